@@ -1,0 +1,201 @@
+"""The plan of the house, as tests: which room may import which, and what a module looks like.
+
+`ALLOWED` is the plan. A new room fails here until a line says what it may import; a line that grows
+is the sign to look at the plan again.
+"""
+
+import ast
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import viewer
+
+PACKAGE = Path(viewer.__file__).parent
+MODULES = {
+    ".".join(("viewer", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(
+        ".__init__"
+    ): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
+
+# The drawing's own arithmetic: a room of its own, though its files lie beside those that use Qt.
+PURE_TIMELINE = {"layout", "lod", "raster", "colouring", "ticks"}
+NO_QT_ROOMS = ("model", "program", "formats", "export", "record", "compat")
+NO_QT_MODULES = ("workspace", "exporting", "report", "resources", "cli")
+NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
+
+FILES = {"model", "program", "formats", "export"}
+LEAVES = {"tokens", "theme", "settings", "resources", "commands", "crash_report"}
+SHOWN = {"model", "program", "workspace", "report", "timeline arithmetic", "background", *LEAVES}
+WINDOW = {*SHOWN, *FILES, "exporting", "loading", "saving", "session", "timeline", "panels"}
+
+ALLOWED = {
+    "viewer": set(),
+    "model": set(),
+    "program": {"model"},
+    "formats": {"model", "program"},
+    "export": {"model", "program"},
+    "record": {"model"},
+    "workspace": FILES,
+    "exporting": {*FILES, "workspace"},
+    "report": {"model", "program", "workspace"},
+    "compat": {*FILES, "workspace", "exporting", "report"},
+    "timeline arithmetic": {"model", "program"},
+    "resources": set(),
+    "settings": set(),
+    "tokens": set(),
+    "style_sheet": {"tokens"},
+    "theme": {"tokens", "style_sheet", "resources", "settings", "timeline arithmetic"},
+    "commands": set(),
+    "crash_report": {"settings"},
+    "hand_over": set(),
+    "background": {"crash_report", "hand_over"},
+    "loading": {"model", "program", "formats", "crash_report", "hand_over"},
+    "saving": {"export", "exporting", "crash_report", "hand_over"},
+    "session": {*SHOWN, *FILES, "exporting", "loading"},
+    "timeline": {*SHOWN, "session"},
+    # The start page lists the formats and reads the samples for its pictures.
+    "panels": {*SHOWN, "session", "formats"},
+    "main_window": WINDOW,
+    "app": {*WINDOW, "main_window"},
+    # The command line starts without Qt and imports the application when a window is asked for.
+    "cli": {*FILES, "workspace", "exporting", "report", "resources", "app"},
+    "__main__": {"cli"},
+}
+
+
+# One room in several files, which may know one another.
+SAME_ROOM = {"window_commands": "main_window", "status_text": "main_window"}
+
+
+def room(module: str) -> str:
+    """The room of "viewer.timeline.lod" and the like."""
+    parts = module.split(".")
+    if len(parts) == 1:
+        return "viewer"
+    if parts[1] == "timeline" and len(parts) > 2 and parts[2] in PURE_TIMELINE:
+        return "timeline arithmetic"
+    return SAME_ROOM.get(parts[1], parts[1])
+
+
+def imports(module: str) -> set[str]:
+    """All modules that the text of a module imports, anywhere in it, relative ones resolved."""
+    path = MODULES[module]
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = ".".join(package.split(".")[: len(package.split(".")) - node.level + 1])
+                base = f"{above}.{base}".rstrip(".")
+            # `from viewer.model import times` imports a module, `from ... import Trace` none.
+            names = {f"{base}.{alias.name}" for alias in node.names}
+            submodules = names & MODULES.keys()
+            found |= submodules
+            if len(submodules) < len(names):
+                found.add(base)
+    return found
+
+
+def own_imports(module: str) -> set[str]:
+    return {name for name in imports(module) if name == "viewer" or name.startswith("viewer.")}
+
+
+def run_python(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+WITHOUT_QT = [
+    *(name for name in NO_QT_ROOMS if (PACKAGE / name).is_dir()),
+    *NO_QT_MODULES,
+    "timeline arithmetic",
+]
+
+
+@pytest.mark.parametrize("name", WITHOUT_QT)
+def test_no_qt_comes_along(name):
+    """Imported for real, since another package might bring Qt in; one process a room."""
+    modules = [m for m in MODULES if room(m) == name]
+    assert modules
+    loaded = run_python(
+        f"import sys, importlib\n"
+        f"for name in {modules!r}: importlib.import_module(name)\n"
+        "print(*sorted(sys.modules), sep='\\n')"
+    ).split()
+    assert set(modules) <= set(loaded)
+    assert [m for m in loaded if re.match(r"PySide6|shiboken6|pyqtgraph", m)] == []
+
+
+def test_the_modules_found_are_those_that_python_finds():
+    found = {m.name for m in pkgutil.walk_packages([str(PACKAGE)], "viewer.")}
+    assert found | {"viewer"} == MODULES.keys()
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_go_only_where_the_plan_allows(module):
+    here = room(module)
+    assert here in ALLOWED, f"{here} is a new room: say in ALLOWED what it may import"
+    # The version and the application id are for all.
+    reached = {room(name) for name in own_imports(module)} - {here, "viewer"}
+    assert reached <= ALLOWED[here]
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if room(m) in NO_QT])
+def test_no_qt_in_the_text_either(module):
+    """A late import inside a function would pass the test that imports the module."""
+    roots = {name.partition(".")[0] for name in imports(module)}
+    assert not roots & {"PySide6", "pyqtgraph", "shiboken6"}
+
+
+def panels_in(modules: set[str]) -> set[str]:
+    return {name for name in modules if name.startswith("viewer.panels.")}
+
+
+# A dock is what the window takes out of panels/; the rest of it is what docks are made of.
+DOCKS = {d for m in MODULES if room(m) != "panels" for d in panels_in(own_imports(m))}
+
+
+@pytest.mark.parametrize("module", sorted(panels_in(set(MODULES))))
+def test_panels_do_not_know_one_another(module):
+    assert panels_in(own_imports(module)) & DOCKS <= {module}
+
+
+def test_the_plan_has_no_circle():
+    allowed = {name: set(others) for name, others in ALLOWED.items()}
+    while free := [name for name, others in allowed.items() if not others]:
+        for name in free:
+            del allowed[name]
+        for others in allowed.values():
+            others.difference_update(free)
+    assert allowed == {}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_says_what_it_is_for(module):
+    docstring = ast.get_docstring(ast.parse(MODULES[module].read_text(encoding="utf-8")))
+    assert docstring
+    first = docstring.split("\n\n")[0]
+    assert not first[0].islower()
+    assert first.endswith((".", ":"))
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_can_be_read_in_one_sitting(module):
+    with MODULES[module].open(encoding="utf-8") as file:
+        assert sum(1 for _ in file) <= 800
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_is_named_after_what_it_does(module):
+    words = set(re.split(r"[._]", module))
+    assert not words & {"util", "utils", "helper", "helpers", "manager", "misc", "common"}
