@@ -1,0 +1,58 @@
+"""Sets of time against sets of single ticks."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viewer.model import intervals
+
+pairs = st.lists(st.tuples(st.integers(-8, 8), st.integers(-8, 8)), max_size=8)
+
+
+def arrays(items):
+    table = np.array(items, np.int64).reshape(-1, 2)
+    return table[:, 0].copy(), table[:, 1].copy()
+
+
+def ticks(starts, ends):
+    return {t for s, e in zip(starts, ends, strict=True) for t in range(s, e)}
+
+
+def is_minimal(starts, ends):
+    """Sorted, none empty, and none touching the next."""
+    return (ends > starts).all() and (starts[1:] > ends[:-1]).all()
+
+
+@given(pairs)
+def test_a_union_covers_the_same_ticks_in_the_fewest_pieces(items):
+    start, end = arrays(items)
+    result = intervals.union(start, end)
+    assert ticks(*result) == ticks(start, end)
+    assert is_minimal(*result)
+    assert intervals.length(start, end) == len(ticks(start, end))
+
+
+@given(pairs, st.integers(-9, 9), st.integers(-9, 9))
+def test_clipping_keeps_what_lies_inside(items, first, last):
+    start, end = arrays(items)
+    result = intervals.clip(start, end, first, last)
+    assert ticks(*result) == ticks(start, end) & set(range(first, last))
+    assert (result[1] > result[0]).all()
+
+
+@given(pairs, pairs)
+def test_intersection_and_difference(a, b):
+    a, b = arrays(a), arrays(b)
+    both, only = intervals.intersect(a, b), intervals.subtract(a, b)
+    assert ticks(*both) == ticks(*a) & ticks(*b)
+    assert ticks(*only) == ticks(*a) - ticks(*b)
+    assert is_minimal(*both)
+    assert is_minimal(*only)
+
+
+def test_ticks_beyond_float_precision_stay_exact():
+    far = 2**62
+    start, end = arrays([(far, far + 1), (far + 2, far + 3)])
+    assert intervals.length(start, end) == 2
+    cut = intervals.subtract(arrays([(far, far + 3)]), (start, end))
+    assert (cut[0].tolist(), cut[1].tolist()) == ([far + 1], [far + 2])

@@ -1,0 +1,163 @@
+"""The tree of slices, self time and charging against counting single ticks."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viewer.model.builder import TraceBuilder
+from viewer.model.queries import (
+    charge,
+    event_positions,
+    foreign,
+    self_time,
+    sum_per_key,
+    total_per_group,
+    tree,
+)
+from viewer.model.trace import Clock, Column, KeyKind, Trace
+
+slices = st.lists(
+    st.tuples(st.integers(0, 2), st.integers(0, 20), st.integers(0, 20), st.integers(0, 4)),
+    max_size=14,
+)
+KEYS = 5
+GROUPS = 3
+groups = st.lists(st.integers(-1, GROUPS - 1), min_size=KEYS, max_size=KEYS)
+
+
+def trace_of(items, native=()) -> Trace:
+    """(track, start, length, key) each; `native` are the numbers of slices on a foreign clock."""
+    builder = TraceBuilder("t", "test", "", Clock())
+    for t in range(3):
+        builder.track("p", f"t{t}")
+    for k in range(KEYS):
+        builder.key(KeyKind.PLAIN, f"k{k}")
+    table = np.array(items, np.int64).reshape(-1, 4)
+    own = np.isin(np.arange(len(table)), list(native))
+    builder.add(
+        track=table[:, 0].astype(np.uint32), start=table[:, 1], end=table[:, 1] + table[:, 2],
+        name=builder.intern("x"), key=table[:, 3].astype(np.uint32),
+        columns={"native_dur": Column(np.zeros(len(table), np.int64), own)} if native else None,
+    )  # fmt: skip
+    return builder.build()
+
+
+def parents(trace: Trace) -> dict[int, int]:
+    """The parent of each slice, found by going through a lane and keeping the open ones."""
+    s, found = trace.slices, {}
+    rows = s.rows()
+    open_at: dict[tuple[int, int], list[int]] = {}
+    for i in sorted(range(len(s)), key=lambda i: int(s.order[i])):
+        row = int(rows[i])
+        stack = open_at.setdefault((int(s.row_track[row]), int(s.row_lane[row])), [])
+        del stack[int(s.row_depth[row]) :]
+        found[i] = stack[-1] if stack else -1
+        stack.append(i)
+    return found
+
+
+@given(slices)
+def test_the_tree_is_the_nesting_of_each_lane(items):
+    trace = trace_of(items)
+    shape, expected = tree(trace.slices), parents(trace)
+    for position, i in enumerate(shape.index.tolist()):
+        above = int(shape.parent[position])
+        assert (int(shape.index[above]) if above >= 0 else -1) == expected[i]
+        if above >= 0:
+            parent = expected[i]
+            assert trace.slices.start[parent] <= trace.slices.start[i]
+            assert trace.slices.end[i] <= trace.slices.end[parent]
+
+
+@given(slices)
+def test_events_are_a_bracket_sequence(items):
+    shape = tree(trace_of(items).slices)
+    begin, end = event_positions(shape)
+    sequence: list[tuple[str, int]] = [("", -1)] * (2 * len(begin))
+    for i, (b, e) in enumerate(zip(begin.tolist(), end.tolist(), strict=True)):
+        sequence[b], sequence[e] = ("begin", i), ("end", i)
+    stack: list[int] = []
+    for what, i in sequence:
+        if what == "begin":
+            assert (stack[-1] if stack else -1) == shape.parent[i]
+            stack.append(i)
+        else:
+            assert what == "end"
+            assert stack.pop() == i
+    assert not stack
+
+
+@given(slices)
+def test_events_of_a_lane_are_in_time_order(items):
+    trace = trace_of(items)
+    shape = tree(trace.slices)
+    begin, end = event_positions(shape)
+    rows = trace.slices.rows()[shape.index]
+    time = np.empty(2 * len(begin), np.int64)
+    lane = np.empty(2 * len(begin), np.int64)
+    time[begin], time[end] = trace.slices.start[shape.index], trace.slices.end[shape.index]
+    lane[begin] = lane[end] = trace.slices.row_track[rows] * 100 + trace.slices.row_lane[rows]
+    same = lane[1:] == lane[:-1]
+    assert (time[1:][same] >= time[:-1][same]).all()
+
+
+@given(slices, st.sets(st.integers(0, 13), max_size=3))
+def test_self_time_is_the_length_less_that_of_the_children(items, native):
+    trace = trace_of(items, native)
+    s = trace.slices
+    outside = set(foreign(s).tolist())
+    expected = (s.end - s.start).tolist()
+    for i, parent in parents(trace).items():
+        if parent >= 0 and i not in outside:
+            expected[parent] -= int(s.end[i] - s.start[i])
+    assert self_time(s).tolist() == expected
+    assert (self_time(s) >= 0).all()
+
+
+def charged_ticks(trace: Trace, group_of_key) -> set[tuple[int, int, int]]:
+    """(track, group, tick) for every tick of the innermost slice with a group in its lane."""
+    s, found = trace.slices, set()
+    rows, outside = s.rows(), set(foreign(s).tolist())
+    inner: dict[tuple[int, int, int], tuple[int, int]] = {}
+    for i in range(len(s)):
+        row = int(rows[i])
+        group = -1 if i in outside else group_of_key[int(s.key[i])]
+        if group < 0:
+            continue
+        for tick in range(int(s.start[i]), int(s.end[i])):
+            place = (int(s.row_track[row]), int(s.row_lane[row]), tick)
+            inner[place] = max(inner.get(place, (-1, -1)), (int(s.row_depth[row]), group))
+    for (track, _, tick), (_, group) in inner.items():
+        found.add((track, group, tick))
+    return found
+
+
+@given(
+    slices, groups, st.sets(st.integers(0, 13), max_size=3), st.integers(0, 45), st.integers(0, 45)
+)  # fmt: skip
+def test_charging_against_single_ticks(items, group_of_key, native, first, last):
+    trace = trace_of(items, native)
+    expected = charged_ticks(trace, group_of_key)
+    segments = charge(trace, np.array(group_of_key, np.int64))
+    assert np.all(np.lexsort((segments.start, segments.track)) == np.arange(len(segments.track)))
+    total = total_per_group(segments, GROUPS)
+    assert total.tolist() == [sum(g == x for _, g, _ in expected) for x in range(GROUPS)]
+    inside = {e for e in expected if first <= e[2] < last}
+    part = total_per_group(segments, GROUPS, first, last)
+    assert part.tolist() == [sum(g == x for _, g, _ in inside) for x in range(GROUPS)]
+
+
+@given(slices, st.integers(0, 20), st.integers(0, 20))
+def test_sums_per_key_count_slices_that_begin_inside(items, first, last):
+    count, total = sum_per_key(trace_of(items), first, last)
+    for key in range(KEYS):
+        own = [(s, s + n) for _, s, n, k in items if k == key]
+        assert count[key] == sum(first <= s < last for s, _ in own)
+        inside = (len(set(range(s, e)) & set(range(first, last))) for s, e in own)
+        assert total[key] == sum(inside)
+
+
+def test_no_slices_at_all():
+    trace = trace_of([])
+    assert len(tree(trace.slices).index) == len(self_time(trace.slices)) == 0
+    assert total_per_group(charge(trace, np.zeros(KEYS, np.int64)), 1).tolist() == [0]

@@ -1,0 +1,57 @@
+"""Questions about one slice or a few agree with those about all of them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from viewer.formats import open_file
+from viewer.model.queries import (
+    busy_time,
+    children_of,
+    self_time,
+    self_time_of,
+    slices_within,
+    tree,
+)
+
+FILES = (
+    "etdump/attn_xnnpack_x5.etdp",
+    "etdump/SYN_qnn_like.etdp",
+    "etdump/SYN_wraparound.etdp",
+    "table_csv/two_threads.csv",
+    "torq/compile_c3_taskid_mtu.csv",
+)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_self_time_of_one_slice_is_that_of_all(data: Path, name: str):
+    slices = open_file(str(data / name)).slices
+    expected = self_time(slices)
+    assert [self_time_of(slices, i) for i in range(len(slices))] == expected.tolist()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_children_of_one_slice_are_those_of_the_tree(data: Path, name: str):
+    slices = open_file(str(data / name)).slices
+    shape = tree(slices)
+    for position, i in enumerate(shape.index.tolist()):
+        expected = np.sort(shape.index[shape.parent == position])
+        assert children_of(slices, i).tolist() == expected.tolist()
+
+
+def test_slices_within_a_range_are_those_that_touch_it(data: Path):
+    slices = open_file(str(data / "etdump/attn_xnnpack_x5.etdp")).slices
+    rng = np.random.default_rng(1)
+    lo, hi = int(slices.start.min()), int(slices.end.max())
+    for first, last in np.sort(rng.integers(lo, hi, (50, 2))).tolist():
+        touches = (slices.start < last) & ((slices.end > first) | (slices.start >= first))
+        found = np.concatenate([np.empty(0, np.int64), *slices_within(slices, 0, first, last)])
+        assert sorted(found.tolist()) == np.flatnonzero(touches).tolist()
+
+
+def test_busy_time_of_a_whole_run_is_its_length(data: Path):
+    trace = open_file(str(data / "etdump/attn_xnnpack_x5.etdp"))
+    run = trace.runs[2]
+    assert busy_time(trace.slices, run.track, run.start, run.end) == run.end - run.start
+    assert busy_time(trace.slices, run.track, run.end, run.end + 1) == 0

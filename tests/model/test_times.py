@@ -1,0 +1,101 @@
+"""Ticks and nanoseconds against exact fractions, and times as people write them."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viewer.model.times import (
+    format_in,
+    format_time,
+    group_digits,
+    ns_to_tick,
+    parse_range,
+    parse_time,
+    tick_to_ns,
+    ticks_to_ns,
+)
+
+rates = st.builds(Fraction, st.integers(1, 10**6), st.integers(1, 10**6))
+RATES = [Fraction(1), Fraction(5, 4), Fraction(1000), Fraction(250, 199), Fraction(1, 3)]
+FAR = 2**62
+
+
+@given(st.lists(st.integers(-(2**40), 2**40), min_size=1, max_size=5), rates)
+def test_conversion_is_the_floor_of_the_exact_product(ticks, rate):
+    expected = [math.floor(t * rate) for t in ticks]
+    assert ticks_to_ns(np.array(ticks, np.int64), rate).tolist() == expected
+    assert [tick_to_ns(t, rate) for t in ticks] == expected
+
+
+@pytest.mark.parametrize("rate", RATES)
+@pytest.mark.parametrize("tick", [FAR, FAR - 1, -FAR, 1 - FAR, 2**53 + 1, -(2**53) - 1])
+def test_large_and_negative_ticks_are_exact(tick, rate):
+    tick = math.trunc(tick / max(rate, 1))  # the result must fit into int64, as every time does
+    assert ticks_to_ns(np.array([tick]), rate).tolist() == [math.floor(tick * rate)]
+
+
+@given(st.integers(-(2**62), 2**62), rates)
+def test_the_tick_of_a_time_is_the_first_not_before_it(ns, rate):
+    tick = ns_to_tick(ns, rate)
+    assert (tick - 1) * rate < ns <= tick * rate
+
+
+@pytest.mark.parametrize(
+    ("text", "ns"),
+    [("1500", 1500), ("1500ns", 1500), ("20us", 20_000), ("20 µs", 20_000), ("1.5ms", 1_500_000),
+     ("2s", 2_000_000_000), (".5us", 500), ("-3ms", -3_000_000), ("0", 0), (" 7 ", 7),
+     ("0.000000001s", 1), ("9223372036.854775807s", 2**63 - 1)],
+)  # fmt: skip
+def test_times_with_units(text, ns):
+    assert parse_time(text) == ns
+
+
+@pytest.mark.parametrize("text", ["", "ms", "1h", "1e3", "1,5ms", "0x10", "nan", "--1", "1 2"])
+def test_what_is_no_time_is_refused_with_what_is_accepted(text):
+    with pytest.raises(ValueError, match=r"is not a time: write 1500, 1500ns, 20us, 1\.5ms or 2s"):
+        parse_time(text)
+
+
+def test_ranges():
+    assert parse_range("1.5ms:2ms") == (1_500_000, 2_000_000)
+    for wrong, why in (("5", "is not a range"), ("2:1", "ends before"), ("1:1", "ends before")):
+        with pytest.raises(ValueError, match=why):
+            parse_range(wrong)
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [(0, "0"), (1, "1 ns"), (999, "999 ns"), (1643, "1.643 µs"), (55_212, "55.212 µs"),
+     (1_500_000, "1.500 ms"), (60_000_000_000, "60.000 s"), (-1643, "\u22121.643 µs"),
+     (0.5, "0.500 ns")],
+)  # fmt: skip
+def test_a_time_alone_has_a_unit_and_three_decimals(ns, text):
+    assert format_time(ns).replace("\u202f", " ") == text
+
+
+@given(st.integers(1, 10**12))
+def test_a_formatted_time_reads_back_to_its_last_digit(ns):
+    text = format_time(ns).replace("\u2009", "")
+    unit = {"ns": 0, "µs": 1, "ms": 1_000, " s": 1_000_000, "\u202fs": 1_000_000}[text[-2:]]
+    assert abs(parse_time(text) - ns) <= unit
+
+
+def test_rounding_up_to_the_next_unit_takes_that_unit():
+    assert format_time(999_999_999).replace("\u202f", " ") == "1.000 s"
+
+
+def test_the_greek_letter_mu_is_micro_too():
+    assert parse_time("20μs") == 20_000
+
+
+def test_our_own_texts_read_back():
+    assert parse_time(format_time(-1_234_568_000_000)) == -1_234_568_000_000
+
+
+def test_digits_are_grouped():
+    assert group_digits(-1234567) == "\u22121\u2009234\u2009567"
+    assert format_in(2_500_000, 1_000) == "2\u2009500.000"

@@ -1,0 +1,346 @@
+"""The only way to make a `Trace`: readers pour columns in, `build` sorts, nests and checks them.
+
+A reader adds tracks, keys and chunks of slices in any order. `build` then lays every track out in
+rows:
+
+* Levels given (`levels=`): the reader knows the depth of each slice, as an ETDump does. The chunk
+  order of that track must be preorder (parents before children, siblings by time). This is checked;
+  a track whose times contradict its levels falls back to geometry and is counted as a problem.
+* No levels: depth follows from the intervals. Slices that overlap without nesting go to lanes,
+  first-fit. A zero-length slice cannot be told apart from a sibling, so it is a leaf at the depth
+  of the innermost slice with start < t < end; several at one time are siblings.
+* Flat tracks: slices of parallel units are never inside one another; overlaps go to lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.model.nesting import Placed, level_fault, place_by_time, place_flat
+from viewer.model.trace import (
+    Bools,
+    Clock,
+    Codes,
+    Column,
+    Ints,
+    KeyKind,
+    Keys,
+    Problem,
+    Run,
+    RunKind,
+    Scope,
+    Slices,
+    Trace,
+    Track,
+)
+
+_NO_LEVEL = -1
+
+
+@dataclass(slots=True)
+class _Chunk:
+    track: Codes
+    start: Ints
+    end: Ints
+    name: Codes
+    key: Codes
+    source_row: Codes
+    level: NDArray[np.int32]
+    derived: Bools | None
+    columns: Mapping[str, Column]
+
+
+class TraceBuilder:
+    """Collects one file's slices; `build` returns the frozen trace."""
+
+    def __init__(
+        self,
+        path: str,
+        format: str,
+        generation: str,
+        clock: Clock,
+        *,
+        levels_are_hints: bool = False,
+    ) -> None:
+        """levels_are_hints: levels that do not fit the times are no problem of the file."""
+        self._levels_are_hints = levels_are_hints
+        self.path = path
+        self.format = format
+        self.generation = generation
+        self.clock = clock
+        self._tracks: dict[Track, int] = {}
+        self._flat: set[int] = set()
+        self._strings: dict[str, int] = {}
+        self._scopes: dict[Scope, int] = {}
+        self._keys: dict[tuple[int, int, int, int, type, int | str | None, str | None], int] = {}
+        self._chunks: list[_Chunk] = []
+        self._runs: list[Run] = []
+        self._problems: dict[str, tuple[int, str]] = {}
+
+    # -- tables ------------------------------------------------------------------------------
+
+    def track(self, process: str, thread: str, *, flat: bool = False) -> int:
+        """The number of a track; asking again for the same names gives the same number.
+
+        flat: its slices are of parallel units and never inside one another, whatever their times;
+        those that overlap go to lanes.
+        """
+        number = self._tracks.setdefault(Track(process, thread), len(self._tracks))
+        if flat:
+            self._flat.add(number)
+        return number
+
+    def scope(self, name: str, method: str | None = None) -> int:
+        """The number of a scope of instruction ids."""
+        return self._scopes.setdefault(Scope(name, method), len(self._scopes))
+
+    def intern(self, text: str) -> int:
+        """The number of a slice name."""
+        return self._strings.setdefault(text, len(self._strings))
+
+    def intern_all(self, texts: Sequence[str]) -> Codes:
+        """The numbers of many slice names (uint32)."""
+        table = self._strings
+        return np.fromiter((table.setdefault(t, len(table)) for t in texts), np.uint32, len(texts))
+
+    def key(
+        self,
+        kind: KeyKind,
+        name: str,
+        *,
+        scope: int = 0,
+        instruction: int = -1,
+        identifier: int | str | None = None,
+        location: str | None = None,
+    ) -> int:
+        """The number of an identity; equal arguments give the same number (1 and "1" differ)."""
+        identity = (
+            int(kind), scope, self.intern(name), instruction, type(identifier), identifier, location
+        )  # fmt: skip
+        return self._keys.setdefault(identity, len(self._keys))
+
+    def run(
+        self, kind: RunKind, number: int, name: str, track: int, scope: int, start: int, end: int
+    ) -> None:
+        """Note one event block (a load or an inference) of a track, in ticks."""
+        self._runs.append(Run(kind, number, name, track, scope, start, end))
+
+    def problem(self, kind: str, count: int = 1, first: str = "") -> None:
+        """Count odd data; the place of the first occurrence is kept."""
+        if count:
+            had, where = self._problems.get(kind, (0, first))
+            self._problems[kind] = (had + count, where)
+
+    # -- slices ------------------------------------------------------------------------------
+
+    def add(
+        self,
+        *,
+        track: Codes | int,
+        start: Ints,
+        end: Ints,
+        name: Codes | int,
+        key: Codes | int,
+        source_row: Codes | None = None,
+        levels: NDArray[np.int32] | None = None,
+        derived: Bools | None = None,
+        columns: Mapping[str, Column] | None = None,
+    ) -> None:
+        """Add slices as parallel arrays; a scalar track, name or key counts for all of them.
+
+        start, end: int64 ticks. source_row: position in the file, by default the running number of
+        the slices added. levels: see the module's text; all slices of a track have one or none has.
+        """
+        n = len(start)
+
+        def full(value: Codes | int) -> Codes:
+            return np.broadcast_to(np.asarray(value, np.uint32), (n,))
+
+        if source_row is None:
+            first = sum(len(chunk.start) for chunk in self._chunks)
+            source_row = np.arange(first, first + n, dtype=np.uint32)
+        level = np.full(n, _NO_LEVEL, np.int32) if levels is None else levels.astype(np.int32)
+        self._chunks.append(
+            _Chunk(
+                full(track), np.asarray(start, np.int64), np.asarray(end, np.int64), full(name),
+                full(key), np.asarray(source_row, np.uint32), level, derived, dict(columns or {}),
+            )
+        )  # fmt: skip
+
+    def build(self) -> Trace:
+        """Sort, nest and freeze. The builder must not be used afterwards."""
+        # Distinct keys weigh more than slices while they are a dict (250 bytes each): first.
+        keys = self._key_table()
+        self._keys.clear()
+        chunks = self._chunks
+        track = _joined([c.track for c in chunks], np.uint32)
+        start = _joined([c.start for c in chunks], np.int64)
+        end = _joined([c.end for c in chunks], np.int64)
+        level = _joined([c.level for c in chunks], np.int32)
+        source_row = _joined([c.source_row for c in chunks], np.uint32)
+
+        backwards = end < start
+        if backwards.any():
+            first_row = int(source_row[np.flatnonzero(backwards)[0]])
+            self.problem(
+                "slice ends before it begins: drawn with no length",
+                int(backwards.sum()),
+                f"slice {first_row}",
+            )
+            end = np.where(backwards, start, end)
+
+        by_track = np.argsort(track, kind="stable")
+        bounds = np.searchsorted(track[by_track], np.arange(len(self._tracks) + 1))
+        preorder = np.empty(len(track), np.int64)
+        lane = np.empty(len(track), np.int64)
+        depth = np.empty(len(track), np.int64)
+        for t, name in enumerate(self._tracks):
+            span = slice(int(bounds[t]), int(bounds[t + 1]))
+            own = by_track[span]
+            if t in self._flat:
+                placed = place_flat(start[own], end[own])
+            else:
+                placed = self._place(name, start[own], end[own], level[own])
+            preorder[span] = own[placed.index]
+            lane[span], depth[span] = placed.lane, placed.depth
+
+        # From preorder to (row, start): the row is (track, lane, depth), and inside a row preorder
+        # is time order already, so one stable sort by row does it.
+        stride = int(depth.max(initial=0)) + 1
+        lanes = int(lane.max(initial=0)) + 1
+        row_key = (track[preorder].astype(np.int64) * lanes + lane) * stride + depth
+        by_row = np.argsort(row_key, kind="stable")
+        rows, row_first = np.unique(row_key[by_row], return_index=True)
+        final = preorder[by_row]
+        slices = Slices(
+            start=start[final],
+            end=end[final],
+            name=_joined([c.name for c in chunks], np.uint32)[final],
+            key=_joined([c.key for c in chunks], np.uint32)[final],
+            source_row=source_row[final],
+            order=by_row.astype(np.uint32),
+            row_ptr=np.append(row_first, len(final)).astype(np.int64),
+            row_track=(rows // (stride * lanes)).astype(np.uint32),
+            row_lane=(rows // stride % lanes).astype(np.uint32),
+            row_depth=(rows % stride).astype(np.uint32),
+            derived=_joined_derived(chunks, final),
+            columns=_joined_columns(chunks, final),
+        )
+        trace = Trace(
+            path=self.path,
+            format=self.format,
+            generation=self.generation,
+            clock=self.clock,
+            tracks=tuple(self._tracks),
+            strings=tuple(self._strings),
+            scopes=tuple(self._scopes) or (Scope("file"),),
+            keys=keys,
+            slices=slices,
+            runs=tuple(self._runs),
+            problems=tuple(Problem(k, n, first) for k, (n, first) in self._problems.items()),
+        )
+        for array in _arrays(trace):
+            array.flags.writeable = False
+        return trace
+
+    def _key_table(self) -> Keys:
+        keys = list(self._keys)
+        n = len(keys)
+        identifier = np.empty(n, object)
+        location = np.empty(n, object)
+        identifier[:] = [k[5] for k in keys]
+        location[:] = [k[6] for k in keys]
+        return Keys(
+            kind=np.fromiter((k[0] for k in keys), np.uint8, n),
+            scope=np.fromiter((k[1] for k in keys), np.uint32, n),
+            name=np.fromiter((k[2] for k in keys), np.uint32, n),
+            instruction=np.fromiter((k[3] for k in keys), np.int64, n),
+            identifier=identifier,
+            location=location,
+        )
+
+    # -- layout of one track -------------------------------------------------------------------
+
+    def _place(self, track: Track, start: Ints, end: Ints, level: NDArray[np.int32]) -> Placed:
+        if len(level) and (level != _NO_LEVEL).all():
+            fault = level_fault(start, end, level)
+            if fault is None:
+                return Placed(
+                    np.arange(len(start)), np.zeros(len(start), np.int64), level.astype(np.int64)
+                )
+            if not self._levels_are_hints:
+                self.problem(
+                    "levels contradict the times: nested by time instead",
+                    1,
+                    f"{track.process} > {track.thread}, slice {fault}",
+                )
+        return place_by_time(start, end)
+
+
+# -- joining chunks ------------------------------------------------------------------------------
+
+
+def _joined(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
+    return np.concatenate(parts) if parts else np.empty(0, dtype)
+
+
+def _joined_derived(chunks: Sequence[_Chunk], final: Ints) -> Bools | None:
+    if not any(c.derived is not None and c.derived.any() for c in chunks):
+        return None
+    parts = [np.zeros(len(c.start), np.bool_) if c.derived is None else c.derived for c in chunks]
+    return np.concatenate(parts)[final]
+
+
+def _joined_columns(chunks: Sequence[_Chunk], final: Ints) -> dict[str, Column]:
+    names = dict.fromkeys(name for chunk in chunks for name in chunk.columns)
+    return {name: _joined_column(chunks, name, final) for name in names}
+
+
+def _joined_column(chunks: Sequence[_Chunk], name: str, final: Ints) -> Column:
+    present = [c.columns[name] for c in chunks if name in c.columns]
+    is_text = any(c.strings is not None for c in present)
+    dtype = np.result_type(*(c.values.dtype for c in present))
+    table: dict[str, int] = {}
+    values, valid = [], []
+    for chunk in chunks:
+        n = len(chunk.start)
+        column = chunk.columns.get(name)
+        if column is None:
+            values.append(np.zeros(n, dtype))
+            valid.append(np.zeros(n, np.bool_))
+            continue
+        part = column.values
+        if column.strings:
+            codes = np.fromiter(
+                (table.setdefault(s, len(table)) for s in column.strings), np.uint32
+            )
+            part = codes[np.where(part < len(codes), part, 0)]
+        values.append(part)
+        valid.append(np.ones(n, np.bool_) if column.valid is None else column.valid)
+    mask = np.concatenate(valid)[final]
+    return Column(
+        np.concatenate(values)[final],
+        None if mask.all() else mask,
+        tuple(table) if is_text else None,
+        present[0].unit,
+    )
+
+
+def _arrays(trace: Trace) -> list[NDArray[Any]]:
+    s, k = trace.slices, trace.keys
+    found: list[NDArray[Any]] = [
+        s.start, s.end, s.name, s.key, s.source_row, s.order, s.row_ptr, s.row_track, s.row_lane,
+        s.row_depth, k.kind, k.scope, k.name, k.instruction, k.identifier, k.location,
+    ]  # fmt: skip
+    if s.derived is not None:
+        found.append(s.derived)
+    for column in s.columns.values():
+        found.append(column.values)
+        if column.valid is not None:
+            found.append(column.valid)
+    return found

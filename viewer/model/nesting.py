@@ -1,0 +1,140 @@
+"""Where the slices of one track go: preorder, lane and depth, from their intervals alone.
+
+A lane is a properly nested sub-sequence of a track. Slices that overlap without nesting are put
+into lanes first-fit; a slice without a length is a leaf of the innermost slice around it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.model.trace import Ints
+
+# trace_processor leaves slices open beyond 512 levels.
+MAX_DEPTH = 500
+NESTING_LANES = 64
+
+
+@dataclass(slots=True)
+class Placed:
+    """One track laid out: its slices in preorder with lane and depth."""
+
+    index: Ints
+    lane: Ints
+    depth: Ints
+
+
+def level_fault(start: Ints, end: Ints, level: NDArray[np.int32]) -> int | None:
+    """The first position that breaks preorder, nesting or the limit of depth; None if none does."""
+    if level[0] != 0:
+        return 0
+    steps = np.diff(level)
+    bad = (steps > 1) | (np.diff(start) < 0)
+    if bad.any():
+        return int(np.flatnonzero(bad)[0]) + 1
+    if int(level.max()) >= MAX_DEPTH or int(level.min()) < 0:
+        return int(np.argmax(level))
+    positions: Ints = np.empty(0, np.int64)
+    for depth in range(int(level.max()) + 1):
+        above, positions = positions, np.flatnonzero(level == depth)
+        overlap = start[positions][1:] < end[positions][:-1]
+        if overlap.any():
+            return int(positions[1:][overlap][0])
+        if depth:
+            parent = above[np.searchsorted(above, positions) - 1]
+            outside = end[positions] > end[parent]
+            if outside.any():
+                return int(positions[outside][0])
+    return None
+
+
+def place_by_time(start: Ints, end: Ints) -> Placed:
+    """Preorder, lane and depth from the intervals alone."""
+    long = np.flatnonzero(end > start)
+    long = long[np.lexsort((-end[long], start[long]))]
+    s, e = start[long], end[long]
+    depth = np.arange(len(long)) - np.searchsorted(np.sort(e), s, side="right")
+    lane = np.zeros(len(long), np.int64)
+    if not _is_nested(s, e, depth):
+        lane, depth = _first_fit(s, e)
+
+    zero = np.flatnonzero(end == start)
+    base = lane == 0
+    opened = np.searchsorted(s[base], start[zero], side="left")
+    closed = np.searchsorted(np.sort(e[base]), start[zero], side="right")
+    index = np.concatenate([zero, long])
+    lane = np.concatenate([np.zeros(len(zero), np.int64), lane])
+    depth = np.concatenate([opened - closed, depth])
+    # At one start time: what ended is closed, points come before the slices that begin, and of
+    # those the outer ones first.
+    preorder = np.lexsort((depth, end[index] > start[index], start[index], lane))
+    return Placed(index[preorder], lane[preorder], depth[preorder])
+
+
+def place_flat(start: Ints, end: Ints) -> Placed:
+    """Every slice at depth 0, in the first lane that is free; a lane is free from an end on."""
+    index = np.lexsort((end, start))
+    s, e = start[index], end[index]
+    lane = np.zeros(len(index), np.int64)
+    if len(index) and (s[1:] < np.maximum.accumulate(e)[:-1]).any():
+        busy: list[tuple[int, int]] = []
+        free: list[int] = []
+        for i, (begin, stop) in enumerate(zip(s.tolist(), e.tolist(), strict=True)):
+            while busy and busy[0][0] <= begin:
+                heapq.heappush(free, heapq.heappop(busy)[1])
+            lane[i] = heapq.heappop(free) if free else len(busy)
+            heapq.heappush(busy, (stop, int(lane[i])))
+    by_lane = np.argsort(lane, kind="stable")
+    return Placed(index[by_lane], lane[by_lane], np.zeros(len(index), np.int64))
+
+
+def _is_nested(start: Ints, end: Ints, depth: Ints) -> bool:
+    if len(start) == 0:
+        return True
+    if int(depth.max()) >= MAX_DEPTH:
+        return False
+    above: Ints = np.empty(0, np.int64)
+    for level in range(int(depth.max()) + 1):
+        positions = np.flatnonzero(depth == level)
+        if (start[positions][1:] < end[positions][:-1]).any():
+            return False
+        if level:
+            where = np.searchsorted(above, positions) - 1
+            if (where < 0).any() or (end[positions] > end[above[where]]).any():
+                return False
+        above = positions
+    return True
+
+
+def _first_fit(start: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """Lane and depth of slices sorted by (start, -end): the first lane in which each one nests.
+
+    Only `NESTING_LANES` lanes are searched; what fits in none of them goes flat into the further
+    lane that has been free for longest. So time grows with n log n, not with slices times lanes.
+    """
+    lane = np.empty(len(start), np.int64)
+    depth = np.zeros(len(start), np.int64)
+    open_ends: list[list[int]] = []
+    flat: list[tuple[int, int]] = []  # (end, lane) of the further lanes, a heap
+    for i, (s, e) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
+        number = -1
+        for number, stack in enumerate(open_ends):  # noqa: B007 (it is used after the loop)
+            while stack and stack[-1] <= s:
+                stack.pop()
+            if not stack or (stack[-1] >= e and len(stack) < MAX_DEPTH):
+                break
+        else:
+            if len(open_ends) == NESTING_LANES:
+                is_free = bool(flat) and flat[0][0] <= s
+                lane[i] = flat[0][1] if is_free else NESTING_LANES + len(flat)
+                (heapq.heapreplace if is_free else heapq.heappush)(flat, (e, int(lane[i])))
+                continue
+            number, stack = len(open_ends), []
+            open_ends.append(stack)
+        lane[i], depth[i] = number, len(stack)
+        stack.append(e)
+    return lane, depth

@@ -1,0 +1,231 @@
+"""Questions about a trace: the tree of its slices, self time, and what groups of slices cost.
+
+All are array work on frozen columns and may run off the GUI thread. Times are ticks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from viewer.model import intervals
+from viewer.model.trace import Ints, KeyKind, Slices, Trace
+
+NATIVE_DURATION = "native_dur"
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The slices of a trace in preorder, one lane after another.
+
+    index: preorder position -> slice. depth: depth inside the lane, 0 where a lane begins. parent:
+    preorder position of the parent, -1 for a root. All int64.
+    """
+
+    index: Ints
+    depth: Ints
+    parent: Ints
+
+
+def tree(slices: Slices) -> Tree:
+    """Rebuild the nesting from `order` and the depths; linear but for one search per depth."""
+    n = len(slices)
+    index = np.empty(n, np.int64)
+    index[slices.order] = np.arange(n)
+    row = slices.rows()[index]
+    depth = slices.row_depth.astype(np.int64)[row]
+    parent = np.full(n, -1, np.int64)
+    above = np.flatnonzero(depth == 0)
+    for level in range(1, int(depth.max(initial=0)) + 1):
+        here = np.flatnonzero(depth == level)
+        parent[here] = above[np.searchsorted(above, here) - 1]
+        above = here
+    return Tree(index, depth, parent)
+
+
+def foreign(slices: Slices) -> Ints:
+    """The slices that a clock of their own timed: drawn inside their call, never summed."""
+    column = slices.columns.get(NATIVE_DURATION)
+    if column is None:
+        return np.empty(0, np.int64)
+    return np.arange(len(slices)) if column.valid is None else np.flatnonzero(column.valid)
+
+
+def self_time(slices: Slices) -> Ints:
+    """Per slice its length less that of its children; foreign children cover nothing (int64)."""
+    shape = tree(slices)
+    long = slices.end - slices.start
+    covering = long.copy()
+    covering[foreign(slices)] = 0
+    inner = np.zeros(len(slices), np.int64)
+    child = shape.parent >= 0
+    np.add.at(inner, shape.index[shape.parent[child]], covering[shape.index[child]])
+    return long - inner
+
+
+def children_of(slices: Slices, i: int) -> Ints:
+    """The children of slice i, by time; two searches in the next row, whatever the trace's size."""
+    row = slices.row_of(i)
+    track, lane, depth = (
+        int(part[row]) for part in (slices.row_track, slices.row_lane, slices.row_depth)
+    )
+    below = np.flatnonzero(
+        (slices.row_track == track) & (slices.row_lane == lane) & (slices.row_depth == depth + 1)
+    )
+    if len(below) == 0:
+        return np.empty(0, np.int64)
+    lo, hi = (int(x) for x in slices.row_ptr[below[0] : below[0] + 2])
+    follows = i + 1 < int(slices.row_ptr[row + 1])
+    stop = int(slices.order[i + 1]) if follows else np.iinfo(np.uint32).max
+    rank = slices.order[lo:hi]
+    first, last = np.searchsorted(rank, np.array([slices.order[i], stop], np.uint32))
+    return np.arange(lo + first, lo + last)
+
+
+def self_time_of(slices: Slices, i: int) -> int:
+    """What `self_time` says of one slice, without looking at the others."""
+    children = children_of(slices, i)
+    native = slices.columns.get(NATIVE_DURATION)
+    if native is not None:
+        children = children[:0] if native.valid is None else children[~native.valid[children]]
+    inner = slices.end[children] - slices.start[children]
+    return int(slices.end[i] - slices.start[i]) - int(inner.sum())
+
+
+def slices_within(slices: Slices, track: int, first: int, last: int) -> list[Ints]:
+    """The slices of a track that touch [first, last), one array per row that has any.
+
+    Rows hold no overlaps, so each is two searches; slices without a length count where they begin.
+    """
+    found = []
+    for row in np.flatnonzero(slices.row_track == track).tolist():
+        lo, hi = int(slices.row_ptr[row]), int(slices.row_ptr[row + 1])
+        begins = int(np.searchsorted(slices.end[lo:hi], np.int64(first), side="right"))
+        begins = min(begins, int(np.searchsorted(slices.start[lo:hi], np.int64(first))))
+        ends = int(np.searchsorted(slices.start[lo:hi], np.int64(last)))
+        if begins < ends:
+            found.append(np.arange(lo + begins, lo + ends))
+    return found
+
+
+def busy_time(slices: Slices, track: int, first: int, last: int) -> int:
+    """The ticks of [first, last) in which a track has an outermost slice, lanes united."""
+    within = slices_within(slices, track, first, last)
+    rows = [x for x in within if slices.row_depth[slices.row_of(int(x[0]))] == 0]
+    if not rows:
+        return 0
+    own = np.concatenate(rows)
+    return intervals.length(*intervals.clip(slices.start[own], slices.end[own], first, last))
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """Time charged to groups: disjoint within a lane, sorted by (track, start).
+
+    Parallel int64 arrays. Every instant belongs to the innermost slice that has a group, so nothing
+    is ever counted twice and the parts add up to the whole.
+    """
+
+    track: Ints
+    start: Ints
+    end: Ints
+    group: Ints
+    lanes: bool  # whether any track has more than one lane, so that groups must be united
+
+
+def charge(trace: Trace, group_of_key: Ints) -> Segments:
+    """Charge every instant to the group of the innermost slice whose key has one (>= 0).
+
+    Foreign slices have no extent of their own and charge nothing.
+    """
+    slices = trace.slices
+    shape = tree(slices)
+    group = group_of_key[slices.key] if len(slices) else np.empty(0, np.int64)
+    group[foreign(slices)] = -1
+    group = group[shape.index]
+    parent, depth = shape.parent, shape.depth
+    for level in range(1, int(depth.max(initial=0)) + 1):
+        here = np.flatnonzero((depth == level) & (group < 0))
+        group[here] = group[parent[here]]
+    begin, end = event_positions(shape)
+    n = len(group)
+    time = np.empty(2 * n, np.int64)
+    owner = np.empty(2 * n, np.int64)
+    time[begin], time[end] = slices.start[shape.index], slices.end[shape.index]
+    owner[begin] = group
+    owner[end] = np.where(parent >= 0, group[np.maximum(parent, 0)], -1)
+    track = np.empty(2 * n, np.int64)
+    track[begin] = track[end] = slices.row_track[slices.rows()[shape.index]]
+    keep = (
+        np.flatnonzero((owner[:-1] >= 0) & (time[1:] > time[:-1])) if n else np.empty(0, np.int64)
+    )
+    order = np.lexsort((time[keep], track[keep]))
+    keep = keep[order]
+    return Segments(
+        track[keep], time[keep], time[keep + 1], owner[keep], bool((slices.row_lane > 0).any())
+    )
+
+
+def event_positions(shape: Tree) -> tuple[Ints, Ints]:
+    """Where each slice begins and ends in the sequence of all begin and end events, in preorder.
+
+    A slice at depth d that is number i in its lane begins after i - d ends; it ends just before the
+    next slice of depth <= d begins. So ends come before begins of the same time, parents first.
+    """
+    n = len(shape.index)
+    depth = shape.depth
+    follower = np.full(n, n, np.int64)
+    for level in range(int(depth.max(initial=-1)) + 1):
+        here = np.flatnonzero(depth == level)
+        stops = np.append(here[1:], n) if len(here) else here
+        outer = follower[shape.parent[here]] if level else n
+        follower[here] = np.minimum(stops, outer)
+    return np.arange(n) * 2 - depth, 2 * follower - 1 - depth
+
+
+def total_per_group(
+    segments: Segments, groups: int, first: int | None = None, last: int | None = None
+) -> Ints:
+    """Ticks charged to each group inside [first, last]; overlapping lanes of a track are united."""
+    start, end = segments.start, segments.end
+    if first is not None:
+        start = np.maximum(start, first)
+    if last is not None:
+        end = np.minimum(end, last)
+    length = np.maximum(end - start, 0)
+    total = np.zeros(groups, np.int64)
+    if not segments.lanes or not len(start):
+        np.add.at(total, segments.group, length)
+        return total
+    part = segments.track * groups + segments.group
+    order = np.argsort(part, kind="stable")
+    numbers, at = np.unique(part[order], return_index=True)
+    for number, own in zip(numbers.tolist(), np.split(order, at[1:]), strict=True):
+        total[number % groups] += intervals.length(start[own], end[own])
+    return total
+
+
+def sum_per_key(
+    trace: Trace, first: int | None = None, last: int | None = None
+) -> tuple[Ints, Ints]:
+    """Per key the number of its slices that begin in [first, last), and how long it runs there."""
+    slices = trace.slices
+    start, end = slices.start, slices.end
+    inside = np.ones(len(slices), np.bool_)
+    if first is not None:
+        inside &= start >= first
+        start, end = np.maximum(start, first), np.maximum(end, first)
+    if last is not None:
+        inside &= slices.start < last
+        start, end = np.minimum(start, last), np.minimum(end, last)
+    long = end - start
+    long[foreign(slices)] = 0
+    total = np.zeros(len(trace.keys), np.int64)
+    np.add.at(total, slices.key, long)
+    return np.bincount(slices.key[inside], minlength=len(trace.keys)).astype(np.int64), total
+
+
+def slices_of_kind(trace: Trace, kind: KeyKind) -> Ints:
+    """The slices whose key is of a kind."""
+    return np.flatnonzero(trace.keys.kind[trace.slices.key] == kind)

@@ -1,0 +1,101 @@
+"""Ticks and nanoseconds: the one place where they are converted, read and written as text.
+
+A tick is whatever a file counts in; `Clock.ns_per_tick` is exact, so a conversion floors once and
+never drifts. Texts follow one rule: three decimals and a unit when a time stands alone.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+import numpy as np
+
+from viewer.model.trace import Ints
+
+NARROW_SPACE = "\u202f"
+THIN_SPACE = "\u2009"
+MINUS = "\u2212"
+
+_FARTHEST = (1 << 63) - 1
+_UNITS = (("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1_000), ("ns", 1))
+_UNIT_NS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+_TIME = re.compile(r"\s*(-?\d+(?:\.\d*)?|-?\.\d+)\s*(ns|us|µs|ms|s)?\s*")
+# What our own texts use, and what keyboards have instead.
+_TYPED = str.maketrans({MINUS: "-", "μ": "µ", THIN_SPACE: None, NARROW_SPACE: None})
+
+
+def ticks_to_ns(ticks: Ints, ns_per_tick: Fraction) -> Ints:
+    """Floor of ticks * ns_per_tick, exact in int64 (the product is never formed as a whole).
+
+    What lies beyond int64 ns (292 years) stands at its end.
+    """
+    n, d = ns_per_tick.numerator, ns_per_tick.denominator
+    if n == d:
+        return ticks
+    whole, rest = np.divmod(ticks, np.int64(d))
+    whole = np.clip(whole, -_FARTHEST // n, _FARTHEST // n)
+    return whole * np.int64(n) + rest * np.int64(n) // np.int64(d)
+
+
+def tick_to_ns(tick: int, ns_per_tick: Fraction) -> int:
+    """The same for one tick, in unbounded integers."""
+    return tick * ns_per_tick.numerator // ns_per_tick.denominator
+
+
+def ns_to_tick(ns: int, ns_per_tick: Fraction) -> int:
+    """The first tick that is not before `ns`."""
+    return -(-ns * ns_per_tick.denominator // ns_per_tick.numerator)
+
+
+def group_digits(value: int) -> str:
+    """1234567 as "1 234 567", with thin spaces and a real minus sign."""
+    return f"{value:,}".replace(",", THIN_SPACE).replace("-", MINUS)
+
+
+def unit_for(ns: float) -> tuple[str, int]:
+    """The unit in which a length reads best, and how many ns it has."""
+    size = abs(ns)
+    # A length that three decimals round up to the next unit is told in that one: 1.000 s.
+    return next(((u, f) for u, f in _UNITS if size >= f or round(size / f, 6) >= 1), _UNITS[-1])
+
+
+def format_in(ns: float, factor: int, decimals: int = 3) -> str:
+    """A time in a unit given by its ns, without the unit: one column, one unit."""
+    if ns == 0:
+        return "0"
+    if factor == 1 and float(ns).is_integer():
+        return group_digits(int(ns))
+    whole, _, rest = f"{ns / factor:,.{decimals}f}".partition(".")
+    text = whole.replace(",", THIN_SPACE).replace("-", MINUS)
+    return f"{text}.{rest}" if rest else text
+
+
+def format_time(ns: float) -> str:
+    """A time that stands alone: "1.643 µs", "55.212 µs", "0"."""
+    if ns == 0:
+        return "0"
+    unit, factor = unit_for(ns)
+    return f"{format_in(ns, factor)}{NARROW_SPACE}{unit}"
+
+
+def parse_time(text: str) -> int:
+    """ "1.5ms", "20us" or a bare number of ns as whole ns.
+
+    Raises ValueError that says what is accepted.
+    """
+    match = _TIME.fullmatch(text.translate(_TYPED))
+    if match is None:
+        raise ValueError(f"{text!r} is not a time: write 1500, 1500ns, 20us, 1.5ms or 2s")
+    return int(Fraction(match[1]) * _UNIT_NS[match[2] or "ns"])
+
+
+def parse_range(text: str) -> tuple[int, int]:
+    """ "START:END" as ns from the start of the trace; both times as `parse_time` reads them."""
+    first, colon, last = text.partition(":")
+    if not colon:
+        raise ValueError(f"{text!r} is not a range: write START:END, for example 1.5ms:2ms")
+    start, end = parse_time(first), parse_time(last)
+    if end <= start:
+        raise ValueError(f"the range {text!r} ends before it begins")
+    return start, end

@@ -1,0 +1,244 @@
+"""A trace: named intervals ("slices") on tracks, as frozen parallel arrays.
+
+One file becomes one `Trace`. It is made by `viewer.model.builder.TraceBuilder` alone and never
+changes afterwards: links, clock rates and offsets live beside it, in the workspace.
+
+Vocabulary: a *track* is one thread of one process; a *row* is one horizontal line of it, named by
+(track, lane, depth); a *lane* is a properly nested sub-sequence of a track, so that overlapping
+slices are never bent to fit; a *key* is what the file says about the identity of a slice
+(instruction, delegate debug identifier, location), shared by all slices of the same identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Codes = NDArray[np.uint32]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """How the ticks of one file become time.
+
+    `ns_per_tick` is an exact ratio (800 MHz is 5/4). `assumed` says that the file does not state
+    the rate. Files with the same non-empty `domain` were stamped by one clock and share an axis.
+    `unit` names one tick: "ns", "us" or "cycle".
+    """
+
+    unit: str = "ns"
+    ns_per_tick: Fraction = Fraction(1)
+    assumed: bool = False
+    domain: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """One thread of one process, in display order. Names are what the file says or implies."""
+
+    process: str
+    thread: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Odd data that was kept or left out: what, how often, and where it was first seen."""
+
+    kind: str
+    count: int
+    first: str
+
+
+class KeyKind(IntEnum):
+    """What sort of identity a key is; see `viewer.program.linking` for which can be linked."""
+
+    PLAIN = 0  # the file gives no identity
+    FRAMEWORK = 1  # a scope of the runtime itself: Method::execute, load (chain index -1)
+    CONTROL = 2  # an instruction without an operator: MOVE_CALL, JF_CALL, FREE_CALL
+    OPERATOR_CALL = 3
+    KERNEL = 4  # native_call_*
+    DELEGATE_CALL = 5
+    DELEGATE_EVENT = 6  # logged by a delegate under its own debug identifier
+    LOCATION = 7  # an MLIR location
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where instruction ids mean one thing: the runs of one method (or one whole file).
+
+    `method` is set only where the file names it. ETDumps never do; the record that is linked
+    decides then.
+    """
+
+    name: str
+    method: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The distinct identities of a trace, as columns of equal length.
+
+    name: index into `Trace.strings`; scope: index into `Trace.scopes`; instruction: -1 if none;
+    identifier: object array of int, str or None (a delegate debug identifier, exactly as logged);
+    location: object array of str or None (MLIR location text).
+    """
+
+    kind: NDArray[np.uint8]
+    scope: Codes
+    name: Codes
+    instruction: Ints
+    identifier: NDArray[np.object_]
+    location: NDArray[np.object_]
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One named argument of every slice: numbers, or texts as codes into `strings`.
+
+    `valid` is False where a slice has no value; None means that all have one.
+    """
+
+    values: NDArray[Any]
+    valid: Bools | None = None
+    strings: tuple[str, ...] | None = None
+    unit: str = ""
+
+    @staticmethod
+    def of_texts(texts: Sequence[str | None]) -> Column:
+        """Intern texts; None and "" become nulls."""
+        table: dict[str, int] = {}
+        codes = np.fromiter(
+            (table.setdefault(t, len(table)) if t else 0 for t in texts), np.uint32, len(texts)
+        )
+        valid = np.fromiter((bool(t) for t in texts), np.bool_, len(texts))
+        return Column(codes, None if valid.all() else valid, tuple(table))
+
+    @staticmethod
+    def of_codes(codes: Codes, strings: Sequence[str], valid: Bools | None = None) -> Column:
+        """Texts that are interned already."""
+        return Column(codes, valid, tuple(strings))
+
+    def value(self, i: int) -> int | float | bool | str | None:
+        """The value of slice i as a plain Python object, None for a null."""
+        if self.valid is not None and not self.valid[i]:
+            return None
+        if self.strings is not None:
+            return self.strings[int(self.values[i])]
+        item: int | float | bool = self.values[i].item()
+        return item
+
+
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """All slices, sorted by (row, start), and the table of rows.
+
+    start, end: int64 ticks, end >= start. name: index into `Trace.strings`. key: index into
+    `Trace.keys`. source_row: the slice's position in its file (event, line or data row, from 0).
+    order: rank of the slice in preorder of its lane (parents before children, siblings by time),
+    counted over the whole trace, lanes one after another; with the depths it gives the tree.
+    derived: True for slices that the reader computed and the file does not state; None if none.
+    row_ptr: rows + 1 offsets into the arrays; row_track, row_lane, row_depth describe each row.
+    """
+
+    start: Ints
+    end: Ints
+    name: Codes
+    key: Codes
+    source_row: Codes
+    order: Codes
+    row_ptr: Ints
+    row_track: Codes
+    row_lane: Codes
+    row_depth: Codes
+    derived: Bools | None = None
+    columns: Mapping[str, Column] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def row_of(self, i: int) -> int:
+        """The row that slice i lies in."""
+        return int(np.searchsorted(self.row_ptr, i, side="right")) - 1
+
+    def rows(self) -> Codes:
+        """The row of every slice (uint32, as long as the slices)."""
+        count = np.diff(self.row_ptr)
+        return np.repeat(np.arange(len(count), dtype=np.uint32), count)
+
+    def track(self, i: int) -> int:
+        """The track that slice i lies on."""
+        return int(self.row_track[self.row_of(i)])
+
+    def depth(self, i: int) -> int:
+        """The depth of slice i inside its lane."""
+        return int(self.row_depth[self.row_of(i)])
+
+    @property
+    def derived_count(self) -> int:
+        return 0 if self.derived is None else int(self.derived.sum())
+
+
+class RunKind(IntEnum):
+    """What one event block of a runtime was for."""
+
+    LOAD = 0
+    INFERENCE = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One event block of a dump: a load, or an inference, numbered from 1 on its track."""
+
+    kind: RunKind
+    number: int
+    name: str
+    track: int
+    scope: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One profile file, read. Times are ticks of its own `clock`; nothing in it ever changes."""
+
+    path: str
+    format: str
+    generation: str
+    clock: Clock
+    tracks: tuple[Track, ...]
+    strings: tuple[str, ...]
+    scopes: tuple[Scope, ...]
+    keys: Keys
+    slices: Slices
+    runs: tuple[Run, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def start(self) -> int:
+        """The earliest tick of any slice, 0 for an empty trace."""
+        return int(self.slices.start.min()) if len(self.slices) else 0
+
+    @property
+    def end(self) -> int:
+        """The latest tick of any slice, 0 for an empty trace."""
+        return int(self.slices.end.max()) if len(self.slices) else 0
+
+    def name(self, i: int) -> str:
+        """The name of slice i as the file gives it."""
+        return self.strings[int(self.slices.name[i])]
+
+    def inferences(self) -> Iterator[Run]:
+        """The inference runs in file order."""
+        return (run for run in self.runs if run.kind is RunKind.INFERENCE)
