@@ -1,0 +1,107 @@
+"""What slices, runs and tracks are called."""
+
+from pathlib import Path
+
+import pytest
+
+from viewer.model.trace import KeyKind, Trace
+from viewer.program.labels import (
+    describe_near,
+    key_label,
+    operator_count,
+    run_label,
+    run_slices,
+    set_label,
+    slice_labels,
+    track_name,
+)
+from viewer.program.linking import LinkTable, Reason, unlinked
+from viewer.workspace import Workspace
+
+DATA = Path(__file__).parent.parent / "data"
+
+
+def linked(dump: str, record: str) -> LinkTable:
+    workspace = Workspace()
+    trace = workspace.open(str(DATA / "etdump" / f"{dump}.etdp"))
+    workspace.open(str(DATA / "etrecord" / f"{record}.etrecord"))
+    assert isinstance(trace, Trace)
+    return workspace.links(trace)
+
+
+@pytest.fixture(scope="module")
+def cnn() -> LinkTable:
+    return linked("cnn_portable_x10", "cnn_toedge_portable")
+
+
+def labels_of(table: LinkTable, kind: KeyKind) -> set[str]:
+    keys = table.trace.keys
+    return {key_label(table, k) for k in range(len(keys)) if keys.kind[k] == kind}
+
+
+def test_an_operator_call_is_called_by_its_operator(cnn):
+    found = labels_of(cnn, KeyKind.OPERATOR_CALL)
+    assert "features.4 · convolution" in found
+    assert "OPERATOR_CALL" not in found
+
+
+def test_a_kernel_keeps_its_name_without_the_prefix(cnn):
+    assert "convolution.out" in labels_of(cnn, KeyKind.KERNEL)
+
+
+def test_a_delegate_call_is_called_by_its_backend_and_size():
+    found = labels_of(linked("cnn_xnnpack_x10", "cnn_teal_xnnpack"), KeyKind.DELEGATE_CALL)
+    assert all(x.startswith("XnnpackBackend · ") and x.endswith((" ops", " op")) for x in found)
+
+
+def test_a_delegate_event_is_called_by_its_identifier():
+    found = labels_of(linked("demo_str_x4", "demo_str"), KeyKind.DELEGATE_EVENT)
+    assert {"Fancy Fusion", "sin:0;a=b"} <= found
+
+
+def test_runs_are_called_by_method_and_number(cnn):
+    trace = cnn.trace
+    assert [run_label(cnn, r) for r in trace.inferences()] == [
+        f"forward · run {n}" for n in range(1, 11)
+    ]
+    assert {run_label(cnn, r) for r in trace.runs if not r.number} == {"load"}
+    codes, strings = slice_labels(cnn)
+    spans = run_slices(trace)
+    assert len(spans) == 10
+    for run, i in spans:
+        assert strings[codes[i]] == f"forward · run {run.number}"
+        assert trace.name(i) == "Method::execute"
+    assert len(codes) == len(trace.slices)
+
+
+def test_a_thread_is_called_by_its_method_once_it_is_known(cnn):
+    assert track_name(cnn, 0) == "forward"
+    alone = unlinked(cnn.trace)
+    assert track_name(alone, 0) == "Execute"
+    assert run_label(alone, next(cnn.trace.inferences())) == "Execute · run 1"
+    assert "OPERATOR_CALL" in labels_of(alone, KeyKind.OPERATOR_CALL)
+
+
+def test_threads_of_several_methods():
+    table = linked("multi_forward_decode_portable_x3", "multi_forward_decode_toedge_portable")
+    names = [track_name(table, t) for t in range(len(table.trace.tracks))]
+    assert {"forward", "decode"} <= set(names)
+
+
+def test_several_operators_are_named_together(cnn):
+    program = cnn.program
+    assert program is not None
+    number = {op.label: op.index for op in program.operators}
+    first, second = number["features.0 · convolution"], number["features.4 · convolution"]
+    assert set_label(cnn, [first]) == "features.0 · convolution"
+    assert set_label(cnn, [first, second]) == "features · 2 convolution"
+    assert set_label(cnn, []) == ""
+
+
+def test_counts_and_neighbours():
+    assert (operator_count(1), operator_count(6)) == ("1 op", "6 ops")
+    table = linked("cnn_xnnpack_x10", "cnn_teal_xnnpack")
+    near = next(x for x in table.links if x.reason is Reason.NO_DELEGATE_MAP)
+    assert describe_near(near) == f"one of {len(near.near)} operators of its call"
+    linked_one = next(x for x in table.links if x.operators)
+    assert describe_near(linked_one) == ""

@@ -1,0 +1,82 @@
+"""Source files for recorded paths: where they are looked for, and what is never opened."""
+
+import os
+
+import pytest
+
+from viewer.program.source_code import MAX_SOURCE, find_source
+
+
+def write(path, text="import torch\nx = 1\n"):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode())
+    return str(path)
+
+
+def test_the_recorded_path_comes_first(tmp_path):
+    recorded = write(tmp_path / "a" / "model.py", "one\n")
+    write(tmp_path / "b" / "model.py", "two\n")
+    found = find_source(recorded, [str(tmp_path / "b")])
+    assert found is not None
+    assert (found.shown, found.is_elsewhere, found.line(1)) == (recorded, False, "one")
+
+
+def test_else_the_longest_suffix_beside_the_opened_files(tmp_path):
+    write(tmp_path / "model.py", "short\n")
+    longest = write(tmp_path / "nn" / "model.py", "long\n")
+    found = find_source("/nowhere/nn/model.py", [str(tmp_path)])
+    assert found is not None
+    assert (found.recorded, found.shown) == ("/nowhere/nn/model.py", longest)
+    assert found.is_elsewhere
+
+
+@pytest.mark.parametrize("recorded", ["C:\\work\\nn\\model.py", "\\\\server\\nn\\model.py"])
+def test_windows_paths_are_found_by_their_suffix(tmp_path, recorded):
+    shown = write(tmp_path / "nn" / "model.py")
+    found = find_source(recorded, [str(tmp_path)])
+    assert found is not None
+    assert found.shown == shown
+
+
+def test_a_path_cannot_leave_the_folder_it_is_looked_for_in(tmp_path):
+    write(tmp_path / "secret.py")
+    (tmp_path / "open").mkdir()
+    assert find_source("../secret.py", [str(tmp_path / "open")]) is None
+
+
+@pytest.mark.parametrize(
+    "recorded", ["", "<string>", "/dev/zero", "/dev/stdin", "/proc/self/environ", "a\0b", "."]
+)
+def test_what_is_no_plain_file_is_never_opened(tmp_path, recorded):
+    assert find_source(recorded, [str(tmp_path)]) is None
+
+
+def test_pipes_links_to_devices_binaries_and_huge_files_are_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "link.py").symlink_to("/dev/zero")
+    (tmp_path / "binary.py").write_bytes(b"\0" * 10)
+    with (tmp_path / "huge.py").open("wb") as file:
+        file.truncate(MAX_SOURCE + 1)
+    (tmp_path / "folder.py").mkdir()
+    for name in ("pipe.py", "link.py", "binary.py", "huge.py", "folder.py"):
+        assert find_source(str(tmp_path / name), []) is None
+
+
+def test_lines_are_counted_from_one(tmp_path):
+    found = find_source(write(tmp_path / "m.py", "a\r\nb\nc"), [])
+    assert found is not None
+    assert [found.line(n) for n in (0, 1, 2, 3, 4)] == [None, "a", "b", "c", None]
+
+
+def test_text_that_is_not_utf8_is_shown_as_far_as_it_is(tmp_path):
+    (tmp_path / "m.py").write_bytes(b"# caf\xe9\nx = 1\n")
+    found = find_source(str(tmp_path / "m.py"), [])
+    assert found is not None
+    assert found.line(2) == "x = 1"
+
+
+@pytest.mark.parametrize("text", ["a\n\x0cb\nc\n", 'a\nb = "\u2028"\nc\n', "a\nb\x1c\nc\n"])
+def test_lines_end_where_python_ends_them(tmp_path, text):
+    found = find_source(write(tmp_path / "m.py", text), [])
+    assert found is not None
+    assert found.line(3) == "c"

@@ -1,0 +1,272 @@
+"""Agreement: how well a program fits a trace that names it nowhere.
+
+A record and a dump share no key at all, so a wrong pair would give plausible wrong operators. What
+can be compared is compared, per scope of the trace (the runs of one method) and method of the
+program:
+
+    agreement = agreeing instruction ids / (ids in the record's maps joined with ids in the runs)
+
+averaged over the runs, since each takes one branch of a torch.cond. A kernel agrees if its operator
+is among those of its debug handle. A DELEGATE_CALL agrees if the delegate map has its instruction,
+times the share of its logged identifiers that a filled map knows. `evidence` counts the kernels and
+identifiers compared; with none the pair cannot be checked.
+
+Measured on real pairs: those that belong together reach 0.69 and more, those that do not stay at
+0.50 and less once there is evidence. Hence the threshold of 0.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from viewer.model.trace import Ints, KeyKind, Trace
+from viewer.program.debug_handles import Identifier
+from viewer.program.graph import Method, Program, base_name
+from viewer.program.text_positions import TextPositions, positions_of
+
+BELONG = 0.6
+AHEAD = 0.2
+KERNEL_PREFIX = "native_call_"
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far two things fit, 0 to 1, and how many kernels and identifiers that rests on."""
+
+    value: float
+    evidence: int
+
+    @property
+    def belongs(self) -> bool:
+        """Whether nothing speaks against the pair."""
+        return self.value >= BELONG
+
+    @property
+    def checkable(self) -> bool:
+        return self.evidence > 0
+
+    def __str__(self) -> str:
+        if not self.checkable:
+            return "cannot be checked: nothing to compare"
+        return f"agreement {self.value:.2f} on {self.evidence} compared"
+
+
+@dataclass(frozen=True)
+class ScopeIdentities:
+    """What the runs of one scope logged, by instruction id (-1 where the file gives none)."""
+
+    kernels: dict[int, set[str]]
+    operator_calls: set[int]
+    delegate_calls: set[int]
+    identifiers: dict[int, set[Identifier]]
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.kernels or self.operator_calls or self.delegate_calls or self.identifiers)
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What one kind of run of a scope logged; `runs` of them logged the same keys."""
+
+    scope: int
+    runs: int
+    identities: ScopeIdentities
+
+
+def scope_identities(trace: Trace) -> list[ScopeIdentities]:
+    """The identities of every scope, all its runs together."""
+    found = [_empty() for _ in trace.scopes]
+    for key in _compared_keys(trace).tolist():
+        _collect(trace, key, found[int(trace.keys.scope[key])])
+    return found
+
+
+def signatures(trace: Trace) -> list[Signature]:
+    """The distinct sets of keys that runs logged; a scope without runs is one signature."""
+    slices = trace.slices
+    found: list[Signature] = []
+    kinds: dict[tuple[int, bytes], int] = {}
+    compared = np.zeros(len(trace.keys), np.bool_)
+    compared[_compared_keys(trace)] = True
+    rows = slices.rows()
+    for track in range(len(trace.tracks)):
+        runs = [run for run in trace.inferences() if run.track == track]
+        if not runs:
+            continue
+        own = np.flatnonzero((slices.row_track[rows] == track) & compared[slices.key])
+        number = np.searchsorted(np.array([r.start for r in runs]), slices.start[own], "right") - 1
+        pair = np.unique(np.maximum(number, 0) * len(trace.keys) + slices.key[own])
+        bounds = np.searchsorted(pair // len(trace.keys), np.arange(len(runs) + 1))
+        logged = pair % len(trace.keys)
+        for i, run in enumerate(runs):
+            keys = logged[bounds[i] : bounds[i + 1]]
+            keys = keys[trace.keys.scope[keys] == run.scope]
+            kind = (run.scope, keys.tobytes())
+            kinds[kind] = kinds.get(kind, 0) + 1
+    for (scope, packed), count in kinds.items():
+        identities = _empty()
+        for key in np.frombuffer(packed, np.int64).tolist():
+            _collect(trace, key, identities)
+        found.append(Signature(scope, count, identities))
+    with_runs = {signature.scope for signature in found}
+    for scope, identities in enumerate(scope_identities(trace)):
+        if scope not in with_runs:
+            found.append(Signature(scope, 1, identities))
+    return found
+
+
+def _empty() -> ScopeIdentities:
+    return ScopeIdentities({}, set(), set(), {})
+
+
+def _compared_keys(trace: Trace) -> Ints:
+    return np.flatnonzero(np.isin(trace.keys.kind, _COMPARED))
+
+
+def _collect(trace: Trace, key: int, into: ScopeIdentities) -> None:
+    keys = trace.keys
+    kind, instruction = int(keys.kind[key]), int(keys.instruction[key])
+    if kind == KeyKind.KERNEL and instruction >= 0:
+        name = trace.strings[int(keys.name[key])].removeprefix(KERNEL_PREFIX)
+        into.kernels.setdefault(instruction, set()).add(base_name(name))
+    elif kind == KeyKind.OPERATOR_CALL and instruction >= 0:
+        into.operator_calls.add(instruction)
+    elif kind == KeyKind.DELEGATE_CALL and instruction >= 0:
+        into.delegate_calls.add(instruction)
+    elif kind == KeyKind.DELEGATE_EVENT and not is_outside_calls(trace, key):
+        into.identifiers.setdefault(instruction, set()).add(keys.identifier[key])
+
+
+_COMPARED = np.array(
+    [KeyKind.KERNEL, KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT], np.uint8
+)
+
+
+def is_outside_calls(trace: Trace, key: int) -> bool:
+    """Whether a delegate's event was logged outside any call, as during its initialisation.
+
+    Dumps give such events chain index -1 and so no instruction. A plain table may have identifiers
+    without instructions too, to be looked up in the whole method; only where other rows of it name
+    their method is a row without one outside.
+    """
+    if int(trace.keys.instruction[key]) >= 0:
+        return False
+    if any(scope.method for scope in trace.scopes):
+        return trace.scopes[int(trace.keys.scope[key])].method is None
+    return bool(trace.runs)
+
+
+def agreement_with_method(logged: ScopeIdentities, method: Method) -> Agreement:
+    """How far the runs of a scope fit one method of a record."""
+    score, evidence = 0.0, 0
+    ids: set[int] = set(method.handles) | set(method.delegates)
+    for instruction, ops in logged.kernels.items():
+        known = _ops_at(method, instruction)
+        score += len(ops & known) / len(ops)
+        evidence += len(ops)
+        ids.add(instruction)
+    for instruction in logged.operator_calls - set(logged.kernels):
+        # A runtime without kernel events still says which instructions are operators.
+        score += instruction in method.handles and instruction not in method.delegates
+        ids.add(instruction)
+    for instruction in logged.delegate_calls:
+        ids.add(instruction)
+        delegate = method.delegates.get(instruction)
+        if delegate is None:
+            continue
+        events = logged.identifiers.get(instruction, set())
+        if delegate.is_filled and events:
+            score += sum(delegate.handles(i) is not None for i in events) / len(events)
+            evidence += len(events)
+        else:
+            score += 1
+    unplaced = logged.identifiers.get(-1, set())
+    if unplaced:
+        # A table with identifiers alone: all maps of the method together stand for one instruction.
+        maps = [d for d in method.delegates.values() if d.is_filled]
+        score = sum(any(d.handles(i) is not None for d in maps) for i in unplaced) / len(unplaced)
+        return Agreement(score, len(unplaced))
+    return Agreement(score / len(ids), evidence) if ids else Agreement(0.0, 0)
+
+
+def _ops_at(method: Method, instruction: int) -> set[str]:
+    found = (method.by_handle.get(h) for h in method.handles.get(instruction, ()))
+    return {base_name(op) for operator in found if operator for op in operator.ops}
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How a program fits a whole trace.
+
+    methods: per scope the method that its runs are of, None for loads and where none can be
+    decided; by_scope: its agreement; undecided: per scope the methods that fit equally well.
+    """
+
+    agreement: Agreement
+    methods: tuple[str | None, ...]
+    by_scope: tuple[Agreement | None, ...]
+    undecided: tuple[tuple[str, ...], ...]
+
+
+def fit(trace: Trace, program: Program) -> Fit:
+    """Attribute the scopes of a trace to the methods of a program and say how well they fit."""
+    if program.text_lines:
+        return _fit_text(trace, program)
+    return _fit_methods(trace, program.methods)
+
+
+def _fit_methods(trace: Trace, candidates: Sequence[Method]) -> Fit:
+    methods: list[str | None] = []
+    scores: list[Agreement | None] = []
+    undecided: list[tuple[str, ...]] = []
+    logged = signatures(trace)
+    for number, scope in enumerate(trace.scopes):
+        own = [x for x in logged if x.scope == number and not x.identities.is_empty]
+        stated = [m for m in candidates if m.name == scope.method] if scope.method else candidates
+        rated = [(_mean(own, m), m.name) for m in stated] if own else []
+        best = max((a.value for a, _ in rated), default=0.0)
+        top = [(a, name) for a, name in rated if a.value == best]
+        methods.append(top[0][1] if len(top) == 1 else None)
+        scores.append(top[0][0] if top else None)
+        undecided.append(tuple(name for _, name in top) if len(top) > 1 else ())
+    total = mean_agreement([s for s in scores if s is not None])
+    return Fit(total, tuple(methods), tuple(scores), tuple(undecided))
+
+
+def mean_agreement(known: Sequence[Agreement]) -> Agreement:
+    """The agreement of several scopes together, weighted by what each of them rests on.
+
+    So a scope with one stray identifier does not outweigh the runs of a whole method.
+    """
+    evidence = sum(a.evidence for a in known)
+    weights = [a.evidence if evidence else 1 for a in known]
+    value = sum(a.value * w for a, w in zip(known, weights, strict=True)) / max(sum(weights), 1)
+    return Agreement(value, evidence)
+
+
+def _mean(own: Sequence[Signature], method: Method) -> Agreement:
+    """The agreement averaged over runs; the evidence is that of the richest one."""
+    rated = [(agreement_with_method(x.identities, method), x.runs) for x in own]
+    runs = sum(count for _, count in rated)
+    return Agreement(
+        sum(a.value * count for a, count in rated) / runs, max(a.evidence for a, _ in rated)
+    )
+
+
+def _fit_text(trace: Trace, program: Program) -> Fit:
+    """The share of the distinct positions in locations at which the text has an operation."""
+    texts = TextPositions(program)
+    asked = {
+        position
+        for location in trace.keys.location.tolist()
+        if location is not None
+        for position in positions_of(location)
+    }
+    hits = sum(texts.operator_at(position) is not None for position in asked)
+    total = Agreement(hits / len(asked) if asked else 0.0, len(asked))
+    n = len(trace.scopes)
+    return Fit(total, (None,) * n, (total,) * n, ((),) * n)

@@ -1,0 +1,133 @@
+"""What operators cost: every instant is charged once, to the innermost linked slice around it.
+
+An OPERATOR_CALL and the kernel inside it are one operator's time, not twice its time. A slice with
+several operators is charged once to the set of them: shared, never divided. So operators, shared
+sets and the unattributed rest add up to the whole, which is Method::execute where the file has it
+(loading is not in it) and the busy time of all tracks where it has none. Where lanes of one track
+overlap, an instant counts once for each set that is at work in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from viewer.model import intervals
+from viewer.model.queries import Segments, charge, sum_per_key, total_per_group
+from viewer.model.trace import Bools, KeyKind
+from viewer.program.linking import LinkTable
+
+EXECUTE = "Method::execute"
+
+
+@dataclass(frozen=True, slots=True)
+class CostRow:
+    """The cost of one set of operators in a range, in ticks.
+
+    operators: indexes into `Program.operators`; one, or several that share it. ticks: its own time.
+    kernel: the summed time of its kernels. slices: how many of its slices begin in the range; a
+    kernel inside its call is not counted beside it.
+    """
+
+    operators: tuple[int, ...]
+    ticks: int
+    kernel: int
+    slices: int
+
+    @property
+    def is_shared(self) -> bool:
+        return len(self.operators) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class CostTable:
+    """All sets that cost something in a range, dearest first, and the ticks of none of them."""
+
+    rows: tuple[CostRow, ...]
+    unattributed: int
+
+    @property
+    def single(self) -> int:
+        """Time of sets of one operator."""
+        return sum(row.ticks for row in self.rows if not row.is_shared)
+
+    @property
+    def shared(self) -> int:
+        """Time of sets of several operators."""
+        return sum(row.ticks for row in self.rows if row.is_shared)
+
+    @property
+    def whole(self) -> int:
+        """What shares are shares of: Method::execute, or the busy time of all tracks."""
+        return self.single + self.shared + self.unattributed
+
+
+class Costs:
+    """Cost queries on one linked trace; the charging is done once, ranges are cheap."""
+
+    def __init__(self, table: LinkTable) -> None:
+        self._table = table
+        self._trace = table.trace
+
+    @cached_property
+    def _segments(self) -> Segments:
+        return charge(self._trace, self._table.set_of_key)
+
+    def table(self, first: int | None = None, last: int | None = None) -> CostTable:
+        """The cost of every operator set inside [first, last] ticks, or in the whole trace."""
+        sets = self._table.sets
+        ticks = total_per_group(self._segments, len(sets), first, last)
+        count, total = sum_per_key(self._trace, first, last)
+        set_of_key = self._table.set_of_key
+        linked = np.flatnonzero(set_of_key >= 0)
+        slices = np.zeros(len(sets), np.int64)
+        np.add.at(slices, set_of_key[linked], count[linked])
+        kernels = linked[self._trace.keys.kind[linked] == KeyKind.KERNEL]
+        within = np.zeros(len(sets), np.int64)
+        np.add.at(within, set_of_key[kernels], count[kernels])
+        slices = np.where(slices > within, slices - within, slices)
+        kernel = np.zeros(len(sets), np.int64)
+        np.add.at(kernel, set_of_key[kernels], total[kernels])
+        rows = [
+            CostRow(sets[i], int(ticks[i]), int(kernel[i]), int(slices[i]))
+            for i in np.argsort(-ticks, kind="stable").tolist()
+            if slices[i] or ticks[i]
+        ]
+        return CostTable(tuple(rows), self._unattributed(first, last))
+
+    def _unattributed(self, first: int | None, last: int | None) -> int:
+        """Ticks of the runs (of the busy time, where there are none) in which no set is charged."""
+        trace, charged = self._trace, self._segments
+        lo = trace.start if first is None else first
+        hi = trace.end if last is None else last
+        total = 0
+        for track in range(len(trace.tracks)):
+            mine = charged.track == track
+            rest = intervals.subtract(
+                intervals.clip(*self._busy(track), lo, hi),
+                (charged.start[mine], charged.end[mine]),
+            )
+            total += intervals.length(*rest)
+        return total
+
+    def _busy(self, track: int) -> intervals.Intervals:
+        """The extents of Method::execute on a track; of all outermost slices if none has it."""
+        slices = self._trace.slices
+        on_track = slices.row_track[slices.rows()] == track
+        executes = self._executes
+        if executes.any():
+            chosen = on_track & executes
+        else:
+            chosen = on_track & (slices.row_depth[slices.rows()] == 0)
+        return slices.start[chosen], slices.end[chosen]
+
+    @cached_property
+    def _executes(self) -> Bools:
+        """Per slice whether it is a Method::execute."""
+        trace = self._trace
+        named = np.array([name == EXECUTE for name in trace.strings], np.bool_)
+        per_key = (trace.keys.kind == KeyKind.FRAMEWORK) & named[trace.keys.name]
+        per_slice: Bools = per_key[trace.slices.key]
+        return per_slice

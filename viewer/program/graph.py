@@ -1,0 +1,187 @@
+"""A program: the model as it was exported, operator by operator.
+
+An *operator* is one debug handle of one method, that is one call in the model's source. Its graph
+nodes (one to dozens after decomposition) are its members. It is the unit of colour, cost, selection
+and correlation id. An MLIR file is a program too: there an operator is one operation of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from viewer.model.trace import Problem
+from viewer.program.debug_handles import DelegateMap
+
+# Frames below these folders belong to libraries: the line that a user wrote is the last other one.
+_LIBRARY = re.compile(r"[/\\](site-packages|dist-packages)[/\\]|[/\\]lib[/\\]python\d")
+_FRAME = re.compile(r' *File "([^"\n]*)", line (\d{1,9}), in (\S[^\n]*)')
+_CONVOLUTION = re.compile(r"conv(_transpose)?[123]d")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One line of a Python stack trace, as recorded. The path is data: never opened unchecked."""
+
+    path: str
+    line: int
+    function: str
+    text: str
+
+    @property
+    def is_library(self) -> bool:
+        """Whether the line lies in an installed package rather than in the user's own code."""
+        return _LIBRARY.search(self.path) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """Name, dtype ("f32") and shape of a value; symbolic sizes are texts, None if unknown."""
+
+    name: str
+    dtype: str = ""
+    shape: tuple[int | str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphNode:
+    """One call of the edge dialect graph.
+
+    op: the operator without its namespace path, "aten.convolution.default". source_op: the ATen
+    call that it was decomposed from, "" if the record does not say. modules: (path, type) from the
+    outermost module inwards.
+    """
+
+    name: str
+    op: str
+    debug_handle: int
+    frames: tuple[Frame, ...] = ()
+    modules: tuple[tuple[str, str], ...] = ()
+    source_op: str = ""
+    inputs: tuple[Tensor, ...] = ()
+    outputs: tuple[Tensor, ...] = ()
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One call in the model's source, with the graph nodes that it became.
+
+    index: position in its program, the base of its colour. debug_handle: -1 for an MLIR operation.
+    """
+
+    index: int
+    method: str
+    debug_handle: int
+    nodes: tuple[GraphNode, ...]
+
+    @cached_property
+    def ops(self) -> tuple[str, ...]:
+        """The distinct edge dialect operators of its nodes, in graph order."""
+        return tuple(dict.fromkeys(node.op for node in self.nodes))
+
+    @cached_property
+    def op(self) -> str:
+        """The short name of the source call: "convolution", "linear"."""
+        if self.debug_handle < 0:
+            return self.nodes[0].op
+        name = next((n.source_op for n in self.nodes if n.source_op), "")
+        name = name or base_name(self.nodes[0].op)
+        # The three convolutions and their transposes are one operator of the edge dialect.
+        return "convolution" if _CONVOLUTION.fullmatch(name) else name
+
+    @cached_property
+    def module_path(self) -> str:
+        """The path of the innermost module, "features.4"; "" at the top level."""
+        return self._module[0]
+
+    @cached_property
+    def module_type(self) -> str:
+        """The class name of the innermost module, "Conv2d"."""
+        return self._module[1].rpartition(".")[2]
+
+    @property
+    def label(self) -> str:
+        """Module path and operator: "features.4 · convolution"."""
+        return f"{self.module_path} · {self.op}" if self.module_path else self.op
+
+    @cached_property
+    def frames(self) -> tuple[Frame, ...]:
+        """The stack trace of the call, outermost first, without torch's own export frames."""
+        frames = next((n.frames for n in self.nodes if n.frames), ())
+        first = next((i for i, frame in enumerate(frames) if not frame.is_library), 0)
+        return frames[first:]
+
+    @cached_property
+    def source(self) -> Frame | None:
+        """The innermost line of the user's own code."""
+        own = [frame for frame in self.frames if not frame.is_library]
+        return own[-1] if own else (self.frames[-1] if self.frames else None)
+
+    @cached_property
+    def _module(self) -> tuple[str, str]:
+        return next((n.modules[-1] for n in self.nodes if n.modules), ("", ""))
+
+
+@dataclass(frozen=True)
+class Method:
+    """One method of a program and what the export wrote about its instructions.
+
+    handles: instruction id -> debug handles, in the record's order, duplicates kept. delegates:
+    instruction id of a DELEGATE_CALL -> its map. by_handle: debug handle -> operator.
+    """
+
+    name: str
+    operators: tuple[Operator, ...]
+    handles: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    delegates: Mapping[int, DelegateMap] = field(default_factory=dict)
+
+    @cached_property
+    def by_handle(self) -> dict[int, Operator]:
+        return {op.debug_handle: op for op in self.operators if op.debug_handle >= 0}
+
+
+@dataclass(frozen=True)
+class Program:
+    """One model file, read: an ETRecord, a debug handle map or MLIR text.
+
+    text_lines: the file's own lines where the program is a text (MLIR), else empty.
+    """
+
+    path: str
+    format: str
+    generation: str
+    methods: tuple[Method, ...]
+    problems: tuple[Problem, ...] = ()
+    text_lines: tuple[str, ...] = ()
+
+    @cached_property
+    def operators(self) -> tuple[Operator, ...]:
+        """All operators; `operators[i].index == i`."""
+        return tuple(op for method in self.methods for op in method.operators)
+
+    def method(self, name: str) -> Method | None:
+        """The method of that name."""
+        return next((m for m in self.methods if m.name == name), None)
+
+
+def base_name(op: str) -> str:
+    """ "aten.where.self" and "where.self_out" as "where": what kernels and graph nodes share."""
+    parts = op.split(".")
+    return parts[-2] if len(parts) > 2 else parts[0]
+
+
+def parse_frames(stack_trace: str) -> tuple[Frame, ...]:
+    """The frames of a Python traceback text, outermost first; lines that are none are skipped."""
+    frames: list[Frame] = []
+    lines = stack_trace.split("\n")
+    for i, line in enumerate(lines):
+        match = _FRAME.fullmatch(line)
+        if match:
+            text = lines[i + 1].strip() if i + 1 < len(lines) else ""
+            is_frame = _FRAME.fullmatch(text) is not None
+            frames.append(
+                Frame(match[1], int(match[2]), match[3].rstrip(), "" if is_frame else text)
+            )
+    return tuple(frames)

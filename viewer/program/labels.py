@@ -1,0 +1,120 @@
+"""What a slice is called on screen and in exports, once it is known what it was.
+
+An operator's call is called by its operator, a delegate's call by its backend and how many
+operators it swallowed, a run by its method and number. The name in the file stays beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from viewer.model.trace import Codes, KeyKind, Run, RunKind, Trace
+from viewer.program.agreement import KERNEL_PREFIX
+from viewer.program.linking import Link, LinkTable
+
+
+def operator_count(count: int) -> str:
+    """ "6 ops", "1 op"."""
+    return f"{count} op{'' if count == 1 else 's'}"
+
+
+def key_label(table: LinkTable, key: int) -> str:
+    """The label of every slice with this key, runs excepted."""
+    trace, link = table.trace, table.links[key]
+    kind = trace.keys.kind[key]
+    name = trace.strings[int(trace.keys.name[key])]
+    if kind == KeyKind.KERNEL:
+        return name.removeprefix(KERNEL_PREFIX)
+    if kind == KeyKind.DELEGATE_CALL and len(link.operators) == 1:
+        return set_label(table, link.operators)
+    if kind == KeyKind.DELEGATE_CALL and (link.backend or link.operators):
+        count = operator_count(len(link.operators))
+        return f"{link.backend} · {count}" if link.backend else count
+    if kind == KeyKind.OPERATOR_CALL and link.operators:
+        return set_label(table, link.operators)
+    return name
+
+
+def set_label(table: LinkTable, operators: Sequence[int]) -> str:
+    """ "head · linear", or for several operators "linear + gelu" with their modules left out."""
+    if table.program is None or not operators:
+        return ""
+    members = [table.program.operators[i] for i in operators]
+    if len(members) == 1:
+        return members[0].label
+    counts: dict[str, int] = {}
+    for member in members:
+        counts[member.op] = counts.get(member.op, 0) + 1
+    parts = [op if n == 1 else f"{n} {op}" for op, n in counts.items()]
+    modules = {member.module_path for member in members}
+    common = _common_module([m for m in modules if m]) if len(modules) > 1 else modules.pop()
+    text = " + ".join(parts)
+    return f"{common} · {text}" if common else text
+
+
+def _common_module(modules: list[str]) -> str:
+    split = [m.split(".") for m in modules]
+    common: list[str] = []
+    for parts in zip(*split, strict=False):
+        if len(set(parts)) > 1:
+            break
+        common.append(parts[0])
+    return ".".join(common)
+
+
+def run_label(table: LinkTable, run: Run) -> str:
+    """ "forward · run 2" or "load"."""
+    if run.kind is RunKind.LOAD:
+        return "load"
+    return f"{table.method_of_scope(run.scope) or run.name or 'run'} · run {run.number}"
+
+
+def track_name(table: LinkTable, track: int) -> str:
+    """The thread's name: the method whose runs it holds, once a program tells which."""
+    trace = table.trace
+    methods = {table.method_of_scope(run.scope) for run in trace.inferences() if run.track == track}
+    known = methods - {None}
+    return known.pop() or "" if len(known) == 1 == len(methods) else trace.tracks[track].thread
+
+
+def slice_labels(table: LinkTable) -> tuple[Codes, tuple[str, ...]]:
+    """The label of every slice as codes (uint32, parallel to the slices) into a tuple of texts."""
+    trace = table.trace
+    strings: dict[str, int] = {}
+    per_key = np.array(
+        [strings.setdefault(key_label(table, k), len(strings)) for k in range(len(trace.keys))],
+        np.uint32,
+    )
+    codes = per_key[trace.slices.key] if len(trace.slices) else np.empty(0, np.uint32)
+    for run, i in run_slices(trace):
+        codes[i] = strings.setdefault(run_label(table, run), len(strings))
+    return codes, tuple(strings)
+
+
+def run_slices(trace: Trace) -> list[tuple[Run, int]]:
+    """Each inference run with its outermost slice, where there is one that spans it."""
+    slices = trace.slices
+    rows = {
+        int(t): r
+        for r, (t, lane, depth) in enumerate(
+            zip(slices.row_track, slices.row_lane, slices.row_depth, strict=True)
+        )
+        if lane == 0 and depth == 0
+    }
+    found = []
+    for run in trace.inferences():
+        row = rows.get(run.track)
+        if row is None:
+            continue
+        lo, hi = int(slices.row_ptr[row]), int(slices.row_ptr[row + 1])
+        i = lo + int(np.searchsorted(slices.start[lo:hi], np.int64(run.start)))
+        if i < hi and int(slices.start[i]) == run.start and int(slices.end[i]) == run.end:
+            found.append((run, i))
+    return found
+
+
+def describe_near(link: Link) -> str:
+    """ "one of 6 operators of its call", for an event that is not linked itself."""
+    return f"one of {len(link.near)} operators of its call" if link.near else ""

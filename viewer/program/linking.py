@@ -1,0 +1,330 @@
+"""Links: which operators the slices of a trace belong to, and why, or why not.
+
+Links are made once per distinct identity key, never per slice, and live beside the trace, so that
+another record, another pairing or another choice costs no reading. Nothing is ever guessed: a
+delegate identifier is looked up by its exact text in the map of its own call, and a kernel that
+contradicts its debug handle is left unlinked with that reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+
+from viewer.model.trace import Codes, Ints, KeyKind, Trace
+from viewer.program.agreement import (
+    Fit,
+    fit,
+    is_outside_calls,
+    scope_identities,
+)
+from viewer.program.debug_handles import DelegateMap
+from viewer.program.graph import Method, Operator, Program, base_name
+from viewer.program.mlir import FilePosition
+from viewer.program.text_positions import TextPositions, positions_of
+
+
+class LinkState(Enum):
+    """What a reason means for coverage."""
+
+    LINKED = "linked"
+    UNLINKED = "unlinked"  # linkable, and no operator was found
+    NOT_LINKABLE = "not linkable"  # the file gives no identity that a program should know
+
+
+class Reason(Enum):
+    """Why a key is linked or not: a name for scripts and its state."""
+
+    BY_INSTRUCTION = ("instruction in the debug handle map", LinkState.LINKED)
+    BY_IDENTIFIER = ("identifier in the delegate's debug handle map", LinkState.LINKED)
+    BY_LOCATION = ("location in the MLIR text", LinkState.LINKED)
+    NO_IDENTITY = ("no identity in the file", LinkState.NOT_LINKABLE)
+    FRAMEWORK = ("framework scope", LinkState.NOT_LINKABLE)
+    CONTROL = ("instruction without an operator", LinkState.NOT_LINKABLE)
+    OUTSIDE_CALLS = ("logged outside any delegate call", LinkState.NOT_LINKABLE)
+    UNKNOWN_LOCATION = ("unknown location", LinkState.NOT_LINKABLE)
+    NO_PROGRAM = ("no record or source is linked", LinkState.UNLINKED)
+    METHOD_UNDECIDED = ("several methods fit equally well", LinkState.UNLINKED)
+    NO_METHOD = ("method not in the record", LinkState.UNLINKED)
+    NOT_IN_MAP = ("instruction not in the debug handle map", LinkState.UNLINKED)
+    NOT_IN_GRAPH = ("debug handle not in the graph", LinkState.UNLINKED)
+    OTHER_OPERATOR = ("kernel contradicts its debug handle", LinkState.UNLINKED)
+    NO_DELEGATE_MAP = ("backend wrote no debug handle map", LinkState.UNLINKED)
+    IDENTIFIER_UNKNOWN = ("identifier not in the debug handle map", LinkState.UNLINKED)
+    IDENTIFIER_AMBIGUOUS = ("identifier in several delegate instances", LinkState.UNLINKED)
+    NOT_IN_TEXT = ("location not in the MLIR text", LinkState.UNLINKED)
+
+    def __init__(self, text: str, state: LinkState) -> None:
+        self.text = text
+        self.state = state
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One key's answer.
+
+    handles: debug handles in the record's order, duplicates kept. operators: indexes into
+    `Program.operators`, distinct. near: for a delegate event that is not linked, the operators of
+    its call, of which it is one or some. detail: the reason as a sentence about this key.
+    """
+
+    reason: Reason
+    detail: str
+    handles: tuple[int, ...] = ()
+    operators: tuple[int, ...] = ()
+    near: tuple[int, ...] = ()
+    backend: str = ""
+
+
+@dataclass(frozen=True)
+class LinkTable:
+    """The links of one trace to one program (or to none), one `Link` per key of the trace."""
+
+    trace: Trace
+    program: Program | None
+    fit: Fit | None
+    links: tuple[Link, ...]
+
+    @cached_property
+    def sets(self) -> tuple[tuple[int, ...], ...]:
+        """The distinct sets of operators that keys are linked to; cost is charged to these."""
+        return tuple(dict.fromkeys(tuple(sorted(x.operators)) for x in self.links if x.operators))
+
+    @cached_property
+    def set_of_key(self) -> Ints:
+        """Per key the index into `sets`, -1 if it is not linked (int64)."""
+        number = {operators: i for i, operators in enumerate(self.sets)}
+        return np.array([number.get(tuple(sorted(x.operators)), -1) for x in self.links], np.int64)
+
+    @cached_property
+    def states(self) -> Codes:
+        """Per key 0 not linkable, 1 unlinked, 2 linked."""
+        rank = {LinkState.NOT_LINKABLE: 0, LinkState.UNLINKED: 1, LinkState.LINKED: 2}
+        return np.array([rank[x.reason.state] for x in self.links], np.uint32)
+
+    def operators(self, key: int) -> tuple[Operator, ...]:
+        """The operators of a key."""
+        if self.program is None:
+            return ()
+        return tuple(self.program.operators[i] for i in self.links[key].operators)
+
+    def keys_of(self, operator: int) -> Ints:
+        """The keys that are linked to an operator, alone or with others."""
+        found = [i for i, link in enumerate(self.links) if operator in link.operators]
+        return np.array(found, np.int64)
+
+    def method_of_scope(self, scope: int) -> str | None:
+        """The method that a scope's runs are of, as stated by the file or decided by agreement."""
+        stated = self.trace.scopes[scope].method
+        return stated or (self.fit.methods[scope] if self.fit else None)
+
+
+def unlinked(trace: Trace, why: str = "") -> LinkTable:
+    """The table of a trace that no program belongs to; `why` is said on every linkable key."""
+    detail = why or "No record is open that belongs to this profile"
+    links = tuple(
+        _not_linkable(trace, i) or Link(Reason.NO_PROGRAM, detail) for i in range(len(trace.keys))
+    )
+    return LinkTable(trace, None, None, links)
+
+
+def link(trace: Trace, program: Program, found: Fit | None = None) -> LinkTable:
+    """Link every key of a trace to the operators of a program; `found` is their fit, if known."""
+    found = found or fit(trace, program)
+    linker = _Linker(trace, program, found)
+    return LinkTable(trace, program, found, tuple(map(linker.link, range(len(trace.keys)))))
+
+
+def _not_linkable(trace: Trace, key: int) -> Link | None:
+    kind = KeyKind(trace.keys.kind[key])
+    name = trace.strings[int(trace.keys.name[key])]
+    if kind is KeyKind.PLAIN:
+        return Link(Reason.NO_IDENTITY, "The file gives this slice no identity")
+    if kind is KeyKind.FRAMEWORK:
+        return Link(Reason.FRAMEWORK, f"{name} is a scope of the runtime, not of an operator")
+    if kind is KeyKind.CONTROL:
+        return Link(Reason.CONTROL, f"{name} moves values or control; no operator stands behind it")
+    if kind is KeyKind.DELEGATE_EVENT and is_outside_calls(trace, key):
+        return Link(
+            Reason.OUTSIDE_CALLS, "The delegate logged this outside a call, as when it is loaded"
+        )
+    if kind is KeyKind.LOCATION and not positions_of(trace.keys.location[key]):
+        return Link(Reason.UNKNOWN_LOCATION, "The compiler gave this no place in a source file")
+    return None
+
+
+class _Linker:
+    def __init__(self, trace: Trace, program: Program, found: Fit) -> None:
+        self.trace = trace
+        self.keys = trace.keys
+        self.program = program
+        self.fit = found
+        self._logged = scope_identities(trace)
+        self._texts = TextPositions(program)
+        self._by_kind: dict[KeyKind, Callable[[int, Method], Link]] = {
+            KeyKind.OPERATOR_CALL: self._operator,
+            KeyKind.KERNEL: self._operator,
+            KeyKind.DELEGATE_CALL: self._delegate_call,
+            KeyKind.DELEGATE_EVENT: self._delegate_event,
+        }
+
+    def link(self, key: int) -> Link:
+        refused = _not_linkable(self.trace, key)
+        if refused:
+            return refused
+        if self.keys.kind[key] == KeyKind.LOCATION:
+            return self._location(self.keys.location[key])
+        scope = int(self.keys.scope[key])
+        undecided = self.fit.undecided[scope]
+        if undecided:
+            return Link(
+                Reason.METHOD_UNDECIDED,
+                f"The methods {' and '.join(undecided)} have the same instructions; the dump does "
+                "not say which one ran",
+            )
+        method = self.program.method(self.fit.methods[scope] or "")
+        if method is None:
+            stated = self.trace.scopes[scope].method
+            name = f"method {stated}" if stated else "method that these runs could be of"
+            return Link(Reason.NO_METHOD, f"The record has no {name}")
+        return self._by_kind[KeyKind(self.keys.kind[key])](key, method)
+
+    def _instruction(self, key: int, method: Method) -> Link:
+        instruction = int(self.keys.instruction[key])
+        if instruction not in method.handles:
+            return Link(
+                Reason.NOT_IN_MAP,
+                f"The record maps no debug handle to instruction {instruction}; branches of "
+                "torch.cond and instructions added late have none",
+            )
+        handles = method.handles[instruction]
+        return self._found(
+            method, handles, Reason.BY_INSTRUCTION,
+            f"Instruction {instruction} → debug handle{_numbers(handles)}",
+        )  # fmt: skip
+
+    def _operator(self, key: int, method: Method) -> Link:
+        """A kernel or the OPERATOR_CALL around it; one that contradicts its handle has no link."""
+        found = self._instruction(key, method)
+        ran = self._logged[int(self.keys.scope[key])].kernels.get(
+            int(self.keys.instruction[key]), set()
+        )
+        known = {base_name(o) for i in found.operators for o in self.program.operators[i].ops}
+        if found.operators and ran and not ran & known:
+            return Link(
+                Reason.OTHER_OPERATOR,
+                f"The kernel {' / '.join(sorted(ran))} is none of the operators of debug handle"
+                f"{_numbers(found.handles)} ({', '.join(sorted(known))})",
+                near=found.operators,
+            )
+        return found
+
+    def _delegate_call(self, key: int, method: Method) -> Link:
+        found = self._instruction(key, method)
+        delegate = method.delegates.get(int(self.keys.instruction[key]))
+        backend = delegate.backend if delegate else ""
+        return Link(found.reason, found.detail, found.handles, found.operators, found.near, backend)
+
+    def _delegate_event(self, key: int, method: Method) -> Link:
+        identifier = self.keys.identifier[key]
+        instruction = int(self.keys.instruction[key])
+        if instruction < 0:
+            return self._identifier_anywhere(identifier, method)
+        call = self._found(method, method.handles.get(instruction, ()), Reason.BY_INSTRUCTION, "")
+        delegate = method.delegates.get(instruction)
+        if delegate is None:
+            return Link(
+                Reason.NO_DELEGATE_MAP,
+                f"The record has no delegate at instruction {instruction}",
+                near=call.operators,
+            )
+        return self._in_map(identifier, delegate, method, call.operators)
+
+    def _identifier_anywhere(self, identifier: int | str, method: Method) -> Link:
+        """An identifier without its instruction: unique in the method, or not linked."""
+        holders = {i: d for i, d in method.delegates.items() if d.handles(identifier) is not None}
+        answers = {d.handles(identifier) for d in holders.values()}
+        if len(answers) > 1:
+            return Link(
+                Reason.IDENTIFIER_AMBIGUOUS,
+                f"Identifier {identifier!r} stands for different operators in the delegates at "
+                f"instructions {', '.join(map(str, holders))}; add a column instruction_id",
+            )
+        if holders:
+            return self._in_map(identifier, next(iter(holders.values())), method, ())
+        filled = [d for d in method.delegates.values() if d.is_filled]
+        if not filled:
+            names = sorted({d.backend for d in method.delegates.values()}) or ["The backend"]
+            return Link(Reason.NO_DELEGATE_MAP, f"{' and '.join(names)} wrote no debug handle map")
+        return Link(
+            Reason.IDENTIFIER_UNKNOWN,
+            f"Identifier {identifier!r} is in no debug handle map of {method.name}",
+        )
+
+    def _in_map(
+        self, identifier: int | str, delegate: DelegateMap, method: Method, near: tuple[int, ...]
+    ) -> Link:
+        backend = delegate.backend or "The backend"
+        if not delegate.is_filled:
+            return Link(
+                Reason.NO_DELEGATE_MAP, f"{backend} wrote no debug handle map",
+                near=near, backend=delegate.backend,
+            )  # fmt: skip
+        handles = delegate.handles(identifier)
+        if handles is None:
+            return Link(
+                Reason.IDENTIFIER_UNKNOWN,
+                f"{backend} logged {identifier!r}, which its debug handle map does not have",
+                near=near, backend=delegate.backend,
+            )  # fmt: skip
+        found = self._found(
+            method, handles, Reason.BY_IDENTIFIER,
+            f"{backend} maps {identifier!r} → debug handle{_numbers(handles)}",
+        )  # fmt: skip
+        return Link(
+            found.reason, found.detail, found.handles, found.operators, near, delegate.backend
+        )
+
+    def _found(self, method: Method, handles: tuple[int, ...], reason: Reason, detail: str) -> Link:
+        known = [method.by_handle[h] for h in dict.fromkeys(handles) if h in method.by_handle]
+        if not known:
+            return Link(
+                Reason.NOT_IN_GRAPH,
+                f"The record's graph has no operator with debug handle{_numbers(handles)}",
+                handles,
+            )
+        return Link(reason, detail, handles, tuple(op.index for op in known))
+
+    def _location(self, location: str) -> Link:
+        asked = positions_of(location)
+        found: dict[int, FilePosition] = {}
+        for position in asked:
+            operator = self._texts.operator_at(position)
+            if operator is not None:
+                found.setdefault(operator.index, position)
+        if not found:
+            places = ", ".join(f"{p.file}:{p.line}:{p.col}" for p in asked)
+            return Link(Reason.NOT_IN_TEXT, f"No operation begins at {places}")
+        inner = _innermost(found, self.program)
+        places = ", ".join(f"{found[i].line}:{found[i].col}" for i in inner)
+        return Link(Reason.BY_LOCATION, f"Operation at {places}", (), inner)
+
+
+def _innermost(found: dict[int, FilePosition], program: Program) -> tuple[int, ...]:
+    """The operations proper: a function is only the caller of what stands in it."""
+    inner = [i for i in found if not _is_function(program.operators[i])]
+    return tuple(inner or found)
+
+
+def _is_function(operator: Operator) -> bool:
+    """Whether an operator of an MLIR text is a function, the caller side of most locations."""
+    return operator.nodes[0].op.endswith(".func")
+
+
+def _numbers(handles: tuple[int, ...]) -> str:
+    distinct = list(dict.fromkeys(handles))
+    return f"{'s' if len(distinct) > 1 else ''} {', '.join(map(str, distinct))}"

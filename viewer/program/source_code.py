@@ -1,0 +1,86 @@
+"""Source files on this machine for the paths that a record names.
+
+A recorded path is data from a file and may name anything. Only plain local files are read: never a
+device, a pipe, a UNC or network path, never more than `MAX_SOURCE` bytes. Where the recorded path
+does not exist here, the longest suffix of it that exists beside the opened files is taken, and the
+caller is told so.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+MAX_SOURCE = 8 << 20
+# Regular files by mode that are none: reading some of them blocks or has effects.
+_KERNEL_FOLDERS = ("/dev/", "/proc/", "/sys/", "/run/", "/net/")
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A source text: where it was recorded, where it was read, and its lines."""
+
+    recorded: str
+    shown: str
+    lines: tuple[str, ...]
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the file was found under another path than the recorded one."""
+        return self.recorded != self.shown
+
+    def line(self, number: int) -> str | None:
+        """The text of a line counted from 1, None beyond the end."""
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else None
+
+
+def find_source(recorded: str, beside: Sequence[str]) -> SourceFile | None:
+    """The source of a recorded path, from there or from beside the opened files; None if neither.
+
+    beside: folders of opened files, in order of preference.
+    """
+    for candidate in _candidates(recorded, beside):
+        lines = _read(candidate)
+        if lines is not None:
+            return SourceFile(recorded, candidate, lines)
+    return None
+
+
+def _candidates(recorded: str, beside: Sequence[str]) -> list[str]:
+    if not recorded or "\0" in recorded:
+        return []
+    parts = [p for p in re.split(r"[\\/]+", recorded) if p not in ("", ".", "..")]
+    if parts and _DRIVE.match(recorded):
+        parts = parts[1:]
+    found = [recorded] if _is_plain_absolute(recorded) else []
+    for cut in range(len(parts)):
+        found += [os.path.join(folder, *parts[cut:]) for folder in beside]
+    return found
+
+
+def _is_plain_absolute(path: str) -> bool:
+    if path.startswith(("\\\\", "//")) or path.startswith(_KERNEL_FOLDERS):
+        return False
+    return os.path.isabs(path) and ".." not in re.split(r"[\\/]", path)
+
+
+def _read(path: str) -> tuple[str, ...] | None:
+    try:
+        if os.path.realpath(path).startswith(_KERNEL_FOLDERS):
+            return None
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_SOURCE:
+            return None
+        with open(path, "rb") as file:
+            data = file.read(MAX_SOURCE + 1)
+    except (OSError, ValueError):
+        return None
+    if b"\0" in data[:4096]:
+        return None
+    # str.splitlines would also end lines at form feeds and the like, where Python counts none.
+    text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+    return tuple(text.removesuffix("\n").split("\n"))
