@@ -1,0 +1,169 @@
+"""How files become traces and programs: the one list of formats, chosen by content.
+
+A format is a module with one `Format`: `sniff` looks at the first 4096 bytes alone, `read` makes a
+`Trace` or a `Program`. Content decides; the suffix is only told to people. May import model and
+program; no Qt.
+
+To add a format, write one module like its neighbours and add its `FORMAT` to `FORMATS`, before any
+format whose `sniff` would also accept it.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from viewer.model.trace import Trace
+    from viewer.program.graph import Program
+
+HEAD_SIZE = 4096
+
+Progress = Callable[[int, int], None]  # bytes read so far, bytes in all
+Cancelled = Callable[[], bool]
+
+
+class UnreadableFile(Exception):
+    """A file that cannot be opened: which one, where in it, what is wrong and what to do.
+
+    The one error that readers raise. Odd data inside a recognised file is not an error but a
+    counted `Problem` of the trace.
+    """
+
+    def __init__(self, path: str, reason: str, *, where: str = "", remedy: str = "") -> None:
+        self.path = path
+        self.reason = reason
+        self.where = where
+        self.remedy = remedy
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        place = f"{self.path} ({self.where})" if self.where else self.path
+        text = f"{place}: {self.reason}"
+        return f"{text}. {self.remedy}" if self.remedy else text
+
+
+class ReadCancelled(Exception):
+    """Raised out of a reader when `cancelled()` turned true."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One file format: how it is called, usually named, recognised and read.
+
+    `sniff(head)` gets at most the first 4096 bytes and must not raise. `read(path, progress,
+    cancelled)` returns a Trace or a Program and raises only `UnreadableFile` or `ReadCancelled`.
+    `kind` is "trace" or "program".
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    kind: str
+    sniff: Callable[[bytes], bool]
+    read: Callable[[str, Progress, Cancelled], Trace | Program]
+
+
+def no_progress(done: int, total: int) -> None:
+    """A progress callback for callers that show none."""
+
+
+def never_cancelled() -> bool:
+    """A cancel callback for callers that cannot be cancelled."""
+    return False
+
+
+# In order of trial: formats with a magic first, then texts from the most to the least specific.
+_MODULES = (
+    "etrecord",
+    "etdump",
+    "torq_runtime_csv",
+    "torq_compile_csv",
+    "table_csv",
+    "mlir_file",
+)
+
+# What people drop by mistake, told by its first bytes: what it is, and what to open instead.
+_STRANGERS: tuple[tuple[int, bytes, str, str], ...] = (
+    (0, b"PK\x03\x04", "a ZIP archive without the member ETRECORD_V0, so no ETRecord",
+     "Open the file that generate_etrecord or ETRecord.save wrote"),
+    (0, b"\x1f\x8b", "a gzip file", "Unpack it first"),
+    (4, b"ET12", "an ExecuTorch program (.pte)",
+     "It holds no profile: open the ETDump of its run and the ETRecord of its export"),
+    (0, b"\x80\x02", "a Python pickle", "Pickles are never loaded, since they can run code"),
+    (0, b"\x80\x04", "a Python pickle", "Pickles are never loaded, since they can run code"),
+    (0, b"\xff\xfe", "UTF-16 text", "Save it as UTF-8"),
+    (0, b"\xfe\xff", "UTF-16 text", "Save it as UTF-8"),
+    (0, b"\xff\xd8\xff", "a JPEG picture", ""),
+    (0, b"\x89PNG", "a PNG picture", ""),
+    (0, b"\x7fELF", "an executable", ""),
+)  # fmt: skip
+
+
+@functools.cache
+def formats() -> tuple[Format, ...]:
+    """All formats, in order of trial."""
+    return tuple(importlib.import_module(f"viewer.formats.{name}").FORMAT for name in _MODULES)
+
+
+def choose(head: bytes, path: str) -> Format:
+    """The format of a file by its first bytes. Raises UnreadableFile that names what was tried."""
+    for candidate in formats():
+        if candidate.sniff(head):
+            return candidate
+    for offset, magic, what, remedy in _STRANGERS:
+        if head[offset : offset + len(magic)] == magic:
+            raise UnreadableFile(path, f"this is {what}", remedy=remedy)
+    names = ", ".join(f.name for f in formats())
+    raise UnreadableFile(
+        path,
+        "the content is of no format that Opscope reads",
+        remedy=f"It reads {names}; a profile of another tool opens as a CSV with the columns "
+        "process, thread, name, start_ns, dur_ns",
+    )
+
+
+def open_file(
+    path: str, progress: Progress = no_progress, cancelled: Cancelled = never_cancelled
+) -> Trace | Program:
+    """Read one file, whatever it is called. Raises UnreadableFile or ReadCancelled only."""
+    head = _head(path)
+    if not head:
+        raise UnreadableFile(path, "the file is empty", remedy="Record it again")
+    chosen = choose(head, path)
+    try:
+        return chosen.read(path, progress, cancelled)
+    except OSError as error:
+        raise UnreadableFile(
+            path, _os_reason(error), remedy="Check the file and its disk"
+        ) from error
+    except MemoryError as error:
+        raise UnreadableFile(
+            path, f"too big to read as {chosen.name} in the memory of this machine"
+        ) from error
+
+
+def _head(path: str) -> bytes:
+    try:
+        mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode):
+            raise UnreadableFile(path, "this is a folder", remedy="Open the files in it")
+        if not stat.S_ISREG(mode):
+            raise UnreadableFile(path, "this is a device or a pipe, not a file")
+        with open(path, "rb") as file:
+            return file.read(HEAD_SIZE)
+    except FileNotFoundError as error:
+        raise UnreadableFile(path, "there is no such file", remedy="Check the path") from error
+    except PermissionError as error:
+        raise UnreadableFile(path, "no permission to read it") from error
+    except (OSError, ValueError) as error:
+        raise UnreadableFile(path, _os_reason(error)) from error
+
+
+def _os_reason(error: OSError | ValueError) -> str:
+    text = error.strerror if isinstance(error, OSError) else str(error)
+    return f"it cannot be read ({text})"

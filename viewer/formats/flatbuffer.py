@@ -1,0 +1,232 @@
+"""Reads many flatbuffer tables at once: one numpy gather per field instead of one call per value.
+
+A flatbuffer is a tree of tables joined by relative offsets. `Buffer` holds the file, `Tables` a
+column of table positions; `Tables.numbers` and `Tables.targets` answer for all of them together.
+Every offset is checked against the end of the file before it is followed, so a damaged file gives
+`Malformed` with the byte at fault and nothing else. No schema is known here: a caller names slots.
+
+Positions are byte offsets into the file, int64; 0 means "absent" (no field can lie at byte 0).
+Layout: https://flatbuffers.dev/internals/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.model.trace import Ints
+
+Number = TypeVar("Number", np.int32, np.uint32, np.uint64)
+
+_SHORT_TEXT = 64  # longer texts are rare and cheaper one by one than 16 and more passes over all
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_BYTE_MASKS = np.array([0, 0xFF, 0xFFFF, 0xFFFFFF, 0xFFFFFFFF], np.uint32)
+
+
+class Malformed(Exception):
+    """An offset or a length that leads out of the file; `byte` is where it stands."""
+
+    def __init__(self, byte: int, reason: str) -> None:
+        super().__init__(reason)
+        self.byte = byte
+        self.reason = reason
+
+
+class Buffer:
+    """The bytes of one file; all multi-byte values are little-endian."""
+
+    def __init__(self, data: NDArray[np.uint8]) -> None:
+        """Takes the file as uint8; a copy is made only if it is not padded (see `padded`)."""
+        self.size = len(data)
+        base = data.base
+        if not (isinstance(base, np.ndarray) and len(base) % 8 == 0 and len(base) > self.size):
+            base = padded(self.size)
+            base[: self.size] = data
+        self.bytes = base
+        self._u2 = base.view("<u2")
+        self._u4 = base.view("<u4")
+        self._u8 = base.view("<u8")
+
+    def check(self, at: Ints, width: int | Ints, what: str) -> None:
+        """Raises `Malformed` unless at .. at + width lies inside the file everywhere."""
+        if not len(at):
+            return
+        if isinstance(width, int):
+            outside = int(at.max()) + width > self.size or int(at.min()) < 0
+        else:
+            outside = bool((at + width > self.size).any()) or int(at.min()) < 0
+        if outside:
+            bad = (at < 0) | (at + width > self.size)
+            raise Malformed(int(at[np.argmax(bad)]), f"{what} lies outside the file")
+
+    def u2(self, at: Ints) -> Ints:
+        """Unsigned 16-bit values at positions that were checked."""
+        if (at & 1).any():
+            return self.bytes[at].astype(np.int64) | (self.bytes[at + 1].astype(np.int64) << 8)
+        values: Ints = self._u2[at >> 1].astype(np.int64)
+        return values
+
+    def u4(self, at: Ints) -> NDArray[np.uint32]:
+        """Unsigned 32-bit values at positions that were checked."""
+        if (at & 3).any():
+            return (self.u2(at) | (self.u2(at + 2) << 16)).astype(np.uint32)
+        values: NDArray[np.uint32] = self._u4[at >> 2]
+        return values
+
+    def u8(self, at: Ints) -> NDArray[np.uint64]:
+        """Unsigned 64-bit values at positions that were checked."""
+        if (at & 7).any():
+            high = self.u4(at + 4).astype(np.uint64)
+            return self.u4(at).astype(np.uint64) | (high << np.uint64(32))
+        values: NDArray[np.uint64] = self._u8[at >> 3]
+        return values
+
+    def follow(self, at: Ints, what: str) -> Ints:
+        """The targets of 32-bit offsets that stand at `at`; 0 stays 0."""
+        self.check(at, 4, what)
+        present = at > 0
+        target = at + np.where(present, self.u4(at), 0)
+        if len(at) and int(target.max()) + 4 > self.size:
+            raise Malformed(int(at[np.argmax(target)]), f"{what} leads out of the file")
+        return target
+
+    def vectors(self, at: Ints, width: int, what: str) -> tuple[Ints, Ints]:
+        """First element and length of vectors of `width`-byte elements; length 0 where at is 0."""
+        self.check(at, 4, what)
+        length = np.where(at > 0, self.u4(at), 0).astype(np.int64)
+        self.check(at, 4 + length * width, what)
+        return at + 4, length
+
+    def text(self, at: int) -> bytes:
+        """The bytes of one string or byte vector whose extent was checked."""
+        length = int(self.bytes[at : at + 4].view("<u4")[0])
+        return self.bytes[at + 4 : at + 4 + length].tobytes()
+
+
+def padded(size: int) -> NDArray[np.uint8]:
+    """Room for a file of `size` bytes that can be viewed as words to its last byte."""
+    return np.zeros((size + 15) // 8 * 8, np.uint8)
+
+
+class Tables:
+    """A column of tables, all taken as the same type; every vtable is checked on construction."""
+
+    def __init__(self, buffer: Buffer, at: Ints, what: str) -> None:
+        self._buffer = buffer
+        self._at = at
+        self._what = what
+        buffer.check(at, 4, what)
+        self._vtable = at - buffer.u4(at).view(np.int32)
+        bad = (self._vtable < 0) | (self._vtable + 4 > buffer.size)
+        if bad.any():
+            raise Malformed(int(at[np.argmax(bad)]), f"{what} has its vtable outside the file")
+        self._vtable_size = buffer.u2(self._vtable)
+        buffer.check(self._vtable, self._vtable_size, f"vtable of {what}")
+
+    def __len__(self) -> int:
+        return len(self._at)
+
+    def fields(self, slot: int) -> Ints:
+        """Where the field of a slot stands in each table, 0 where it is absent."""
+        entry = 4 + 2 * slot
+        known = self._vtable_size >= entry + 2
+        if not known.any():
+            return np.zeros(len(self._at), np.int64)
+        offset = self._buffer.u2(np.where(known, self._vtable + entry, 0))
+        return np.where(known & (offset > 0), self._at + offset, 0)
+
+    def numbers(self, slot: int, dtype: type[Number], default: int) -> NDArray[Number]:
+        """32- or 64-bit integers of a slot, with the schema's default where absent."""
+        at = self.fields(slot)
+        width = np.dtype(dtype).itemsize
+        self._buffer.check(at, width, f"slot {slot} of {self._what}")
+        raw = self._buffer.u8(at) if width == 8 else self._buffer.u4(at)
+        return np.where(at > 0, raw.view(dtype), np.array(default, dtype))
+
+    def targets(self, slot: int) -> Ints:
+        """Positions of the tables, vectors or strings that a slot refers to, 0 where absent."""
+        return self._buffer.follow(self.fields(slot), f"slot {slot} of {self._what}")
+
+
+def elements(buffer: Buffer, first: Ints, length: Ints, what: str, least: int) -> Ints:
+    """The tables of vectors of offsets, vector after vector.
+
+    `least` is what one element takes in a file, its offset included. Vectors that overlap, or share
+    their elements, could claim far more than the file has room for; that is refused.
+    """
+    total = int(length.sum())
+    if total * least > buffer.size:
+        raise Malformed(int(first[0]) - 4, f"{what} overlap: they claim {total} elements")
+    skipped = np.cumsum(length) - length
+    at = np.repeat(first - 4 * skipped, length) + 4 * np.arange(total, dtype=np.int64)
+    return buffer.follow(at, what)
+
+
+def distinct_texts(buffer: Buffer, at: Ints, what: str) -> tuple[NDArray[np.int32], list[bytes]]:
+    """Strings or byte vectors at positions (0 = absent) as codes into the distinct ones.
+
+    Codes count in order of first appearance; -1 is absent. Texts are compared in full: the hash
+    only proposes what is equal.
+    """
+    codes = np.full(len(at), -1, np.int32)
+    present = np.flatnonzero(at > 0)
+    if not len(present):
+        return codes, []
+    at = at[present]
+    _, length = buffer.vectors(at, 1, what)
+    plain = (length <= _SHORT_TEXT) & (at & 3 == 0)
+    short = np.flatnonzero(plain)
+    representative = np.arange(len(at))
+    representative[short] = short[_representatives(buffer, at[short], length[short])]
+    rest = np.flatnonzero(~plain)
+    representative[rest] = rest[_representatives_one_by_one(buffer, at[rest], length[rest], what)]
+
+    is_first = representative == np.arange(len(at))
+    number = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
+    codes[present] = number[representative]
+    return codes, [buffer.text(int(p)) for p in at[is_first]]
+
+
+def _words(buffer: Buffer, at: Ints, length: Ints) -> Iterator[tuple[Ints | slice, NDArray]]:  # type: ignore[type-arg]
+    """The texts as zero-padded 32-bit words: (which texts still have one, their words)."""
+    live: Ints | slice = slice(None)
+    word, rest = (at + 4) >> 2, length
+    while len(rest):
+        if int(rest.min()) <= 0:
+            keep = rest > 0
+            live = np.flatnonzero(keep) if isinstance(live, slice) else live[keep]
+            word, rest = word[keep], rest[keep]
+        if len(rest):
+            yield live, buffer.u4(word << 2) & _BYTE_MASKS[np.minimum(rest, 4)]
+        word, rest = word + 1, rest - 4
+
+
+def _representatives(buffer: Buffer, at: Ints, length: Ints) -> Ints:
+    """For each short, aligned text the index of the first equal one."""
+    mixed = length.astype(np.uint64) * _ODD
+    for live, words in _words(buffer, at, length):
+        part = (mixed[live] ^ words) * _ODD
+        mixed[live] = part ^ (part >> np.uint64(29))
+    _, first, inverse = np.unique(mixed, return_index=True, return_inverse=True)
+    found: Ints = first[inverse]
+    same = bool((length[found] == length).all())
+    if same:
+        pairs = zip(_words(buffer, at, length), _words(buffer, at[found], length), strict=True)
+        same = all(bool((a == b).all()) for (_, a), (_, b) in pairs)
+    return found if same else _representatives_one_by_one(buffer, at, length, "texts")
+
+
+def _representatives_one_by_one(buffer: Buffer, at: Ints, length: Ints, what: str) -> Ints:
+    """The same for texts of any length and alignment."""
+    places, first, inverse = np.unique(at, return_index=True, return_inverse=True)
+    if int(length[first].sum()) > buffer.size:
+        raise Malformed(int(at[0]), f"{what} overlap: they claim more bytes than the file has")
+    order = np.argsort(first)
+    seen: dict[bytes, int] = {}
+    found = np.empty(len(places), np.int64)
+    for i in order.tolist():
+        found[i] = seen.setdefault(buffer.text(int(places[i])), int(first[i]))
+    return found[inverse]

@@ -1,0 +1,421 @@
+"""Plain profile CSV: one slice a row, for tools of one's own and for our own export read back.
+
+The first line names the columns, in any order, separated by comma, tab or semicolon:
+
+    process,thread,name,start_ns,dur_ns    required; times are whole nanoseconds, exact to 2**62
+    depth                                  level of the slice on its track, 0 outermost
+    method,instruction_id,identifier       what it was: instruction of a method, or the debug
+                                           identifier of an event that a delegate logged
+    anything else                          an argument of the slice: numbers where all cells are
+                                           numbers, else text
+
+Cells may be quoted as in RFC 4180. UTF-8, with or without a byte order mark; UTF-16 is recognised
+and refused with a remedy. Read over, since only an export writes them: `debug_handles`,
+`operators`, `source`, `link_reason` (links are made anew) and `start_ticks`, `dur_ticks` (the rate
+of those ticks is not in the file). A row whose times cannot be used is left out and counted.
+
+`depth` is used for a track if all its rows have one; the builder checks it against the times.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import os
+import re
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
+from viewer.model.builder import TraceBuilder
+from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, Trace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CLOCK = Clock("ns", Fraction(1))
+REQUIRED = ("process", "thread", "name", "start_ns", "dur_ns")
+IDENTITY = ("method", "instruction_id", "identifier")
+IGNORED = frozenset(
+    ("debug_handles", "operators", "source", "link_reason", "start_ticks", "dur_ticks")
+)
+# Twice this still fits int64, so no sum or difference of two times can wrap around.
+TIME_LIMIT = 2**62 - 1
+
+_UNUSABLE = "row without a usable start_ns or dur_ns"
+# Short rows are padded to the header's width: a bound keeps a small file from filling the memory.
+MAX_COLUMNS = 256
+_CHUNK_CELLS = 2_000_000
+_HEADER_LIMIT = 1 << 20
+_UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_TIME = re.compile(r"\s*([+-]?[0-9]{1,19})(?:\.0*)?\s*")
+_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+# 15 digits are exact as float64; longer ones, and leading zeros, are names rather than amounts.
+_DECIMAL = re.compile(
+    r"[+-]?(?:(?:0|[1-9][0-9]{0,14})(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
+)
+_ROW_IN_ERROR = re.compile(r"\b(?:row|line) (\d+)")
+# What the runtime calls its own scopes; in our exports they stand as rows of a table.
+FRAMEWORK_SCOPES = frozenset(
+    {"Method::execute", "Method::init", "Method::step", "Program::load_method"}
+)
+_CALLS = {
+    "DELEGATE_CALL": KeyKind.DELEGATE_CALL,
+    "MOVE_CALL": KeyKind.CONTROL,
+    "JF_CALL": KeyKind.CONTROL,
+    "FREE_CALL": KeyKind.CONTROL,
+}
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the first line has all required columns, none of them twice."""
+    for mark, encoding in _UTF16.items():
+        if head.startswith(mark):
+            text = head[len(mark) :].decode(encoding, "replace")
+            return _header(text.partition("\n")[0]) is not None
+    return _header(_first_line(head)) is not None
+
+
+def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
+    """One slice a row, in nanoseconds."""
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            first = file.readline(_HEADER_LIMIT)
+            if first.startswith(tuple(_UTF16)):
+                raise UnreadableFile(
+                    path, "its text is UTF-16", where="line 1", remedy="Save it as UTF-8"
+                )
+            header = _header(_first_line(first))
+            if header is None:
+                raise UnreadableFile(
+                    path,
+                    f"its first line does not name the columns {', '.join(REQUIRED)}, each once",
+                    where="line 1",
+                )
+            separator, names = header
+            if len(names) > MAX_COLUMNS:
+                raise UnreadableFile(
+                    path,
+                    f"it has {len(names)} columns; {MAX_COLUMNS} is the most that is read",
+                    where="line 1",
+                    remedy="Leave out arguments that you do not need",
+                )
+            text = _Utf8(file, separator.join(map(str, range(len(names) + 1))) + "\n")
+            rows = _Rows(path, names)
+            for frame in _frames(path, text, separator, len(names)):
+                if cancelled():
+                    raise ReadCancelled
+                rows.add(frame)
+                progress(min(file.tell(), size), size)
+    except OSError as error:
+        raise UnreadableFile(path, error.strerror or str(error)) from error
+    rows.builder.problem("bytes that are not UTF-8: replaced", text.replaced, text.first_replaced)
+    return rows.trace()
+
+
+def _first_line(head: bytes) -> str:
+    return head.decode("utf-8-sig", "replace").partition("\n")[0]
+
+
+def _header(line: str) -> tuple[str, list[str]] | None:
+    """The separator and the column names, None if this is no header of ours."""
+    line = line.rstrip("\r")
+    for separator in ",\t;":
+        try:
+            cells = next(csv.reader([line], delimiter=separator), [])
+        except csv.Error:
+            continue
+        names = [cell.strip() for cell in cells]
+        named = [name for name in names if name]
+        if set(REQUIRED) <= set(named) and len(set(named)) == len(named):
+            return separator, names
+    return None
+
+
+class _Utf8:
+    """A binary file as valid UTF-8 for the C parser, after one line of our own.
+
+    That line has one cell more than the header, so that rows with too many cells come through and
+    can be counted.
+    """
+
+    def __init__(self, file: BinaryIO, first_line: str) -> None:
+        self.replaced = 0
+        self.first_replaced = ""
+        self._file = file
+        self._first: bytes = first_line.encode()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(lambda: self.read(1 << 18), b"")
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes; b"" at the end."""
+        if self._first:
+            first, self._first = self._first, b""
+            return first
+        while True:
+            raw = self._file.read(size)
+            waiting = self._decoder.getstate()[0]
+            if raw and raw.isascii() and not waiting:
+                return raw
+            text = self._decoder.decode(raw, final=not raw)
+            replaced = text.count("\ufffd") - (waiting + raw).count("\ufffd".encode())
+            if replaced and not self.replaced:
+                self.first_replaced = f"in the {len(raw)} bytes before byte {self._file.tell()}"
+            self.replaced += replaced
+            if text or not raw:
+                return text.encode()
+
+
+def _frames(path: str, text: _Utf8, separator: str, width: int) -> Iterator[pd.DataFrame]:
+    """The rows in chunks; columns are numbered, the last one holds cells beyond the header.
+
+    Cells come as str. Category columns would be faster, but pandas turns categories that look like
+    numbers into numbers, and "007" or a 19-digit hash would not survive that.
+    """
+    import pandas as pd
+
+    every = list(range(width + 1))
+    try:
+        with pd.read_csv(  # type: ignore[call-overload]
+            text, sep=separator, engine="c", header=0, names=every, usecols=every, index_col=False,
+            dtype=object, na_filter=False, chunksize=_CHUNK_CELLS // (width + 1),
+        ) as reader:  # fmt: skip
+            yield from reader
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError, OverflowError) as error:
+        match = _ROW_IN_ERROR.search(str(error))
+        raise UnreadableFile(
+            path,
+            f"its rows cannot be told apart ({error})",
+            where=f"data row {match[1]}" if match else "",
+            remedy='Close every quote, and write a quote inside a quoted cell as ""',
+        ) from error
+
+
+class _Texts(dict[str, int]):
+    """Distinct texts with their codes; a new one gets the next code."""
+
+    def __missing__(self, text: str) -> int:
+        code = self[text] = len(self)
+        return code
+
+    def codes(self, texts: Sequence[str]) -> Codes:
+        return np.fromiter(map(self.__getitem__, texts), np.uint32, len(texts))
+
+
+class _Rows:
+    """The rows read so far, as columns; `trace` makes slices of them."""
+
+    def __init__(self, path: str, names: Sequence[str]) -> None:
+        self.builder = TraceBuilder(path, FORMAT.name, "", CLOCK, levels_are_hints=True)
+        self._names = names
+        self._row = 0
+        self._times: dict[str, list[Ints]] = {"start": [], "end": [], "row": []}
+        self._tables: dict[str, _Texts] = {}
+        self._codes: dict[str, list[Codes]] = {}
+        for name in names:
+            if name and name not in IGNORED and name not in ("start_ns", "dur_ns"):
+                self._tables[name], self._codes[name] = _Texts({"": 0}), []
+
+    def add(self, frame: pd.DataFrame) -> None:
+        """Take in one chunk."""
+        start, start_ok = self._time(frame, "start_ns")
+        length, length_ok = self._time(frame, "dur_ns")
+        length_ok &= (length >= 0) & (start + length <= TIME_LIMIT)
+        surplus = (frame[len(self._names)] != "").to_numpy()
+        usable = start_ok & length_ok & ~surplus
+        self._count("row with more cells than the header", surplus)
+        self._count(_UNUSABLE, ~(start_ok & length_ok) & ~surplus)
+        keep = np.flatnonzero(usable)
+        self._times["start"].append(start[keep])
+        self._times["end"].append(start[keep] + length[keep])
+        self._times["row"].append(keep + self._row)
+        for name, table in self._tables.items():
+            cells = frame[self._names.index(name)].tolist()
+            self._codes[name].append(table.codes(cells)[keep])
+        self._row += len(frame)
+
+    def trace(self) -> Trace:
+        """The slices of all rows added."""
+        builder = self.builder
+        start, end, row = (
+            np.concatenate(parts) if parts else np.empty(0, np.int64)
+            for parts in self._times.values()
+        )
+        if not len(start):
+            return builder.build()
+        codes = {name: np.concatenate(parts) for name, parts in self._codes.items()}
+        strings = {name: tuple(table) for name, table in self._tables.items()}
+        track = self._tracks(codes, strings)
+        name = builder.intern_all(strings["name"])[codes["name"]]
+        key = self._keys(codes, strings)
+        columns = {
+            column: _argument(codes[column], strings[column])
+            for column in strings
+            if column not in (*REQUIRED, *IDENTITY, "depth")
+        }
+
+        def add(at: Ints, levels: Ints | None) -> None:
+            if len(at):
+                builder.add(
+                    track=track[at], start=start[at], end=end[at], name=name[at], key=key[at],
+                    source_row=row[at].astype(np.uint32),
+                    levels=None if levels is None else levels[at].astype(np.int32),
+                    columns={n: _taken(column, at) for n, column in columns.items()},
+                )  # fmt: skip
+
+        if "depth" not in codes:
+            add(np.arange(len(start)), None)
+            return builder.build()
+        level = _levels(codes["depth"], strings["depth"])
+        is_partial = np.bincount(track, level < 0) > 0
+        is_mixed = is_partial & (np.bincount(track, level >= 0) > 0)
+        builder.problem("track with a depth on some rows only: nested by time", int(is_mixed.sum()))
+        add(np.flatnonzero(is_partial[track]), None)
+        add(_preorder(np.flatnonzero(~is_partial[track]), track, start, end, level), level)
+        return builder.build()
+
+    def _time(self, frame: pd.DataFrame, name: str) -> tuple[Ints, Bools]:
+        """Whole numbers of a column and which of its cells are one of a usable size."""
+        cells: list[str] = frame[self._names.index(name)].tolist()
+        joined = "".join(cells)
+        try:
+            # int() would also take "1_000" and digits of other scripts.
+            if not joined.isascii() or "_" in joined:
+                raise ValueError
+            values = np.fromiter(map(int, cells), np.int64, len(cells))
+        except (ValueError, OverflowError):
+            matches = map(_TIME.fullmatch, cells)
+            numbers = (int(m[1]) if m else TIME_LIMIT + 1 for m in matches)
+            bounded = (n if abs(n) <= TIME_LIMIT else TIME_LIMIT + 1 for n in numbers)
+            values = np.fromiter(bounded, np.int64, len(cells))
+        ok = (values <= TIME_LIMIT) & (values >= -TIME_LIMIT)
+        return np.where(ok, values, 0), ok
+
+    def _count(self, kind: str, rows: Bools) -> None:
+        found = np.flatnonzero(rows)
+        if len(found):
+            self.builder.problem(kind, len(found), f"data row {self._row + int(found[0]) + 1}")
+
+    def _tracks(self, codes: dict[str, Codes], strings: dict[str, tuple[str, ...]]) -> Codes:
+        """The track of every row; tracks are numbered as they first appear."""
+        combined, first = _combined([codes["process"], codes["thread"]])
+        numbers = np.empty(len(first), np.uint32)
+        for which in np.argsort(first).tolist():
+            at = first[which]
+            numbers[which] = self.builder.track(
+                strings["process"][codes["process"][at]], strings["thread"][codes["thread"][at]]
+            )
+        return numbers[combined]
+
+    def _keys(self, codes: dict[str, Codes], strings: dict[str, tuple[str, ...]]) -> Codes:
+        """The key of every row, made once for each distinct identity."""
+        parts = [name for name in ("name", *IDENTITY) if name in codes]
+        combined, first = _combined([codes[name] for name in parts])
+        keys = np.empty(len(first), np.uint32)
+        for which in np.argsort(first).tolist():
+            at = first[which]
+            cell = {name: strings[name][codes[name][at]] for name in parts}
+            keys[which] = self._key(
+                cell["name"], cell.get("method", ""), cell.get("instruction_id", "").strip(),
+                cell.get("identifier", ""),
+            )  # fmt: skip
+        return keys[combined]
+
+    def _key(self, name: str, method: str, instruction_id: str, identifier: str) -> int:
+        instruction = -1
+        if _WHOLE.fullmatch(instruction_id):
+            instruction = max(-1, int(instruction_id))
+        elif instruction_id:
+            self.builder.problem("instruction_id that is no number", 1, repr(instruction_id))
+        if identifier:
+            kind = KeyKind.DELEGATE_EVENT
+        elif instruction < 0:
+            kind = KeyKind.FRAMEWORK if name in FRAMEWORK_SCOPES else KeyKind.PLAIN
+        elif name.startswith("native_call_"):
+            kind = KeyKind.KERNEL
+        else:
+            kind = _CALLS.get(name, KeyKind.OPERATOR_CALL)
+        return self.builder.key(
+            kind,
+            name,
+            scope=self.builder.scope(method or "file", method or None),
+            instruction=instruction,
+            identifier=identifier or None,
+        )
+
+
+def _combined(columns: Sequence[Codes]) -> tuple[Ints, Ints]:
+    """One number for each distinct combination of codes, and the first row of each number."""
+    combined = columns[0].astype(np.int64)
+    first: Ints = np.empty(0, np.int64)
+    for i, column in enumerate(columns):
+        # Numbered anew at each step, so the product of two counts never leaves int64.
+        pair = combined if i == 0 else combined * (int(column.max()) + 1) + column
+        _, first, combined = np.unique(pair, return_index=True, return_inverse=True)
+    return combined, first
+
+
+def _argument(codes: Codes, strings: Sequence[str]) -> Column:
+    """An argument column: int64 or float64 where all texts are numbers, else text; "" is null."""
+    present = codes != 0
+    valid = None if present.all() else present
+    texts = strings[1:]
+    if texts and all(map(_WHOLE.fullmatch, texts)):
+        return Column(np.array([0, *map(int, texts)], np.int64)[codes], valid)
+    if texts and all(map(_DECIMAL.fullmatch, texts)):
+        numbers = np.array([0.0, *map(float, texts)])
+        if np.isfinite(numbers).all():
+            return Column(numbers[codes], valid)
+    return Column.of_codes(codes, strings, valid)
+
+
+def _taken(column: Column, at: Ints) -> Column:
+    valid = None if column.valid is None else column.valid[at]
+    return Column(column.values[at], valid, column.strings, column.unit)
+
+
+def _levels(codes: Codes, strings: Sequence[str]) -> Ints:
+    """Depths, -1 where a cell is none."""
+    depth = [int(t) if re.fullmatch(r"\s*[0-9]{1,6}\s*", t) else -1 for t in strings]
+    return np.array(depth, np.int64)[codes]
+
+
+def _preorder(rows: Ints, track: Codes, start: Ints, end: Ints, level: Ints) -> Ints:
+    """The rows of each track with parents before children, as far as times and levels tell.
+
+    Rows that start together are the question, since one without length may end its parent or come
+    before the next slice. File order is tried first, then by depth, then those without length
+    first; a track takes the first order without a fault.
+    """
+    is_long = end > start
+    done: list[Ints] = []
+    for keys in ((), (is_long, level), (level, is_long)):
+        by = np.lexsort((rows, *(key[rows] for key in keys), start[rows], track[rows]))
+        ordered = rows[by]
+        faulty = np.isin(track[ordered], _faulty_tracks(ordered, track, start, end, level))
+        done.append(ordered[~faulty])
+        rows = ordered[faulty]
+        if not len(rows):
+            break
+    return np.concatenate([*done, rows])
+
+
+def _faulty_tracks(rows: Ints, track: Codes, start: Ints, end: Ints, level: Ints) -> Codes:
+    """The tracks of rows that, in this order, skip a level or overlap on one."""
+    its_track, depth = track[rows], level[rows]
+    begins = np.append(True, its_track[1:] != its_track[:-1])
+    skips = np.where(begins, depth != 0, np.diff(depth, prepend=0) > 1)
+    by_depth = np.lexsort((np.arange(len(rows)), depth, its_track))
+    before, after = rows[by_depth[:-1]], rows[by_depth[1:]]
+    beside = (track[before] == track[after]) & (level[before] == level[after])
+    overlaps = beside & (start[after] < end[before])
+    return np.concatenate([its_track[skips], track[after[overlaps]]])
+
+
+FORMAT = Format("Profile CSV", (".csv", ".tsv"), "trace", sniff, read)

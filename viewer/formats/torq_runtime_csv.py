@@ -1,0 +1,173 @@
+"""Torq runtime profile: the NSS jobs of the last dispatch that ran on the device.
+
+Written by the runtime with `--torq_profile=PATH`, semicolons, no quoting. Generations:
+
+    R0  2025-10  id;time_since_open;time_since_start;location
+                 dispatch_id;time_since_open;time_since_start;mlir_loc   (other header, same rows)
+    R1  2026-02  id;time_since_open;time_since_start
+
+`time_since_open` is when the job was seen to be done, in µs since the device was opened;
+`time_since_start` is how long it had run. The job therefore lies at [open - start, open]; tools
+that draw it at [open, open + start] show it late by one duration. The location may be empty and is
+the rest of the line, whatever it holds.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
+from viewer.model.builder import TraceBuilder
+from viewer.model.trace import Clock, Codes, Column, KeyKind, Trace
+
+CLOCK = Clock("us", Fraction(1000))
+THREAD = "NSS jobs"
+
+_GENERATIONS = {
+    "id;time_since_open;time_since_start;location": "R0",
+    "dispatch_id;time_since_open;time_since_start;mlir_loc": "R0",
+    "id;time_since_open;time_since_start": "R1",
+}
+_SPELLED = {
+    "R0": "id;time_since_open;time_since_start;location",
+    "R1": "id;time_since_open;time_since_start",
+}
+# 15 digits of µs are 31 years; longer ones would not fit int64 as nanoseconds.
+_NUMBER = r"[ ]*(-?[0-9]{1,15})[ ]*"
+_ROW = re.compile(rf"^{_NUMBER};{_NUMBER};{_NUMBER}(?:;(.*))?$", re.MULTILINE)
+_HUGE = re.compile(r"[0-9]{16,} *;|; *-?[0-9]{16,} *$")
+_CHUNK = 1 << 19
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the first line is one of the three headers."""
+    return _generation(head.decode("utf-8-sig", "replace").partition("\n")[0]) is not None
+
+
+def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
+    """One slice a job, at [open - start, open] µs, on one track."""
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            header = file.readline(4096)
+            generation = _generation(header.decode("utf-8-sig", "replace"))
+            if generation is None:
+                raise UnreadableFile(
+                    path,
+                    "it is no Torq runtime profile: its header is not " + _SPELLED["R0"],
+                    where="line 1",
+                )
+            jobs = _Jobs(path, generation)
+            done = len(header)
+            progress(done, max(size, done))
+            while lines := file.readlines(_CHUNK):
+                if cancelled():
+                    raise ReadCancelled
+                jobs.add(lines)
+                done += sum(map(len, lines))
+                progress(done, max(size, done))
+    except OSError as error:
+        raise UnreadableFile(path, error.strerror or str(error)) from error
+    return jobs.builder.build()
+
+
+def _generation(header: str) -> str | None:
+    return _GENERATIONS.get(";".join(cell.strip() for cell in header.split(";")))
+
+
+class _Jobs:
+    def __init__(self, path: str, generation: str) -> None:
+        self.builder = TraceBuilder(path, FORMAT.name, generation, CLOCK)
+        self._track = self.builder.track(os.path.basename(path), THREAD, flat=True)
+        self._line = 2
+        self._row = 0
+
+    def add(self, raw: list[bytes]) -> None:
+        """Take in some whole lines of the file."""
+        text = self._decode(b"".join(raw))
+        found: list[tuple[str, ...]] = _ROW.findall(text)
+        rows = np.arange(self._row, self._row + len(found), dtype=np.uint32)
+        count = len(raw)
+        if len(found) != count:
+            found, rows, count = self._line_by_line(text)
+        if found:
+            self._add_slices(found, rows)
+        self._line += len(raw)
+        self._row += count
+
+    def _decode(self, raw: bytes) -> str:
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            text = raw.decode("utf-8", "replace")
+            before = raw.count(b"\n", 0, error.start)
+            self.builder.problem(
+                "bytes that are not UTF-8: replaced",
+                text.count("\ufffd") - raw.count("\ufffd".encode()),
+                f"line {self._line + before}",
+            )
+        return text.replace("\r\n", "\n") if "\r" in text else text
+
+    def _line_by_line(self, text: str) -> tuple[list[tuple[str, ...]], Codes, int]:
+        """What `findall` found, with the place of each row; counts the lines that are none."""
+        found: list[tuple[str, ...]] = []
+        rows: list[int] = []
+        row = self._row
+        spelled = _SPELLED[self.builder.generation]
+        for number, line in enumerate(text.split("\n"), self._line):
+            if not line.strip():
+                continue
+            match = _ROW.match(line)
+            if match is not None:
+                found.append(match.groups(""))
+                rows.append(row)
+            elif _HUGE.search(line):
+                self.builder.problem("row with a number too large for a time", 1, f"line {number}")
+            else:
+                self.builder.problem(f"row that is not {spelled}", 1, f"line {number}")
+            row += 1
+        return found, np.array(rows, np.uint32), row - self._row
+
+    def _add_slices(self, found: Sequence[tuple[str, ...]], rows: Codes) -> None:
+        builder, n = self.builder, len(found)
+        ids, opened, lasted, places = zip(*found, strict=True)
+        job = np.fromiter(map(int, ids), np.int64, n)
+        end = np.fromiter(map(int, opened), np.int64, n)
+        start = end - np.fromiter(map(int, lasted), np.int64, n)
+        negative = np.flatnonzero((start < 0) | (end < 0))
+        if len(negative):
+            builder.problem(
+                "negative time: kept", len(negative), f"row {int(rows[negative[0]]) + 1}"
+            )
+        names = [f"job {number}" for number in job.tolist()]
+        locations = [place.strip() for place in places]
+        key = np.fromiter(
+            (
+                builder.key(KeyKind.LOCATION, name, location=place)
+                if place
+                else builder.key(KeyKind.PLAIN, name)
+                for name, place in zip(names, locations, strict=True)
+            ),
+            np.uint32,
+            n,
+        )
+        columns = {"job_id": Column(job)}
+        if builder.generation == "R0":
+            columns["location"] = Column.of_texts(locations)
+        builder.add(
+            track=self._track,
+            start=start,
+            end=end,
+            name=builder.intern_all(names),
+            key=key,
+            source_row=rows,
+            columns=columns,
+        )
+
+
+FORMAT = Format("Torq runtime profile", (".csv",), "trace", sniff, read)
