@@ -1,0 +1,53 @@
+"""How long a large Torq compile profile takes, beside the least that any reader would do.
+
+Run with `pytest tests/bench/test_bench_torq_csv.py --benchmark-enable`; OPSCOPE_BENCH_ROWS sets the
+size (200,000 rows unless set). Prints only; nothing is asserted about time.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from viewer.formats import never_cancelled, no_progress
+from viewer.formats.torq_compile_csv import FORMAT
+
+ROWS = int(os.environ.get("OPSCOPE_BENCH_ROWS", "200000"))
+FUSED = (
+    'loc(fused[callsite("tiny_cnn.mlir":{}:10 at "tiny_cnn.mlir":2:3), '
+    'callsite("tiny_cnn.mlir":11:10 at "tiny_cnn.mlir":2:3)])'
+)
+
+
+@pytest.fixture(scope="module")
+def profiles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The same schedule as C0 (every event has a name of its own) and as C3."""
+    folder = tmp_path_factory.mktemp("torq")
+    c0, c3 = [], ["taskId, elapsed_time(us), timestamp(us), event, location, bytes"]
+    for i in range(ROWS):
+        location = FUSED.format(11 + i // 3 % 40)
+        start = i // 3 * 100
+        event, name, kind = (
+            (f"DI{i}", "DMA In", "DMA_IN"), (f"DO{i}", "DMA Out", "DMA_OUT"),
+            (f"S{i}", f"Slice {i % 2}", "conv2d"),
+        )[i % 3]  # fmt: skip
+        c0.append(f"{event},{start},{start + 90},{location},{kind}")
+        c3.append(f"{i // 3},90,{start},{name},{location},{'' if i % 3 == 2 else 9408}")
+    files = {"c0": folder / "c0.csv", "c3": folder / "c3.csv"}
+    files["c0"].write_text("\n".join(c0) + "\n")
+    files["c3"].write_text("\n".join(c3) + "\n")
+    return files
+
+
+@pytest.mark.parametrize("generation", ["c0", "c3"])
+def test_read(benchmark, profiles, generation):
+    path = str(profiles[generation])
+    trace = benchmark(lambda: FORMAT.read(path, no_progress, never_cancelled))
+    assert len(trace.slices) == ROWS
+
+
+@pytest.mark.parametrize("generation", ["c0", "c3"])
+def test_floor_split_at_every_comma(benchmark, profiles, generation):
+    path = profiles[generation]
+    rows = benchmark(lambda: [line.split(b",") for line in path.read_bytes().splitlines()])
+    assert len(rows) == ROWS + (generation == "c3")

@@ -1,0 +1,583 @@
+"""Perfetto export, asked back from the real trace_processor and replayed by a stack machine."""
+
+import gzip
+import io
+import os
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from perfetto.common.exceptions import PerfettoException
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
+
+from tests.trace_processor import TraceProcessor
+from viewer.export.atomic import WriteCancelled
+from viewer.export.perfetto_trace import (
+    ABOUT_TRACK,
+    ExportTrack,
+    KeyFacts,
+    PerfettoSource,
+    TimesTooFarApart,
+    export_perfetto,
+    write_perfetto,
+)
+from viewer.model.builder import TraceBuilder
+from viewer.model.trace import Clock, Column, KeyKind, Trace
+
+SLICES = """
+    select process.name, thread.name, thread_track.name is not null, slice.name, ts, dur, depth
+    from slice join thread_track on thread_track.id = slice.track_id
+    join thread using (utid) join process using (upid)
+"""
+FAULTS = """
+    select name, severity, value from stats where value > 0 and (
+        severity in ('error', 'data_loss') or name glob '*skipped*' or name glob '*tokenizer*'
+        or name glob '*interned*' or name glob 'misplaced*' or name glob 'unknown_extension*')
+"""
+
+
+def trace_of(*slices, process="p", thread="t", clock=None, levels=None, path="in.csv"):
+    """A trace of one track from (name, start, end) in ticks."""
+    builder = TraceBuilder(path, "test", "1", clock or Clock())
+    builder.add(
+        track=builder.track(process, thread),
+        start=np.array([s for _, s, _ in slices], np.int64),
+        end=np.array([e for _, _, e in slices], np.int64),
+        name=builder.intern_all([n for n, _, _ in slices]),
+        key=builder.key(KeyKind.PLAIN, ""),
+        levels=None if levels is None else np.array(levels, np.int32),
+    )
+    return builder.build()
+
+
+def floor_ns(source, tick):
+    return tick * source.ns_per_tick.numerator // source.ns_per_tick.denominator + source.offset_ns
+
+
+def meant(sources, window=None):
+    """What must come out, slice by slice: (process, thread, overflow, name, ts, dur, depth)."""
+    starts = [floor_ns(s, int(t)) for s in sources for t in s.trace.slices.start]
+    origin = min(starts, default=0)
+    out = Counter()
+    for source in sources:
+        trace = source.trace
+        slices = trace.slices
+        above = {}
+        rows = []
+        for i in sorted(range(len(slices)), key=lambda i: slices.order[i]):
+            row = slices.row_of(i)
+            place = (int(slices.row_track[row]), int(slices.row_lane[row]))
+            depth = int(slices.row_depth[row])
+            start = floor_ns(source, int(slices.start[i]))
+            end = floor_ns(source, int(slices.end[i]))
+            label = trace.name(i)
+            if source.labels is not None:
+                label = source.label_strings[source.labels[i]] or label
+            track = source.tracks[place[0]]
+            above[place, depth] = len(rows)
+            parent = above[place, depth - 1] if depth else None
+            shown = (track.process, track.thread, int(place[1] > 0), label or "(unnamed)")
+            rows.append((parent, start, end, (*shown, start - origin, end - start, depth)))
+        kept = set()
+        for number, (_, start, end, _) in enumerate(rows):
+            if window is None or (
+                start < window[1] and (end > window[0] or start == end >= window[0])
+            ):
+                at = number
+                while at is not None:
+                    kept.add(at)
+                    at = rows[at][0]
+        out.update(rows[number][3] for number in kept)
+    return out
+
+
+def written(sources, **options) -> bytes:
+    out = io.BytesIO()
+    write_perfetto(sources, out, **options)
+    return out.getvalue()
+
+
+def replayed(data: bytes):
+    """The slices of a file as trace_processor would pair them: stable by time, a stack a track."""
+    trace = pb.Trace.FromString(data)
+    tracks, processes, threads, names = {}, {}, {}, {}
+    events = []
+    for packet in trace.packet:
+        if packet.HasField("track_descriptor"):
+            d = packet.track_descriptor
+            if d.HasField("process"):
+                processes[d.process.pid] = d.process.process_name
+            elif d.HasField("thread"):
+                threads[d.uuid] = tracks[d.uuid] = (
+                    processes[d.thread.pid], d.thread.thread_name, 0
+                )  # fmt: skip
+            elif d.parent_uuid:
+                tracks[d.uuid] = (*threads[d.parent_uuid][:2], 1)
+        names.update({e.iid: e.name for e in packet.interned_data.event_names})
+        if packet.HasField("track_event") and packet.track_event.track_uuid in tracks:
+            events.append((packet.timestamp, packet.track_event))
+    stacks = {uuid: [] for uuid in tracks}
+    out = Counter()
+    for time, event in sorted(events, key=lambda pair: pair[0]):
+        stack = stacks[event.track_uuid]
+        if event.type == pb.TrackEvent.TYPE_SLICE_BEGIN:
+            stack.append((time, names[event.name_iid]))
+        else:
+            start, name = stack.pop()
+            out[(*tracks[event.track_uuid], name, start, time - start, len(stack))] += 1
+    assert not any(stacks.values()), "a slice stays open"
+    return out
+
+
+# -- one file with every difficult shape, loaded once --------------------------------------------
+
+CYCLES = Clock("cycle", Fraction(5, 4), assumed=True)
+
+
+def difficult_traces() -> list[Trace]:
+    return [
+        trace_of(("a", 0, 100), ("b", 10, 40), ("c", 20, 30), ("d", 40, 100), process="nested"),
+        trace_of(("a", 0, 100), ("b", 0, 60), ("c", 0, 60), ("d", 60, 100), process="equal starts"),
+        trace_of(
+            ("outer", 0, 100), ("at start", 0, 0), ("one", 0, 50), ("between", 50, 50),
+            ("two", 50, 100), ("in one", 25, 25), ("at end", 100, 100), ("far", 300, 300),
+            process="zero length",
+        ),
+        trace_of(
+            ("outer", 0, 9), ("x", 5, 5), ("y", 5, 5), ("z", 5, 5), process="zero-length siblings"
+        ),
+        trace_of(
+            ("a", 0, 100), ("b", 50, 150), ("c", 60, 70), ("d", 75, 175), ("e", 100, 120),
+            process="overlapping", thread="busy",
+        ),
+        trace_of(
+            ("run", 10, 10), ("call", 10, 10), ("event", 10, 10), ("run", 10, 30),
+            ("first", 10, 10), ("last", 30, 30), ("inner", 30, 30), ("run", 30, 30),
+            process="levels", levels=[0, 1, 2, 0, 1, 1, 2, 0],
+        ),
+        trace_of(
+            *((f"op{i}", 7 * i + 1, 7 * i + 1 + i % 8) for i in range(200)),
+            ("all", 1, 1407), process="odd cycles", clock=CYCLES,
+        ),
+        trace_of(("far", 2**56 + 1, 2**56 + 4), ("late", 2**56 + 2, 2**56 + 3), process="2^56"),
+        trace_of(("early", -1001, -7), ("point", -9, -9), process="negative", clock=CYCLES),
+        trace_of(
+            ("Größe · 畳み込み 🚀", 0, 8), ("", 1, 2), (" ", 3, 4), ("x" * 5000, 5, 6),
+            process="prozeß", thread="线程",
+        ),
+        trace_of(*((f"level {i}", i, 2000 - i) for i in range(600)), process="deep"),
+        trace_of(process="empty"),
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def difficult() -> list[PerfettoSource]:
+    return [PerfettoSource.of(trace) for trace in difficult_traces()]
+
+
+@pytest.fixture(scope="session")
+def annotated() -> list[PerfettoSource]:
+    """Two sources with names, links, columns and clocks of their own."""
+    builder = TraceBuilder("/some/where/model.etdp", "ETDump", "ET12", Clock("ns", Fraction(1)))
+    call = builder.key(KeyKind.OPERATOR_CALL, "OPERATOR_CALL", instruction=7)
+    texts = builder.key(KeyKind.DELEGATE_EVENT, "event", identifier="conv#1")
+    numbers = builder.key(KeyKind.DELEGATE_EVENT, "event", identifier=-3)
+    located = builder.key(KeyKind.LOCATION, "dma", location='loc("a.mlir":3:4)')
+    builder.add(
+        track=builder.track("model", "method"),
+        start=np.array([1000, 1010, 1020, 1030], np.int64),
+        end=np.array([1100, 1015, 1025, 1030], np.int64),
+        name=builder.intern_all(["OPERATOR_CALL", "event", "event", "dma"]),
+        key=np.array([call, texts, numbers, located], np.uint32),
+        derived=np.array([False, False, False, True]),
+        columns={
+            "unit": Column.of_texts(["mtu", None, "ünit", "mtu"]),
+            "bytes": Column(
+                np.array([5, 0, -7, 2**62]), np.array([True, False, True, True]), unit="B"
+            ),
+            "share": Column(np.array([0.5, -1e300, np.inf, np.nan])),
+            "hit": Column(np.array([True, False, True, False])),
+            "address": Column(np.array([1, 2**63 - 1, 300, 0], np.uint64)),
+            "module": Column.of_texts(["file's own", None, None, None]),
+        },
+    )
+    builder.track("model", "load")
+    dump = builder.build()
+    none = [None, None, None]
+    first = PerfettoSource(
+        trace=dump,
+        ns_per_tick=Fraction(1),
+        tracks=(ExportTrack("model", "forward"), ExportTrack("model", "load")),
+        offset_ns=500,
+        labels=np.array([0, 1, 2, 2], np.uint32),
+        label_strings=("features.4 · convolution", "event", ""),
+        facts=KeyFacts(
+            correlation=["forward/10", *none],
+            debug_handles=[(10, 11, 2**64), (), (), ()],
+            operators=[("features.4 · convolution", "relu"), ("solo",), (), ()],
+            modules=["features.4", *none],
+            sources=["model.py:12", *none],
+            reasons=["instruction id", "no debug handle map", "", ""],
+        ),
+    )
+    cycles = trace_of(("w", 3, 6), process="model", thread="npu", clock=CYCLES)
+    second = PerfettoSource(
+        trace=cycles,
+        ns_per_tick=Fraction(1, 2),
+        tracks=(ExportTrack("model", "npu"),),
+        offset_ns=1498,
+        assumed=True,
+    )
+    return [first, second]
+
+
+@pytest.fixture(scope="session")
+def peers(tmp_path_factory, difficult, annotated):
+    """Both files in the real engine; a query goes to one of them."""
+    folder = tmp_path_factory.mktemp("perfetto")
+    export_perfetto(difficult, folder / "difficult.pftrace")
+    export_perfetto(annotated, folder / "annotated.pftrace.gz")
+    with (
+        TraceProcessor(folder / "difficult.pftrace") as first,
+        TraceProcessor(folder / "annotated.pftrace.gz") as second,
+    ):
+        yield {"difficult": first, "annotated": second}
+
+
+@pytest.mark.parametrize("name", ["difficult", "annotated"])
+def test_every_slice_comes_back_with_its_place_time_and_depth(name, peers, request):
+    sources = request.getfixturevalue(name)
+    found = Counter(peers[name].rows(SLICES))
+    assert found == meant(sources)
+    about = peers[name].rows(f"select count(*) from slice where name = '{ABOUT_TRACK}'")[0][0]
+    assert about == len(sources)
+    assert peers[name].rows("select count(*) from slice") == [(found.total() + about,)]
+
+
+@pytest.mark.parametrize("name", ["difficult", "annotated"])
+def test_the_engine_has_nothing_to_complain_about(name, peers):
+    assert peers[name].rows(FAULTS) == []
+    assert peers[name].rows("select name from slice where dur < 0 or name is null") == []
+
+
+def test_threads_have_ids_in_display_order_and_no_unnamed_one_is_invented(peers, annotated):
+    threads = peers["annotated"].rows(
+        "select pid, tid, thread.name, process.name from thread left join process "
+        "using (upid) where tid > 0 order by tid"
+    )
+    assert threads == [
+        (1, 1, "forward", "model"), (1, 2, "load", "model"), (3, 3, "npu", "model"),
+    ]  # fmt: skip
+
+
+def test_all_further_lanes_of_a_thread_are_drawn_as_one_track(peers):
+    lanes = peers["difficult"].rows(
+        "select track.name, thread.name, track_group_id from track join thread_track using (id) "
+        "join thread using (utid) where track.name glob '* (overlapping)' order by 1"
+    )
+    assert [lane[:2] for lane in lanes] == [
+        ("busy (overlapping)", "busy"), ("busy (overlapping)", "busy"), ("t (overlapping)", "t"),
+    ]  # fmt: skip
+    assert lanes[0][2] == lanes[1][2] != lanes[2][2]
+
+
+def arguments(peer, name):
+    """Every argument of the one slice of that name and time: key -> value."""
+    rows = peer.rows(
+        "select slice.name, key, coalesce(int_value, string_value, real_value) from slice "
+        "join args using (arg_set_id) order by slice.ts, slice.depth"
+    )
+    return {
+        key.removeprefix("debug."): value
+        for slice_name, key, value in rows
+        if slice_name == name and "legacy" not in key
+    }
+
+
+def test_arguments_of_a_linked_slice_come_back(peers):
+    assert arguments(peers["annotated"], "features.4 · convolution") == {
+        "start_ticks": 1000,
+        "dur_ticks": 100,
+        "event": "OPERATOR_CALL",
+        "operator[0]": "features.4 · convolution",
+        "operator[1]": "relu",
+        "debug_handles[0]": 10,
+        "debug_handles[1]": 11,
+        "debug_handles[2]": str(2**64),
+        "module": "features.4",
+        "source": "model.py:12",
+        "link_reason": "instruction id",
+        "instruction_id": 7,
+        "unit": "mtu",
+        "bytes": 5,
+        "share": 0.5,
+        "hit": 1,
+        "address": 1,
+        "column module": "file's own",
+        "correlation_id": "forward/10",
+    }
+
+
+def test_identifiers_nulls_and_derived_slices_come_back(peers):
+    peer = peers["annotated"]
+    rows = peer.rows(
+        "select ts, extract_arg(arg_set_id, 'debug.identifier'), "
+        "extract_arg(arg_set_id, 'debug.location'), extract_arg(arg_set_id, 'debug.bytes'), "
+        "extract_arg(arg_set_id, 'debug.unit'), extract_arg(arg_set_id, 'debug.address'), "
+        "extract_arg(arg_set_id, 'debug.share'), extract_arg(arg_set_id, 'debug.derived'), "
+        "extract_arg(arg_set_id, 'debug.event') "
+        "from slice where name in ('event', 'dma') order by ts"
+    )
+    assert rows == [
+        (11, "conv#1", None, None, None, 2**63 - 1, -1e300, None, None),
+        (21, -3, None, -7, "ünit", 300, float("inf"), None, None),
+        (31, None, 'loc("a.mlir":3:4)', 2**62, "mtu", 0, None, 1, None),
+    ]
+
+
+def test_clock_and_origin_stand_on_the_first_instant(peers):
+    rows = peers["annotated"].rows(
+        "select extract_arg(arg_set_id, 'debug.file'), extract_arg(arg_set_id, 'debug.origin_ns'),"
+        "extract_arg(arg_set_id, 'debug.offset_ns'), extract_arg(arg_set_id, 'debug.clock_unit'),"
+        "extract_arg(arg_set_id, 'debug.ns_per_tick'), extract_arg(arg_set_id, 'debug.clock_rate'),"
+        "extract_arg(arg_set_id, 'debug.unit_of_bytes') "
+        f"from slice where name = '{ABOUT_TRACK}' order by 1"
+    )
+    assert rows == [
+        ("in.csv", 1499, 1498, "cycle", "1/2", "assumed", None),
+        ("model.etdp", 1499, 500, "ns", "1", "stated", "B"),
+    ]
+
+
+# -- the file itself -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["difficult", "annotated"])
+def test_the_bytes_are_those_of_the_official_serializer(name, request):
+    data = written(request.getfixturevalue(name))
+    assert pb.Trace.FromString(data).SerializeToString() == data
+
+
+def test_times_and_clocks_are_trace_attributes_too(annotated):
+    trace = pb.Trace.FromString(written(annotated))
+    attributes = {
+        a.key: a.long_value if a.HasField("long_value") else a.string_value
+        for packet in trace.packet
+        for a in packet.trace_attributes.attribute
+    }
+    assert attributes["org.opscope.origin_ns"] == 1499
+    assert attributes["org.opscope.source1.file"] == "model.etdp"
+    assert attributes["org.opscope.source2.ns_per_tick"] == "1/2"
+    assert attributes["org.opscope.source2.clock_rate"] == "assumed"
+
+
+def test_order_is_explicit_for_newer_interfaces(difficult):
+    descriptors = [
+        p.track_descriptor
+        for p in pb.Trace.FromString(written(difficult)).packet
+        if p.HasField("track_descriptor")
+    ]
+    root = next(d for d in descriptors if d.uuid == 0)
+    assert root.process_ordering == pb.TrackDescriptor.PROCESS_ORDERING_EXPLICIT
+    assert root.thread_ordering == pb.TrackDescriptor.THREAD_ORDERING_EXPLICIT
+    ranked = [(d.sibling_order_rank, d.process.process_name) for d in descriptors if d.process.pid]
+    assert ranked == list(enumerate(s.tracks[0].process for s in difficult))
+
+
+def test_gzip_holds_the_same_bytes_and_no_time(tmp_path, annotated):
+    raw, packed = tmp_path / "a.pftrace", tmp_path / "a.pftrace.gz"
+    assert export_perfetto(annotated, raw) == export_perfetto(annotated, packed) == 5
+    assert gzip.decompress(packed.read_bytes()) == raw.read_bytes() == written(annotated)
+    assert packed.read_bytes()[3:8] == bytes(5)
+
+
+def test_chunks_do_not_show(difficult, monkeypatch):
+    whole = written(difficult)
+    monkeypatch.setattr("viewer.export.perfetto_trace.SLICES_AT_ONCE", 3)
+    assert written(difficult) == whole
+
+
+def test_nothing_at_all_is_still_a_file_that_parses():
+    assert write_perfetto([], io.BytesIO()) == 0
+    assert replayed(written([])) == replayed(written([PerfettoSource.of(trace_of())])) == Counter()
+
+
+def test_two_tracks_with_one_name_stay_two_threads():
+    builder = TraceBuilder("a", "test", "1", Clock())
+    key = builder.key(KeyKind.PLAIN, "")
+    for thread in ("one", "two"):
+        builder.add(
+            track=builder.track("p", thread), start=np.array([0]), end=np.array([9]),
+            name=builder.intern(thread), key=key,
+        )  # fmt: skip
+    source = PerfettoSource(builder.build(), Fraction(1), (ExportTrack("p", "forward"),) * 2)
+    packets = pb.Trace.FromString(written([source])).packet
+    assert [p.track_descriptor.thread.tid for p in packets if p.track_descriptor.thread.tid] == [
+        1, 2,
+    ]  # fmt: skip
+    assert replayed(written([source])) == meant([source])
+
+
+def test_names_that_are_not_utf8_are_kept_as_far_as_they_go():
+    source = PerfettoSource.of(trace_of(("bad\udcff", 0, 1), process="p\udcff"))
+    assert set(replayed(written([source]))) == {("p?", "t", 0, "bad?", 0, 1, 0)}
+
+
+@pytest.mark.parametrize(
+    ("ticks", "ratio"),
+    [
+        ((2**62, 2**62 + 3), Fraction(5, 4)),
+        ((-(2**63), -(2**63) + 5), Fraction(1, 3)),
+        ((2**63 - 9, 2**63 - 1), Fraction(1_000_000)),
+    ],
+)
+def test_ticks_whose_ns_exceed_64_bits_are_exact(ticks, ratio):
+    source = PerfettoSource.of(trace_of(("a", *ticks), clock=Clock("cycle", ratio)))
+    assert replayed(written([source])) == meant([source])
+
+
+@pytest.mark.parametrize(
+    ("ticks", "ratio"), [((-(2**63), 2**63 - 1), Fraction(1, 9)), ((0, 2**62), Fraction(2))]
+)
+def test_times_that_no_timestamp_can_hold_are_refused(ticks, ratio, tmp_path):
+    source = PerfettoSource.of(trace_of(("a", *ticks), clock=Clock("cycle", ratio)))
+    with pytest.raises(TimesTooFarApart):
+        export_perfetto([source], tmp_path / "out.pftrace")
+    assert os.listdir(tmp_path) == []
+
+
+# -- a range -------------------------------------------------------------------------------------
+
+
+def test_a_range_keeps_whole_slices_and_those_around_them(tmp_path):
+    source = PerfettoSource.of(
+        trace_of(
+            ("run", 0, 1000), ("before", 10, 100), ("over the edge", 90, 210), ("inside", 110, 120),
+            ("point", 130, 130), ("to the end", 140, 900), ("after", 900, 950),
+        )
+    )  # fmt: skip
+    path = tmp_path / "range.pftrace"
+    assert export_perfetto([source], path, ns_range=(100, 140)) == 4
+    with TraceProcessor(path) as peer:
+        assert sorted(row[3] for row in peer.rows(SLICES)) == [
+            "inside", "over the edge", "point", "run",
+        ]  # fmt: skip
+        assert Counter(peer.rows(SLICES)) == meant([source], (100, 140))
+        assert peer.rows(FAULTS) == []
+
+
+def test_a_point_at_the_start_of_a_range_brings_the_slice_that_ends_there():
+    trace = trace_of(("outer", 0, 100), ("inner", 50, 100), ("point", 100, 100), levels=[0, 1, 2])
+    source = PerfettoSource.of(trace)
+    kept = replayed(written([source], ns_range=(100, 200)))
+    assert sorted(row[3:] for row in kept) == [
+        ("inner", 50, 50, 1), ("outer", 0, 100, 0), ("point", 100, 0, 2),
+    ]  # fmt: skip
+    alone = PerfettoSource.of(trace_of(("outer", 0, 100)))
+    assert not replayed(written([alone], ns_range=(100, 200)))
+
+
+def test_a_range_without_slices_and_one_beyond_64_bits():
+    source = PerfettoSource.of(trace_of(("a", 0, 5), ("b", 8, 9)))
+    assert write_perfetto([source], io.BytesIO(), ns_range=(5, 8)) == 0
+    assert write_perfetto([source], io.BytesIO(), ns_range=(-(2**80), 2**80)) == 2
+
+
+# -- order of events, for any intervals ----------------------------------------------------------
+
+
+@st.composite
+def by_time(draw):
+    """Slices that may nest, touch, overlap or have no length."""
+    times = st.integers(0, 12)
+    pairs = draw(st.lists(st.tuples(times, times), max_size=14))
+    return trace_of(*((f"s{i}", min(p), max(p)) for i, p in enumerate(pairs)))
+
+
+@st.composite
+def by_level(draw):
+    """A tree in preorder whose nodes, parents included, often have no length."""
+    nodes, levels = [], []
+
+    def grow(low, high, level):
+        cuts = sorted(draw(st.lists(st.integers(low, high), max_size=6)))
+        for start, end in zip(cuts[::2], cuts[1::2], strict=False):
+            nodes.append((f"n{len(nodes)}", start, end))
+            levels.append(level)
+            if level < 3:
+                grow(start, end, level + 1)
+
+    grow(0, 10, 0)
+    return trace_of(*nodes, levels=levels)
+
+
+@given(
+    trace=by_time() | by_level(),
+    ratio=st.sampled_from([Fraction(1), Fraction(5, 4), Fraction(1, 3), Fraction(1000)]),
+    offset=st.integers(-20, 20),
+    window=st.none() | st.tuples(st.integers(-20, 30), st.integers(0, 15)),
+)
+def test_a_stack_machine_rebuilds_slices_and_depths(trace, ratio, offset, window):
+    span = None if window is None else (window[0], window[0] + window[1])
+    source = PerfettoSource(trace, ratio, PerfettoSource.of(trace).tracks, offset_ns=offset)
+    assert replayed(written([source], ns_range=span)) == meant([source], span)
+
+
+# -- giving up -----------------------------------------------------------------------------------
+
+
+def test_a_cancelled_export_leaves_the_old_file(tmp_path, difficult):
+    path = tmp_path / "a.pftrace"
+    path.write_bytes(b"old")
+    for suffix in ("", ".gz"):
+        with pytest.raises(WriteCancelled):
+            export_perfetto(difficult, f"{path}{suffix}", cancelled=lambda: True)
+    assert [p.name for p in tmp_path.iterdir()] == ["a.pftrace"]
+    assert path.read_bytes() == b"old"
+
+
+def test_a_failing_export_leaves_nothing(tmp_path, difficult):
+    def fail(done, total):
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        export_perfetto(difficult, tmp_path / "a.pftrace.gz", progress=fail)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_progress_ends_at_all_slices(difficult):
+    seen = []
+    written(difficult, progress=lambda done, total: seen.append((done, total)))
+    total = sum(len(s.trace.slices) for s in difficult)
+    assert seen == sorted(seen)
+    assert seen[-1] == (total, total)
+
+
+# -- the peer itself -----------------------------------------------------------------------------
+
+
+def test_the_peer_says_why_it_cannot_answer(tmp_path: Path):
+    with pytest.raises(FileNotFoundError):
+        TraceProcessor(tmp_path / "missing.pftrace")
+    (tmp_path / "noise").write_bytes(b"\xff this is no trace\n" * 1000)
+    with pytest.raises(PerfettoException, match="type"):
+        TraceProcessor(tmp_path / "noise")
+
+
+def test_the_peer_passes_on_what_the_engine_says_about_a_query(peers):
+    with pytest.raises(PerfettoException, match="nothing_such"):
+        peers["difficult"].rows("select * from nothing_such")
+    assert peers["difficult"].rows("select 1 as a, 2.5 as a, null, 'x'") == [(1, 2.5, None, "x")]
+
+
+def test_node_of_the_wheel_is_found_without_one_on_the_path(monkeypatch, tmp_path):
+    from tests import trace_processor
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = Path(trace_processor.node_path())
+    assert found.is_file()
+    assert os.access(found, os.X_OK)

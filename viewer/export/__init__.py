@@ -1,0 +1,1 @@
+"""How traces become files: Perfetto traces and tables. May import model and program; no Qt."""

@@ -1,0 +1,65 @@
+"""Writing a file so that its name shows the whole of it or nothing.
+
+The bytes go to a temporary file in the folder of the target, which replaces the target only after
+the last byte is written. Every exporter writes through `replacing`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
+
+Progress = Callable[[int, int], None]  # rows or slices written so far, and in all
+Cancelled = Callable[[], bool]
+
+
+class WriteCancelled(Exception):
+    """Raised out of a writer when `cancelled()` turned true; the target is as it was before."""
+
+
+def no_progress(done: int, total: int) -> None:
+    """A progress callback for callers that show none."""
+
+
+def never_cancelled() -> bool:
+    """A cancel callback for callers that cannot be cancelled."""
+    return False
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A binary file to write; when the block ends well it takes the place of `path`.
+
+    When the block raises, the temporary file is removed and an existing target is untouched. A link
+    stays a link: the file that it points to is replaced. Pipes and devices cannot be replaced and
+    are written directly. Raises OSError as `open` would: folder missing, target is a folder, no
+    permission.
+    """
+    try:
+        old = os.stat(path)
+    except FileNotFoundError:
+        old = None
+    if old is not None and not stat.S_ISREG(old.st_mode):
+        with open(path, "wb") as direct:
+            yield direct
+        return
+    target = os.path.realpath(path)
+    if old is not None and not os.access(target, os.W_OK):
+        # os.replace asks the folder alone and would override a write-protected file.
+        raise PermissionError(13, os.strerror(13), os.fspath(path))
+    # Not named after the target: a target with the longest legal name would have no room for more.
+    temporary = os.path.join(os.path.dirname(target), f".{secrets.token_hex(8)}.part")
+    try:
+        with open(temporary, "xb") as file:
+            if old is not None:
+                os.chmod(temporary, stat.S_IMODE(old.st_mode))
+            yield file
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

@@ -1,0 +1,355 @@
+"""The slice packets of a Perfetto file, encoded by columns; `perfetto_trace` says what they mean.
+
+Everything that slices share (names, texts, what is known about a key) is encoded once, with the
+official protos; what differs from slice to slice (times, ticks, columns) is encoded by numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
+
+from viewer.export.perfetto_strings import SEQUENCE, InternedStrings, field
+from viewer.export.protobuf_encoder import (
+    FIXED64,
+    LENGTH_DELIMITED,
+    VARINT,
+    Blobs,
+    Doubles,
+    Joined,
+    Literal,
+    Message,
+    Numbers,
+    Picked,
+    Piece,
+    Where,
+    assemble,
+    tag,
+    varint,
+)
+from viewer.model.times import tick_to_ns, ticks_to_ns
+from viewer.model.trace import Bools, Codes, Column, Ints
+
+if TYPE_CHECKING:
+    from viewer.export.perfetto_trace import PerfettoSource
+
+UNNAMED = "(unnamed)"
+
+# Arguments with a meaning of their own: a column of a file that has such a name is renamed, since
+# of two arguments with one name trace_processor keeps the last.
+RESERVED = frozenset(
+    (
+        "start_ticks", "dur_ticks", "event", "operator", "debug_handles", "module", "source",
+        "identifier", "instruction_id", "location", "link_reason", "derived",
+    )
+)  # fmt: skip
+
+# Field numbers of Trace, TracePacket, TrackEvent and DebugAnnotation.
+_PACKET = 1
+_TRACK_EVENT, _ANNOTATION, _TRACK_UUID = 11, 4, 11
+_ARG_NAME_IID, _ARG_BOOL, _ARG_UINT, _ARG_INT, _ARG_DOUBLE, _ARG_TEXT_IID = 1, 2, 3, 4, 5, 17
+
+_TIME = tag(8, VARINT)
+_SEQUENCE_ID = tag(10, VARINT) + varint(SEQUENCE)
+_FLAGS = tag(13, VARINT) + varint(pb.TracePacket.SEQ_NEEDS_INCREMENTAL_STATE)
+_BEGIN = tag(9, VARINT) + varint(pb.TrackEvent.TYPE_SLICE_BEGIN) + tag(10, VARINT)  # + name iid
+_END = tag(9, VARINT) + varint(pb.TrackEvent.TYPE_SLICE_END)
+
+
+def _used(codes: NDArray[Any], size: int) -> Ints:
+    """Which of the codes 0 .. size-1 occur."""
+    return np.flatnonzero(np.bincount(codes, minlength=size))
+
+
+def _table(used: Ints, size: int, number: Callable[[int], int]) -> Ints:
+    """number(code) at every used code, 0 elsewhere."""
+    table = np.zeros(size, np.int64)
+    table[used] = [number(code) for code in used.tolist()]
+    return table
+
+
+def _set(argument: Any, value: int | str, strings: InternedStrings) -> None:
+    """Give an argument its value; an int that no int64 holds goes as text."""
+    if isinstance(value, int) and -(2**63) <= value < 2**63:
+        argument.int_value = value
+    else:
+        argument.string_value_iid = strings.value(str(value))
+
+
+class BracketOrder:
+    """Where the BEGIN and the END of every slice stand in the file, from preorder depths alone.
+
+    After BEGIN i come the ENDs of the slices at depth[i], depth[i] - 1, ... down to the depth of
+    slice i + 1: `closes[i]` of them. The m-th END at a depth ends the m-th slice of that depth.
+    `depth` covers whole lanes one after another, each beginning at depth 0.
+    """
+
+    def __init__(self, depth: NDArray[Any]) -> None:
+        n = len(depth)
+        depth = depth.astype(np.int16)  # at most 500 levels; 16 bits are sorted by radix
+        self.closes = depth + np.int16(1)
+        self.closes[:-1] -= depth[1:]
+        self.ends_before: Ints = np.zeros(n + 1, np.int64)
+        np.cumsum(self.closes, out=self.ends_before[1:])
+        nth = np.arange(n) - np.repeat(self.ends_before[:-1], self.closes)
+        end_depth = (np.repeat(depth, self.closes) - nth).astype(np.int16)
+        self.owner: Codes = np.empty(n, np.uint32)
+        self.owner[np.argsort(end_depth, kind="stable")] = np.argsort(depth, kind="stable")
+
+    def part(self, first: int, last: int) -> tuple[Ints, Ints, Codes]:
+        """Positions of BEGINs first .. last-1, of the ENDs among and after them, whose ENDs."""
+        m = np.arange(self.ends_before[first], self.ends_before[last])
+        i = np.arange(first, last)
+        origin = first + self.ends_before[first]
+        begins = i + self.ends_before[first:last] - origin
+        ends = m + np.repeat(i, self.closes[first:last]) + 1 - origin
+        return begins, ends, self.owner[m]
+
+    def after_subtree(self) -> Ints:
+        """For every slice the preorder number after its last descendant."""
+        n = len(self.owner)
+        after = np.empty(n, np.int64)
+        after[self.owner] = np.repeat(np.arange(n), self.closes) + 1
+        return after
+
+
+class SlicePackets:
+    """All slices of one source, ready to be encoded a span at a time.
+
+    `count`: slices to write. `first_ns`: the earliest of them, 0 if there are none. `uuids`: of
+    each (track, lane). Strings are added to `strings`, whose packets must be written first.
+    """
+
+    def __init__(
+        self,
+        source: PerfettoSource,
+        origin: int,
+        window: tuple[int, int] | None,
+        uuids: dict[tuple[int, int], int],
+        strings: InternedStrings,
+    ) -> None:
+        self._source = source
+        self._slices = slices = source.trace.slices
+        self._strings = strings
+        ratio = source.ns_per_tick
+        # A multiple of the denominator can be taken off before flooring without changing a result;
+        # what is left is small and cannot overflow.
+        self._base = source.trace.start // ratio.denominator * ratio.denominator
+        self._shift = tick_to_ns(self._base, ratio) + source.offset_ns - origin
+
+        self._row = slices.rows()
+        self._preorder: Codes = np.empty(len(slices), np.uint32)
+        self._preorder[slices.order] = np.arange(len(slices), dtype=np.uint32)
+        depth = slices.row_depth[self._row[self._preorder]]
+        self._brackets = BracketOrder(depth)
+        if window is not None:
+            keep = self._inside(*window)
+            self._preorder = self._preorder[keep]
+            self._brackets = BracketOrder(depth[keep])
+        self.count = len(self._preorder)
+        self.first_ns = int(self._ns(slices.start[self._preorder]).min()) if self.count else 0
+        self._intern(uuids)
+
+    def _ns(self, ticks: Ints) -> Ints:
+        # Modular on purpose: the base may lie below int64, the differences never do.
+        rest = (ticks.view(np.uint64) - np.uint64(self._base % 2**64)).view(np.int64)
+        return ticks_to_ns(rest, self._source.ns_per_tick) + np.int64(self._shift)
+
+    def _inside(self, first: int, last: int) -> Bools:
+        """Which slices, in preorder, share time with [first, last), and those around them."""
+        start = self._ns(self._slices.start[self._preorder])
+        end = self._ns(self._slices.end[self._preorder])
+        low, high = (min(max(t, -(2**63)), 2**63 - 1) for t in (first, last))
+        keep: Bools = (start < high) & ((end > low) | ((start == end) & (start >= low)))
+        # A slice that ends where the range begins may hold a zero-length slice at that time.
+        kept_before = np.append(0, np.cumsum(keep))
+        after = self._brackets.after_subtree()
+        keep |= kept_before[after] > kept_before[1:]
+        return keep
+
+    # -- what slices share ---------------------------------------------------------------------
+
+    def _intern(self, uuids: dict[tuple[int, int], int]) -> None:
+        source, slices, strings = self._source, self._slices, self._strings
+        own = self._preorder
+        lanes = list(uuids)
+        numbers = {lane: i for i, lane in enumerate(lanes)}
+        self._lane_of_row = np.array(
+            [
+                numbers[place]
+                for place in zip(slices.row_track.tolist(), slices.row_lane.tolist(), strict=True)
+            ],
+            np.int64,
+        )
+        of_lane = [varint(uuids[lane]) for lane in lanes]
+        track = tag(_TRACK_UUID, VARINT)
+        self._begin_track = Blobs([track + uuid for uuid in of_lane])
+        self._end_tail = Blobs(
+            [_SEQUENCE_ID + field(_TRACK_EVENT, _END + track + uuid) + _FLAGS for uuid in of_lane]
+        )
+
+        names = source.trace.strings
+        used = _used(slices.name[own], len(names))
+        self._name_iid = _table(used, len(names), lambda i: strings.event_name(names[i] or UNNAMED))
+        self._label_iid: Ints | None = None
+        if source.labels is not None:
+            labels = source.label_strings
+            self._label_iid = _table(
+                _used(source.labels[own], len(labels)),
+                len(labels),
+                lambda i: strings.event_name(labels[i]) if labels[i] else 0,
+            )
+            self._event_iid = _table(used, len(names), lambda i: strings.value(names[i]))
+            self._event_arg = self._text_arg("event")
+        self._start_arg = self._number_arg("start_ticks", _ARG_INT)
+        self._dur_arg = self._number_arg("dur_ticks", _ARG_INT)
+        self._derived = self._number_arg("derived", _ARG_BOOL)(1) + b"\1"
+
+        arguments, correlations = [b""] * len(source.trace.keys), [b""] * len(source.trace.keys)
+        for key in _used(slices.key[own], len(source.trace.keys)).tolist():
+            arguments[key], correlations[key] = self._key(key)
+        self._key_args = Blobs(arguments)
+        self._key_correlation = Blobs(correlations)
+
+        self._columns = []
+        taken = set(RESERVED)
+        for name, column in slices.columns.items():
+            shown = name or "column"
+            while shown in taken:
+                shown = f"column {shown}"
+            taken.add(shown)
+            self._columns.append(self._column(shown, column))
+
+    def _key(self, key: int) -> tuple[bytes, bytes]:
+        """The arguments that all slices of a key have, and its correlation id."""
+        strings, keys, facts = self._strings, self._source.trace.keys, self._source.facts
+        event = pb.TrackEvent()
+
+        def add(name: str) -> Any:
+            return event.debug_annotations.add(name_iid=strings.argument(name))
+
+        def text(name: str, value: str | None) -> None:
+            if value:
+                add(name).string_value_iid = strings.value(value)
+
+        correlation = b""
+        if facts is not None:
+            if facts.operators[key]:
+                values = add("operator").array_values
+                for operator in facts.operators[key]:
+                    values.add(string_value_iid=strings.value(operator))
+            if facts.debug_handles[key]:
+                values = add("debug_handles").array_values
+                for handle in facts.debug_handles[key]:
+                    _set(values.add(), handle, strings)
+            text("module", facts.modules[key])
+            text("source", facts.sources[key])
+            text("link_reason", facts.reasons[key])
+            if same := facts.correlation[key]:
+                number = strings.correlation(same)
+                correlation = pb.TrackEvent(correlation_id_str_iid=number).SerializeToString()
+        identifier = keys.identifier[key]
+        if identifier is not None:
+            _set(add("identifier"), identifier, strings)
+        if keys.instruction[key] >= 0:
+            add("instruction_id").int_value = int(keys.instruction[key])
+        text("location", keys.location[key])
+        return event.SerializeToString(), correlation
+
+    def _number_arg(self, name: str, number: int) -> Callable[[int], bytes]:
+        """The bytes of an argument before a varint value of a given length."""
+        inner = tag(_ARG_NAME_IID, VARINT) + varint(self._strings.argument(name))
+        inner += tag(number, VARINT)
+        heads = [
+            tag(_ANNOTATION, LENGTH_DELIMITED) + varint(len(inner) + size) + inner
+            for size in range(11)
+        ]
+        return heads.__getitem__
+
+    def _text_arg(self, name: str) -> Callable[[int], bytes]:
+        return self._number_arg(name, _ARG_TEXT_IID)
+
+    def _column(self, name: str, column: Column) -> Callable[[Codes], Piece]:
+        """Encodes the values of given slices; nulls become nothing."""
+        values, valid = column.values, column.valid
+        encode: Callable[[NDArray[Any]], Piece]
+        if column.strings is not None:
+            head, table = self._text_arg(name), column.strings
+            present = self._preorder if valid is None else self._preorder[valid[self._preorder]]
+            iid = _table(
+                _used(values[present], len(table)),
+                len(table),
+                lambda i: self._strings.value(table[i]),
+            )
+            encode = lambda codes: Numbers(iid[codes], head)  # noqa: E731
+        elif values.dtype.kind == "f":
+            inner = tag(_ARG_NAME_IID, VARINT) + varint(self._strings.argument(name))
+            inner += tag(_ARG_DOUBLE, FIXED64)
+            double = tag(_ANNOTATION, LENGTH_DELIMITED) + varint(len(inner) + 8) + inner
+            encode = lambda numbers: Doubles(numbers, double)  # noqa: E731
+        else:
+            number = {"b": _ARG_BOOL, "u": _ARG_UINT}.get(values.dtype.kind, _ARG_INT)
+            head = self._number_arg(name, number)
+            encode = lambda numbers: Numbers(numbers, head)  # noqa: E731
+
+        def piece(own: Codes) -> Piece:
+            if valid is None:
+                return encode(values[own])
+            mask = valid[own]
+            return Where(mask, encode(values[own[mask]]))
+
+        return piece
+
+    # -- what differs from slice to slice -------------------------------------------------------
+
+    def encoded(self, first: int, last: int) -> bytes:
+        """The packets of slices first .. last-1 in preorder, and of the ENDs among and after."""
+        begin_at, end_at, owner = self._brackets.part(first, last)
+        own = self._preorder[first:last]
+        return assemble(
+            [(begin_at, self._begins(own)), (end_at, self._ends(self._preorder[owner]))]
+        )
+
+    def _begins(self, own: Codes) -> Piece:
+        slices, source, n = self._slices, self._source, len(own)
+        start, key = slices.start[own], slices.key[own]
+        names = slices.name[own]
+        iid = self._name_iid[names]
+        pieces: list[Piece] = [
+            Numbers(start, self._start_arg),
+            Numbers(slices.end[own] - start, self._dur_arg),
+        ]
+        if self._label_iid is not None and source.labels is not None:
+            label = self._label_iid[source.labels[own]]
+            label = np.where(label == 0, iid, label)
+            other = label != iid
+            pieces.append(Where(other, Numbers(self._event_iid[names[other]], self._event_arg)))
+            iid = label
+        pieces.append(Picked(self._key_args, key))
+        pieces += [column(own) for column in self._columns]
+        if slices.derived is not None:
+            derived = slices.derived[own]
+            pieces.append(Where(derived, Literal(self._derived, int(derived.sum()))))
+        pieces += [
+            Numbers(iid, lambda size: _BEGIN),
+            Picked(self._begin_track, self._lane_of_row[self._row[own]]),
+            Picked(self._key_correlation, key),
+        ]
+        packet = Joined(
+            Numbers(self._ns(start), lambda size: _TIME),
+            Literal(_SEQUENCE_ID, n),
+            Message(_TRACK_EVENT, Joined(*pieces)),
+            Literal(_FLAGS, n),
+        )
+        return Message(_PACKET, packet)
+
+    def _ends(self, own: Codes) -> Piece:
+        packet = Joined(
+            Numbers(self._ns(self._slices.end[own]), lambda size: _TIME),
+            Picked(self._end_tail, self._lane_of_row[self._row[own]]),
+        )
+        return Message(_PACKET, packet)

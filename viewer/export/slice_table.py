@@ -1,0 +1,136 @@
+"""Slices as rows of a table: the columns that `opscope export -o OUT.csv` writes.
+
+The first fifteen columns are a contract for scripts; the arguments that a file has follow. A table
+written from a trace opens again as a plain profile CSV.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.model.queries import tree
+from viewer.model.times import ticks_to_ns
+from viewer.model.trace import Column
+from viewer.program.graph import Operator, Program
+from viewer.program.labels import track_name
+from viewer.program.linking import LinkTable
+
+COLUMNS = (
+    "process", "thread", "depth", "name", "start_ns", "dur_ns", "start_ticks", "dur_ticks",
+    "identifier", "method", "instruction_id", "debug_handles", "operators", "source", "link_reason",
+)  # fmt: skip
+OPERATOR_COLUMNS = (
+    "method", "debug_handle", "operator", "module", "operators", "source", "nodes", "outputs",
+)  # fmt: skip
+
+Rows = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class SliceTableSource:
+    """One linked trace to write, with its clock and the names of its processes (one a track)."""
+
+    table: LinkTable
+    ns_per_tick: Fraction
+    offset_ns: int
+    processes: tuple[str, ...]
+
+
+def slice_columns(source: SliceTableSource) -> Rows:
+    """One row a slice, in preorder per track: column name -> array of equal length.
+
+    start_ns is the floor of start * ns_per_tick, plus the offset; dur_ns is the difference of the
+    floored ends.
+    """
+    table = source.table
+    trace, slices = table.trace, table.trace.slices
+    index = tree(slices).index
+    row = slices.rows()[index]
+    track = slices.row_track[row]
+    key = slices.key[index]
+    start, end = slices.start[index], slices.end[index]
+    start_ns = ticks_to_ns(start, source.ns_per_tick)
+
+    def of_key(value: Callable[[int], str]) -> NDArray[Any]:
+        return _texts([value(k) for k in range(len(trace.keys))])[key]
+
+    links, keys = table.links, trace.keys
+    methods = [table.method_of_scope(s) or "" for s in range(len(trace.scopes))]
+    rows: Rows = {
+        "process": _texts(source.processes)[track],
+        "thread": _texts([track_name(table, t) for t in range(len(trace.tracks))])[track],
+        "depth": slices.row_depth[row],
+        "name": _texts(trace.strings)[slices.name[index]],
+        "start_ns": start_ns + source.offset_ns,
+        "dur_ns": ticks_to_ns(end, source.ns_per_tick) - start_ns,
+        "start_ticks": start,
+        "dur_ticks": end - start,
+        "identifier": of_key(lambda k: _blank(keys.identifier[k])),
+        "method": of_key(lambda k: methods[int(keys.scope[k])]),
+        "instruction_id": of_key(
+            lambda k: str(keys.instruction[k]) if keys.instruction[k] >= 0 else ""
+        ),
+        "debug_handles": of_key(lambda k: json.dumps(list(links[k].handles))),
+        "operators": of_key(lambda k: json.dumps(operator_names(table.operators(k)))),
+        "source": of_key(lambda k: "; ".join(source_places(table.operators(k)))),
+        "link_reason": of_key(lambda k: links[k].reason.text),
+    }
+    for name, column in slices.columns.items():
+        if name not in rows:
+            rows[name] = _argument(column, index)
+    return rows
+
+
+def operator_columns(program: Program) -> Rows:
+    """One row an operator of a program, in graph order."""
+    operators = program.operators
+    values: dict[str, Sequence[object]] = {
+        "method": [o.method for o in operators],
+        "debug_handle": ["" if o.debug_handle < 0 else o.debug_handle for o in operators],
+        "operator": [o.op for o in operators],
+        "module": [o.module_path for o in operators],
+        "operators": [json.dumps(list(o.ops)) for o in operators],
+        "source": ["; ".join(source_places([o])) for o in operators],
+        "nodes": [len(o.nodes) for o in operators],
+        "outputs": [
+            json.dumps([f"{t.dtype}{list(t.shape or ())}" for t in o.nodes[-1].outputs])
+            for o in operators
+        ],
+    }
+    return {name: _texts([str(v) for v in values[name]]) for name in OPERATOR_COLUMNS}
+
+
+def operator_names(operators: Sequence[Operator]) -> list[str]:
+    """The edge dialect operators behind a slice, per operator in graph order."""
+    return [op for operator in operators for op in operator.ops]
+
+
+def source_places(operators: Sequence[Operator]) -> list[str]:
+    """The distinct "file:line" of some operators."""
+    frames = [operator.source for operator in operators]
+    return list(dict.fromkeys(f"{f.path}:{f.line}" for f in frames if f))
+
+
+def _argument(column: Column, index: NDArray[np.int64]) -> NDArray[Any]:
+    values = column.values[index]
+    out = values.astype(object) if column.strings is None else _texts(column.strings)[values]
+    if column.valid is not None:
+        out[~column.valid[index]] = ""
+    return out
+
+
+def _texts(texts: Sequence[str]) -> NDArray[np.object_]:
+    array = np.empty(len(texts), object)
+    array[:] = list(texts)
+    return array
+
+
+def _blank(value: object) -> str:
+    return "" if value is None else str(value)
