@@ -1,0 +1,355 @@
+"""The command line as scripts use it: exit codes, what is on stdout and stderr, JSON and files."""
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from viewer import __version__
+from viewer.cli import main
+
+ROOT = Path(__file__).parent.parent
+DATA = Path(__file__).parent / "data"
+SAMPLES = ROOT / "resources" / "samples"
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch) -> Path:
+    """A working folder with a dump, its record, another record and a Torq pair."""
+    for path in (
+        DATA / "etdump" / "demo_str_x4.etdp",
+        DATA / "etrecord" / "demo_str.etrecord",
+        DATA / "etrecord" / "demo_generated_int.etrecord",
+        SAMPLES / "torq_compile" / "compile_c0_callsite.csv",
+        SAMPLES / "torq_compile" / "tiny_cnn.mlir",
+    ):
+        shutil.copy(path, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(capsys, *arguments: str) -> tuple[int, str, str]:
+    """Exit code, stdout, stderr."""
+    try:
+        code = main(arguments)
+    except SystemExit as stopped:
+        code = stopped.code
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def rows(path: str) -> list[dict[str, str]]:
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+DUMP, RECORD, OTHER = "demo_str_x4.etdp", "demo_str.etrecord", "demo_generated_int.etrecord"
+COLUMNS = [
+    "process", "thread", "depth", "name", "start_ns", "dur_ns", "start_ticks", "dur_ticks",
+    "identifier", "method", "instruction_id", "debug_handles", "operators", "source", "link_reason",
+]  # fmt: skip
+
+NUMBER = (int, float)
+FILE = {"path": str, "format": str, "generation": str, "kind": str, "tracks": int, "slices": int,
+        "derived": int, "origin": int, "clock": dict, "problems": list}  # fmt: skip
+LINK = {"trace": str, "program": str, "method": str, "linkable": int, "linked": int,
+        "coverage": NUMBER, "covered_time": NUMBER, "by_reason": dict, "agreement": NUMBER,
+        "evidence": int}  # fmt: skip
+
+
+# -- info ------------------------------------------------------------------------------------------
+
+
+def test_info_json_has_the_keys_and_types_that_scripts_rely_on(desk, capsys):
+    code, out, err = run(capsys, "info", "--json", RECORD, DUMP)
+    facts = json.loads(out)
+    assert (code, err) == (0, "")
+    assert set(facts) == {"opscope", "files", "links"}
+    assert facts["opscope"] == __version__
+    trace, program = facts["files"]
+    assert {k: isinstance(trace[k], t) for k, t in FILE.items()} == dict.fromkeys(FILE, True)
+    assert set(FILE) <= set(program)
+    assert (trace["kind"], program["kind"]) == ("trace", "program")
+    assert (trace["path"], program["path"]) == (DUMP, RECORD)
+    assert (trace["slices"], trace["derived"], trace["tracks"]) == (35, 0, 1)
+    assert trace["clock"] == {"unit": "ns", "ns_per_tick": 1, "assumed": True}
+    (link,) = facts["links"]
+    assert {k: isinstance(link[k], t) for k, t in LINK.items()} == dict.fromkeys(LINK, True)
+    assert (link["trace"], link["program"], link["method"]) == (DUMP, RECORD, "forward")
+    assert (link["linkable"], link["linked"], link["evidence"]) == (28, 24, 6)
+    assert (link["coverage"], link["agreement"]) == (round(24 / 28, 4), 0.8333)
+    assert sum(link["by_reason"].values()) == 35
+
+
+def test_problems_have_kind_count_and_first(desk, capsys):
+    shutil.copy(DATA / "etdump" / "SYN_allocations.etdp", "a.etdp")
+    (file,) = json.loads(run(capsys, "info", "--json", "a.etdp")[1])["files"]
+    assert file["problems"]
+    for problem in file["problems"]:
+        assert set(problem) == {"kind", "count", "first"}
+
+
+def test_a_clock_of_800_mhz_and_one_link_entry_per_method(desk, capsys):
+    facts = json.loads(run(capsys, "info", "--json", "compile_c0_callsite.csv", "tiny_cnn.mlir")[1])
+    assert facts["files"][0]["clock"]["ns_per_tick"] == 1.25
+    assert [x["coverage"] for x in facts["links"]] == [1.0]
+    for name in ("multi_forward_decode_toedge_portable.etrecord",):
+        shutil.copy(DATA / "etrecord" / name, name)
+    shutil.copy(DATA / "etdump" / "multi_forward_decode_portable_x3.etdp", "m.etdp")
+    facts = json.loads(run(capsys, "info", "--json", "m.etdp", name)[1])
+    assert {"forward", "decode"} <= {x["method"] for x in facts["links"]}
+
+
+def test_a_record_of_another_model_is_warned_about_on_stderr(desk, capsys):
+    code, out, err = run(capsys, "info", "--json", DUMP, OTHER)
+    assert code == 0
+    assert f"{DUMP} and {OTHER} do not belong together" in err
+    (link,) = json.loads(out)["links"]
+    assert (link["linked"], link["agreement"], link["evidence"]) == (0, 0.0, 6)
+
+
+def test_info_for_people_says_the_same(desk, capsys):
+    code, out, _ = run(capsys, "info", DUMP, RECORD)
+    assert code == 0
+    assert "35 slices on 1 tracks" in out
+    assert "24 of 28 linkable slices linked (85.7%" in out
+    assert "agreement: 0.83 on 6 compared" in out
+
+
+# -- unreadable inputs -----------------------------------------------------------------------------
+
+
+def test_unreadable_files_are_named_and_the_others_answered(desk, capsys):
+    Path("folder").mkdir()
+    os.mkfifo("pipe.etdp")
+    Path("empty.etdp").touch()
+    Path("photo.jpg").write_bytes(b"\xff\xd8\xff\xe0" + bytes(100))
+    Path("utf16.csv").write_bytes("process,thread\n".encode("utf-16"))
+    shutil.copy(DATA / "etdump" / "BAD_truncated.etdp", "cut.etdp")
+    bad = ["gone.etdp", "folder", "/dev/null", "pipe.etdp", "empty.etdp", "photo.jpg", "utf16.csv",
+           "cut.etdp"]  # fmt: skip
+    code, out, err = run(capsys, "info", "--json", *bad, DUMP, RECORD)
+    assert code == 1
+    assert len(err.splitlines()) == len(bad)
+    for path, line in zip(bad, err.splitlines(), strict=True):
+        assert line.startswith(f"opscope: {path}")
+    facts = json.loads(out)
+    assert [f["path"] for f in facts["files"]] == [DUMP, RECORD]
+    assert len(facts["links"]) == 1
+
+
+def test_nothing_readable_is_still_valid_json(desk, capsys):
+    code, out, err = run(capsys, "info", "--json", "gone.etdp")
+    assert code == 1
+    assert json.loads(out) == {"opscope": __version__, "files": [], "links": []}
+    assert err == "opscope: gone.etdp: there is no such file. Check the path\n"
+
+
+def test_a_file_without_permission(desk, capsys, monkeypatch):
+    def refused(path, mode):
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr("viewer.formats.open", refused, raising=False)
+    code, _, err = run(capsys, "info", DUMP)
+    assert (code, err) == (1, f"opscope: {DUMP}: no permission to read it\n")
+
+
+@pytest.mark.parametrize("name", ["sp ace.etdp", "ü☃.etdp", "-dash.etdp", "a=b.etdp", "info"])
+def test_files_may_have_any_name(desk, capsys, name):
+    shutil.copy(DUMP, name)
+    code, out, err = run(capsys, "info", "--json", "--", name)
+    assert (code, err) == (0, "")
+    assert json.loads(out)["files"][0]["path"] == name
+
+
+def test_one_line_for_each_unreadable_file_whatever_its_name(desk, capsys):
+    assert len(run(capsys, "info", "gone\nfile.etdp")[2].splitlines()) == 1
+
+
+def as_command(*arguments: str | bytes, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "viewer", *arguments], capture_output=True, timeout=60, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+    )  # fmt: skip
+
+
+def test_a_terminal_that_is_not_utf8(desk):
+    found = as_command("info", DUMP, RECORD, PYTHONIOENCODING="ascii")
+    assert (found.returncode, b"Traceback" in found.stderr) == (0, False)
+
+
+def test_a_file_that_names_a_method_with_a_lone_surrogate(desk):
+    with zipfile.ZipFile("odd.etrecord", "w") as archive:
+        archive.writestr("ETRECORD_V0", "")
+        archive.writestr("debug_handle_map", '{"\\ud800": {"0": 1}}')
+    found = as_command("info", "odd.etrecord")
+    assert (found.returncode, b"Traceback" in found.stderr) == (0, False)
+
+
+# -- export ----------------------------------------------------------------------------------------
+
+
+def test_export_csv_has_the_columns_and_links(desk, capsys):
+    assert run(capsys, "export", DUMP, RECORD, "-o", "s.csv") == (0, "", "")
+    table = rows("s.csv")
+    assert list(table[0])[: len(COLUMNS)] == COLUMNS
+    assert len(table) == 35
+    fused = [r for r in table if r["identifier"] == "Fancy Fusion"]
+    assert len(fused) == 4
+    for row in fused:
+        assert json.loads(row["operators"]) == ["aten.convolution.default", "aten.relu.default"]
+        assert json.loads(row["debug_handles"]) == [1, 2]
+        assert row["source"].startswith("/home/user/models/models.py:")
+        assert (row["method"], row["instruction_id"]) == ("forward", "0")
+    for row in table:
+        assert json.loads(row["debug_handles"]) or not json.loads(row["operators"])
+        assert row["link_reason"]
+        if row["name"].startswith(("Method::", "Program::")):
+            assert (row["operators"], row["identifier"]) == ("[]", "")
+    unknown = [r for r in table if r["link_reason"] == "identifier not in the debug handle map"]
+    assert len(unknown) == 4
+    assert {r["operators"] for r in unknown} == {"[]"}
+
+
+def test_the_exported_csv_opens_again_with_the_same_operators(desk, capsys):
+    run(capsys, "export", DUMP, RECORD, "-o", "s.csv")
+    run(capsys, "export", "s.csv", RECORD, "-o", "again.tsv")
+    with open("again.tsv", newline="", encoding="utf-8") as file:
+        again = list(csv.DictReader(file, delimiter="\t"))
+    first = rows("s.csv")
+    same = ("process", "thread", "depth", "name", "start_ns", "dur_ns", "identifier",
+            "instruction_id", "operators", "debug_handles", "source")  # fmt: skip
+    assert [[r[c] for c in same] for r in again] == [[r[c] for c in same] for r in first]
+
+
+def test_a_record_alone(desk, capsys):
+    code, _, err = run(capsys, "export", RECORD, "-o", "x.pftrace")
+    assert code == 1
+    assert "A record holds the model, not a run" in err
+    assert not Path("x.pftrace").exists()
+    assert run(capsys, "export", RECORD, "-o", "x.csv") == (0, "", "")
+    assert [r["operator"] for r in rows("x.csv")] == [
+        "convolution", "relu", "convolution", "relu", "tan",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", [".pftrace", ".pb", ".pftrace.gz", ".pb.gz", ".PFTRACE"])
+def test_perfetto_suffixes(desk, capsys, suffix):
+    assert run(capsys, "export", DUMP, RECORD, "-o", f"x{suffix}") == (0, "", "")
+    head = Path(f"x{suffix}").read_bytes()[:2]
+    assert head == b"\x1f\x8b" if suffix.endswith(".gz") else head[:1] == b"\x0a"
+
+
+@pytest.mark.parametrize("output", ["missing/x.csv", "missing/x.pftrace", "taken.csv"])
+def test_what_cannot_be_written_is_one_line_and_exit_1(desk, capsys, output):
+    Path("taken.csv").mkdir()
+    code, _, err = run(capsys, "export", DUMP, RECORD, "-o", output)
+    assert code == 1
+    assert err.startswith(f"opscope: {output}: it cannot be written (")
+    assert len(err.splitlines()) == 1
+    assert not [p for p in Path().rglob("*") if p.name.endswith(".part")]
+
+
+def test_an_unreadable_input_beside_a_readable_one_still_exports(desk, capsys):
+    code, _, err = run(capsys, "export", "gone.etdp", DUMP, "-o", "s.csv")
+    assert (code, len(rows("s.csv"))) == (1, 35)
+    assert err.startswith("opscope: gone.etdp: there is no such file")
+    assert run(capsys, "export", "gone.etdp", "-o", "none.csv")[0] == 1
+    assert not Path("none.csv").exists()
+
+
+def test_an_input_is_never_overwritten(desk, capsys):
+    before = Path("compile_c0_callsite.csv").read_bytes()
+    code, _, _ = run(capsys, "export", "compile_c0_callsite.csv", "-o", "./compile_c0_callsite.csv")
+    assert code != 0
+    assert Path("compile_c0_callsite.csv").read_bytes() == before
+
+
+def test_two_dumps_of_the_same_name_stay_apart_in_a_table(desk, capsys):
+    for folder, dump in (("a", "demo_str_x4.etdp"), ("b", "cnn_portable_x1.etdp")):
+        Path(folder).mkdir()
+        shutil.copy(DATA / "etdump" / dump, Path(folder) / "run.etdp")
+    assert run(capsys, "export", "a/run.etdp", "b/run.etdp", "-o", "s.csv")[0] == 0
+    assert len({(r["process"], r["thread"]) for r in rows("s.csv")}) == 2
+
+
+# -- pairs and usage -------------------------------------------------------------------------------
+
+
+def test_pair_links_what_does_not_belong_together_and_warns(desk, capsys):
+    code, out, err = run(capsys, "info", "--json", DUMP, OTHER, RECORD, "--pair", f"{DUMP}={OTHER}")
+    assert code == 0
+    assert "They are linked because you chose so" in err
+    (link,) = json.loads(out)["links"]
+    assert link["program"] == OTHER
+    assert link["agreement"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("pair", "why"),
+    [(DUMP, "write it as DUMP=RECORD"), (f"{DUMP}=", "write it as DUMP=RECORD"),
+     (f"={RECORD}", "write it as DUMP=RECORD"), (f"{DUMP}=other", "other is not an open record"),
+     (f"{RECORD}={DUMP}", "is not an open profile")],
+)  # fmt: skip
+def test_a_wrong_pair_is_wrong_usage(desk, capsys, pair, why):
+    code, out, err = run(capsys, "info", DUMP, RECORD, "--pair", pair)
+    assert (code, out) == (2, "")
+    assert why in err
+
+
+def test_a_pair_with_an_unreadable_file_is_that_files_fault(desk, capsys):
+    code, out, err = run(capsys, "info", DUMP, "gone", "--pair", f"{DUMP}=gone")
+    assert code == 1
+    assert DUMP in out
+    assert len(err.splitlines()) == 1
+
+
+def test_a_pair_may_spell_a_path_differently(desk, capsys):
+    assert run(capsys, "info", DUMP, RECORD, "--pair", f"./{DUMP}={RECORD}")[0] == 0
+
+
+def test_a_pair_of_names_that_hold_an_equals_sign(desk, capsys):
+    shutil.copy(DUMP, "x=1.etdp")
+    assert run(capsys, "info", "x=1.etdp", RECORD, "--pair", f"x=1.etdp={RECORD}")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("info",), ("info", "--bogus", DUMP), ("export", DUMP), ("export", "-o", "x.csv"),
+     ("export", DUMP, "-o", "x.json"), ("export", DUMP, "-o", "csv"),
+     ("screenshot", DUMP), ("screenshot", DUMP, "-o", "x.jpg"),
+     ("screenshot", DUMP, "-o", "x.png", "--size", "12"),
+     ("screenshot", DUMP, "-o", "x.png", "--size", "1x1"),
+     ("screenshot", DUMP, "-o", "x.png", "--range", "5"),
+     ("screenshot", DUMP, "-o", "x.png", "--range", "2ms:1ms"),
+     ("screenshot", DUMP, "-o", "x.png", "--theme", "blue"), ("--theme", "blue")],
+)  # fmt: skip
+def test_wrong_usage_is_exit_2_and_writes_nothing(desk, capsys, arguments):
+    before = sorted(Path().iterdir())
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("usage: opscope")
+    assert sorted(Path().iterdir()) == before
+
+
+def test_version_and_help(capsys):
+    assert run(capsys, "--version")[:2] == (0, f"opscope {__version__}\n")
+    for command in ((), ("info",), ("export",), ("screenshot",)):
+        code, out, _ = run(capsys, *command, "--help")
+        assert code == 0
+        assert "--pair DUMP=RECORD" in out
+
+
+def test_the_reader_of_the_output_may_go_away(desk):
+    command = f"{sys.executable} -m viewer info --json {DUMP} | true"
+    found = subprocess.run(
+        ["sh", "-c", command], capture_output=True, timeout=60, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert found.stderr == b""

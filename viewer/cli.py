@@ -1,0 +1,223 @@
+"""The command line: open the window, or answer and write without one.
+
+    opscope [FILES...]                      the window
+    opscope info FILES... [--json]          what the files are and how they link
+    opscope export FILES... -o OUT          .pftrace .pb (.gz) for Perfetto, .csv .tsv for tables
+    opscope screenshot FILES... -o OUT.png  the real window as a picture, without a display
+
+Exit code 0; 1 if an input could not be read or nothing could be written (one line each on stderr,
+the other inputs are still answered); 2 for wrong usage. A file that is called like a command is
+opened as ./info.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import sys
+from collections.abc import Sequence
+
+from viewer import __version__
+from viewer.exporting import EXPORT_SUFFIXES, NothingToExport, export
+from viewer.formats import UnreadableFile
+from viewer.model.times import parse_range
+from viewer.workspace import Workspace
+
+COMMANDS = ("info", "export", "screenshot")
+THEMES = ("light", "dark")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that is not UTF-8, or a name that no encoding has, must not stop the answer.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        if given and given[0] in COMMANDS:
+            return _COMMANDS[given[0]](given[1:])
+        return _window(given)
+    except BrokenPipeError:
+        # The reader of our output went away (`opscope info ... | head`): no one is left to tell.
+        sys.stderr.close()
+        return 1
+
+
+def _window(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="opscope",
+        description="Show profiles of on-device ML on one timeline, traced back to their source.",
+        epilog="Commands without a window: opscope info, opscope export, opscope screenshot; "
+        "each has --help.",
+    )
+    _add_files(parser, "*")
+    _add_theme(parser)
+    parser.add_argument("--version", action="version", version=f"opscope {__version__}")
+    chosen = parser.parse_args(arguments)
+    pairs = _pairs(parser, chosen.pair)
+    from viewer.app import run
+
+    return run(chosen.files, pairs, theme=chosen.theme)
+
+
+def _info(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="opscope info", description="What files are, how they link, and what is odd in them."
+    )
+    _add_files(parser, "+")
+    parser.add_argument("--json", action="store_true", help="print JSON for scripts")
+    chosen = parser.parse_args(arguments)
+    workspace, failed = _open_all(parser, chosen.files, chosen.pair)
+    from viewer.report import info, info_text
+
+    if chosen.json:
+        print(json.dumps(info(workspace), indent=1))
+    else:
+        text = info_text(workspace)
+        if text:
+            print(text)
+    _warn(workspace)
+    return 1 if failed else 0
+
+
+def _export(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="opscope export", description="Write profiles as a Perfetto trace or as a table."
+    )
+    _add_files(parser, "+")
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="OUT", help=f"one of {', '.join(EXPORT_SUFFIXES)}"
+    )
+    chosen = parser.parse_args(arguments)
+    if not chosen.output.lower().endswith(EXPORT_SUFFIXES):
+        parser.error(f"{chosen.output}: the name must end in one of {', '.join(EXPORT_SUFFIXES)}")
+    if any(_is_same_file(path, chosen.output) for path in chosen.files):
+        parser.error(f"{chosen.output}: this is one of the files to read, and would be lost")
+    workspace, failed = _open_all(parser, chosen.files, chosen.pair)
+    _warn(workspace)
+    if not workspace.paths:
+        return 1
+    try:
+        export(workspace, chosen.output)
+    except NothingToExport as error:
+        _complain(str(error))
+        return 1
+    except OSError as error:
+        _complain(f"{chosen.output}: it cannot be written ({error.strerror or error})")
+        return 1
+    return 1 if failed else 0
+
+
+def _screenshot(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="opscope screenshot", description="Draw the window with some files into a PNG."
+    )
+    _add_files(parser, "*")
+    _add_theme(parser)
+    parser.add_argument("-o", "--output", required=True, metavar="OUT.png")
+    parser.add_argument("--size", default="1920x1080", metavar="WIDTHxHEIGHT")
+    parser.add_argument(
+        "--range", metavar="START:END", help="visible range from the trace's start, as 1.5ms:2ms"
+    )
+    chosen = parser.parse_args(arguments)
+    try:
+        size = _size(chosen.size)
+        visible = parse_range(chosen.range) if chosen.range else None
+    except ValueError as error:
+        parser.error(str(error))
+    if not chosen.output.lower().endswith(".png"):
+        parser.error(f"{chosen.output}: the name must end in .png")
+    pairs = _pairs(parser, chosen.pair)
+    from viewer.app import screenshot
+
+    failures = screenshot(
+        chosen.files, pairs, chosen.output, size=size, visible=visible, theme=chosen.theme or "dark"
+    )
+    for failure in failures:
+        _complain(failure)
+    return 1 if failures else 0
+
+
+_COMMANDS = {"info": _info, "export": _export, "screenshot": _screenshot}
+
+
+# -- shared by the commands ------------------------------------------------------------------------
+
+
+def _add_files(parser: argparse.ArgumentParser, count: str) -> None:
+    parser.add_argument("files", nargs=count, metavar="FILE", help="profiles, records, sources")
+    parser.add_argument(
+        "--pair", action="append", default=[], metavar="DUMP=RECORD",
+        help="link a profile to this record, whatever their agreement",
+    )  # fmt: skip
+
+
+def _add_theme(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--theme", choices=THEMES, help="colours; by default those of the system")
+
+
+def _open_all(
+    parser: argparse.ArgumentParser, files: list[str], pairs: list[str]
+) -> tuple[Workspace, bool]:
+    """Open every file that can be read; the others are complained about."""
+    wanted = _pairs(parser, pairs)
+    workspace, failed = Workspace(), False
+    for path in files:
+        try:
+            workspace.open(path)
+        except UnreadableFile as error:
+            _complain(str(error))
+            failed = True
+    for trace, program in wanted:
+        try:
+            workspace.pair(trace, program)
+        except ValueError as error:
+            if failed:
+                continue
+            parser.error(f"--pair {trace}={program}: {error}")
+    return workspace, failed
+
+
+def _pairs(parser: argparse.ArgumentParser, given: list[str]) -> list[tuple[str, str]]:
+    """(profile, record) of each DUMP=RECORD; where names hold "=", both halves must be files."""
+    pairs = []
+    for text in given:
+        cuts = [i for i, char in enumerate(text) if char == "="]
+        halves = [(text[:i], text[i + 1 :]) for i in cuts if text[:i] and text[i + 1 :]]
+        if not halves:
+            parser.error(f"--pair {text}: write it as DUMP=RECORD")
+        files = [half for half in halves if all(map(os.path.exists, half))]
+        pairs.append((files or halves)[0])
+    return pairs
+
+
+def _is_same_file(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
+
+
+def _size(text: str) -> tuple[int, int]:
+    width, _, height = text.partition("x")
+    if not (width.isdecimal() and height.isdecimal()):
+        raise ValueError(f"{text!r} is not a size: write it as 1920x1080")
+    size = int(width), int(height)
+    if not (320 <= size[0] <= 16384 and 240 <= size[1] <= 16384):
+        raise ValueError(f"the size {text} is not between 320x240 and 16384x16384")
+    return size
+
+
+def _warn(workspace: Workspace) -> None:
+    for trace in workspace.traces:
+        for warning in workspace.warnings(trace):
+            _complain(f"warning: {warning}")
+
+
+def _complain(message: str) -> None:
+    """One line on stderr, whatever characters a file name or its content has."""
+    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message)
+    print(f"opscope: {line}", file=sys.stderr)

@@ -1,0 +1,173 @@
+"""What the workspace writes: traces and their links, as a Perfetto trace or a table. No Qt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from viewer.export.atomic import Cancelled, Progress, never_cancelled, no_progress
+from viewer.export.perfetto_trace import (
+    ExportTrack,
+    KeyFacts,
+    PerfettoSource,
+    TimesTooFarApart,
+    export_perfetto,
+)
+from viewer.export.slice_table import (
+    COLUMNS,
+    OPERATOR_COLUMNS,
+    SliceTableSource,
+    operator_columns,
+    operator_names,
+    slice_columns,
+    source_places,
+)
+from viewer.export.tables import write_table
+from viewer.program.labels import set_label, slice_labels, track_name
+from viewer.program.linking import LinkTable
+from viewer.workspace import Workspace
+
+PERFETTO_SUFFIXES = (".pftrace", ".pftrace.gz", ".pb", ".pb.gz")
+TABLE_SUFFIXES = (".csv", ".tsv")
+EXPORT_SUFFIXES = PERFETTO_SUFFIXES + TABLE_SUFFIXES
+
+
+class NothingToExport(Exception):
+    """What is open cannot be written in the asked form; the message says why."""
+
+
+Job = Callable[[Progress, Cancelled], int]
+
+
+def export(
+    workspace: Workspace,
+    path: str,
+    *,
+    progress: Progress = no_progress,
+    cancelled: Cancelled = never_cancelled,
+) -> int:
+    """Write what is open to `path`, in the format of its suffix; returns slices or rows written.
+
+    The file appears whole or not at all. Raises NothingToExport, OSError, WriteCancelled, and
+    ValueError for a suffix that is not in EXPORT_SUFFIXES.
+    """
+    return prepare(workspace, path)(progress, cancelled)
+
+
+def prepare(workspace: Workspace, path: str) -> Job:
+    """Gather all that an export needs as frozen data; the job may then run on another thread.
+
+    Raises NothingToExport and ValueError as `export` does; the job raises the rest.
+    """
+    name = path.lower()
+    if name.endswith(PERFETTO_SUFFIXES):
+        if not workspace.traces:
+            raise NothingToExport(
+                "A record holds the model, not a run: there is no time to show. Open a profile of "
+                "it too, or export its operators as .csv"
+            )
+        sources = [perfetto_source(workspace, i) for i in range(len(workspace.traces))]
+        return lambda progress, cancelled: _write_perfetto(sources, path, progress, cancelled)
+    if not name.endswith(TABLE_SUFFIXES):
+        raise ValueError(f"{path}: the name must end in one of {', '.join(EXPORT_SUFFIXES)}")
+    if workspace.traces:
+        # Unrelated clocks have no common zero: then every file counts from its own start, as in
+        # the window. A file alone keeps the times that it states.
+        aligned = len({t.clock.domain or t.path for t in workspace.traces}) > 1
+        linked = [
+            SliceTableSource(
+                workspace.links(t),
+                workspace.ns_per_tick(t),
+                workspace.offset_ns(t) if aligned else 0,
+                tuple(workspace.process_name(t, k.process) for k in t.tracks),
+            )
+            for t in workspace.traces
+        ]
+        return lambda progress, cancelled: _write_joined(
+            path, COLUMNS, [slice_columns(one) for one in linked], progress, cancelled
+        )
+    programs = list(workspace.programs)
+    return lambda progress, cancelled: _write_joined(
+        path, OPERATOR_COLUMNS, [operator_columns(p) for p in programs], progress, cancelled
+    )
+
+
+def _write_perfetto(
+    sources: list[PerfettoSource], path: str, progress: Progress, cancelled: Cancelled
+) -> int:
+    try:
+        return export_perfetto(sources, path, progress=progress, cancelled=cancelled)
+    except TimesTooFarApart as error:
+        raise NothingToExport(f"{error}. Export the files one by one") from error
+
+
+def perfetto_source(workspace: Workspace, number: int) -> PerfettoSource:
+    """One open trace as the Perfetto exporter wants it: display names, labels, facts per key."""
+    trace = workspace.traces[number]
+    table = workspace.links(trace)
+    labels, strings = slice_labels(table)
+    return PerfettoSource(
+        trace=trace,
+        ns_per_tick=workspace.ns_per_tick(trace),
+        tracks=[
+            ExportTrack(workspace.process_name(trace, t.process), track_name(table, i))
+            for i, t in enumerate(trace.tracks)
+        ],
+        offset_ns=workspace.offset_ns(trace),
+        assumed=trace.clock.assumed,
+        labels=labels,
+        label_strings=strings,
+        facts=_key_facts(table),
+    )
+
+
+def _key_facts(table: LinkTable) -> KeyFacts:
+    keys = range(len(table.trace.keys))
+    operators = [table.operators(k) for k in keys]
+    return KeyFacts(
+        correlation=[_correlation(table, k) for k in keys],
+        debug_handles=[link.handles for link in table.links],
+        operators=[tuple(operator_names(found)) for found in operators],
+        modules=[
+            set_label(table, link.operators) if link.operators else None for link in table.links
+        ],
+        sources=["; ".join(source_places(found)) or None for found in operators],
+        reasons=[link.reason.text for link in table.links],
+    )
+
+
+def _correlation(table: LinkTable, key: int) -> str | None:
+    """ "forward/10": equal for all slices of one operator, so that they share one colour."""
+    operators = table.operators(key)
+    if not operators:
+        return None
+    names = [str(o.debug_handle) if o.debug_handle >= 0 else f"{o.op}#{o.index}" for o in operators]
+    return f"{operators[0].method}/{'+'.join(names)}"
+
+
+def _write_joined(
+    path: str,
+    first: tuple[str, ...],
+    tables: list[dict[str, Any]],
+    progress: Progress,
+    cancelled: Cancelled,
+) -> int:
+    """Several tables below one another; a column that one of them lacks is empty there."""
+    names = list(dict.fromkeys([*first, *(name for table in tables for name in table)]))
+    columns = [
+        np.concatenate([_column(table, name) for table in tables]) if len(tables) > 1
+        else _column(tables[0], name)
+        for name in names
+    ]  # fmt: skip
+    return write_table(path, names, columns, progress=progress, cancelled=cancelled)
+
+
+def _column(table: dict[str, Any], name: str) -> Any:
+    if name in table:
+        return table[name]
+    size = len(next(iter(table.values()), ()))
+    empty = np.empty(size, object)
+    empty[:] = ""
+    return empty

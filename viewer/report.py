@@ -1,0 +1,234 @@
+"""What `opscope info` says: the open files and their links as plain data and as text.
+
+The data is the contract that scripts rely on; the text is made from it. No Qt.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from viewer import __version__
+from viewer.model import intervals
+from viewer.model.queries import foreign
+from viewer.model.times import format_time, tick_to_ns
+from viewer.model.trace import Ints, Problem, Trace
+from viewer.program.agreement import mean_agreement
+from viewer.program.graph import Program
+from viewer.program.linking import LinkTable
+from viewer.workspace import Candidate, Workspace
+
+Facts = dict[str, Any]
+
+
+def info(workspace: Workspace) -> Facts:
+    """All files and all links, as `opscope info --json` prints them."""
+    return {
+        "opscope": __version__,
+        "files": [
+            *(trace_facts(t) for t in workspace.traces),
+            *(program_facts(p) for p in workspace.programs),
+        ],
+        "links": [entry for t in workspace.traces for entry in link_facts(workspace, t)],
+    }
+
+
+def trace_facts(trace: Trace) -> Facts:
+    """One trace; `slices` are the intervals that the file states, `derived` those computed."""
+    derived = trace.slices.derived_count
+    ratio = trace.clock.ns_per_tick
+    rate = ratio.numerator if ratio.denominator == 1 else float(ratio)
+    return {
+        "path": trace.path,
+        "format": trace.format,
+        "generation": trace.generation,
+        "kind": "trace",
+        "tracks": len(trace.tracks),
+        "slices": len(trace.slices) - derived,
+        "derived": derived,
+        "origin": trace.start,
+        "clock": {"unit": trace.clock.unit, "ns_per_tick": rate, "assumed": trace.clock.assumed},
+        "problems": _problems(trace.problems),
+    }
+
+
+def program_facts(program: Program) -> Facts:
+    """One program: no tracks, no slices, no clock, but methods and operators."""
+    return {
+        "path": program.path,
+        "format": program.format,
+        "generation": program.generation,
+        "kind": "program",
+        "tracks": 0,
+        "slices": 0,
+        "derived": 0,
+        "origin": None,
+        "clock": None,
+        "problems": _problems(program.problems),
+        "methods": {m.name: len(m.operators) for m in program.methods},
+    }
+
+
+def link_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
+    """One entry per method of the program that the trace is linked to.
+
+    A trace that is not linked gives an entry for every program that was considered, so that its
+    agreement can be seen.
+    """
+    table = workspace.links(trace)
+    if table.program is not None:
+        return _per_method(table)
+    return [_considered(table, candidate) for candidate in workspace.candidates(trace)]
+
+
+def _problems(problems: tuple[Problem, ...]) -> list[Facts]:
+    return [{"kind": p.kind, "count": p.count, "first": p.first} for p in problems]
+
+
+def _considered(table: LinkTable, candidate: Candidate) -> Facts:
+    known = [m for m in candidate.fit.methods if m]
+    agreement = candidate.fit.agreement
+    return {
+        "trace": table.trace.path,
+        "program": candidate.program.path,
+        "method": known[0] if len(set(known)) == 1 else None,
+        **coverage_of(table),
+        "agreement": round(agreement.value, 4),
+        "evidence": agreement.evidence,
+    }
+
+
+def _per_method(table: LinkTable) -> list[Facts]:
+    assert table.program is not None
+    assert table.fit is not None
+    scopes: dict[str | None, list[int]] = {m.name: [] for m in table.program.methods}
+    if table.program.text_lines:
+        scopes = {}
+    for scope in range(len(table.trace.scopes)):
+        scopes.setdefault(table.method_of_scope(scope), []).append(scope)
+    used = [name for name in scopes if name and scopes[name]]
+    if len(used) == 1 and None in scopes:
+        # Loads are of the one method that ran.
+        scopes[used[0]] += scopes.pop(None)
+    entries = []
+    for method, members in scopes.items():
+        found = [a for s in members if (a := table.fit.by_scope[s]) is not None]
+        agreement = mean_agreement(found)
+        entries.append(
+            {
+                "trace": table.trace.path,
+                "program": table.program.path,
+                "method": method,
+                **coverage(table, np.array(members, np.int64)),
+                "agreement": round(agreement.value, 4) if found else None,
+                "evidence": agreement.evidence,
+            }
+        )
+    return entries
+
+
+def coverage(table: LinkTable, scopes: Ints) -> Facts:
+    """How much of the linkable is linked in some scopes, by slices and by time, and why."""
+    trace = table.trace
+    keys = trace.keys
+    key_in = np.isin(keys.scope, scopes)
+    count = np.bincount(trace.slices.key, minlength=len(keys)).astype(np.int64)
+    by_reason: dict[str, int] = {}
+    for k in np.flatnonzero(key_in & (count > 0)).tolist():
+        text = table.links[k].reason.text
+        by_reason[text] = by_reason.get(text, 0) + int(count[k])
+    linkable = int(count[key_in & (table.states > 0)].sum())
+    linked = int(count[key_in & (table.states == 2)].sum())
+    possible = _covered(trace, key_in & (table.states > 0))
+    return {
+        "linkable": linkable,
+        "linked": linked,
+        "coverage": round(linked / linkable, 4) if linkable else None,
+        "covered_time": (
+            round(_covered(trace, key_in & (table.states == 2)) / possible, 4) if possible else None
+        ),
+        "by_reason": dict(sorted(by_reason.items())),
+    }
+
+
+def coverage_of(table: LinkTable) -> Facts:
+    """The coverage of a whole trace."""
+    return coverage(table, np.arange(len(table.trace.scopes)))
+
+
+def _covered(trace: Trace, of_key: np.ndarray[Any, np.dtype[np.bool_]]) -> int:
+    """Ticks in which a slice with one of the keys runs, per track; foreign extents are no time."""
+    slices = trace.slices
+    wanted = of_key[slices.key] if len(slices) else np.empty(0, np.bool_)
+    wanted[foreign(slices)] = False
+    track = slices.row_track[slices.rows()]
+    total = 0
+    for t in range(len(trace.tracks)):
+        own = wanted & (track == t)
+        total += intervals.length(slices.start[own], slices.end[own])
+    return total
+
+
+# -- text -----------------------------------------------------------------------------------------
+
+
+def info_text(workspace: Workspace) -> str:
+    """The same facts for people."""
+    blocks = [_trace_text(t) for t in workspace.traces]
+    blocks += [_program_text(p) for p in workspace.programs]
+    for trace in workspace.traces:
+        blocks += [_link_text(entry) for entry in link_facts(workspace, trace)]
+    return "\n\n".join(blocks)
+
+
+def _trace_text(trace: Trace) -> str:
+    ratio = trace.clock.ns_per_tick
+    rate = f"1 {trace.clock.unit} = {float(ratio):g} ns" if ratio != 1 else "1 tick = 1 ns"
+    span = tick_to_ns(trace.end - trace.start, ratio)
+    lines = [
+        f"{trace.path}",
+        f"  {trace.format} {trace.generation}".rstrip(),
+        f"  {len(trace.slices) - trace.slices.derived_count} slices on "
+        f"{len(trace.tracks)} tracks, {format_time(span)}",
+        f"  clock: {rate}{' (assumed)' if trace.clock.assumed else ''}",
+    ]
+    runs = sum(1 for _ in trace.inferences())
+    if runs:
+        lines.append(f"  {runs} inferences")
+    return "\n".join([*lines, *_problem_lines(trace.problems)])
+
+
+def _program_text(program: Program) -> str:
+    methods = ", ".join(f"{m.name} ({len(m.operators)} operators)" for m in program.methods)
+    lines = [f"{program.path}", f"  {program.format} {program.generation}".rstrip(), f"  {methods}"]
+    return "\n".join([*lines, *_problem_lines(program.problems)])
+
+
+def _problem_lines(problems: tuple[Problem, ...]) -> list[str]:
+    return [
+        f"  problem: {p.count} x {p.kind}{f', first: {p.first}' if p.first else ''}"
+        for p in problems
+    ]
+
+
+def _link_text(entry: Facts) -> str:
+    names = f"{os.path.basename(entry['trace'])} -> {os.path.basename(entry['program'])}"
+    method = f" · {entry['method']}" if entry["method"] else ""
+    lines = [f"{names}{method}"]
+    if entry["linkable"]:
+        time = f", {entry['covered_time']:.1%} of time" if entry["covered_time"] is not None else ""
+        lines.append(
+            f"  {entry['linked']} of {entry['linkable']} linkable slices linked "
+            f"({entry['coverage']:.1%}{time})"
+        )
+    if entry["agreement"] is not None:
+        checked = (
+            f"{entry['agreement']:.2f} on {entry['evidence']} compared"
+            if entry["evidence"]
+            else "cannot be checked: nothing to compare"
+        )
+        lines.append(f"  agreement: {checked}")
+    lines += [f"    {count} x {reason}" for reason, count in entry["by_reason"].items()]
+    return "\n".join(lines)

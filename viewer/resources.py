@@ -1,0 +1,80 @@
+"""The files of resources/, wherever they are: a source tree, an installed wheel, a frozen bundle.
+
+A wheel carries the folder as `viewer/_resources`, a bundle as `resources` beside its modules. The
+samples on the start page are listed here, in the order in which they are shown. No Qt.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+
+def resource(*parts: str) -> Path:
+    """The path of a file or folder below resources/; whether it exists is for the caller to see."""
+    return _root().joinpath(*parts)
+
+
+def _root() -> Path:
+    bundle = getattr(sys, "_MEIPASS", None)
+    if bundle is not None:
+        return Path(bundle) / "resources"
+    package = Path(__file__).resolve().parent
+    installed = package / "_resources"
+    return installed if installed.is_dir() else package.parent / "resources"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A profile to try, with all that belongs to it.
+
+    key: its folder below resources/samples. caption: what kinds of file it is made of. files: what
+    to open, profiles first; the model's source lies beside them and is found from there.
+    """
+
+    key: str
+    title: str
+    text: str
+    caption: str
+    files: tuple[str, ...]
+
+    def paths(self) -> list[str]:
+        """The absolute paths of `files`, in order."""
+        return [str(resource("samples", self.key, name)) for name in self.files]
+
+
+SAMPLES = (
+    Sample(
+        "attention_xnnpack",
+        "Attention, XNNPACK",
+        "Two attention blocks, run five times. The backend writes no handle map; its calls still "
+        "link to their operators.",
+        "dump · record · Python",
+        ("attn_xnnpack_x5.etdp", "attn_teal_xnnpack.etrecord"),
+    ),
+    Sample(
+        "delegate_handle_map",
+        "Delegate with a handle map",
+        "Delegate events name their operators, fused ones too. One identifier is not in the map, "
+        "and its slices say so.",
+        "dump · record · Python",
+        ("demo_str_x4.etdp", "demo_str.etrecord"),
+    ),
+    Sample(
+        "plain_csv",
+        "The same profile as CSV",
+        "What any tool can write. Five columns are required; method, instruction and identifier "
+        "link it to the record.",
+        "CSV · record · Python",
+        ("demo_str_x4.csv", "demo_str.etrecord"),
+    ),
+    Sample(
+        "torq_compile",
+        "Torq compile profile",
+        "DMA and slice units as planned, and the NSS jobs of a run. Real formats with invented "
+        "times, down to lines of MLIR.",
+        "CSV · MLIR",
+        ("compile_c0_callsite.csv", "runtime_r0_nss.csv", "tiny_cnn.mlir"),
+    ),
+)
