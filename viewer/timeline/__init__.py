@@ -1,0 +1,1 @@
+"""The drawing: layout, lod, raster, colouring and ticks are pure numpy; the other modules Qt."""

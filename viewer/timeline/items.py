@@ -1,0 +1,38 @@
+"""The one pyqtgraph item of the timeline: it covers the view and paints whole frames."""
+
+from __future__ import annotations
+
+import pyqtgraph as pg
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
+
+from viewer.crash_report import guard
+from viewer.timeline.painting import FramePainter, Overlay
+
+
+class RowsItem(pg.GraphicsObject):  # type: ignore[misc]
+    """All visible rows. It paints in device pixels, so the view's transform never blurs it."""
+
+    def __init__(self, painter: FramePainter, overlay: Overlay) -> None:
+        super().__init__()
+        self._frames = painter
+        self._overlay = overlay
+
+    @guard(QRectF())
+    def boundingRect(self) -> QRectF:
+        """Everything that the view can show."""
+        rect: QRectF = self.viewRect()
+        return rect
+
+    @guard
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        """Paint one frame."""
+        if widget is None:
+            return
+        painter.save()
+        painter.resetTransform()
+        self._frames.paint(painter, widget.width(), widget.height(), self._overlay)
+        painter.restore()

@@ -1,0 +1,89 @@
+"""Which text fits a slice: the full label, a shorter form of it, its beginning, or nothing.
+
+A label tells something or is absent. Slices of one width class share a cached answer, since asking
+font metrics costs more than drawing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable
+
+from PySide6.QtGui import QFont, QFontMetricsF, QStaticText
+
+_COUNT = re.compile(r"\d+ ops?")
+_FEWEST = 3  # letters before an ellipsis
+_STEP = 4  # px: widths are rounded down to this, so that zooming finds cached answers
+
+
+def variants(label: str) -> list[str]:
+    """A label and its shorter forms, longest first."""
+    left, dot, right = label.partition(" · ")
+    if not dot:
+        return [label]
+    if _COUNT.fullmatch(right):
+        short = left.removesuffix("Backend")
+        return [label, f"{short} · {right}", right]
+    if right.startswith("run "):
+        return [label, right]
+    return [label, f"{left.rpartition('.')[2]} · {right}", right]
+
+
+def fitting(label: str, room: float, width_of: Callable[[str], float]) -> str:
+    """The longest form that fits in `room` pixels, else at least three letters and "…", else ""."""
+    forms = variants(label)
+    for form in forms:
+        if width_of(form) <= room:
+            return form
+    last = forms[-1]
+    if len(last) <= _FEWEST:
+        return ""
+    low, high = 0, len(last) - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        if width_of(last[:middle].rstrip() + "…") <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return last[:low].rstrip() + "…" if low >= _FEWEST else ""
+
+
+class LabelCache:
+    """Fitted labels as prepared texts, the least recently used ones forgotten one by one."""
+
+    def __init__(self, font: QFont, limit: int = 8192) -> None:
+        self.font = font
+        self._metrics = QFontMetricsF(font)
+        self._limit = limit
+        self._fitted: OrderedDict[tuple[str, int], QStaticText | None] = OrderedDict()
+        self._widths: dict[str, float] = {}
+
+    @property
+    def line_height(self) -> float:
+        """Height of a line in pixels."""
+        return self._metrics.height()
+
+    def width(self, text: str) -> float:
+        """Width of a text in pixels."""
+        if text not in self._widths:
+            if len(self._widths) > 4 * self._limit:
+                self._widths.clear()
+            self._widths[text] = self._metrics.horizontalAdvance(text)
+        return self._widths[text]
+
+    def fit(self, label: str, room: float) -> QStaticText | None:
+        """The label as it fits in `room` pixels, None if nothing of it does."""
+        key = (label, int(room) // _STEP)
+        if key in self._fitted:
+            self._fitted.move_to_end(key)
+            return self._fitted[key]
+        text = fitting(label, key[1] * _STEP, self.width)
+        made = None
+        if text:
+            made = QStaticText(text)
+            made.prepare(font=self.font)
+        self._fitted[key] = made
+        if len(self._fitted) > self._limit:
+            self._fitted.popitem(last=False)
+        return made

@@ -1,0 +1,242 @@
+"""What the raster reads instead of every slice: slices by row, and a mipmap of the crowded rows.
+
+`DrawnSlices` parts the slices with a length from those without, row by row; it does not depend on
+colours and is made once per trace (or once per set of hits). `RowMip` divides the time of a crowded
+row into cells of 2**shift ticks, about one cell per slice, and halves their number level by level.
+Every cell says how much of its time is covered and which colour its longest slice has, so a pixel
+costs two reads whatever lies under it. Mipmaps hold colours: a new scheme builds new ones, which
+works off the GUI thread because nothing here is changed in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.model.trace import Bools, Codes, Ints, Slices
+
+# Below this many slices a row is drawn from the slices themselves at any zoom.
+MIN_SLICES = 512
+# A cell is at most a pixel: whatever is wider than 3 px is 3 cells long or more.
+WIDE_CELLS = 3
+FULL_SHADE = 255
+
+Cells = NDArray[np.uint16]
+Lengths = NDArray[np.uint64]
+Weights = NDArray[np.uint32]
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnSlices:
+    """The slices of all rows for drawing, sorted by (row, start).
+
+    start, end: int64 ticks of the slices with a length; row_ptr: rows + 1 offsets into them;
+    index: their numbers in the trace, None if these are 0, 1, 2 ...; busy: the summed lengths
+    before each slice, modulo 2**64 (slices + 1). zero_*: the same for slices without a length.
+    """
+
+    start: Ints
+    end: Ints
+    row_ptr: Ints
+    index: Codes | None
+    busy: Lengths
+    zero_time: Ints
+    zero_ptr: Ints
+    zero_index: Codes
+
+    @staticmethod
+    def of(slices: Slices) -> DrawnSlices:
+        """All slices of a trace."""
+        return DrawnSlices._parted(slices.start, slices.end, slices.row_ptr, None)
+
+    @staticmethod
+    def chosen(slices: Slices, indices: Ints) -> DrawnSlices:
+        """Some slices of a trace, by ascending number, on the same rows."""
+        row_ptr = np.searchsorted(indices, slices.row_ptr).astype(np.int64)
+        return DrawnSlices._parted(slices.start[indices], slices.end[indices], row_ptr, indices)
+
+    @staticmethod
+    def _parted(start: Ints, end: Ints, row_ptr: Ints, index: Ints | None) -> DrawnSlices:
+        numbers = None if index is None else index.astype(np.uint32)
+        zero = np.flatnonzero(start == end)
+        zero_ptr = np.searchsorted(zero, row_ptr).astype(np.int64)
+        zero_time = start[zero]
+        zero_index = zero.astype(np.uint32) if numbers is None else numbers[zero]
+        if len(zero):
+            long = np.flatnonzero(start != end)
+            numbers = long.astype(np.uint32) if numbers is None else numbers[long]
+            start, end, row_ptr = start[long], end[long], row_ptr - zero_ptr
+        busy = np.zeros(len(start) + 1, np.uint64)
+        np.cumsum(_lengths(start, end), out=busy[1:])
+        return DrawnSlices(start, end, row_ptr, numbers, busy, zero_time, zero_ptr, zero_index)
+
+    def number(self, i: int) -> int:
+        """The number in the trace of the i-th slice with a length."""
+        return i if self.index is None else int(self.index[i])
+
+    def numbers(self, i: Ints) -> Ints:
+        """The same for many."""
+        return i if self.index is None else self.index[i].astype(np.int64)
+
+    def values(self, of_slice: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """A column of the trace, for the slices with a length."""
+        return of_slice if self.index is None else of_slice[self.index]
+
+
+@dataclass(frozen=True, slots=True)
+class RowMip:
+    """One crowded row: `levels[k]` has cells of 2**(shift + k) ticks, the first from `origin` on.
+
+    A cell is shade << 8 | colour; the shade is 0 for nothing, 255 for a cell that is fully covered
+    or has one slice only, and the covered share of the time between. `wide[k]` are the slices of
+    the row (counted in it from 0) that are at least `WIDE_CELLS` cells of that level long.
+    """
+
+    origin: int
+    shift: int
+    levels: tuple[Cells, ...]
+    wide: tuple[Codes, ...]
+
+    def fits(self, ticks_per_pixel: float) -> bool:
+        """Whether the cells are fine enough: no cell wider than a pixel."""
+        return ticks_per_pixel >= 2.0**self.shift
+
+    def _level(self, ticks_per_pixel: float) -> int:
+        return min(int(ticks_per_pixel).bit_length() - 1 - self.shift, len(self.levels) - 1)
+
+    def wide_between(self, lo: int, hi: int, ticks_per_pixel: float) -> Ints:
+        """Those of the row's slices lo to hi that may be wider than 3 px: at most 2/3 per pixel."""
+        wide = self.wide[self._level(ticks_per_pixel)]
+        first, stop = np.searchsorted(wide, np.array([lo, hi], np.uint32))
+        return wide[first:stop].astype(np.int64)
+
+    def strip(self, edges: Ints, ticks_per_pixel: float) -> Cells:
+        """One cell per pixel, from the pixels' edge ticks (pixels + 1)."""
+        level = self._level(ticks_per_pixel)
+        cells, shift = self.levels[level], self.shift + level
+        origin = np.int64(self.origin)
+        # A cell belongs to the pixel that holds its middle: then each belongs to exactly one pixel,
+        # and a pixel has at most two, being less than two cells wide.
+        beyond = min(self.origin + ((len(cells) + 1) << shift), np.iinfo(np.int64).max)
+        passed = _lengths(origin, np.clip(edges, origin, np.int64(beyond)))
+        half = np.uint64((1 << shift) >> 1)
+        first = ((passed + half) >> np.uint64(shift)).astype(np.int64)
+        np.minimum(first, len(cells), out=first)
+        last = first[1:] - 1
+        left = cells[np.minimum(first[:-1], len(cells) - 1)]
+        right = cells[np.maximum(last, 0)]
+        strongest = np.maximum(left, right)
+        both = (left > 0) & (right > 0)
+        mean = ((left >> 8) + (right >> 8) + 1) >> 1
+        strip: Cells = np.where(both, mean << 8 | strongest & 0xFF, strongest).astype(np.uint16)
+        strip[last < first[:-1]] = 0
+        return strip
+
+
+def weights_of(start: Ints, end: Ints, colour: NDArray[np.uint8]) -> Weights:
+    """A number per slice that grows with its length and ends in its colour: the greatest wins.
+
+    Lengths as float32 bits (positive ones sort like their bits) without the last byte.
+    """
+    bits = _lengths(start, end).astype(np.float32).view(np.uint32)
+    weights: Weights = bits & np.uint32(0xFFFFFF00) | colour
+    return weights
+
+
+def shade_of(covered: NDArray[np.float64]) -> NDArray[np.uint16]:
+    """The shade of a shared pixel, 1 to 255, from the share of its time that is covered."""
+    return 1 + np.clip(covered * 254, 0, 254).astype(np.uint16)
+
+
+def build_mips(
+    drawn: DrawnSlices, colour: NDArray[np.uint8], cancelled: Callable[[], bool] = lambda: False
+) -> dict[int, RowMip]:
+    """The mipmap of every row with `MIN_SLICES` or more slices that have a length.
+
+    colour: palette index of each drawn slice. Stops early, with what is done, once `cancelled()`.
+    """
+    mips = {}
+    for row in np.flatnonzero(np.diff(drawn.row_ptr) >= MIN_SLICES).tolist():
+        if cancelled():
+            break
+        here = slice(int(drawn.row_ptr[row]), int(drawn.row_ptr[row + 1]))
+        mips[row] = _build_mip(drawn.start[here], drawn.end[here], colour[here])
+    return mips
+
+
+@dataclass(slots=True)
+class _Level:
+    """Cells in the making: longest slice, covered share, slices begun, whether one reaches in."""
+
+    weight: Weights
+    covered: NDArray[np.float32]
+    begun: NDArray[np.int32]
+    entered: Bools
+
+    def cells(self) -> Cells:
+        slices = self.begun + self.entered
+        shade = np.where(slices > 1, shade_of(self.covered.astype(np.float64)), FULL_SHADE)
+        colour = (self.weight & np.uint32(0xFF)).astype(np.uint16)
+        cells: Cells = shade.astype(np.uint16) << np.uint16(8) | colour
+        cells[slices == 0] = 0
+        return cells
+
+    def halved(self) -> _Level:
+        if len(self.weight) % 2:
+            pad = (0, 1)
+            self.weight, self.covered = np.pad(self.weight, pad), np.pad(self.covered, pad)
+            self.begun, self.entered = np.pad(self.begun, pad), np.pad(self.entered, pad)
+        return _Level(
+            np.maximum(self.weight[::2], self.weight[1::2]),
+            (self.covered[::2] + self.covered[1::2]) * np.float32(0.5),
+            self.begun[::2] + self.begun[1::2],
+            self.entered[::2],
+        )
+
+
+def _build_mip(start: Ints, end: Ints, colour: NDArray[np.uint8]) -> RowMip:
+    origin = int(start[0])
+    span = int(end[-1]) - origin
+    shift = 0
+    while ((span - 1) >> shift) + 1 > len(start):
+        shift += 1
+    level = _finest(start, end, colour, shift, ((span - 1) >> shift) + 1)
+    levels, lengths = [level.cells()], _lengths(start, end)
+    wide = [np.flatnonzero(lengths >> np.uint64(shift) >= WIDE_CELLS).astype(np.uint32)]
+    while len(level.weight) > 1:
+        level = level.halved()
+        levels.append(level.cells())
+        still = lengths[wide[-1]] >> np.uint64(shift + len(wide)) >= WIDE_CELLS
+        wide.append(wide[-1][still])
+    return RowMip(origin, shift, tuple(levels), tuple(wide))
+
+
+def _finest(start: Ints, end: Ints, colour: NDArray[np.uint8], shift: int, cells: int) -> _Level:
+    weight = weights_of(start, end, colour)
+    cell = (_lengths(start[0], start) >> np.uint64(shift)).astype(np.int64)
+    begun = np.bincount(cell, minlength=cells)
+    through = np.cumsum(begun)
+    # Slices of a row do not overlap: only the last one begun can reach over a cell's right edge.
+    latest = through - 1
+    reach = _lengths(start[0], end)[latest]
+    edge = np.arange(1, cells + 1, dtype=np.uint64) << np.uint64(shift)
+    over = np.where(reach > edge, reach - edge, np.uint64(0))
+    over[-1] = 0
+    busy = np.cumsum(_lengths(start, end))[latest] - over
+    covered = np.diff(busy, prepend=np.uint64(0)).astype(np.float64) / 2.0**shift
+    entered = np.zeros(cells, np.bool_)
+    entered[1:] = over[:-1] > 0
+    best = np.zeros(cells, np.uint32)
+    some = begun > 0
+    best[some] = np.maximum.reduceat(weight, (through - begun)[some])
+    best[1:] = np.maximum(best[1:], np.where(entered[1:], weight[latest[:-1]], np.uint32(0)))
+    return _Level(best, covered.astype(np.float32), begun.astype(np.int32), entered)
+
+
+def _lengths(start: Ints | np.int64, end: Ints) -> Lengths:
+    """end - start for end >= start, also where the difference does not fit int64."""
+    lengths: Lengths = end.view(np.uint64) - start.view(np.uint64)
+    return lengths

@@ -1,0 +1,232 @@
+"""The whole trace above the timeline: a band of its inferences, two lanes, the visible window.
+
+Dragging inside the window moves it, dragging an edge resizes it, a click elsewhere brings the
+window there; a click on an inference picks it.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from PySide6.QtCore import QRect, QRectF, Qt
+from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QPen, QWheelEvent
+from PySide6.QtWidgets import QWidget
+
+from viewer.crash_report import guard
+from viewer.model.trace import Run, RunKind, Slices
+from viewer.theme import Theme
+from viewer.timeline.colouring import canvas_rgb
+from viewer.timeline.layout import XMap
+from viewer.timeline.raster import expand
+from viewer.timeline.scene import Scene
+
+BAND_HEIGHT = 22
+LANES_HEIGHT = 42
+LANE = 16
+LANE_GAP = 3
+EDGE = 5  # px around an edge of the window that grab it
+_MOST_RUNS = 4000  # drawn one by one; more would cover each other's pixels
+
+
+class Overview(QWidget):
+    """Band of inferences and overview lanes over one common x-axis: the whole span."""
+
+    def __init__(self, scene: Scene, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._scene, self._theme = scene, theme
+        self._drag = ""
+        self._grip = 0
+        self.setFixedHeight(BAND_HEIGHT + LANES_HEIGHT)
+        self.setMouseTracking(True)
+        self.setAccessibleName("Overview of the whole trace")
+        scene.changed.connect(self.update)
+        theme.changed.connect(self.update)
+
+    def _xmap(self) -> XMap:
+        span = self._scene.session.span_ns()
+        air = max(span // 50, 1)
+        return XMap(-air, span + air, max(self.width(), 1))
+
+    # -- painting ------------------------------------------------------------------------------
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint band, lanes and window."""
+        painter = QPainter(self)
+        theme = self._theme
+        painter.fillRect(self.rect(), theme.color("canvas"))
+        painter.fillRect(0, 0, self.width(), BAND_HEIGHT, theme.color("panel"))
+        xmap = self._xmap()
+        self._lanes(painter, xmap)
+        self._runs(painter, xmap)
+        self._window(painter, xmap)
+        painter.setPen(QPen(theme.color("line"), 1))
+        painter.drawLine(0, self.height() - 1, self.width(), self.height() - 1)
+        painter.end()
+
+    def _lanes(self, painter: QPainter, xmap: XMap) -> None:
+        width, dark = self.width(), self._theme.dark
+        image = np.full((2 * LANE + LANE_GAP, width), canvas_rgb(dark) | 0xFF000000, np.uint32)
+        sources = self._scene.sources(dark=dark)
+        for lane, (trace, row) in enumerate(self._overview_rows()):
+            source = sources[trace]
+            here = xmap.on(source.axis)
+            cells = source.raster.draw([row], here)
+            body = source.colours.body[cells]
+            if source.hits is not None and source.hit_colours is not None:
+                hits = source.hits.draw([row], here)
+                marked = hits != 0
+                body[marked] = source.hit_colours.body[hits[marked]]
+            top = np.array([lane * (LANE + LANE_GAP)])
+            expand(image, body, body, top, np.array([LANE]))
+        painter.drawImage(
+            0, BAND_HEIGHT + 3,
+            QImage(image.data, width, len(image), 4 * width, QImage.Format.Format_RGB32),
+        )  # fmt: skip
+
+    def _overview_rows(self) -> list[tuple[int, int]]:
+        """(trace, row) of the two lanes: two rows of one trace, or one each of two traces."""
+        pictures = self._scene.pictures
+        if not pictures:
+            return []
+        if len(pictures) == 1:
+            return [(0, row) for row in _busiest(pictures[0].shown.trace.slices, 2)]
+        return [
+            (n, row)
+            for n, picture in enumerate(pictures[:2])
+            for row in _busiest(picture.shown.trace.slices, 1)
+        ]
+
+    def _runs(self, painter: QPainter, xmap: XMap) -> None:
+        theme, session = self._theme, self._scene.session
+        trace = session.current_trace
+        if trace is None:
+            return
+        painter.setFont(theme.font("ruler"))
+        picked = session.state.run
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        for number, run in enumerate(session.traces[trace].trace.runs[:_MOST_RUNS]):
+            room = self._run_room(xmap, trace, run)
+            is_picked = picked == (trace, number)
+            is_load = run.kind is RunKind.LOAD
+            fill = "accent_fill" if is_picked else "load" if is_load else "hover"
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(theme.color(fill))
+            painter.drawRoundedRect(QRectF(room), 3, 3)
+            text = "load" if is_load else f"run {run.number}"
+            metrics = painter.fontMetrics()
+            if metrics.horizontalAdvance(text) > room.width() - 8:
+                text = "" if is_load else str(run.number)
+            if text and metrics.horizontalAdvance(text) <= room.width() - 4:
+                painter.setPen(theme.color("on_accent" if is_picked else "text2"))
+                painter.drawText(room, Qt.AlignmentFlag.AlignCenter, text)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+
+    def _run_room(self, xmap: XMap, trace: int, run: Run) -> QRect:
+        t0, t1 = self._scene.session.run_span_ns(trace, run)
+        x0, x1 = (int(x) for x in xmap.pixel_of(np.array([t0, t1])))
+        return QRect(x0, 3, max(x1 - x0 - 1, 2), BAND_HEIGHT - 6)
+
+    def _window_room(self, xmap: XMap) -> QRect:
+        state = self._scene.session.state
+        x0, x1 = (int(x) for x in xmap.pixel_of(np.array([state.t0, state.t1])))
+        return QRect(x0, BAND_HEIGHT, max(x1 - x0, 3), LANES_HEIGHT - 2)
+
+    def _window(self, painter: QPainter, xmap: XMap) -> None:
+        if not self._scene.pictures:
+            return
+        theme, room = self._theme, self._window_room(xmap)
+        shade = QColor(theme.color("canvas"))
+        shade.setAlphaF(0.45)
+        painter.fillRect(0, BAND_HEIGHT, room.left(), LANES_HEIGHT, shade)
+        painter.fillRect(room.right() + 1, BAND_HEIGHT, self.width(), LANES_HEIGHT, shade)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme.color("accent"), 1.5))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRoundedRect(QRectF(room).adjusted(0.5, 0.5, -0.5, -0.5), 3, 3)
+        if room.width() > 24:
+            painter.setBrush(theme.color("accent"))
+            painter.setPen(Qt.PenStyle.NoPen)
+            for x in (room.left(), room.right()):
+                painter.drawRoundedRect(QRectF(x - 1.5, room.center().y() - 7, 4, 14), 2, 2)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+
+    # -- mouse -----------------------------------------------------------------------------------
+
+    @guard
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Pick a run, or grab the window or one of its edges."""
+        if event.button() != Qt.MouseButton.LeftButton or not self._scene.pictures:
+            return
+        x, y = event.position().toPoint().x(), event.position().toPoint().y()
+        xmap = self._xmap()
+        if y < BAND_HEIGHT:
+            self._pick_run(xmap, x)
+            return
+        room = self._window_room(xmap)
+        if abs(x - room.left()) <= EDGE:
+            self._drag = "left"
+        elif abs(x - room.right()) <= EDGE:
+            self._drag = "right"
+        else:
+            self._drag = "move"
+            if not room.left() <= x <= room.right():
+                self._centre_on(xmap.t_of(x))
+        self._grip = xmap.t_of(x) - self._scene.session.state.t0
+
+    @guard
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Move or resize the window; show what a press would grab."""
+        x = event.position().toPoint().x()
+        xmap = self._xmap()
+        session = self._scene.session
+        state, at, now = session.state, xmap.t_of(x), time.monotonic()
+        if self._drag == "left":
+            session.set_range(min(at, state.t1 - 1), state.t1, now=now)
+        elif self._drag == "right":
+            session.set_range(state.t0, max(at, state.t0 + 1), now=now)
+        elif self._drag == "move":
+            t0 = at - self._grip
+            session.set_range(t0, t0 + state.t1 - state.t0, now=now)
+        else:
+            room = self._window_room(xmap)
+            edge = min(abs(x - room.left()), abs(x - room.right())) <= EDGE
+            over = event.position().y() >= BAND_HEIGHT and edge
+            self.setCursor(Qt.CursorShape.SizeHorCursor if over else Qt.CursorShape.ArrowCursor)
+
+    @guard
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Let go of the window."""
+        self._drag = ""
+
+    @guard
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Zoom around the time under the mouse."""
+        at = self._xmap().t_of(event.position().x())
+        self._scene.session.zoom(1.25 ** -(event.angleDelta().y() / 120), at, now=time.monotonic())
+
+    def _centre_on(self, at: int) -> None:
+        state = self._scene.session.state
+        span = state.t1 - state.t0
+        self._scene.session.set_range(at - span // 2, at - span // 2 + span)
+
+    def _pick_run(self, xmap: XMap, x: int) -> None:
+        session = self._scene.session
+        trace = session.current_trace
+        if trace is None:
+            return
+        at = xmap.t_of(x)
+        for number, run in enumerate(session.traces[trace].trace.runs):
+            t0, t1 = session.run_span_ns(trace, run)
+            if run.kind is RunKind.INFERENCE and t0 <= at <= t1:
+                session.pick_run((trace, number))
+                return
+
+
+def _busiest(slices: Slices, count: int) -> list[int]:
+    """The rows that hold the most slices with a length, in their order."""
+    long = np.concatenate([[0], np.cumsum(slices.end > slices.start)])
+    held = long[slices.row_ptr[1:]] - long[slices.row_ptr[:-1]]
+    best = np.argsort(-held, kind="stable")[:count]
+    return sorted(best.tolist())

@@ -1,0 +1,352 @@
+"""One frame of the timeline: rows as one image, then labels, marks and outlines over it.
+
+The image comes from the raster and costs per pixel; what is painted after it is bounded by what has
+room: a label needs 30 px of its row, a mark has a column to itself. Nothing here asks how many
+slices a trace has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRect, QRectF, Qt
+from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPen
+
+from viewer.model.queries import NATIVE_DURATION
+from viewer.model.times import format_time
+from viewer.model.trace import Ints, KeyKind
+from viewer.session import Area, SliceRef, length_ns
+from viewer.theme import Theme
+from viewer.timeline.colouring import UNLINKED, Emphasis, Pixels, canvas_rgb, fills, label_colours
+from viewer.timeline.label_text import LabelCache
+from viewer.timeline.layout import SLICE_TOP, BandKind, XMap
+from viewer.timeline.pictures import TracePicture
+from viewer.timeline.raster import Backdrop, draw_frame
+from viewer.timeline.scene import Scene
+from viewer.timeline.ticks import ruler
+
+LABEL_INSET = 6
+_MARK = 3  # half the height of a diamond
+_MARK_LABEL_ROOM = 56
+_RING = 2
+
+
+@dataclass
+class Overlay:
+    """What the mouse adds to a frame: the slice under it, an area being drawn, the time line."""
+
+    hovered: SliceRef | None = None
+    dragged: Area | None = None
+    cursor_x: int | None = None
+
+
+class FramePainter:
+    """Paints frames of one scene in one theme; keeps the caches that make it cheap."""
+
+    def __init__(self, scene: Scene, theme: Theme) -> None:
+        self.scene = scene
+        self.theme = theme
+        self.title_indent = 0
+        self._buffer = np.empty((0, 0), np.uint32)
+        self.retheme()
+
+    def retheme(self) -> None:
+        """Take fonts and colours anew after the theme changed."""
+        self._labels = LabelCache(self.theme.font("label"))
+        self._marks = LabelCache(self.theme.font("zero_length"))
+
+    def paint(self, painter: QPainter, width: int, height: int, overlay: Overlay) -> None:
+        """Paint the visible range on width x height pixels, in device coordinates."""
+        scene, theme = self.scene, self.theme
+        xmap = scene.xmap(width)
+        lines = ruler(xmap.t0, xmap.t1, width)
+        columns = xmap.pixel_of(lines.major)
+        grid = columns[(columns >= 0) & (columns < width)]
+        if self._buffer.shape != (height, width):
+            self._buffer = np.empty((height, width), np.uint32)
+        backdrop = Backdrop(
+            canvas_rgb(theme.dark) | 0xFF000000, theme.color("grid").rgb() | 0xFF000000, grid
+        )
+        sources = scene.sources(dark=theme.dark)
+        image = draw_frame(
+            scene.layout, scene.scroll, height, xmap, sources, backdrop, self._buffer
+        )
+        self._stamp_marks(image, xmap)
+        painter.drawImage(
+            0, 0, QImage(image.data, width, height, width * 4, QImage.Format.Format_RGB32)
+        )
+        self._hatch_and_label(painter, xmap)
+        self._label_marks(painter, xmap)
+        self._headers(painter, width)
+        self._outline(painter, xmap, overlay)
+        self._area(painter, xmap, overlay.dragged or scene.session.state.area)
+        if overlay.cursor_x is not None:
+            painter.setPen(QPen(theme.color("line"), 1))
+            painter.drawLine(overlay.cursor_x, 0, overlay.cursor_x, height)
+
+    def _bands(self, kind: BandKind) -> Iterable[int]:
+        layout = self.scene.layout
+        top = self.scene.scroll
+        for band in layout.bands_between(top, top + max(self.scene.viewport_height, 1)):
+            if layout.kind[band] == kind:
+                yield band
+
+    def _y(self, band: int) -> int:
+        return int(self.scene.layout.y[band]) - self.scene.scroll
+
+    # -- slices ------------------------------------------------------------------------------
+
+    def _hatch_and_label(self, painter: QPainter, xmap: XMap) -> None:
+        layout, state = self.scene.layout, self.scene.session.state
+        dark = self.theme.dark
+        painter.setFont(self._labels.font)
+        for number, picture in enumerate(self.scene.pictures):
+            bands = [b for b in self._bands(BandKind.ROW) if layout.trace[b] == number]
+            if not bands:
+                continue
+            shown, here = picture.shown, xmap.on(picture.shown.axis)
+            found = picture.raster.labels([int(layout.row[b]) for b in bands], here)
+            related = self.scene.related(number)
+            native = shown.trace.slices.columns.get(NATIVE_DURATION)
+            colours = {
+                emphasis: label_colours(dark, emphasis)
+                for emphasis in (Emphasis.FULL, Emphasis.DIMMED)
+            }
+            keys = shown.trace.slices.key
+            for position, i, x0, x1 in zip(
+                found.position.tolist(), found.slice.tolist(), found.x0.tolist(),
+                found.x1.tolist(), strict=True,
+            ):  # fmt: skip
+                band = bands[position]
+                top, tall = self._y(band) + SLICE_TOP, int(layout.slice_height[band])
+                index = int(picture.palette[i])
+                lit = state.operators is None or (related is not None and bool(related[keys[i]]))
+                emphasis = Emphasis.FULL if lit else Emphasis.DIMMED
+                room = QRect(x0, top, x1 - x0 - 1, tall)
+                if index == UNLINKED:
+                    self._hatch(painter, room)
+                if native is not None and native.value(i) is not None:
+                    self._foreign_edge(painter, room)
+                colour = QColor.fromRgb(colours[emphasis][index])
+                if index == UNLINKED and emphasis is Emphasis.FULL:
+                    colour = self.theme.color("text2")
+                self._label(painter, picture, i, room, colour)
+
+    def _label(
+        self, painter: QPainter, picture: TracePicture, i: int, room: QRect, colour: QColor
+    ) -> None:
+        shown = picture.shown
+        text = self._labels.fit(shown.label(i), room.width() - 2 * LABEL_INSET)
+        if text is None:
+            return
+        painter.setPen(colour)
+        link = shown.link(i)
+        shared = len(link.operators) > 1
+        y = room.top() + (room.height() - self._labels.line_height) / 2 - (4 if shared else 0)
+        painter.drawStaticText(QPointF(room.left() + LABEL_INSET, y), text)
+        used = self._labels.width(text.text()) + 3 * LABEL_INSET
+        kind = shown.trace.keys.kind[shown.trace.slices.key[i]]
+        if kind == KeyKind.FRAMEWORK or kind == KeyKind.PLAIN:
+            length = int(shown.trace.slices.end[i] - shown.trace.slices.start[i])
+            time = format_time(length_ns(shown, length))
+            if used + self._labels.width(time) + 2 * LABEL_INSET < room.width():
+                painter.drawText(
+                    room.adjusted(0, 0, -LABEL_INSET, 0),
+                    Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter,
+                    time,
+                )
+        if shared:
+            self._ribbon(painter, link.operators, room)
+
+    def _ribbon(self, painter: QPainter, operators: tuple[int, ...], room: QRect) -> None:
+        """A chip per operator of a shared slice: it lists them and never divides time."""
+        table = fills(self.theme.dark)
+        x, y = room.left() + LABEL_INSET, room.bottom() - 6
+        for operator in operators:
+            if x + 8 > room.right() - 4:
+                break
+            painter.fillRect(x, y, 8, 4, QColor.fromRgb(table[operator % 12]))
+            x += 10
+
+    def _hatch(self, painter: QPainter, room: QRect) -> None:
+        brush = QBrush(self.theme.color("text3"), Qt.BrushStyle.BDiagPattern)
+        painter.setOpacity(0.55)
+        painter.fillRect(room, brush)
+        painter.setOpacity(1.0)
+
+    def _foreign_edge(self, painter: QPainter, room: QRect) -> None:
+        brush = QBrush(self.theme.color("warning"), Qt.BrushStyle.Dense4Pattern)
+        painter.fillRect(room.left(), room.top(), 3, room.height(), brush)
+
+    # -- zero-length slices ------------------------------------------------------------------
+
+    def _stamp_marks(self, image: Pixels, xmap: XMap) -> None:
+        layout = self.scene.layout
+        height, width = image.shape
+        plain = self.theme.color("diamond").rgb() | 0xFF000000
+        for band in self._bands(BandKind.STRIP):
+            picture = self.scene.pictures[int(layout.trace[band])]
+            marks = picture.raster.zero_marks(int(layout.row[band]), xmap.on(picture.shown.axis))
+            middle = self._y(band) + int(layout.height[band]) // 2
+            for dy in range(-_MARK, _MARK + 1):
+                y = middle + dy
+                if 0 <= y < height:
+                    for dx in range(abs(dy) - _MARK, _MARK - abs(dy) + 1):
+                        x = marks.x + dx
+                        image[y, x[(x >= 0) & (x < width)]] = plain
+
+    def _label_marks(self, painter: QPainter, xmap: XMap) -> None:
+        layout = self.scene.layout
+        painter.setFont(self._marks.font)
+        painter.setPen(self.theme.color("text2"))
+        for band in self._bands(BandKind.STRIP):
+            picture = self.scene.pictures[int(layout.trace[band])]
+            marks = picture.raster.zero_marks(int(layout.row[band]), xmap.on(picture.shown.axis))
+            y = self._y(band) + (layout.height[band] - self._marks.line_height) / 2
+            groups = _groups(marks.x, _MARK_LABEL_ROOM, xmap.width)
+            for first, last, room in groups:
+                count = int(marks.count[first:last].sum())
+                name = picture.shown.label(int(marks.first[first]))
+                more = f" +{count - 1}" if count > 1 else ""
+                free = room - _MARK - 10 - self._marks.width(more)
+                text = self._marks.fit(name, free)
+                if text is not None:
+                    x = int(marks.x[last - 1]) + _MARK + 4
+                    painter.drawStaticText(QPointF(x, y), text)
+                    if more:
+                        x += int(self._marks.width(text.text()))
+                        painter.drawText(
+                            QRectF(x, y, 60, self._marks.line_height),
+                            Qt.AlignmentFlag.AlignLeft, more,
+                        )  # fmt: skip
+
+    # -- around the slices -------------------------------------------------------------------
+
+    def _headers(self, painter: QPainter, width: int) -> None:
+        for band in self._bands(BandKind.PROCESS):
+            process = int(self.scene.layout.process[band])
+            room = QRect(0, self._y(band), width, int(self.scene.layout.height[band]))
+            paint_process_header(
+                painter, self.scene, self.theme, process, room, self.title_indent, with_note=True
+            )
+
+    def _outline(self, painter: QPainter, xmap: XMap, overlay: Overlay) -> None:
+        session = self.scene.session
+        self._underline(painter, xmap)
+        hovered, chosen = overlay.hovered, session.state.slice
+        if hovered is not None and hovered != chosen:
+            room = self._room(hovered, xmap)
+            if room is not None:
+                lift = QColor("#FFFFFF" if self.theme.dark else "#000000")
+                lift.setAlphaF(0.10)
+                painter.fillRect(room, lift)
+        if chosen is not None:
+            room = self._room(chosen, xmap)
+            if room is not None:
+                painter.setBrush(Qt.BrushStyle.NoBrush)
+                painter.setPen(QPen(self.theme.color("canvas"), 1))
+                painter.drawRect(room.adjusted(-1, -1, 0, 0))
+                painter.setPen(QPen(self.theme.color("ring"), _RING))
+                painter.drawRoundedRect(QRectF(room).adjusted(-2, -2, 2, 2), 3, 3)
+
+    def _underline(self, painter: QPainter, xmap: XMap) -> None:
+        """A line under every wide slice of the highlighted operator, dashed where it is shared."""
+        layout = self.scene.layout
+        accent = self.theme.color("accent")
+        for number, picture in enumerate(self.scene.pictures):
+            if picture.hits is None:
+                continue
+            bands = [b for b in self._bands(BandKind.ROW) if layout.trace[b] == number]
+            here = xmap.on(picture.shown.axis)
+            found = picture.hits.labels([int(layout.row[b]) for b in bands], here, min_width=8)
+            for position, i, x0, x1 in zip(
+                found.position.tolist(), found.slice.tolist(), found.x0.tolist(),
+                found.x1.tolist(), strict=True,
+            ):  # fmt: skip
+                band = bands[position]
+                y = self._y(band) + SLICE_TOP + int(layout.slice_height[band])
+                pen = QPen(accent, 2)
+                if len(picture.shown.link(i).operators) > 1:
+                    pen.setDashPattern([1.5, 1.5])
+                painter.setPen(pen)
+                painter.drawLine(x0, y, x1 - 1, y)
+
+    def _room(self, ref: SliceRef, xmap: XMap) -> QRect | None:
+        """The rectangle of a slice on the canvas, None while it is folded or out of view."""
+        band = self.scene.band_of(ref)
+        if band < 0:
+            return None
+        picture = self.scene.pictures[ref.trace]
+        slices, here = picture.shown.trace.slices, xmap.on(picture.shown.axis)
+        x0, x1 = (
+            int(x)
+            for x in here.pixel_of(np.array([slices.start[ref.index], slices.end[ref.index]]))
+        )
+        if slices.end[ref.index] < here.edges[0] or slices.start[ref.index] >= here.edges[-1]:
+            return None
+        y = self._y(band)
+        if self.scene.layout.kind[band] == BandKind.STRIP:
+            return QRect(x0 - _MARK, y + 2, 2 * _MARK + 1, int(self.scene.layout.height[band]) - 4)
+        return QRect(x0, y + SLICE_TOP, max(x1 - x0, 1), int(self.scene.layout.slice_height[band]))
+
+    def _area(self, painter: QPainter, xmap: XMap, area: Area | None) -> None:
+        if area is None:
+            return
+        layout = self.scene.layout
+        x0, x1 = (int(x) for x in xmap.pixel_of(np.array([area.t0, area.t1])))
+        fill = QColor(self.theme.color("accent"))
+        fill.setAlphaF(0.16)
+        for band in [*self._bands(BandKind.ROW), *self._bands(BandKind.STRIP)]:
+            if (int(layout.trace[band]), int(layout.track[band])) in area.tracks:
+                painter.fillRect(x0, self._y(band), x1 - x0, int(layout.height[band]), fill)
+        painter.setPen(QPen(self.theme.color("accent"), 1))
+        for x in (x0, x1):
+            painter.drawLine(x, 0, x, self.scene.viewport_height)
+
+
+def _groups(x: Ints, room: int, width: int) -> list[tuple[int, int, int]]:
+    """Runs of marks that share a label: (first, one past the last, free pixels to the next run)."""
+    if len(x) == 0:
+        return []
+    breaks = np.flatnonzero(np.diff(x) >= room) + 1
+    first = np.concatenate([[0], breaks])
+    last = np.concatenate([breaks, [len(x)]])
+    after = np.concatenate([x[breaks], [width]])
+    free = after - x[last - 1]
+    return list(zip(first.tolist(), last.tolist(), free.tolist(), strict=True))
+
+
+def paint_process_header(
+    painter: QPainter,
+    scene: Scene,
+    theme: Theme,
+    process: int,
+    room: QRect,
+    indent: int,
+    *,
+    with_note: bool = False,
+) -> None:
+    """The header of a process. It runs over the headers column and the canvas; `indent` is where
+    its text begins, negative on the canvas, so that one line of text crosses both."""
+    painter.fillRect(room, theme.color("chrome"))
+    painter.setPen(QPen(theme.color("hairline"), 1))
+    painter.drawLine(room.bottomLeft(), room.bottomRight())
+    name, record = scene.process_title(process)
+    left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+    x = room.left() + indent
+    painter.setFont(theme.font("process"))
+    painter.setPen(theme.color("text1"))
+    taken = painter.fontMetrics().horizontalAdvance(name)
+    painter.drawText(QRect(x, room.top(), taken + 4, room.height()), left, name)
+    painter.setFont(theme.font("caption"))
+    painter.setPen(theme.color("text2"))
+    record_x = x + taken + 16
+    wide = painter.fontMetrics().horizontalAdvance(record)
+    painter.drawText(QRect(record_x, room.top(), wide + 4, room.height()), left, record)
+    note = scene.process_note(process) if with_note else ""
+    if note and room.width() > record_x + wide + painter.fontMetrics().horizontalAdvance(note) + 32:
+        painter.setPen(theme.color("warning" if scene.has_own_clock(process) else "text3"))
+        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(room.adjusted(0, 0, -12, 0), right, note)

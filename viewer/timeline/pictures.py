@@ -1,0 +1,87 @@
+"""What the timeline draws with: per open trace its raster, palette and highlighted subset.
+
+The rasters hold no theme, so light and dark, dimming and hits only choose other colour tables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from viewer.model.trace import Ints, KeyKind
+from viewer.program.linking import LinkState
+from viewer.session import OpenTrace
+from viewer.timeline.colouring import (
+    FRAME,
+    KERNELS,
+    OPERATORS,
+    PLAIN,
+    Emphasis,
+    Palette,
+    by_name,
+    by_operator,
+    cell_colours,
+)
+from viewer.timeline.raster import RowRaster, Source
+
+
+@dataclass
+class TracePicture:
+    """One open trace, ready to be drawn. `palette` has an index per slice."""
+
+    shown: OpenTrace
+    palette: Palette
+    raster: RowRaster
+    hits: RowRaster | None = None
+
+    def source(self, *, dark: bool, emphasis: Emphasis) -> Source:
+        """The trace as a frame needs it; hits stay in full colour."""
+        colours = cell_colours(dark, emphasis)
+        return Source(
+            self.raster, self.shown.axis, colours, self.hits, cell_colours(dark, Emphasis.FULL)
+        )
+
+    def highlight(self, slices: Ints | None) -> None:
+        """Draw some slices in full colour above the rest; None highlights nothing."""
+        self.hits = (
+            None
+            if slices is None
+            else RowRaster.subset(self.shown.trace.slices, self.palette, slices)
+        )
+
+
+def palette_of(shown: OpenTrace, scheme: str) -> Palette:
+    """The palette index of every slice under a scheme, "operator" or "name"."""
+    trace = shown.trace
+    keys = trace.keys
+    linkable = np.array(
+        [link.reason.state is not LinkState.NOT_LINKABLE for link in shown.table.links], np.bool_
+    )
+    linked = bool((shown.table.states == 2).any())
+    if scheme == "operator" and linked:
+        counts = [len(link.operators) for link in shown.table.links]
+        ptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        members = [i for link in shown.table.links for i in link.operators]
+        per_key = by_operator(keys.kind, ptr, np.array(members, np.int64), linkable)
+    else:
+        # Without any link a colour by operator would be one grey: names tell more.
+        per_key = by_name([trace.strings[i] for i in keys.name.tolist()])
+        per_key[keys.kind == KeyKind.FRAMEWORK] = FRAME
+        per_key[keys.kind == KeyKind.CONTROL] = PLAIN
+        kernels = (keys.kind == KeyKind.KERNEL) & (per_key < OPERATORS)
+        per_key[kernels] += KERNELS
+        if not (keys.kind == KeyKind.PLAIN).any():
+            return per_key[trace.slices.key]
+        per_name = by_name(trace.strings)
+        plain = keys.kind[trace.slices.key] == KeyKind.PLAIN
+        return np.where(plain, per_name[trace.slices.name], per_key[trace.slices.key])
+    return per_key[trace.slices.key]
+
+
+def picture_of(shown: OpenTrace, scheme: str, before: TracePicture | None = None) -> TracePicture:
+    """Prepare a trace for drawing; what does not depend on colours is kept from `before`."""
+    palette = palette_of(shown, scheme)
+    same = before is not None and before.shown.trace is shown.trace
+    drawn = before.raster.drawn if same and before is not None else None
+    return TracePicture(shown, palette, RowRaster.of(shown.trace.slices, palette, drawn))

@@ -1,0 +1,96 @@
+"""The ruler above the rows: times, the extent of the selection, the time under the mouse."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QRect, QRectF, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
+
+from viewer.crash_report import guard
+from viewer.model.times import format_time
+from viewer.theme import Theme
+from viewer.timeline.scene import Scene
+from viewer.timeline.ticks import ruler
+
+HEIGHT = 26
+
+
+class RulerBar(QWidget):
+    """Draws ticks and labels on the same columns as the rows below."""
+
+    def __init__(self, scene: Scene, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._scene, self._theme = scene, theme
+        self._pointed: int | None = None
+        self.setFixedHeight(HEIGHT)
+        scene.changed.connect(self.update)
+        scene.pointed.connect(self._point)
+        theme.changed.connect(self.update)
+
+    @property
+    def unit(self) -> str:
+        """The unit of the labels."""
+        state = self._scene.session.state
+        return ruler(state.t0, state.t1, max(self.width(), 1)).unit
+
+    def _point(self, time: int | None) -> None:
+        self._pointed = time
+        self.update()
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint ticks, labels, the extent of the selection and the time under the mouse."""
+        painter = QPainter(self)
+        theme, width = self._theme, self.width()
+        painter.fillRect(self.rect(), theme.color("panel"))
+        xmap = self._scene.xmap(width)
+        lines = ruler(xmap.t0, xmap.t1, width)
+        painter.setFont(theme.font("ruler"))
+        painter.setPen(QPen(theme.color("line"), 1))
+        for x in xmap.pixel_of(lines.minor).tolist():
+            painter.drawLine(x, HEIGHT - 4, x, HEIGHT)
+        major = xmap.pixel_of(lines.major).tolist()
+        for x in major:
+            painter.drawLine(x, HEIGHT - 9, x, HEIGHT)
+        painter.setPen(theme.color("text2"))
+        for x, text in zip(major, lines.labels, strict=True):
+            painter.drawText(
+                QRect(x + 5, 0, 140, HEIGHT - 6),
+                Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter,
+                text,
+            )
+        self._selection(painter, width)
+        if self._pointed is not None:
+            x = int(xmap.pixel_of(np.array([self._pointed]))[0])
+            self._chip(painter, x, format_time(self._pointed), "raised", "text1")
+        painter.setPen(QPen(theme.color("line"), 1))
+        painter.drawLine(0, HEIGHT - 1, width, HEIGHT - 1)
+        painter.end()
+
+    def _selection(self, painter: QPainter, width: int) -> None:
+        session = self._scene.session
+        if session.state.slice is None and session.state.area is None:
+            return
+        span = session.selected_span_ns()
+        if span is None:
+            return
+        x0, x1 = (int(x) for x in self._scene.xmap(width).pixel_of(np.array(span)))
+        painter.fillRect(
+            QRect(x0, HEIGHT - 4, max(x1 - x0, 2), 3), self._theme.color("accent_fill")
+        )
+        if x1 >= 0 and x0 < width:
+            text = format_time(span[1] - span[0])
+            self._chip(painter, (x0 + x1) // 2, text, "accent_fill", "on_accent")
+
+    def _chip(self, painter: QPainter, x: int, text: str, fill: str, ink: str) -> None:
+        wide = painter.fontMetrics().horizontalAdvance(text) + 14
+        left = min(max(x - wide // 2, 0), max(self.width() - wide, 0))
+        box = QRectF(left, 3, wide, HEIGHT - 8)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._theme.color(fill))
+        painter.drawRoundedRect(box, 4, 4)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        painter.setPen(self._theme.color(ink))
+        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)

@@ -1,0 +1,171 @@
+"""What headers, canvas, ruler and overview have in common: the pictures of the open traces, the
+layout of their rows, and how far the rows are scrolled.
+
+Each of those widgets draws from the scene and none knows another. The scene listens to the session,
+so a change of selection, colours or folding is worked out once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal
+
+from viewer.model.trace import Bools
+from viewer.program.labels import track_name
+from viewer.session import Session, SliceRef, display_name
+from viewer.timeline.colouring import Emphasis
+from viewer.timeline.layout import BandKind, Layout, ProcessSpec, XMap, build, specs_of
+from viewer.timeline.pictures import TracePicture, picture_of
+from viewer.timeline.raster import Source
+
+
+class Scene(QObject):
+    """Pictures, layout and vertical scroll of the timeline; `changed` asks all parts to repaint."""
+
+    changed = Signal()
+    arranged = Signal()  # the layout is another one; `changed` follows
+    scrolled = Signal()
+    pointed = Signal(object)  # the time under the mouse in ns, or None
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.session = session
+        self.pictures: list[TracePicture] = []
+        self.processes: list[ProcessSpec] = []
+        self.layout: Layout = build(())
+        self.scroll = 0
+        self.viewport_height = 0
+        session.opened.connect(self._reopen)
+        session.folded.connect(self._arrange)
+        session.coloured.connect(self._recolour)
+        session.selected.connect(self._highlight)
+        session.viewed.connect(self.changed)
+        session.revealed.connect(self._reveal)
+
+    # -- what is drawn -----------------------------------------------------------------------
+
+    def sources(self, *, dark: bool) -> Sequence[Source]:
+        """The open traces as a frame needs them: dimmed while an operator is highlighted."""
+        dimmed = self.session.state.operators is not None
+        emphasis = Emphasis.DIMMED if dimmed else Emphasis.FULL
+        return [picture.source(dark=dark, emphasis=emphasis) for picture in self.pictures]
+
+    def xmap(self, width: int) -> XMap:
+        """The visible range on `width` columns."""
+        state = self.session.state
+        return XMap(state.t0, state.t1, max(width, 1))
+
+    def process_title(self, process: int) -> tuple[str, str]:
+        """The name of a process and the record or source that it is linked to."""
+        if process < 0:
+            return "Pinned", ""
+        spec = self.processes[process]
+        table = self.pictures[spec.trace].shown.table
+        if table.program is None:
+            return spec.name, "no record"
+        kind = "source" if table.program.text_lines else "record"
+        return spec.name, f"{kind} {display_name(table.program.path)}"
+
+    def process_note(self, process: int) -> str:
+        """What must be known about the time of a process, on the right of its header."""
+        if process < 0:
+            return ""
+        trace = self.processes[process].trace
+        if trace == 0 and process == 0 and self.session.first_view_note:
+            return self.session.first_view_note
+        domain = self.pictures[trace].shown.trace.clock.domain
+        shared = domain and domain == self.pictures[0].shown.trace.clock.domain
+        return "" if trace == 0 or shared else "own clock · aligned at start"
+
+    def has_own_clock(self, process: int) -> bool:
+        """Whether a process is aligned with the others by its start alone."""
+        return self.process_note(process).startswith("own clock")
+
+    def track_title(self, trace: int, track: int) -> tuple[str, str]:
+        """The name of a track and how many runs it has."""
+        shown = self.pictures[trace].shown
+        runs = sum(1 for run in shown.trace.inferences() if run.track == track)
+        hint = f"{runs} run{'' if runs == 1 else 's'}" if runs else ""
+        return track_name(shown.table, track), hint
+
+    # -- vertical ----------------------------------------------------------------------------
+
+    @property
+    def scroll_limit(self) -> int:
+        """How far the rows can be scrolled, in pixels."""
+        return max(self.layout.total_height - self.viewport_height, 0)
+
+    def scroll_to(self, y: int) -> None:
+        """Scroll the rows so that line y of the content is on top."""
+        y = min(max(y, 0), self.scroll_limit)
+        if y != self.scroll:
+            self.scroll = y
+            self.scrolled.emit()
+            self.changed.emit()
+
+    def set_viewport_height(self, height: int) -> None:
+        """The canvas tells how tall it is."""
+        self.viewport_height = height
+        self.scroll_to(self.scroll)
+
+    def band_of(self, ref: SliceRef) -> int:
+        """The band in which a slice is drawn: its row, or the strip of zero-length slices."""
+        slices = self.pictures[ref.trace].shown.trace.slices
+        zero = slices.start[ref.index] == slices.end[ref.index]
+        kind = BandKind.STRIP if zero else BandKind.ROW
+        return self.layout.band_of(ref.trace, slices.row_of(ref.index), kind)
+
+    # -- following the session ---------------------------------------------------------------
+
+    def _reopen(self) -> None:
+        before = {id(p.shown.trace): p for p in self.pictures}
+        scheme = self.session.state.scheme
+        self.pictures = [
+            picture_of(shown, scheme, before.get(id(shown.trace))) for shown in self.session.traces
+        ]
+        self.processes = [
+            spec
+            for number, shown in enumerate(self.session.traces)
+            for spec in specs_of(shown.trace, number)
+        ]
+        self._highlight()
+        self._arrange()
+
+    def _recolour(self) -> None:
+        scheme = self.session.state.scheme
+        self.pictures = [picture_of(p.shown, scheme, p) for p in self.pictures]
+        self._highlight()
+
+    def _arrange(self) -> None:
+        self.layout = build(self.processes, self.session.state.collapsed)
+        self.scroll = min(self.scroll, self.scroll_limit)
+        self.arranged.emit()
+        self.changed.emit()
+
+    def _highlight(self) -> None:
+        wanted = self.session.state.operators
+        for number, picture in enumerate(self.pictures):
+            mine = wanted is not None and wanted[0] == number
+            picture.highlight(self.session.slices_of(*wanted) if wanted and mine else None)
+        self.changed.emit()
+
+    def _reveal(self, ref: SliceRef) -> None:
+        band = self.band_of(ref)
+        if band < 0:
+            return
+        top, height = int(self.layout.y[band]), int(self.layout.height[band])
+        if top < self.scroll:
+            self.scroll_to(top - height)
+        elif top + height > self.scroll + self.viewport_height:
+            self.scroll_to(top + 2 * height - self.viewport_height)
+
+    def related(self, trace: int) -> Bools | None:
+        """Per key whether its slices are of the highlighted operators, None if none is."""
+        wanted = self.session.state.operators
+        if wanted is None or wanted[0] != trace:
+            return None
+        chosen = set(wanted[1])
+        links = self.pictures[trace].shown.table.links
+        return np.array([bool(chosen & set(link.operators)) for link in links], np.bool_)

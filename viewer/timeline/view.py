@@ -1,0 +1,323 @@
+"""The canvas of the timeline: mouse, wheel, keys and the range that is shown.
+
+Three coordinate spaces meet here. *Time* is whole ns of the common axis and lives in the session;
+*columns* are pixels of the canvas, mapped by `XMap` alone; *lines* are pixels of the content, which
+the scene scrolls. One pyqtgraph ViewBox is told the range relative to its start, and is never read
+back: floats hold ns exactly only near zero.
+"""
+
+from __future__ import annotations
+
+import time
+
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, QTimer
+from PySide6.QtGui import (
+    QFocusEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QNativeGestureEvent,
+    QResizeEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QToolTip, QWidget
+
+from viewer.crash_report import guard
+from viewer.model.times import format_time
+from viewer.session import Area, SliceRef
+from viewer.theme import Theme
+from viewer.timeline.items import RowsItem
+from viewer.timeline.layout import BandKind
+from viewer.timeline.motion import HeldKeys
+from viewer.timeline.painting import FramePainter, Overlay
+from viewer.timeline.scene import Scene
+
+DRAG_THRESHOLD = 4  # px before a press becomes a drag
+NOTCH = 120  # eighths of a degree that one wheel notch turns
+ZOOM_PER_NOTCH = 1.25
+SCROLL_PER_NOTCH = 60  # px
+_MARK_REACH = 6  # px around a zero-length mark that still hit it
+_TOOLTIP_MS = 250
+
+
+class TimelineView(pg.GraphicsView):  # type: ignore[misc]
+    """Shows the visible range of all rows and turns input into changes of the session."""
+
+    def __init__(self, scene: Scene, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent, useOpenGL=False, background=None)
+        self.rows, self.session, self.theme = scene, scene.session, theme
+        self.frames = FramePainter(scene, theme)
+        self._overlay = Overlay()
+        self._box = pg.ViewBox(enableMenu=False, enableMouse=False, defaultPadding=0.0)
+        self._box.disableAutoRange()
+        self._box.setMouseEnabled(x=False, y=False)
+        self._box.setYRange(0, 1, padding=0)
+        self.setCentralItem(self._box)
+        self._item = RowsItem(self.frames, self._overlay)
+        self._box.addItem(self._item, ignoreBounds=True)
+        self._held = HeldKeys(self)
+        self._held.zoomed.connect(self._zoom_at_mouse)
+        self._held.panned.connect(self._pan_pixels)
+        self._press: QPoint | None = None
+        self._press_range = (0, 0)
+        self._dragging = ""
+        self._mouse_x = 0
+        self._tip = QTimer(self)
+        self._tip.setSingleShot(True)
+        self._tip.setInterval(_TOOLTIP_MS)
+        self._tip.timeout.connect(self._show_tip)
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFrameShape(self.Shape.NoFrame)
+        self.setAccessibleName("Timeline")
+        self.setAccessibleDescription(
+            "Slices by process and thread. W and S zoom, A and D pan, comma and full stop step "
+            "through the slices of a row."
+        )
+        scene.changed.connect(self._show_range)
+        theme.changed.connect(self._retheme)
+
+    # -- showing -----------------------------------------------------------------------------
+
+    def _show_range(self) -> None:
+        state = self.session.state
+        span = float(state.t1 - state.t0)
+        self._box.setLimits(xMin=0.0, xMax=span, minXRange=span, maxXRange=span)
+        self._box.setXRange(0.0, span, padding=0)
+        self._item.update()
+        self.viewport().update()
+
+    def _retheme(self) -> None:
+        self.frames.retheme()
+        self._show_range()
+
+    @guard
+    def resizeEvent(self, event: QResizeEvent | None) -> None:
+        """The canvas has another size."""
+        super().resizeEvent(event)
+        if hasattr(self, "rows"):
+            self.rows.set_viewport_height(self.viewport().height())
+
+    # -- finding -----------------------------------------------------------------------------
+
+    def time_at(self, x: float) -> int:
+        """The time at a column, in ns of the common axis."""
+        return self.rows.xmap(self.viewport().width()).t_of(x)
+
+    def slice_at(self, position: QPoint) -> SliceRef | None:
+        """The slice that is drawn at a point of the canvas."""
+        layout = self.rows.layout
+        band = layout.band_at(position.y() + self.rows.scroll)
+        if band < 0 or layout.trace[band] < 0 or layout.row[band] < 0:
+            return None
+        trace = int(layout.trace[band])
+        picture = self.rows.pictures[trace]
+        here = self.rows.xmap(self.viewport().width()).on(picture.shown.axis)
+        row = int(layout.row[band])
+        if layout.kind[band] == BandKind.STRIP:
+            marks = picture.raster.zero_marks(row, here)
+            if len(marks.x) == 0:
+                return None
+            distance = abs(marks.x - position.x())
+            nearest = int(distance.argmin())
+            near = distance[nearest] <= _MARK_REACH
+            return SliceRef(trace, int(marks.first[nearest])) if near else None
+        found = picture.raster.hit(row, float(position.x()), here)
+        return SliceRef(trace, found) if found >= 0 else None
+
+    def _process_at(self, y: int) -> int:
+        layout = self.rows.layout
+        band = layout.band_at(y + self.rows.scroll)
+        is_header = band >= 0 and layout.kind[band] == BandKind.PROCESS
+        return int(layout.process[band]) if is_header else -1
+
+    def _tracks_between(self, y0: int, y1: int) -> frozenset[tuple[int, int]]:
+        layout, scroll = self.rows.layout, self.rows.scroll
+        bands = layout.bands_between(min(y0, y1) + scroll, max(y0, y1) + scroll + 1)
+        return frozenset(
+            (int(layout.trace[b]), int(layout.track[b])) for b in bands if layout.track[b] >= 0
+        )
+
+    # -- mouse -------------------------------------------------------------------------------
+
+    @guard
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Begin a click or a drag: left selects, Shift or the middle button pans."""
+        self._press = event.position().toPoint()
+        state = self.session.state
+        self._press_range = (state.t0, state.t1)
+        shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        pans = shift or event.button() == Qt.MouseButton.MiddleButton
+        self._dragging = "pan?" if pans else "area?"
+        self._tip.stop()
+
+    @guard
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Drag what was pressed, or point at what is under the mouse."""
+        here = event.position().toPoint()
+        self._mouse_x = here.x()
+        self.rows.pointed.emit(self.time_at(here.x()))
+        if self._press is None:
+            self._point(here)
+            return
+        if self._dragging.endswith("?"):
+            if (here - self._press).manhattanLength() < DRAG_THRESHOLD:
+                return
+            self._dragging = self._dragging.rstrip("?")
+        if self._dragging == "pan":
+            t0, t1 = self._press_range
+            moved = (self._press.x() - here.x()) * (t1 - t0) // max(self.viewport().width(), 1)
+            self.session.set_range(t0 + moved, t1 + moved, now=time.monotonic())
+        else:
+            self._overlay.dragged = self._area_to(here)
+            self.viewport().update()
+
+    @guard
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """End a drag, or take the press as a click."""
+        press, self._press = self._press, None
+        dragging, self._dragging = self._dragging, ""
+        if press is None:
+            return
+        here = event.position().toPoint()
+        if dragging == "area":
+            self._overlay.dragged = None
+            self._press = press
+            area = self._area_to(here)
+            self._press = None
+            self.session.select_area(area if area.tracks and area.t1 > area.t0 else None)
+        elif dragging.endswith("?") and event.button() == Qt.MouseButton.LeftButton:
+            process = self._process_at(here.y())
+            if process >= 0:
+                spec = self.rows.processes[process]
+                self.session.toggle((spec.trace, spec.name))
+            else:
+                self.session.select_slice(self.slice_at(here))
+
+    @guard
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Select the slice under the mouse and zoom to it."""
+        found = self.slice_at(event.position().toPoint())
+        if found is not None:
+            self.session.select_slice(found)
+            self.session.fit_selection()
+
+    @guard
+    def leaveEvent(self, event: QEvent) -> None:
+        """Nothing is under the mouse any more."""
+        self._overlay.hovered = None
+        self._overlay.cursor_x = None
+        self._tip.stop()
+        self.rows.pointed.emit(None)
+        self.viewport().update()
+
+    def _area_to(self, here: QPoint) -> Area:
+        assert self._press is not None
+        t0, t1 = sorted((self.time_at(self._press.x()), self.time_at(here.x())))
+        return Area(t0, t1, self._tracks_between(self._press.y(), here.y()))
+
+    def _point(self, here: QPoint) -> None:
+        found = self.slice_at(here)
+        self._overlay.cursor_x = here.x()
+        if found != self._overlay.hovered:
+            self._overlay.hovered = found
+            QToolTip.hideText()
+            if found is not None:
+                self._tip.start()
+            else:
+                self._tip.stop()
+        self.viewport().update()
+
+    def _show_tip(self) -> None:
+        found = self._overlay.hovered
+        if found is None or found.trace >= len(self.session.traces):
+            return
+        shown = self.session.traces[found.trace]
+        start, end = shown.span_ns(found.index)
+        name, label = shown.trace.name(found.index), shown.label(found.index)
+        lines = [label, f"{format_time(end - start)}  at {format_time(start)}"]
+        if name != label:
+            lines.insert(1, name)
+        link = shown.link(found.index)
+        if not link.operators and link.near:
+            lines.append(link.detail)
+        where = self.viewport().mapFromGlobal(self.cursor().pos())
+        QToolTip.showText(
+            self.viewport().mapToGlobal(where + QPoint(12, 16)), "\n".join(lines), self
+        )
+
+    # -- wheel and gestures --------------------------------------------------------------------
+
+    @guard
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Plain: scroll tracks. Ctrl: zoom around the mouse. Shift or sideways: pan."""
+        event.accept()
+        turned, pixels = event.angleDelta(), event.pixelDelta()
+        held = event.modifiers()
+        # Some platforms turn Shift+wheel or Alt+wheel into a sideways wheel by themselves.
+        notches = (turned.y() or turned.x()) / NOTCH
+        if held & Qt.KeyboardModifier.ControlModifier:
+            self._zoom_around(event.position(), ZOOM_PER_NOTCH**-notches, time.monotonic())
+        elif held & Qt.KeyboardModifier.ShiftModifier or abs(turned.x()) > abs(turned.y()):
+            by = pixels.x() or pixels.y() or round(notches * SCROLL_PER_NOTCH)
+            self._pan_pixels(-by, time.monotonic())
+        else:
+            by = pixels.y() or round(notches * SCROLL_PER_NOTCH)
+            self.rows.scroll_to(self.rows.scroll - by)
+
+    @guard(False)
+    def viewportEvent(self, event: QEvent) -> bool:
+        """Pinch zooms around the mouse."""
+        if isinstance(event, QNativeGestureEvent):
+            if event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
+                factor = 1 / max(1 + event.value(), 0.1)
+                self._zoom_around(event.position(), factor, time.monotonic())
+            return True
+        handled: bool = super().viewportEvent(event)
+        return handled
+
+    def zoom_step(self, sign: int) -> None:
+        """Zoom in (-1) or out (1) by one notch around the mouse, or the middle."""
+        self._zoom_at_mouse(ZOOM_PER_NOTCH**sign, time.monotonic())
+
+    def _zoom_around(self, position: QPointF, factor: float, now: float) -> None:
+        self.session.zoom(factor, self.time_at(position.x()), now=now)
+
+    def _zoom_at_mouse(self, factor: float, now: float) -> None:
+        x = self._mouse_x if self.viewport().underMouse() else self.viewport().width() // 2
+        self.session.zoom(factor, self.time_at(x), now=now)
+
+    def _pan_pixels(self, pixels: float, now: float) -> None:
+        state = self.session.state
+        by = pixels * (state.t1 - state.t0) / max(self.viewport().width(), 1)
+        self.session.pan(round(by) or (1 if by > 0 else -1), now=now)
+
+    # -- keys ----------------------------------------------------------------------------------
+
+    @guard
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """W A S D and the arrows move; other keys are commands of the window."""
+        plain = event.modifiers() in (
+            Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier
+        )  # fmt: skip
+        if plain and self._held.press(event.key()):
+            return
+        if plain and event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            sign = 1 if event.key() == Qt.Key.Key_Down else -1
+            self.rows.scroll_to(self.rows.scroll + sign * SCROLL_PER_NOTCH)
+            return
+        event.ignore()
+
+    @guard
+    def keyReleaseEvent(self, event: QKeyEvent) -> None:
+        """Stop the motion of a held key."""
+        if not event.isAutoRepeat():
+            self._held.release(event.key())
+
+    @guard
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Keys that are released elsewhere must not keep moving."""
+        self._held.release_all()
+        super().focusOutEvent(event)
