@@ -1,0 +1,54 @@
+"""Sessions over the bundled samples, and a theme; the source of the samples lies beside them."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QSettings
+
+from viewer.formats import open_file
+from viewer.resources import SAMPLES
+from viewer.session import Session
+from viewer.settings import Settings
+from viewer.theme import Theme
+
+_SAMPLES = {sample.key: sample for sample in SAMPLES}
+
+
+@pytest.fixture
+def theme(qapp):
+    made = Theme(qapp, "dark")
+    yield made
+    qapp.setStyleSheet("")
+    made.deleteLater()
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat))
+
+
+@pytest.fixture
+def opened():
+    """Make a session with some files open."""
+
+    def make(*paths: str | Path) -> Session:
+        session = Session()
+        session.add([open_file(str(path)) for path in paths])
+        return session
+
+    return make
+
+
+@pytest.fixture
+def sample(opened):
+    """Make a session with a bundled sample open."""
+
+    def make(key: str) -> Session:
+        return opened(*_SAMPLES[key].paths())
+
+    return make
+
+
+@pytest.fixture
+def attention_record() -> str:
+    return _SAMPLES["attention_xnnpack"].paths()[1]

@@ -1,0 +1,196 @@
+"""The details panel: what it says about slices, operators and areas, and where its links lead."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
+
+from viewer.model.trace import KeyKind
+from viewer.panels.details import NOTHING, DetailsPanel
+from viewer.panels.slice_facts import (
+    area_facts,
+    inputs_of,
+    slice_figures,
+    slice_rows,
+    tensor_text,
+    ticks_text,
+)
+from viewer.panels.widgets import EmptyPlace, KeyFigure
+from viewer.program.graph import GraphNode, Operator, Tensor
+from viewer.session import Area, SliceRef
+
+ATTENTION_0 = 9
+
+
+def slices_of_kind(session, kind):
+    trace = session.traces[0].trace
+    return np.flatnonzero(trace.keys.kind[trace.slices.key] == kind).tolist()
+
+
+def longest_call(session):
+    """The longest OPERATOR_CALL of the operator in run 2."""
+    shown = session.traces[0]
+    run = shown.trace.runs[2]
+    slices = shown.trace.slices
+    own = [
+        i for i in session.slices_of(0, (ATTENTION_0,)).tolist()
+        if shown.trace.name(i) == "OPERATOR_CALL" and run.start <= slices.start[i] < run.end
+    ]  # fmt: skip
+    return max(own, key=lambda i: slices.end[i] - slices.start[i])
+
+
+def show(session, theme, qtbot):
+    panel = DetailsPanel(session, theme)
+    qtbot.addWidget(panel)
+    panel.resize(372, 900)
+    panel.show()
+    return panel
+
+
+@pytest.fixture
+def attention(sample):
+    return sample("attention_xnnpack")
+
+
+def figures(panel):
+    return [f.accessibleName().replace("\u202f", " ") for f in panel.findChildren(KeyFigure)]
+
+
+def test_nothing_selected_says_what_to_do(attention, theme, qtbot):
+    panel = show(attention, theme, qtbot)
+    assert isinstance(panel.widget(), EmptyPlace)
+    assert panel.widget().sentence.text() == NOTHING
+
+
+def test_an_operator_call_has_duration_self_time_and_start(attention):
+    i = longest_call(attention)
+    texts = [(f.number, f.unit, f.caption) for f in slice_figures(attention.traces[0], i)]
+    assert texts == [
+        ("1.643", "µs", "duration"),
+        ("151", "ns", "self"),
+        ("697.551", "µs", "start"),
+    ]
+
+
+def test_the_rows_of_an_operator_call_name_its_kernel_and_run(attention):
+    rows = slice_rows(attention.traces[0], longest_call(attention))
+    assert rows["Event"] == "OPERATOR_CALL · instruction 15"
+    assert rows["Kernel"].replace("\u202f", " ") == "native_call_where.self_out · 1.492 µs"
+    assert rows["Track"] == "forward · run 2"
+
+
+def test_ticks_are_exact_and_an_assumed_rate_says_so(attention, theme, qtbot):
+    i = longest_call(attention)
+    assert ticks_text(attention.traces[0], i).replace("\u202f", " ") == (
+        "1\u2009643 · 1 tick = 1 ns"
+    )
+    attention.select_slice(SliceRef(0, i))
+    panel = show(attention, theme, qtbot)
+    assert "assumed" in panel.widget().rows("Slice")["Ticks"]
+
+
+def test_the_card_shows_the_link_the_operator_and_its_cost(attention, theme, qtbot):
+    attention.select_slice(SliceRef(0, longest_call(attention)))
+    panel = show(attention, theme, qtbot)
+    card = panel.widget()
+    assert card.rows("Link")["Record"] == "attn_teal_xnnpack.etrecord"
+    assert "1.00" in card.rows("Link")["Agreement"]
+    assert card.rows("Operator")["Handle"] == "10"
+    assert card.rows("Operator")["Nodes"].startswith("25 · ")
+    assert card.rows("Operator")["Inputs"].count("transpose") == 3
+    assert figures(panel)[3:] == [
+        "own · 15.5 %: 8.544 µs",
+        "kernel: 6.539 µs",
+        "in 3 shared calls: 12.148 µs",
+    ]
+
+
+def test_an_identifier_is_shown_exactly_and_metadata_as_json(sample, theme, qtbot):
+    session = sample("delegate_handle_map")
+    i = next(
+        i for i in slices_of_kind(session, KeyKind.DELEGATE_EVENT)
+        if session.traces[0].trace.name(i) == "div"
+    )  # fmt: skip
+    session.select_slice(SliceRef(0, i))
+    rows = show(session, theme, qtbot).widget().rows("Slice")
+    assert rows["Identifier"] == "'div'"
+    assert rows["metadata"].splitlines()[1] == '  "op": "div_decomp_from_tan",'
+
+
+def test_an_unlinked_event_lists_the_operators_of_its_call(attention, theme, qtbot):
+    i = next(
+        i for i in slices_of_kind(attention, KeyKind.DELEGATE_EVENT)
+        if len(attention.traces[0].link(i).near) == 4
+    )  # fmt: skip
+    attention.select_slice(SliceRef(0, i))
+    panel = show(attention, theme, qtbot)
+    texts = [label.text() for label in panel.findChildren(QLabel)]
+    assert any("It is one of 4 operators of its call." in text for text in texts)
+
+
+def test_a_link_in_the_card_selects_the_operator(attention, theme, qtbot):
+    attention.select_operators(0, (9, 10, 11, 12, 13))
+    panel = show(attention, theme, qtbot)
+    panel.widget()._follow("operator:0:12")
+    assert attention.state.operators == (0, (12,))
+    qtbot.waitUntil(lambda: panel.widget().subject[1] == (0, (12,)))
+    assert panel.widget().rows("Operator")["Handle"] == "13"
+
+
+def test_a_frame_asks_for_its_source_line(attention, theme, qtbot):
+    attention.select_operators(0, (ATTENTION_0,))
+    panel = show(attention, theme, qtbot)
+    with qtbot.waitSignal(panel.source_requested) as asked:
+        panel.widget()._follow("source:52:/home/user/models/models.py")
+    assert asked.args == ["/home/user/models/models.py", 52]
+
+
+def test_an_area_counts_slices_and_busy_time(attention):
+    shown = attention.traces[0]
+    run = shown.trace.runs[2]
+    t0, t1 = attention.run_span_ns(0, run)
+    facts = area_facts(attention.traces, Area(t0, t1, frozenset({(0, run.track)})))
+    slices = shown.trace.slices
+    touching = (slices.start < run.end) & ((slices.end > run.start) | (slices.start >= run.start))
+    assert facts.slices == int(touching.sum())
+    assert [ns for _, ns in facts.busy] == [55_212]
+    assert facts.names[0].name == "forward · run 2"
+    assert sum(name.count for name in facts.names) == facts.slices
+
+
+def test_an_area_shows_its_length_and_names(attention, theme, qtbot):
+    attention.select_area(Area(600_000, 800_000, frozenset({(0, 0)})))
+    panel = show(attention, theme, qtbot)
+    assert figures(panel)[0] == "length: 200.000 µs"
+    assert "forward" in next(iter(panel.widget().rows("Busy").values()))
+
+
+def test_text_of_a_file_is_never_read_as_markup(attention, theme, qtbot):
+    attention.select_slice(SliceRef(0, longest_call(attention)))
+    shown = attention.traces[0]
+    shown.label_strings = tuple("<b>x</b>" for _ in shown.label_strings)
+    attention.clear_selection()
+    framework = slices_of_kind(attention, KeyKind.FRAMEWORK)[0]
+    attention.select_slice(SliceRef(0, framework))
+    panel = show(attention, theme, qtbot)
+    title = next(x for x in panel.findChildren(QLabel) if x.text() == "<b>x</b>")
+    assert title.textFormat() == Qt.TextFormat.PlainText
+
+
+def test_both_themes_can_be_shown(attention, theme, qtbot):
+    attention.select_operators(0, (ATTENTION_0,))
+    panel = show(attention, theme, qtbot)
+    before = panel.grab().toImage().pixelColor(2, 2)
+    theme.set_choice("light")
+    qtbot.waitUntil(lambda: panel.grab().toImage().pixelColor(2, 2) != before)
+
+
+def test_inputs_are_what_comes_from_outside():
+    a, b, c = (Tensor(name, "f32", (2, 3)) for name in "abc")
+    nodes = (
+        GraphNode("n1", "aten.mul", 1, inputs=(a,), outputs=(b,)),
+        GraphNode("n2", "aten.add", 1, inputs=(b, a), outputs=(c,)),
+    )
+    assert inputs_of(Operator(0, "forward", 1, nodes)) == [a]
+    assert tensor_text(a) == "f32  2 × 3"
+    assert tensor_text(Tensor("s", "i64", ())) == "i64  scalar"

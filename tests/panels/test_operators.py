@@ -1,0 +1,169 @@
+"""The operators panel: known costs, that they add up, and that it follows the selection."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QAbstractItemModelTester
+
+from viewer.panels.cost_feed import CostFeed
+from viewer.panels.operator_table import Contents, Kind, OperatorModel, TableRow
+from viewer.panels.operators import OperatorsPanel
+
+ATTENTION_0 = 9  # blocks.0 · scaled_dot_product_attention
+
+
+@pytest.fixture
+def panel(sample, theme, qtbot):
+    made = OperatorsPanel(sample("attention_xnnpack"), theme)
+    qtbot.addWidget(made)
+    made.resize(815, 560)
+    made.show()
+    return made
+
+
+def test_the_dearest_operator_comes_first_with_its_time_share_and_line(panel):
+    row = panel.model.rows[0]
+    assert row.name == "blocks.0 · scaled_dot_product_attention"
+    assert row.texts[1:4] == ("8.544", "15.5", "6.539")
+    assert row.texts[-1] == "52"
+    assert [h.title for h in panel.model.contents.headings][1] == "Time, µs"
+
+
+def test_a_shared_call_is_one_row_that_names_how_many_share_it(panel):
+    shared = [row for row in panel.model.rows if row.hint]
+    assert shared[0].hint == "shared by 5"
+    assert shared[0].texts[1] == "4.857"
+    assert shared[0].texts[-1] == "52–53"
+
+
+def test_the_footer_adds_up_to_method_execute(panel):
+    assert panel.footer.text().replace("\u202f", " ") == (
+        "Operators 22.656 µs 41.0 %, Shared 28.342 µs 51.3 %, Unattributed 4.214 µs 7.6 %, "
+        "Method::execute 55.212 µs"
+    )
+    # 22.656 + 28.342 + 4.214 = 55.212
+
+
+def test_the_head_says_which_run_of_which_file(panel):
+    assert panel.subtitle.text() == "run 2 · attn_xnnpack_x5.etdp"
+    panel._session.pick_run(None)
+    assert panel.subtitle.text() == "all 5 runs · attn_xnnpack_x5.etdp"
+
+
+def test_a_click_selects_the_operator_and_the_row_follows_the_selection(panel, qtbot):
+    session = panel._session
+    rect = panel.table.visualRect(panel.model.index(1, 0))
+    qtbot.mouseClick(panel.table.viewport(), Qt.MouseButton.LeftButton, pos=rect.center())
+    assert session.state.operators == (0, panel.model.rows[1].operators)
+    session.select_operators(0, (ATTENTION_0,))
+    assert panel.table.marked() == [0]
+    session.clear_selection()
+    assert panel.table.marked() == []
+
+
+def test_enter_selects_the_marked_row(panel, qtbot):
+    panel.table.mark(3)
+    qtbot.keyClick(panel.table, Qt.Key.Key_Return)
+    assert panel._session.state.operators == (0, panel.model.rows[3].operators)
+
+
+def test_rows_that_share_the_selected_operator_are_related(panel):
+    panel._session.select_operators(0, (ATTENTION_0,))
+    related = [r for r in range(len(panel.model.rows)) if panel.model.data(
+        panel.model.index(r, 0), Qt.ItemDataRole.UserRole + 3)]  # fmt: skip
+    assert related == [i for i, row in enumerate(panel.model.rows) if ATTENTION_0 in row.operators]
+    assert len(related) == 4  # itself and three shared calls
+
+
+def test_the_filter_keeps_rows_that_have_every_word(panel):
+    panel.filter.setText("ln1 layer")
+    assert [row.name for row in panel.model.rows] == [
+        "blocks.0.ln1 · layer_norm",
+        "blocks.1.ln1 · layer_norm",
+    ]
+
+
+def test_sorting_by_a_column_uses_numbers_not_texts(panel):
+    panel.model.sort(1, Qt.SortOrder.AscendingOrder)
+    times = [row.keys[1] for row in panel.model.rows]
+    assert times == sorted(times)
+    assert panel.model.rows[-1].texts[1] == "8.544"
+
+
+def test_copying_gives_plain_tab_separated_text(panel):
+    panel.table.mark(0)
+    panel.table.copy()
+    heading, row = QGuiApplication.clipboard().text().splitlines()
+    assert heading.startswith("Operator\tTime, µs\tShare, %")
+    assert row.split("\t")[:3] == ["blocks.0 · scaled_dot_product_attention", "8.544", "15.5"]
+
+
+def test_operators_without_any_time_are_counted_not_listed(sample, theme, qtbot):
+    panel = OperatorsPanel(sample("torq_compile"), theme)
+    qtbot.addWidget(panel)
+    program = panel._session.traces[0].table.program
+    listed = {i for row in panel.model.rows for i in row.operators}
+    idle = len(program.operators) - len(listed)
+    assert idle > 0
+    assert panel._note.text() == f"{idle} operators cost nothing here"
+
+
+def test_a_record_alone_lists_its_operators_without_costs(opened, attention_record, theme, qtbot):
+    panel = OperatorsPanel(opened(attention_record), theme)
+    qtbot.addWidget(panel)
+    titles = [h.title for h in panel.model.contents.headings]
+    assert titles == ["Operator", "Handle", "Nodes", "Line", "Output"]
+    assert len(panel.model.rows) == 38
+    row = panel.model.rows[9]
+    assert row.texts[1:] == ("10", "25", "52", "f32  1 × 4 × 8 × 8")
+    assert panel._note.text().startswith("38 operators. A record holds the model, not a run")
+    with qtbot.waitSignal(panel.source_requested) as asked:
+        panel._choose(9)
+    assert asked.args[1] == 52
+
+
+def test_a_wrong_record_is_said_where_the_table_would_be(
+    opened, data, attention_record, theme, qtbot
+):
+    panel = OperatorsPanel(opened(data / "etdump/cnn_portable_x10.etdp", attention_record), theme)
+    qtbot.addWidget(panel)
+    assert "do not belong together" in panel._empty.sentence.text()
+    with qtbot.waitSignal(panel.open_dialog_requested):
+        panel._empty.pressed.emit()
+
+
+def test_the_model_keeps_the_rules_of_qt(sample, theme, qtbot):
+    model = OperatorModel()
+    tester = QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
+    panel = OperatorsPanel(sample("attention_xnnpack"), theme)
+    qtbot.addWidget(panel)
+    model.show(panel.model.contents)
+    model.set_filter("linear")
+    model.sort(2)
+    model.set_selected((1,))
+    model.show(Contents())
+    assert tester.model() is model
+
+
+def test_five_thousand_rows_are_shown_sorted_and_filtered_at_once(panel, benchmark):
+    headings = panel.model.contents.headings
+    rows = tuple(
+        TableRow((i,), f"layers.{i}", "linear", "", ("", *("1",) * (len(headings) - 1)),
+                 (f"layers.{i}", *((i * 7919) % 5000 for _ in headings[1:])))
+        for i in range(5000)
+    )  # fmt: skip
+
+    def work():
+        panel.table.show_contents(Contents(headings, rows), 1)
+        panel.model.sort(2, Qt.SortOrder.AscendingOrder)
+        panel.model.set_filter("layers.49")
+        panel.table.viewport().repaint()
+
+    benchmark(work)
+    assert len(panel.model.rows) == 111
+    assert headings[0].kind is Kind.NAME
+
+
+def test_there_is_one_feed_per_session(sample, theme, qtbot):
+    session = sample("attention_xnnpack")
+    assert CostFeed.of(session) is CostFeed.of(session)

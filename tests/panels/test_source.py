@@ -1,0 +1,154 @@
+"""The source panel: the right line, what it cost, and what is said when the file is not here."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+
+from viewer.panels.code_view import MOST_LINES, CodeView
+from viewer.panels.source import NOTHING, SourcePanel
+from viewer.panels.syntax import language_of, spans
+from viewer.resources import SAMPLES
+
+ATTENTION_0 = 9
+RECORDED = "/home/user/models/models.py"
+
+
+@pytest.fixture
+def panel(sample, theme, qtbot):
+    made = SourcePanel(sample("attention_xnnpack"), theme)
+    qtbot.addWidget(made)
+    made.resize(735, 560)
+    made.show()
+    return made
+
+
+def test_nothing_selected_says_what_to_do(panel):
+    assert panel.sentence == NOTHING
+
+
+def test_the_line_of_the_selected_operator_is_shown_and_marked(panel):
+    panel._session.select_operators(0, (ATTENTION_0,))
+    assert panel.place == (RECORDED, 52)
+    assert panel.code.marked == (52,)
+    line = panel.code.toPlainText().splitlines()[51]
+    assert line.strip() == "a = torch.nn.functional.scaled_dot_product_attention(q, k, v)"
+    assert 0 <= panel.code.top_of(52) < panel.code.viewport().height()
+
+
+def test_own_time_stands_beside_its_line_and_shared_time_in_the_footer(panel):
+    panel._session.select_operators(0, (ATTENTION_0,))
+    notes = panel.code.gutter.notes
+    assert {line: note.text for line, note in notes.items()} == {
+        48: "5.418",
+        52: "15.996",
+        54: "1.242",
+    }
+    assert notes[52].share == 1.0
+    text = panel.shared.text()
+    assert [part in text for part in ("52–53", "9.454", "33, 54", "5.228")] == [True] * 4
+    # 5.418 + 15.996 + 1.242 = 22.656, the operators' own time
+
+
+def test_brackets_of_the_selected_operator_are_told_from_others(panel):
+    panel._session.select_operators(0, (ATTENTION_0,))
+    here = {b.lines: b.here for b in panel.code.gutter.brackets}
+    assert here == {(52, 53): True, (51, 52): True, (49, 50, 52): True, (33, 54): False}
+
+
+def test_the_crumbs_name_classes_and_methods(panel):
+    panel._session.select_operators(0, (ATTENTION_0,))
+    assert "TwoBlocks.forward" in panel.crumbs.text()
+    assert "AttentionBlock.forward" in panel.crumbs.text()
+
+
+def test_a_file_found_elsewhere_says_where_it_was_recorded(panel):
+    panel._session.select_operators(0, (ATTENTION_0,))
+    beside = Path(SAMPLES[0].paths()[0]).parent / "models.py"
+    assert panel.note.text() == f"shown from {beside}, recorded as {RECORDED}"
+
+
+def test_a_click_on_a_line_with_cost_selects_its_dearest_operators(panel, qtbot):
+    session = panel._session
+    session.select_operators(0, (ATTENTION_0,))
+    for line, dearest in ((48, "blocks.0.qkv · linear"), (54, "blocks.0.ln2 · layer_norm")):
+        y = panel.code.top_of(line) + 5
+        qtbot.mouseClick(panel.code.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(300, y))
+        (chosen,) = session.state.operators[1]
+        assert session.operator(0, chosen).label == dearest
+
+
+def test_a_click_on_a_line_without_cost_changes_nothing(panel):
+    panel._session.select_operators(0, (ATTENTION_0,))
+    before = panel._session.state
+    panel.code.line_clicked.emit(46)
+    assert panel._session.state == before
+
+
+def test_an_absent_file_says_where_it_was_recorded_and_what_to_do(
+    opened, attention_record, theme, tmp_path, qtbot
+):
+    for path in SAMPLES[0].paths():
+        shutil.copy(path, tmp_path)
+    session = opened(*(tmp_path / Path(p).name for p in SAMPLES[0].paths()))
+    panel = SourcePanel(session, theme)
+    qtbot.addWidget(panel)
+    session.select_operators(0, (ATTENTION_0,))
+    assert panel.sentence == (
+        f"models.py is not on this machine. It was recorded as {RECORDED}. Open it together with "
+        "the profile, or put it beside it."
+    )
+
+
+def test_an_mlir_text_is_its_own_source(sample, theme, qtbot):
+    session = sample("torq_compile")
+    panel = SourcePanel(session, theme)
+    qtbot.addWidget(panel)
+    table = session.traces[0].table
+    conv = next(o for o in table.program.operators if o.op == "tosa.conv2d")
+    session.select_operators(0, (conv.index,))
+    assert panel.code.marked == (11,)
+    assert 11 in panel.code.gutter.notes
+
+
+def test_the_window_can_ask_for_any_line(panel):
+    panel.show_source(RECORDED, 108)
+    assert panel.place == (RECORDED, 108)
+    assert panel.code.marked == (108,)
+
+
+def test_of_a_very_long_file_the_lines_around_are_shown(theme, qtbot):
+    view = CodeView(theme)
+    qtbot.addWidget(view)
+    view.show_lines(tuple(f"x{i}" for i in range(1, 20_001)), "python", 10_000)
+    first, last = view.shown_range
+    assert last - first + 1 == MOST_LINES
+    assert first <= 10_000 <= last
+    assert view.toPlainText().splitlines()[10_000 - first] == "x10000"
+
+
+def test_python_is_coloured_by_words():
+    found, state = spans('def f(x): return "a" + g(1)  # why', "python")
+    kinds = [kind for _, _, kind in found]
+    assert kinds == ["keyword", "call", "keyword", "string", "call", "number", "comment"]
+    assert state == 0
+
+
+def test_a_triple_quoted_string_lasts_until_it_is_closed():
+    _, state = spans('x = """begins', "python")
+    assert state == 1
+    found, state = spans('ends""" + y', "python", state)
+    assert (found[0], state) == ((0, 7, "string"), 0)
+
+
+def test_quotes_inside_a_comment_open_nothing():
+    assert spans('x = 1  # it\'s """ here', "python")[1] == 0
+
+
+def test_mlir_is_coloured_by_words():
+    found, _ = spans('%0 = tosa.add %1, %2 {a = 3 : i32} loc("x")  // c', "mlir")
+    assert [kind for _, _, kind in found] == [
+        "call", "number", "keyword", "string", "comment"
+    ]  # fmt: skip
+    assert language_of("a/b.mlir") == "mlir"

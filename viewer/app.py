@@ -1,0 +1,144 @@
+"""The application: one QApplication, its theme and its exception hook, and a window or a picture.
+
+Before Qt is touched, the libraries that its X11 plugin needs are looked for, since Qt itself ends
+the process when one is missing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from viewer import APPLICATION_ID, __version__
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QApplication
+
+XCB_PACKAGES = (
+    "libgl1 libegl1 libxkbcommon0 libdbus-1-3 libfontconfig1 libglib2.0-0 libxcb-cursor0 "
+    "libxcb-icccm4 libxcb-keysyms1 libxcb-shape0 libxcb-xkb1 libxkbcommon-x11-0"
+)
+
+
+def run(files: Sequence[str], pairs: Sequence[tuple[str, str]], theme: str | None = None) -> int:
+    """Open the window on some files and stay until it is closed; returns the exit code."""
+    missing = _missing_for_a_window()
+    if missing:
+        print(f"opscope: {missing}", file=sys.stderr)
+        return 1
+    from viewer import crash_report
+    from viewer.main_window import MainWindow
+    from viewer.settings import THEME, Settings
+    from viewer.theme import Theme
+
+    app = _application()
+    settings = Settings()
+    look = Theme(app, theme or settings.get(THEME))  # type: ignore[arg-type]
+    window = MainWindow(look, settings)
+    crash_report.install(window)
+    app.opened_file.connect(window.open_one)  # type: ignore[attr-defined]
+    window.restore()
+    window.show()
+    if files:
+        window.open(files, pairs)
+    return app.exec()
+
+
+def screenshot(
+    files: Sequence[str],
+    pairs: Sequence[tuple[str, str]],
+    output: str,
+    *,
+    size: tuple[int, int],
+    visible: tuple[int, int] | None,
+    theme: str,
+) -> list[str]:
+    """Draw the real window, offscreen, into a PNG; returns one sentence per failure.
+
+    visible: the range in ns from the trace's start, None for the first view of these files.
+    """
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    from PySide6.QtCore import QEventLoop, QSettings
+
+    from viewer.export.atomic import replacing
+    from viewer.main_window import MainWindow
+    from viewer.settings import Settings
+    from viewer.theme import Theme
+
+    app = _application()
+    scratch = os.path.join(tempfile.mkdtemp(), "settings.ini")
+    look = Theme(app, theme)  # type: ignore[arg-type]
+    window = MainWindow(look, Settings(QSettings(scratch, QSettings.Format.IniFormat)))
+    failures: list[str] = []
+    window.loader.failed.connect(lambda path, message: failures.append(message))
+    window.resize(*size)
+    window.show()
+    if files:
+        loop = QEventLoop()
+        window.loader.all_done.connect(loop.quit)
+        window.open(files, pairs)
+        if window.is_loading:
+            loop.exec()
+    if visible is not None:
+        window.session.set_range(*visible)
+    window.settle()
+    data = window.picture_png()
+    try:
+        with replacing(output) as file:
+            file.write(data)
+    except OSError as error:
+        failures.append(f"{output}: it cannot be written ({error.strerror or error})")
+    window.close()
+    return failures
+
+
+def _application() -> QApplication:
+    """The one QApplication, named for the desktop, that turns open-file events into a signal."""
+    from PySide6.QtCore import QEvent, Signal
+    from PySide6.QtGui import QFileOpenEvent, QIcon
+    from PySide6.QtWidgets import QApplication
+
+    from viewer.crash_report import guard
+    from viewer.resources import resource
+
+    class Application(QApplication):
+        """Knows macOS's way to open a file: an event instead of an argument."""
+
+        opened_file = Signal(str)
+
+        @guard(False)
+        def event(self, event: QEvent) -> bool:
+            if isinstance(event, QFileOpenEvent):
+                self.opened_file.emit(event.file())
+                return True
+            return super().event(event)
+
+    existing = QApplication.instance()
+    if isinstance(existing, QApplication):
+        return existing
+    app = Application(sys.argv[:1])
+    app.setApplicationName("Opscope")
+    app.setApplicationVersion(__version__)
+    app.setDesktopFileName(APPLICATION_ID)
+    app.setWindowIcon(QIcon(str(resource("icons", "app.svg"))))
+    return app
+
+
+def _missing_for_a_window() -> str:
+    """What to do before a window can open here; "" if nothing."""
+    if sys.platform != "linux" or os.environ.get("QT_QPA_PLATFORM"):
+        return ""
+    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        return (
+            "there is no display. Use `opscope screenshot FILES -o OUT.png` for a picture or "
+            "`opscope export FILES -o OUT.pftrace` for Perfetto"
+        )
+    try:
+        ctypes.CDLL("libxcb-cursor.so.0")
+    except OSError:
+        return f"a library of Qt is missing. On Debian: apt-get install {XCB_PACKAGES}"
+    return ""

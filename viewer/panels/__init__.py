@@ -1,0 +1,1 @@
+"""One dock each. A panel knows the session and never another panel."""

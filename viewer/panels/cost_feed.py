@@ -1,0 +1,101 @@
+"""The cost table that the panels show, computed once for all of them.
+
+There is one feed per session. It follows the current trace and the picked run; a large trace is
+computed off the GUI thread, and until then the old table stays and `late` says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from viewer.background import Latest
+from viewer.model.trace import Run
+from viewer.panels.run_chart import MOST_RUNS
+from viewer.program.cost import Costs, CostTable
+from viewer.session import OpenTrace, Session
+
+# Up to here a table takes less than 10 ms: no thread, and no flicker of old figures.
+AT_ONCE = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One cost table and what it is of. run: None for all inferences of the trace.
+
+    per_run: the table of every inference, in order; empty where there are too many to show.
+    """
+
+    shown: OpenTrace
+    run: Run | None
+    table: CostTable
+    per_run: tuple[CostTable, ...]
+
+
+class CostFeed(QObject):
+    """Emits `changed` whenever `answer` is another one, `late` when the next one takes its time."""
+
+    changed = Signal()
+    late = Signal()
+
+    @staticmethod
+    def of(session: Session) -> CostFeed:
+        """The feed of a session, made when it is first asked for."""
+        return session.findChild(CostFeed) or CostFeed(session)
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._session = session
+        self._asked: tuple[OpenTrace, Run | None] | None = None
+        self._latest = Latest(self)
+        self._latest.answered.connect(self._take)
+        self._latest.late.connect(self.late)
+        self.answer: Answer | None = None
+        for signal in (session.opened, session.selected, session.run_picked):
+            signal.connect(self._follow)
+        self._follow()
+
+    @Slot()
+    def _follow(self) -> None:
+        session = self._session
+        number = session.current_trace
+        if number is None:
+            self._asked = None
+            self._latest.cancel()
+            self._set(None)
+            return
+        shown = session.traces[number]
+        picked = session.state.run
+        run = shown.trace.runs[picked[1]] if picked and picked[0] == number else None
+        if self._asked is not None and self._asked[0] is shown and self._asked[1] == run:
+            return
+        self._asked = (shown, run)
+        known = self.answer.per_run if self.answer and self.answer.shown is shown else None
+        if len(shown.trace.slices) <= AT_ONCE:
+            self._latest.cancel()
+            self._set(_answer(shown, run, known))
+        else:
+            self._latest.submit(_answer, shown, run, known)
+
+    @Slot(object)
+    def _take(self, answer: object) -> None:
+        if isinstance(answer, Answer):
+            self._set(answer)
+
+    def _set(self, answer: Answer | None) -> None:
+        if answer is not self.answer:
+            self.answer = answer
+            self.changed.emit()
+
+
+def _answer(shown: OpenTrace, run: Run | None, known: tuple[CostTable, ...] | None) -> Answer:
+    table = shown.costs.table(run.start, run.end) if run else shown.costs.table()
+    per_run = _per_run(shown.costs, list(shown.trace.inferences())) if known is None else known
+    return Answer(shown, run, table, per_run)
+
+
+def _per_run(costs: Costs, runs: list[Run]) -> tuple[CostTable, ...]:
+    if not 1 < len(runs) <= MOST_RUNS:
+        return ()
+    return tuple(costs.table(run.start, run.end) for run in runs)

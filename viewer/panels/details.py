@@ -1,0 +1,86 @@
+"""The details panel: all that is known of the slice, operators or area that are selected.
+
+The card is made anew for each selection, since what it has to say differs; a link in it selects or
+asks the window for a source line.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QScrollArea,
+    QWidget,
+)
+
+from viewer.crash_report import guard
+from viewer.panels.cost_feed import CostFeed
+from viewer.panels.details_card import Card, subject_of
+from viewer.panels.widgets import (
+    EmptyPlace,
+)
+from viewer.session import Session
+from viewer.theme import Theme
+
+NOTHING = "Click a slice or an operator to see what it is, what it cost and where it comes from."
+
+
+class DetailsPanel(QScrollArea):
+    """What is selected. `source_requested(path, line)`: a recorded place that should be shown."""
+
+    source_requested = Signal(str, int)
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._theme = theme
+        self._costs = CostFeed.of(session)
+        self._stale = True
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAccessibleName("Details")
+        # Opening emits several signals at once; the card is made once, after the last of them.
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.timeout.connect(self.refresh)
+        for signal in (
+            session.opened, session.selected, session.run_picked, self._costs.changed, theme.changed
+        ):  # fmt: skip
+            signal.connect(self._invalidate)
+        self.refresh()
+
+    @Slot()
+    def _invalidate(self) -> None:
+        self._stale = True
+        if self.isVisible():
+            self._soon.start(0)
+
+    @guard
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._stale:
+            self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Make the card of the present selection."""
+        self._stale = False
+        state = self._session.state
+        before = self.verticalScrollBar().value()
+        shown = self.widget()
+        same = isinstance(shown, Card) and shown.subject == subject_of(self._session)
+        card: QWidget
+        if state.slice is not None or state.operators is not None or state.area is not None:
+            card = Card(self._session, self._costs, self._theme)
+            card.source_requested.connect(self.source_requested)
+        else:
+            card = EmptyPlace(NOTHING, self._theme)
+        old = self.takeWidget()
+        if old is not None:
+            # It may be the sender of the click that led here.
+            old.deleteLater()
+        self.setWidget(card)
+        if same:
+            self.verticalScrollBar().setValue(before)

@@ -1,0 +1,399 @@
+"""The card of one selection: title, figures and sections of all that is known of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QVBoxLayout,
+    QWidget,
+)
+
+from viewer.model.times import NARROW_SPACE, format_time, group_digits, tick_to_ns
+from viewer.panels.cost_feed import CostFeed
+from viewer.panels.run_chart import CodeSnippet, RunChart
+from viewer.panels.slice_facts import (
+    MISSING,
+    Figure,
+    area_facts,
+    figure,
+    file_name,
+    inputs_of,
+    makers,
+    operator_run_text,
+    outputs_of,
+    place_texts,
+    slice_figures,
+    slice_rows,
+    tensor_text,
+    ticks_text,
+)
+from viewer.panels.swatches import Swatch, operator_color
+from viewer.panels.widgets import (
+    Hairline,
+    KeyFigure,
+    KeyValueGrid,
+    WrappedText,
+    anchor,
+    label,
+    span,
+)
+from viewer.program.graph import Frame, Operator, Tensor
+from viewer.program.labels import describe_near, set_label
+from viewer.program.linking import Link, LinkState
+from viewer.session import Area, OpenTrace, Session
+from viewer.theme import FontRole, Theme
+
+_MOST_MEMBERS = 40
+_MOST_TENSORS = 8
+_MOST_NAMES = 12
+_STATE_TONES = {
+    LinkState.LINKED: "ok",
+    LinkState.UNLINKED: "warning",
+    LinkState.NOT_LINKABLE: "text3",
+}
+
+
+def subject_of(session: Session) -> object:
+    """What a card is of; the same for two cards of one selection."""
+    return session.state.slice, session.state.operators, session.state.area
+
+
+class Card(QWidget):
+    """The card of one selection."""
+
+    source_requested = Signal(str, int)
+
+    def __init__(self, session: Session, costs: CostFeed, theme: Theme) -> None:
+        super().__init__()
+        self._session = session
+        self._feed = costs
+        self._theme = theme
+        self._grids: dict[str, KeyValueGrid] = {}
+        self.subject = subject_of(session)
+        self._column = QVBoxLayout(self)
+        inset = theme.px(16)
+        self._column.setContentsMargins(inset, theme.px(14), inset, inset)
+        self._column.setSpacing(theme.px(8))
+        state = session.state
+        if state.slice is not None:
+            self._slice(session.traces[state.slice.trace], state.slice.trace, state.slice.index)
+        elif state.operators is not None:
+            shown = session.traces[state.operators[0]]
+            members = [op for i in state.operators[1] if (op := _operator(shown, i))]
+            self._title(shown, members)
+            self._operator_sections(shown, state.operators[0], members)
+        elif state.area is not None:
+            self._area(state.area)
+        self._column.addStretch(1)
+
+    def rows(self, section: str) -> dict[str, str]:
+        """The keys and values of a section, as text or HTML; empty if there is no such section."""
+        return dict(self._grids[section].rows) if section in self._grids else {}
+
+    def _slice(self, shown: OpenTrace, trace: int, i: int) -> None:
+        link = shown.link(i)
+        members = [op for k in link.operators if (op := _operator(shown, k))]
+        self._title(shown, members, fallback=shown.label(i))
+        self._figures(slice_figures(shown, i), "figure")
+        grid = self._section("Slice")
+        for key, value in slice_rows(shown, i).items():
+            grid.add(key, value, code="\n" in value)
+        ticks = escape(ticks_text(shown, i))
+        if shown.trace.clock.assumed:
+            ticks += ", " + span("assumed", self._theme.tokens.warning)
+        grid.add("Ticks", ticks, html=True)
+        self._link_section(shown, link)
+        self._operator_sections(shown, trace, members)
+        if link.near and not members:
+            near = [op for k in link.near if (op := _operator(shown, k))]
+            self._members("Operators of its call", trace, near)
+
+    def _area(self, area: Area) -> None:
+        facts = area_facts(self._session.traces, area)
+        self._column.addWidget(label("Area", self._theme, "operator"))
+        self._figures(
+            (
+                figure(area.t1 - area.t0, "length"),
+                Figure(group_digits(facts.slices), "", "slices"),
+                figure(area.t0, "start"),
+            ),
+            "figure",
+        )
+        grid = self._section("Busy", f"of {format_time(area.t1 - area.t0)}")
+        for name, ns in facts.busy:
+            share = f"{ns / max(area.t1 - area.t0, 1):.1%}".replace("%", f"{NARROW_SPACE}%")
+            grid.add(format_time(ns), f"{share} · {name}")
+        grid = self._section("Slices by name", f"{len(facts.names)} names")
+        for entry in facts.names[:_MOST_NAMES]:
+            grid.add(format_time(entry.ns), f"{group_digits(entry.count)} × {entry.name}")
+        if len(facts.names) > _MOST_NAMES:
+            rest = facts.names[_MOST_NAMES:]
+            count = group_digits(sum(n.count for n in rest))
+            grid.add(format_time(sum(n.ns for n in rest)), f"{count} × {len(rest)} other names")
+
+    # -- parts -------------------------------------------------------------------------------
+
+    def _title(self, shown: OpenTrace, members: Sequence[Operator], fallback: str = "") -> None:
+        theme = self._theme
+        row = QHBoxLayout()
+        row.setSpacing(theme.px(8))
+        beside = QVBoxLayout()
+        beside.setContentsMargins(0, theme.px(3), 0, 0)
+        beside.addWidget(Swatch([m.index for m in members], theme))
+        beside.addStretch(1)
+        row.addLayout(beside)
+        name, under = fallback, ""
+        if len(members) == 1:
+            name = members[0].op
+            under = span(members[0].module_path, theme.tokens.text1)
+            if members[0].module_type:
+                kind = span(members[0].module_type, theme.tokens.text2)
+                under = f"{under} {kind}" if members[0].module_path else kind
+        elif members:
+            name = set_label(shown.table, [m.index for m in members])
+            under = span(f"shared by {len(members)} operators", theme.tokens.text2)
+        column = QVBoxLayout()
+        column.setSpacing(theme.px(2))
+        row.addWidget(label(name, theme, "operator", wrap=True), 1)
+        column.addLayout(row)
+        if under:
+            line = label(under, theme, "cell", html=True)
+            line.setContentsMargins(theme.px(20), 0, 0, 0)
+            column.addWidget(line)
+        self._column.addLayout(column)
+
+    def _figures(self, figures: Sequence[Figure], role: FontRole) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(self._theme.px(8))
+        row.setContentsMargins(0, self._theme.px(4), 0, self._theme.px(2))
+        for each in figures:
+            row.addWidget(KeyFigure(each.number, each.unit, each.caption, self._theme, role), 1)
+        self._column.addLayout(row)
+
+    def _section(self, title: str, hint: str = "") -> KeyValueGrid:
+        """Begin a section with a grid of its own."""
+        self._head(title, hint)
+        grid = KeyValueGrid(self._theme)
+        grid.linked.connect(self._follow)
+        self._grids[title] = grid
+        self._column.addWidget(grid)
+        return grid
+
+    def _head(self, title: str, hint: str = "", html: str = "") -> None:
+        theme = self._theme
+        self._column.addSpacing(theme.px(6))
+        self._column.addWidget(Hairline(theme))
+        self._column.addSpacing(theme.px(4))
+        text = span(title, theme.tokens.text2, bold=True)
+        if html or hint:
+            text += f"&nbsp;&nbsp;{html or span(hint, theme.tokens.text3)}"
+        self._column.addWidget(label(text, theme, "section", html=True))
+
+    def _link_section(self, shown: OpenTrace, link: Link) -> None:
+        tokens = self._theme.tokens
+        state = link.reason.state
+        dot = span("●", getattr(tokens, _STATE_TONES[state]))
+        self._head("Link", html=f"{dot} {span(state.value, tokens.text1)}")
+        sentence = link.detail if link.detail.endswith(".") else f"{link.detail}."
+        if link.near and not link.operators:
+            sentence += f" It is {describe_near(link)}."
+        self._column.addWidget(label(sentence, self._theme, wrap=True))
+        program, found = shown.table.program, shown.table.fit
+        grid = KeyValueGrid(self._theme)
+        self._grids["Link"] = grid
+        if link.backend:
+            grid.add("Backend", link.backend)
+        if program is not None:
+            grid.add("Source" if program.text_lines else "Record", os.path.basename(program.path))
+        if found is not None:
+            agreement = found.agreement
+            if not agreement.checkable:
+                grid.add("Agreement", "cannot be checked, nothing to compare")
+            else:
+                tone = tokens.text1 if agreement.belongs else tokens.warning
+                grid.add(
+                    "Agreement",
+                    span(f"{agreement.value:.2f}", tone, bold=True)
+                    + span(f" · {group_digits(agreement.evidence)} compared", tokens.text2),
+                    html=True,
+                )
+        if grid.rows:
+            self._column.addWidget(grid)
+
+    def _operator_sections(self, shown: OpenTrace, trace: int, members: Sequence[Operator]) -> None:
+        if len(members) == 1:
+            self._operator(shown, trace, members[0])
+        elif members:
+            self._members("Operators", trace, members)
+        if members:
+            self._cost(shown, members)
+            self._source(shown, members)
+
+    def _operator(self, shown: OpenTrace, trace: int, operator: Operator) -> None:
+        grid = self._section("Operator")
+        if operator.debug_handle >= 0:
+            grid.add("Handle", str(operator.debug_handle))
+        ops = list(operator.ops)
+        more = f" +{len(ops) - 2}" if len(ops) > 2 else ""
+        grid.add("Nodes", f"{len(operator.nodes)} · {', '.join(ops[:2])}{more}")
+        assert shown.table.program is not None
+        made_by = makers(shown.table.program, operator.method)
+        taken, made = inputs_of(operator), outputs_of(operator)
+        if taken:
+            text = self._tensors(shown, trace, taken, made_by)
+            grid.add("Input" if len(taken) == 1 else "Inputs", text, html=True)
+        if made:
+            text = self._tensors(shown, trace, made, {})
+            grid.add("Output" if len(made) == 1 else "Outputs", text, html=True)
+
+    def _tensors(
+        self, shown: OpenTrace, trace: int, tensors: Sequence[Tensor], made_by: Mapping[str, int]
+    ) -> str:
+        """Dtypes and shapes as HTML, each with a link to the operator that makes it."""
+        tokens = self._theme.tokens
+        family = escape(self._theme.font("code").family())
+        lines = []
+        for tensor in tensors[:_MOST_TENSORS]:
+            text = escape(tensor_text(tensor)).replace(" ", "&nbsp;")
+            line = f'<span style="font-family: {family}; color: {tokens.text1}">{text}</span>'
+            maker = made_by.get(tensor.name)
+            source = None if maker is None else _operator(shown, maker)
+            if source is not None:
+                link = anchor(f"operator:{trace}:{maker}", source.op, self._theme)
+                where = f" {source.source.line}" if source.source else ""
+                line += span(" ← ", tokens.text2) + link + span(where, tokens.text2)
+            lines.append(line)
+        if len(tensors) > _MOST_TENSORS:
+            lines.append(span(f"and {len(tensors) - _MOST_TENSORS} more", tokens.text2))
+        return "<br>".join(lines)
+
+    def _members(self, title: str, trace: int, members: Sequence[Operator]) -> None:
+        theme = self._theme
+        self._head(title, f"{len(members)}")
+        box = QVBoxLayout()
+        box.setSpacing(theme.px(4))
+        for member in members[:_MOST_MEMBERS]:
+            row = QHBoxLayout()
+            row.setSpacing(theme.px(8))
+            row.addWidget(Swatch([member.index], theme), 0, Qt.AlignmentFlag.AlignVCenter)
+            line = f" · line {member.source.line}" if member.source else ""
+            link = anchor(f"operator:{trace}:{member.index}", member.label, theme)
+            shown = label(link + span(line, theme.tokens.text3), theme, wrap=True, html=True)
+            shown.linkActivated.connect(self._follow)
+            row.addWidget(shown, 1)
+            box.addLayout(row)
+        if len(members) > _MOST_MEMBERS:
+            rest = len(members) - _MOST_MEMBERS
+            box.addWidget(label(f"and {rest} more", theme, tone="text3"))
+        self._column.addLayout(box)
+
+    def _cost(self, shown: OpenTrace, members: Sequence[Operator]) -> None:
+        answer = self._feed.answer
+        if answer is None or answer.shown is not shown:
+            return
+        wanted = tuple(sorted(m.index for m in members))
+        table, rate = answer.table, shown.axis.ns_per_tick
+        own = next((row for row in table.rows if row.operators == wanted), None)
+        single = len(wanted) == 1
+        shared = [r for r in table.rows if single and r.is_shared and wanted[0] in r.operators]
+        self._head(f"Cost in {operator_run_text(shown, answer.run)}")
+        ns = tick_to_ns(own.ticks, rate) if own else 0
+        share = f" · {own.ticks / table.whole:.1%}" if own and table.whole else ""
+        what = "own" if single else "the whole set"
+        figures = [figure(ns, what + share.replace("%", f"{NARROW_SPACE}%"))]
+        kernel = tick_to_ns(own.kernel, rate) if own else 0
+        if any(r.kernel for r in table.rows):
+            figures.append(figure(kernel, "kernel") if kernel else Figure(MISSING, "", "kernel"))
+        if shared:
+            total = tick_to_ns(sum(r.ticks for r in shared), rate)
+            calls = sum(r.slices for r in shared)
+            figures.append(figure(total, f"in {calls} shared call{'s' if calls != 1 else ''}"))
+        else:
+            count = own.slices if own else 0
+            figures.append(Figure(group_digits(count), "", "slice" if count == 1 else "slices"))
+        self._figures(figures, "cost")
+        self._chart(shown, wanted)
+
+    def _chart(self, shown: OpenTrace, wanted: tuple[int, ...]) -> None:
+        answer = self._feed.answer
+        if answer is None or not answer.per_run:
+            return
+        costs = [
+            next((r.ticks for r in table.rows if r.operators == wanted), 0)
+            for table in answer.per_run
+        ]
+        if not any(costs):
+            return
+        runs = list(shown.trace.inferences())
+        current = runs.index(answer.run) if answer.run in runs else None
+        one = len(wanted) == 1
+        color = operator_color(wanted[0]) if one else QColor(self._theme.tokens.text3)
+        rate = shown.axis.ns_per_tick
+        chart = RunChart([tick_to_ns(c, rate) for c in costs], current, color, self._theme)
+        what = "Own cost" if one else "Cost of the set"
+        self._column.addWidget(
+            label(f"{what} per run, {chart.unit}", self._theme, "caption", "text2")
+        )
+        self._column.addWidget(chart)
+
+    def _source(self, shown: OpenTrace, members: Sequence[Operator]) -> None:
+        places: dict[tuple[str, int], tuple[Frame, str]] = {}
+        for member in members:
+            texts = place_texts(member)
+            for frame, text in texts if len(members) == 1 else texts[-1:]:
+                places.setdefault((frame.path, frame.line), (frame, text))
+        self._head("Source")
+        if not places:
+            self._column.addWidget(
+                label("The record names no source line.", self._theme, tone="text2", wrap=True)
+            )
+            return
+        for (path, line), (_, text) in places.items():
+            link = anchor(f"source:{line}:{path}", f"{file_name(path)}:{line}", self._theme)
+            rest = "" if text == "" else "&nbsp;&nbsp;" + span(text, self._theme.tokens.text2)
+            shown_place = label(link + rest, self._theme, wrap=True, html=True)
+            shown_place.linkActivated.connect(self._follow)
+            self._column.addWidget(shown_place)
+        frame = list(places.values())[-1 if len(members) == 1 else 0][0]
+        self._snippet(frame)
+
+    def _snippet(self, frame: Frame) -> None:
+        file = self._session.workspace.source(frame.path)
+        if file is None or file.line(frame.line) is None:
+            if frame.text:
+                self._column.addWidget(
+                    CodeSnippet([(frame.line, frame.text)], frame.line, self._theme)
+                )
+            why = (
+                f"{file_name(frame.path)} is not on this machine"
+                if file is None
+                else f"{file_name(frame.path)} here has only {len(file.lines)} lines"
+            )
+            text = f"{why}; recorded as {frame.path}"
+        else:
+            near = range(max(frame.line - 1, 1), min(frame.line + 1, len(file.lines)) + 1)
+            lines = [(n, file.lines[n - 1]) for n in near]
+            self._column.addWidget(CodeSnippet(lines, frame.line, self._theme))
+            text = f"Recorded as {file.recorded}" if file.is_elsewhere else file.shown
+            if file.is_elsewhere:
+                text = f"{text}\nShown from {file.shown}"
+        self._column.addWidget(WrappedText(text, self._theme, "caption", "text3"))
+
+    @Slot(str)
+    def _follow(self, href: str) -> None:
+        kind, _, rest = href.partition(":")
+        number, _, what = rest.partition(":")
+        if kind == "operator":
+            self._session.select_operators(int(number), (int(what),))
+        elif kind == "source":
+            self.source_requested.emit(what, int(number))
+
+
+def _operator(shown: OpenTrace, index: int) -> Operator | None:
+    return shown.table.program.operators[index] if shown.table.program else None

@@ -1,0 +1,54 @@
+"""The state of links in the toolbar: how much is linked, and whether the files belong together."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QPushButton
+
+from viewer.model.times import NARROW_SPACE
+from viewer.report import coverage_of
+from viewer.session import Session
+from viewer.theme import Theme
+
+
+class LinkState(QPushButton):
+    """The state of links in the toolbar: share by time and by slices, and the agreement."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._token = "text2"
+        self.setProperty("pill", True)
+        theme.changed.connect(self._retheme)
+
+    def show_links(self, session: Session) -> None:
+        """Say how the open traces are linked."""
+        if not session.traces:
+            return
+        shown = session.traces[session.current_trace or 0]
+        warned = bool(session.workspace.warnings(shown.trace))
+        facts = coverage_of(shown.table)
+        if shown.table.program is None or shown.table.fit is None:
+            text = "do not belong together" if warned else "no record linked"
+            self._token = "warning" if warned else "text2"
+        else:
+            agreement = shown.table.fit.agreement
+            time, slices = facts["covered_time"], facts["coverage"]
+            parts = [f"{_percent(time)} of time"] if time is not None else []
+            parts += [f"{_percent(slices)} of slices linked"] if slices is not None else []
+            checked = (
+                f"agreement {agreement.value:.2f}" if agreement.checkable else "cannot be checked"
+            )
+            text = " · ".join(parts) + f"   {checked}"
+            self._token = "warning" if warned else "ok"
+        self.setText(text)
+        self.setToolTip("How much of the profile is linked to the model's source")
+        self._retheme()
+
+    def _retheme(self) -> None:
+        self.setIcon(self._theme.icon("dot", self._token))
+
+
+def _percent(share: float) -> str:
+    """A share as a whole percentage that says 100 only of all and 0 only of nothing."""
+    whole = min(max(round(share * 100), 1 if share else 0), 100 if share == 1 else 99)
+    return f"{whole}{NARROW_SPACE}%"

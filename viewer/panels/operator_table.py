@@ -1,0 +1,377 @@
+"""The operators as a table: what each set cost, or what a record says where nothing ran.
+
+Sorting and filtering are done on the rows' own keys, not through a proxy: 5000 rows stay instant.
+The delegate paints swatches and bars, so no cell has a widget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+)
+from PySide6.QtGui import QFontMetrics, QPainter
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+
+from viewer.crash_report import guard
+from viewer.model.times import format_in, group_digits, tick_to_ns, unit_for
+from viewer.panels.cost_feed import Answer
+from viewer.panels.slice_facts import MISSING, outputs_of, tensor_text
+from viewer.panels.swatches import SWATCH, operator_color, paint_bar, paint_swatch
+from viewer.panels.widgets import tip
+from viewer.program.graph import Operator, Program
+from viewer.program.labels import set_label
+from viewer.program.line_costs import lines_text, source_place
+from viewer.theme import Theme
+
+ROW_ROLE = Qt.ItemDataRole.UserRole + 1
+SORT_ROLE = Qt.ItemDataRole.UserRole + 2
+RELATED_ROLE = Qt.ItemDataRole.UserRole + 3
+
+Index = QModelIndex | QPersistentModelIndex
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+
+
+class Kind(Enum):
+    """How a column is painted."""
+
+    NAME = "name"
+    BAR = "bar"
+    NUMBER = "number"
+    TEXT = "text"
+    CODE = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """One column: its title, how it is painted, how wide it is in px (0: what is left)."""
+
+    title: str
+    kind: Kind
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """One row: the operators it stands for and, per column, its text and what it is sorted by.
+
+    share: 0 to 1 of the dearest row, for the bar.
+    """
+
+    operators: tuple[int, ...]
+    module: str
+    op: str
+    hint: str
+    texts: tuple[str, ...]
+    keys: tuple[float | str, ...]
+    share: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """Module, operator and hint, as they are copied and searched."""
+        text = f"{self.module} · {self.op}" if self.module else self.op
+        return f"{text} ({self.hint})" if self.hint else text
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a table shows. `place` gives the recorded path and line of an operator."""
+
+    headings: tuple[Heading, ...] = ()
+    rows: tuple[TableRow, ...] = ()
+    place: Callable[[int], tuple[str, int] | None] = field(default=lambda i: None)
+
+
+def costs_contents(answer: Answer) -> Contents:
+    """The sets of operators that cost something, dearest first; one unit for all times."""
+    shown, table = answer.shown, answer.table
+    program = shown.table.program
+    if program is None:
+        return Contents()
+    rate = shown.axis.ns_per_tick
+    most = tick_to_ns(max((r.ticks for r in table.rows), default=0), rate)
+    unit, factor = unit_for(most)
+    kernels = any(cost.kernel for cost in table.rows)
+    headings = (
+        Heading("Operator", Kind.NAME, 0),
+        Heading(f"Time, {unit}", Kind.BAR, 172),
+        Heading("Share, %", Kind.NUMBER, 68),
+        *((Heading(f"Kernel, {unit}", Kind.NUMBER, 80),) if kernels else ()),
+        Heading("Slices", Kind.NUMBER, 58),
+        Heading("Line", Kind.NUMBER, 84),
+    )
+    rows = []
+    for cost in table.rows:
+        members = [program.operators[i] for i in cost.operators]
+        module, op = _name(set_label(shown.table, cost.operators))
+        ns, kernel = tick_to_ns(cost.ticks, rate), tick_to_ns(cost.kernel, rate)
+        share = cost.ticks / table.whole if table.whole else 0.0
+        line = _line_of(members)
+        hint = f"shared by {len(members)}" if cost.is_shared else ""
+        cells = [format_in(ns, factor), f"{100 * share:.1f}"]
+        keys: list[float | str] = [f"{module} {op}", ns, share]
+        if kernels:
+            cells.append(format_in(kernel, factor) if kernel else MISSING)
+            keys.append(kernel)
+        texts = ("", *cells, group_digits(cost.slices), line)
+        keys += [cost.slices, _first_line(members)]
+        part = ns / most if most else 0.0
+        rows.append(TableRow(cost.operators, module, op, hint, texts, tuple(keys), part))
+    return Contents(headings, tuple(rows), lambda i: source_place(program, i))
+
+
+def record_contents(program: Program) -> Contents:
+    """All operators of a program that no trace is linked to; nothing ran, so nothing costs."""
+    is_text = bool(program.text_lines)
+    headings = (
+        Heading("Operator", Kind.NAME, 0),
+        *(() if len(program.methods) < 2 else (Heading("Method", Kind.TEXT, 110),)),
+        *(() if is_text else (Heading("Handle", Kind.NUMBER, 64),)),
+        Heading("Nodes", Kind.NUMBER, 58),
+        Heading("Line", Kind.NUMBER, 60),
+        Heading("Output", Kind.CODE, 190),
+    )
+    rows = []
+    for operator in program.operators:
+        outputs = outputs_of(operator)
+        output = tensor_text(outputs[0]) if outputs else MISSING
+        method: tuple[str, ...] = () if len(program.methods) < 2 else (operator.method,)
+        handle = () if is_text else (operator.debug_handle,)
+        line = operator.source.line if operator.source else 0
+        texts = (
+            "", *method, *map(str, handle), str(len(operator.nodes)), str(line or MISSING), output
+        )  # fmt: skip
+        keys = (operator.label, *method, *handle, len(operator.nodes), line, output)
+        rows.append(TableRow((operator.index,), operator.module_path, operator.op, "", texts, keys))
+    return Contents(headings, tuple(rows), lambda i: source_place(program, i))
+
+
+class OperatorModel(QAbstractTableModel):
+    """The rows of `Contents`, sorted and filtered."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.contents = Contents()
+        self.rows: list[TableRow] = []
+        self._filter = ""
+        self._sort: tuple[int, Qt.SortOrder] = (-1, Qt.SortOrder.DescendingOrder)
+        self._wanted: frozenset[int] = frozenset()
+
+    def show(self, contents: Contents) -> None:
+        """Replace all rows; sorting and filter stay while the columns do."""
+        self.beginResetModel()
+        if len(contents.headings) != len(self.contents.headings):
+            self._sort = (-1, Qt.SortOrder.DescendingOrder)
+        self.contents = contents
+        self._arrange()
+        self.endResetModel()
+
+    def set_filter(self, text: str) -> None:
+        """Show only rows whose name or line contains every word of a text."""
+        self.beginResetModel()
+        self._filter = text
+        self._arrange()
+        self.endResetModel()
+
+    def set_selected(self, operators: Iterable[int]) -> None:
+        """Tint the rows that share one of these operators."""
+        wanted = frozenset(operators)
+        if wanted != self._wanted:
+            self._wanted = wanted
+            if self.rows:
+                last = self.index(len(self.rows) - 1, self.columnCount() - 1)
+                self.dataChanged.emit(self.index(0, 0), last, [RELATED_ROLE])
+
+    def row_of(self, operators: tuple[int, ...]) -> int:
+        """The row of exactly a set of operators, -1 if none is shown."""
+        wanted = set(operators)
+        return next((i for i, r in enumerate(self.rows) if set(r.operators) == wanted), -1)
+
+    def tsv(self, rows: Iterable[int]) -> str:
+        """Some rows with the headings, as tab separated text with plain spaces and points."""
+        lines = ["\t".join(h.title for h in self.contents.headings)]
+        for i in rows:
+            row = self.rows[i]
+            lines.append("\t".join((row.name, *(_plain(t) for t in row.texts[1:]))))
+        return "\n".join(lines) + "\n"
+
+    def _arrange(self) -> None:
+        words = self._filter.lower().split()
+        self.rows = [
+            row for row in self.contents.rows
+            if all(w in row.name.lower() or w in row.texts[-1] for w in words)
+        ]  # fmt: skip
+        column, order = self._sort
+        if 0 <= column < len(self.contents.headings):
+            reverse = order == Qt.SortOrder.DescendingOrder
+            self.rows.sort(key=lambda row: row.keys[column], reverse=reverse)
+
+    @guard
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        self.beginResetModel()
+        self._sort = (column, order)
+        self._arrange()
+        self.endResetModel()
+
+    @guard(0)
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self.rows)
+
+    @guard(0)
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self.contents.headings)
+
+    @guard
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid() or index.row() >= len(self.rows):
+            return None
+        row, column = self.rows[index.row()], index.column()
+        if role == Qt.ItemDataRole.DisplayRole:
+            return row.texts[column] if column else row.name
+        if role == ROW_ROLE:
+            return row
+        if role == SORT_ROLE:
+            return row.keys[column]
+        if role == RELATED_ROLE:
+            return not self._wanted.isdisjoint(row.operators)
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            kind = self.contents.headings[column].kind
+            return _RIGHT if kind in (Kind.NUMBER, Kind.BAR) else _LEFT
+        if role == Qt.ItemDataRole.ToolTipRole and column == 0:
+            return tip(row.name)
+        return None
+
+    @guard
+    def headerData(
+        self,
+        section: int,
+        orientation: Qt.Orientation,
+        role: int = Qt.ItemDataRole.DisplayRole,
+    ) -> object:
+        if orientation != Qt.Orientation.Horizontal or section >= len(self.contents.headings):
+            return None
+        heading = self.contents.headings[section]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return heading.title
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return heading.title
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _RIGHT if heading.kind is Kind.NUMBER else _LEFT
+        return None
+
+
+class OperatorDelegate(QStyledItemDelegate):
+    """Paints a cell: swatch and name, number and bar, or text, on the ground of its row."""
+
+    NUMBER_WIDTH = 66
+    NAME_LEFT = 40
+
+    def __init__(self, model: OperatorModel, theme: Theme, parent: QObject) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._theme = theme
+
+    @guard(QSize())
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        return QSize(self._theme.px(60), self._theme.px(25))
+
+    @guard
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        theme = self._theme
+        row: TableRow = index.data(ROW_ROLE)
+        rect: QRect = option.rect
+        ground = ""
+        if option.state & QStyle.StateFlag.State_Selected:
+            ground = "selection"
+        elif index.data(RELATED_ROLE):
+            ground = "related"
+        elif option.state & QStyle.StateFlag.State_MouseOver:
+            ground = "hover"
+        if ground:
+            painter.fillRect(rect, theme.color(ground))
+        kind = self._model.contents.headings[index.column()].kind
+        painter.setFont(theme.font("code" if kind is Kind.CODE else "cell"))
+        if kind is Kind.NAME:
+            self._name(painter, rect, row)
+            return
+        inset = theme.px(6)
+        text = str(index.data())
+        if kind is Kind.BAR:
+            width = theme.px(self.NUMBER_WIDTH)
+            painter.setPen(theme.color("text1"))
+            number = QRectF(rect.left(), rect.top(), width, rect.height())
+            painter.drawText(number, int(_RIGHT), text)
+            left, height = rect.left() + width + theme.px(12), theme.px(8)
+            room = rect.right() - left - theme.px(12)
+            color = operator_color(row.operators[0])
+            if len(row.operators) > 1:
+                color = theme.color("slab")
+            top = rect.center().y() - height / 2 + 1
+            if row.share > 0:
+                paint_bar(painter, QRectF(left, top, room * row.share, height), color, theme)
+            return
+        faint = index.column() == len(self._model.contents.headings) - 1 or text == MISSING
+        painter.setPen(theme.color("text2" if faint else "text1"))
+        inside = rect.adjusted(inset, 0, -inset, 0)
+        shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, inside.width())
+        right = kind is Kind.NUMBER
+        painter.drawText(inside, int(_RIGHT if right else _LEFT), shown)
+
+    def _name(self, painter: QPainter, rect: QRect, row: TableRow) -> None:
+        theme = self._theme
+        side = theme.px(SWATCH)
+        top = rect.center().y() - side / 2 + 1
+        paint_swatch(painter, rect.left() + theme.px(12), top, row.operators, theme)
+        metrics = QFontMetrics(theme.font("cell"))
+        left, right = rect.left() + theme.px(self.NAME_LEFT), rect.right() - theme.px(8)
+        hint_font = theme.font("caption")
+        hint = QFontMetrics(hint_font).horizontalAdvance(row.hint) if row.hint else 0
+        room = right - left - (hint + theme.px(10) if hint else 0)
+        module = f"{row.module} · " if row.module else ""
+        shown_module = metrics.elidedText(module, Qt.TextElideMode.ElideLeft, room // 2)
+        wide = metrics.horizontalAdvance(module)
+        if wide + metrics.horizontalAdvance(row.op) <= room:
+            shown_module = module
+        painter.setPen(theme.color("text2"))
+        at = QRect(left, rect.top(), max(room, 0), rect.height())
+        painter.drawText(at, int(_LEFT), shown_module)
+        at.setLeft(left + metrics.horizontalAdvance(shown_module))
+        op = metrics.elidedText(row.op, Qt.TextElideMode.ElideRight, at.width())
+        painter.setPen(theme.color("text1"))
+        painter.drawText(at, int(_LEFT), op)
+        if row.hint:
+            painter.setFont(hint_font)
+            painter.setPen(theme.color("text2"))
+            at.setLeft(at.left() + metrics.horizontalAdvance(op) + theme.px(10))
+            at.setRight(right)
+            painter.drawText(at, int(_LEFT), row.hint)
+
+
+def _name(label: str) -> tuple[str, str]:
+    """ "features.4 · convolution" as its two parts."""
+    module, dot, op = label.partition(" · ")
+    return (module, op) if dot else ("", module)
+
+
+def _line_of(members: list[Operator]) -> str:
+    sources = [m.source for m in members if m.source]
+    return lines_text(s.line for s in sources) if sources else MISSING
+
+
+def _first_line(members: list[Operator]) -> int:
+    return min((m.source.line for m in members if m.source), default=0)
+
+
+def _plain(text: str) -> str:
+    return "" if text == MISSING else text.replace("\u2009", "").replace("\u2212", "-")

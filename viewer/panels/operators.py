@@ -1,0 +1,337 @@
+"""The operators panel: what each operator cost in the picked run, and that all of it adds up.
+
+Where a record is open alone, it lists what the record says about its operators instead.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QItemSelectionModel, QPoint, QRect, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QHeaderView,
+    QLineEdit,
+    QMenu,
+    QStackedWidget,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from viewer.crash_report import guard
+from viewer.model.times import group_digits
+from viewer.panels.cost_feed import Answer, CostFeed
+from viewer.panels.cost_footer import CostFooter
+from viewer.panels.operator_table import (
+    Contents,
+    Kind,
+    OperatorDelegate,
+    OperatorModel,
+    costs_contents,
+    record_contents,
+)
+from viewer.panels.slice_facts import operator_run_text
+from viewer.panels.widgets import ElidedLabel, EmptyPlace
+from viewer.session import Session, display_name
+from viewer.theme import Theme
+
+_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+
+
+class OperatorsPanel(QWidget):
+    """Operators by cost. A click selects; in a record alone it asks for the source line instead.
+
+    `source_requested(path, line)`: a recorded place. `open_dialog_requested()`: open more files.
+    """
+
+    source_requested = Signal(str, int)
+    open_dialog_requested = Signal()
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._theme = theme
+        self._costs = CostFeed.of(session)
+        self.model = OperatorModel(self)
+        self.table = OperatorView(self.model, theme)
+        self.table.chosen.connect(self._choose)
+        self.filter = QLineEdit()
+        self.filter.setPlaceholderText("Filter by module, operator or line")
+        self.filter.setAccessibleName("Filter operators")
+        self.filter.setClearButtonEnabled(True)
+        self.filter.setMaximumWidth(theme.px(260))
+        self.filter.textChanged.connect(self._filter)
+        self.subtitle = ElidedLabel("", theme, "caption", "text2")
+        self.subtitle.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.footer = CostFooter(theme)
+        self._note = ElidedLabel("", theme, "caption", "text2")
+        self._note.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(8))
+        self._empty: EmptyPlace | None = None
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self._page())
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._stack)
+        session.opened.connect(self.refresh)
+        session.selected.connect(self._select)
+        self._costs.changed.connect(self.refresh)
+        self._costs.late.connect(self._grey)
+        theme.changed.connect(self.refresh)
+        self.refresh()
+
+    def _page(self) -> QWidget:
+        theme = self._theme
+        page = QWidget()
+        head = QHBoxLayout()
+        head.setContentsMargins(theme.px(12), theme.px(6), theme.px(12), theme.px(6))
+        head.setSpacing(theme.px(12))
+        head.addWidget(self.filter, 1)
+        head.addWidget(self.subtitle, 1)
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(head)
+        column.addWidget(self.table, 1)
+        column.addWidget(self.footer)
+        column.addWidget(self._note)
+        return page
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show the present costs, or the record, or what to do."""
+        answer = self._costs.answer
+        program = None
+        if answer is not None:
+            program = answer.shown.table.program
+        elif not self._session.traces and self._session.workspace.programs:
+            program = self._session.workspace.programs[0]
+        if program is None:
+            self._show_empty(answer)
+            return
+        self._stack.setCurrentIndex(0)
+        self._set_opacity(1.0)
+        if answer is None:
+            programs = self._session.workspace.programs
+            self._show(record_contents(program))
+            self.footer.clear()
+            self.subtitle.setText(display_name(program.path))
+            more = f" {len(programs) - 1} more records are open." if len(programs) > 1 else ""
+            self._note.setText(
+                f"{group_digits(len(program.operators))} operators. A record holds the model, not "
+                f"a run: open a profile to see what they cost.{more}"
+            )
+            return
+        self._show(costs_contents(answer))
+        self.footer.show_answer(answer)
+        name = display_name(answer.shown.trace.path)
+        self.subtitle.setText(f"{operator_run_text(answer.shown, answer.run)} · {name}")
+        seen = {i for row in answer.table.rows for i in row.operators}
+        idle = len(program.operators) - len(seen)
+        self._note.setText(
+            f"{group_digits(idle)} operator{'' if idle == 1 else 's'} cost nothing here"
+            if idle
+            else ""
+        )
+        self._note.setVisible(bool(idle))
+        self._select()
+
+    def _show(self, contents: Contents) -> None:
+        with_costs = any(h.kind is Kind.BAR for h in contents.headings)
+        self.table.show_contents(contents, sorted_by=1 if with_costs else -1)
+        self._note.setVisible(True)
+
+    def _show_empty(self, answer: Answer | None) -> None:
+        sentence, button = "Open a profile and the record of its model to see its operators.", ""
+        if answer is not None:
+            trace = answer.shown.trace
+            warnings = self._session.workspace.warnings(trace)
+            sentence = (
+                warnings[0]
+                if warnings
+                else f"No record or source is open that belongs to {display_name(trace.path)}. "
+                "Open it to see what each operator cost."
+            )
+            button = "Open files…"
+        if self._empty is not None:
+            self._stack.removeWidget(self._empty)
+            self._empty.deleteLater()
+        self._empty = EmptyPlace(sentence, self._theme, button)
+        self._empty.pressed.connect(self.open_dialog_requested)
+        self._stack.addWidget(self._empty)
+        self._stack.setCurrentWidget(self._empty)
+
+    @Slot()
+    def _grey(self) -> None:
+        self._set_opacity(0.6)
+
+    def _set_opacity(self, opacity: float) -> None:
+        self.table.opacity = opacity
+        self.footer.opacity = opacity
+        self.table.viewport().update()
+        self.footer.update()
+
+    @Slot(str)
+    def _filter(self, text: str) -> None:
+        self.model.set_filter(text)
+        self._select()
+
+    @Slot()
+    def _select(self) -> None:
+        """Let the table follow what is selected."""
+        answer, chosen = self._costs.answer, self._session.state.operators
+        if answer is None:
+            return
+        here = chosen is not None and self._session.traces[chosen[0]] is answer.shown
+        operators = chosen[1] if chosen is not None and here else ()
+        self.model.set_selected(operators)
+        self.table.mark(self.model.row_of(operators) if operators else -1)
+
+    @Slot(int)
+    def _choose(self, row: int) -> None:
+        operators = self.model.rows[row].operators
+        answer = self._costs.answer
+        if answer is not None:
+            number = next(
+                i for i, shown in enumerate(self._session.traces) if shown is answer.shown
+            )
+            self._session.select_operators(number, operators)
+            return
+        place = self.model.contents.place(operators[0])
+        if place is not None:
+            self.source_requested.emit(*place)
+
+
+class OperatorView(QTableView):
+    """The table; `chosen(row)` on a click or Enter. Ctrl+C copies the marked rows."""
+
+    chosen = Signal(int)
+
+    def __init__(self, model: OperatorModel, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._model = model
+        self.opacity = 1.0
+        self.setModel(model)
+        self.setHorizontalHeader(_Header(theme))
+        self.setItemDelegate(OperatorDelegate(model, theme, self))
+        self.setAccessibleName("Operators")
+        self.setShowGrid(False)
+        self.setMouseTracking(True)
+        self.setWordWrap(False)
+        self.setSortingEnabled(True)
+        self.setCornerButtonEnabled(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        rows = self.verticalHeader()
+        rows.hide()
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        rows.setDefaultSectionSize(theme.px(25))
+        self.horizontalHeader().setSectionsClickable(True)
+        self.horizontalHeader().setHighlightSections(False)
+        self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
+        self.horizontalHeader().setSortIndicatorClearable(True)
+        self.clicked.connect(lambda index: self._click(index.row()))
+        copy = QAction("Copy", self)
+        copy.setShortcut(QKeySequence.StandardKey.Copy)
+        copy.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        copy.triggered.connect(self.copy)
+        self.addAction(copy)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.customContextMenuRequested.connect(self._menu)
+
+    def show_contents(self, contents: Contents, sorted_by: int) -> None:
+        """Show other rows; with other columns, sort by one of them (-1: as they come)."""
+        titles = [h.kind for h in self._model.contents.headings]
+        self._model.show(contents)
+        if titles != [h.kind for h in contents.headings]:
+            self._fit_columns()
+            order = Qt.SortOrder.DescendingOrder
+            self.horizontalHeader().setSortIndicator(sorted_by, order)
+
+    def _fit_columns(self) -> None:
+        header = self.horizontalHeader()
+        header.setStretchLastSection(False)
+        header.setMinimumSectionSize(self._theme.px(40))
+        for i, heading in enumerate(self._model.contents.headings):
+            if heading.kind is Kind.NAME:
+                header.setSectionResizeMode(i, QHeaderView.ResizeMode.Stretch)
+            else:
+                header.setSectionResizeMode(i, QHeaderView.ResizeMode.Interactive)
+                header.resizeSection(i, self._theme.px(heading.width))
+
+    def mark(self, row: int) -> None:
+        """Mark one row and bring it into view; -1 marks none."""
+        selection = self.selectionModel()
+        if row < 0:
+            selection.clear()
+            return
+        index = self._model.index(row, 0)
+        flags = QItemSelectionModel.SelectionFlag
+        selection.setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
+        self.scrollTo(index)
+
+    def marked(self) -> list[int]:
+        """The marked rows from top to bottom."""
+        return sorted({index.row() for index in self.selectionModel().selectedRows()})
+
+    @Slot()
+    def copy(self) -> None:
+        """Put the marked rows on the clipboard, or all if none is marked."""
+        self._put(self.marked() or range(len(self._model.rows)))
+
+    @Slot()
+    def copy_all(self) -> None:
+        """Put the whole table on the clipboard, in the order shown."""
+        self._put(range(len(self._model.rows)))
+
+    def _put(self, rows: list[int] | range) -> None:
+        QGuiApplication.clipboard().setText(self._model.tsv(rows))
+
+    def _click(self, row: int) -> None:
+        if len(self.marked()) <= 1:
+            self.chosen.emit(row)
+
+    @Slot(QPoint)
+    def _menu(self, at: QPoint) -> None:
+        menu = QMenu(self)
+        count = len(self.marked())
+        rows = menu.addAction("Copy row" if count == 1 else f"Copy {count} rows", self.copy)
+        rows.setEnabled(count > 0)
+        menu.addAction("Copy table as TSV", self.copy_all)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(self.viewport().mapToGlobal(at))
+
+    @guard
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in _ENTER and self.currentIndex().isValid():
+            self.chosen.emit(self.currentIndex().row())
+            return
+        super().keyPressEvent(event)
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self.opacity < 1:
+            painter = QPainter(self.viewport())
+            painter.setOpacity(1 - self.opacity)
+            painter.fillRect(event.rect(), self._theme.color("panel"))
+            painter.end()
+
+
+class _Header(QHeaderView):
+    """A header whose first title stands over the names, not over their swatches."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
+        self._theme = theme
+
+    @guard
+    def paintSection(self, painter: QPainter, rect: QRect, section: int) -> None:
+        indent = self._theme.px(OperatorDelegate.NAME_LEFT - 6) if section == 0 else 0
+        super().paintSection(painter, rect.adjusted(indent, 0, 0, 0), section)
+        if indent:
+            line = QRect(rect.left(), rect.bottom(), indent, 1)
+            painter.fillRect(line, self._theme.color("hairline"))

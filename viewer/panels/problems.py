@@ -1,0 +1,336 @@
+"""The problems panel: odd data, doubtful pairs and files that could not be opened, in one table.
+
+A pair that was refused can be linked all the same; the bar under the table names the candidates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QSize,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QAction, QFontMetrics, QGuiApplication, QIcon, QKeySequence
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QComboBox,
+    QHBoxLayout,
+    QHeaderView,
+    QMenu,
+    QPushButton,
+    QStackedWidget,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from viewer.crash_report import guard
+from viewer.model.times import group_digits
+from viewer.model.trace import Problem, Trace
+from viewer.panels.widgets import EmptyPlace, Hairline, label, tip
+from viewer.program.agreement import Agreement
+from viewer.session import Session, display_name
+from viewer.theme import Theme
+
+NOTHING = "Nothing odd in the open files."
+_HEADINGS = ("Severity", "What", "Count", "First", "File")
+_WIDTHS = (96, 0, 56, 140, 160)
+_ROW_AIR = 10
+_CELL_PADDING = 24
+
+Index = QModelIndex | QPersistentModelIndex
+
+
+class Severity(Enum):
+    """How much a problem matters: its word, icon and colour."""
+
+    ERROR = ("Error", "warning", "error")
+    WARNING = ("Warning", "warning", "warning")
+    NOTE = ("Note", "info", "text2")
+
+    def __init__(self, word: str, icon: str, token: str) -> None:
+        self.word = word
+        self.icon = icon
+        self.token = token
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row: what is odd, how often (0 where that makes no sense), where first, in which file."""
+
+    severity: Severity
+    what: str
+    count: int
+    first: str
+    path: str
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The cells."""
+        count = group_digits(self.count) if self.count else ""
+        return self.severity.word, self.what, count, self.first, display_name(self.path)
+
+
+def entries_of(session: Session, failures: dict[str, str]) -> list[Entry]:
+    """All problems: failures, then doubtful pairs, then odd data file by file."""
+    space = session.workspace
+    found = [Entry(Severity.ERROR, text, 0, "", path) for path, text in failures.items()]
+    for trace in space.traces:
+        found += [Entry(Severity.WARNING, w, 0, "", trace.path) for w in space.warnings(trace)]
+    odd: list[tuple[str, tuple[Problem, ...]]] = [(t.path, t.problems) for t in space.traces]
+    odd += [(p.path, p.problems) for p in space.programs]
+    for path, problems in odd:
+        found += [Entry(Severity.NOTE, p.kind, p.count, p.first, path) for p in problems]
+    return found
+
+
+class ProblemModel(QAbstractTableModel):
+    """The entries as rows."""
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.entries: list[Entry] = []
+
+    def show(self, entries: list[Entry]) -> None:
+        """Replace all rows."""
+        self.beginResetModel()
+        self.entries = entries
+        self.endResetModel()
+
+    def tsv(self, rows: list[int]) -> str:
+        """Some rows with the headings as tab separated text; files with their whole path."""
+        lines = ["\t".join(_HEADINGS)]
+        for row in rows:
+            entry = self.entries[row]
+            lines.append("\t".join((*entry.texts[:2], str(entry.count), entry.first, entry.path)))
+        return "\n".join(lines) + "\n"
+
+    @guard(0)
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self.entries)
+
+    @guard(0)
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(_HEADINGS)
+
+    @guard
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid() or index.row() >= len(self.entries):
+            return None
+        entry, column = self.entries[index.row()], index.column()
+        if role == Qt.ItemDataRole.DisplayRole:
+            return entry.texts[column]
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return tip(entry.path if column == len(_HEADINGS) - 1 else entry.texts[column])
+        if role == Qt.ItemDataRole.DecorationRole and column == 0:
+            icon: QIcon = self._theme.icon(entry.severity.icon, entry.severity.token)
+            return icon
+        if role == Qt.ItemDataRole.ForegroundRole and column > 1:
+            return self._theme.color("text2")
+        if role == Qt.ItemDataRole.TextAlignmentRole and column == 2:
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        return None
+
+    @guard
+    def headerData(
+        self,
+        section: int,
+        orientation: Qt.Orientation,
+        role: int = Qt.ItemDataRole.DisplayRole,
+    ) -> object:
+        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(_HEADINGS):
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return _HEADINGS[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+            return right if section == 2 else left
+        return None
+
+
+class _RoomyDelegate(QStyledItemDelegate):
+    """Gives texts of several lines air above and below."""
+
+    def __init__(self, table: QTableView, theme: Theme) -> None:
+        super().__init__(table)
+        self._table = table
+        self._theme = theme
+
+    @guard(QSize())
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        # Qt's own hint forgets the padding of the style sheet and so a line of long texts.
+        width = self._table.columnWidth(index.column()) - self._theme.px(_CELL_PADDING)
+        room = QRect(0, 0, width, 0)
+        metrics = QFontMetrics(self._theme.font("cell"))
+        text = metrics.boundingRect(room, int(Qt.TextFlag.TextWordWrap), str(index.data()))
+        return QSize(width, text.height() + self._theme.px(_ROW_AIR))
+
+
+class ProblemsPanel(QWidget):
+    """All that is odd. `pair_requested(trace path, program path)`: link this pair all the same."""
+
+    count_changed = Signal(int)
+    pair_requested = Signal(str, str)
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._theme = theme
+        self._failures: dict[str, str] = {}
+        self._counted = 0
+        self.model = ProblemModel(theme, self)
+        self.table = self._table()
+        self.pairs = QVBoxLayout()
+        self.pairs.setContentsMargins(theme.px(12), theme.px(8), theme.px(12), theme.px(8))
+        self._bar = QWidget()
+        self._bar.setLayout(self.pairs)
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.table, 1)
+        self._line = Hairline(theme)
+        column.addWidget(self._line)
+        column.addWidget(self._bar)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(page)
+        self._stack.addWidget(EmptyPlace(NOTHING, theme))
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(self._stack)
+        session.opened.connect(self.refresh)
+        theme.changed.connect(self.refresh)
+        self.refresh()
+
+    def _table(self) -> QTableView:
+        theme = self._theme
+        table = QTableView()
+        table.setModel(self.model)
+        table.setItemDelegate(_RoomyDelegate(table, theme))
+        table.setAccessibleName("Problems")
+        table.setShowGrid(False)
+        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        table.setWordWrap(True)
+        table.setTextElideMode(Qt.TextElideMode.ElideRight)
+        table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        table.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        table.verticalHeader().hide()
+        table.verticalHeader().setMinimumSectionSize(theme.px(25))
+        table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header = table.horizontalHeader()
+        header.setHighlightSections(False)
+        for column, width in enumerate(_WIDTHS):
+            mode = QHeaderView.ResizeMode
+            header.setSectionResizeMode(column, mode.Interactive if width else mode.Stretch)
+            if width:
+                header.resizeSection(column, theme.px(width))
+        copy = QAction("Copy", table)
+        copy.setShortcut(QKeySequence.StandardKey.Copy)
+        copy.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        copy.triggered.connect(self.copy)
+        table.addAction(copy)
+        table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        table.customContextMenuRequested.connect(self._menu)
+        return table
+
+    @property
+    def count(self) -> int:
+        """How many problems there are, for the badge on the tab."""
+        return len(self.model.entries)
+
+    def add_failure(self, path: str, message: str) -> None:
+        """Add a file that could not be opened; the same path again replaces its message."""
+        self._failures[path] = message
+        self.refresh()
+
+    def clear_failures(self) -> None:
+        """Forget the files that could not be opened."""
+        self._failures.clear()
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Collect all problems anew."""
+        opened = self._session.workspace.paths
+        self._failures = {p: m for p, m in self._failures.items() if p not in opened}
+        self.model.show(entries_of(self._session, self._failures))
+        self._stack.setCurrentIndex(0 if self.count else 1)
+        self._offer_pairs()
+        if self.count != self._counted:
+            self._counted = self.count
+            self.count_changed.emit(self.count)
+
+    def _offer_pairs(self) -> None:
+        while (item := self.pairs.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.deleteLater()
+        space = self._session.workspace
+        for trace in space.traces:
+            if space.links(trace).program is None and space.candidates(trace):
+                offer = PairOffer(self._session, trace, self._theme)
+                offer.pair_requested.connect(self.pair_requested)
+                self.pairs.addWidget(offer)
+        self._bar.setVisible(self.pairs.count() > 0)
+        self._line.setVisible(self.pairs.count() > 0)
+
+    @Slot()
+    def copy(self) -> None:
+        """Put the marked rows on the clipboard, or all if none is marked."""
+        marked = sorted({i.row() for i in self.table.selectionModel().selectedRows()})
+        QGuiApplication.clipboard().setText(self.model.tsv(marked or list(range(self.count))))
+
+    @Slot(QPoint)
+    def _menu(self, at: QPoint) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction("Copy rows as TSV", self.copy)
+        menu.popup(self.table.viewport().mapToGlobal(at))
+
+
+class PairOffer(QWidget):
+    """One unlinked profile, the records it could be linked to, and the button that does it."""
+
+    pair_requested = Signal(str, str)
+
+    def __init__(self, session: Session, trace: Trace, theme: Theme) -> None:
+        super().__init__()
+        self._trace = trace
+        self._candidates = session.workspace.candidates(trace)
+        self.chooser = QComboBox()
+        self.chooser.setAccessibleName(f"Record for {display_name(trace.path)}")
+        for candidate in self._candidates:
+            text = _short(candidate.fit.agreement)
+            self.chooser.addItem(f"{display_name(candidate.program.path)} · {text}")
+        best = self._candidates[0].fit.agreement
+        self.button = QPushButton("Link" if best.belongs else "Link anyway")
+        self.button.clicked.connect(self._press)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(theme.px(8))
+        row.addWidget(label(display_name(trace.path), theme, "cell"))
+        row.addWidget(label("with", theme, "cell", "text2"))
+        row.addWidget(self.chooser, 1)
+        row.addWidget(self.button)
+
+    @Slot()
+    def _press(self) -> None:
+        chosen = self._candidates[self.chooser.currentIndex()]
+        self.pair_requested.emit(self._trace.path, chosen.program.path)
+
+
+def _short(agreement: Agreement) -> str:
+    return f"agreement {agreement.value:.2f}" if agreement.checkable else "cannot be checked"

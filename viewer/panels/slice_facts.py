@@ -1,0 +1,285 @@
+"""What the details panel says about slices, operators and areas, as plain text. No Qt.
+
+Everything is looked up for the one thing that is selected, whatever the size of the trace.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from viewer.model.queries import (
+    NATIVE_DURATION,
+    busy_time,
+    children_of,
+    self_time_of,
+    slices_within,
+)
+from viewer.model.times import (
+    NARROW_SPACE,
+    format_in,
+    format_time,
+    group_digits,
+    tick_to_ns,
+    unit_for,
+)
+from viewer.model.trace import Clock, KeyKind, Run, RunKind
+from viewer.program.graph import Frame, Operator, Program, Tensor
+from viewer.program.labels import run_label, track_name
+from viewer.session import Area, OpenTrace
+
+NATIVE_UNIT = "native_unit"
+# Said in rows of their own.
+_SAID_ELSEWHERE = (NATIVE_DURATION, NATIVE_UNIT, "instruction_id")
+MISSING = "–"
+# A key of many lines of JSON is cut here, with its length said.
+_LONGEST_VALUE = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number with its unit and what it is."""
+
+    number: str
+    unit: str
+    caption: str
+
+
+def figure(ns: float, caption: str) -> Figure:
+    """A time as a figure."""
+    unit, factor = unit_for(ns)
+    return Figure(format_in(ns, factor), unit if ns else "", caption)
+
+
+def slice_figures(shown: OpenTrace, i: int) -> tuple[Figure, Figure, Figure]:
+    """Duration, self time and start of a slice; the start counts from the trace's own start."""
+    slices, rate = shown.trace.slices, shown.axis.ns_per_tick
+    start, end = int(slices.start[i]), int(slices.end[i])
+    return (
+        figure(tick_to_ns(end - start, rate), "duration"),
+        figure(tick_to_ns(self_time_of(slices, i), rate), "self"),
+        figure(tick_to_ns(start - shown.trace.start, rate), "start"),
+    )
+
+
+def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
+    """What the file says about a slice, row by row."""
+    trace, slices = shown.trace, shown.trace.slices
+    key, keys = int(slices.key[i]), trace.keys
+    rows: dict[str, str] = {}
+    instruction = int(keys.instruction[key])
+    rows["Event"] = trace.name(i) + (f" · instruction {instruction}" if instruction >= 0 else "")
+    if keys.identifier[key] is not None:
+        rows["Identifier"] = repr(keys.identifier[key])
+    if keys.location[key] is not None:
+        rows["Location"] = str(keys.location[key])
+    kernel = _kernel_inside(shown, i)
+    if kernel:
+        rows["Kernel"] = kernel
+    rows["Track"] = track_text(shown, i)
+    if slices.derived is not None and slices.derived[i]:
+        rows["Origin"] = "computed by Opscope, not in the file"
+    native = _native(shown, i)
+    if native:
+        rows["Native"] = native
+    for name, column in slices.columns.items():
+        value = column.value(i)
+        known = name in _SAID_ELSEWHERE or value == rows.get("Location")
+        if not known and value is not None:
+            unit = f"{NARROW_SPACE}{column.unit}" if column.unit else ""
+            rows[name] = _value_text(value) + unit
+    return rows
+
+
+def ticks_text(shown: OpenTrace, i: int) -> str:
+    """ "1 643 · 1 tick = 1 ns": the exact length and what a tick is."""
+    slices = shown.trace.slices
+    length = int(slices.end[i]) - int(slices.start[i])
+    return f"{group_digits(length)} · {rate_text(shown.trace.clock)}"
+
+
+def rate_text(clock: Clock) -> str:
+    """ "1 tick = 1 ns", "1 cycle = 1.25 ns"."""
+    tick = clock.unit if clock.unit == "cycle" else "tick"
+    return f"1 {tick} = {float(clock.ns_per_tick):g}{NARROW_SPACE}ns"
+
+
+def track_text(shown: OpenTrace, i: int) -> str:
+    """Process, thread and the run that a slice lies in."""
+    trace = shown.trace
+    number = trace.slices.track(i)
+    track = trace.tracks[number]
+    thread = track_name(shown.table, number)
+    parts = [thread if len(trace.tracks) == 1 else f"{track.process} › {thread}"]
+    run = run_of(shown, i)
+    if run is not None:
+        parts.append("load" if run.kind is RunKind.LOAD else f"run {run.number}")
+    return " · ".join(parts)
+
+
+def run_of(shown: OpenTrace, i: int) -> Run | None:
+    """The run that a slice begins in."""
+    start, track = int(shown.trace.slices.start[i]), shown.trace.slices.track(i)
+    runs = (r for r in shown.trace.runs if r.track == track and r.start <= start <= r.end)
+    return next(runs, None)
+
+
+def _kernel_inside(shown: OpenTrace, i: int) -> str:
+    trace = shown.trace
+    inner = children_of(trace.slices, i)
+    kernels = inner[trace.keys.kind[trace.slices.key[inner]] == KeyKind.KERNEL]
+    if len(kernels) == 0 or trace.keys.kind[trace.slices.key[i]] == KeyKind.FRAMEWORK:
+        return ""
+    first = int(kernels[0])
+    length = int(trace.slices.end[first]) - int(trace.slices.start[first])
+    more = f" +{len(kernels) - 1}" if len(kernels) > 1 else ""
+    return f"{trace.name(first)}{more} · {format_time(tick_to_ns(length, shown.axis.ns_per_tick))}"
+
+
+def _native(shown: OpenTrace, i: int) -> str:
+    columns = shown.trace.slices.columns
+    length = columns[NATIVE_DURATION].value(i) if NATIVE_DURATION in columns else None
+    if length is None:
+        return ""
+    unit = columns[NATIVE_UNIT].value(i) if NATIVE_UNIT in columns else None
+    number = group_digits(length) if isinstance(length, int) else f"{length:g}"
+    return f"{number} {unit or 'ticks'}, on a clock of its own, placed for drawing only"
+
+
+def _value_text(value: int | float | bool | str) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return group_digits(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    return _pretty(value)
+
+
+def _pretty(text: str) -> str:
+    """JSON indented, other text as it is; both cut where no one reads on."""
+    if text[:1] in ("{", "[") and len(text) < 10 * _LONGEST_VALUE:
+        with contextlib.suppress(ValueError, RecursionError):
+            text = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    if len(text) > _LONGEST_VALUE:
+        return f"{text[:_LONGEST_VALUE]}…\n({group_digits(len(text))} characters)"
+    return text
+
+
+# -- operators ------------------------------------------------------------------------------------
+
+
+def tensor_text(tensor: Tensor) -> str:
+    """ "f32  1 × 4 × 8 × 8"; a scalar has no sizes, an unknown shape is "?"."""
+    shape = "?" if tensor.shape is None else " × ".join(map(str, tensor.shape)) or "scalar"
+    return f"{tensor.dtype or '?'}  {shape}"
+
+
+def inputs_of(operator: Operator) -> list[Tensor]:
+    """The values that its nodes take from outside of it, each once."""
+    made = {tensor.name for node in operator.nodes for tensor in node.outputs}
+    found = {t.name: t for node in operator.nodes for t in node.inputs if t.name not in made}
+    return list(found.values())
+
+
+def outputs_of(operator: Operator) -> list[Tensor]:
+    """The values that its nodes make and do not use up among themselves."""
+    used = {tensor.name for node in operator.nodes for tensor in node.inputs}
+    made = [tensor for node in operator.nodes for tensor in node.outputs]
+    left = [tensor for tensor in made if tensor.name not in used]
+    return left or made[-1:]
+
+
+def makers(program: Program, method: str) -> Mapping[str, int]:
+    """Value name -> index of the operator that makes it, in one method."""
+    return {
+        tensor.name: operator.index
+        for operator in program.operators
+        if operator.method == method
+        for node in operator.nodes
+        for tensor in node.outputs
+    }
+
+
+def place_texts(operator: Operator) -> list[tuple[Frame, str]]:
+    """The frames of the user's code, outermost first, each with "AttentionBlock.forward".
+
+    The class is said where module types and forward calls correspond one to one.
+    """
+    frames = [f for f in operator.frames if not f.is_library] or list(operator.frames)
+    modules = next((n.modules for n in operator.nodes if n.modules), ())
+    classes = [t.rpartition(".")[2] for _, t in modules if not t.startswith("torch.")]
+    calls = [f for f in frames if f.function == "forward"]
+    named = dict(zip(map(id, calls), classes, strict=False)) if len(calls) <= len(classes) else {}
+    return [(f, f"{named[id(f)]}.{f.function}" if id(f) in named else f.function) for f in frames]
+
+
+def file_name(recorded: str) -> str:
+    """The last component of a path of any system."""
+    return os.path.basename(recorded.replace("\\", "/")) or recorded
+
+
+# -- areas ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class NameCount:
+    """How many slices of a name an area touches, and their time inside it in ns."""
+
+    name: str
+    count: int
+    ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class AreaFacts:
+    """What an area holds: slices in all, per track its busy ns, and the names by their time."""
+
+    slices: int
+    busy: tuple[tuple[str, int], ...]
+    names: tuple[NameCount, ...]
+
+
+def area_facts(traces: list[OpenTrace], area: Area) -> AreaFacts:
+    """Count what an area touches; lengths are clipped to it, foreign ones are no time."""
+    busy: list[tuple[str, int]] = []
+    counts: dict[str, tuple[int, int]] = {}
+    total = 0
+    for number, track in sorted(area.tracks):
+        shown = traces[number]
+        slices, rate = shown.trace.slices, shown.axis.ns_per_tick
+        first = shown.axis.to_ticks_floor(area.t0)
+        last = shown.axis.to_ticks_floor(area.t1)
+        name = f"{os.path.basename(shown.trace.path)} › {track_name(shown.table, track)}"
+        busy.append((name, tick_to_ns(busy_time(slices, track, first, last), rate)))
+        for within in slices_within(slices, track, first, last):
+            total += len(within)
+            label = shown.labels[within]
+            long = np.minimum(slices.end[within], last) - np.maximum(slices.start[within], first)
+            if NATIVE_DURATION in slices.columns:
+                own_clock = slices.columns[NATIVE_DURATION].valid
+                long[slice(None) if own_clock is None else own_clock[within]] = 0
+            codes, inverse, count = np.unique(label, return_inverse=True, return_counts=True)
+            ticks = np.zeros(len(codes), np.int64)
+            np.add.at(ticks, inverse, np.maximum(long, 0))
+            for code, n, t in zip(codes.tolist(), count.tolist(), ticks.tolist(), strict=True):
+                text = shown.label_strings[code]
+                known = counts.get(text, (0, 0))
+                counts[text] = (known[0] + n, known[1] + tick_to_ns(t, rate))
+    names = [NameCount(text, n, ns) for text, (n, ns) in counts.items()]
+    return AreaFacts(total, tuple(busy), tuple(sorted(names, key=lambda x: (-x.ns, -x.count))))
+
+
+def operator_run_text(shown: OpenTrace, run: Run | None) -> str:
+    """What a cost is of: "run 2", or all of the inferences, or the whole trace."""
+    if run is not None:
+        return run_label(shown.table, run).rpartition(" · ")[2]
+    count = sum(1 for _ in shown.trace.inferences())
+    if count == 0:
+        return "the whole trace"
+    return "run 1" if count == 1 else f"all {count} runs"

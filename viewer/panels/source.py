@@ -1,0 +1,242 @@
+"""The source panel: the file of the selected operator, with what each of its lines cost.
+
+A line's own time is that of operators that stand on it alone. Time that several lines share is a
+bracket over them and a figure in the footer, never divided.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from viewer.crash_report import guard
+from viewer.model.times import format_in, tick_to_ns, unit_for
+from viewer.panels.code_view import Bracket, CodeView, Gutter, LineNote
+from viewer.panels.cost_feed import CostFeed
+from viewer.panels.slice_facts import file_name, place_texts
+from viewer.panels.syntax import language_of
+from viewer.panels.widgets import ElidedLabel, EmptyPlace, Hairline, label, span
+from viewer.program.graph import Operator
+from viewer.program.line_costs import LineCosts, line_costs, lines_text
+from viewer.session import Session
+from viewer.theme import Theme
+
+NOTHING = "Select an operator to see the lines of the model that it comes from."
+_MOST_SHARED = 6
+
+
+class SourcePanel(QWidget):
+    """Shows source; a click on a line with a cost selects the operators of that line."""
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._theme = theme
+        self._costs = CostFeed.of(session)
+        self._place: tuple[str, int] | None = None
+        self._line_costs = LineCosts({}, ())
+        self._empty: EmptyPlace | None = None
+        self.code = CodeView(theme)
+        self.code.line_clicked.connect(self._click)
+        self._own = label("", theme, "header", "text2")
+        self.crumbs = label("", theme, "header", "text2", html=True)
+        self.note = ElidedLabel("", theme, "caption", "text3")
+        self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.shared = label("", theme, "caption", "text2", html=True)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self._page())
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._stack)
+        session.opened.connect(self._reopen)
+        session.selected.connect(self._follow)
+        self._costs.changed.connect(self._recount)
+        theme.changed.connect(self._restyle)
+        self._follow()
+
+    def _page(self) -> QWidget:
+        theme = self._theme
+        page = QWidget()
+        head = QWidget()
+        head.setFixedHeight(theme.px(26))
+        row = QHBoxLayout(head)
+        row.setContentsMargins(0, 0, theme.px(12), 0)
+        row.setSpacing(theme.px(8))
+        row.addWidget(self._own)
+        row.addWidget(self.crumbs)
+        row.addWidget(self.note, 1)
+        self._foot = QWidget()
+        foot = QHBoxLayout(self._foot)
+        foot.setContentsMargins(theme.px(12), theme.px(5), theme.px(12), theme.px(6))
+        foot.addWidget(self.shared)
+        foot.addStretch(1)
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        for widget in (head, Hairline(theme), self.code, Hairline(theme), self._foot):
+            column.addWidget(widget)
+        return page
+
+    @property
+    def place(self) -> tuple[str, int] | None:
+        """The recorded path and the line that is shown."""
+        return self._place
+
+    @Slot(str, int)
+    def show_source(self, path: str, line: int) -> None:
+        """Show a line of a recorded file, whatever is selected."""
+        self._place = (path, line)
+        self._show(None)
+
+    @Slot()
+    def _reopen(self) -> None:
+        self._place = None
+        self._follow()
+
+    @Slot()
+    def _follow(self) -> None:
+        """Show the place of the selected operators; without any, what was shown stays."""
+        members = self._members()
+        source = next((m.source for m in members if m.source), None)
+        if source is not None:
+            self._place = (source.path, source.line)
+            self._show(members[0])
+        elif members:
+            self._place = None
+            self._say("The record names no source line for this operator.")
+        elif self._place is None:
+            self._say(NOTHING)
+        else:
+            self._recount()
+
+    def _members(self) -> list[Operator]:
+        chosen = self._session.state.operators
+        if chosen is None:
+            return []
+        found = (self._session.operator(chosen[0], i) for i in chosen[1])
+        return [operator for operator in found if operator is not None]
+
+    def _show(self, operator: Operator | None) -> None:
+        if self._place is None:
+            return
+        path, line = self._place
+        file = self._session.workspace.source(path)
+        if file is None:
+            self._say(
+                f"{file_name(path)} is not on this machine. It was recorded as {path}. Open it "
+                "together with the profile, or put it beside it."
+            )
+            return
+        self.code.show_lines(file.lines, language_of(file.shown), line)
+        self.note.setText(
+            f"shown from {file.shown}, recorded as {path}" if file.is_elsewhere else path
+        )
+        self._set_crumbs(operator, path)
+        self._stack.setCurrentIndex(0)
+        self._recount()
+        self.code.reveal(line)
+
+    def _set_crumbs(self, operator: Operator | None, path: str) -> None:
+        tokens = self._theme.tokens
+        parts = [text for _, text in place_texts(operator)] if operator else []
+        if not parts:
+            parts = [file_name(path)]
+        joined = [span(part, tokens.text2) for part in parts[:-1]]
+        joined.append(span(parts[-1], tokens.text1, bold=True))
+        self.crumbs.setText(span(" › ", tokens.text3).join(joined))
+
+    def _say(self, sentence: str) -> None:
+        if self._empty is not None:
+            self._stack.removeWidget(self._empty)
+            self._empty.deleteLater()
+        self._empty = EmptyPlace(sentence, self._theme)
+        self._stack.addWidget(self._empty)
+        self._stack.setCurrentWidget(self._empty)
+
+    @property
+    def sentence(self) -> str:
+        """What is said instead of source, "" while source is shown."""
+        if self._empty is None or self._stack.currentWidget() is not self._empty:
+            return ""
+        return self._empty.sentence.text()
+
+    @Slot()
+    def _recount(self) -> None:
+        """Put the costs and the selection beside the lines."""
+        answer = self._costs.answer
+        program = answer.shown.table.program if answer else None
+        if self._place is None:
+            return
+        path, line = self._place
+        here = set(self._session.state.operators[1]) if self._session.state.operators else set()
+        if answer is None or program is None:
+            self._line_costs = LineCosts({}, ())
+            self.code.set_gutter(Gutter({}))
+        else:
+            costs = line_costs(program, answer.table, path)
+            rate = answer.shown.axis.ns_per_tick
+            own = {n: tick_to_ns(c.ticks, rate) for n, c in costs.own.items()}
+            most = max(own.values(), default=0)
+            unit, factor = unit_for(max([most, *(tick_to_ns(s.ticks, rate) for s in costs.shared)]))
+            notes = {
+                n: LineNote(format_in(ns, factor), ns / most if most else 0)
+                for n, ns in own.items()
+            }
+            brackets = [
+                Bracket(s.lines, any(here.intersection(x) for x in s.sets))
+                for s in sorted(costs.shared, key=lambda s: s.lines[0] - s.lines[-1])
+                if len(s.lines) > 1
+            ]  # fmt: skip
+            self._line_costs = costs
+            self.code.set_gutter(Gutter(notes, brackets))
+            self._own.setText(f"  Own, {unit}" if notes or brackets else "")
+            self._set_shared(costs, rate, unit, factor)
+        self._own.setFixedWidth(self.code.gutter_width)
+        self._foot.setVisible(bool(self._line_costs.shared))
+        lines = {m.source.line for m in self._members() if m.source and m.source.path == path}
+        self.code.mark(sorted(lines) or [line])
+
+    def _set_shared(self, costs: LineCosts, rate: Fraction, unit: str, factor: int) -> None:
+        tokens = self._theme.tokens
+        parts = [span(f"Shared, {unit}", tokens.text2)]
+        for shared in costs.shared[:_MOST_SHARED]:
+            where = lines_text(shared.lines) + (" and other files" if shared.elsewhere else "")
+            ns = tick_to_ns(shared.ticks, rate)
+            parts.append(
+                f"{span(where, tokens.text2)}&nbsp; "
+                f"{span(format_in(ns, factor), tokens.text1, bold=True)}"
+            )
+        if len(costs.shared) > _MOST_SHARED:
+            parts.append(span(f"and {len(costs.shared) - _MOST_SHARED} more", tokens.text3))
+        self.shared.setText("&nbsp;&nbsp;&nbsp;&nbsp;".join(parts))
+
+    @Slot(int)
+    def _click(self, line: int) -> None:
+        answer = self._costs.answer
+        own = self._line_costs.own.get(line)
+        if answer is None:
+            return
+        sets = own.sets if own else next(
+            (s.sets for s in self._line_costs.shared if line in s.lines), ()
+        )  # fmt: skip
+        if not sets:
+            return
+        trace = next(i for i, s in enumerate(self._session.traces) if s is answer.shown)
+        self._session.select_operators(trace, sets[0])
+
+    @Slot()
+    def _restyle(self) -> None:
+        self.code.restyle()
+        if self.sentence:
+            self._say(self.sentence)
+        else:
+            self._follow()
+
+    @guard
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._place is not None:
+            self.code.reveal(self._place[1])

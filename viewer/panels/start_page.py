@@ -1,0 +1,326 @@
+"""The page that is shown while nothing is open: samples to try, what opens, recent files, keys."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import (
+    QGuiApplication,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from viewer.background import Latest
+from viewer.crash_report import guard
+from viewer.formats import formats
+from viewer.panels.sample_card import CARD, PICTURE_INSET, SampleCard
+from viewer.panels.thumbnails import Thumbnail, thumbnail
+from viewer.panels.widgets import ElidedLabel, Hairline, label, tip
+from viewer.resources import SAMPLES, Sample
+from viewer.settings import Settings, is_missing
+from viewer.theme import Theme
+
+TITLE = "Open a profile"
+SENTENCE = (
+    "Drop the run, the model’s record and its sources here together. What belongs together is "
+    "found and paired."
+)
+KEYS = (("Open files", "Ctrl+O"), ("Any command", "Ctrl+Shift+P"), ("All keys", "?"))
+# One line per format, by its name; a format that is not here is described by its kind.
+ABOUT = {
+    "ETDump": "A run: inferences, operators, kernels, delegate events",
+    "ETRecord": "The model: operators, modules, source lines, handle maps",
+    "Torq compile profile": "DMA and slice units as planned, in cycles",
+    "Torq runtime profile": "NSS jobs as measured",
+    "MLIR text": "The operation and line behind each Torq location",
+    "Profile CSV": "Slices of any other tool: process, thread, name, start_ns, dur_ns",
+}
+_KINDS = {"trace": "A run", "program": "A model"}
+_WIDTH = 1120
+_CARD_GAP = 16
+
+
+class StartPage(QScrollArea):
+    """`open_requested(paths)`: a sample or a recent file; `open_dialog_requested()`: the button."""
+
+    open_requested = Signal(list)
+    open_dialog_requested = Signal()
+
+    def __init__(
+        self,
+        theme: Theme,
+        settings: Settings,
+        keys: Sequence[tuple[str, str]] = KEYS,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._settings = settings
+        self._keys = tuple(keys)
+        self._pictures: dict[str, Thumbnail] = {}
+        self._gone: frozenset[str] = frozenset()
+        self.cards: list[SampleCard] = []
+        self.recent: list[str] = []
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setAccessibleName("Start page")
+        self._drawer = Latest(self)
+        self._drawer.answered.connect(self._take_pictures)
+        self._seeker = Latest(self)
+        self._seeker.answered.connect(self._take_missing)
+        theme.changed.connect(self._rebuild)
+        self._rebuild()
+        ratio = QGuiApplication.primaryScreen().devicePixelRatio()
+        self._drawer.submit(
+            _draw, SAMPLES, round(theme.px(CARD.width() - 2 * PICTURE_INSET) * ratio)
+        )
+        self.refresh_recent()
+
+    @Slot()
+    def refresh_recent(self) -> None:
+        """Read the recent files again; which of them are gone is found out in the background."""
+        paths = self._settings.recent_files()
+        if paths != self.recent:
+            self.recent = paths
+            self._rebuild()
+        if paths:
+            self._seeker.submit(_gone_of, tuple(paths))
+
+    @Slot(object)
+    def _take_pictures(self, answer: object) -> None:
+        if isinstance(answer, dict):
+            self._pictures = answer
+            for card in self.cards:
+                card.set_picture(answer.get(card.sample.key))
+
+    @Slot(object)
+    def _take_missing(self, answer: object) -> None:
+        if isinstance(answer, frozenset) and answer != self._gone:
+            self._gone = answer
+            self._rebuild()
+
+    # -- the page ----------------------------------------------------------------------------
+
+    @Slot()
+    def _rebuild(self) -> None:
+        theme = self._theme
+        page = QWidget()
+        self._content = QWidget()
+        self._content.setMaximumWidth(theme.px(_WIDTH))
+        self._content.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
+        column = QVBoxLayout(self._content)
+        inset = theme.px(24)
+        column.setContentsMargins(0, inset, 0, inset)
+        column.setSpacing(0)
+        column.addLayout(self._head())
+        column.addSpacing(theme.px(40))
+        column.addWidget(label("Samples", theme, "section", "text2"))
+        column.addSpacing(theme.px(12))
+        column.addLayout(self._samples())
+        column.addSpacing(theme.px(48))
+        self._lower = QGridLayout()
+        self._lower.setHorizontalSpacing(theme.px(64))
+        self._lower.setVerticalSpacing(theme.px(32))
+        self._left, self._right = self._formats(), self._side()
+        column.addLayout(self._lower)
+        row = QHBoxLayout()
+        row.addStretch(1)
+        row.addWidget(self._content, 1000)
+        row.addStretch(1)
+        outer = QVBoxLayout(page)
+        outer.setContentsMargins(inset, 0, inset, 0)
+        outer.addStretch(2)
+        outer.addLayout(row)
+        outer.addStretch(3)
+        old = self.takeWidget()
+        if old is not None:
+            # It may hold the sender of the click that led here.
+            old.deleteLater()
+        self.setWidget(page)
+        self._columns = 0
+        self._arrange()
+
+    def _head(self) -> QHBoxLayout:
+        theme = self._theme
+        texts = QVBoxLayout()
+        texts.setSpacing(theme.px(4))
+        texts.addWidget(label(TITLE, theme, "title"))
+        texts.addWidget(label(SENTENCE, theme, "body", "text2", wrap=True))
+        button = QPushButton(" Open files…")
+        button.setAccessibleName("Open files")
+        button.setProperty("primary", True)
+        button.setIcon(theme.icon("open", "on_accent"))
+        button.setFont(theme.font("tab_active"))
+        button.setMinimumHeight(theme.px(36))
+        button.clicked.connect(self.open_dialog_requested)
+        row = QHBoxLayout()
+        row.setSpacing(theme.px(24))
+        row.addLayout(texts, 1)
+        row.addWidget(button, 0, Qt.AlignmentFlag.AlignBottom)
+        return row
+
+    def _samples(self) -> QGridLayout:
+        self.cards = []
+        self._grid = QGridLayout()
+        self._grid.setSpacing(self._theme.px(_CARD_GAP))
+        for sample in SAMPLES:
+            card = SampleCard(sample, self._theme)
+            card.set_picture(self._pictures.get(sample.key))
+            card.clicked.connect(self._open_sample)
+            self.cards.append(card)
+        return self._grid
+
+    def _formats(self) -> QWidget:
+        theme = self._theme
+        box = _Section("What opens", theme)
+        for form in formats():
+            row = QHBoxLayout()
+            row.setSpacing(theme.px(10))
+            icon = QLabel()
+            icon.setPixmap(theme.icon("file").pixmap(16, 16))
+            row.addWidget(icon)
+            name = label(form.name, theme, "body")
+            name.setFixedWidth(theme.px(154))
+            row.addWidget(name)
+            suffixes = label("  ".join(form.suffixes), theme, "code", "text2")
+            suffixes.setFixedWidth(theme.px(120))
+            row.addWidget(suffixes)
+            about = ABOUT.get(form.name, _KINDS.get(form.kind, ""))
+            row.addWidget(ElidedLabel(about, theme, "body", "text2"), 1)
+            box.add(row)
+        hint = "Files are recognised by their content, not by their name."
+        box.column.addSpacing(theme.px(8))
+        box.column.addWidget(label(hint, theme, "caption", "text3"))
+        box.column.addStretch(1)
+        return box
+
+    def _side(self) -> QWidget:
+        theme = self._theme
+        both = QWidget()
+        column = QVBoxLayout(both)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(theme.px(32))
+        recent = _Section("Recent", theme)
+        for path in self.recent:
+            file = RecentFile(path, path in self._gone, theme)
+            file.open_requested.connect(self.open_requested)
+            recent.column.addWidget(file)
+        if not self.recent:
+            recent.column.addSpacing(theme.px(8))
+            text = "Files that you open appear here."
+            recent.column.addWidget(label(text, theme, "body", "text3"))
+        keys = _Section("Keys", theme)
+        for what, key in self._keys:
+            row = QHBoxLayout()
+            row.addWidget(label(what, theme, "body"), 1)
+            row.addWidget(label(key, theme, "label", "text2"))
+            keys.add(row)
+        column.addWidget(recent)
+        column.addWidget(keys)
+        column.addStretch(1)
+        return both
+
+    @Slot()
+    def _open_sample(self) -> None:
+        card = self.sender()
+        if isinstance(card, SampleCard):
+            self.open_requested.emit(card.sample.paths())
+
+    def _arrange(self) -> None:
+        """Put the cards into as many columns as fit, and the lower parts side by side or not."""
+        theme = self._theme
+        room = min(self.viewport().width() - 2 * theme.px(24), theme.px(_WIDTH))
+        card = theme.px(230) + theme.px(_CARD_GAP)
+        columns = max(1, min((room + theme.px(_CARD_GAP)) // card, len(self.cards)))
+        if columns == 3:
+            columns = 2
+        if columns == self._columns:
+            return
+        self._columns = columns
+        for i in range(4):
+            self._grid.setColumnStretch(i, 1 if i < columns else 0)
+        for i, each in enumerate(self.cards):
+            self._grid.addWidget(each, i // columns, i % columns)
+        wide = columns == 4
+        self._lower.addWidget(self._left, 0, 0)
+        self._lower.addWidget(self._right, 0 if wide else 1, 1 if wide else 0)
+        self._lower.setColumnStretch(0, 3)
+        self._lower.setColumnStretch(1, 1 if wide else 0)
+
+    @guard
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+
+
+class _Section(QWidget):
+    """A headed list whose rows are separated by lines."""
+
+    def __init__(self, title: str, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(0, 0, 0, 0)
+        self.column.setSpacing(0)
+        self.column.addWidget(label(title, theme, "section", "text2"))
+        self.column.addSpacing(theme.px(12))
+        self.column.addWidget(Hairline(theme))
+
+    def add(self, row: QHBoxLayout) -> None:
+        """Add a row and the line below it."""
+        row.setContentsMargins(0, self._theme.px(8), 0, self._theme.px(8))
+        self.column.addLayout(row)
+        self.column.addWidget(Hairline(self._theme))
+
+
+class RecentFile(QPushButton):
+    """A recent file as a link; greyed where it is gone. `open_requested([path])` on a click."""
+
+    open_requested = Signal(list)
+
+    def __init__(self, path: str, gone: bool, theme: Theme) -> None:
+        super().__init__()
+        self._path = path
+        self.setFlat(True)
+        self.setProperty("flat", True)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setEnabled(not gone)
+        self.setToolTip(tip(f"{path} is gone" if gone else path))
+        name, folder = os.path.basename(path), os.path.basename(os.path.dirname(path))
+        self.setAccessibleName(f"Open {path}")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, theme.px(4), 0, theme.px(4))
+        row.setSpacing(theme.px(8))
+        shown = ElidedLabel(name, theme, "body", "text3" if gone else "accent")
+        row.addWidget(shown, 3)
+        hint = ElidedLabel("missing" if gone else folder, theme, "caption", "text3")
+        hint.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(hint, 1)
+        for each in (shown, hint):
+            each.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.clicked.connect(self._open)
+
+    @Slot()
+    def _open(self) -> None:
+        self.open_requested.emit([self._path])
+
+
+def _draw(samples: Sequence[Sample], width: int) -> dict[str, Thumbnail]:
+    return {sample.key: thumbnail(sample.paths(), width) for sample in samples}
+
+
+def _gone_of(paths: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(path for path in paths if is_missing(path))

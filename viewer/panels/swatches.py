@@ -1,0 +1,112 @@
+"""The colours of operators outside the timeline: swatches, cost bars, the hatch of what is unknown.
+
+One operator is a square in its colour; several are two by two small ones. All is painted by hand,
+so that a table of thousands of rows needs no widget per cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QBrush, QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from viewer.crash_report import guard
+from viewer.theme import Theme
+from viewer.timeline.colouring import OPERATOR_FILLS, OPERATORS
+
+SWATCH = 12
+_RADIUS = 2.5
+_SMALL = 5
+_BAR_RADIUS = 1.5
+# Fills are light in both themes; on white they need a line around them to be seen at all.
+_EDGE = QColor(0, 0, 0, 41)
+_HATCH_STEP = 5.0
+
+
+def operator_color(index: int) -> QColor:
+    """The colour of an operator, by its position in its program."""
+    return QColor(OPERATOR_FILLS[index % OPERATORS])
+
+
+def paint_swatch(
+    painter: QPainter, x: float, y: float, operators: Sequence[int], theme: Theme
+) -> None:
+    """Paint the swatch of one operator, or of several, with its left upper corner at (x, y)."""
+    side = theme.px(SWATCH)
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(_pen(theme))
+    if len(operators) == 1:
+        painter.setBrush(operator_color(operators[0]))
+        painter.drawRoundedRect(_inside(QRectF(x, y, side, side), theme), _RADIUS, _RADIUS)
+    else:
+        small = theme.px(_SMALL)
+        for i, operator in enumerate(operators[:4]):
+            corner = QPointF(x + (i % 2) * (side - small), y + (i // 2) * (side - small))
+            painter.setBrush(operator_color(operator))
+            painter.drawRoundedRect(
+                _inside(QRectF(corner.x(), corner.y(), small, small), theme), 1, 1
+            )
+    painter.restore()
+
+
+def paint_bar(painter: QPainter, rect: QRectF, color: QColor, theme: Theme) -> None:
+    """Paint a cost bar, at least a pixel wide."""
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(_pen(theme))
+    painter.setBrush(color)
+    rect = QRectF(rect.left(), rect.top(), max(rect.width(), 1.5), rect.height())
+    painter.drawRoundedRect(_inside(rect, theme), _BAR_RADIUS, _BAR_RADIUS)
+    painter.restore()
+
+
+def paint_hatch(painter: QPainter, rect: QRectF, color: QColor) -> None:
+    """Paint lines at 45 degrees and nothing between them: what is not known."""
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setClipRect(rect)
+    painter.setPen(QPen(color, 1.5))
+    x = rect.left() - rect.height()
+    while x < rect.right():
+        painter.drawLine(QPointF(x, rect.bottom()), QPointF(x + rect.height(), rect.top()))
+        x += _HATCH_STEP
+    painter.restore()
+
+
+def _pen(theme: Theme) -> QPen:
+    return QPen(Qt.PenStyle.NoPen) if theme.dark else QPen(_EDGE, 1)
+
+
+def _inside(rect: QRectF, theme: Theme) -> QRectF:
+    return rect if theme.dark else rect.adjusted(0.5, 0.5, -0.5, -0.5)
+
+
+class Swatch(QWidget):
+    """The swatch of some operators, or a plain square where there is none."""
+
+    def __init__(
+        self, operators: Sequence[int], theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._operators = tuple(operators)
+        self._theme = theme
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    @guard(QSize())
+    def sizeHint(self) -> QSize:
+        side = self._theme.px(SWATCH)
+        return QSize(side, side)
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        if self._operators:
+            paint_swatch(painter, 0, 0, self._operators, self._theme)
+        else:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QBrush(self._theme.color("slab")))
+            painter.drawRoundedRect(QRectF(self.rect()), _RADIUS, _RADIUS)

@@ -1,0 +1,124 @@
+"""The actions of the main window, listed once, and the menus that they stand in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from viewer.commands import SEPARATOR, Command
+from viewer.model.trace import RunKind
+from viewer.resources import SAMPLES
+
+if TYPE_CHECKING:
+    from viewer.main_window import MainWindow
+
+MENUS = (
+    ("&File", ("file.open", "file.export", SEPARATOR, "file.close_all", SEPARATOR, "file.quit")),
+    (
+        "&View",
+        (
+            "view.fit", "view.fit_all", "view.zoom_in", "view.zoom_out", SEPARATOR, "view.clear",
+            "view.panels", SEPARATOR, "view.theme_system", "view.theme_light", "view.theme_dark",
+        ),
+    ),
+    (
+        "&Go",
+        (
+            "go.undo", "go.redo", SEPARATOR, "go.next_run", "go.previous_run", SEPARATOR,
+            "go.next_slice", "go.previous_slice",
+        ),
+    ),
+    (
+        "&Help",
+        ("help.keys", SEPARATOR, *(f"sample.{s.key}" for s in SAMPLES), SEPARATOR, "help.about"),
+    ),
+)  # fmt: skip
+START_KEYS = (("Open files", "Ctrl+O"), ("Export", "Ctrl+E"), ("All keys", "?"))
+MOUSE_HELP = (
+    ("Wheel, Up, Down", "Scroll tracks"),
+    ("Ctrl+wheel, W, S", "Zoom around the mouse"),
+    ("Shift+wheel, Shift+drag, A, D, Left, Right", "Pan"),
+    ("Click", "Select a slice"),
+    ("Drag", "Select an area"),
+    ("Double click", "Select and zoom to a slice"),
+)
+
+
+def commands_of(window: MainWindow) -> list[Command]:
+    """Every action of a window."""
+    session = window.session
+
+    def has_trace() -> bool:
+        return bool(session.traces)
+
+    def has_runs() -> bool:
+        return any(run.kind is RunKind.INFERENCE for t in session.traces for run in t.trace.runs)
+
+    def something() -> bool:
+        return not session.is_empty
+
+    view = window.timeline.view
+    theme = window.theme
+    return [
+        Command("file.open", "&Open…", "File", window.open_dialog, ("Ctrl+O",)),
+        Command(
+            "file.export", "&Export Perfetto…", "File", window.export_dialog, ("Ctrl+E",), something
+        ),
+        Command("file.close_all", "&Close all", "File", session.close_all, ("Ctrl+W",), something),
+        Command("file.quit", "&Quit", "File", window.close, ("Ctrl+Q",)),
+        Command(
+            "go.undo", "&Back", "Go", session.undo, ("Ctrl+Z", "Alt+Left"), lambda: session.can_undo
+        ),
+        Command(
+            "go.redo", "&Forward", "Go", session.redo,
+            ("Ctrl+Shift+Z", "Ctrl+Y", "Alt+Right"), lambda: session.can_redo,
+        ),
+        Command(
+            "go.next_run", "&Next inference", "Go", lambda: session.step_run(1), ("N",), has_runs
+        ),
+        Command(
+            "go.previous_run", "&Previous inference", "Go", lambda: session.step_run(-1),
+            ("P",), has_runs,
+        ),
+        Command(
+            "go.next_slice", "Next &slice on the row", "Go", lambda: session.step_slice(1), (".",),
+            has_trace,
+        ),
+        Command(
+            "go.previous_slice", "Previous s&lice on the row", "Go",
+            lambda: session.step_slice(-1), (",",), has_trace,
+        ),
+        Command(
+            "view.fit", "&Fit selection, then all", "View", session.fit_selection, ("F",), has_trace
+        ),
+        Command("view.fit_all", "Fit &all", "View", session.fit_all, ("Home",), has_trace),
+        Command(
+            "view.zoom_in", "Zoom &in", "View", lambda: view.zoom_step(-1),
+            ("Ctrl+=", "Ctrl++"), has_trace,
+        ),
+        Command(
+            "view.zoom_out", "Zoom &out", "View", lambda: view.zoom_step(1), ("Ctrl+-",), has_trace
+        ),
+        Command(
+            "view.clear", "&Clear selection", "View", window.escape, ("Escape",)
+        ),
+        Command(
+            "view.panels", "&Bottom panels", "View", window.toggle_bottom, ("Q",), something,
+            lambda: window.shows_bottom,
+        ),
+        *(
+            Command(
+                f"view.theme_{choice}", title, "View",
+                lambda choice=choice: window.pick_theme(choice),  # type: ignore[misc]
+                checked=lambda choice=choice: theme.choice == choice,  # type: ignore[misc]
+            )
+            for choice, title in (
+                ("system", "Colours of the s&ystem"), ("light", "&Light"), ("dark", "&Dark")
+            )
+        ),
+        *(
+            Command(f"sample.{s.key}", s.title, "Help", lambda s=s: window.open(s.paths()))  # type: ignore[misc]
+            for s in SAMPLES
+        ),
+        Command("help.keys", "&Keys", "Help", window.show_keys, ("?", "F1")),
+        Command("help.about", "&About Opscope", "Help", window.show_about),
+    ]  # fmt: skip
