@@ -50,7 +50,7 @@ from viewer.panels.start_page import StartPage
 from viewer.saving import Saver
 from viewer.session import Session, display_name
 from viewer.settings import LAST_FOLDER, THEME, WINDOW_STATE_VERSION, Settings
-from viewer.status_text import clock_text, range_text, selection_text
+from viewer.status_text import clock_text, range_text, run_text, selection_text
 from viewer.theme import Theme
 from viewer.timeline.board import ABOVE, Timeline
 from viewer.window_commands import MENUS, MOUSE_HELP, START_KEYS, commands_of
@@ -423,8 +423,8 @@ class MainWindow(QMainWindow):
         count = sum(run.kind is RunKind.INFERENCE for run in runs)
         self._run.addItem("All runs" if count else "No runs", None)
         for number, run in enumerate(runs):
-            if run.kind is RunKind.INFERENCE:
-                self._run.addItem(f"Run {run.number} of {count}", (trace, number))
+            if trace is not None and run.kind is RunKind.INFERENCE:
+                self._run.addItem(run_text(session, trace, run), (trace, number))
         picked = session.state.run
         # findData compares tuples by identity.
         shown = (i for i in range(self._run.count()) if self._run.itemData(i) == picked)

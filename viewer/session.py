@@ -189,10 +189,11 @@ class Session(QObject):
         whole = first.trace.end - first.trace.start
         if not runs or sum(r.end - r.start for r in runs) >= MOSTLY_RUNS * whole:
             return state
-        run = runs[min(1, len(runs) - 1)]
+        run = next((r for r in runs if r.number == 2 and r.track == runs[0].track), runs[0])
         cold = run.number > 1
         before = "load and the cold run 1 lie before it" if cold else "load lies before it"
-        self.first_view_note = f"first view: run {run.number} of {len(runs)} · {before}"
+        count = sum(r.track == run.track for r in runs)
+        self.first_view_note = f"first view: run {run.number} of {count} · {before}"
         t0, t1 = self.run_span_ns(0, run)
         t0, t1 = _with_margin(t0, t1)
         return replace(state, t0=t0, t1=t1, run=(0, first.trace.runs.index(run)))

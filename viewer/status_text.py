@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from viewer.model.times import format_time
+from viewer.model.trace import Run
+from viewer.program.labels import track_name
 from viewer.session import Session
 
 
@@ -40,6 +42,16 @@ def selection_text(session: Session) -> str:
     if state.operators is not None:
         return f"{session.calls_of(*state.operators)} slices of the operator"
     return ""
+
+
+def run_text(session: Session, trace: int, run: Run) -> str:
+    """What the picker calls an inference: "Run 2 of 5", with its method if there are several."""
+    shown = session.traces[trace]
+    runs = session.inferences(trace)
+    count = sum(other.track == run.track for other in runs)
+    if len({other.track for other in runs}) == 1:
+        return f"Run {run.number} of {count}"
+    return f"{track_name(shown.table, run.track)} · run {run.number} of {count}"
 
 
 def range_text(session: Session) -> str:

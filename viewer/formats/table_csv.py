@@ -31,7 +31,7 @@ import numpy as np
 
 from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
 from viewer.model.builder import TraceBuilder
-from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, Trace
+from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, RunKind, Trace
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,6 +62,7 @@ _ROW_IN_ERROR = re.compile(r"\b(?:row|line) (\d+)")
 FRAMEWORK_SCOPES = frozenset(
     {"Method::execute", "Method::init", "Method::step", "Program::load_method"}
 )
+RUN_SCOPES = {"Program::load_method": RunKind.LOAD, "Method::execute": RunKind.INFERENCE}
 _CALLS = {
     "DELEGATE_CALL": KeyKind.DELEGATE_CALL,
     "MOVE_CALL": KeyKind.CONTROL,
@@ -254,6 +255,7 @@ class _Rows:
         track = self._tracks(codes, strings)
         name = builder.intern_all(strings["name"])[codes["name"]]
         key = self._keys(codes, strings)
+        self._runs(track, start, end, codes, strings)
         columns = {
             column: _argument(codes[column], strings[column])
             for column in strings
@@ -279,6 +281,31 @@ class _Rows:
         add(np.flatnonzero(is_partial[track]), None)
         add(_preorder(np.flatnonzero(~is_partial[track]), track, start, end, level), level)
         return builder.build()
+
+    def _runs(
+        self,
+        track: Codes,
+        start: Ints,
+        end: Ints,
+        codes: dict[str, Codes],
+        strings: dict[str, tuple[str, ...]],
+    ) -> None:
+        """The loads and inferences of an exported dump: rows of those names, once methods are told."""
+        methods = strings.get("method", ())
+        for name, kind in RUN_SCOPES.items():
+            if name not in strings["name"] or not any(methods):
+                continue
+            found = np.flatnonzero(codes["name"] == strings["name"].index(name))
+            counts: dict[int, int] = {}
+            for i in found[np.argsort(start[found], kind="stable")].tolist():
+                on = int(track[i])
+                method = methods[codes["method"][i]]
+                counts[on] = counts.get(on, 0) + 1
+                self.builder.run(
+                    kind, counts[on] if kind is RunKind.INFERENCE else 0, name, on,
+                    self.builder.scope(method or "file", method or None),
+                    int(start[i]), int(end[i]),
+                )  # fmt: skip
 
     def _time(self, frame: pd.DataFrame, name: str) -> tuple[Ints, Bools]:
         """Whole numbers of a column and which of its cells are one of a usable size."""

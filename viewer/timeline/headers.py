@@ -15,6 +15,7 @@ from viewer.timeline.scene import Scene
 
 WIDTH = 196
 TITLE_INDENT = 28
+_LOOKED_AT = 512  # slices of a row that tell what it holds
 
 
 class Headers(QWidget):
@@ -111,8 +112,8 @@ def row_hint(trace: Trace, row: int) -> str:
     slices = trace.slices
     if slices.row_lane[row] and not slices.row_depth[row]:
         return f"overlapping, lane {int(slices.row_lane[row]) + 1}"
-    first = slice(int(slices.row_ptr[row]), int(slices.row_ptr[row]) + 512)
-    kinds = set(trace.keys.kind[slices.key[first]].tolist())
+    begin, end = int(slices.row_ptr[row]), int(slices.row_ptr[row + 1])
+    kinds = set(trace.keys.kind[slices.key[begin : min(end, begin + _LOOKED_AT)]].tolist())
     calls = {KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL, KeyKind.CONTROL}
     inner = {KeyKind.KERNEL: "kernel", KeyKind.DELEGATE_EVENT: "delegate event"}
     if kinds & calls:

@@ -1,0 +1,176 @@
+"""Every real file, linked and exported: read back by the real engine, and by our own CSV reader.
+
+What must come out is worked out here from the file's own columns, slice by slice.
+"""
+
+import csv
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.trace_processor import TraceProcessor
+from viewer.exporting import NothingToExport, export
+from viewer.formats import UnreadableFile
+from viewer.model.trace import Trace
+from viewer.program.labels import slice_labels, track_name
+from viewer.resources import SAMPLES
+from viewer.workspace import Workspace
+
+DATA = Path(__file__).parent / "data"
+PAIRS = {
+    "demo_str_x4": "demo_str",
+    "demo_manual_int_x4": "demo_manual_int",
+    "demo_generated_int_x4": "demo_generated_int",
+    "demo_portable_x3": "demo_portable",
+    "cnn_portable_x10": "cnn_toedge_portable",
+    "cnn_xnnpack_x10": "cnn_teal_xnnpack",
+    "cond_portable_x5": "cond_toedge_portable",
+    "multi_forward_decode_portable_x3": "multi_forward_decode_toedge_portable",
+}
+FAULTS = """
+    select name, severity, value from stats where value > 0 and (
+        severity in ('error', 'data_loss') or name glob '*skipped*' or name glob '*tokenizer*'
+        or name glob '*interned*' or name glob 'misplaced*' or name glob 'unknown_extension*')
+"""
+SLICES = """
+    select process.name, thread.name, slice.name, ts, dur, depth
+    from slice join thread_track on thread_track.id = slice.track_id
+    join thread using (utid) join process using (upid)
+"""
+
+
+def everything() -> Workspace:
+    """All real and synthetic profiles and all records at once, paired where they fit."""
+    workspace = Workspace()
+    files = [
+        *DATA.glob("etdump/*.etdp"),
+        *DATA.glob("torq/*.csv"),
+        *DATA.glob("torq/tiny_cnn.mlir"),
+    ]
+    for path in sorted(files + [DATA / "etrecord" / f"{r}.etrecord" for r in PAIRS.values()]):
+        if path.suffix == ".mlir" or not path.name.startswith("BAD_"):
+            try:
+                workspace.open(str(path))
+            except UnreadableFile as error:
+                assert "generation" in str(error) or "column" in str(error) or path.suffix == ".csv"
+    for dump, record in PAIRS.items():
+        paths = [p for p in workspace.paths if Path(p).stem in (dump, record)]
+        workspace.pair(*sorted(paths, key=lambda p: p.endswith(".etrecord")))
+    return workspace
+
+
+def floored(workspace: Workspace, trace: Trace, tick: int) -> int:
+    ratio = workspace.ns_per_tick(trace)
+    return tick * ratio.numerator // ratio.denominator + workspace.offset_ns(trace)
+
+
+@pytest.fixture(scope="module")
+def opened() -> Workspace:
+    return everything()
+
+
+@pytest.fixture(scope="module")
+def engine(opened, tmp_path_factory):
+    path = tmp_path_factory.mktemp("all") / "all.pftrace"
+    assert export(opened, str(path)) == sum(len(t.slices) for t in opened.traces)
+    with TraceProcessor(path) as peer:
+        yield peer
+
+
+def test_every_duration_and_depth_of_every_file_is_the_engines(opened, engine):
+    meant: Counter[tuple[str, str, str, int, int, int]] = Counter()
+    for trace in opened.traces:
+        table = opened.links(trace)
+        labels, strings = slice_labels(table)
+        for i in range(len(trace.slices)):
+            track = trace.slices.track(i)
+            start, end = (
+                floored(opened, trace, int(t[i])) for t in (trace.slices.start, trace.slices.end)
+            )
+            meant[
+                opened.process_name(trace, trace.tracks[track].process), track_name(table, track),
+                strings[labels[i]], start, end - start, trace.slices.depth(i),
+            ] += 1  # fmt: skip
+    assert len(opened.traces) > 30
+    assert Counter(engine.rows(SLICES)) == meant
+
+
+def test_the_engine_finds_nothing_open_unnamed_or_odd(engine):
+    assert engine.rows("select count(*) from slice where dur < 0 or name is null") == [(0,)]
+    assert engine.rows(FAULTS) == []
+
+
+def test_one_operator_has_one_correlation_id(opened, engine):
+    """Handle 5 of the demo model is the operator tan: three identifiers, twelve slices."""
+    found = engine.rows(
+        "select slice.name, count(*) from slice join args using (arg_set_id) "
+        "join thread_track on thread_track.id = slice.track_id join thread using (utid) "
+        "join process using (upid) where process.name = 'demo_str_x4.etdp' "
+        "and args.string_value = 'forward/5' group by 1 order by 1"
+    )
+    assert found == [("cos/1", 4), ("div", 4), ("sin:0;a=b", 4)]
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize(("dump", "record"), PAIRS.items())
+def test_a_table_opens_again_as_the_same_trace(dump, record, tmp_path):
+    """Exported, read back with the same record and exported again: not one cell differs."""
+    record_path = str(DATA / "etrecord" / f"{record}.etrecord")
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
+    for source, out in ((DATA / "etdump" / f"{dump}.etdp", first), (first, second)):
+        workspace = Workspace()
+        workspace.open(str(source))
+        workspace.open(record_path)
+        workspace.pair(str(source), record_path)
+        export(workspace, str(out))
+    assert table(second) == table(first)
+    assert len(table(first)) > 20
+
+
+def test_fancy_fusion_is_the_operators_that_the_map_gives(tmp_path):
+    sample = next(s for s in SAMPLES if s.key == "delegate_handle_map")
+    workspace = Workspace()
+    for path in sample.paths():
+        workspace.open(path)
+    export(workspace, str(tmp_path / "s.csv"))
+    rows = table(tmp_path / "s.csv")
+    fused = [row for row in rows if row["identifier"] == "Fancy Fusion"]
+    assert len(fused) == 4
+    assert {row["debug_handles"] for row in fused} == {"[1, 2]"}
+    assert {row["operators"] for row in fused} == {
+        json.dumps(["aten.convolution.default", "aten.relu.default"])
+    }
+    assert {row["link_reason"] for row in rows if row["identifier"] == "not in map"} == {
+        "identifier not in the debug handle map"
+    }
+    outside = [row for row in rows if not row["instruction_id"]]
+    assert {row["operators"] for row in outside} == {"[]"}
+
+
+def test_a_record_alone_has_operators_and_no_time(tmp_path):
+    workspace = Workspace()
+    workspace.open(str(DATA / "etrecord" / "demo_str.etrecord"))
+    assert export(workspace, str(tmp_path / "o.csv")) == 5
+    assert [row["operator"] for row in table(tmp_path / "o.csv")] == [
+        "convolution", "relu", "convolution", "relu", "tan"
+    ]  # fmt: skip
+    with pytest.raises(NothingToExport, match="A record holds the model, not a run"):
+        export(workspace, str(tmp_path / "o.pftrace"))
+    assert not (tmp_path / "o.pftrace").exists()
+
+
+def test_files_with_unrelated_clocks_each_count_from_their_start(tmp_path):
+    workspace = Workspace()
+    for name in ("compile_c0_callsite.csv", "runtime_r0_nss.csv"):
+        workspace.open(str(DATA / "torq" / name))
+    export(workspace, str(tmp_path / "t.csv"))
+    first: dict[str, int] = {}
+    for row in table(tmp_path / "t.csv"):
+        first[row["process"]] = min(int(row["start_ns"]), first.get(row["process"], 1 << 62))
+    assert set(first.values()) == {0}
