@@ -191,7 +191,8 @@ class MainWindow(QMainWindow):
         action = self.commands.actions[id]
         button.setDefaultAction(action)
         if text:
-            button.setText(text)
+            # Qt leaves 4 px between an icon and its word.
+            button.setText(f" {text}")
             button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
             button.setProperty("framed", True)
         keys = self.commands.commands[id].keys

@@ -290,7 +290,7 @@ class _Rows:
         codes: dict[str, Codes],
         strings: dict[str, tuple[str, ...]],
     ) -> None:
-        """The loads and inferences of an exported dump: rows of those names, once methods are told."""
+        """The loads and inferences of an exported dump, by name; only where methods are told."""
         methods = strings.get("method", ())
         for name, kind in RUN_SCOPES.items():
             if name not in strings["name"] or not any(methods):

@@ -9,7 +9,7 @@ contradicts its debug handle is left unlinked with that reason.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
@@ -221,6 +221,13 @@ class _Linker:
                 f"{_numbers(found.handles)} ({', '.join(sorted(known))})",
                 near=found.operators,
             )
+        nodes = sum(len(self.program.operators[i].nodes) for i in found.operators)
+        if ran & known and nodes > 1:
+            kernel = " / ".join(sorted(ran & known))
+            return replace(
+                found,
+                detail=f"{found.detail}. The kernel {kernel} is one of its {nodes} graph nodes",
+            )
         return found
 
     def _delegate_call(self, key: int, method: Method) -> Link:
@@ -285,9 +292,7 @@ class _Linker:
             method, handles, Reason.BY_IDENTIFIER,
             f"{backend} maps {identifier!r} → debug handle{_numbers(handles)}",
         )  # fmt: skip
-        return Link(
-            found.reason, found.detail, found.handles, found.operators, near, delegate.backend
-        )
+        return replace(found, near=near, backend=delegate.backend)
 
     def _found(self, method: Method, handles: tuple[int, ...], reason: Reason, detail: str) -> Link:
         known = [method.by_handle[h] for h in dict.fromkeys(handles) if h in method.by_handle]

@@ -26,7 +26,7 @@ def variants(label: str) -> list[str]:
         short = left.removesuffix("Backend")
         return [label, f"{short} · {right}", right]
     if right.startswith("run "):
-        return [label, right]
+        return [label, right, right.removeprefix("run ")]
     return [label, f"{left.rpartition('.')[2]} · {right}", right]
 
 

@@ -14,6 +14,7 @@ from viewer.timeline.scene import Scene
 from viewer.timeline.ticks import ruler
 
 HEIGHT = 26
+_MOST_ROWS = 64  # rows whose hits are marked; an operator has two or three
 
 
 class RulerBar(QWidget):
@@ -60,6 +61,7 @@ class RulerBar(QWidget):
                 Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter,
                 text,
             )
+        self._hits(painter, width)
         self._selection(painter, width)
         if self._pointed is not None:
             x = int(xmap.pixel_of(np.array([self._pointed]))[0])
@@ -67,6 +69,21 @@ class RulerBar(QWidget):
         painter.setPen(QPen(theme.color("line"), 1))
         painter.drawLine(0, HEIGHT - 1, width, HEIGHT - 1)
         painter.end()
+
+    def _hits(self, painter: QPainter, width: int) -> None:
+        """A mark where the highlighted operator has slices, however small they are."""
+        xmap = self._scene.xmap(width)
+        for picture in self._scene.pictures:
+            if picture.hits is None:
+                continue
+            held = np.flatnonzero(np.diff(picture.hits.drawn.row_ptr))[:_MOST_ROWS]
+            if not len(held):
+                continue
+            cells = picture.hits.draw(held.tolist(), xmap.on(picture.shown.axis))
+            shown = np.concatenate([[0], (cells != 0).any(axis=0).astype(np.int8), [0]])
+            begin, end = (np.flatnonzero(np.diff(shown) == step).tolist() for step in (1, -1))
+            for x0, x1 in zip(begin, end, strict=True):
+                painter.fillRect(QRect(x0, HEIGHT - 3, x1 - x0, 2), self._theme.color("accent"))
 
     def _selection(self, painter: QPainter, width: int) -> None:
         session = self._scene.session
