@@ -113,7 +113,9 @@ class _Question:
         try:
             answer = self._function(*self._args)
         except Exception as error:
-            report(error, getattr(self._function, "__qualname__", repr(self._function)))
+            # After the shutdown the interpreter may be taking modules apart: that is no fault.
+            if not self.silent:
+                report(error, getattr(self._function, "__qualname__", repr(self._function)))
             failure = error.with_traceback(None)
         if not self.silent:
             self._owner.call("_take", self, answer, failure)

@@ -56,6 +56,9 @@ from viewer.timeline.board import ABOVE, Timeline
 from viewer.window_commands import MENUS, MOUSE_HELP, START_KEYS, commands_of
 
 DETAILS_WIDTH = 372
+NARROW, VERY_NARROW = 1400, 1100  # px of the window
+OPEN_WIDTH = 84
+RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
 PROGRESS_AFTER_MS = 300
 TIMELINE_SHARE = 0.6
 SCHEMES = (("operator", "Operator"), ("name", "Name"))
@@ -79,7 +82,8 @@ class MainWindow(QMainWindow):
         self.session = Session(self)
         self.loader = Loader(self)
         self.saver = Saver(self)
-        self._loaded: list[object] = []
+        self._asked: list[str] = []
+        self._loaded: dict[str, object] = {}
         self._pairs: list[tuple[str, str]] = []
         self.timeline = Timeline(self.session, theme)
         self.details = DetailsPanel(self.session, theme)
@@ -107,7 +111,9 @@ class MainWindow(QMainWindow):
         self._message = MessageBar(self.theme)
         self._note = EmptyNote(*RECORD_ALONE, self.theme)
         self._pages = QStackedWidget()
-        for page in (self.start_page, self.timeline, self._note):
+        self._reading = QLabel("Reading…")
+        self._reading.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        for page in (self.start_page, self.timeline, self._note, self._reading):
             self._pages.addWidget(page)
         centre = QWidget()
         column = QVBoxLayout(centre)
@@ -125,15 +131,12 @@ class MainWindow(QMainWindow):
             Qt.DockWidgetArea.AllDockWidgetAreas,
             QTabWidget.TabPosition.North,
         )
-        self.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
-        right, bottom = (
-            Qt.DockWidgetArea.RightDockWidgetArea,
-            Qt.DockWidgetArea.BottomDockWidgetArea,
-        )
+        self.setCorner(Qt.Corner.BottomRightCorner, RIGHT)
+        bottom = Qt.DockWidgetArea.BottomDockWidgetArea
         self._docks = {
             name: self._dock(name, title, widget, area)
             for name, title, widget, area in (
-                ("details", "Details", self.details, right),
+                ("details", "Details", self.details, RIGHT),
                 ("operators", "Operators", self.operators, bottom),
                 ("source", "Source", self.source, bottom),
                 ("problems", "Problems", self.problems, bottom),
@@ -143,10 +146,16 @@ class MainWindow(QMainWindow):
             self._docks["operators"], self._docks["source"], Qt.Orientation.Horizontal
         )
         self.tabifyDockWidget(self._docks["source"], self._docks["problems"])
-        for name in ("source", "problems"):
-            # The tab says the title already.
-            self._docks[name].setTitleBarWidget(QWidget())
+        for dock in self._docks.values():
+            dock.dockLocationChanged.connect(self._fit_titles)
         self._docks["source"].raise_()
+
+    def _fit_titles(self) -> None:
+        """A dock among tabs has no title bar of its own: its tab says the title."""
+        for dock in self._docks.values():
+            tabbed = bool(self.tabifiedDockWidgets(dock))
+            if tabbed != (dock.titleBarWidget() is not None):
+                dock.setTitleBarWidget(QWidget() if tabbed else None)  # type: ignore[arg-type]
 
     def _dock(self, name: str, title: str, widget: QWidget, area: Qt.DockWidgetArea) -> QDockWidget:
         dock = QDockWidget(title, self)
@@ -195,6 +204,8 @@ class MainWindow(QMainWindow):
             button.setText(f" {text}")
             button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
             button.setProperty("framed", True)
+            button.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)
+            button.setMinimumWidth(self.theme.px(OPEN_WIDTH))
         keys = self.commands.commands[id].keys
         button.setToolTip(action.text().replace("&", "") + (f"  {keys[0]}" if keys else ""))
         self._tool_buttons.append((button, icon))
@@ -262,9 +273,12 @@ class MainWindow(QMainWindow):
         """Read files in the background and add them to what is open."""
         self._pairs += pairs
         for path in dict.fromkeys(os.path.abspath(p) for p in paths):
+            self._asked.append(path)
             self.loader.load(path)
         if paths:
             self._late.start()
+            if self.session.is_empty:
+                self._pages.setCurrentWidget(self._reading)
 
     def open_one(self, path: str) -> None:
         """Open one file, as a file manager asks for it."""
@@ -281,7 +295,7 @@ class MainWindow(QMainWindow):
             self.open(paths)
 
     def _took(self, path: str, item: object) -> None:
-        self._loaded.append(item)
+        self._loaded[path] = item
         self.settings.add_recent_file(path)
         self.start_page.refresh_recent()
 
@@ -293,12 +307,16 @@ class MainWindow(QMainWindow):
         self._say(f"{display_name(path)} was not opened")
 
     def _loads_done(self) -> None:
-        items, self._loaded = self._loaded, []
+        # In the order in which they were asked for, however long each of them took.
+        items = [self._loaded[path] for path in self._asked if path in self._loaded]
+        self._asked, self._loaded = [], {}
         self._late.stop()
         self._hide_busy()
         if items:
             self._message.hide_if_told()
             self.session.add(items)  # type: ignore[arg-type]
+        else:
+            self._refresh()
         pairs, self._pairs = self._pairs, []
         for trace, program in pairs:
             try:
@@ -388,7 +406,7 @@ class MainWindow(QMainWindow):
         for dock in self._docks.values():
             dock.setVisible(not empty)
         if was is not page and not empty:
-            self._docks["source"].raise_()
+            self._make_room()
             QTimer.singleShot(0, self._share_height)
         names = [display_name(p) for p in session.workspace.paths]
         self.setWindowTitle(f"{', '.join(names[:3])} – Opscope" if names else "Opscope")
@@ -400,6 +418,17 @@ class MainWindow(QMainWindow):
         self.commands.refresh()
         if page is self.timeline:
             self.timeline.view.setFocus()
+
+    def _make_room(self) -> None:
+        """In a narrow window details, then the source too, become tabs of the bottom."""
+        docks = self._docks
+        if self.width() < NARROW and self.dockWidgetArea(docks["details"]) == RIGHT:
+            self.tabifyDockWidget(docks["problems"], docks["details"])
+        if self.width() < VERY_NARROW:
+            self.tabifyDockWidget(docks["operators"], docks["source"])
+            docks["operators"].raise_()
+        docks["details" if self.width() < NARROW else "source"].raise_()
+        self._fit_titles()
 
     def _share_height(self) -> None:
         """The timeline gets the height of its rows, at most 60 %; details their width."""
@@ -561,6 +590,8 @@ class MainWindow(QMainWindow):
         """Stop what runs and remember how the window lay."""
         self.loader.shutdown()
         self.saver.shutdown()
+        for latest in self.findChildren(Latest):
+            latest.shutdown()
         self.settings.set_window(self.saveGeometry(), self.saveState(WINDOW_STATE_VERSION))
         event.accept()
 

@@ -23,7 +23,10 @@ class EmptyNote(QWidget):
         self._button = QPushButton("Open a profile…")
         self._button.setProperty("primary", True)
         self._button.clicked.connect(self.open_requested)
+        # A wrapped label in a centred place is as tall as its text is at this width.
+        body.setMinimumHeight(body.heightForWidth(body.width()))
         column = QVBoxLayout(self)
+        column.setSpacing(12)
         column.addStretch(1)
         for widget in (heading, body, self._button):
             column.addWidget(widget, 0, Qt.AlignmentFlag.AlignHCenter)

@@ -6,7 +6,15 @@ Where a record is open alone, it lists what the record says about its operators 
 from __future__ import annotations
 
 from PySide6.QtCore import QItemSelectionModel, QPoint, QRect, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent
+from PySide6.QtGui import (
+    QAction,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -202,6 +210,9 @@ class OperatorsPanel(QWidget):
             self.source_requested.emit(*place)
 
 
+_LEAST_NAME = 230  # px of the column of names
+
+
 class OperatorView(QTableView):
     """The table; `chosen(row)` on a click or Enter. Ctrl+C copies the marked rows."""
 
@@ -261,6 +272,15 @@ class OperatorView(QTableView):
             else:
                 header.setSectionResizeMode(i, QHeaderView.ResizeMode.Interactive)
                 header.resizeSection(i, self._theme.px(heading.width))
+        self._hide_what_has_no_room()
+
+    def _hide_what_has_no_room(self) -> None:
+        """Keep the names legible: of a narrow table's other columns only the first are shown."""
+        room = self.viewport().width() - self._theme.px(_LEAST_NAME)
+        for i, heading in enumerate(self._model.contents.headings):
+            if heading.kind is not Kind.NAME:
+                room -= self._theme.px(heading.width)
+                self.setColumnHidden(i, room < 0)
 
     def mark(self, row: int) -> None:
         """Mark one row and bring it into view; -1 marks none."""
@@ -303,6 +323,11 @@ class OperatorView(QTableView):
         menu.addAction("Copy table as TSV", self.copy_all)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.popup(self.viewport().mapToGlobal(at))
+
+    @guard
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._hide_what_has_no_room()
 
     @guard
     def keyPressEvent(self, event: QKeyEvent) -> None:

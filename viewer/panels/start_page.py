@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import (
     QGuiApplication,
     QResizeEvent,
+    QShowEvent,
 )
 from PySide6.QtWidgets import (
     QFrame,
@@ -82,11 +83,16 @@ class StartPage(QScrollArea):
         self._seeker.answered.connect(self._take_missing)
         theme.changed.connect(self._rebuild)
         self._rebuild()
-        ratio = QGuiApplication.primaryScreen().devicePixelRatio()
-        self._drawer.submit(
-            _draw, SAMPLES, round(theme.px(CARD.width() - 2 * PICTURE_INSET) * ratio)
-        )
         self.refresh_recent()
+
+    @guard
+    def showEvent(self, event: QShowEvent) -> None:
+        """Draw the samples when the page is first seen: a window opened on files never shows it."""
+        super().showEvent(event)
+        if not self._pictures and not self._drawer.pending:
+            ratio = QGuiApplication.primaryScreen().devicePixelRatio()
+            width = round(self._theme.px(CARD.width() - 2 * PICTURE_INSET) * ratio)
+            self._drawer.submit(_draw, SAMPLES, width)
 
     @Slot()
     def refresh_recent(self) -> None:

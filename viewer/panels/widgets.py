@@ -193,7 +193,7 @@ class KeyValueGrid(QWidget):
         name.setContentsMargins(0, 0, self._theme.px(8), 0)
         self._grid.addWidget(name, number, 0, Qt.AlignmentFlag.AlignTop)
         self._grid.addWidget(value, number, 1)
-        self.rows[key or f"({number})"] = text
+        self.rows[key if key and key not in self.rows else f"{key}({number})"] = text
 
 
 class EmptyPlace(QWidget):
