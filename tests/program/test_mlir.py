@@ -11,11 +11,10 @@ from viewer.program.mlir import (
     FusedLocation,
     NameLocation,
     UnknownLocation,
-    operation_at,
-    operations,
     parse_location,
     positions,
 )
+from viewer.program.mlir_operations import operation_at, operations
 
 AT_11 = FilePosition("m.mlir", 11, 10)
 AT_2 = FilePosition("m.mlir", 2, 3)

@@ -18,7 +18,7 @@ import re
 from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
 from viewer.model.trace import Problem
 from viewer.program.graph import Frame, GraphNode, Method, Operator, Program
-from viewer.program.mlir import OperationText, operations
+from viewer.program.mlir_operations import OperationText, operations
 
 MODULE_METHOD = "(module)"
 

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
+from viewer.formats.text_rows import DistinctTexts
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, RunKind, Trace
 
@@ -198,17 +199,6 @@ def _frames(path: str, text: _Utf8, separator: str, width: int) -> Iterator[pd.D
         ) from error
 
 
-class _Texts(dict[str, int]):
-    """Distinct texts with their codes; a new one gets the next code."""
-
-    def __missing__(self, text: str) -> int:
-        code = self[text] = len(self)
-        return code
-
-    def codes(self, texts: Sequence[str]) -> Codes:
-        return np.fromiter(map(self.__getitem__, texts), np.uint32, len(texts))
-
-
 class _Rows:
     """The rows read so far, as columns; `trace` makes slices of them."""
 
@@ -217,11 +207,11 @@ class _Rows:
         self._names = names
         self._row = 0
         self._times: dict[str, list[Ints]] = {"start": [], "end": [], "row": []}
-        self._tables: dict[str, _Texts] = {}
+        self._tables: dict[str, DistinctTexts] = {}
         self._codes: dict[str, list[Codes]] = {}
         for name in names:
             if name and name not in IGNORED and name not in ("start_ns", "dur_ns"):
-                self._tables[name], self._codes[name] = _Texts({"": 0}), []
+                self._tables[name], self._codes[name] = DistinctTexts({"": 0}), []
 
     def add(self, frame: pd.DataFrame) -> None:
         """Take in one chunk."""

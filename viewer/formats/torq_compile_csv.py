@@ -26,6 +26,7 @@ from fractions import Fraction
 import numpy as np
 
 from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
+from viewer.formats.text_rows import DistinctTexts, decoded, matching_rows
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import Clock, Codes, Column, Ints, KeyKind, Trace
 
@@ -115,17 +116,6 @@ def _generation(lines: Sequence[str]) -> str | None:
     return None
 
 
-class _Texts(dict[str, int]):
-    """Distinct texts with their codes; a new one gets the next code."""
-
-    def __missing__(self, text: str) -> int:
-        code = self[text] = len(self)
-        return code
-
-    def codes(self, texts: Sequence[str]) -> Codes:
-        return np.fromiter(map(self.__getitem__, texts), np.uint32, len(texts))
-
-
 class _Rows:
     """The rows read so far, as columns; `trace` makes slices of them."""
 
@@ -135,13 +125,20 @@ class _Rows:
         self._has_header = generation != "C0"
         self._lines = 0
         self._row = 0
-        self._events, self._types, self._locations = _Texts(), _Texts(), _Texts()
+        self._events, self._types, self._locations = (
+            DistinctTexts(),
+            DistinctTexts(),
+            DistinctTexts(),
+        )
         self._ints: dict[str, list[Ints]] = {}
         self._codes: dict[str, list[Codes]] = {}
 
     def add(self, raw: list[bytes]) -> None:
         """Take in some whole lines of the file."""
-        text = self._decode(b"".join(raw))
+        whole = b"".join(raw)
+        if self._lines == 0:
+            whole = whole.removeprefix(b"\xef\xbb\xbf")
+        text = decoded(whole, self._lines + 1, self._builder)
         first = 1 if self._has_header and self._lines == 0 else 0
         if first:
             text = text.partition("\n")[2]
@@ -149,7 +146,11 @@ class _Rows:
         row = np.arange(self._row, self._row + len(found), dtype=np.uint32)
         count = len(raw) - first
         if len(found) != count:
-            found, row, count = self._line_by_line(text, self._lines + first + 1)
+            found, rows, count = matching_rows(
+                text, self._pattern, _HUGE, _SPELLED[self._builder.generation],
+                self._lines + first + 1, self._builder,
+            )  # fmt: skip
+            row = np.array(rows, np.uint32) + np.uint32(self._row)
         self._add_columns(found, row)
         self._lines += len(raw)
         self._row += count
@@ -205,43 +206,6 @@ class _Rows:
         )
         return builder.build()
 
-    def _decode(self, raw: bytes) -> str:
-        if self._lines == 0:
-            raw = raw.removeprefix(b"\xef\xbb\xbf")
-        try:
-            text = raw.decode("utf-8")
-        except UnicodeDecodeError as error:
-            text = raw.decode("utf-8", "replace")
-            before = raw.count(b"\n", 0, error.start)
-            self._builder.problem(
-                "bytes that are not UTF-8: replaced",
-                text.count("\ufffd") - raw.count("\ufffd".encode()),
-                f"line {self._lines + before + 1}",
-            )
-        return text.replace("\r\n", "\n") if "\r" in text else text
-
-    def _line_by_line(
-        self, text: str, line_number: int
-    ) -> tuple[list[tuple[str, ...]], Codes, int]:
-        """What `findall` found, with the place of each row; counts the lines that are none."""
-        found: list[tuple[str, ...]] = []
-        rows: list[int] = []
-        row = self._row
-        spelled = _SPELLED[self._builder.generation]
-        for number, line in enumerate(text.split("\n"), line_number):
-            if not line.strip():
-                continue
-            match = self._pattern.match(line)
-            if match is not None:
-                found.append(match.groups(""))
-                rows.append(row)
-            elif _HUGE.search(line):
-                self._builder.problem("row with a number too large for a time", 1, f"line {number}")
-            else:
-                self._builder.problem(f"row that is not {spelled}", 1, f"line {number}")
-            row += 1
-        return found, np.array(rows, np.uint32), row - self._row
-
     def _add_columns(self, found: list[tuple[str, ...]], row: Codes) -> None:
         if not found:
             return
@@ -274,7 +238,7 @@ class _Rows:
 
     def _sizes(self, cells: Sequence[str], row: Codes) -> Ints:
         """Bytes, -1 where none are given."""
-        texts = _Texts()
+        texts = DistinctTexts()
         codes = texts.codes(cells)
         sizes = np.full(len(texts), -1, np.int64)
         for i, cell in enumerate(texts):

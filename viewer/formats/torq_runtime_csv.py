@@ -22,6 +22,7 @@ from fractions import Fraction
 import numpy as np
 
 from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
+from viewer.formats.text_rows import decoded, matching_rows
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import Clock, Codes, Column, KeyKind, Trace
 
@@ -89,49 +90,19 @@ class _Jobs:
 
     def add(self, raw: list[bytes]) -> None:
         """Take in some whole lines of the file."""
-        text = self._decode(b"".join(raw))
+        text = decoded(b"".join(raw), self._line, self.builder)
         found: list[tuple[str, ...]] = _ROW.findall(text)
         rows = np.arange(self._row, self._row + len(found), dtype=np.uint32)
         count = len(raw)
         if len(found) != count:
-            found, rows, count = self._line_by_line(text)
+            found, at, count = matching_rows(
+                text, _ROW, _HUGE, _SPELLED[self.builder.generation], self._line, self.builder
+            )
+            rows = np.array(at, np.uint32) + np.uint32(self._row)
         if found:
             self._add_slices(found, rows)
         self._line += len(raw)
         self._row += count
-
-    def _decode(self, raw: bytes) -> str:
-        try:
-            text = raw.decode("utf-8")
-        except UnicodeDecodeError as error:
-            text = raw.decode("utf-8", "replace")
-            before = raw.count(b"\n", 0, error.start)
-            self.builder.problem(
-                "bytes that are not UTF-8: replaced",
-                text.count("\ufffd") - raw.count("\ufffd".encode()),
-                f"line {self._line + before}",
-            )
-        return text.replace("\r\n", "\n") if "\r" in text else text
-
-    def _line_by_line(self, text: str) -> tuple[list[tuple[str, ...]], Codes, int]:
-        """What `findall` found, with the place of each row; counts the lines that are none."""
-        found: list[tuple[str, ...]] = []
-        rows: list[int] = []
-        row = self._row
-        spelled = _SPELLED[self.builder.generation]
-        for number, line in enumerate(text.split("\n"), self._line):
-            if not line.strip():
-                continue
-            match = _ROW.match(line)
-            if match is not None:
-                found.append(match.groups(""))
-                rows.append(row)
-            elif _HUGE.search(line):
-                self.builder.problem("row with a number too large for a time", 1, f"line {number}")
-            else:
-                self.builder.problem(f"row that is not {spelled}", 1, f"line {number}")
-            row += 1
-        return found, np.array(rows, np.uint32), row - self._row
 
     def _add_slices(self, found: Sequence[tuple[str, ...]], rows: Codes) -> None:
         builder, n = self.builder, len(found)

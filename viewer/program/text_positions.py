@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from viewer.program.graph import Operator, Program
-from viewer.program.mlir import FilePosition, operation_at, parse_location, positions
+from viewer.program.mlir import FilePosition, parse_location, positions
+from viewer.program.mlir_operations import operation_at
 
 
 @lru_cache(maxsize=4096)

@@ -1,0 +1,69 @@
+"""What readers of row-wise texts share: bytes as text, rows that do not fit, distinct texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from viewer.model.builder import TraceBuilder
+from viewer.model.trace import Codes
+
+
+class DistinctTexts(dict[str, int]):
+    """Distinct texts with their codes; a new one gets the next code."""
+
+    def __missing__(self, text: str) -> int:
+        code = self[text] = len(self)
+        return code
+
+    def codes(self, texts: Sequence[str]) -> Codes:
+        """The codes of many texts (uint32)."""
+        return np.fromiter(map(self.__getitem__, texts), np.uint32, len(texts))
+
+
+def decoded(raw: bytes, line: int, builder: TraceBuilder) -> str:
+    """UTF-8 with "\\n" as line ends; other bytes are replaced and counted. `line`: of the first."""
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        text = raw.decode("utf-8", "replace")
+        before = raw.count(b"\n", 0, error.start)
+        builder.problem(
+            "bytes that are not UTF-8: replaced",
+            text.count("\ufffd") - raw.count("\ufffd".encode()),
+            f"line {line + before}",
+        )
+    return text.replace("\r\n", "\n") if "\r" in text else text
+
+
+def matching_rows(
+    text: str,
+    pattern: re.Pattern[str],
+    huge: re.Pattern[str],
+    spelled: str,
+    line: int,
+    builder: TraceBuilder,
+) -> tuple[list[tuple[str, ...]], list[int], int]:
+    """The groups of each line that fits a pattern, its row, and how many rows there are in all.
+
+    Empty lines are no rows. A line that does not fit is a row that is counted: as one with a number
+    too large where `huge` matches, else as one that is not as `spelled`. `line`: of the first one.
+    """
+    found: list[tuple[str, ...]] = []
+    rows: list[int] = []
+    row = 0
+    for number, content in enumerate(text.split("\n"), line):
+        if not content.strip():
+            continue
+        match = pattern.match(content)
+        if match is not None:
+            found.append(match.groups(""))
+            rows.append(row)
+        elif huge.search(content):
+            builder.problem("row with a number too large for a time", 1, f"line {number}")
+        else:
+            builder.problem(f"row that is not {spelled}", 1, f"line {number}")
+        row += 1
+    return found, rows, row
