@@ -42,9 +42,10 @@ def run(files: Sequence[str], pairs: Sequence[tuple[str, str]], theme: str | Non
     crash_report.install(window)
     app.opened_file.connect(window.open_one)  # type: ignore[attr-defined]
     window.restore()
-    window.show()
+    # Before the window is shown: the start page would flash up and draw its samples for nothing.
     if files:
         window.open(files, pairs)
+    window.show()
     return app.exec()
 
 
@@ -62,7 +63,10 @@ def screenshot(
     visible: the range in ns from the trace's start, None for the first view of these files.
     """
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    # The offscreen platform says of every window what nobody asked for.
+    os.environ.setdefault("QT_LOGGING_RULES", "qt.qpa.*=false;default.warning=false")
     from PySide6.QtCore import QEventLoop, QSettings
+    from PySide6.QtWidgets import QLayout
 
     from viewer.export.atomic import replacing
     from viewer.main_window import MainWindow
@@ -70,29 +74,40 @@ def screenshot(
     from viewer.theme import Theme
 
     app = _application()
-    scratch = os.path.join(tempfile.mkdtemp(), "settings.ini")
-    look = Theme(app, theme)  # type: ignore[arg-type]
-    window = MainWindow(look, Settings(QSettings(scratch, QSettings.Format.IniFormat)))
     failures: list[str] = []
-    window.loader.failed.connect(lambda path, message: failures.append(message))
-    window.resize(*size)
-    window.show()
-    if files:
-        loop = QEventLoop()
-        window.loader.all_done.connect(loop.quit)
-        window.open(files, pairs)
-        if window.is_loading:
-            loop.exec()
-    if visible is not None:
-        window.session.set_range(*visible)
-    window.settle()
-    data = window.picture_png()
+    look = Theme(app, theme)  # type: ignore[arg-type]
+    with tempfile.TemporaryDirectory() as folder:
+        store = QSettings(os.path.join(folder, "settings.ini"), QSettings.Format.IniFormat)
+        window = MainWindow(look, Settings(store))
+        window.loader.failed.connect(lambda path, message: failures.append(message))
+        # A picture may be smaller than a window that is worked in.
+        layout = window.layout()
+        if layout is not None:
+            layout.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
+        window.setMinimumSize(*size)
+        window.resize(*size)
+        if files:
+            loop = QEventLoop()
+            window.loader.all_done.connect(loop.quit)
+            window.open(files, pairs)
+            window.show()
+            if window.is_loading:
+                loop.exec()
+        else:
+            window.show()
+        if visible is not None:
+            window.session.set_range(*visible)
+        window.settle()
+        data = window.picture_png()
+        nothing = bool(files) and window.session.is_empty
+        window.close()
+    if nothing:
+        return failures
     try:
         with replacing(output) as file:
             file.write(data)
     except OSError as error:
         failures.append(f"{output}: it cannot be written ({error.strerror or error})")
-    window.close()
     return failures
 
 

@@ -37,12 +37,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        if given and given[0] in COMMANDS:
-            return _COMMANDS[given[0]](given[1:])
-        return _window(given)
+        code = _COMMANDS[given[0]](given[1:]) if given[:1] and given[0] in COMMANDS else None
+        code = _window(given) if code is None else code
+        sys.stdout.flush()
+        return code
     except BrokenPipeError:
-        # The reader of our output went away (`opscope info ... | head`): no one is left to tell.
-        sys.stderr.close()
+        # The reader of our output went away (`opscope info ... | head`): no one is left to tell,
+        # and the interpreter must not try to flush what is left when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
 

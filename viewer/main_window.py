@@ -9,14 +9,17 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from functools import partial
 
-from PySide6.QtCore import QBuffer, QCoreApplication, Qt, QTimer
+from PySide6.QtCore import QBuffer, QCoreApplication, QEvent, QObject, Qt, QThread, QTimer
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QComboBox,
     QDockWidget,
     QFileDialog,
     QLabel,
+    QLineEdit,
     QMainWindow,
     QMessageBox,
     QProgressBar,
@@ -47,6 +50,7 @@ from viewer.panels.operators import OperatorsPanel
 from viewer.panels.problems import ProblemsPanel
 from viewer.panels.source import SourcePanel
 from viewer.panels.start_page import StartPage
+from viewer.report import info, link_text
 from viewer.saving import Saver
 from viewer.session import Session, display_name
 from viewer.settings import LAST_FOLDER, THEME, WINDOW_STATE_VERSION, Settings
@@ -56,6 +60,8 @@ from viewer.timeline.board import ABOVE, Timeline
 from viewer.window_commands import MENUS, MOUSE_HELP, START_KEYS, commands_of
 
 DETAILS_WIDTH = 372
+MOVING_KEYS = (Qt.Key.Key_W, Qt.Key.Key_A, Qt.Key.Key_S, Qt.Key.Key_D)
+_PLAIN = Qt.KeyboardModifier.NoModifier
 NARROW, VERY_NARROW = 1400, 1100  # px of the window
 OPEN_WIDTH = 84
 RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
@@ -84,6 +90,9 @@ class MainWindow(QMainWindow):
         self.saver = Saver(self)
         self._asked: list[str] = []
         self._loaded: dict[str, object] = {}
+        self._given_up: list[str] = []
+        self._docks_shown = True
+        self._closed: set[str] = set()
         self._pairs: list[tuple[str, str]] = []
         self.timeline = Timeline(self.session, theme)
         self.details = DetailsPanel(self.session, theme)
@@ -98,11 +107,17 @@ class MainWindow(QMainWindow):
         self._build_docks()
         self.commands = CommandTable(self, commands_of(self))
         self._menus = self.commands.fill(self.menuBar(), MENUS)
+        panels = self._menus["View"].addMenu("Pa&nels")
+        for dock in self._docks.values():
+            panels.addAction(dock.toggleViewAction())
         self._recent_menu = self._menus["File"].addMenu("Open &recent")
         self._menus["File"].insertMenu(self.commands.actions["file.export"], self._recent_menu)
         self._build_toolbar()
         self._build_status()
         self._connect()
+        self._events = QApplication.instance()
+        if self._events is not None:
+            self._events.installEventFilter(self)
         self._refresh()
 
     # -- parts -------------------------------------------------------------------------------
@@ -254,10 +269,14 @@ class MainWindow(QMainWindow):
         self.details.source_requested.connect(self._show_source)
         self.operators.source_requested.connect(self._show_source)
         self.operators.open_dialog_requested.connect(self.open_dialog)
-        self.problems.pair_requested.connect(session.pair)
+        self.problems.pair_requested.connect(self._pair)
+        for signal in (session.selected, session.run_picked):
+            signal.connect(self._tell_links)
+        session.selected.connect(self._fill_runs)
+        session.coloured.connect(self._fit_scheme)
         self.problems.count_changed.connect(self._count_problems)
         self._note.open_requested.connect(self.open_dialog)
-        self._link_state.clicked.connect(self._show_problems)
+        self._link_state.clicked.connect(self.show_links)
         self._scheme.activated.connect(self._pick_scheme)
         self._run.activated.connect(self._pick_run)
         self._cancel.clicked.connect(self._cancel_all)
@@ -304,7 +323,7 @@ class MainWindow(QMainWindow):
         self._message.show_error(message)
 
     def _load_cancelled(self, path: str) -> None:
-        self._say(f"{display_name(path)} was not opened")
+        self._given_up.append(display_name(path))
 
     def _loads_done(self) -> None:
         # In the order in which they were asked for, however long each of them took.
@@ -317,15 +336,31 @@ class MainWindow(QMainWindow):
             self.session.add(items)  # type: ignore[arg-type]
         else:
             self._refresh()
+        if self._given_up:
+            self._say(f"{', '.join(self._given_up)} was not opened")
+            self._given_up = []
         pairs, self._pairs = self._pairs, []
         for trace, program in pairs:
             try:
                 self.session.pair(os.path.abspath(trace), os.path.abspath(program))
             except ValueError as error:
                 self._message.show_error(str(error))
+        self._warn()
+
+    def _warn(self) -> None:
+        """Say which pairs of files must be looked at, with the way to overrule it."""
         for shown in self.session.traces:
+            candidates = self.session.workspace.candidates(shown.trace)
             for warning in self.session.workspace.warnings(shown.trace):
-                self._message.show_warning(warning)
+                if shown.table.program is None and len(candidates) == 1:
+                    pair = (shown.trace.path, candidates[0].program.path)
+                    self._message.show_warning(warning, "Link anyway", partial(self._pair, *pair))
+                else:
+                    self._message.show_warning(warning)
+
+    def _pair(self, trace: str, program: str) -> None:
+        self.session.pair(trace, program)
+        self._warn()
 
     @property
     def is_loading(self) -> bool:
@@ -346,6 +381,9 @@ class MainWindow(QMainWindow):
 
     def export(self, path: str) -> None:
         """Write what is open to a file, in the background."""
+        if self.saver.is_busy:
+            self._message.show_error(f"{path} was not written: another export is being written")
+            return
         try:
             job = prepare(self.session.workspace, path)
         except (NothingToExport, ValueError) as error:
@@ -388,7 +426,7 @@ class MainWindow(QMainWindow):
 
     def escape(self) -> None:
         """Cancel what runs, else put the message away, else clear the selection."""
-        if self.is_loading or self._progress.isVisible():
+        if self.is_loading or self.saver.is_busy:
             self._cancel_all()
         elif self._message.isVisible():
             self._message.hide()
@@ -403,14 +441,13 @@ class MainWindow(QMainWindow):
         page = self.start_page if empty else self.timeline if session.traces else self._note
         was = self._pages.currentWidget()
         self._pages.setCurrentWidget(page)
-        for dock in self._docks.values():
-            dock.setVisible(not empty)
+        self._show_docks(not empty)
         if was is not page and not empty:
             self._make_room()
             QTimer.singleShot(0, self._share_height)
         names = [display_name(p) for p in session.workspace.paths]
         self.setWindowTitle(f"{', '.join(names[:3])} – Opscope" if names else "Opscope")
-        self._link_state.show_links(session)
+        self._tell_links()
         self._link_action.setVisible(bool(session.traces))
         self._fill_runs()
         self._say_range()
@@ -418,6 +455,25 @@ class MainWindow(QMainWindow):
         self.commands.refresh()
         if page is self.timeline:
             self.timeline.view.setFocus()
+
+    def _show_docks(self, shown: bool) -> None:
+        """Hide the docks on the start page, and show them again as the user left them."""
+        if shown == self._docks_shown:
+            return
+        if not shown:
+            self._closed = {name for name, dock in self._docks.items() if dock.isHidden()}
+        self._docks_shown = shown
+        for name, dock in self._docks.items():
+            dock.setVisible(shown and name not in self._closed)
+
+    def _tell_links(self) -> None:
+        self._link_state.show_links(self.session)
+
+    def show_links(self) -> None:
+        """Tell for every profile how it is linked, and why what is not linked is not."""
+        facts = [link_text(entry) for entry in info(self.session.workspace)["links"]]
+        box = self._inform("Links", "", plain="\n\n".join(facts) or "No record or source is open.")
+        box.setFont(self.theme.font("cell"))
 
     def _make_room(self) -> None:
         """In a narrow window details, then the source too, become tabs of the bottom."""
@@ -461,6 +517,9 @@ class MainWindow(QMainWindow):
         self._run.setCurrentIndex(next(shown, 0))
         self._run.setEnabled(count > 0)
         self._run.blockSignals(False)
+
+    def _fit_scheme(self) -> None:
+        self._scheme.setCurrentIndex(self._scheme.findData(self.session.state.scheme))
 
     def _pick_run(self, index: int) -> None:
         self.session.pick_run(self._run.itemData(index))
@@ -541,13 +600,14 @@ class MainWindow(QMainWindow):
             "pyqtgraph, numpy, pandas, protobuf and the Perfetto protos.",
         )
 
-    def _inform(self, title: str, html: str) -> None:
+    def _inform(self, title: str, html: str, plain: str = "") -> QMessageBox:
         box = QMessageBox(self)
         box.setWindowTitle(title)
-        box.setTextFormat(Qt.TextFormat.RichText)
-        box.setText(html)
+        box.setTextFormat(Qt.TextFormat.PlainText if plain else Qt.TextFormat.RichText)
+        box.setText(plain or html)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.open()
+        return box
 
     def _retheme(self) -> None:
         for button, icon in self._tool_buttons:
@@ -561,16 +621,48 @@ class MainWindow(QMainWindow):
 
     @guard
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Files can be dropped anywhere on the window."""
-        if any(url.isLocalFile() for url in event.mimeData().urls()):
-            event.acceptProposedAction()
+        """Files can be dropped anywhere on the window; what is none is told so then."""
+        event.acceptProposedAction()
 
     @guard
     def dropEvent(self, event: QDropEvent) -> None:
         """Open what was dropped; folders and remote files are refused with a message."""
-        paths = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
+        urls = event.mimeData().urls()
+        paths = [url.toLocalFile() for url in urls if url.isLocalFile()]
         event.acceptProposedAction()
         self.open(paths)
+        for url in urls:
+            if not url.isLocalFile():
+                self._message.show_error(
+                    f"{url.toDisplayString()} is not on this machine: save it first, then drop it"
+                )
+        if not urls:
+            self._message.show_error("What was dropped is no file: drop profiles and records")
+
+    @guard(False)
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """W, A, S and D move the timeline wherever the focus is, but not while text is typed."""
+        if event.type() not in (QEvent.Type.KeyPress, QEvent.Type.KeyRelease):
+            return False
+        key = event if isinstance(event, QKeyEvent) else None
+        focus = self.focusWidget()
+        typing = isinstance(focus, QLineEdit | QComboBox) or QApplication.activePopupWidget()
+        if key is None or key.key() not in MOVING_KEYS or typing or key.modifiers() != _PLAIN:
+            return False
+        if not self.isActiveWindow() or self._pages.currentWidget() is not self.timeline:
+            return False
+        if watched is self.timeline.view or not isinstance(watched, QWidget):
+            return False
+        if event.type() == QEvent.Type.KeyPress:
+            self.timeline.view.keyPressEvent(key)
+        else:
+            self.timeline.view.keyReleaseEvent(key)
+        return True
+
+    @guard
+    def createPopupMenu(self) -> None:
+        """No menu that could hide the toolbar: panels are in the View menu."""
+        return None
 
     @guard
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -588,6 +680,9 @@ class MainWindow(QMainWindow):
     @guard
     def closeEvent(self, event: QCloseEvent) -> None:
         """Stop what runs and remember how the window lay."""
+        if self._events is not None:
+            self._events.removeEventFilter(self)
+        self._show_docks(True)
         self.loader.shutdown()
         self.saver.shutdown()
         for latest in self.findChildren(Latest):
@@ -603,6 +698,8 @@ class MainWindow(QMainWindow):
             QCoreApplication.processEvents()
             waiting = any(latest.pending for latest in self.findChildren(Latest))
             quiet = 0 if waiting else quiet + 1
+            if waiting:
+                QThread.msleep(2)  # the workers need the interpreter
 
     def picture_png(self) -> bytes:
         """The window as it looks now, as PNG."""
@@ -617,7 +714,10 @@ class MainWindow(QMainWindow):
         if not geometry.isEmpty():
             self.restoreGeometry(geometry)
         if not state.isEmpty():
+            self._show_docks(True)
             self.restoreState(state, WINDOW_STATE_VERSION)
+            self._fit_titles()
+            self._closed = {name for name, dock in self._docks.items() if dock.isHidden()}
         self._refresh()
 
 

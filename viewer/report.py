@@ -179,7 +179,7 @@ def info_text(workspace: Workspace) -> str:
     blocks = [_trace_text(t) for t in workspace.traces]
     blocks += [_program_text(p) for p in workspace.programs]
     for trace in workspace.traces:
-        blocks += [_link_text(entry) for entry in link_facts(workspace, trace)]
+        blocks += [link_text(entry) for entry in link_facts(workspace, trace)]
     return "\n\n".join(blocks)
 
 
@@ -213,7 +213,8 @@ def _problem_lines(problems: tuple[Problem, ...]) -> list[str]:
     ]
 
 
-def _link_text(entry: Facts) -> str:
+def link_text(entry: Facts) -> str:
+    """One entry of the links, for people."""
     names = f"{os.path.basename(entry['trace'])} -> {os.path.basename(entry['program'])}"
     method = f" · {entry['method']}" if entry["method"] else ""
     lines = [f"{names}{method}"]

@@ -15,12 +15,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from viewer.model.times import tick_to_ns
-from viewer.model.trace import Codes, Ints, KeyKind, Run, Trace
+from viewer.model.trace import Codes, Ints, KeyKind, Run, RunKind, Trace
 from viewer.program.cost import Costs, CostTable
 from viewer.program.graph import Operator, Program
 from viewer.program.labels import slice_labels
@@ -141,8 +142,8 @@ class Session(QObject):
 
     @property
     def is_empty(self) -> bool:
-        """Whether no file is open at all."""
-        return not self.workspace.paths
+        """Whether there is nothing to show: no profile, and no program with operators."""
+        return not self.traces and not any(p.methods for p in self.workspace.programs)
 
     def span_ns(self) -> int:
         """The length of the common axis."""
@@ -151,7 +152,7 @@ class Session(QObject):
     def _rebuild(self, *, start_anew: bool) -> None:
         space = self.workspace
         kept = {id(t.trace): t for t in self.traces}
-        self.traces = []
+        before, self.traces = [t.trace for t in self.traces], []
         for trace in space.traces:
             table = space.links(trace)
             axis = Axis(space.ns_per_tick(trace), space.offset_ns(trace))
@@ -167,15 +168,16 @@ class Session(QObject):
             self.state = self._first_state()
         else:
             self.state = replace(self.state, slice=None, operators=None, area=None)
-            if self.state.run is not None and not self._has_run(self.state.run):
-                self.state = replace(self.state, run=None)
+            now = [t.trace for t in self.traces[: len(before)]]
+            if [id(trace) for trace in now] != [id(trace) for trace in before]:
+                # Views name traces and slices by position, and those are others now.
+                self.state = replace(self.state, run=None, collapsed=frozenset())
+                self._undo.clear()
+                self._redo.clear()
         for signal in (self.opened, self.viewed, self.folded, self.coloured, self.selected):
             signal.emit()
         self.run_picked.emit()
         self.history_changed.emit()
-
-    def _has_run(self, run: tuple[int, int]) -> bool:
-        return run[0] < len(self.traces) and run[1] < len(self.traces[run[0]].trace.runs)
 
     def _first_state(self) -> ViewState:
         """The whole span, or the second inference where loading would fill the picture."""
@@ -205,18 +207,33 @@ class Session(QObject):
         t0, t1 = self._limited(t0, t1)
         if (t0, t1) == (self.state.t0, self.state.t1):
             return
+        self.first_view_note = ""
         joins = now is not None and now - self._last_range_change < BURST
-        self._last_range_change = float("-inf") if now is None else now
         self._change(replace(self.state, t0=t0, t1=t1), remember=not joins)
+        self._last_range_change = float("-inf") if now is None else now
 
-    def zoom(self, factor: float, at_ns: int, *, now: float | None = None) -> None:
-        """Scale the visible span by `factor` (below 1 shows less) around a time that stays put."""
+    def zoom(
+        self,
+        factor: float,
+        at_ns: int | Fraction,
+        share: Fraction | None = None,
+        *,
+        now: float | None = None,
+    ) -> None:
+        """Scale the visible span by `factor` (below 1 shows less) around a time that stays put.
+
+        share: where in the view that time stays, 0 to 1; by default where it is now. Given with an
+        exact time it keeps a burst of steps from drifting by the ns that each of them rounds.
+        """
         t0, t1 = self.state.t0, self.state.t1
         span = max(MIN_SPAN_NS, round((t1 - t0) * factor))
-        if span == t1 - t0 and factor > 1:
-            span += 1
-        left = round((at_ns - t0) / (t1 - t0) * span)
-        self.set_range(at_ns - left, at_ns - left + span, now=now)
+        if span == t1 - t0 and factor != 1:
+            # Of few ns a share is less than one: every step must show all the same.
+            span = max(span + (1 if factor > 1 else -1), MIN_SPAN_NS)
+        if share is None:
+            share = Fraction(at_ns - t0) / (t1 - t0)
+        t0 = round(at_ns - share * span)
+        self.set_range(t0, t0 + span, now=now)
 
     def pan(self, by_ns: int, *, now: float | None = None) -> None:
         """Move the visible range."""
@@ -252,16 +269,34 @@ class Session(QObject):
             return
         found = self.traces[ref.trace].link(ref.index).operators
         operators = (ref.trace, found) if found else None
-        self._change(replace(self.state, slice=ref, operators=operators, area=None))
+        run = self._run_of(ref) if self.state.run is not None else None
+        self._change(
+            replace(
+                self.state, slice=ref, operators=operators, area=None, run=run or self.state.run
+            )
+        )
         if reveal:
             self._reveal(ref)
+
+    def _run_of(self, ref: SliceRef) -> tuple[int, int] | None:
+        """The inference that a slice lies in, None if it lies in none."""
+        shown = self.traces[ref.trace]
+        slices = shown.trace.slices
+        start, track = int(slices.start[ref.index]), slices.track(ref.index)
+        for number, run in enumerate(shown.trace.runs):
+            inside = run.track == track and run.start <= start <= run.end
+            if inside and run.kind is RunKind.INFERENCE:
+                return ref.trace, number
+        return None
 
     def select_operators(self, trace: int, operators: tuple[int, ...]) -> None:
         """Highlight every slice of a set of operators and bring the first of them into view."""
         self._change(replace(self.state, slice=None, operators=(trace, operators), area=None))
         slices = self.slices_of(trace, operators)
+        inside = self._in_run(trace, slices)
         if len(slices):
-            self._reveal(SliceRef(trace, self._nearest(trace, slices)))
+            near = inside if len(inside) else slices
+            self._reveal(SliceRef(trace, self._nearest(trace, near)))
 
     def select_area(self, area: Area | None) -> None:
         """Select a span of time on some tracks."""
@@ -291,7 +326,9 @@ class Session(QObject):
             return state.area.t0, state.area.t1
         if state.operators is not None:
             trace, operators = state.operators
-            found = self.slices_of(trace, operators)
+            every = self.slices_of(trace, operators)
+            inside = self._in_run(trace, every)
+            found = inside if len(inside) else every
             if len(found):
                 shown, slices = self.traces[trace], self.traces[trace].trace.slices
                 return (
@@ -310,15 +347,29 @@ class Session(QObject):
             hit = [wanted == set(x.operators) for x in shown.table.links]
         return np.flatnonzero(np.array(hit, np.bool_)[shown.trace.slices.key])
 
-    def calls_of(self, trace: int, operators: tuple[int, ...]) -> int:
-        """How many slices the operators have in the picked run; kernels count with their calls."""
-        slices = self.traces[trace].trace.slices
-        found = self.slices_of(trace, operators)
+    def _in_run(self, trace: int, slices: Ints) -> Ints:
+        """Of some slices those that begin in the picked run; all, if no run is picked."""
         span = self.run_ticks(trace)
-        if span is not None:
-            found = found[(slices.start[found] >= span[0]) & (slices.start[found] <= span[1])]
-        kernels = self.traces[trace].trace.keys.kind[slices.key[found]] == KeyKind.KERNEL
-        return len(found) - int(kernels.sum()) or len(found)
+        if span is None:
+            return slices
+        start = self.traces[trace].trace.slices.start[slices]
+        return slices[(start >= span[0]) & (start <= span[1])]
+
+    def calls_of(self, trace: int, operators: tuple[int, ...]) -> tuple[int, int]:
+        """How many slices are of just these operators, and of these and others, in the picked run.
+
+        A kernel is counted with the call around it.
+        """
+        shown = self.traces[trace]
+        found = self._in_run(trace, self.slices_of(trace, operators))
+        keys = shown.trace.slices.key[found]
+        calls = keys[shown.trace.keys.kind[keys] != KeyKind.KERNEL]
+        counted = calls if len(calls) else keys
+        distinct, count = np.unique(counted, return_counts=True)
+        wanted = set(operators)
+        exact = [set(shown.table.links[k].operators) == wanted for k in distinct.tolist()]
+        own = int(count[np.array(exact, np.bool_)].sum())
+        return own, len(counted) - own
 
     def _nearest(self, trace: int, slices: Ints) -> int:
         """Of some slices the one that begins nearest to the middle of the view."""
@@ -413,12 +464,14 @@ class Session(QObject):
 
     def undo(self) -> None:
         """Take back the last change of the view."""
+        self._last_range_change = float("-inf")
         if self._undo:
             self._redo.append(self.state)
             self._apply(self._undo.pop())
 
     def redo(self) -> None:
         """Make a change again that was taken back."""
+        self._last_range_change = float("-inf")
         if self._redo:
             self._undo.append(self.state)
             self._apply(self._redo.pop())
@@ -434,6 +487,7 @@ class Session(QObject):
     def _change(self, state: ViewState, *, remember: bool = True) -> None:
         if state == self.state:
             return
+        self._last_range_change = float("-inf")  # any other change ends a burst
         if remember:
             self._undo.append(self.state)
             del self._undo[:-500]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viewer.model.times import format_time
+from viewer.model.times import format_span, format_time, group_digits
 from viewer.model.trace import Run
 from viewer.program.labels import track_name
 from viewer.session import Session
@@ -17,10 +17,10 @@ def clock_text(session: Session) -> str:
         (t.trace.clock.unit, t.axis.ns_per_tick, t.trace.clock.assumed) for t in session.traces
     }
     if len(clocks) > 1:
-        return f"{len(clocks)} clocks · {slices} slices"
+        return f"{len(clocks)} clocks · {_counted(slices, 'slice')}"
     unit, ratio, assumed = clocks.pop()
     text = f"1 {unit} = {float(ratio):g} ns" if unit != "ns" else "1 tick = 1 ns"
-    return f"{text}{' assumed' if assumed else ''} · {slices} slices"
+    return f"{text}{' assumed' if assumed else ''} · {_counted(slices, 'slice')}"
 
 
 def selection_text(session: Session) -> str:
@@ -30,18 +30,33 @@ def selection_text(session: Session) -> str:
         shown = session.traces[state.slice.trace]
         start, end = shown.span_ns(state.slice.index)
         text = f"1 slice selected · {format_time(end - start)}"
-        if state.operators is not None:
-            others = session.calls_of(*state.operators) - 1
-            where = " in this run" if session.run_ticks(state.operators[0]) else ""
-            text += f" · {others} more of its operator{where}" if others > 0 else ""
-        return text
+        more = _operator_text(session, less=1)
+        return f"{text} · {more}" if more else text
     if state.area is not None:
         length = format_time(state.area.t1 - state.area.t0)
-        tracks = len(state.area.tracks)
-        return f"{length} selected on {tracks} track{'' if tracks == 1 else 's'}"
-    if state.operators is not None:
-        return f"{session.calls_of(*state.operators)} slices of the operator"
-    return ""
+        return f"{length} selected on {_counted(len(state.area.tracks), 'track')}"
+    return _operator_text(session)
+
+
+def _operator_text(session: Session, less: int = 0) -> str:
+    """ "11 more of its operator in this run, 3 shared calls"; `less`: slices told already."""
+    chosen = session.state.operators
+    if chosen is None:
+        return ""
+    own, shared = session.calls_of(*chosen)
+    where = " in this run" if session.run_ticks(chosen[0]) else ""
+    parts = []
+    if less and own > less:
+        parts.append(f"{group_digits(own - less)} more of its operator{where}")
+    elif not less:
+        parts.append(f"{_counted(own, 'slice')} of the operator{where}")
+    if shared:
+        parts.append(_counted(shared, "shared call"))
+    return ", ".join(parts)
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{group_digits(count)} {thing}{'' if count == 1 else 's'}"
 
 
 def run_text(session: Session, trace: int, run: Run) -> str:
@@ -59,7 +74,5 @@ def range_text(session: Session) -> str:
     if not session.traces:
         return "" if not session.is_empty else "No trace open"
     state = session.state
-    return (
-        f"{format_time(state.t0)} – {format_time(state.t1)} · "
-        f"{format_time(state.t1 - state.t0)} visible"
-    )
+    span = state.t1 - state.t0
+    return f"{format_span(state.t0, state.t1)} · {format_time(span)} visible"

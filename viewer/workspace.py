@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeVar
 
 from viewer.formats import Cancelled, Progress, never_cancelled, no_progress, open_file
 from viewer.model.times import tick_to_ns
@@ -18,7 +19,7 @@ from viewer.model.trace import KeyKind, Trace
 from viewer.program.agreement import AHEAD, Agreement, Fit, fit
 from viewer.program.graph import Program
 from viewer.program.linking import LinkTable, link, unlinked
-from viewer.program.source_code import SourceFile, find_source
+from viewer.program.source_code import SourceFile, find_source, shared_suffix
 
 _OF_RECORDS = {
     KeyKind.OPERATOR_CALL, KeyKind.KERNEL, KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT
@@ -56,11 +57,13 @@ class Workspace:
 
     def add(self, item: Trace | Program) -> None:
         """Add what was read; the same path again replaces what it held."""
-        self.remove(item.path)
         if isinstance(item, Trace):
-            self.traces.append(item)
+            self.programs = [p for p in self.programs if p.path != item.path]
+            _put(self.traces, item)
         else:
-            self.programs.append(item)
+            self.traces = [t for t in self.traces if t.path != item.path]
+            _put(self.programs, item)
+        self._forget_fits()
         self._links.clear()
         self._sources.clear()
 
@@ -68,9 +71,13 @@ class Workspace:
         """Close one file; unknown paths are ignored."""
         self.traces = [t for t in self.traces if t.path != path]
         self.programs = [p for p in self.programs if p.path != path]
+        self._forget_fits()
+        self._links.clear()
+
+    def _forget_fits(self) -> None:
+        """Drop what was worked out about files that are not open any more."""
         kept = {id(x) for x in (*self.traces, *self.programs)}
         self._fits = {k: v for k, v in self._fits.items() if kept.issuperset(k)}
-        self._links.clear()
 
     def clear(self) -> None:
         """Close everything and forget all choices."""
@@ -102,7 +109,8 @@ class Workspace:
         kinds = {KeyKind(k) for k in set(trace.keys.kind.tolist())}
         asked = [
             p for p in self.programs
-            if (KeyKind.LOCATION in kinds if p.text_lines else bool(kinds & _OF_RECORDS))
+            if p.methods
+            and (KeyKind.LOCATION in kinds if p.text_lines else bool(kinds & _OF_RECORDS))
         ]  # fmt: skip
         found = [Candidate(p, self._fit(trace, p)) for p in asked]
         return sorted(found, key=lambda c: -c.fit.agreement.value)
@@ -125,6 +133,13 @@ class Workspace:
         if table.program is not None and table.fit is not None:
             record = os.path.basename(table.program.path)
             agreement = table.fit.agreement
+            undecided = {names for names in table.fit.undecided if names}
+            if undecided:
+                methods = " and ".join(sorted(undecided)[0])
+                return [
+                    f"The methods {methods} of {record} have the same instructions: which of them "
+                    f"{name} ran cannot be told, so its slices are not linked."
+                ]
             if not agreement.checkable:
                 return [_uncheckable(name, record)]
             if not agreement.belongs:
@@ -208,11 +223,28 @@ class Workspace:
     # -- sources -----------------------------------------------------------------------------
 
     def source(self, recorded: str) -> SourceFile | None:
-        """The source file of a recorded path, from there or from beside the opened files."""
+        """The source of a recorded path: opened, or found there, or beside the opened files."""
         if recorded not in self._sources:
+            opened = max(
+                (p for p in self.programs if p.text_lines),
+                key=lambda p: shared_suffix(p.path, recorded), default=None,
+            )  # fmt: skip
+            if opened is not None and shared_suffix(opened.path, recorded):
+                found = SourceFile(recorded, opened.path, opened.text_lines)
+                self._sources[recorded] = found
+                return found
             folders = dict.fromkeys(os.path.dirname(os.path.abspath(p)) for p in self.paths)
             self._sources[recorded] = find_source(recorded, list(folders))
         return self._sources[recorded]
+
+
+Item = TypeVar("Item", Trace, Program)
+
+
+def _put(items: list[Item], item: Item) -> None:
+    """Add an item, or put it in the place of the one that was read from the same path."""
+    at = next((i for i, old in enumerate(items) if old.path == item.path), len(items))
+    items[at : at + 1] = [item]
 
 
 def _same_path(one: str, other: str) -> bool:

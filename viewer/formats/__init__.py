@@ -85,6 +85,7 @@ _MODULES = (
     "torq_compile_csv",
     "table_csv",
     "mlir_file",
+    "python_source",
 )
 
 # What people drop by mistake, told by its first bytes: what it is, and what to open instead.

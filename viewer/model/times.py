@@ -79,6 +79,16 @@ def format_time(ns: float) -> str:
     return f"{format_in(ns, factor)}{NARROW_SPACE}{unit}"
 
 
+def format_span(first: int, last: int) -> str:
+    """Both ends of a range in one unit, with as many decimals as tell them apart."""
+    unit, factor = unit_for(max(abs(first), abs(last)))
+    decimals = 3
+    while decimals < 9 and factor > 1 and (last - first) * 10**decimals < 100 * factor:
+        decimals += 1
+    ends = (format_in(ns, factor, decimals) for ns in (first, last))
+    return f"{' – '.join(ends)}{NARROW_SPACE}{unit}"
+
+
 def parse_time(text: str) -> int:
     """ "1.5ms", "20us" or a bare number of ns as whole ns.
 

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QPushButton
 
 from viewer.model.times import NARROW_SPACE
 from viewer.report import coverage_of
-from viewer.session import Session
+from viewer.session import Session, display_name
 from viewer.theme import Theme
 
 
@@ -25,23 +25,29 @@ class LinkState(QPushButton):
         if not session.traces:
             return
         shown = session.traces[session.current_trace or 0]
+        candidates = session.workspace.candidates(shown.trace)
         warned = bool(session.workspace.warnings(shown.trace))
         facts = coverage_of(shown.table)
         if shown.table.program is None or shown.table.fit is None:
-            text = "do not belong together" if warned else "no record linked"
+            best = next((c.fit.agreement for c in candidates), None)
+            foreign = best is not None and best.checkable and not best.belongs
+            undecided = "not linked" if candidates else "no record linked"
+            text = "do not belong together" if foreign else undecided
             self._token = "warning" if warned else "text2"
         else:
             agreement = shown.table.fit.agreement
             time, slices = facts["covered_time"], facts["coverage"]
             parts = [f"{_percent(time)} of time"] if time is not None else []
             parts += [f"{_percent(slices)} of slices linked"] if slices is not None else []
-            checked = (
-                f"agreement {agreement.value:.2f}" if agreement.checkable else "cannot be checked"
-            )
+            number = f"agreement {agreement.value:.2f}"
+            checked = number if agreement.checkable else "cannot be checked"
             text = " · ".join(parts) + f"   {checked}"
             self._token = "warning" if warned else "ok"
+        if len(session.traces) > 1:
+            text = f"{display_name(shown.trace.path)}   {text}"
         self.setText(text)
-        self.setToolTip("How much of the profile is linked to the model's source")
+        reasons = "\n".join(f"{count} × {why}" for why, count in facts["by_reason"].items())
+        self.setToolTip(f"Why the slices are linked or not:\n{reasons}")
         self._retheme()
 
     def _retheme(self) -> None:

@@ -334,7 +334,10 @@ class OperatorView(QTableView):
         if event.key() in _ENTER and self.currentIndex().isValid():
             self.chosen.emit(self.currentIndex().row())
             return
+        before = self.currentIndex().row()
         super().keyPressEvent(event)
+        if self.currentIndex().row() not in (before, -1):
+            self.chosen.emit(self.currentIndex().row())
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:

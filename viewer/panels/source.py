@@ -110,6 +110,8 @@ class SourcePanel(QWidget):
         elif self._place is None:
             self._say(NOTHING)
         else:
+            # The file stays, but no line of it is that of what is selected now.
+            self._place = (self._place[0], 0)
             self._recount()
 
     def _members(self) -> list[Operator]:
@@ -225,7 +227,10 @@ class SourcePanel(QWidget):
         if not sets:
             return
         trace = next(i for i, s in enumerate(self._session.traces) if s is answer.shown)
-        self._session.select_operators(trace, sets[0])
+        # Clicking on goes through all sets of the line, dearest first.
+        now = self._session.state.operators
+        at = sets.index(now[1]) + 1 if now and now[0] == trace and now[1] in sets else 0
+        self._session.select_operators(trace, sets[at % len(sets)])
 
     @Slot()
     def _restyle(self) -> None:

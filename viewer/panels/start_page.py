@@ -46,6 +46,7 @@ ABOUT = {
     "Torq compile profile": "DMA and slice units as planned, in cycles",
     "Torq runtime profile": "NSS jobs as measured",
     "MLIR text": "The operation and line behind each Torq location",
+    "Python source": "The model's lines, beside what they cost",
     "Profile CSV": "Slices of any other tool: process, thread, name, start_ns, dur_ns",
 }
 _KINDS = {"trace": "A run", "program": "A model"}

@@ -173,7 +173,8 @@ def agreement_with_method(logged: ScopeIdentities, method: Method) -> Agreement:
         # A runtime without kernel events still says which instructions are operators.
         score += instruction in method.handles and instruction not in method.delegates
         ids.add(instruction)
-    for instruction in logged.delegate_calls:
+    # A table may state a delegate's events without the call around them.
+    for instruction in logged.delegate_calls | {i for i in logged.identifiers if i >= 0}:
         ids.add(instruction)
         delegate = method.delegates.get(instruction)
         if delegate is None:

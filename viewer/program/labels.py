@@ -20,21 +20,44 @@ def operator_count(count: int) -> str:
     return f"{count} op{'' if count == 1 else 's'}"
 
 
-def key_label(table: LinkTable, key: int) -> str:
-    """The label of every slice with this key, runs excepted."""
-    trace, link = table.trace, table.links[key]
-    kind = trace.keys.kind[key]
-    name = trace.strings[int(trace.keys.name[key])]
-    if kind == KeyKind.KERNEL:
-        return name.removeprefix(KERNEL_PREFIX)
-    if kind == KeyKind.DELEGATE_CALL and len(link.operators) == 1:
-        return set_label(table, link.operators)
-    if kind == KeyKind.DELEGATE_CALL and (link.backend or link.operators):
-        count = operator_count(len(link.operators))
-        return f"{link.backend} · {count}" if link.backend else count
-    if kind == KeyKind.OPERATOR_CALL and link.operators:
-        return set_label(table, link.operators)
-    return name
+def key_labels(table: LinkTable) -> list[str]:
+    """The label of every key, runs excepted; worked out once per distinct identity."""
+    trace, keys = table.trace, table.trace.keys
+    names = [name.removeprefix(KERNEL_PREFIX) for name in trace.strings]
+    labels = [names[i] for i in keys.name.tolist()]
+    kernels = _only_kernels(trace)
+    made: dict[tuple[int, str, tuple[int, ...]], str] = {}
+    calls = (keys.kind == KeyKind.DELEGATE_CALL) | (keys.kind == KeyKind.OPERATOR_CALL)
+    for key in np.flatnonzero(calls).tolist():
+        link = table.links[key]
+        kind = int(keys.kind[key])
+        if kind == KeyKind.OPERATOR_CALL and not link.operators:
+            place = (int(keys.scope[key]), int(keys.instruction[key]))
+            labels[key] = kernels.get(place) or labels[key]
+            continue
+        what = (kind, link.backend, link.operators)
+        if what not in made:
+            made[what] = _call_label(table, *what)
+        labels[key] = made[what] or labels[key]
+    return labels
+
+
+def _call_label(table: LinkTable, kind: int, backend: str, operators: tuple[int, ...]) -> str:
+    if kind == KeyKind.OPERATOR_CALL or len(operators) == 1:
+        return set_label(table, operators)
+    count = operator_count(len(operators)) if operators else ""
+    return " · ".join(part for part in (backend, count) if part)
+
+
+def _only_kernels(trace: Trace) -> dict[tuple[int, int], str]:
+    """(scope, instruction) -> its kernel, "add.out"; "" where several kernels ran there."""
+    keys = trace.keys
+    found: dict[tuple[int, int], str] = {}
+    for key in np.flatnonzero(keys.kind == KeyKind.KERNEL).tolist():
+        place = (int(keys.scope[key]), int(keys.instruction[key]))
+        name = trace.strings[int(keys.name[key])].removeprefix(KERNEL_PREFIX)
+        found[place] = name if found.get(place, name) == name else ""
+    return found
 
 
 def set_label(table: LinkTable, operators: Sequence[int]) -> str:
@@ -83,9 +106,9 @@ def slice_labels(table: LinkTable) -> tuple[Codes, tuple[str, ...]]:
     """The label of every slice as codes (uint32, parallel to the slices) into a tuple of texts."""
     trace = table.trace
     strings: dict[str, int] = {}
-    per_key = np.array(
-        [strings.setdefault(key_label(table, k), len(strings)) for k in range(len(trace.keys))],
-        np.uint32,
+    labels = key_labels(table)
+    per_key = np.fromiter(
+        (strings.setdefault(label, len(strings)) for label in labels), np.uint32, len(labels)
     )
     codes = per_key[trace.slices.key] if len(trace.slices) else np.empty(0, np.uint32)
     for run, i in run_slices(trace):
@@ -117,4 +140,8 @@ def run_slices(trace: Trace) -> list[tuple[Run, int]]:
 
 def describe_near(link: Link) -> str:
     """ "one of 6 operators of its call", for an event that is not linked itself."""
-    return f"one of {len(link.near)} operators of its call" if link.near else ""
+    if not link.near:
+        return ""
+    if len(link.near) == 1:
+        return "of its call's operator"
+    return f"one of {len(link.near)} operators of its call"

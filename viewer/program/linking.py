@@ -126,9 +126,8 @@ class LinkTable:
 def unlinked(trace: Trace, why: str = "") -> LinkTable:
     """The table of a trace that no program belongs to; `why` is said on every linkable key."""
     detail = why or "No record is open that belongs to this profile"
-    links = tuple(
-        _not_linkable(trace, i) or Link(Reason.NO_PROGRAM, detail) for i in range(len(trace.keys))
-    )
+    alone = Link(Reason.NO_PROGRAM, detail)
+    links = tuple(_not_linkable(trace, i) or alone for i in range(len(trace.keys)))
     return LinkTable(trace, None, None, links)
 
 
@@ -139,21 +138,29 @@ def link(trace: Trace, program: Program, found: Fit | None = None) -> LinkTable:
     return LinkTable(trace, program, found, tuple(map(linker.link, range(len(trace.keys)))))
 
 
+_FRAMEWORK, _CONTROL, _PLAIN = int(KeyKind.FRAMEWORK), int(KeyKind.CONTROL), int(KeyKind.PLAIN)
+_NO_IDENTITY = Link(Reason.NO_IDENTITY, "The file gives this slice no identity")
+_OUTSIDE = Link(
+    Reason.OUTSIDE_CALLS, "The delegate logged this outside a call, as when it is loaded"
+)
+_UNKNOWN_PLACE = Link(Reason.UNKNOWN_LOCATION, "The compiler gave this no place in a source file")
+
+
 def _not_linkable(trace: Trace, key: int) -> Link | None:
-    kind = KeyKind(trace.keys.kind[key])
-    name = trace.strings[int(trace.keys.name[key])]
-    if kind is KeyKind.PLAIN:
-        return Link(Reason.NO_IDENTITY, "The file gives this slice no identity")
-    if kind is KeyKind.FRAMEWORK:
+    keys = trace.keys
+    kind = int(keys.kind[key])
+    if kind == _PLAIN:
+        return _NO_IDENTITY
+    if kind == _FRAMEWORK:
+        name = trace.strings[int(keys.name[key])]
         return Link(Reason.FRAMEWORK, f"{name} is a scope of the runtime, not of an operator")
-    if kind is KeyKind.CONTROL:
+    if kind == _CONTROL:
+        name = trace.strings[int(keys.name[key])]
         return Link(Reason.CONTROL, f"{name} moves values or control; no operator stands behind it")
-    if kind is KeyKind.DELEGATE_EVENT and is_outside_calls(trace, key):
-        return Link(
-            Reason.OUTSIDE_CALLS, "The delegate logged this outside a call, as when it is loaded"
-        )
-    if kind is KeyKind.LOCATION and not positions_of(trace.keys.location[key]):
-        return Link(Reason.UNKNOWN_LOCATION, "The compiler gave this no place in a source file")
+    if kind == KeyKind.DELEGATE_EVENT and is_outside_calls(trace, key):
+        return _OUTSIDE
+    if kind == KeyKind.LOCATION and not positions_of(keys.location[key]):
+        return _UNKNOWN_PLACE
     return None
 
 

@@ -44,7 +44,7 @@ def find_source(recorded: str, beside: Sequence[str]) -> SourceFile | None:
     beside: folders of opened files, in order of preference.
     """
     for candidate in _candidates(recorded, beside):
-        lines = _read(candidate)
+        lines = read_source(candidate)
         if lines is not None:
             return SourceFile(recorded, candidate, lines)
     return None
@@ -53,7 +53,7 @@ def find_source(recorded: str, beside: Sequence[str]) -> SourceFile | None:
 def _candidates(recorded: str, beside: Sequence[str]) -> list[str]:
     if not recorded or "\0" in recorded:
         return []
-    parts = [p for p in re.split(r"[\\/]+", recorded) if p not in ("", ".", "..")]
+    parts = _parts(recorded)
     if parts and _DRIVE.match(recorded):
         parts = parts[1:]
     found = [recorded] if _is_plain_absolute(recorded) else []
@@ -68,7 +68,20 @@ def _is_plain_absolute(path: str) -> bool:
     return os.path.isabs(path) and ".." not in re.split(r"[\\/]", path)
 
 
-def _read(path: str) -> tuple[str, ...] | None:
+def shared_suffix(one: str, other: str) -> int:
+    """How many last components two paths have in common, whatever their separators."""
+    pairs = zip(reversed(_parts(one)), reversed(_parts(other)), strict=False)
+    return next(
+        (i for i, (a, b) in enumerate(pairs) if a != b), min(len(_parts(one)), len(_parts(other)))
+    )
+
+
+def _parts(path: str) -> list[str]:
+    return [p for p in re.split(r"[\\/]+", path) if p not in ("", ".", "..")]
+
+
+def read_source(path: str) -> tuple[str, ...] | None:
+    """The lines of a plain local text file; None if it is none, is too big or is not there."""
     try:
         if os.path.realpath(path).startswith(_KERNEL_FOLDERS):
             return None

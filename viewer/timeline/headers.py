@@ -95,6 +95,8 @@ class Headers(QWidget):
     @guard
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Fold or open the process whose header is clicked."""
+        if event.button() != Qt.MouseButton.LeftButton:
+            return
         layout = self._scene.layout
         band = layout.band_at(event.position().toPoint().y() + self._scene.scroll)
         if band >= 0 and layout.kind[band] == BandKind.PROCESS and layout.process[band] >= 0:

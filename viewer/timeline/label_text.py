@@ -10,6 +10,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QStaticText
 
 _COUNT = re.compile(r"\d+ ops?")
@@ -27,7 +28,9 @@ def variants(label: str) -> list[str]:
         return [label, f"{short} · {right}", right]
     if right.startswith("run "):
         return [label, right, right.removeprefix("run ")]
-    return [label, f"{left.rpartition('.')[2]} · {right}", right]
+    tail = left.rpartition(".")[2]
+    # The tail of "blocks.0" tells nothing.
+    return [label, right] if tail.isdecimal() else [label, f"{tail} · {right}", right]
 
 
 def fitting(label: str, room: float, width_of: Callable[[str], float]) -> str:
@@ -82,6 +85,8 @@ class LabelCache:
         made = None
         if text:
             made = QStaticText(text)
+            # Names come from files: Qt would read markup in them.
+            made.setTextFormat(Qt.TextFormat.PlainText)
             made.prepare(font=self.font)
         self._fitted[key] = made
         if len(self._fitted) > self._limit:

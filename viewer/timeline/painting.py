@@ -27,6 +27,7 @@ from viewer.timeline.raster import Backdrop, draw_frame
 from viewer.timeline.scene import Scene
 from viewer.timeline.ticks import ruler
 
+NOTHING_TO_DRAW = "The file holds no slice with a time: nothing was run, or nothing was logged"
 LABEL_INSET = 6
 _MARK = 3  # half the height of a diamond
 _MARK_LABEL_ROOM = 56
@@ -77,6 +78,12 @@ class FramePainter:
         painter.drawImage(
             0, 0, QImage(image.data, width, height, width * 4, QImage.Format.Format_RGB32)
         )
+        if not scene.layout.total_height:
+            painter.setFont(theme.font("body"))
+            painter.setPen(theme.color("text2"))
+            painter.drawText(
+                QRect(0, 0, width, height), Qt.AlignmentFlag.AlignCenter, NOTHING_TO_DRAW
+            )
         self._hatch_and_label(painter, xmap)
         self._label_marks(painter, xmap)
         self._headers(painter, width)

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewer.model.trace import Ints, KeyKind
+from viewer.program.labels import key_labels
 from viewer.program.linking import LinkState
 from viewer.session import OpenTrace
 from viewer.timeline.colouring import (
     FRAME,
     KERNELS,
-    OPERATORS,
     PLAIN,
     Emphasis,
     Palette,
@@ -65,17 +65,20 @@ def palette_of(shown: OpenTrace, scheme: str) -> Palette:
         members = [i for link in shown.table.links for i in link.operators]
         per_key = by_operator(keys.kind, ptr, np.array(members, np.int64), linkable)
     else:
-        # Without any link a colour by operator would be one grey: names tell more.
-        per_key = by_name([trace.strings[i] for i in keys.name.tolist()])
+        # Without any link a colour by operator would be one grey: names tell more. A call and the
+        # kernel in it have one name and one colour.
+        per_key = by_name(key_labels(shown.table))
         per_key[keys.kind == KeyKind.FRAMEWORK] = FRAME
         per_key[keys.kind == KeyKind.CONTROL] = PLAIN
-        kernels = (keys.kind == KeyKind.KERNEL) & (per_key < OPERATORS)
-        per_key[kernels] += KERNELS
-        if not (keys.kind == KeyKind.PLAIN).any():
-            return per_key[trace.slices.key]
-        per_name = by_name(trace.strings)
-        plain = keys.kind[trace.slices.key] == KeyKind.PLAIN
-        return np.where(plain, per_name[trace.slices.name], per_key[trace.slices.key])
+        per_key[keys.kind == KeyKind.KERNEL] += KERNELS
+        if (keys.kind == KeyKind.PLAIN).any() or (keys.kind == KeyKind.LOCATION).any():
+            # Slices of one identity may have names of their own.
+            per_name = by_name(trace.strings)
+            named = np.isin(keys.kind, (KeyKind.PLAIN, KeyKind.LOCATION))[trace.slices.key]
+            per_slice: Palette = np.where(
+                named, per_name[trace.slices.name], per_key[trace.slices.key]
+            )
+            return per_slice
     return per_key[trace.slices.key]
 
 

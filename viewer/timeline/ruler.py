@@ -24,6 +24,7 @@ class RulerBar(QWidget):
         super().__init__(parent)
         self._scene, self._theme = scene, theme
         self._pointed: int | None = None
+        self._taken: tuple[int, int] | None = None  # columns of the first chip of a frame
         self.setFixedHeight(HEIGHT)
         scene.changed.connect(self.update)
         scene.pointed.connect(self._point)
@@ -61,6 +62,7 @@ class RulerBar(QWidget):
                 Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter,
                 text,
             )
+        self._taken = None
         self._hits(painter, width)
         self._selection(painter, width)
         if self._pointed is not None:
@@ -103,6 +105,11 @@ class RulerBar(QWidget):
     def _chip(self, painter: QPainter, x: int, text: str, fill: str, ink: str) -> None:
         wide = painter.fontMetrics().horizontalAdvance(text) + 14
         left = min(max(x - wide // 2, 0), max(self.width() - wide, 0))
+        if self._taken is not None and left < self._taken[1] and left + wide > self._taken[0]:
+            # Beside the other chip, on the side where the mouse is.
+            before = self._taken[0] - wide - 4
+            left = self._taken[1] + 4 if x >= sum(self._taken) / 2 or before < 0 else before
+        self._taken = (left, left + wide)
         box = QRectF(left, 3, wide, HEIGHT - 8)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)

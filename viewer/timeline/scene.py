@@ -108,7 +108,9 @@ class Scene(QObject):
     def set_viewport_height(self, height: int) -> None:
         """The canvas tells how tall it is."""
         self.viewport_height = height
-        self.scroll_to(self.scroll)
+        self.scroll = min(self.scroll, self.scroll_limit)
+        self.scrolled.emit()
+        self.changed.emit()
 
     def band_of(self, ref: SliceRef) -> int:
         """The band in which a slice is drawn: its row, or the strip of zero-length slices."""

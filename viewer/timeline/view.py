@@ -9,10 +9,13 @@ back: floats hold ns exactly only near zero.
 from __future__ import annotations
 
 import time
+from fractions import Fraction
+from html import escape
 
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, QTimer
 from PySide6.QtGui import (
+    QEnterEvent,
     QFocusEvent,
     QKeyEvent,
     QMouseEvent,
@@ -38,6 +41,7 @@ ZOOM_PER_NOTCH = 1.25
 SCROLL_PER_NOTCH = 60  # px
 _MARK_REACH = 6  # px around a zero-length mark that still hit it
 _TOOLTIP_MS = 250
+_FAR_BELOW = 1 << 30  # px, below all rows
 
 
 class TimelineView(pg.GraphicsView):  # type: ignore[misc]
@@ -62,6 +66,8 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self._press_range = (0, 0)
         self._dragging = ""
         self._mouse_x = 0
+        # The column that was zoomed around last, the range since then, and the exact time there.
+        self._anchor: tuple[float, tuple[int, int], Fraction] | None = None
         self._tip = QTimer(self)
         self._tip.setSingleShot(True)
         self._tip.setInterval(_TOOLTIP_MS)
@@ -86,6 +92,9 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         span = float(state.t1 - state.t0)
         self._box.setLimits(xMin=0.0, xMax=span, minXRange=span, maxXRange=span)
         self._box.setXRange(0.0, span, padding=0)
+        if self._overlay.cursor_x is not None:
+            # The mouse rests while the times move below it.
+            self.rows.pointed.emit(self.time_at(self._overlay.cursor_x))
         self._item.update()
         self.viewport().update()
 
@@ -149,6 +158,9 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         state = self.session.state
         self._press_range = (state.t0, state.t1)
         shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        if event.button() not in (Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton):
+            self._press = None
+            return
         pans = shift or event.button() == Qt.MouseButton.MiddleButton
         self._dragging = "pan?" if pans else "area?"
         self._tip.stop()
@@ -158,6 +170,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         """Drag what was pressed, or point at what is under the mouse."""
         here = event.position().toPoint()
         self._mouse_x = here.x()
+        self._overlay.cursor_x = here.x()
         self.rows.pointed.emit(self.time_at(here.x()))
         if self._press is None:
             self._point(here)
@@ -216,11 +229,12 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
     def _area_to(self, here: QPoint) -> Area:
         assert self._press is not None
         t0, t1 = sorted((self.time_at(self._press.x()), self.time_at(here.x())))
-        return Area(t0, t1, self._tracks_between(self._press.y(), here.y()))
+        tracks = self._tracks_between(self._press.y(), here.y())
+        # A drag beside all rows means the time alone.
+        return Area(t0, t1, tracks or self._tracks_between(-self.rows.scroll, _FAR_BELOW))
 
     def _point(self, here: QPoint) -> None:
         found = self.slice_at(here)
-        self._overlay.cursor_x = here.x()
         if found != self._overlay.hovered:
             self._overlay.hovered = found
             QToolTip.hideText()
@@ -244,9 +258,10 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         if not link.operators and link.near:
             lines.append(link.detail)
         where = self.viewport().mapFromGlobal(self.cursor().pos())
-        QToolTip.showText(
-            self.viewport().mapToGlobal(where + QPoint(12, 16)), "\n".join(lines), self
-        )
+        # Qt would take a name with markup for rich text.
+        text = escape("\n".join(lines)).replace("\n", "<br>")
+        place = self.viewport().mapToGlobal(where + QPoint(12, 16))
+        QToolTip.showText(place, f"<p style='white-space:pre'>{text}</p>", self)
 
     # -- wheel and gestures --------------------------------------------------------------------
 
@@ -258,6 +273,8 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         held = event.modifiers()
         # Some platforms turn Shift+wheel or Alt+wheel into a sideways wheel by themselves.
         notches = (turned.y() or turned.x()) / NOTCH
+        if not notches and pixels.isNull():
+            return
         if held & Qt.KeyboardModifier.ControlModifier:
             self._zoom_around(event.position(), ZOOM_PER_NOTCH**-notches, time.monotonic())
         elif held & Qt.KeyboardModifier.ShiftModifier or abs(turned.x()) > abs(turned.y()):
@@ -269,7 +286,9 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     @guard(False)
     def viewportEvent(self, event: QEvent) -> bool:
-        """Pinch zooms around the mouse."""
+        """Pinch zooms around the mouse, which is known from its entry on."""
+        if isinstance(event, QEnterEvent):
+            self._mouse_x = event.position().toPoint().x()
         if isinstance(event, QNativeGestureEvent):
             if event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
                 factor = 1 / max(1 + event.value(), 0.1)
@@ -283,11 +302,24 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self._zoom_at_mouse(ZOOM_PER_NOTCH**sign, time.monotonic())
 
     def _zoom_around(self, position: QPointF, factor: float, now: float) -> None:
-        self.session.zoom(factor, self.time_at(position.x()), now=now)
+        self._zoom(position.x(), factor, now)
 
     def _zoom_at_mouse(self, factor: float, now: float) -> None:
-        x = self._mouse_x if self.viewport().underMouse() else self.viewport().width() // 2
-        self.session.zoom(factor, self.time_at(x), now=now)
+        self._zoom(
+            self._mouse_x if self.viewport().underMouse() else self.viewport().width() // 2,
+            factor,
+            now,
+        )
+
+    def _zoom(self, x: float, factor: float, now: float) -> None:
+        """Zoom around a column. Its exact time is kept as long as only zooming goes on there."""
+        state, share = self.session.state, Fraction(x) / max(self.viewport().width(), 1)
+        if self._anchor is None or self._anchor[:2] != (x, (state.t0, state.t1)):
+            at = state.t0 + share * (state.t1 - state.t0)
+        else:
+            at = self._anchor[2]
+        self.session.zoom(factor, at, share, now=now)
+        self._anchor = (x, (self.session.state.t0, self.session.state.t1), at)
 
     def _pan_pixels(self, pixels: float, now: float) -> None:
         state = self.session.state

@@ -1,0 +1,144 @@
+"""A window to test with, and the mouse, wheel and drop events that a window system would send."""
+
+from collections.abc import Iterable
+
+import shiboken6
+from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QPoint, QPointF, QSettings, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QMouseEvent, QWheelEvent
+from PySide6.QtWidgets import QApplication
+
+from viewer.background import Latest
+from viewer.main_window import MainWindow
+from viewer.panels import start_page
+from viewer.resources import SAMPLES
+from viewer.session import SliceRef
+from viewer.settings import Settings
+from viewer.theme import Theme
+
+SAMPLE = {sample.key: sample for sample in SAMPLES}
+LEFT, MIDDLE = Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton
+PLAIN = Qt.KeyboardModifier.NoModifier
+CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+
+
+def window_of(qtbot, qapp, tmp_path, monkeypatch, size=(1600, 900)):
+    """A shown and active window with settings of its own; the start page draws no thumbnails."""
+    monkeypatch.setattr(start_page, "_draw", lambda samples, width: {})
+    store = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+    window = MainWindow(Theme(qapp, "dark"), Settings(store))
+    window.resize(*size)
+    window.show()
+    window.activateWindow()
+    qtbot.waitExposed(window)
+    qtbot.waitUntil(window.isActiveWindow)
+    return window
+
+
+def put_away(window, qapp):
+    """Close and destroy a window and its theme: a later style sheet must not polish it again."""
+    theme = window.theme
+    window.close()
+    shiboken6.delete(window)
+    shiboken6.delete(theme)
+    qapp.setStyleSheet("")
+
+
+def open_files(qtbot, window, *paths):
+    """Open files as a command would and wait until all of it is shown."""
+    with qtbot.waitSignal(window.loader.all_done, timeout=20_000):
+        window.open([str(path) for path in paths])
+    settle(qtbot, window)
+
+
+def open_sample(qtbot, window, key):
+    """Open a bundled sample."""
+    open_files(qtbot, window, *SAMPLE[key].paths())
+
+
+def settle(qtbot, window):
+    """Wait for answers of the background and for layouts."""
+    qtbot.waitUntil(lambda: not any(x.pending for x in window.findChildren(Latest)))
+    for _ in range(3):
+        QCoreApplication.processEvents()
+
+
+def canvas(window):
+    """The widget that gets the mouse events of the timeline."""
+    return window.timeline.view.viewport()
+
+
+def column(window, ns):
+    """The pixel column of a time, by definition: floor of its share of the visible range."""
+    state = window.session.state
+    return (ns - state.t0) * canvas(window).width() // (state.t1 - state.t0)
+
+
+def middle_of(window, band):
+    """The line of the canvas in the middle of a band."""
+    scene = window.timeline.scene
+    return int(scene.layout.y[band] + scene.layout.height[band] // 2) - scene.scroll
+
+
+def place_of(window, index, trace=0):
+    """A point of the canvas inside the part of a slice that is in view."""
+    start, end = window.session.traces[trace].span_ns(index)
+    first = max(column(window, start), 0)
+    last = min(max(column(window, end) - 1, first), canvas(window).width() - 1)
+    band = window.timeline.scene.band_of(SliceRef(trace, index))
+    return QPoint((first + last) // 2, middle_of(window, band))
+
+
+def press(widget, at, button=LEFT, held=PLAIN):
+    _mouse(widget, QEvent.Type.MouseButtonPress, at, button, button, held)
+
+
+def move(widget, at, buttons=Qt.MouseButton.NoButton, held=PLAIN):
+    _mouse(widget, QEvent.Type.MouseMove, at, Qt.MouseButton.NoButton, buttons, held)
+
+
+def release(widget, at, button=LEFT, held=PLAIN):
+    _mouse(widget, QEvent.Type.MouseButtonRelease, at, button, Qt.MouseButton.NoButton, held)
+
+
+def drag(widget, start, end, *, button=LEFT, held=PLAIN):
+    """Press, move in two steps and release."""
+    press(widget, start, button, held)
+    move(widget, (start + end) / 2, button, held)
+    move(widget, end, button, held)
+    release(widget, end, button, held)
+
+
+def _mouse(widget, kind, at, button, buttons, held):
+    point = QPointF(at)
+    event = QMouseEvent(kind, point, widget.mapToGlobal(point), button, buttons, held)
+    QApplication.sendEvent(widget, event)
+
+
+def wheel(widget, at, notches=0.0, *, sideways=0.0, held=PLAIN, pixels=None):
+    """Turn the wheel: positive is away from the user."""
+    point = QPointF(at)
+    event = QWheelEvent(
+        point, widget.mapToGlobal(point), pixels or QPoint(),
+        QPoint(round(120 * sideways), round(120 * notches)), Qt.MouseButton.NoButton, held,
+        Qt.ScrollPhase.NoScrollPhase, False,
+    )  # fmt: skip
+    QApplication.sendEvent(widget, event)
+
+
+def drop(window, urls: Iterable[str] = (), text="", onto=None):
+    """Bring something over a widget of the window and let go of it; whether it was taken."""
+    mime = QMimeData()
+    if urls:
+        mime.setUrls([QUrl(url) if "://" in url else QUrl.fromLocalFile(url) for url in urls])
+    if text:
+        mime.setText(text)
+    over = onto or window
+    everything = Qt.DropAction.CopyAction | Qt.DropAction.MoveAction
+    enter = QDragEnterEvent(over.rect().center(), everything, mime, LEFT, PLAIN)
+    QApplication.sendEvent(over, enter)
+    if not enter.isAccepted():
+        return False
+    QApplication.sendEvent(
+        window, QDropEvent(QPointF(over.rect().center()), everything, mime, LEFT, PLAIN)
+    )
+    return True

@@ -1,0 +1,136 @@
+"""The table of commands: nothing twice, every command in a menu, every key good for one thing."""
+
+import pytest
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QMenuBar, QWidget
+
+from tests.gui_events import open_sample, put_away, window_of
+from viewer.commands import SEPARATOR, Command, CommandTable
+from viewer.window_commands import MENUS
+
+
+def command(id, *keys, **more):
+    return Command(id, f"&{id}", "File", more.pop("run", lambda: None), keys, **more)
+
+
+@pytest.fixture
+def owner(qtbot):
+    widget = QWidget()
+    qtbot.addWidget(widget)
+    return widget
+
+
+@pytest.fixture
+def window(qtbot, qapp, tmp_path, monkeypatch):
+    made = window_of(qtbot, qapp, tmp_path, monkeypatch)
+    yield made
+    put_away(made, qapp)
+
+
+def test_an_id_or_a_key_twice_is_refused(owner):
+    with pytest.raises(ValueError, match="command a exists twice"):
+        CommandTable(owner, [command("a"), command("a")])
+    with pytest.raises(ValueError, match="W is the key of a and of b"):
+        CommandTable(owner, [command("a", "W"), command("b", "X", "W")])
+
+
+def test_a_command_runs_without_what_qt_tells(owner):
+    ran = []
+    table = CommandTable(owner, [command("a", run=lambda: ran.append("a"))])
+    table.actions["a"].trigger()
+    assert ran == ["a"]
+
+
+def test_refreshing_enables_and_checks_what_applies(owner):
+    can, on = [False], [True]
+    table = CommandTable(
+        owner, [command("a", enabled=lambda: can[0], checked=lambda: on[0]), command("b")]
+    )
+    action = table.actions["a"]
+    for can[0], on[0] in ((False, True), (True, False)):
+        table.refresh()
+        assert (action.isEnabled(), action.isChecked()) == (can[0], on[0])
+    assert action.isCheckable()
+    assert not table.actions["b"].isCheckable()
+    assert table.actions["b"].isEnabled()
+
+
+def test_menus_hold_their_commands_in_order(owner, qtbot):
+    bar = QMenuBar()
+    qtbot.addWidget(bar)
+    table = CommandTable(owner, [command("a"), command("b")])
+    menu = table.fill(bar, [("&File", ("b", SEPARATOR, "a"))])["File"]
+    first, line, last = menu.actions()
+    assert (first, last) == (table.actions["b"], table.actions["a"])
+    assert line.isSeparator()
+
+
+def test_every_command_is_in_the_menu_that_it_names(window):
+    listed = {title.replace("&", ""): set(ids) - {SEPARATOR} for title, ids in MENUS}
+    placed = [id for ids in listed.values() for id in ids]
+    assert sorted(placed) == sorted(window.commands.commands)
+    for id, one in window.commands.commands.items():
+        assert id in listed[one.menu], id
+
+
+def test_every_key_is_one_that_qt_knows_and_means_one_thing(window):
+    taken = {}
+    for id, one in window.commands.commands.items():
+        actual = window.commands.actions[id].shortcuts()
+        assert len(actual) == len(one.keys)
+        for text, sequence in zip(one.keys, actual, strict=True):
+            portable = sequence.toString(QKeySequence.SequenceFormat.PortableText)
+            assert sequence.count() == 1, text
+            assert "Unknown" not in portable
+            assert QKeySequence(portable) == sequence
+            assert sequence not in taken, (text, taken.get(sequence))
+            taken[sequence] = id
+
+
+def test_no_two_entries_of_a_menu_have_the_same_mnemonic(window):
+    for title, ids in MENUS:
+        letters = [
+            command.title[command.title.index("&") + 1].lower()
+            for command in (window.commands.commands[id] for id in ids if id != SEPARATOR)
+            if "&" in command.title
+        ]
+        assert len(letters) == len(set(letters)), title
+
+
+def enabled(window):
+    return {id for id, action in window.commands.actions.items() if action.isEnabled()}
+
+
+NEEDS_A_TRACE = {"view.fit", "view.fit_all", "view.zoom_in", "view.zoom_out", "go.next_slice",
+                 "go.previous_slice"}  # fmt: skip
+NEEDS_RUNS = {"go.next_run", "go.previous_run"}
+NEEDS_A_FILE = {"file.export", "file.close_all", "view.panels"}
+NEEDS_A_PAST = {"go.undo", "go.redo"}
+
+
+def test_what_makes_no_sense_is_disabled(window, qtbot):
+    everything = set(window.commands.actions)
+    needy = NEEDS_A_TRACE | NEEDS_RUNS | NEEDS_A_FILE | NEEDS_A_PAST
+    assert enabled(window) == everything - needy
+    open_sample(qtbot, window, "attention_xnnpack")
+    assert enabled(window) == everything - NEEDS_A_PAST
+    window.commands.actions["view.fit_all"].trigger()
+    assert enabled(window) == everything - {"go.redo"}
+    window.commands.actions["go.undo"].trigger()
+    assert enabled(window) == everything - {"go.undo"}
+    window.commands.actions["file.close_all"].trigger()
+    assert enabled(window) == everything - needy
+
+
+PROMISED = [
+     ("F", "view.fit"), ("N", "go.next_run"), ("P", "go.previous_run"), (".", "go.next_slice"),
+     (",", "go.previous_slice"), ("Ctrl+Z", "go.undo"), ("Alt+Left", "go.undo"),
+     ("Ctrl+Shift+Z", "go.redo"), ("Home", "view.fit_all"), ("Escape", "view.clear"),
+     ("Q", "view.panels"), ("Ctrl+O", "file.open"), ("Ctrl+E", "file.export"),
+     ("Ctrl+W", "file.close_all"),
+]  # fmt: skip
+
+
+def test_the_promised_keys_are_there(window):
+    for keys, id in PROMISED:
+        assert QKeySequence(keys) in window.commands.actions[id].shortcuts(), keys

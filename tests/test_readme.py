@@ -1,0 +1,44 @@
+"""What the README shows must work: its CSV, its commands, its files."""
+
+import re
+from pathlib import Path
+
+from viewer.cli import COMMANDS
+from viewer.exporting import EXPORT_SUFFIXES
+from viewer.formats import formats
+from viewer.workspace import Workspace
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_csv_of_the_readme_links_to_the_sample_record(tmp_path):
+    (tmp_path / "mine.csv").write_text(re.findall(r"```csv\n(.*?)```", README, re.S)[0])
+    workspace = Workspace()
+    trace = workspace.open(str(tmp_path / "mine.csv"))
+    workspace.open(str(ROOT / "resources/samples/delegate_handle_map/demo_str.etrecord"))
+    (trace,) = workspace.traces
+    table = workspace.links(trace)
+    found = {
+        trace.name(i): [o.op for o in table.operators(int(trace.slices.key[i]))]
+        for i in range(len(trace.slices))
+    }
+    assert found == {"conv+relu": ["convolution", "relu"], "tan": ["tan"]}
+    assert workspace.warnings(trace) == []
+
+
+def test_every_command_suffix_and_format_is_told():
+    for command in COMMANDS:
+        assert f"`opscope {command} " in README
+    for suffix in (".pftrace", ".pb", ".gz", ".csv", ".tsv"):
+        assert f"`{suffix}`" in README
+        assert any(suffix in known for known in EXPORT_SUFFIXES)
+    for known in formats():
+        assert f"| {known.name} |" in README
+
+
+def test_every_file_that_the_readme_names_is_there():
+    for path in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / path).exists(), path
+    for script in re.findall(r"```sh\n(packaging/\w+)", README):
+        assert (ROOT / script).exists()

@@ -1,0 +1,461 @@
+"""The session: ranges that are always valid, selection, runs, and an undo for every change."""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from viewer.formats import open_file
+from viewer.model.builder import TraceBuilder
+from viewer.model.trace import Clock, KeyKind, RunKind
+from viewer.resources import SAMPLES
+from viewer.session import BURST, Area, Session, SliceRef
+
+_PATHS = {sample.key: sample.paths() for sample in SAMPLES}
+ATTENTION, ATTENTION_RECORD = _PATHS["attention_xnnpack"]
+DEMO, DEMO_RECORD = _PATHS["delegate_handle_map"]
+
+
+read = cache(open_file)
+
+
+def opened(*paths):
+    session = Session()
+    session.add([read(str(path)) for path in paths])
+    return session
+
+
+@pytest.fixture
+def session(qapp):
+    """The attention sample."""
+    return opened(ATTENTION, ATTENTION_RECORD)
+
+
+@pytest.fixture(scope="module")
+def shared(qapp):
+    """One session for many random walks; nothing of it may depend on where a walk begins."""
+    return opened(ATTENTION, ATTENTION_RECORD, DEMO)
+
+
+def trace_of(path, *slices, start=0):
+    """A trace of one row: (start, end) each."""
+    builder = TraceBuilder(path, "test", "", Clock())
+    times = np.array(slices, np.int64).reshape(-1, 2) + start
+    builder.add(
+        track=builder.track("p", "t"), start=times[:, 0], end=times[:, 1],
+        name=builder.intern("a"), key=builder.key(KeyKind.PLAIN, "a"),
+    )  # fmt: skip
+    return builder.build()
+
+
+def limits(session):
+    """The widest range: the axis and a tenth of it on both sides."""
+    span = session.span_ns()
+    margin = max(span // 10, 1)
+    return -margin, span + margin
+
+
+# -- ranges ----------------------------------------------------------------------------------------
+
+NUMBERS = st.one_of(
+    st.integers(-(2**63), 2**63 - 1), st.integers(-2_000_000, 2_000_000), st.just(0)
+)
+FACTORS = st.floats(1e-9, 1e9) | st.sampled_from([0.8, 1.25])
+CALLS = st.one_of(
+    st.tuples(st.just("set_range"), NUMBERS, NUMBERS),
+    st.tuples(st.just("zoom"), FACTORS, NUMBERS),
+    st.tuples(st.just("pan"), NUMBERS),
+    st.tuples(st.sampled_from(["fit_all", "fit_selection", "undo", "redo", "clear_selection"])),
+    st.tuples(st.just("step_run"), st.sampled_from([-1, 1])),
+    st.tuples(st.just("step_slice"), st.sampled_from([-1, 1])),
+    st.tuples(st.just("select"), st.integers(0, 600)),
+    st.tuples(st.just("operators"), st.integers(0, 5)),
+    st.tuples(st.just("area"), NUMBERS, NUMBERS),
+)
+
+
+def call(session, name, *given):
+    if name == "select":
+        session.select_slice(SliceRef(0, given[0]), reveal=True)
+    elif name == "operators":
+        session.select_operators(0, (given[0],))
+    elif name == "area":
+        session.select_area(Area(min(given), max(given), frozenset({(0, 0)})))
+    else:
+        getattr(session, name)(*given)
+
+
+@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(CALLS, min_size=1, max_size=25))
+def test_no_sequence_of_calls_makes_a_range_that_cannot_be_shown(shared, calls):
+    low, high = limits(shared)
+    for one in calls:
+        call(shared, *one)
+        state = shared.state
+        assert type(state.t0) is int
+        assert type(state.t1) is int
+        assert low <= state.t0 < state.t1 <= high, one
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(CALLS.filter(lambda c: c[0] not in ("undo", "redo")), min_size=1, max_size=12))
+def test_undo_walks_back_through_every_state_and_redo_forth(shared, calls):
+    seen = [shared.state]
+    for one in calls:
+        before = len(shared._undo)
+        call(shared, *one)
+        if len(shared._undo) != before and shared.state != seen[-1]:
+            seen.append(shared.state)
+    steps = len(seen) - 1
+    last = shared.state
+    for _ in range(200):
+        if shared.state == seen[0]:
+            break
+        shared.undo()
+    assert shared.state == seen[0]
+    while shared.can_redo:
+        shared.redo()
+    assert shared.state == last
+    assert steps >= 0
+
+
+def test_the_visible_range_ends_a_tenth_beyond_the_trace(session):
+    low, high = limits(session)
+    for _ in range(80):
+        session.zoom(1.25, session.span_ns() // 3)
+    assert (session.state.t0, session.state.t1) == (low, high)
+    session.pan(-(10**18))
+    assert (session.state.t0, session.state.t1) == (low, high)
+
+
+def zoom_to_one_ns(session, at, factor):
+    for _ in range(400):
+        if session.state.t1 - session.state.t0 == 1:
+            break
+        session.zoom(factor, at)
+        assert session.state.t0 <= at <= session.state.t1
+
+
+def test_one_ns_is_the_least_that_is_shown_and_one_zooms_out_of_it(session):
+    session.fit_all()
+    before = session.state
+    at = (before.t0 + before.t1) // 2
+    zoom_to_one_ns(session, at, 0.5)
+    session.zoom(0.5, at)
+    assert session.state.t1 - session.state.t0 == 1
+    for _ in range(200):
+        if session.state.t1 - session.state.t0 >= before.t1 - before.t0:
+            break
+        session.zoom(1.25, at)
+        assert session.state.t0 <= at <= session.state.t1
+    assert session.state.t1 - session.state.t0 >= before.t1 - before.t0
+
+
+@pytest.mark.parametrize("factor", [1 / 1.25, 1 / 1.1, 1 / 1.008])
+def test_a_notch_and_a_key_zoom_in_down_to_one_ns(session, factor):
+    session.set_range(700_000, 700_200)
+    zoom_to_one_ns(session, 700_100, factor)
+    assert session.state.t1 - session.state.t0 == 1
+
+
+def test_a_range_beyond_the_trace_is_moved_back_at_its_width(session):
+    low, high = limits(session)
+    session.set_range(high + 5_000, high + 6_000)
+    assert (session.state.t0, session.state.t1) == (high - 1_000, high)
+    session.set_range(low - 9_000, low - 8_000)
+    assert (session.state.t0, session.state.t1) == (low, low + 1_000)
+
+
+def test_fit_shows_the_selection_and_then_all(session):
+    session.select_slice(SliceRef(0, 5))
+    start, end = session.traces[0].span_ns(5)
+    air = max((end - start) // 50, 1)
+    session.set_range(0, 1000)
+    session.fit_selection()
+    assert (session.state.t0, session.state.t1) == (start - air, end + air)
+    session.fit_selection()
+    whole = session.span_ns()
+    assert (session.state.t0, session.state.t1) == (-(whole // 50), whole + whole // 50)
+    session.fit_selection()
+    assert (session.state.t0, session.state.t1) == (start - air, end + air)
+
+
+def test_fitting_a_slice_of_no_length_shows_it(session):
+    slices = session.traces[0].trace.slices
+    index = int(np.flatnonzero(slices.start == slices.end)[0])
+    session.select_slice(SliceRef(0, index))
+    session.fit_selection()
+    at = session.traces[0].span_ns(index)[0]
+    assert (session.state.t0, session.state.t1) == (at - 1, at + 1)
+
+
+# -- opening ---------------------------------------------------------------------------------------
+
+
+def test_a_trace_of_one_instant_has_a_range(qapp):
+    session = Session()
+    session.add([trace_of("/a.csv", (7, 7))])
+    assert session.state.t0 < session.state.t1
+    session.fit_all()
+    session.zoom(0.5, 0)
+    assert session.state.t0 < session.state.t1
+
+
+def test_every_file_of_its_own_clock_begins_at_0(qapp):
+    session = Session()
+    session.add([trace_of("/a.csv", (0, 50)), trace_of("/b.csv", (0, 80), start=10**15)])
+    assert [t.span_ns(0)[0] for t in session.traces] == [0, 0]
+    assert session.span_ns() == 80
+
+
+def test_adding_a_file_keeps_the_view_and_drops_the_selection(session):
+    session.set_range(1_000, 2_000)
+    session.select_slice(SliceRef(0, 5))
+    session.add([read(DEMO)])
+    assert (session.state.t0, session.state.t1) == (1_000, 2_000)
+    assert session.state.slice is None
+
+
+def test_a_record_after_its_dump_colours_and_links_it(qapp):
+    session = opened(ATTENTION)
+    told = []
+    session.opened.connect(lambda: told.append("opened"))
+    assert session.traces[0].table.program is None
+    session.add([read(ATTENTION_RECORD)])
+    assert session.traces[0].table.program.path == ATTENTION_RECORD
+    assert told == ["opened"]
+
+
+def test_closing_forgets_view_and_history(session):
+    session.set_range(1_000, 2_000)
+    session.close_all()
+    assert session.is_empty
+    assert session.traces == []
+    assert not session.can_undo
+    assert session.state.t0 < session.state.t1
+    assert session.current_trace is None
+    for name in ("fit_all", "fit_selection", "clear_selection", "undo", "redo"):
+        getattr(session, name)()
+    session.step_run(1)
+    session.step_slice(1)
+
+
+def test_undo_after_a_file_was_opened_anew_selects_nothing_that_is_gone(qapp):
+    session = Session()
+    session.add([trace_of("/a.csv", *((n, n + 1) for n in range(50)))])
+    session.select_slice(SliceRef(0, 40))
+    session.set_range(0, 10)
+    session.add([trace_of("/a.csv", (0, 5))])
+    session.undo()
+    assert session.selected_span_ns() is None or session.state.slice.index < 1
+
+
+def test_what_is_folded_stays_folded_when_files_change_places(qapp):
+    session = Session()
+    session.add([trace_of("/a.csv", (0, 9)), trace_of("/b.csv", (0, 9))])
+    session.toggle((0, "p"))
+    session.add([trace_of("/a.csv", (0, 5))])
+    paths = {session.traces[number].trace.path for number, _ in session.state.collapsed}
+    assert paths <= {"/a.csv"}
+
+
+# -- undo ------------------------------------------------------------------------------------------
+
+CHANGES = {
+    "range": lambda s: s.set_range(5_000, 9_000),
+    "zoom": lambda s: s.zoom(0.5, 700_000),
+    "pan": lambda s: s.pan(1_000),
+    "fit": lambda s: s.fit_all(),
+    "slice": lambda s: s.select_slice(SliceRef(0, 5)),
+    "operators": lambda s: s.select_operators(0, (3,)),
+    "area": lambda s: s.select_area(Area(0, 9, frozenset({(0, 0)}))),
+    "fold": lambda s: s.toggle((0, Path(ATTENTION).name)),
+    "scheme": lambda s: s.set_scheme("name"),
+    "run": lambda s: s.pick_run((0, 4)),
+    "all runs": lambda s: s.pick_run(None),
+    "next run": lambda s: s.step_run(1),
+}
+SIGNALS = ("viewed", "folded", "coloured", "selected", "run_picked")
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+def test_every_kind_of_change_is_taken_back_and_made_again(session, kind):
+    before = session.state
+    told = []
+    for name in SIGNALS:
+        getattr(session, name).connect(lambda name=name: told.append(name))
+    CHANGES[kind](session)
+    after, said = session.state, sorted(set(told))
+    assert after != before
+    assert said
+    told.clear()
+    while session.can_undo:
+        session.undo()
+    assert session.state == before
+    assert sorted(set(told)) == said
+    while session.can_redo:
+        session.redo()
+    assert session.state == after
+
+
+def test_a_change_forgets_what_was_taken_back(session):
+    session.set_range(1_000, 2_000)
+    session.undo()
+    session.set_range(3_000, 4_000)
+    assert not session.can_redo
+
+
+def test_a_burst_of_the_wheel_is_one_step(session):
+    before = session.state
+    for step in range(10):
+        session.zoom(0.8, 700_000, now=100 + step * BURST / 2)
+    session.undo()
+    assert session.state == before
+    session.redo()
+    session.zoom(0.8, 700_000, now=200)
+    session.undo()
+    assert session.can_undo
+
+
+def test_two_bursts_are_two_steps(session):
+    session.zoom(0.8, 700_000, now=100)
+    between = session.state
+    session.zoom(0.8, 700_000, now=100 + 2 * BURST)
+    session.undo()
+    assert session.state == between
+
+
+def test_a_wheel_after_undo_can_be_taken_back(session):
+    session.zoom(0.8, 700_000, now=100)
+    session.undo()
+    session.zoom(0.5, 700_000, now=100.1)
+    assert session.can_undo
+    assert not session.can_redo
+
+
+def test_a_wheel_after_a_click_is_a_step_of_its_own(session):
+    session.zoom(0.8, 700_000, now=100)
+    session.select_slice(SliceRef(0, 5))
+    clicked = session.state
+    session.zoom(0.8, 700_000, now=100.2)
+    session.undo()
+    assert session.state == clicked
+
+
+def test_nothing_new_is_no_step(session):
+    session.set_range(session.state.t0, session.state.t1)
+    session.clear_selection()
+    session.set_scheme("operator")
+    assert not session.can_undo
+
+
+def test_history_does_not_grow_without_end(session):
+    for step in range(700):
+        session.set_range(step, step + 1_000)
+    steps = 0
+    while session.can_undo:
+        session.undo()
+        steps += 1
+    assert steps == 500
+
+
+# -- selection -------------------------------------------------------------------------------------
+
+
+def test_stepping_walks_a_row_in_time_and_stops_at_its_ends(session):
+    slices = session.traces[0].trace.slices
+    row = int(np.argmax(np.diff(slices.row_ptr)))
+    first, last = int(slices.row_ptr[row]), int(slices.row_ptr[row + 1]) - 1
+    session.select_slice(SliceRef(0, first))
+    session.step_slice(-1)
+    assert session.state.slice == SliceRef(0, first)
+    starts = []
+    for _ in range(last - first):
+        session.step_slice(1)
+        index = session.state.slice.index
+        starts.append(int(slices.start[index]))
+        begin, end = session.traces[0].span_ns(index)
+        assert begin <= session.state.t1
+        assert end >= session.state.t0
+    assert starts == sorted(starts)
+    assert session.state.slice == SliceRef(0, last)
+    session.step_slice(1)
+    assert session.state.slice == SliceRef(0, last)
+
+
+def test_selecting_a_slice_highlights_its_operators(session):
+    shown = session.traces[0]
+    for i in range(len(shown.trace.slices)):
+        session.select_slice(SliceRef(0, i))
+        found = shown.link(i).operators
+        assert session.state.operators == ((0, found) if found else None)
+
+
+def test_an_operator_out_of_view_is_brought_into_it_at_the_same_zoom(session):
+    session.set_range(0, 1_000)
+    session.select_operators(0, (5,))
+    state = session.state
+    assert state.t1 - state.t0 == 1_000
+    spans = [session.traces[0].span_ns(i) for i in session.slices_of(0, (5,)).tolist()]
+    assert any(start < state.t1 and end > state.t0 for start, end in spans)
+
+
+def test_calls_of_an_operator_are_of_the_picked_run_and_kernels_do_not_count(qapp):
+    session = opened(DEMO, DEMO_RECORD)
+    trace = session.traces[0].trace
+    operator = (
+        session.traces[0]
+        .link(next(i for i in range(len(trace.slices)) if session.traces[0].link(i).operators))
+        .operators[:1]
+    )
+    found = session.slices_of(0, operator)
+    kinds = trace.keys.kind[trace.slices.key[found]]
+    every = int((kinds != KeyKind.KERNEL).sum())
+    assert sum(session.calls_of(0, operator)) == every
+    number = next(i for i, run in enumerate(trace.runs) if run.kind is RunKind.INFERENCE)
+    session.pick_run((0, number))
+    assert sum(session.calls_of(0, operator)) < every
+
+
+# -- runs ------------------------------------------------------------------------------------------
+
+
+def picked(session):
+    return session.traces[0].trace.runs[session.state.run[1]].number
+
+
+def test_stepping_through_runs_keeps_zoom_and_place(session):
+    session.pick_run((0, session.state.run[1]))
+    run = session.traces[0].trace.runs[session.state.run[1]]
+    start = session.run_span_ns(0, run)[0]
+    session.set_range(start + 1_000, start + 5_000)
+    for number in (3, 4, 5, 5):
+        session.step_run(1)
+        assert picked(session) == number
+        run = session.traces[0].trace.runs[session.state.run[1]]
+        start = session.run_span_ns(0, run)[0]
+        assert (session.state.t0, session.state.t1) == (start + 1_000, start + 5_000)
+    for _ in range(9):
+        session.step_run(-1)
+    assert picked(session) == 1
+
+
+def test_from_no_run_one_steps_to_the_first_or_the_last(session):
+    session.pick_run(None)
+    session.step_run(-1)
+    assert picked(session) == 5
+    session.pick_run(None)
+    session.step_run(1)
+    assert picked(session) == 1
+
+
+def test_costs_are_of_the_picked_run(session):
+    run = session.traces[0].trace.runs[session.state.run[1]]
+    one = session.cost_table(0)
+    session.pick_run(None)
+    every = session.cost_table(0)
+    assert session.traces[0].costs.table(run.start, run.end) == one
+    assert every != one

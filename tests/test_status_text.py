@@ -1,0 +1,114 @@
+"""What the status bar says of clocks, selection and range."""
+
+import pytest
+
+from viewer.formats import open_file
+from viewer.model.trace import KeyKind
+from viewer.resources import SAMPLES
+from viewer.session import Area, Session, SliceRef
+from viewer.status_text import clock_text, range_text, selection_text
+
+THIN = "\u202f"
+_PATHS = {sample.key: sample.paths() for sample in SAMPLES}
+
+
+@pytest.fixture
+def opened(qapp):
+    def make(*paths):
+        session = Session()
+        session.add([open_file(str(path)) for path in paths])
+        return session
+
+    return make
+
+
+def test_nothing_open(qapp):
+    session = Session()
+    assert clock_text(session) == selection_text(session) == ""
+    assert range_text(session) == "No trace open"
+
+
+def test_a_record_alone_has_no_clock(opened):
+    session = opened(_PATHS["attention_xnnpack"][1])
+    assert clock_text(session) == range_text(session) == selection_text(session) == ""
+
+
+def test_clocks(opened, data):
+    assert clock_text(opened(_PATHS["plain_csv"][0])) == "1 tick = 1 ns · 35 slices"
+    assert clock_text(opened(_PATHS["attention_xnnpack"][0])) == (
+        "1 tick = 1 ns assumed · 627 slices"
+    )
+    both = opened(_PATHS["plain_csv"][0], _PATHS["attention_xnnpack"][0])
+    assert clock_text(both) == "2 clocks · 662 slices"
+    cycles = opened(data / "torq" / "compile_c3_taskid_mtu.csv")
+    rate = cycles.traces[0].axis.ns_per_tick
+    assert clock_text(cycles).startswith(f"1 {cycles.traces[0].trace.clock.unit} = ")
+    assert f"= {float(rate):g} ns" in clock_text(cycles)
+
+
+def test_the_range(opened):
+    session = opened(_PATHS["plain_csv"][0])
+    session.set_range(1_500, 22_000)
+    assert range_text(session) == f"1.500 – 22.000{THIN}µs · 20.500{THIN}µs visible"
+    session.set_range(-20, 80)
+    assert range_text(session) == f"−20 – 80{THIN}ns · 100{THIN}ns visible"
+
+
+def is_call(shown, i):
+    """Whether a slice counts: a kernel is counted with the call around it."""
+    return shown.trace.keys.kind[shown.trace.slices.key[i]] != KeyKind.KERNEL
+
+
+def test_a_slice_and_the_others_of_its_operator(opened):
+    session = opened(*_PATHS["attention_xnnpack"])
+    shown = session.traces[0]
+    run = shown.trace.runs[session.state.run[1]]
+    slices = shown.trace.slices
+    index = next(
+        i for i in range(len(slices))
+        if run.start <= slices.start[i] < run.end and len(shown.link(i).operators) == 1
+    )  # fmt: skip
+    session.select_slice(SliceRef(0, index))
+    operator = shown.link(index).operators
+    every = [i for i in range(len(slices)) if shown.link(i).operators == operator]
+    same = [i for i in every if is_call(shown, i)]
+    here = [i for i in same if run.start <= slices.start[i] < run.end]
+    assert len(same) == 5 * len(here)
+    text = selection_text(session)
+    assert text.startswith("1 slice selected · ")
+    more = f"{len(here) - 1} more of its operator in this run"
+    assert more in text if len(here) > 1 else "of its operator" not in text
+    session.pick_run(None)
+    assert f" · {len(same) - 1} more of its operator" in selection_text(session)
+    assert "in this run" not in selection_text(session)
+
+
+def test_a_slice_without_operator(opened):
+    session = opened(_PATHS["plain_csv"][0])
+    session.select_slice(SliceRef(0, 0))
+    start, end = session.traces[0].span_ns(0)
+    assert f"{(end - start) / 1000:.3f}" in selection_text(session)
+    assert "operator" not in selection_text(session)
+
+
+@pytest.mark.parametrize(("tracks", "words"), [(1, "1 track"), (2, "2 tracks")])
+def test_an_area(opened, tracks, words):
+    session = opened(_PATHS["plain_csv"][0])
+    session.select_area(Area(100, 1_600, frozenset((0, t) for t in range(tracks))))
+    assert selection_text(session) == f"1.500{THIN}µs selected on {words}"
+
+
+def test_operators(opened):
+    session = opened(*_PATHS["delegate_handle_map"])
+    shown = session.traces[0]
+    for operator in range(3):
+        session.select_operators(0, (operator,))
+        calls = [
+            set(shown.link(i).operators) for i in session.slices_of(0, (operator,)).tolist()
+            if is_call(shown, i)
+        ]  # fmt: skip
+        own = calls.count({operator})
+        shared = len(calls) - own
+        text = selection_text(session)
+        assert text.startswith(f"{own} slice")
+        assert (f", {shared} shared call" in text) == bool(shared)

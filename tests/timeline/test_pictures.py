@@ -1,0 +1,98 @@
+"""What the timeline draws with: a palette index per slice, and the highlighted subset."""
+
+import numpy as np
+import pytest
+
+from viewer.formats import open_file
+from viewer.model.trace import KeyKind
+from viewer.resources import SAMPLES
+from viewer.session import Session
+from viewer.timeline.colouring import (
+    FRAME,
+    OPERATORS,
+    SLAB,
+    UNLINKED,
+    Emphasis,
+    cell_colours,
+)
+from viewer.timeline.pictures import palette_of, picture_of
+
+_PATHS = {sample.key: sample.paths() for sample in SAMPLES}
+
+
+@pytest.fixture
+def opened(qapp):
+    def make(*paths):
+        session = Session()
+        session.add([open_file(str(path)) for path in paths])
+        return session
+
+    return make
+
+
+@pytest.fixture
+def attention(opened):
+    return opened(*_PATHS["attention_xnnpack"]).traces[0]
+
+
+def test_by_operator_a_slice_has_the_colour_of_its_operator(attention):
+    palette = palette_of(attention, "operator")
+    kinds = attention.trace.keys.kind[attention.trace.slices.key]
+    assert len(palette) == len(attention.trace.slices)
+    for i in range(len(palette)):
+        operators = attention.link(i).operators
+        if len(operators) == 1 and kinds[i] == KeyKind.OPERATOR_CALL:
+            assert palette[i] == operators[0] % 12
+        elif len(operators) > 1:
+            assert palette[i] == SLAB
+        elif kinds[i] == KeyKind.FRAMEWORK:
+            assert palette[i] == FRAME
+
+
+def test_what_should_be_linked_and_is_not_is_marked(opened):
+    shown = opened(*_PATHS["delegate_handle_map"]).traces[0]
+    palette = palette_of(shown, "operator")
+    lost = [i for i in range(len(palette)) if shown.link(i).reason.state.name == "UNLINKED"]
+    assert lost
+    assert set(palette[lost].tolist()) == {UNLINKED}
+
+
+def test_without_a_record_slices_are_coloured_by_name(opened):
+    shown = opened(_PATHS["attention_xnnpack"][0]).traces[0]
+    assert (palette_of(shown, "operator") == palette_of(shown, "name")).all()
+    assert len(set(palette_of(shown, "name").tolist())) > 3
+
+
+def test_by_name_equal_names_have_equal_colours(attention):
+    palette = palette_of(attention, "name")
+    kinds = attention.trace.keys.kind[attention.trace.slices.key]
+    calls = (kinds == KeyKind.OPERATOR_CALL).nonzero()[0].tolist()
+    colours = {(attention.label(i), int(palette[i])) for i in calls}
+    assert len(colours) == len({attention.label(i) for i in calls}) > 3
+    assert {colour for _, colour in colours} <= set(range(OPERATORS))
+
+
+def test_a_new_scheme_keeps_what_does_not_depend_on_it(attention):
+    before = picture_of(attention, "operator")
+    after = picture_of(attention, "name", before)
+    assert after.raster.drawn is before.raster.drawn
+    assert (after.palette != before.palette).any()
+
+
+def test_highlighting_draws_just_those_slices_and_none_ends_it(attention):
+    picture = picture_of(attention, "operator")
+    colours = cell_colours(True, Emphasis.DIMMED)
+    wanted = np.array([3, 8, 21])
+    picture.highlight(wanted)
+    source = picture.source(dark=True, emphasis=Emphasis.DIMMED)
+    assert source.hits is picture.hits is not None
+    assert (source.colours.body == colours.body).all()
+    assert (source.hit_colours.body == cell_colours(True, Emphasis.FULL).body).all()
+    picture.highlight(None)
+    assert picture.source(dark=True, emphasis=Emphasis.FULL).hits is None
+
+
+def test_an_empty_highlight_is_one(attention):
+    picture = picture_of(attention, "operator")
+    picture.highlight(np.array([], np.int64))
+    assert picture.hits is not None

@@ -1,0 +1,469 @@
+"""The canvas under a real mouse, wheel and keyboard: what is hit, how the range moves."""
+
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QEnterEvent
+from PySide6.QtWidgets import QApplication, QToolTip
+
+from tests.gui_events import (
+    CTRL,
+    LEFT,
+    MIDDLE,
+    PLAIN,
+    SHIFT,
+    canvas,
+    column,
+    drag,
+    middle_of,
+    move,
+    open_files,
+    open_sample,
+    place_of,
+    put_away,
+    wheel,
+    window_of,
+)
+from viewer.model.times import format_time
+from viewer.session import SliceRef
+from viewer.timeline import motion
+from viewer.timeline.layout import BandKind
+
+Key = Qt.Key
+
+
+@pytest.fixture
+def window(qtbot, qapp, tmp_path, monkeypatch):
+    made = window_of(qtbot, qapp, tmp_path, monkeypatch)
+    yield made
+    put_away(made, qapp)
+
+
+@pytest.fixture
+def attention(window, qtbot):
+    open_sample(qtbot, window, "attention_xnnpack")
+    return window
+
+
+@pytest.fixture
+def tall(window, qtbot, tmp_path):
+    """A trace with more rows than the canvas can show."""
+    path = tmp_path / "tall.csv"
+    rows = [f"p,t{n},s{n},{n * 10},{1000 + n}" for n in range(80)]
+    path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *rows]) + "\n")
+    open_files(qtbot, window, path)
+    return window
+
+
+def view_range(window):
+    return window.session.state.t0, window.session.state.t1
+
+
+def in_view(window, at_least=3):
+    """The slices of every row that are wide enough to be hit, by the numbers of the session."""
+    session = window.session
+    shown = session.traces[0]
+    for i in range(len(shown.trace.slices)):
+        start, end = shown.span_ns(i)
+        x0, x1 = column(window, start), column(window, end)
+        if x1 - x0 >= at_least and x1 > 0 and x0 < canvas(window).width():
+            yield i
+
+
+def click(qtbot, window, at, button=Qt.MouseButton.LeftButton):
+    qtbot.mouseClick(canvas(window), button, pos=at)
+
+
+# -- clicking --------------------------------------------------------------------------------------
+
+
+def test_a_click_selects_the_slice_that_lies_there(attention, qtbot):
+    slices = list(in_view(attention))
+    assert len(slices) > 20
+    for index in slices:
+        click(qtbot, attention, place_of(attention, index))
+        assert attention.session.state.slice == SliceRef(0, index)
+
+
+def test_a_click_beside_all_slices_clears(attention, qtbot):
+    session = attention.session
+    session.select_slice(SliceRef(0, next(in_view(attention))))
+    last = canvas(attention).height() - 1
+    assert attention.timeline.scene.layout.band_at(last) == -1
+    click(qtbot, attention, QPoint(300, last))
+    assert session.state.slice is None
+    assert session.state.operators is None
+
+
+def test_a_click_on_a_diamond_selects_its_zero_length_slice(attention, qtbot):
+    trace = attention.session.traces[0]
+    slices = trace.trace.slices
+    t0, t1 = view_range(attention)
+    zero = [
+        i for i in np.flatnonzero(slices.start == slices.end).tolist()
+        if t0 < trace.span_ns(i)[0] < t1
+    ]  # fmt: skip
+    # Those whose pixel is theirs alone, by the definition of a column.
+    columns = [column(attention, trace.span_ns(i)[0]) for i in zero]
+    alone = [i for i, x in zip(zero, columns, strict=True) if columns.count(x) == 1]
+    assert alone
+    for index in alone:
+        band = attention.timeline.scene.band_of(SliceRef(0, index))
+        assert attention.timeline.scene.layout.kind[band] == BandKind.STRIP
+        click(qtbot, attention, place_of(attention, index))
+        assert attention.session.state.slice == SliceRef(0, index)
+
+
+def test_a_click_far_from_any_diamond_selects_nothing(attention, qtbot):
+    scene = attention.timeline.scene
+    strip = int(np.flatnonzero(scene.layout.kind == BandKind.STRIP)[0])
+    attention.session.set_range(-1000, 0)
+    click(qtbot, attention, QPoint(10, middle_of(attention, strip)))
+    assert attention.session.state.slice is None
+
+
+@pytest.mark.parametrize("part", ["canvas", "headers"])
+def test_a_click_on_a_process_header_folds_it_and_another_opens_it(attention, qtbot, part):
+    scene = attention.timeline.scene
+    onto = canvas(attention) if part == "canvas" else attention.timeline.headers
+    at = QPoint(50, middle_of(attention, 0))
+    before = scene.layout.total_height
+    qtbot.mouseClick(onto, Qt.MouseButton.LeftButton, pos=at)
+    assert attention.session.state.collapsed == {(0, scene.processes[0].name)}
+    assert scene.layout.kind.tolist() == [BandKind.PROCESS]
+    qtbot.mouseClick(onto, Qt.MouseButton.LeftButton, pos=at)
+    assert attention.session.state.collapsed == frozenset()
+    assert scene.layout.total_height == before
+
+
+def test_the_right_button_selects_no_area(attention):
+    drag(canvas(attention), QPoint(100, 40), QPoint(300, 60), button=Qt.MouseButton.RightButton)
+    assert attention.session.state.area is None
+
+
+def test_a_double_click_zooms_to_the_slice(attention, qtbot):
+    index = max(in_view(attention), key=lambda i: i)
+    at = place_of(attention, index)
+    start, end = attention.session.traces[0].span_ns(index)
+    qtbot.mouseClick(canvas(attention), Qt.MouseButton.LeftButton, pos=at)
+    qtbot.mouseDClick(canvas(attention), Qt.MouseButton.LeftButton, pos=at)
+    air = max((end - start) // 50, 1)
+    assert attention.session.state.slice == SliceRef(0, index)
+    assert view_range(attention) == (start - air, end + air)
+
+
+# -- dragging --------------------------------------------------------------------------------------
+
+
+def test_a_drag_selects_the_times_and_tracks_under_it(attention):
+    scene, session = attention.timeline.scene, attention.session
+    t0, t1 = view_range(attention)
+    width = canvas(attention).width()
+    row = int(np.flatnonzero(scene.layout.kind == BandKind.ROW)[0])
+    y = middle_of(attention, row)
+    drag(canvas(attention), QPoint(700, y), QPoint(200, y + 8))
+    area = session.state.area
+    assert area.t0 == t0 + 200 * (t1 - t0) // width
+    assert area.t1 == t0 + 700 * (t1 - t0) // width
+    assert area.tracks == {(0, int(scene.layout.track[row]))}
+    assert session.state.slice is None
+    assert attention._selection.text() == f"{format_time(area.t1 - area.t0)} selected on 1 track"
+
+
+def test_a_drag_over_several_tracks_selects_each_of_them(tall):
+    scene = tall.timeline.scene
+    first, last = 2, 6
+    drag(
+        canvas(tall), QPoint(100, middle_of(tall, first)), QPoint(400, middle_of(tall, last))
+    )  # fmt: skip
+    tracks = {(0, int(scene.layout.track[band])) for band in range(first, last + 1)}
+    assert tall.session.state.area.tracks == tracks
+    assert len(tracks) == 5
+
+
+def test_a_press_that_hardly_moves_is_a_click(attention):
+    index = next(in_view(attention, 20))
+    at = place_of(attention, index)
+    drag(canvas(attention), at, at + QPoint(2, 0))
+    assert attention.session.state.slice == SliceRef(0, index)
+    assert attention.session.state.area is None
+
+
+@pytest.mark.parametrize(("button", "held"), [(LEFT, SHIFT), (MIDDLE, PLAIN)])
+def test_dragging_with_shift_or_the_middle_button_pans_by_the_pixels(attention, button, held):
+    view, x = attention.timeline.view, 400
+    under = view.time_at(x)
+    span = view_range(attention)[1] - view_range(attention)[0]
+    drag(canvas(attention), QPoint(x, 60), QPoint(x + 173, 70), button=button, held=held)
+    assert abs(column(attention, under) - (x + 173)) <= 1
+    assert view_range(attention)[1] - view_range(attention)[0] == span
+    assert attention.session.state.area is None
+    assert attention.session.state.slice is None
+
+
+# -- the wheel -------------------------------------------------------------------------------------
+
+
+def test_the_wheel_scrolls_tracks_as_far_as_they_go(tall):
+    scene, view = tall.timeline.scene, canvas(tall)
+    before = view_range(tall)
+    assert scene.scroll_limit == scene.layout.total_height - view.height() > 500
+    wheel(view, QPoint(100, 50), -1)
+    assert scene.scroll == 60
+    assert tall.timeline._bar.value() == 60
+    wheel(view, QPoint(100, 50), pixels=QPoint(0, 7), notches=0.1)
+    assert scene.scroll == 53
+    for _ in range(100):
+        wheel(view, QPoint(100, 50), -1)
+    assert scene.scroll == scene.scroll_limit
+    for _ in range(100):
+        wheel(view, QPoint(100, 50), 1)
+    assert scene.scroll == 0
+    assert view_range(tall) == before
+
+
+def test_the_wheel_over_the_headers_scrolls_too_and_so_do_the_arrows(tall, qtbot):
+    scene = tall.timeline.scene
+    wheel(tall.timeline.headers, QPoint(20, 50), -2)
+    assert scene.scroll == 120
+    qtbot.keyClick(tall.timeline.view, Key.Key_Down)
+    assert scene.scroll == 180
+    qtbot.keyClick(tall.timeline.view, Key.Key_Up)
+    assert scene.scroll == 120
+
+
+def test_a_click_after_scrolling_hits_what_is_drawn_there(tall, qtbot):
+    tall.timeline._bar.setValue(600)
+    at = QPoint(canvas(tall).width() // 2, 100)
+    click(qtbot, tall, at)
+    index = tall.session.state.slice.index
+    track = tall.session.traces[0].trace.slices.track(index)
+    # Two headers of processes, then one row of 30 px per thread.
+    assert track == (600 + 100 - 26) // 30
+
+
+def zoomed(window, x, notches):
+    """Turn the wheel at a column; the span and how far what was under the mouse went, in columns.
+
+    Told after every notch, by the numbers of the session.
+    """
+    t0, t1 = view_range(window)
+    width = canvas(window).width()
+    under = Fraction(t0 * width + x * (t1 - t0), width)
+    told = []
+    for one in notches:
+        wheel(canvas(window), QPoint(x, 60), one, held=CTRL)
+        t0, t1 = view_range(window)
+        told.append((t1 - t0, abs(float((under - t0) * width / (t1 - t0) - x))))
+    return told
+
+
+def test_ctrl_wheel_keeps_the_time_under_the_mouse(attention):
+    width = canvas(attention).width()
+    for x in (0, 1, 333, 700, width - 1):
+        attention.session.set_range(600_000, 660_000)
+        told = zoomed(attention, x, [1] * 10 + [-1] * 10)
+        assert min(span for span, _ in told) > width, "a column is wider than a ns all the way"
+        assert max(off for _, off in told) <= 1, x
+
+
+def test_ctrl_wheel_keeps_the_time_under_the_mouse_where_a_ns_is_wide(attention):
+    attention.session.fit_all()
+    told = zoomed(attention, 700, [1] * 40)
+    width = canvas(attention).width()
+    assert all(off <= max(width / span, 1) for span, off in told), told[-1]
+
+
+def test_ctrl_wheel_in_and_out_again_comes_back(attention):
+    attention.session.set_range(300_000, 1_000_000)
+    told = zoomed(attention, 500, [1] * 40 + [-1] * 40)
+    assert told[-1][0] == pytest.approx(700_000, rel=0.01)
+    assert told[-1][1] <= 2
+
+
+@pytest.mark.parametrize("how", [{"notches": -1, "held": SHIFT}, {"sideways": -1}])
+def test_shift_wheel_and_a_sideways_wheel_pan(attention, how):
+    view = attention.timeline.view
+    under = view.time_at(500)
+    span = view_range(attention)[1] - view_range(attention)[0]
+    wheel(canvas(attention), QPoint(300, 50), **how)
+    assert abs(column(attention, under) - 440) <= 1
+    assert view_range(attention)[1] - view_range(attention)[0] == span
+
+
+def test_a_wheel_that_did_not_turn_does_nothing(attention):
+    before = view_range(attention)
+    wheel(canvas(attention), QPoint(300, 50), held=SHIFT)
+    assert view_range(attention) == before
+
+
+# -- keys ------------------------------------------------------------------------------------------
+
+
+def moved(window, before):
+    """How the range changed: share by which it is wider, pixels by which its middle moved."""
+    t0, t1 = view_range(window)
+    middle = ((t0 + t1) - sum(before)) / 2
+    return (t1 - t0) / (before[1] - before[0]), middle * canvas(window).width() / (
+        before[1] - before[0]
+    )
+
+
+KEYS = {
+    Key.Key_W: (1 / 1.1, 0), Key.Key_S: (1.1, 0), Key.Key_A: (1, -50), Key.Key_D: (1, 50),
+    Key.Key_Left: (1, -50), Key.Key_Right: (1, 50),
+}  # fmt: skip
+
+
+def test_a_key_moves_at_once(attention, qtbot, monkeypatch):
+    monkeypatch.setattr(attention.timeline.view._held._timer, "start", lambda: None)
+    move(canvas(attention), QPoint(canvas(attention).width() // 2, 60))
+    for key, (wider, pixels) in KEYS.items():
+        attention.session.set_range(600_000, 700_000)
+        before = view_range(attention)
+        qtbot.keyPress(attention.timeline.view, key)
+        found = moved(attention, before)
+        assert found[0] == pytest.approx(wider, rel=0.01), key
+        assert found[1] == pytest.approx(pixels, abs=1), key
+        qtbot.keyRelease(attention.timeline.view, key)
+
+
+def test_a_key_zooms_around_a_mouse_that_was_there_before_the_canvas(attention, qtbot):
+    view, x = attention.timeline.view, 800
+    at = QPointF(x, 60)
+    canvas(attention).setAttribute(Qt.WidgetAttribute.WA_UnderMouse)
+    QApplication.sendEvent(
+        canvas(attention), QEnterEvent(at, at, canvas(attention).mapToGlobal(at))
+    )
+    under = view.time_at(x)
+    qtbot.keyPress(view, Key.Key_W)
+    qtbot.keyRelease(view, Key.Key_W)
+    assert abs(column(attention, under) - x) <= 3
+
+
+def test_a_held_key_goes_on_until_it_is_up(attention, qtbot):
+    view = attention.timeline.view
+    attention.session.fit_all()
+    seen = [view_range(attention)]
+    attention.session.viewed.connect(lambda: seen.append(view_range(attention)))
+    qtbot.keyPress(view, Key.Key_W)
+    qtbot.waitUntil(lambda: len(seen) > 6)
+    qtbot.keyRelease(view, Key.Key_W)
+    spans = [t1 - t0 for t0, t1 in seen]
+    assert spans == sorted(spans, reverse=True)
+    assert not view._held._timer.isActive()
+
+
+def test_a_key_that_is_up_elsewhere_stops_too(attention, qtbot):
+    view = attention.timeline.view
+    qtbot.keyPress(view, Key.Key_D)
+    assert view._held._timer.isActive()
+    attention.operators.filter.setFocus()
+    assert not view._held._timer.isActive()
+
+
+def test_letters_typed_into_a_field_move_nothing(attention, qtbot):
+    before = attention.session.state
+    attention.operators.filter.setFocus()
+    qtbot.keyClicks(attention.operators.filter, "wasdfnpq.,")
+    assert attention.operators.filter.text() == "wasdfnpq.,"
+    assert attention.session.state == before
+    assert attention.shows_bottom
+
+
+def test_keys_of_a_table_that_it_does_not_want_move_the_timeline(attention, qtbot):
+    before = view_range(attention)
+    qtbot.keyClick(attention, Key.Key_D)
+    assert view_range(attention)[0] > before[0]
+
+
+def test_every_key_of_motion_has_a_direction():
+    assert set(motion.ZOOM_KEYS.values()) == set(motion.PAN_KEYS.values()) == {-1, 1}
+
+
+# -- pointing --------------------------------------------------------------------------------------
+
+
+def test_pointing_tells_the_time_and_leaving_takes_it_back(attention):
+    told = []
+    attention.timeline.scene.pointed.connect(told.append)
+    t0, t1 = view_range(attention)
+    move(canvas(attention), QPoint(512, 60))
+    assert told == [t0 + 512 * (t1 - t0) // canvas(attention).width()]
+    assert attention.timeline.view._overlay.cursor_x == 512
+    attention.timeline.view.leaveEvent(None)
+    assert told[-1] is None
+    assert attention.timeline.view._overlay.cursor_x is None
+
+
+def tip_of(window, monkeypatch, at):
+    shown = []
+    monkeypatch.setattr(QToolTip, "showText", lambda point, text, *more: shown.append(text))
+    move(canvas(window), at)
+    assert window.timeline.view._tip.isActive()
+    window.timeline.view._show_tip()
+    return shown[-1]
+
+
+def test_the_tooltip_names_the_slice_its_length_and_its_begin(attention, monkeypatch):
+    shown = attention.session.traces[0]
+    index = next(i for i in in_view(attention, 10) if shown.trace.name(i) != shown.label(i))
+    text = tip_of(attention, monkeypatch, place_of(attention, index))
+    lines = re.sub(r"<p[^>]*>|</p>", "", text).split("<br>")
+    start, end = shown.span_ns(index)
+    assert lines[:3] == [
+        shown.label(index), shown.trace.name(index),
+        f"{format_time(end - start)}  at {format_time(start)}",
+    ]  # fmt: skip
+
+
+def test_beside_all_slices_there_is_no_tooltip(attention, monkeypatch):
+    move(canvas(attention), place_of(attention, next(in_view(attention))))
+    move(canvas(attention), QPoint(300, canvas(attention).height() - 1))
+    assert not attention.timeline.view._tip.isActive()
+    monkeypatch.setattr(QToolTip, "showText", lambda *given: pytest.fail("shown"))
+    attention.timeline.view._show_tip()
+
+
+def named(tmp_path, name):
+    path = tmp_path / "named.csv"
+    path.write_text(f"process,thread,name,start_ns,dur_ns\np,t,{name},0,1000\n")
+    return path
+
+
+def test_the_name_of_a_slice_is_never_read_as_markup(window, qtbot, tmp_path, monkeypatch):
+    open_files(qtbot, window, named(tmp_path, "<b>conv</b>"))
+    text = tip_of(window, monkeypatch, place_of(window, 0))
+    assert "&lt;b&gt;conv" in text
+    assert "<b>" not in text
+
+
+@pytest.mark.parametrize("size", [(700, 400), (1000, 300)])
+def test_a_window_of_any_size_paints_all_of_its_parts(attention, qtbot, size):
+    attention.resize(*size)
+    for part in (attention.timeline, canvas(attention), attention.timeline.overview,
+                 attention.timeline.ruler, attention.timeline.headers):  # fmt: skip
+        assert not part.grab().isNull()
+
+
+def test_a_million_slices_paint(window, qtbot, capsys):
+    from viewer.model.builder import TraceBuilder
+    from viewer.model.trace import Clock, KeyKind
+
+    count = 1_000_000
+    builder = TraceBuilder("/large.csv", "test", "", Clock())
+    start = np.arange(count, dtype=np.int64) * 100
+    builder.add(
+        track=builder.track("p", "t", flat=True), start=start, end=start + 70,
+        name=builder.intern("a"), key=builder.key(KeyKind.PLAIN, "a"),
+    )  # fmt: skip
+    window.session.add([builder.build()])
+    for span in (100 * count, 100_000, 50):
+        window.session.set_range(0, span)
+        assert not canvas(window).grab().isNull()
+        click(qtbot, window, QPoint(3, middle_of(window, 1)))
+        assert window.session.state.slice is not None
+    assert capsys.readouterr().err == ""
