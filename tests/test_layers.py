@@ -70,7 +70,7 @@ ALLOWED = {
 
 
 # One room in several files, which may know one another.
-SAME_ROOM = {"window_commands": "main_window", "status_text": "main_window"}
+SAME_ROOM = dict.fromkeys(("window_commands", "status_text", "toolbar", "docks"), "main_window")
 
 
 def room(module: str) -> str:

@@ -52,11 +52,11 @@ def names(window):
 
 
 def shown_docks(window):
-    return {name for name, dock in window._docks.items() if not dock.isHidden()}
+    return {name for name, dock in window._docks.by_name.items() if not dock.isHidden()}
 
 
 def runs_offered(window):
-    return [window._run.itemText(i) for i in range(window._run.count())]
+    return [window.toolbar.run.itemText(i) for i in range(window.toolbar.run.count())]
 
 
 def message(window):
@@ -98,11 +98,11 @@ def test_the_first_view_is_the_second_run_where_load_would_fill_the_picture(atte
     t0, t1 = session.run_span_ns(0, run)
     air = (t1 - t0) // 50
     assert (session.state.t0, session.state.t1) == (t0 - air, t1 + air)
-    assert attention._run.currentText() == "Run 2 of 5"
+    assert attention.toolbar.run.currentText() == "Run 2 of 5"
     assert runs_offered(attention) == ["All runs", *(f"Run {n} of 5" for n in range(1, 6))]
     note = "first view: run 2 of 5 · load and the cold run 1 lie before it"
     assert attention.timeline.scene.process_note(0) == note
-    assert attention._link_state.text() == (
+    assert attention.toolbar.link_state.text() == (
         f"100{THIN}% of time · 56{THIN}% of slices linked   agreement 1.00"
     )
     assert attention.windowTitle() == "attn_xnnpack_x5.etdp, attn_teal_xnnpack.etrecord – Opscope"
@@ -115,13 +115,13 @@ def test_where_runs_fill_the_span_the_first_view_is_all(window, qtbot):
     state, span = window.session.state, window.session.span_ns()
     assert state.run is None
     assert (state.t0, state.t1) == (-(span // 50), span + span // 50)
-    assert window._run.currentText() == "All runs"
+    assert window.toolbar.run.currentText() == "All runs"
 
 
 def test_a_profile_without_runs_offers_none(window, qtbot):
     open_sample(qtbot, window, "torq_compile")
     assert runs_offered(window) == ["No runs"]
-    assert not window._run.isEnabled()
+    assert not window.toolbar.run.isEnabled()
     assert not window.commands.actions["go.next_run"].isEnabled()
     assert window._clock.text().startswith("2 clocks · ")
 
@@ -131,7 +131,7 @@ def test_a_record_links_to_its_dump_whichever_comes_first(window, qtbot, order):
     for i in order:
         open_files(qtbot, window, (ATTENTION, ATTENTION_RECORD)[i])
     assert window.session.traces[0].table.program.path == ATTENTION_RECORD
-    assert window._link_state.text().endswith("agreement 1.00")
+    assert window.toolbar.link_state.text().endswith("agreement 1.00")
     assert window._pages.currentWidget() is window.timeline
 
 
@@ -139,7 +139,7 @@ def test_a_record_alone_shows_operators_and_says_what_is_missing(window, qtbot):
     open_files(qtbot, window, ATTENTION_RECORD)
     assert window._pages.currentWidget() is window._note
     assert window.operators.table.model().rowCount() > 10
-    assert not window._link_action.isVisible()
+    assert not window.toolbar._link_action.isVisible()
     assert not window.commands.actions["view.fit"].isEnabled()
     assert window.commands.actions["file.export"].isEnabled()
 
@@ -162,14 +162,14 @@ def test_a_dump_that_belongs_to_another_record_is_not_linked_and_says_so(window,
     assert window.session.traces[0].table.program is None
     said = "cnn_xnnpack3_x5.etdp and cnn_standalone_NOdeepcopy.etrecord do not belong together"
     assert message(window).startswith(said)
-    assert window._link_state.text() == "do not belong together"
+    assert window.toolbar.link_state.text() == "do not belong together"
     assert ("Warning", message(window)) in problems(window)
 
 
 def test_what_cannot_be_checked_is_not_called_foreign(window, qtbot):
     open_files(qtbot, window, DEMO, ATTENTION_RECORD)
     assert "cannot be checked" in message(window)
-    assert window._link_state.text() != "do not belong together"
+    assert window.toolbar.link_state.text() != "do not belong together"
 
 
 def test_an_explicit_pair_wins_and_an_impossible_one_says_why(window, qtbot, data):
@@ -339,7 +339,7 @@ def test_bad_files_among_good_ones_do_not_hold_those_up(window, qtbot, tmp_path,
     assert sorted(Path(line.partition(":")[0]).name for line in lines) == [
         "empty.etdp", "photo.etdp"
     ]  # fmt: skip
-    assert window._docks["problems"].windowTitle() == "Problems (2)"
+    assert window._docks.by_name["problems"].windowTitle() == "Problems (2)"
 
 
 def test_a_file_that_opens_at_last_is_no_problem_any_more(window, qtbot, tmp_path):
@@ -616,7 +616,7 @@ def pick(combo, index):
 
 def test_colour_by_name_paints_anew_and_undo_paints_back(attention, qtbot):
     before = canvas(attention).grab().toImage()
-    pick(attention._scheme, 1)
+    pick(attention.toolbar.scheme, 1)
     assert attention.session.state.scheme == "name"
     assert canvas(attention).grab().toImage() != before
     attention.session.undo()
@@ -625,18 +625,18 @@ def test_colour_by_name_paints_anew_and_undo_paints_back(attention, qtbot):
 
 
 def test_the_colour_box_follows_undo(attention):
-    pick(attention._scheme, 1)
+    pick(attention.toolbar.scheme, 1)
     attention.session.undo()
-    assert attention._scheme.currentData() == attention.session.state.scheme
+    assert attention.toolbar.scheme.currentData() == attention.session.state.scheme
 
 
 def test_the_run_box_picks_a_run_and_follows_it(attention, qtbot):
-    pick(attention._run, 4)
+    pick(attention.toolbar.run, 4)
     session = attention.session
     assert session.traces[0].trace.runs[session.state.run[1]].number == 4
     qtbot.keyClick(attention, Qt.Key.Key_P)
-    assert attention._run.currentText() == "Run 3 of 5"
-    pick(attention._run, 0)
+    assert attention.toolbar.run.currentText() == "Run 3 of 5"
+    pick(attention.toolbar.run, 0)
     assert session.state.run is None
 
 
@@ -653,7 +653,7 @@ def test_the_link_pill_follows_the_trace_of_the_selection(window, qtbot):
     told = set()
     for number in range(2):
         window.session.select_slice(SliceRef(number, 3))
-        told.add(window._link_state.text())
+        told.add(window.toolbar.link_state.text())
     assert len(told) == 2
 
 
@@ -672,7 +672,7 @@ def test_hidden_panels_stay_hidden_when_a_file_is_added(attention, qtbot):
 
 
 def test_the_pill_leads_to_the_problems(attention, qtbot):
-    qtbot.mouseClick(attention._link_state, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(attention.toolbar.link_state, Qt.MouseButton.LeftButton)
     assert attention.problems.isVisible()
 
 

@@ -16,7 +16,6 @@ from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
-    QDockWidget,
     QFileDialog,
     QLabel,
     QLineEdit,
@@ -24,12 +23,7 @@ from PySide6.QtWidgets import (
     QMessageBox,
     QProgressBar,
     QPushButton,
-    QSizePolicy,
     QStackedWidget,
-    QTabBar,
-    QTabWidget,
-    QToolBar,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -38,13 +32,12 @@ from viewer import __version__
 from viewer.background import Latest
 from viewer.commands import CommandTable
 from viewer.crash_report import guard
+from viewer.docks import Docks
 from viewer.exporting import NothingToExport, prepare
 from viewer.formats import formats
 from viewer.loading import Loader
-from viewer.model.trace import RunKind
 from viewer.panels.details import DetailsPanel
 from viewer.panels.empty_note import EmptyNote
-from viewer.panels.link_state import LinkState
 from viewer.panels.message_bar import MessageBar
 from viewer.panels.operators import OperatorsPanel
 from viewer.panels.problems import ProblemsPanel
@@ -54,20 +47,15 @@ from viewer.report import info, link_text
 from viewer.saving import Saver
 from viewer.session import Session, display_name
 from viewer.settings import LAST_FOLDER, THEME, WINDOW_STATE_VERSION, Settings
-from viewer.status_text import clock_text, range_text, run_text, selection_text
+from viewer.status_text import clock_text, range_text, selection_text
 from viewer.theme import Theme
 from viewer.timeline.board import ABOVE, Timeline
+from viewer.toolbar import Toolbar
 from viewer.window_commands import MENUS, MOUSE_HELP, START_KEYS, commands_of
 
-DETAILS_WIDTH = 372
 MOVING_KEYS = (Qt.Key.Key_W, Qt.Key.Key_A, Qt.Key.Key_S, Qt.Key.Key_D)
 _PLAIN = Qt.KeyboardModifier.NoModifier
-NARROW, VERY_NARROW = 1400, 1100  # px of the window
-OPEN_WIDTH = 84
-RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
 PROGRESS_AFTER_MS = 300
-TIMELINE_SHARE = 0.6
-SCHEMES = (("operator", "Operator"), ("name", "Name"))
 EXPORT_FILTERS = (
     "Perfetto trace (*.pftrace);;Perfetto trace, gzipped (*.pftrace.gz);;"
     "Table, comma separated (*.csv);;Table, tab separated (*.tsv)"
@@ -91,8 +79,6 @@ class MainWindow(QMainWindow):
         self._asked: list[str] = []
         self._loaded: dict[str, object] = {}
         self._given_up: list[str] = []
-        self._docks_shown = True
-        self._closed: set[str] = set()
         self._pairs: list[tuple[str, str]] = []
         self.timeline = Timeline(self.session, theme)
         self.details = DetailsPanel(self.session, theme)
@@ -104,15 +90,20 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.resize(1600, 900)
         self._build_centre()
-        self._build_docks()
+        self._docks = Docks(
+            self,
+            {
+                "details": self.details, "operators": self.operators,
+                "source": self.source, "problems": self.problems,
+            },
+        )  # fmt: skip
         self.commands = CommandTable(self, commands_of(self))
         self._menus = self.commands.fill(self.menuBar(), MENUS)
-        panels = self._menus["View"].addMenu("Pa&nels")
-        for dock in self._docks.values():
-            panels.addAction(dock.toggleViewAction())
+        self._docks.fill(self._menus["View"].addMenu("Pa&nels"))
         self._recent_menu = self._menus["File"].addMenu("Open &recent")
         self._menus["File"].insertMenu(self.commands.actions["file.export"], self._recent_menu)
-        self._build_toolbar()
+        self.toolbar = Toolbar(self.session, theme, self.commands)
+        self.addToolBar(self.toolbar)
         self._build_status()
         self._connect()
         self._events = QApplication.instance()
@@ -137,94 +128,6 @@ class MainWindow(QMainWindow):
         column.addWidget(self._message)
         column.addWidget(self._pages, 1)
         self.setCentralWidget(centre)
-
-    def _build_docks(self) -> None:
-        self.setDockOptions(
-            QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks
-        )
-        self.setTabPosition(
-            Qt.DockWidgetArea.AllDockWidgetAreas,
-            QTabWidget.TabPosition.North,
-        )
-        self.setCorner(Qt.Corner.BottomRightCorner, RIGHT)
-        bottom = Qt.DockWidgetArea.BottomDockWidgetArea
-        self._docks = {
-            name: self._dock(name, title, widget, area)
-            for name, title, widget, area in (
-                ("details", "Details", self.details, RIGHT),
-                ("operators", "Operators", self.operators, bottom),
-                ("source", "Source", self.source, bottom),
-                ("problems", "Problems", self.problems, bottom),
-            )
-        }
-        self.splitDockWidget(
-            self._docks["operators"], self._docks["source"], Qt.Orientation.Horizontal
-        )
-        self.tabifyDockWidget(self._docks["source"], self._docks["problems"])
-        for dock in self._docks.values():
-            dock.dockLocationChanged.connect(self._fit_titles)
-        self._docks["source"].raise_()
-
-    def _fit_titles(self) -> None:
-        """A dock among tabs has no title bar of its own: its tab says the title."""
-        for dock in self._docks.values():
-            tabbed = bool(self.tabifiedDockWidgets(dock))
-            if tabbed != (dock.titleBarWidget() is not None):
-                dock.setTitleBarWidget(QWidget() if tabbed else None)  # type: ignore[arg-type]
-
-    def _dock(self, name: str, title: str, widget: QWidget, area: Qt.DockWidgetArea) -> QDockWidget:
-        dock = QDockWidget(title, self)
-        dock.setObjectName(name)
-        dock.setWidget(widget)
-        self.addDockWidget(area, dock)
-        return dock
-
-    def _build_toolbar(self) -> None:
-        bar = QToolBar("Main")
-        bar.setObjectName("toolbar")
-        bar.setMovable(False)
-        self.addToolBar(bar)
-        self._tool_buttons: list[tuple[QToolButton, str]] = []
-        self._add_tool(bar, "file.open", "open", text="Open")
-        bar.addSeparator()
-        for id, icon in (("go.undo", "back"), ("go.redo", "forward"), ("view.fit_all", "fit")):
-            self._add_tool(bar, id, icon)
-        bar.addSeparator()
-        bar.addWidget(_caption("Colour by"))
-        self._scheme = QComboBox()
-        self._scheme.setAccessibleName("Colour by")
-        for scheme, title in SCHEMES:
-            self._scheme.addItem(title, scheme)
-        bar.addWidget(self._scheme)
-        bar.addSeparator()
-        self._add_tool(bar, "go.previous_run", "previous")
-        self._run = QComboBox()
-        self._run.setAccessibleName("Inference")
-        self._run.setMinimumContentsLength(14)
-        bar.addWidget(self._run)
-        self._add_tool(bar, "go.next_run", "next")
-        space = QWidget()
-        space.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        bar.addWidget(space)
-        self._link_state = LinkState(self.theme)
-        self._link_action = bar.addWidget(self._link_state)
-        self._bar = bar
-
-    def _add_tool(self, bar: QToolBar, id: str, icon: str, text: str = "") -> None:
-        button = QToolButton()
-        action = self.commands.actions[id]
-        button.setDefaultAction(action)
-        if text:
-            # Qt leaves 4 px between an icon and its word.
-            button.setText(f" {text}")
-            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-            button.setProperty("framed", True)
-            button.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)
-            button.setMinimumWidth(self.theme.px(OPEN_WIDTH))
-        keys = self.commands.commands[id].keys
-        button.setToolTip(action.text().replace("&", "") + (f"  {keys[0]}" if keys else ""))
-        self._tool_buttons.append((button, icon))
-        bar.addWidget(button)
 
     def _build_status(self) -> None:
         status = self.statusBar()
@@ -253,7 +156,6 @@ class MainWindow(QMainWindow):
         session.opened.connect(self._refresh)
         session.viewed.connect(self._say_range)
         session.selected.connect(self._say_selection)
-        session.run_picked.connect(self._fill_runs)
         session.history_changed.connect(self.commands.refresh)
         session.said.connect(self._say)
         self.loader.progressed.connect(self._loading)
@@ -270,19 +172,13 @@ class MainWindow(QMainWindow):
         self.operators.source_requested.connect(self._show_source)
         self.operators.open_dialog_requested.connect(self.open_dialog)
         self.problems.pair_requested.connect(self._pair)
-        for signal in (session.selected, session.run_picked):
-            signal.connect(self._tell_links)
-        session.selected.connect(self._fill_runs)
-        session.coloured.connect(self._fit_scheme)
-        self.problems.count_changed.connect(self._count_problems)
+        self.problems.count_changed.connect(self._docks.count_problems)
         self._note.open_requested.connect(self.open_dialog)
-        self._link_state.clicked.connect(self.show_links)
-        self._scheme.activated.connect(self._pick_scheme)
-        self._run.activated.connect(self._pick_run)
+        self.toolbar.links_asked.connect(self.show_links)
         self._cancel.clicked.connect(self._cancel_all)
         self._recent_menu.aboutToShow.connect(self._fill_recent)
-        self.theme.changed.connect(self._retheme)
-        self._retheme()
+        self.theme.changed.connect(self._docks.retheme)
+        self._docks.retheme()
 
     # -- commands ------------------------------------------------------------------------------
 
@@ -441,33 +337,17 @@ class MainWindow(QMainWindow):
         page = self.start_page if empty else self.timeline if session.traces else self._note
         was = self._pages.currentWidget()
         self._pages.setCurrentWidget(page)
-        self._show_docks(not empty)
+        self._docks.show_all(not empty)
         if was is not page and not empty:
-            self._make_room()
+            self._docks.fit_width()
             QTimer.singleShot(0, self._share_height)
         names = [display_name(p) for p in session.workspace.paths]
         self.setWindowTitle(f"{', '.join(names[:3])} – Opscope" if names else "Opscope")
-        self._tell_links()
-        self._link_action.setVisible(bool(session.traces))
-        self._fill_runs()
         self._say_range()
         self._say_selection()
         self.commands.refresh()
         if page is self.timeline:
             self.timeline.view.setFocus()
-
-    def _show_docks(self, shown: bool) -> None:
-        """Hide the docks on the start page, and show them again as the user left them."""
-        if shown == self._docks_shown:
-            return
-        if not shown:
-            self._closed = {name for name, dock in self._docks.items() if dock.isHidden()}
-        self._docks_shown = shown
-        for name, dock in self._docks.items():
-            dock.setVisible(shown and name not in self._closed)
-
-    def _tell_links(self) -> None:
-        self._link_state.show_links(self.session)
 
     def show_links(self) -> None:
         """Tell for every profile how it is linked, and why what is not linked is not."""
@@ -475,57 +355,10 @@ class MainWindow(QMainWindow):
         box = self._inform("Links", "", plain="\n\n".join(facts) or "No record or source is open.")
         box.setFont(self.theme.font("cell"))
 
-    def _make_room(self) -> None:
-        """In a narrow window details, then the source too, become tabs of the bottom."""
-        docks = self._docks
-        if self.width() < NARROW and self.dockWidgetArea(docks["details"]) == RIGHT:
-            self.tabifyDockWidget(docks["problems"], docks["details"])
-        if self.width() < VERY_NARROW:
-            self.tabifyDockWidget(docks["operators"], docks["source"])
-            docks["operators"].raise_()
-        docks["details" if self.width() < NARROW else "source"].raise_()
-        self._fit_titles()
-
     def _share_height(self) -> None:
-        """The timeline gets the height of its rows, at most 60 %; details their width."""
-        height = self._pages.height() + self._docks["operators"].height()
+        """The timeline gets the height of its rows."""
         rows = self.timeline.content_height if self.session.traces else ABOVE + 100
-        wanted = max(height - min(rows, round(height * TIMELINE_SHARE)), 200)
-        self.resizeDocks([self._docks["operators"]], [wanted], Qt.Orientation.Vertical)
-        self.resizeDocks([self._docks["details"]], [DETAILS_WIDTH], Qt.Orientation.Horizontal)
-        both = self._docks["operators"].width() + self._docks["source"].width()
-        self.resizeDocks(
-            [self._docks["operators"], self._docks["source"]],
-            [both * 53 // 100, both * 47 // 100],
-            Qt.Orientation.Horizontal,
-        )
-
-    def _fill_runs(self) -> None:
-        session = self.session
-        trace = session.current_trace
-        self._run.blockSignals(True)
-        self._run.clear()
-        runs = session.traces[trace].trace.runs if trace is not None else ()
-        count = sum(run.kind is RunKind.INFERENCE for run in runs)
-        self._run.addItem("All runs" if count else "No runs", None)
-        for number, run in enumerate(runs):
-            if trace is not None and run.kind is RunKind.INFERENCE:
-                self._run.addItem(run_text(session, trace, run), (trace, number))
-        picked = session.state.run
-        # findData compares tuples by identity.
-        shown = (i for i in range(self._run.count()) if self._run.itemData(i) == picked)
-        self._run.setCurrentIndex(next(shown, 0))
-        self._run.setEnabled(count > 0)
-        self._run.blockSignals(False)
-
-    def _fit_scheme(self) -> None:
-        self._scheme.setCurrentIndex(self._scheme.findData(self.session.state.scheme))
-
-    def _pick_run(self, index: int) -> None:
-        self.session.pick_run(self._run.itemData(index))
-
-    def _pick_scheme(self, index: int) -> None:
-        self.session.set_scheme(self._scheme.itemData(index))
+        self._docks.fit_height(self._pages.height(), rows)
 
     def pick_theme(self, choice: str) -> None:
         """Force light or dark, or follow the system."""
@@ -545,26 +378,16 @@ class MainWindow(QMainWindow):
 
     def _show_source(self, path: str, line: int) -> None:
         self.source.show_source(path, line)
-        self._docks["source"].show()
-        self._docks["source"].raise_()
-
-    def _show_problems(self) -> None:
-        self._docks["problems"].show()
-        self._docks["problems"].raise_()
-
-    def _count_problems(self, count: int) -> None:
-        self._docks["problems"].setWindowTitle(f"Problems ({count})" if count else "Problems")
+        self._docks.bring("source")
 
     @property
     def shows_bottom(self) -> bool:
         """Whether the bottom panels are shown."""
-        return self._docks["operators"].isVisible()
+        return self._docks.shows_bottom
 
     def toggle_bottom(self) -> None:
         """Hide or show the bottom panels."""
-        shown = self.shows_bottom
-        for name in ("operators", "source", "problems"):
-            self._docks[name].setVisible(not shown)
+        self._docks.toggle_bottom()
         self.commands.refresh()
 
     def _fill_recent(self) -> None:
@@ -608,14 +431,6 @@ class MainWindow(QMainWindow):
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.open()
         return box
-
-    def _retheme(self) -> None:
-        for button, icon in self._tool_buttons:
-            token = "text1" if button.property("framed") else "text2"
-            button.defaultAction().setIcon(self.theme.icon(icon, token))
-        for tab in self.findChildren(QTabBar):
-            tab.setExpanding(False)
-            tab.setDrawBase(False)
 
     # -- window events ---------------------------------------------------------------------------
 
@@ -682,7 +497,7 @@ class MainWindow(QMainWindow):
         """Stop what runs and remember how the window lay."""
         if self._events is not None:
             self._events.removeEventFilter(self)
-        self._show_docks(True)
+        self._docks.show_all(True)
         self.loader.shutdown()
         self.saver.shutdown()
         for latest in self.findChildren(Latest):
@@ -714,14 +529,7 @@ class MainWindow(QMainWindow):
         if not geometry.isEmpty():
             self.restoreGeometry(geometry)
         if not state.isEmpty():
-            self._show_docks(True)
+            self._docks.show_all(True)
             self.restoreState(state, WINDOW_STATE_VERSION)
-            self._fit_titles()
-            self._closed = {name for name, dock in self._docks.items() if dock.isHidden()}
+            self._docks.note_closed()
         self._refresh()
-
-
-def _caption(text: str) -> QLabel:
-    label = QLabel(text)
-    label.setContentsMargins(8, 0, 6, 0)
-    return label

@@ -1,0 +1,114 @@
+"""The toolbar: frequent commands, the colour scheme, the picked inference, the state of links."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QToolBar, QToolButton, QWidget
+
+from viewer.commands import CommandTable
+from viewer.model.trace import RunKind
+from viewer.panels.link_state import LinkState
+from viewer.session import Session
+from viewer.status_text import run_text
+from viewer.theme import Theme
+
+SCHEMES = (("operator", "Operator"), ("name", "Name"))
+OPEN_WIDTH = 84
+
+
+class Toolbar(QToolBar):
+    """Follows the session: its boxes always show what the view is."""
+
+    links_asked = Signal()
+
+    def __init__(self, session: Session, theme: Theme, commands: CommandTable) -> None:
+        super().__init__("Main")
+        self._session, self._theme, self._commands = session, theme, commands
+        self.setObjectName("toolbar")
+        self.setMovable(False)
+        self._buttons: list[tuple[QToolButton, str]] = []
+        self._add("file.open", "open", text="Open")
+        self.addSeparator()
+        for id, icon in (("go.undo", "back"), ("go.redo", "forward"), ("view.fit_all", "fit")):
+            self._add(id, icon)
+        self.addSeparator()
+        caption = QLabel("Colour by")
+        caption.setContentsMargins(8, 0, 6, 0)
+        self.addWidget(caption)
+        self.scheme = QComboBox()
+        self.scheme.setAccessibleName("Colour by")
+        for scheme, title in SCHEMES:
+            self.scheme.addItem(title, scheme)
+        self.addWidget(self.scheme)
+        self.addSeparator()
+        self._add("go.previous_run", "previous")
+        self.run = QComboBox()
+        self.run.setAccessibleName("Inference")
+        self.run.setMinimumContentsLength(14)
+        self.addWidget(self.run)
+        self._add("go.next_run", "next")
+        space = QWidget()
+        space.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.addWidget(space)
+        self.link_state = LinkState(theme)
+        self._link_action = self.addWidget(self.link_state)
+        self.link_state.clicked.connect(self.links_asked)
+        self.scheme.activated.connect(self._pick_scheme)
+        self.run.activated.connect(self._pick_run)
+        for signal in (session.opened, session.selected, session.run_picked):
+            signal.connect(self._follow)
+        session.coloured.connect(self._fit_scheme)
+        theme.changed.connect(self._retheme)
+        self._retheme()
+        self._follow()
+
+    def _add(self, id: str, icon: str, text: str = "") -> None:
+        button = QToolButton()
+        action = self._commands.actions[id]
+        button.setDefaultAction(action)
+        if text:
+            # Qt leaves 4 px between an icon and its word.
+            button.setText(f" {text}")
+            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+            button.setProperty("framed", True)
+            button.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)
+            button.setMinimumWidth(self._theme.px(OPEN_WIDTH))
+        keys = self._commands.commands[id].keys
+        button.setToolTip(action.text().replace("&", "") + (f"  {keys[0]}" if keys else ""))
+        self._buttons.append((button, icon))
+        self.addWidget(button)
+
+    def _retheme(self) -> None:
+        for button, icon in self._buttons:
+            token = "text1" if button.property("framed") else "text2"
+            button.defaultAction().setIcon(self._theme.icon(icon, token))
+
+    def _follow(self) -> None:
+        self.link_state.show_links(self._session)
+        self._link_action.setVisible(bool(self._session.traces))
+        self._fill_runs()
+
+    def _fill_runs(self) -> None:
+        session = self._session
+        trace = session.current_trace
+        self.run.clear()
+        runs = session.traces[trace].trace.runs if trace is not None else ()
+        count = sum(run.kind is RunKind.INFERENCE for run in runs)
+        self.run.addItem("All runs" if count else "No runs", None)
+        for number, run in enumerate(runs):
+            if trace is not None and run.kind is RunKind.INFERENCE:
+                self.run.addItem(run_text(session, trace, run), (trace, number))
+        picked = session.state.run
+        # findData compares tuples by identity.
+        shown = (i for i in range(self.run.count()) if self.run.itemData(i) == picked)
+        self.run.setCurrentIndex(next(shown, 0))
+        self.run.setEnabled(count > 0)
+
+    def _fit_scheme(self) -> None:
+        self.scheme.setCurrentIndex(self.scheme.findData(self._session.state.scheme))
+
+    def _pick_run(self, index: int) -> None:
+        self._session.pick_run(self.run.itemData(index))
+
+    def _pick_scheme(self, index: int) -> None:
+        self._session.set_scheme(self.scheme.itemData(index))
