@@ -450,12 +450,3 @@ def test_from_no_run_one_steps_to_the_first_or_the_last(session):
     session.pick_run(None)
     session.step_run(1)
     assert picked(session) == 1
-
-
-def test_costs_are_of_the_picked_run(session):
-    run = session.traces[0].trace.runs[session.state.run[1]]
-    one = session.cost_table(0)
-    session.pick_run(None)
-    every = session.cost_table(0)
-    assert session.traces[0].costs.table(run.start, run.end) == one
-    assert every != one

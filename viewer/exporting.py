@@ -85,13 +85,23 @@ def prepare(workspace: Workspace, path: str) -> Job:
             )
             for t in workspace.traces
         ]
-        return lambda progress, cancelled: _write_joined(
-            path, COLUMNS, [slice_columns(one) for one in linked], progress, cancelled
-        )
+        return lambda progress, cancelled: _write_slices(path, linked, progress, cancelled)
     programs = list(workspace.programs)
     return lambda progress, cancelled: _write_joined(
         path, OPERATOR_COLUMNS, [operator_columns(p) for p in programs], progress, cancelled
     )
+
+
+def _write_slices(
+    path: str, linked: list[SliceTableSource], progress: Progress, cancelled: Cancelled
+) -> int:
+    try:
+        tables = [slice_columns(one) for one in linked]
+    except OverflowError as error:
+        raise NothingToExport(
+            "The times lie more than 292 years apart. Export the files one by one"
+        ) from error
+    return _write_joined(path, COLUMNS, tables, progress, cancelled)
 
 
 def _write_perfetto(

@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Sequence
 from functools import partial
+from html import escape
 
 from PySide6.QtCore import QBuffer, QCoreApplication, QEvent, QObject, Qt, QThread, QTimer
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
@@ -132,8 +133,7 @@ class MainWindow(QMainWindow):
     def _build_status(self) -> None:
         status = self.statusBar()
         status.setSizeGripEnabled(False)
-        self._range = QLabel()
-        self._selection = QLabel()
+        self._range, self._selection = QLabel(), QLabel()
         self._progress = QProgressBar()
         self._progress.setFixedWidth(180)
         self._progress.setRange(0, 1000)
@@ -141,6 +141,8 @@ class MainWindow(QMainWindow):
         self._busy = QLabel()
         self._cancel = QPushButton("Cancel")
         self._clock = QLabel()
+        for text in (self._range, self._selection, self._busy, self._clock):
+            text.setTextFormat(Qt.TextFormat.PlainText)
         status.addWidget(self._range)
         status.addWidget(self._selection, 1)
         for widget in (self._busy, self._progress, self._cancel, self._clock):
@@ -179,8 +181,6 @@ class MainWindow(QMainWindow):
         self._recent_menu.aboutToShow.connect(self._fill_recent)
         self.theme.changed.connect(self._docks.retheme)
         self._docks.retheme()
-
-    # -- commands ------------------------------------------------------------------------------
 
     # -- opening -------------------------------------------------------------------------------
 
@@ -393,8 +393,8 @@ class MainWindow(QMainWindow):
     def _fill_recent(self) -> None:
         self._recent_menu.clear()
         for path in self.settings.recent_files():
-            action = self._recent_menu.addAction(display_name(path))
-            action.setToolTip(path)
+            action = self._recent_menu.addAction(display_name(path).replace("&", "&&"))
+            action.setToolTip(f"<p>{escape(path)}</p>")  # a path may look like markup
             action.setEnabled(os.path.exists(path))
             action.setData(path)
             action.triggered.connect(self._open_recent)

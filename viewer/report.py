@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -153,9 +154,14 @@ def coverage(table: LinkTable, scopes: Ints) -> Facts:
     }
 
 
+_coverage: WeakKeyDictionary[LinkTable, Facts] = WeakKeyDictionary()
+
+
 def coverage_of(table: LinkTable) -> Facts:
-    """The coverage of a whole trace."""
-    return coverage(table, np.arange(len(table.trace.scopes)))
+    """The coverage of a whole trace; it is asked for with every selection and worked out once."""
+    if table not in _coverage:
+        _coverage[table] = coverage(table, np.arange(len(table.trace.scopes)))
+    return _coverage[table]
 
 
 def _covered(trace: Trace, of_key: np.ndarray[Any, np.dtype[np.bool_]]) -> int:
@@ -163,12 +169,14 @@ def _covered(trace: Trace, of_key: np.ndarray[Any, np.dtype[np.bool_]]) -> int:
     slices = trace.slices
     wanted = of_key[slices.key] if len(slices) else np.empty(0, np.bool_)
     wanted[foreign(slices)] = False
-    track = slices.row_track[slices.rows()]
-    total = 0
-    for t in range(len(trace.tracks)):
-        own = wanted & (track == t)
-        total += intervals.length(slices.start[own], slices.end[own])
-    return total
+    own = np.flatnonzero(wanted)
+    track = slices.row_track[slices.rows()[own]]
+    order = np.argsort(track, kind="stable")
+    bounds = np.flatnonzero(np.diff(track[order])) + 1
+    return sum(
+        intervals.length(slices.start[part], slices.end[part])
+        for part in np.split(own[order], bounds)
+    )
 
 
 # -- text -----------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from PySide6.QtCore import QObject, Signal
 
 from viewer.model.times import tick_to_ns
 from viewer.model.trace import Codes, Ints, KeyKind, Run, RunKind, Trace
-from viewer.program.cost import Costs, CostTable
+from viewer.program.cost import Costs
 from viewer.program.graph import Operator, Program
 from viewer.program.labels import slice_labels
 from viewer.program.linking import Link, LinkTable
@@ -280,14 +280,10 @@ class Session(QObject):
 
     def _run_of(self, ref: SliceRef) -> tuple[int, int] | None:
         """The inference that a slice lies in, None if it lies in none."""
-        shown = self.traces[ref.trace]
-        slices = shown.trace.slices
-        start, track = int(slices.start[ref.index]), slices.track(ref.index)
-        for number, run in enumerate(shown.trace.runs):
-            inside = run.track == track and run.start <= start <= run.end
-            if inside and run.kind is RunKind.INFERENCE:
-                return ref.trace, number
-        return None
+        trace = self.traces[ref.trace].trace
+        number = trace.run_at(trace.slices.track(ref.index), int(trace.slices.start[ref.index]))
+        is_inference = number is not None and trace.runs[number].kind is RunKind.INFERENCE
+        return (ref.trace, number) if number is not None and is_inference else None
 
     def select_operators(self, trace: int, operators: tuple[int, ...]) -> None:
         """Highlight every slice of a set of operators and bring the first of them into view."""
@@ -349,11 +345,15 @@ class Session(QObject):
 
     def _in_run(self, trace: int, slices: Ints) -> Ints:
         """Of some slices those that begin in the picked run; all, if no run is picked."""
-        span = self.run_ticks(trace)
-        if span is None:
+        if self.state.run is None or self.state.run[0] != trace:
             return slices
-        start = self.traces[trace].trace.slices.start[slices]
-        return slices[(start >= span[0]) & (start <= span[1])]
+        shown = self.traces[trace].trace
+        run, all_slices = shown.runs[self.state.run[1]], shown.slices
+        start = all_slices.start[slices]
+        on_track = (all_slices.row_track == run.track)[all_slices.rows()[slices]]
+        begins = (start >= run.start) & ((start < run.end) | (run.start == run.end))
+        inside: Ints = slices[on_track & begins]
+        return inside
 
     def calls_of(self, trace: int, operators: tuple[int, ...]) -> tuple[int, int]:
         """How many slices are of just these operators, and of these and others, in the picked run.
@@ -405,7 +405,7 @@ class Session(QObject):
         if trace is None:
             return
         runs = self.traces[trace].trace.runs
-        numbers = [i for i, run in enumerate(runs) if run in set(self.inferences(trace))]
+        numbers = [i for i, run in enumerate(runs) if run.kind is RunKind.INFERENCE]
         if not numbers:
             return
         now = self.state.run[1] if self.state.run and self.state.run[0] == trace else None
@@ -441,11 +441,6 @@ class Session(QObject):
             if part is not None:
                 return part.trace if isinstance(part, SliceRef) else part[0]
         return 0 if self.traces else None
-
-    def cost_table(self, trace: int) -> CostTable:
-        """What operators cost in the picked run of a trace, or in all of its inferences."""
-        span = self.run_ticks(trace)
-        return self.traces[trace].costs.table(*(span or (None, None)))
 
     def toggle(self, part: Part) -> None:
         """Fold or open a process or a track."""

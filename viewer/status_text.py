@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from viewer.model.times import format_span, format_time, group_digits
-from viewer.model.trace import Run
+from viewer.model.trace import RunKind
 from viewer.program.labels import track_name
 from viewer.session import Session
 
@@ -59,14 +61,19 @@ def _counted(count: int, thing: str) -> str:
     return f"{group_digits(count)} {thing}{'' if count == 1 else 's'}"
 
 
-def run_text(session: Session, trace: int, run: Run) -> str:
-    """What the picker calls an inference: "Run 2 of 5", with its method if there are several."""
+def run_texts(session: Session, trace: int) -> dict[int, str]:
+    """Position -> what the picker calls an inference: "Run 2 of 5", with its method if there are
+    several."""
     shown = session.traces[trace]
-    runs = session.inferences(trace)
-    count = sum(other.track == run.track for other in runs)
-    if len({other.track for other in runs}) == 1:
-        return f"Run {run.number} of {count}"
-    return f"{track_name(shown.table, run.track)} · run {run.number} of {count}"
+    runs = {i: r for i, r in enumerate(shown.trace.runs) if r.kind is RunKind.INFERENCE}
+    counts = Counter(run.track for run in runs.values())
+    if len(counts) == 1:
+        return {i: f"Run {run.number} of {counts[run.track]}" for i, run in runs.items()}
+    names = {track: track_name(shown.table, track) for track in counts}
+    return {
+        i: f"{names[run.track]} · run {run.number} of {counts[run.track]}"
+        for i, run in runs.items()
+    }
 
 
 def range_text(session: Session) -> str:

@@ -6,10 +6,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from viewer.commands import CommandTable
-from viewer.model.trace import RunKind
 from viewer.panels.link_state import LinkState
-from viewer.session import Session
-from viewer.status_text import run_text
+from viewer.session import OpenTrace, Session
+from viewer.status_text import run_texts
 from viewer.theme import Theme
 
 SCHEMES = (("operator", "Operator"), ("name", "Name"))
@@ -26,6 +25,8 @@ class Toolbar(QToolBar):
         self._session, self._theme, self._commands = session, theme, commands
         self.setObjectName("toolbar")
         self.setMovable(False)
+        self._runs_of: OpenTrace | None = None  # whose runs the picker lists
+        self._places: dict[int, int] = {}  # position of a run -> of its item
         self._buttons: list[tuple[QToolButton, str]] = []
         self._add("file.open", "open", text="Open")
         self.addSeparator()
@@ -91,24 +92,28 @@ class Toolbar(QToolBar):
     def _fill_runs(self) -> None:
         session = self._session
         trace = session.current_trace
-        self.run.clear()
-        runs = session.traces[trace].trace.runs if trace is not None else ()
-        count = sum(run.kind is RunKind.INFERENCE for run in runs)
-        self.run.addItem("All runs" if count else "No runs", None)
-        for number, run in enumerate(runs):
-            if trace is not None and run.kind is RunKind.INFERENCE:
-                self.run.addItem(run_text(session, trace, run), (trace, number))
+        shown = session.traces[trace] if trace is not None else None
+        if shown is not self._runs_of or shown is None:
+            self._runs_of = shown
+            texts = run_texts(session, trace) if trace is not None else {}
+            self.run.clear()
+            self.run.addItem("All runs" if texts else "No runs", None)
+            self._places = {number: at for at, number in enumerate(texts, 1)}
+            for number, text in texts.items():
+                self.run.addItem(text, number)
+            self.run.setEnabled(bool(texts))
         picked = session.state.run
-        # findData compares tuples by identity.
-        shown = (i for i in range(self.run.count()) if self.run.itemData(i) == picked)
-        self.run.setCurrentIndex(next(shown, 0))
-        self.run.setEnabled(count > 0)
+        mine = picked is not None and picked[0] == trace
+        self.run.setCurrentIndex(self._places.get(picked[1], 0) if picked and mine else 0)
 
     def _fit_scheme(self) -> None:
         self.scheme.setCurrentIndex(self.scheme.findData(self._session.state.scheme))
 
     def _pick_run(self, index: int) -> None:
-        self._session.pick_run(self.run.itemData(index))
+        number = self.run.itemData(index)
+        trace = self._session.current_trace
+        picked = trace is not None and number is not None
+        self._session.pick_run((trace, number) if picked else None)  # type: ignore[arg-type]
 
     def _pick_scheme(self, index: int) -> None:
         self._session.set_scheme(self.scheme.itemData(index))

@@ -12,7 +12,6 @@ from viewer.model.times import (
     format_in,
     format_time,
     group_digits,
-    ns_to_tick,
     parse_range,
     parse_time,
     tick_to_ns,
@@ -36,12 +35,6 @@ def test_conversion_is_the_floor_of_the_exact_product(ticks, rate):
 def test_large_and_negative_ticks_are_exact(tick, rate):
     tick = math.trunc(tick / max(rate, 1))  # the result must fit into int64, as every time does
     assert ticks_to_ns(np.array([tick]), rate).tolist() == [math.floor(tick * rate)]
-
-
-@given(st.integers(-(2**62), 2**62), rates)
-def test_the_tick_of_a_time_is_the_first_not_before_it(ns, rate):
-    tick = ns_to_tick(ns, rate)
-    assert (tick - 1) * rate < ns <= tick * rate
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from viewer.formats import open_file
 from viewer.model.builder import TraceBuilder
-from viewer.model.trace import Clock, KeyKind, Trace
+from viewer.model.trace import Clock, KeyKind, RunKind, Trace
 from viewer.program.cost import Costs
 from viewer.program.graph import GraphNode, Method, Operator, Program
 from viewer.program.linking import LinkTable, link
@@ -181,3 +181,30 @@ def test_a_range_without_slices_costs_nothing():
 def test_an_empty_trace():
     trace: Trace = TraceBuilder("t", "test", "", Clock()).build()
     assert Costs(link(trace, RELUS)).table().whole == 0
+
+
+def test_a_run_costs_what_its_own_track_did():
+    """Two methods at once on two threads: the time of one is not of the other's run."""
+    builder = TraceBuilder("x", "test", "", Clock())
+    for thread, begin in (("one", 0), ("two", 50)):
+        track = builder.track("p", thread)
+        key = builder.key(KeyKind.OPERATOR_CALL, "OPERATOR_CALL", instruction=0)
+        builder.run(RunKind.INFERENCE, 1, "Execute", track, 0, begin, begin + 100)
+        at = np.array([begin], np.int64)
+        builder.add(track=track, start=at, end=at + 100, name=builder.intern("a"), key=key)
+    trace = builder.build()
+    costs = Costs(link(trace, RELUS))
+    assert [row.ticks for row in costs.table().rows] == [200]
+    for run in trace.runs:
+        (row,) = costs.of_run(run).rows
+        assert (row.ticks, row.slices) == (100, 1)
+        assert costs.of_run(run).whole == 100
+
+
+def test_a_slice_between_two_runs_that_touch_is_of_the_next():
+    builder = TraceBuilder("x", "test", "", Clock())
+    track = builder.track("p", "t")
+    for number, begin in enumerate((0, 100), 1):
+        builder.run(RunKind.INFERENCE, number, "Execute", track, 0, begin, begin + 100)
+    trace = builder.build()
+    assert [trace.run_at(track, t) for t in (0, 99, 100, 200, 201)] == [0, 0, 1, 1, None]

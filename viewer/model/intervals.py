@@ -35,7 +35,9 @@ def length(start: Ints, end: Ints) -> int:
 
 def clip(start: Ints, end: Ints, first: int, last: int) -> Intervals:
     """The parts inside [first, last]; intervals outside become empty and are dropped."""
-    start, end = np.maximum(start, first), np.minimum(end, last)
+    limits = np.iinfo(np.int64)
+    first, last = max(first, limits.min), min(last, limits.max)
+    start, end = np.maximum(start, np.int64(first)), np.minimum(end, np.int64(last))
     keep = end > start
     return start[keep], end[keep]
 

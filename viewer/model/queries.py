@@ -5,12 +5,12 @@ All are array work on frozen columns and may run off the GUI thread. Times are t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from viewer.model import intervals
-from viewer.model.trace import Ints, KeyKind, Slices, Trace
+from viewer.model.trace import Ints, Slices, Trace
 
 NATIVE_DURATION = "native_dur"
 
@@ -99,6 +99,8 @@ def slices_within(slices: Slices, track: int, first: int, last: int) -> list[Int
     Rows hold no overlaps, so each is two searches; slices without a length count where they begin.
     """
     found = []
+    limits = np.iinfo(np.int64)
+    first, last = max(first, limits.min), min(last, limits.max)
     for row in np.flatnonzero(slices.row_track == track).tolist():
         lo, hi = int(slices.row_ptr[row]), int(slices.row_ptr[row + 1])
         begins = int(np.searchsorted(slices.end[lo:hi], np.int64(first), side="right"))
@@ -115,7 +117,7 @@ def busy_time(slices: Slices, track: int, first: int, last: int) -> int:
     rows = [x for x in within if slices.row_depth[slices.row_of(int(x[0]))] == 0]
     if not rows:
         return 0
-    own = np.concatenate(rows)
+    own = np.setdiff1d(np.concatenate(rows), foreign(slices), assume_unique=True)
     return intervals.length(*intervals.clip(slices.start[own], slices.end[own], first, last))
 
 
@@ -185,9 +187,25 @@ def event_positions(shape: Tree) -> tuple[Ints, Ints]:
 
 
 def total_per_group(
-    segments: Segments, groups: int, first: int | None = None, last: int | None = None
+    segments: Segments,
+    groups: int,
+    first: int | None = None,
+    last: int | None = None,
+    track: int | None = None,
 ) -> Ints:
-    """Ticks charged to each group inside [first, last]; overlapping lanes of a track are united."""
+    """Ticks charged to each group inside [first, last], on one track or on all.
+
+    Overlapping lanes of a track are united.
+    """
+    if track is not None:
+        lo, hi = (int(i) for i in np.searchsorted(segments.track, np.array([track, track + 1])))
+        segments = replace(
+            segments,
+            track=segments.track[lo:hi],
+            start=segments.start[lo:hi],
+            end=segments.end[lo:hi],
+            group=segments.group[lo:hi],
+        )
     start, end = segments.start, segments.end
     if first is not None:
         start = np.maximum(start, first)
@@ -207,12 +225,18 @@ def total_per_group(
 
 
 def sum_per_key(
-    trace: Trace, first: int | None = None, last: int | None = None
+    trace: Trace, first: int | None = None, last: int | None = None, track: int | None = None
 ) -> tuple[Ints, Ints]:
-    """Per key the number of its slices that begin in [first, last), and how long it runs there."""
+    """Per key the number of its slices that begin in [first, last), and how long it runs there.
+
+    track: count this track alone.
+    """
     slices = trace.slices
     start, end = slices.start, slices.end
     inside = np.ones(len(slices), np.bool_)
+    if track is not None:
+        inside &= (slices.row_track == track)[slices.rows()]
+        end = np.where(inside, end, start)
     if first is not None:
         inside &= start >= first
         start, end = np.maximum(start, first), np.maximum(end, first)
@@ -224,8 +248,3 @@ def sum_per_key(
     total = np.zeros(len(trace.keys), np.int64)
     np.add.at(total, slices.key, long)
     return np.bincount(slices.key[inside], minlength=len(trace.keys)).astype(np.int64), total
-
-
-def slices_of_kind(trace: Trace, kind: KeyKind) -> Ints:
-    """The slices whose key is of a kind."""
-    return np.flatnonzero(trace.keys.kind[trace.slices.key] == kind)

@@ -82,7 +82,7 @@ class Scope:
     method: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Keys:
     """The distinct identities of a trace, as columns of equal length.
 
@@ -139,7 +139,7 @@ class Column:
         return item
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Slices:
     """All slices, sorted by (row, start), and the table of rows.
 
@@ -209,7 +209,7 @@ class Run:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Trace:
     """One profile file, read. Times are ticks of its own `clock`; nothing in it ever changes."""
 
@@ -238,6 +238,17 @@ class Trace:
     def name(self, i: int) -> str:
         """The name of slice i as the file gives it."""
         return self.strings[int(self.slices.name[i])]
+
+    def run_at(self, track: int, tick: int) -> int | None:
+        """The position of the run of a track in which something begins, None outside all.
+
+        Runs that touch are told apart: at the end of one and the begin of the next it is the next.
+        """
+        found = None
+        for number, run in enumerate(self.runs):
+            if run.track == track and run.start <= tick <= run.end:
+                found = number
+        return found
 
     def inferences(self) -> Iterator[Run]:
         """The inference runs in file order."""

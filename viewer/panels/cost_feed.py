@@ -51,6 +51,7 @@ class CostFeed(QObject):
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
         self._latest.late.connect(self.late)
+        self._latest.failed.connect(self._give_up)
         self.answer: Answer | None = None
         for signal in (session.opened, session.selected, session.run_picked):
             signal.connect(self._follow)
@@ -83,6 +84,12 @@ class CostFeed(QObject):
         if isinstance(answer, Answer):
             self._set(answer)
 
+    @Slot(str)
+    def _give_up(self, sentence: str) -> None:
+        """The fault is reported already; old figures must not stand for new ones."""
+        self._asked = None
+        self._set(None)
+
     def _set(self, answer: Answer | None) -> None:
         if answer is not self.answer:
             self.answer = answer
@@ -90,7 +97,7 @@ class CostFeed(QObject):
 
 
 def _answer(shown: OpenTrace, run: Run | None, known: tuple[CostTable, ...] | None) -> Answer:
-    table = shown.costs.table(run.start, run.end) if run else shown.costs.table()
+    table = shown.costs.of_run(run) if run else shown.costs.table()
     per_run = _per_run(shown.costs, list(shown.trace.inferences())) if known is None else known
     return Answer(shown, run, table, per_run)
 
@@ -98,4 +105,4 @@ def _answer(shown: OpenTrace, run: Run | None, known: tuple[CostTable, ...] | No
 def _per_run(costs: Costs, runs: list[Run]) -> tuple[CostTable, ...]:
     if not 1 < len(runs) <= MOST_RUNS:
         return ()
-    return tuple(costs.table(run.start, run.end) for run in runs)
+    return tuple(costs.of_run(run) for run in runs)

@@ -59,11 +59,12 @@ def figure(ns: float, caption: str) -> Figure:
 def slice_figures(shown: OpenTrace, i: int) -> tuple[Figure, Figure, Figure]:
     """Duration, self time and start of a slice; the start counts from the trace's own start."""
     slices, rate = shown.trace.slices, shown.axis.ns_per_tick
-    start, end = int(slices.start[i]), int(slices.end[i])
+    start, end = shown.span_ns(i)
     return (
-        figure(tick_to_ns(end - start, rate), "duration"),
+        # The difference of the floored ends, as the tooltip and every export have it.
+        figure(end - start, "duration"),
         figure(tick_to_ns(self_time_of(slices, i), rate), "self"),
-        figure(tick_to_ns(start - shown.trace.start, rate), "start"),
+        figure(start - shown.axis.to_ns(shown.trace.start), "start"),
     )
 
 
@@ -73,11 +74,13 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
     key, keys = int(slices.key[i]), trace.keys
     rows: dict[str, str] = {}
     instruction = int(keys.instruction[key])
-    rows["Event"] = trace.name(i) + (f" · instruction {instruction}" if instruction >= 0 else "")
+    rows["Event"] = _pretty(trace.name(i)) + (
+        f" · instruction {instruction}" if instruction >= 0 else ""
+    )
     if keys.identifier[key] is not None:
-        rows["Identifier"] = repr(keys.identifier[key])
+        rows["Identifier"] = _pretty(repr(keys.identifier[key]))
     if keys.location[key] is not None:
-        rows["Location"] = str(keys.location[key])
+        rows["Location"] = _pretty(str(keys.location[key]))
     kernel = _kernel_inside(shown, i)
     if kernel:
         rows["Kernel"] = kernel
@@ -124,9 +127,9 @@ def track_text(shown: OpenTrace, i: int) -> str:
 
 def run_of(shown: OpenTrace, i: int) -> Run | None:
     """The run that a slice begins in."""
-    start, track = int(shown.trace.slices.start[i]), shown.trace.slices.track(i)
-    runs = (r for r in shown.trace.runs if r.track == track and r.start <= start <= r.end)
-    return next(runs, None)
+    trace = shown.trace
+    number = trace.run_at(trace.slices.track(i), int(trace.slices.start[i]))
+    return None if number is None else trace.runs[number]
 
 
 def _kernel_inside(shown: OpenTrace, i: int) -> str:

@@ -196,7 +196,7 @@ def agreement_with_method(logged: ScopeIdentities, method: Method) -> Agreement:
 
 def _ops_at(method: Method, instruction: int) -> set[str]:
     found = (method.by_handle.get(h) for h in method.handles.get(instruction, ()))
-    return {base_name(op) for operator in found if operator for op in operator.ops}
+    return {name for operator in found if operator for name in operator.base_names}
 
 
 @dataclass(frozen=True)

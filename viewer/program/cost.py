@@ -15,8 +15,8 @@ from functools import cached_property
 import numpy as np
 
 from viewer.model import intervals
-from viewer.model.queries import Segments, charge, sum_per_key, total_per_group
-from viewer.model.trace import Bools, KeyKind
+from viewer.model.queries import Segments, charge, foreign, sum_per_key, total_per_group
+from viewer.model.trace import Bools, KeyKind, Run
 from viewer.program.linking import LinkTable
 
 EXECUTE = "Method::execute"
@@ -75,11 +75,16 @@ class Costs:
     def _segments(self) -> Segments:
         return charge(self._trace, self._table.set_of_key)
 
-    def table(self, first: int | None = None, last: int | None = None) -> CostTable:
-        """The cost of every operator set inside [first, last] ticks, or in the whole trace."""
+    def table(
+        self, first: int | None = None, last: int | None = None, track: int | None = None
+    ) -> CostTable:
+        """The cost of every operator set inside [first, last] ticks, or in the whole trace.
+
+        track: count this track alone, since a run is one of a track and others go on beside it.
+        """
         sets = self._table.sets
-        ticks = total_per_group(self._segments, len(sets), first, last)
-        count, total = sum_per_key(self._trace, first, last)
+        ticks = total_per_group(self._segments, len(sets), first, last, track)
+        count, total = sum_per_key(self._trace, first, last, track)
         set_of_key = self._table.set_of_key
         linked = np.flatnonzero(set_of_key >= 0)
         slices = np.zeros(len(sets), np.int64)
@@ -95,33 +100,43 @@ class Costs:
             for i in np.argsort(-ticks, kind="stable").tolist()
             if slices[i] or ticks[i]
         ]
-        return CostTable(tuple(rows), self._unattributed(first, last))
+        return CostTable(tuple(rows), self._unattributed(first, last, track))
 
-    def _unattributed(self, first: int | None, last: int | None) -> int:
-        """Ticks of the runs (of the busy time, where there are none) in which no set is charged."""
-        trace, charged = self._trace, self._segments
+    def of_run(self, run: Run) -> CostTable:
+        """The cost of every operator set in one run."""
+        return self.table(run.start, run.end, run.track)
+
+    def _unattributed(self, first: int | None, last: int | None, track: int | None) -> int:
+        """Ticks of Method::execute (of the busy time, without any) in which no set is charged."""
+        trace = self._trace
         lo = trace.start if first is None else first
         hi = trace.end if last is None else last
-        total = 0
-        for track in range(len(trace.tracks)):
-            mine = charged.track == track
-            rest = intervals.subtract(
-                intervals.clip(*self._busy(track), lo, hi),
-                (charged.start[mine], charged.end[mine]),
-            )
-            total += intervals.length(*rest)
-        return total
+        tracks = range(len(trace.tracks)) if track is None else (track,)
+        free = (intervals.clip(*self._free[t], lo, hi) for t in tracks)
+        return sum(intervals.length(*part) for part in free)
 
-    def _busy(self, track: int) -> intervals.Intervals:
-        """The extents of Method::execute on a track; of all outermost slices if none has it."""
-        slices = self._trace.slices
-        on_track = slices.row_track[slices.rows()] == track
-        executes = self._executes
-        if executes.any():
-            chosen = on_track & executes
-        else:
-            chosen = on_track & (slices.row_depth[slices.rows()] == 0)
-        return slices.start[chosen], slices.end[chosen]
+    @cached_property
+    def _free(self) -> list[intervals.Intervals]:
+        """Per track the busy time in which no set is charged; one pass over slices and segments."""
+        slices, charged = self._trace.slices, self._segments
+        rows = slices.rows()
+        busy = self._executes if self._executes.any() else slices.row_depth[rows] == 0
+        busy[foreign(slices)] = False
+        chosen = np.flatnonzero(busy)
+        chosen = chosen[np.argsort(slices.row_track[rows[chosen]], kind="stable")]
+        numbers = np.arange(len(self._trace.tracks) + 1)
+        own = np.searchsorted(slices.row_track[rows[chosen]], numbers)
+        mine = np.searchsorted(charged.track, numbers)
+        free = []
+        for track in range(len(self._trace.tracks)):
+            at = chosen[own[track] : own[track + 1]]
+            part = slice(int(mine[track]), int(mine[track + 1]))
+            free.append(
+                intervals.subtract(
+                    (slices.start[at], slices.end[at]), (charged.start[part], charged.end[part])
+                )
+            )
+        return free
 
     @cached_property
     def _executes(self) -> Bools:

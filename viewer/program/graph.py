@@ -82,6 +82,11 @@ class Operator:
         return tuple(dict.fromkeys(node.op for node in self.nodes))
 
     @cached_property
+    def base_names(self) -> frozenset[str]:
+        """What its kernels may be called: "where" for aten.where.self."""
+        return frozenset(base_name(op) for op in self.ops)
+
+    @cached_property
     def op(self) -> str:
         """The short name of the source call: "convolution", "linear"."""
         if self.debug_handle < 0:

@@ -23,7 +23,7 @@ from viewer.program.agreement import (
     scope_identities,
 )
 from viewer.program.debug_handles import DelegateMap
-from viewer.program.graph import Method, Operator, Program, base_name
+from viewer.program.graph import Method, Operator, Program
 from viewer.program.mlir import FilePosition
 from viewer.program.text_positions import TextPositions, positions_of
 
@@ -80,7 +80,7 @@ class Link:
     backend: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LinkTable:
     """The links of one trace to one program (or to none), one `Link` per key of the trace."""
 
@@ -111,11 +111,6 @@ class LinkTable:
         if self.program is None:
             return ()
         return tuple(self.program.operators[i] for i in self.links[key].operators)
-
-    def keys_of(self, operator: int) -> Ints:
-        """The keys that are linked to an operator, alone or with others."""
-        found = [i for i, link in enumerate(self.links) if operator in link.operators]
-        return np.array(found, np.int64)
 
     def method_of_scope(self, scope: int) -> str | None:
         """The method that a scope's runs are of, as stated by the file or decided by agreement."""
@@ -220,7 +215,7 @@ class _Linker:
         ran = self._logged[int(self.keys.scope[key])].kernels.get(
             int(self.keys.instruction[key]), set()
         )
-        known = {base_name(o) for i in found.operators for o in self.program.operators[i].ops}
+        known = {n for i in found.operators for n in self.program.operators[i].base_names}
         if found.operators and ran and not ran & known:
             return Link(
                 Reason.OTHER_OPERATOR,

@@ -13,6 +13,7 @@ import numpy as np
 from viewer.model.times import format_in, unit_for
 from viewer.model.trace import Ints
 
+_FARTHEST = 1 << 63  # beyond it a line has no int64
 _LABEL_GAP = 20
 _DIGIT_WIDTH = 7
 _MINOR_GAP = 6
@@ -49,7 +50,7 @@ def ruler(t0: int, t1: int, width: int, origin: int = 0, min_gap: int = 60) -> R
         if needed <= gap:
             break
         gap = needed
-    steps = range(first, last + 1)
+    steps = [n for n in range(first, last + 1) if abs(origin + n * step) < _FARTHEST]
     labels = tuple(_label(n * step, factor, decimals) for n in steps)
     major = np.array([origin + n * step for n in steps], np.int64)
     return Ruler(unit, major, labels, _minor(t0, t1, width, origin, step, digit))
@@ -92,4 +93,5 @@ def _minor(t0: int, t1: int, width: int, origin: int, step: int, digit: int) -> 
     )
     part = step // parts
     between = range(-(-(t0 - origin) // part), (t1 - origin) // part + 1)
-    return np.array([origin + n * part for n in between if n % parts], np.int64)
+    lines = (origin + n * part for n in between if n % parts)
+    return np.array([line for line in lines if abs(line) < _FARTHEST], np.int64)

@@ -41,6 +41,7 @@ ZOOM_PER_NOTCH = 1.25
 SCROLL_PER_NOTCH = 60  # px
 _MARK_REACH = 6  # px around a zero-length mark that still hit it
 _TOOLTIP_MS = 250
+_TIP_LINE = 200  # characters
 _FAR_BELOW = 1 << 30  # px, below all rows
 
 
@@ -259,7 +260,8 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             lines.append(link.detail)
         where = self.viewport().mapFromGlobal(self.cursor().pos())
         # Qt would take a name with markup for rich text.
-        text = escape("\n".join(lines)).replace("\n", "<br>")
+        cut = (line if len(line) <= _TIP_LINE else f"{line[:_TIP_LINE]}…" for line in lines)
+        text = escape("\n".join(cut)).replace("\n", "<br>")
         place = self.viewport().mapToGlobal(where + QPoint(12, 16))
         QToolTip.showText(place, f"<p style='white-space:pre'>{text}</p>", self)
 
