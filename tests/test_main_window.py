@@ -123,7 +123,7 @@ def test_a_profile_without_runs_offers_none(window, qtbot):
     assert runs_offered(window) == ["No runs"]
     assert not window.toolbar.run.isEnabled()
     assert not window.commands.actions["go.next_run"].isEnabled()
-    assert window._clock.text().startswith("2 clocks · ")
+    assert window._clock.text().startswith("2 clocks, 1 assumed · ")
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])

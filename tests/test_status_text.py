@@ -39,7 +39,7 @@ def test_clocks(opened, data):
         "1 tick = 1 ns assumed · 627 slices"
     )
     both = opened(_PATHS["plain_csv"][0], _PATHS["attention_xnnpack"][0])
-    assert clock_text(both) == "2 clocks · 662 slices"
+    assert clock_text(both) == "2 clocks, 1 assumed · 662 slices"
     cycles = opened(data / "torq" / "compile_c3_taskid_mtu.csv")
     rate = cycles.traces[0].axis.ns_per_tick
     assert clock_text(cycles).startswith(f"1 {cycles.traces[0].trace.clock.unit} = ")

@@ -19,7 +19,9 @@ def clock_text(session: Session) -> str:
         (t.trace.clock.unit, t.axis.ns_per_tick, t.trace.clock.assumed) for t in session.traces
     }
     if len(clocks) > 1:
-        return f"{len(clocks)} clocks · {_counted(slices, 'slice')}"
+        guessed = sum(assumed for _, _, assumed in clocks)
+        how = f", {guessed} assumed" if guessed else ""
+        return f"{len(clocks)} clocks{how} · {_counted(slices, 'slice')}"
     unit, ratio, assumed = clocks.pop()
     text = f"1 {unit} = {float(ratio):g} ns" if unit != "ns" else "1 tick = 1 ns"
     return f"{text}{' assumed' if assumed else ''} · {_counted(slices, 'slice')}"
