@@ -11,6 +11,7 @@ DETAILS_WIDTH = 372
 NARROW, VERY_NARROW = 1400, 1100  # px of the window
 TIMELINE_SHARE = 0.6
 _LEAST_BOTTOM = 200  # px
+_BELOW = ("operators", "source", "problems")
 
 
 class Docks(QObject):
@@ -20,7 +21,9 @@ class Docks(QObject):
         super().__init__(window)
         self._window = window
         self._shown = True
+        self._narrow = False
         self._closed: set[str] = set()
+        self._put_away: set[str] = set()  # what the last toggle of the bottom has hidden
         window.setDockOptions(
             QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks
         )
@@ -67,25 +70,39 @@ class Docks(QObject):
     @property
     def shows_bottom(self) -> bool:
         """Whether the bottom panels are shown."""
-        return self.by_name["operators"].isVisible()
+        return any(not self.by_name[name].isHidden() for name in _BELOW)
 
     def toggle_bottom(self) -> None:
         """Hide or show the bottom panels."""
+        if self.shows_bottom:
+            self._put_away = {name for name in _BELOW if not self.by_name[name].isHidden()}
         shown = self.shows_bottom
-        for name in ("operators", "source", "problems"):
+        for name in self._put_away or _BELOW:
             self.by_name[name].setVisible(not shown)
 
     def fit_width(self) -> None:
         """In a narrow window details, then the source too, become tabs of the bottom."""
         window, docks = self._window, self.by_name
         narrow = window.width() < NARROW
+        if narrow == self._narrow:
+            return
+        self._narrow = narrow
         if narrow and window.dockWidgetArea(docks["details"]) == RIGHT:
             window.tabifyDockWidget(docks["problems"], docks["details"])
+        elif not narrow and docks["problems"] in window.tabifiedDockWidgets(docks["details"]):
+            hidden = docks["details"].isHidden()
+            window.addDockWidget(RIGHT, docks["details"])
+            docks["details"].setHidden(hidden)
         if window.width() < VERY_NARROW:
             window.tabifyDockWidget(docks["operators"], docks["source"])
             docks["operators"].raise_()
         docks["details" if narrow else "source"].raise_()
         self._fit_titles()
+
+    @property
+    def is_misfit(self) -> bool:
+        """Whether the docks lie as for another width of the window."""
+        return (self._window.width() < NARROW) != self._narrow
 
     def fit_height(self, above: int, rows: int) -> None:
         """Give what is above the docks (`above` px now) the height of its rows, at most 60 %."""

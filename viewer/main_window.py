@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from functools import partial
 from html import escape
 
-from PySide6.QtCore import QBuffer, QCoreApplication, QEvent, QObject, Qt, QThread, QTimer
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
+from PySide6.QtCore import QBuffer, QCoreApplication, QEvent, QObject, QSize, Qt, QThread, QTimer
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
@@ -57,6 +57,7 @@ from viewer.window_commands import MENUS, MOUSE_HELP, START_KEYS, commands_of
 MOVING_KEYS = (Qt.Key.Key_W, Qt.Key.Key_A, Qt.Key.Key_S, Qt.Key.Key_D)
 _PLAIN = Qt.KeyboardModifier.NoModifier
 PROGRESS_AFTER_MS = 300
+RESIZE_SETTLES_MS = 120
 EXPORT_FILTERS = (
     "Perfetto trace (*.pftrace);;Perfetto trace, gzipped (*.pftrace.gz);;"
     "Table, comma separated (*.csv);;Table, tab separated (*.tsv)"
@@ -89,7 +90,12 @@ class MainWindow(QMainWindow):
         self.start_page = StartPage(theme, settings, START_KEYS)
         self.setWindowTitle("Opscope")
         self.setAcceptDrops(True)
-        self.resize(1600, 900)
+        room = self.screen().availableGeometry().size()
+        self.resize(QSize(1600, 900).boundedTo(room))
+        self._resized = QTimer(self)
+        self._resized.setSingleShot(True)
+        self._resized.setInterval(RESIZE_SETTLES_MS)
+        self._resized.timeout.connect(self._fit_width)
         self._build_centre()
         self._docks = Docks(
             self,
@@ -355,6 +361,12 @@ class MainWindow(QMainWindow):
         box = self._inform("Links", "", plain="\n\n".join(facts) or "No record or source is open.")
         box.setFont(self.theme.font("cell"))
 
+    def _fit_width(self) -> None:
+        """Lay the docks out anew when the window has become narrow, or wide again."""
+        if not self.session.is_empty and self._docks.is_misfit:
+            self._docks.fit_width()
+            self._share_height()
+
     def _share_height(self) -> None:
         """The timeline gets the height of its rows."""
         rows = self.timeline.content_height if self.session.traces else ABOVE + 100
@@ -433,6 +445,12 @@ class MainWindow(QMainWindow):
         return box
 
     # -- window events ---------------------------------------------------------------------------
+
+    @guard
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Look at the width once the size has come to rest."""
+        super().resizeEvent(event)
+        self._resized.start()
 
     @guard
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:

@@ -414,9 +414,16 @@ class Session(QObject):
         if now is None:
             self.pick_run((trace, chosen))
             return
-        shift = self.run_span_ns(trace, runs[chosen])[0] - self.run_span_ns(trace, runs[now])[0]
+        first, last = self.run_span_ns(trace, runs[now])
+        # A slice stays with its run; what is selected now is the run.
+        state = replace(self.state, slice=None, run=(trace, chosen))
+        if self.state.t0 <= first and last <= self.state.t1:
+            t0, t1 = self._limited(*_with_margin(*self.run_span_ns(trace, runs[chosen])))
+            self._change(replace(state, t0=t0, t1=t1))
+            return
+        shift = self.run_span_ns(trace, runs[chosen])[0] - first
         t0, t1 = self._limited(self.state.t0 + shift, self.state.t1 + shift)
-        self._change(replace(self.state, run=(trace, chosen), t0=t0, t1=t1))
+        self._change(replace(state, t0=t0, t1=t1))
 
     def inferences(self, trace: int) -> list[Run]:
         """The inference runs of an open trace."""

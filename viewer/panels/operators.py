@@ -280,7 +280,8 @@ class OperatorView(QTableView):
         for i, heading in enumerate(self._model.contents.headings):
             if heading.kind is not Kind.NAME:
                 room -= self._theme.px(heading.width)
-                self.setColumnHidden(i, room < 0)
+                # The first two, time and share, are what the table is for.
+                self.setColumnHidden(i, room < 0 and i > 2)
 
     def mark(self, row: int) -> None:
         """Mark one row and bring it into view; -1 marks none."""

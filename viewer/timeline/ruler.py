@@ -57,6 +57,8 @@ class RulerBar(QWidget):
             painter.drawLine(x, HEIGHT - 9, x, HEIGHT)
         painter.setPen(theme.color("text2"))
         for x, text in zip(major, lines.labels, strict=True):
+            if x + 5 + painter.fontMetrics().horizontalAdvance(text) > width:
+                continue  # cut off it would read as another number
             painter.drawText(
                 QRect(x + 5, 0, 140, HEIGHT - 6),
                 Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter,

@@ -96,6 +96,11 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         if self._overlay.cursor_x is not None:
             # The mouse rests while the times move below it.
             self.rows.pointed.emit(self.time_at(self._overlay.cursor_x))
+        # What was under the mouse may be elsewhere now: a tip must not name it any more.
+        if self._overlay.hovered is not None:
+            self._overlay.hovered = None
+            self._tip.stop()
+            QToolTip.hideText()
         self._item.update()
         self.viewport().update()
 
