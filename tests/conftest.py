@@ -17,3 +17,37 @@ DATA = Path(__file__).parent / "data"
 def data() -> Path:
     """The folder of small real and synthesized input files."""
     return DATA
+
+
+@pytest.fixture
+def opened(qapp):
+    """Make a session with some files open."""
+    from viewer.formats import open_file
+    from viewer.session import Session
+
+    def make(*paths):
+        session = Session()
+        session.add([open_file(str(path)) for path in paths])
+        return session
+
+    return make
+
+
+@pytest.fixture
+def window(qtbot, qapp, tmp_path, monkeypatch):
+    """The shown main window, on its start page."""
+    from tests.gui_events import put_away, window_of
+
+    made = window_of(qtbot, qapp, tmp_path, monkeypatch)
+    yield made
+    put_away(made, qapp)
+
+
+@pytest.fixture
+def fresh_places():
+    """No place in the program has reported a fault yet."""
+    from viewer import crash_report
+
+    crash_report.forget()
+    yield
+    crash_report.forget()

@@ -5,8 +5,10 @@ import threading
 import pytest
 from PySide6.QtCore import QObject, QThread
 
-from viewer import background, crash_report
+from viewer import background
 from viewer.background import Latest
+
+pytestmark = pytest.mark.usefixtures("fresh_places")
 
 
 class Heard(QObject):
@@ -19,13 +21,6 @@ class Heard(QObject):
     def answered(self, answer):
         self.answers.append(answer)
         self.threads.add(QThread.currentThread())
-
-
-@pytest.fixture(autouse=True)
-def _fresh_places():
-    crash_report.forget()
-    yield
-    crash_report.forget()
 
 
 def test_an_answer_is_computed_elsewhere_and_told_on_the_gui_thread(qtbot):

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QMenuBar, QWidget
 
-from tests.gui_events import open_sample, put_away, window_of
+from tests.gui_events import open_sample
 from viewer.commands import SEPARATOR, Command, CommandTable
 from viewer.window_commands import MENUS
 
@@ -18,13 +18,6 @@ def owner(qtbot):
     widget = QWidget()
     qtbot.addWidget(widget)
     return widget
-
-
-@pytest.fixture
-def window(qtbot, qapp, tmp_path, monkeypatch):
-    made = window_of(qtbot, qapp, tmp_path, monkeypatch)
-    yield made
-    put_away(made, qapp)
 
 
 def test_an_id_or_a_key_twice_is_refused(owner):

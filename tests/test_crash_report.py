@@ -17,6 +17,8 @@ import viewer
 from viewer import crash_report
 from viewer.crash_report import guard
 
+pytestmark = pytest.mark.usefixtures("fresh_places")
+
 # Methods that Qt calls on its own account, beside those that are named ...Event or paint...
 VIRTUALS = set(
     """
@@ -115,13 +117,6 @@ def test_the_walk_finds_the_classes_of_the_timeline_and_would_find_a_bad_one():
             pass
 
     assert unguarded(Plain) == []
-
-
-@pytest.fixture(autouse=True)
-def _fresh_places():
-    crash_report.forget()
-    yield
-    crash_report.forget()
 
 
 @pytest.fixture

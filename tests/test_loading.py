@@ -5,9 +5,11 @@ import threading
 import pytest
 from PySide6.QtCore import QObject, QThread
 
-from viewer import crash_report, loading
+from viewer import loading
 from viewer.formats import ReadCancelled, UnreadableFile
 from viewer.loading import Loader
+
+pytestmark = pytest.mark.usefixtures("fresh_places")
 
 
 class Heard(QObject):
@@ -68,13 +70,6 @@ class Gates:
         with self.lock:
             self.now -= 1
         return f"item of {path}"
-
-
-@pytest.fixture(autouse=True)
-def _fresh_places():
-    crash_report.forget()
-    yield
-    crash_report.forget()
 
 
 def test_a_file_is_read_off_the_gui_thread_and_told_on_it(qtbot):

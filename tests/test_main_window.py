@@ -34,13 +34,6 @@ CSV = SAMPLE["plain_csv"].paths()[0]
 
 
 @pytest.fixture
-def window(qtbot, qapp, tmp_path, monkeypatch):
-    made = window_of(qtbot, qapp, tmp_path, monkeypatch)
-    yield made
-    put_away(made, qapp)
-
-
-@pytest.fixture
 def attention(window, qtbot):
     """The window with the attention sample open."""
     open_sample(qtbot, window, "attention_xnnpack")

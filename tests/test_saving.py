@@ -5,17 +5,12 @@ import threading
 import pytest
 from PySide6.QtCore import QThread
 
-from viewer import crash_report, saving
+from viewer import saving
 from viewer.export.atomic import WriteCancelled, replacing
 from viewer.exporting import NothingToExport
 from viewer.saving import Saver
 
-
-@pytest.fixture(autouse=True)
-def _fresh_places():
-    crash_report.forget()
-    yield
-    crash_report.forget()
+pytestmark = pytest.mark.usefixtures("fresh_places")
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import pytest
 
-from viewer.formats import open_file
 from viewer.model.trace import KeyKind
 from viewer.resources import SAMPLES
 from viewer.session import Area, Session, SliceRef
@@ -10,16 +9,6 @@ from viewer.status_text import clock_text, range_text, selection_text
 
 THIN = "\u202f"
 _PATHS = {sample.key: sample.paths() for sample in SAMPLES}
-
-
-@pytest.fixture
-def opened(qapp):
-    def make(*paths):
-        session = Session()
-        session.add([open_file(str(path)) for path in paths])
-        return session
-
-    return make
 
 
 def test_nothing_open(qapp):

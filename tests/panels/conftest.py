@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QSettings
 
-from viewer.formats import open_file
 from viewer.resources import SAMPLES
 from viewer.session import Session
 from viewer.settings import Settings
@@ -25,18 +24,6 @@ def theme(qapp):
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     return Settings(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat))
-
-
-@pytest.fixture
-def opened():
-    """Make a session with some files open."""
-
-    def make(*paths: str | Path) -> Session:
-        session = Session()
-        session.add([open_file(str(path)) for path in paths])
-        return session
-
-    return make
 
 
 @pytest.fixture

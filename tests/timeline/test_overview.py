@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import QPoint
 
-from tests.gui_events import drag, move, open_sample, press, put_away, release, wheel, window_of
+from tests.gui_events import drag, move, open_sample, press, release, wheel
 from viewer.model.trace import RunKind
 from viewer.timeline.overview import BAND_HEIGHT
 
@@ -11,11 +11,9 @@ LANES = BAND_HEIGHT + 20
 
 
 @pytest.fixture
-def window(qtbot, qapp, tmp_path, monkeypatch):
-    made = window_of(qtbot, qapp, tmp_path, monkeypatch)
-    open_sample(qtbot, made, "attention_xnnpack")
-    yield made
-    put_away(made, qapp)
+def window(window, qtbot):
+    open_sample(qtbot, window, "attention_xnnpack")
+    return window
 
 
 @pytest.fixture

@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from viewer.formats import open_file
 from viewer.model.trace import KeyKind
 from viewer.resources import SAMPLES
-from viewer.session import Session
 from viewer.timeline.colouring import (
     FRAME,
     OPERATORS,
@@ -18,16 +16,6 @@ from viewer.timeline.colouring import (
 from viewer.timeline.pictures import palette_of, picture_of
 
 _PATHS = {sample.key: sample.paths() for sample in SAMPLES}
-
-
-@pytest.fixture
-def opened(qapp):
-    def make(*paths):
-        session = Session()
-        session.add([open_file(str(path)) for path in paths])
-        return session
-
-    return make
 
 
 @pytest.fixture

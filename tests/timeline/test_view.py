@@ -23,9 +23,7 @@ from tests.gui_events import (
     open_files,
     open_sample,
     place_of,
-    put_away,
     wheel,
-    window_of,
 )
 from viewer.model.times import format_time
 from viewer.session import SliceRef
@@ -33,13 +31,6 @@ from viewer.timeline import motion
 from viewer.timeline.layout import BandKind
 
 Key = Qt.Key
-
-
-@pytest.fixture
-def window(qtbot, qapp, tmp_path, monkeypatch):
-    made = window_of(qtbot, qapp, tmp_path, monkeypatch)
-    yield made
-    put_away(made, qapp)
 
 
 @pytest.fixture
