@@ -48,7 +48,6 @@ class Timeline(QWidget):
         self._bar.valueChanged.connect(self.scene.scroll_to)
         self.scene.arranged.connect(self._fit_bar)
         self.scene.scrolled.connect(self._fit_bar)
-        self.scene.changed.connect(self._fit_bar)
         self.setMinimumHeight(ABOVE + 60)
 
     @property

@@ -20,6 +20,7 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.model.times import tick_to_ns
 from viewer.model.trace import Ints, KeyKind, Trace
 
 _INT64 = np.iinfo(np.int64)
@@ -48,8 +49,7 @@ class Axis:
 
     def to_ns(self, tick: int) -> int:
         """The whole ns at or before a tick."""
-        ratio = self.ns_per_tick
-        return tick * ratio.numerator // ratio.denominator + self.offset_ns
+        return tick_to_ns(tick, self.ns_per_tick) + self.offset_ns
 
     def to_ticks_floor(self, ns: int) -> int:
         """The last tick that is not after a time on the shared axis."""

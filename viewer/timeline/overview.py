@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QP
 from PySide6.QtWidgets import QWidget
 
 from viewer.crash_report import guard
-from viewer.model.trace import Run, RunKind, Slices
+from viewer.model.trace import Ints, Run, RunKind
 from viewer.theme import Theme
 from viewer.timeline.colouring import canvas_rgb
 from viewer.timeline.layout import XMap
@@ -91,11 +91,11 @@ class Overview(QWidget):
         if not pictures:
             return []
         if len(pictures) == 1:
-            return [(0, row) for row in _busiest(pictures[0].shown.trace.slices, 2)]
+            return [(0, row) for row in _busiest(pictures[0].raster.drawn.row_ptr, 2)]
         return [
             (n, row)
             for n, picture in enumerate(pictures[:2])
-            for row in _busiest(picture.shown.trace.slices, 1)
+            for row in _busiest(picture.raster.drawn.row_ptr, 1)
         ]
 
     def _runs(self, painter: QPainter, xmap: XMap) -> None:
@@ -224,9 +224,7 @@ class Overview(QWidget):
                 return
 
 
-def _busiest(slices: Slices, count: int) -> list[int]:
-    """The rows that hold the most slices with a length, in their order."""
-    long = np.concatenate([[0], np.cumsum(slices.end > slices.start)])
-    held = long[slices.row_ptr[1:]] - long[slices.row_ptr[:-1]]
-    best = np.argsort(-held, kind="stable")[:count]
+def _busiest(row_ptr: Ints, count: int) -> list[int]:
+    """The rows that hold the most slices with a length, in their order, by the offsets of these."""
+    best = np.argsort(-np.diff(row_ptr), kind="stable")[:count]
     return sorted(best.tolist())

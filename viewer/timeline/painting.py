@@ -19,7 +19,15 @@ from viewer.model.times import format_time
 from viewer.model.trace import Ints, KeyKind
 from viewer.session import Area, SliceRef, length_ns
 from viewer.theme import Theme
-from viewer.timeline.colouring import UNLINKED, Emphasis, Pixels, canvas_rgb, fills, label_colours
+from viewer.timeline.colouring import (
+    OPERATORS,
+    UNLINKED,
+    Emphasis,
+    Pixels,
+    canvas_rgb,
+    fills,
+    label_colours,
+)
 from viewer.timeline.label_text import LabelCache
 from viewer.timeline.layout import SLICE_TOP, BandKind, XMap
 from viewer.timeline.pictures import TracePicture
@@ -174,7 +182,7 @@ class FramePainter:
         for operator in operators:
             if x + 8 > room.right() - 4:
                 break
-            painter.fillRect(x, y, 8, 4, QColor.fromRgb(table[operator % 12]))
+            painter.fillRect(x, y, 8, 4, QColor.fromRgb(table[operator % OPERATORS]))
             x += 10
 
     def _hatch(self, painter: QPainter, room: QRect) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 
 from viewer.model.trace import Ints, KeyKind
 from viewer.program.labels import key_labels
-from viewer.program.linking import LinkState
 from viewer.session import OpenTrace
 from viewer.timeline.colouring import (
     FRAME,
@@ -28,9 +27,10 @@ from viewer.timeline.raster import RowRaster, Source
 
 @dataclass
 class TracePicture:
-    """One open trace, ready to be drawn. `palette` has an index per slice."""
+    """One open trace, ready to be drawn. `palette` has an index per slice under `scheme`."""
 
     shown: OpenTrace
+    scheme: str
     palette: Palette
     raster: RowRaster
     hits: RowRaster | None = None
@@ -55,9 +55,7 @@ def palette_of(shown: OpenTrace, scheme: str) -> Palette:
     """The palette index of every slice under a scheme, "operator" or "name"."""
     trace = shown.trace
     keys = trace.keys
-    linkable = np.array(
-        [link.reason.state is not LinkState.NOT_LINKABLE for link in shown.table.links], np.bool_
-    )
+    linkable = shown.table.states > 0
     linked = bool((shown.table.states == 2).any())
     if scheme == "operator" and linked:
         counts = [len(link.operators) for link in shown.table.links]
@@ -83,8 +81,10 @@ def palette_of(shown: OpenTrace, scheme: str) -> Palette:
 
 
 def picture_of(shown: OpenTrace, scheme: str, before: TracePicture | None = None) -> TracePicture:
-    """Prepare a trace for drawing; what does not depend on colours is kept from `before`."""
+    """Prepare a trace for drawing; what has not changed since `before` is kept from it."""
+    if before is not None and before.shown is shown and before.scheme == scheme:
+        return before
     palette = palette_of(shown, scheme)
     same = before is not None and before.shown.trace is shown.trace
     drawn = before.raster.drawn if same and before is not None else None
-    return TracePicture(shown, palette, RowRaster.of(shown.trace.slices, palette, drawn))
+    return TracePicture(shown, scheme, palette, RowRaster.of(shown.trace.slices, palette, drawn))

@@ -8,7 +8,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from viewer.crash_report import guard
-from viewer.model.times import format_time
+from viewer.model.times import format_time, unit_for
 from viewer.theme import Theme
 from viewer.timeline.scene import Scene
 from viewer.timeline.ticks import ruler
@@ -34,7 +34,7 @@ class RulerBar(QWidget):
     def unit(self) -> str:
         """The unit of the labels."""
         state = self._scene.session.state
-        return ruler(state.t0, state.t1, max(self.width(), 1)).unit
+        return unit_for(state.t1 - state.t0)[0]
 
     def _point(self, time: int | None) -> None:
         self._pointed = time
