@@ -450,3 +450,12 @@ def test_from_no_run_one_steps_to_the_first_or_the_last(session):
     session.pick_run(None)
     session.step_run(1)
     assert picked(session) == 1
+
+
+def test_a_trace_that_was_linked_anew_has_no_number_under_its_old_self(qapp):
+    session = opened(DEMO)
+    before = session.traces[0]
+    assert session.number_of(before) == 0
+    session.add([read(str(DEMO_RECORD))])
+    assert session.number_of(before) is None
+    assert session.number_of(session.traces[0]) == 0

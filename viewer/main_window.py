@@ -165,7 +165,6 @@ class MainWindow(QMainWindow):
         session.viewed.connect(self._say_range)
         session.selected.connect(self._say_selection)
         session.history_changed.connect(self.commands.refresh)
-        session.said.connect(self._say)
         self.loader.progressed.connect(self._loading)
         self.loader.loaded.connect(self._took)
         self.loader.failed.connect(self._load_failed)

@@ -109,7 +109,6 @@ class Session(QObject):
     run_picked = Signal()
     history_changed = Signal()
     revealed = Signal(object)  # a SliceRef that should be scrolled into view
-    said = Signal(str)  # one sentence for the status bar
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -117,6 +116,8 @@ class Session(QObject):
         self.traces: list[OpenTrace] = []
         self.state = ViewState()
         self.first_view_note = ""
+        # Asked on every step of a zoom; of the workspace it costs a pass over all slices.
+        self._span_ns = 1
         self._undo: list[ViewState] = []
         self._redo: list[ViewState] = []
         self._last_range_change = float("-inf")
@@ -146,11 +147,12 @@ class Session(QObject):
         return not self.traces and not any(p.methods for p in self.workspace.programs)
 
     def span_ns(self) -> int:
-        """The length of the common axis."""
-        return max(self.workspace.span_ns(), 1)
+        """The length of the common axis, at least 1 ns."""
+        return self._span_ns
 
     def _rebuild(self, *, start_anew: bool) -> None:
         space = self.workspace
+        self._span_ns = max(space.span_ns(), 1)
         kept = {id(t.trace): t for t in self.traces}
         before, self.traces = [t.trace for t in self.traces], []
         for trace in space.traces:
@@ -300,7 +302,7 @@ class Session(QObject):
 
     def clear_selection(self) -> None:
         """Select nothing."""
-        self._change(replace(self.state, slice=None, operators=None, area=None))
+        self.select_area(None)
 
     def step_slice(self, by: int) -> None:
         """Select the next or previous slice on the row of the selected one."""
@@ -425,10 +427,6 @@ class Session(QObject):
         t0, t1 = self._limited(self.state.t0 + shift, self.state.t1 + shift)
         self._change(replace(state, t0=t0, t1=t1))
 
-    def inferences(self, trace: int) -> list[Run]:
-        """The inference runs of an open trace."""
-        return list(self.traces[trace].trace.inferences())
-
     def run_span_ns(self, trace: int, run: Run) -> tuple[int, int]:
         """Where a run lies on the axis."""
         axis = self.traces[trace].axis
@@ -456,6 +454,10 @@ class Session(QObject):
     def set_scheme(self, scheme: str) -> None:
         """Colour slices by "operator" or by "name"."""
         self._change(replace(self.state, scheme=scheme))
+
+    def number_of(self, shown: OpenTrace) -> int | None:
+        """The number of an open trace, None if it was closed or linked anew since."""
+        return next((i for i, trace in enumerate(self.traces) if trace is shown), None)
 
     def operator(self, trace: int, index: int) -> Operator | None:
         """An operator of the program that a trace is linked to."""

@@ -146,7 +146,8 @@ class Workspace:
                 mismatch = _mismatch(name, record, agreement)
                 return [f"{mismatch} They are linked because you chose so."]
             return []
-        return [self._why_unlinked(trace)] if self.candidates(trace) else []
+        why = self._why_unlinked(trace)
+        return [why] if why else []
 
     def _fit(self, trace: Trace, program: Program) -> Fit:
         key = (id(trace), id(program))

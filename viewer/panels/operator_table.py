@@ -35,7 +35,6 @@ from viewer.program.line_costs import lines_text, source_place
 from viewer.theme import Theme
 
 ROW_ROLE = Qt.ItemDataRole.UserRole + 1
-SORT_ROLE = Qt.ItemDataRole.UserRole + 2
 RELATED_ROLE = Qt.ItemDataRole.UserRole + 3
 
 Index = QModelIndex | QPersistentModelIndex
@@ -112,11 +111,12 @@ def costs_contents(answer: Answer) -> Contents:
         Heading("Line", Kind.NUMBER, 84),
     )
     rows = []
+    whole = table.whole  # a sum over all rows
     for cost in table.rows:
         members = [program.operators[i] for i in cost.operators]
         module, op = _name(set_label(shown.table, cost.operators))
         ns, kernel = tick_to_ns(cost.ticks, rate), tick_to_ns(cost.kernel, rate)
-        share = cost.ticks / table.whole if table.whole else 0.0
+        share = cost.ticks / whole if whole else 0.0
         line = _line_of(members)
         hint = f"shared by {len(members)}" if cost.is_shared else ""
         cells = [format_in(ns, factor), f"{100 * share:.1f}"]
@@ -241,8 +241,6 @@ class OperatorModel(QAbstractTableModel):
             return row.texts[column] if column else row.name
         if role == ROW_ROLE:
             return row
-        if role == SORT_ROLE:
-            return row.keys[column]
         if role == RELATED_ROLE:
             return not self._wanted.isdisjoint(row.operators)
         if role == Qt.ItemDataRole.TextAlignmentRole:

@@ -200,10 +200,9 @@ class OperatorsPanel(QWidget):
         operators = self.model.rows[row].operators
         answer = self._costs.answer
         if answer is not None:
-            number = next(
-                i for i, shown in enumerate(self._session.traces) if shown is answer.shown
-            )
-            self._session.select_operators(number, operators)
+            number = self._session.number_of(answer.shown)
+            if number is not None:
+                self._session.select_operators(number, operators)
             return
         place = self.model.contents.place(operators[0])
         if place is not None:

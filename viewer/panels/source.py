@@ -226,7 +226,9 @@ class SourcePanel(QWidget):
         )  # fmt: skip
         if not sets:
             return
-        trace = next(i for i, s in enumerate(self._session.traces) if s is answer.shown)
+        trace = self._session.number_of(answer.shown)
+        if trace is None:
+            return
         # Clicking on goes through all sets of the line, dearest first.
         now = self._session.state.operators
         at = sets.index(now[1]) + 1 if now and now[0] == trace and now[1] in sets else 0
