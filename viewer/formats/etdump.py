@@ -18,7 +18,7 @@ What the file leaves open and how it is settled here:
 * Nesting. Events stand in order of completion, so an event's parent is the next one of a lower
   rank: framework scope 0, instruction 1, kernel or delegate event 2.
 * Delegate events outside their call run on a clock of their own. They are placed inside the call
-  for drawing only; the columns `native_dur` and `native_unit` keep what was logged.
+  for drawing only; the columns `native_start`, `native_dur` and `native_unit` keep what was logged.
 """
 
 from __future__ import annotations
@@ -313,15 +313,19 @@ def _lies_in_later(start: Ints, run: Codes32) -> Bools:
 
 def _place_foreign(
     events: Events, kind: NDArray[np.uint8], parent: Ints, builder: TraceBuilder
-) -> tuple[Ints, Ints]:
-    """Move delegate events that lie outside their call into it; which, and their lengths before."""
+) -> tuple[Ints, Ints, Ints]:
+    """Move delegate events that lie outside their call into it.
+
+    Returns which they are, and their starts and lengths as logged.
+    """
     by_chain = np.where(events.chain < 0, KeyKind.FRAMEWORK, KeyKind.DELEGATE_CALL)
     mine = (kind == KeyKind.DELEGATE_EVENT) & (parent >= 0) & (kind[parent] == by_chain)
     outside = (events.start < events.start[parent]) | (events.end > events.end[parent])
     stray = np.zeros(len(events), np.bool_)
     stray[parent[mine & outside]] = True
     foreign = np.flatnonzero(mine & stray[parent])
-    native = events.end[foreign] - events.start[foreign]
+    logged = events.start[foreign]
+    native = events.end[foreign] - logged
     if len(foreign):
         what = "delegate events on a clock of their own: placed inside their call for drawing only"
         count_rows(builder, what, events.row[foreign])
@@ -340,7 +344,7 @@ def _place_foreign(
             return moved
 
         events.start[foreign], events.end[foreign] = placed(done - length), placed(done)
-    return foreign, native
+    return foreign, logged, native
 
 
 def _identities(
@@ -385,7 +389,7 @@ def _identities(
     return name_of[inverse], key_of[inverse]
 
 
-def _columns(events: Events, foreign: tuple[Ints, Ints]) -> dict[str, Column]:
+def _columns(events: Events, foreign: tuple[Ints, Ints, Ints]) -> dict[str, Column]:
     n = len(events)
     of_chain = (events.chain >= 0) & (events.instruction >= 0)
     columns = {"instruction_id": Column(events.instruction.astype(np.int64), of_chain)}
@@ -395,15 +399,16 @@ def _columns(events: Events, foreign: tuple[Ints, Ints]) -> dict[str, Column]:
     if stated.any():
         codes = np.where(stated, events.metadata, 0).astype(np.uint32)
         columns["metadata"] = Column.of_codes(codes, events.metadatas, stated)
-    at, native = foreign
+    at, logged, native = foreign
     if len(at):
         own = np.zeros(n, np.bool_)
         own[at] = True
-        length = np.zeros(n, np.int64)
-        length[at] = native
+        for name, ticks in (("native_start", logged), ("native_dur", native)):
+            values = np.zeros(n, np.int64)
+            values[at] = ticks
+            columns[name] = Column(values, own)
         unit = np.zeros(n, np.uint32)
         unit[at] = np.array([*map(_unit, events.texts), len(_UNITS) - 1])[events.text[at]]
-        columns["native_dur"] = Column(length, own)
         columns["native_unit"] = Column.of_codes(unit, _UNITS, own)
     return columns
 
