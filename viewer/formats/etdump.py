@@ -17,8 +17,7 @@ What the file leaves open and how it is settled here:
 * Steps. Instructions that follow a load in its run are an inference of their own.
 * Nesting. Events stand in order of completion, so an event's parent is the next one of a lower
   rank: framework scope 0, instruction 1, kernel or delegate event 2.
-* Delegate events outside their call run on a clock of their own. They are placed inside the call
-  for drawing only; the columns `native_start`, `native_dur` and `native_unit` keep what was logged.
+* Delegate events outside their call run on a clock of their own: `viewer.formats.etdump_foreign`.
 """
 
 from __future__ import annotations
@@ -40,6 +39,7 @@ from viewer.formats.etdump_events import (
     read_runs,
     sniff,
 )
+from viewer.formats.etdump_foreign import place_foreign
 from viewer.formats.flatbuffer import Malformed
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, RunKind, Trace
@@ -51,7 +51,6 @@ _CONTROL = frozenset({"MOVE_CALL", "JF_CALL", "FREE_CALL"})
 EXECUTE = "Method::execute"
 _INT64 = np.iinfo(np.int64)
 _LOADS = frozenset({"Method::init", "Program::load_method"})
-_UNITS = ("cycles", "us", "ns", "ticks")
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
@@ -103,7 +102,13 @@ def _compose(
 
     count = np.diff(np.append(first, len(events)))
     depth, order, parent = _nest(events, kind)
-    columns = _columns(events, _place_foreign(events, kind, parent, builder))
+    foreign, depth, order = place_foreign(events, kind, parent, depth, order)
+    count_rows(
+        builder,
+        "delegate events on a clock of their own: placed inside their call for drawing only",
+        events.row[foreign.at],
+    )
+    columns = _columns(events) | foreign.columns(len(events))
     if cancelled():
         raise ReadCancelled
     name, key = _identities(events, kind, np.repeat(scope, count), builder)
@@ -311,42 +316,6 @@ def _lies_in_later(start: Ints, run: Codes32) -> Bools:
     return held
 
 
-def _place_foreign(
-    events: Events, kind: NDArray[np.uint8], parent: Ints, builder: TraceBuilder
-) -> tuple[Ints, Ints, Ints]:
-    """Move delegate events that lie outside their call into it.
-
-    Returns which they are, and their starts and lengths as logged.
-    """
-    by_chain = np.where(events.chain < 0, KeyKind.FRAMEWORK, KeyKind.DELEGATE_CALL)
-    mine = (kind == KeyKind.DELEGATE_EVENT) & (parent >= 0) & (kind[parent] == by_chain)
-    outside = (events.start < events.start[parent]) | (events.end > events.end[parent])
-    stray = np.zeros(len(events), np.bool_)
-    stray[parent[mine & outside]] = True
-    foreign = np.flatnonzero(mine & stray[parent])
-    logged = events.start[foreign]
-    native = events.end[foreign] - logged
-    if len(foreign):
-        what = "delegate events on a clock of their own: placed inside their call for drawing only"
-        count_rows(builder, what, events.row[foreign])
-        call, first = np.unique(parent[foreign], return_index=True)
-        group = np.repeat(np.arange(len(call)), np.diff(np.append(first, len(foreign))))
-        length = np.clip(native, 0, (1 << 62) // len(foreign))  # so that no sum overflows
-        total = np.add.reduceat(length, first)
-        room = np.maximum(events.end[call] - events.start[call], 0)
-        done = np.cumsum(length)
-        done -= (done[first] - length[first])[group]
-        shrink = np.minimum(room / np.maximum(total, 1), 1.0)[group]
-
-        def placed(ticks: Ints) -> Ints:
-            scaled = np.where(shrink < 1, (ticks * shrink).astype(np.int64), ticks)
-            moved: Ints = events.start[call][group] + np.minimum(scaled, room[group])
-            return moved
-
-        events.start[foreign], events.end[foreign] = placed(done - length), placed(done)
-    return foreign, logged, native
-
-
 def _identities(
     events: Events, kind: NDArray[np.uint8], scope: Ints, builder: TraceBuilder
 ) -> tuple[Codes, Codes]:
@@ -389,8 +358,7 @@ def _identities(
     return name_of[inverse], key_of[inverse]
 
 
-def _columns(events: Events, foreign: tuple[Ints, Ints, Ints]) -> dict[str, Column]:
-    n = len(events)
+def _columns(events: Events) -> dict[str, Column]:
     of_chain = (events.chain >= 0) & (events.instruction >= 0)
     columns = {"instruction_id": Column(events.instruction.astype(np.int64), of_chain)}
     if (events.chain < -1).any() or (events.chain > 0).any():
@@ -399,19 +367,4 @@ def _columns(events: Events, foreign: tuple[Ints, Ints, Ints]) -> dict[str, Colu
     if stated.any():
         codes = np.where(stated, events.metadata, 0).astype(np.uint32)
         columns["metadata"] = Column.of_codes(codes, events.metadatas, stated)
-    at, logged, native = foreign
-    if len(at):
-        own = np.zeros(n, np.bool_)
-        own[at] = True
-        for name, ticks in (("native_start", logged), ("native_dur", native)):
-            values = np.zeros(n, np.int64)
-            values[at] = ticks
-            columns[name] = Column(values, own)
-        unit = np.zeros(n, np.uint32)
-        unit[at] = np.array([*map(_unit, events.texts), len(_UNITS) - 1])[events.text[at]]
-        columns["native_unit"] = Column.of_codes(unit, _UNITS, own)
     return columns
-
-
-def _unit(identifier: str) -> int:
-    return next((i for i, unit in enumerate(_UNITS) if identifier.endswith(f"({unit})")), 3)
