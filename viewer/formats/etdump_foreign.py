@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from viewer.formats.etdump_events import Events
 from viewer.model.trace import Bools, Column, Ints, KeyKind
+from viewer.program.debug_handles import is_host_event, is_total
 
 UNITS = ("cycles", "us", "ns", "ticks")
 _CYCLES, _US, _NS, _TICKS = range(len(UNITS))
@@ -30,8 +31,6 @@ _CYCLES, _US, _NS, _TICKS = range(len(UNITS))
 # own, and are drawn as ticks where nothing tells more.
 _TICKS_PER_UNIT = np.array([1.0, 1000.0, 1.0, 1.0])
 _UNIT = re.compile(r"\((cycles|us|ns)\)\s*\Z")
-_TOTAL = re.compile(r"\(execute[^()]*\) time\b", re.IGNORECASE)
-_HOST = "ETVK_"
 _CONTAINER = "ETVK_EXECUTE"
 # QNN's most detailed profile has four totals; a chain of more would only bury the events.
 _MOST_TOTALS = 8
@@ -83,7 +82,7 @@ def place_foreign(
     )
     if not len(at):
         return found, depth, order
-    total = np.array([*(bool(_TOTAL.search(t)) for t in events.texts), False])[events.text[at]]
+    total = np.array([*(is_total(t) for t in events.texts), False])[events.text[at]]
     rank, level, total = _arrange(found, total, box)
     _lay_out(events, found, box, rank, level, total)
     depth = depth.copy()
@@ -105,7 +104,7 @@ def _find(events: Events, mine: Bools, parent: Ints) -> tuple[Ints, Ints]:
     in_stray = mine & stray[parent]
     # An event that lies inside such a call may do so by chance, unless it is known to be the
     # host's: only a call with a container has those.
-    host = np.array([*(t.startswith(_HOST) for t in events.texts), False])[events.text]
+    host = np.array([*(is_host_event(t) for t in events.texts), False])[events.text]
     container = np.array([*(t == _CONTAINER for t in events.texts), False])[events.text]
     boxes = np.flatnonzero(in_stray & container & ~outside)
     box_of = np.arange(len(events))

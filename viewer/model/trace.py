@@ -68,6 +68,7 @@ class KeyKind(IntEnum):
     DELEGATE_CALL = 5
     DELEGATE_EVENT = 6  # logged by a delegate under its own debug identifier
     LOCATION = 7  # an MLIR location
+    UNATTRIBUTED = 8  # computed: time of a DELEGATE_CALL that its delegate's events do not cover
 
 
 @dataclass(frozen=True, slots=True)

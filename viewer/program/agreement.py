@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewer.model.trace import Ints, KeyKind, Trace
-from viewer.program.debug_handles import Identifier
+from viewer.program.debug_handles import Identifier, is_of_whole_call
 from viewer.program.graph import Method, Program, base_name
 from viewer.program.text_positions import TextPositions, positions_of
 
@@ -179,10 +179,11 @@ def agreement_with_method(logged: ScopeIdentities, method: Method) -> Agreement:
         delegate = method.delegates.get(instruction)
         if delegate is None:
             continue
-        events = logged.identifiers.get(instruction, set())
-        if delegate.is_filled and events:
-            score += sum(delegate.handles(i) is not None for i in events) / len(events)
-            evidence += len(events)
+        found = {i: delegate.handles(i) for i in logged.identifiers.get(instruction, set())}
+        asked = [h for i, h in found.items() if h is not None or not is_of_whole_call(i)]
+        if delegate.is_filled and asked:
+            score += sum(handles is not None for handles in asked) / len(asked)
+            evidence += len(asked)
         else:
             score += 1
     unplaced = logged.identifiers.get(-1, set())

@@ -12,6 +12,7 @@ import numpy as np
 
 from viewer.model.trace import Codes, KeyKind, Run, RunKind, Trace
 from viewer.program.agreement import KERNEL_PREFIX
+from viewer.program.debug_handles import short_identifier
 from viewer.program.linking import Link, LinkTable
 
 
@@ -25,6 +26,10 @@ def key_labels(table: LinkTable) -> list[str]:
     trace, keys = table.trace, table.trace.keys
     names = [name.removeprefix(KERNEL_PREFIX) for name in trace.strings]
     labels = [names[i] for i in keys.name.tolist()]
+    for key in np.flatnonzero(keys.kind == KeyKind.DELEGATE_EVENT).tolist():
+        identifier = keys.identifier[key]
+        if isinstance(identifier, str) and identifier.startswith("{"):
+            labels[key] = short_identifier(identifier)
     kernels = _only_kernels(trace)
     made: dict[tuple[int, str, tuple[int, ...]], str] = {}
     calls = (keys.kind == KeyKind.DELEGATE_CALL) | (keys.kind == KeyKind.OPERATOR_CALL)

@@ -22,7 +22,7 @@ from viewer.program.agreement import (
     is_outside_calls,
     scope_identities,
 )
-from viewer.program.debug_handles import DelegateMap
+from viewer.program.debug_handles import DelegateMap, Via, is_of_whole_call
 from viewer.program.graph import Method, Operator, Program
 from viewer.program.mlir import FilePosition
 from viewer.program.text_positions import TextPositions, positions_of
@@ -41,11 +41,18 @@ class Reason(Enum):
 
     BY_INSTRUCTION = ("instruction in the debug handle map", LinkState.LINKED)
     BY_IDENTIFIER = ("identifier in the delegate's debug handle map", LinkState.LINKED)
+    BY_NODE_ID = ("delegate_node_id in the delegate's debug handle map", LinkState.LINKED)
+    BY_TENSOR = ("tensor in the delegate's debug handle map", LinkState.LINKED)
     BY_LOCATION = ("location in the MLIR text", LinkState.LINKED)
     NO_IDENTITY = ("no identity in the file", LinkState.NOT_LINKABLE)
     FRAMEWORK = ("framework scope", LinkState.NOT_LINKABLE)
     CONTROL = ("instruction without an operator", LinkState.NOT_LINKABLE)
     OUTSIDE_CALLS = ("logged outside any delegate call", LinkState.NOT_LINKABLE)
+    WHOLE_CALL = ("a total or host event of its whole call", LinkState.NOT_LINKABLE)
+    UNATTRIBUTED = (
+        "time of a call that its delegate's events do not cover",
+        LinkState.NOT_LINKABLE,
+    )
     UNKNOWN_LOCATION = ("unknown location", LinkState.NOT_LINKABLE)
     NO_PROGRAM = ("no record or source is linked", LinkState.UNLINKED)
     METHOD_UNDECIDED = ("several methods fit equally well", LinkState.UNLINKED)
@@ -122,8 +129,14 @@ def unlinked(trace: Trace, why: str = "") -> LinkTable:
     """The table of a trace that no program belongs to; `why` is said on every linkable key."""
     detail = why or "No record is open that belongs to this profile"
     alone = Link(Reason.NO_PROGRAM, detail)
-    links = tuple(_not_linkable(trace, i) or alone for i in range(len(trace.keys)))
-    return LinkTable(trace, None, None, links)
+    identifiers = trace.keys.identifier
+
+    def answer(key: int) -> Link:
+        return _not_linkable(trace, key) or (
+            _WHOLE_CALL if is_of_whole_call(identifiers[key]) else alone
+        )
+
+    return LinkTable(trace, None, None, tuple(map(answer, range(len(trace.keys)))))
 
 
 def link(trace: Trace, program: Program, found: Fit | None = None) -> LinkTable:
@@ -133,10 +146,21 @@ def link(trace: Trace, program: Program, found: Fit | None = None) -> LinkTable:
     return LinkTable(trace, program, found, tuple(map(linker.link, range(len(trace.keys)))))
 
 
+_BY_ENTRY = {
+    Via.EXACT: Reason.BY_IDENTIFIER, Via.NODE_ID: Reason.BY_NODE_ID, Via.TENSOR: Reason.BY_TENSOR
+}  # fmt: skip
 _FRAMEWORK, _CONTROL, _PLAIN = int(KeyKind.FRAMEWORK), int(KeyKind.CONTROL), int(KeyKind.PLAIN)
 _NO_IDENTITY = Link(Reason.NO_IDENTITY, "The file gives this slice no identity")
 _OUTSIDE = Link(
     Reason.OUTSIDE_CALLS, "The delegate logged this outside a call, as when it is loaded"
+)
+_WHOLE_CALL = Link(
+    Reason.WHOLE_CALL, "This is of its whole delegate call, and no debug handle map lists such"
+)
+_UNATTRIBUTED = Link(
+    Reason.UNATTRIBUTED,
+    "The delegate logged nothing for this part of its call: setting up, copying, or operators "
+    "that it does not time",
 )
 _UNKNOWN_PLACE = Link(Reason.UNKNOWN_LOCATION, "The compiler gave this no place in a source file")
 
@@ -154,6 +178,8 @@ def _not_linkable(trace: Trace, key: int) -> Link | None:
         return Link(Reason.CONTROL, f"{name} moves values or control; no operator stands behind it")
     if kind == KeyKind.DELEGATE_EVENT and is_outside_calls(trace, key):
         return _OUTSIDE
+    if kind == KeyKind.UNATTRIBUTED:
+        return _UNATTRIBUTED
     if kind == KeyKind.LOCATION and not positions_of(keys.location[key]):
         return _UNKNOWN_PLACE
     return None
@@ -245,6 +271,9 @@ class _Linker:
             return self._identifier_anywhere(identifier, method)
         call = self._found(method, method.handles.get(instruction, ()), Reason.BY_INSTRUCTION, "")
         delegate = method.delegates.get(instruction)
+        if is_of_whole_call(identifier) and not (delegate and delegate.find(identifier)):
+            backend = delegate.backend if delegate else ""
+            return replace(_WHOLE_CALL, near=call.operators, backend=backend)
         if delegate is None:
             return Link(
                 Reason.NO_DELEGATE_MAP,
@@ -283,16 +312,18 @@ class _Linker:
                 Reason.NO_DELEGATE_MAP, f"{backend} wrote no debug handle map",
                 near=near, backend=delegate.backend,
             )  # fmt: skip
-        handles = delegate.handles(identifier)
-        if handles is None:
+        entry = delegate.find(identifier)
+        if entry is None:
             return Link(
                 Reason.IDENTIFIER_UNKNOWN,
                 f"{backend} logged {identifier!r}, which its debug handle map does not have",
                 near=near, backend=delegate.backend,
             )  # fmt: skip
+        exact = entry.via is Via.EXACT
+        key = repr(identifier) if exact else f"{entry.via.value} {entry.key!r}"
         found = self._found(
-            method, handles, Reason.BY_IDENTIFIER,
-            f"{backend} maps {identifier!r} → debug handle{_numbers(handles)}",
+            method, entry.handles, _BY_ENTRY[entry.via],
+            f"{backend} maps {key} → debug handle{_numbers(entry.handles)}",
         )  # fmt: skip
         return replace(found, near=near, backend=delegate.backend)
 
