@@ -77,7 +77,7 @@ def test_info_json_has_the_keys_and_types_that_scripts_rely_on(desk, capsys):
     assert set(FILE) <= set(program)
     assert (trace["kind"], program["kind"]) == ("trace", "program")
     assert (trace["path"], program["path"]) == (DUMP, RECORD)
-    assert (trace["slices"], trace["derived"], trace["tracks"]) == (35, 0, 1)
+    assert (trace["slices"], trace["derived"], trace["tracks"]) == (35, 28, 1)
     assert trace["clock"] == {"unit": "ns", "ns_per_tick": 1, "assumed": True}
     (link,) = facts["links"]
     assert {k: isinstance(link[k], t) for k, t in LINK.items()} == dict.fromkeys(LINK, True)
@@ -199,7 +199,7 @@ def test_export_csv_has_the_columns_and_links(desk, capsys):
     assert run(capsys, "export", DUMP, RECORD, "-o", "s.csv") == (0, "", "")
     table = rows("s.csv")
     assert list(table[0])[: len(COLUMNS)] == COLUMNS
-    assert len(table) == 35
+    assert len([row for row in table if row["derived"] != "true"]) == 35
     fused = [r for r in table if r["identifier"] == "Fancy Fusion"]
     assert len(fused) == 4
     for row in fused:
@@ -256,9 +256,26 @@ def test_what_cannot_be_written_is_one_line_and_exit_1(desk, capsys, output):
     assert not [p for p in Path().rglob("*") if p.name.endswith(".part")]
 
 
+def test_info_says_how_much_of_the_delegate_calls_is_unattributed(desk, capsys):
+    code, out, _ = run(capsys, "info", DUMP, "--json")
+    calls = [r for r in rows_of_dump(DUMP) if r["name"] == "DELEGATE_CALL"]
+    events = [r for r in rows_of_dump(DUMP) if r["identifier"] and r["instruction_id"]]
+    whole = sum(int(r["dur_ticks"]) for r in calls)
+    covered = sum(int(r["dur_ticks"]) for r in events)
+    facts = json.loads(out)["files"][0]["unattributed"]
+    assert (code, facts) == (0, {"ticks": whole - covered, "of_ticks": whole})
+    out = run(capsys, "info", DUMP)[1]
+    assert f"{(whole - covered) / whole:.1%} of the delegate calls that log events" in out
+
+
+def rows_of_dump(path: str) -> list[dict[str, str]]:
+    assert main(["export", path, "-o", "all.csv"]) == 0
+    return rows("all.csv")
+
+
 def test_an_unreadable_input_beside_a_readable_one_still_exports(desk, capsys):
     code, _, err = run(capsys, "export", "gone.etdp", DUMP, "-o", "s.csv")
-    assert (code, len(rows("s.csv"))) == (1, 35)
+    assert (code, len(rows("s.csv"))) == (1, 63)
     assert err.startswith("opscope: gone.etdp: there is no such file")
     assert run(capsys, "export", "gone.etdp", "-o", "none.csv")[0] == 1
     assert not Path("none.csv").exists()

@@ -413,9 +413,9 @@ def test_an_export_appears_and_is_told(attention, qtbot, tmp_path, suffix):
     with qtbot.waitSignal(attention.saver.saved, timeout=20_000):
         attention.export(str(path))
     assert path.stat().st_size > 1000
-    assert attention._selection.text().startswith(f"Wrote {path} · 627 slices")
+    assert attention._selection.text().startswith(f"Wrote {path} · 727 slices")
     if suffix == ".csv":
-        assert len(path.read_text().splitlines()) == 628
+        assert len(path.read_text().splitlines()) == 728
     assert message(attention) == ""
 
 

@@ -105,7 +105,8 @@ def slices_of(key: str) -> list[tuple[str, int, int]]:
     (trace,) = opened(by_key(key)).traces
     slices = trace.slices
     names = [trace.strings[i] for i in slices.name.tolist()]
-    return sorted(zip(names, slices.start.tolist(), slices.end.tolist(), strict=True))
+    rows = zip(names, slices.start.tolist(), slices.end.tolist(), strict=True)
+    return sorted(row for row in rows if row[0] != "unattributed")
 
 
 def test_the_csv_sample_is_the_same_profile_as_the_dump():

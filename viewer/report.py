@@ -13,7 +13,7 @@ import numpy as np
 
 from viewer import __version__
 from viewer.model import intervals
-from viewer.model.queries import foreign
+from viewer.model.queries import foreign, unattributed_time
 from viewer.model.times import format_time, tick_to_ns
 from viewer.model.trace import Ints, Problem, Trace
 from viewer.program.agreement import mean_agreement
@@ -39,6 +39,7 @@ def info(workspace: Workspace) -> Facts:
 def trace_facts(trace: Trace) -> Facts:
     """One trace; `slices` are the intervals that the file states, `derived` those computed."""
     derived = trace.slices.derived_count
+    part, whole = unattributed_time(trace)
     ratio = trace.clock.ns_per_tick
     rate = ratio.numerator if ratio.denominator == 1 else float(ratio)
     return {
@@ -49,6 +50,7 @@ def trace_facts(trace: Trace) -> Facts:
         "tracks": len(trace.tracks),
         "slices": len(trace.slices) - derived,
         "derived": derived,
+        "unattributed": {"ticks": part, "of_ticks": whole},
         "origin": trace.start,
         "clock": {"unit": trace.clock.unit, "ns_per_tick": rate, "assumed": trace.clock.assumed},
         "problems": _problems(trace.problems),
@@ -135,7 +137,10 @@ def coverage(table: LinkTable, scopes: Ints) -> Facts:
     trace = table.trace
     keys = trace.keys
     key_in = np.isin(keys.scope, scopes)
-    count = np.bincount(trace.slices.key, minlength=len(keys)).astype(np.int64)
+    stated = trace.slices.key
+    if trace.slices.derived is not None:
+        stated = stated[~trace.slices.derived]
+    count = np.bincount(stated, minlength=len(keys)).astype(np.int64)
     by_reason: dict[str, int] = {}
     for k in np.flatnonzero(key_in & (count > 0)).tolist():
         text = table.links[k].reason.text
@@ -200,12 +205,22 @@ def _trace_text(trace: Trace) -> str:
         f"  {trace.format} {trace.generation}".rstrip(),
         f"  {len(trace.slices) - trace.slices.derived_count} slices on "
         f"{len(trace.tracks)} tracks, {format_time(span)}",
+        *_derived_lines(trace),
         f"  clock: {rate}{' (assumed)' if trace.clock.assumed else ''}",
     ]
     runs = sum(1 for _ in trace.inferences())
     if runs:
         lines.append(f"  {runs} inferences")
     return "\n".join([*lines, *_problem_lines(trace.problems)])
+
+
+def _derived_lines(trace: Trace) -> list[str]:
+    """How much of the delegate calls none of their events covers."""
+    part, whole = unattributed_time(trace)
+    if not part:
+        return []
+    amount = format_time(tick_to_ns(part, trace.clock.ns_per_tick))
+    return [f"  unattributed: {amount}, {part / whole:.1%} of the delegate calls that log events"]
 
 
 def _program_text(program: Program) -> str:

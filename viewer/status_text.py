@@ -11,10 +11,10 @@ from viewer.session import Session
 
 
 def clock_text(session: Session) -> str:
-    """Clocks (one of them in full, several by number) and how many slices there are."""
+    """Clocks (one of them in full, several by number) and how many slices the files state."""
     if not session.traces:
         return ""
-    slices = sum(len(t.trace.slices) for t in session.traces)
+    slices = sum(len(t.trace.slices) - t.trace.slices.derived_count for t in session.traces)
     clocks = {
         (t.trace.clock.unit, t.axis.ns_per_tick, t.trace.clock.assumed) for t in session.traces
     }

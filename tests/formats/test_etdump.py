@@ -20,6 +20,7 @@ from flatbuffers.table import Table
 
 from tests.etdump_writer import delegate, framework, operator, vector, write_dump
 from viewer.formats import ReadCancelled, UnreadableFile, etdump, never_cancelled, no_progress
+from viewer.model.queries import children_of
 from viewer.model.trace import KeyKind, RunKind, Trace
 
 DUMPS = Path(__file__).parents[1] / "data" / "etdump"
@@ -89,7 +90,12 @@ def walk(path: Path, events_slot: int = 3) -> Iterator[Event]:
 
 
 def slices_by_row(trace: Trace) -> dict[int, int]:
-    return {int(row): i for i, row in enumerate(trace.slices.source_row)}
+    """Event number -> slice; what was computed is no event."""
+    return {
+        int(row): i
+        for i, row in enumerate(trace.slices.source_row)
+        if trace.slices.derived is None or not trace.slices.derived[i]
+    }
 
 
 def column(trace: Trace, name: str, i: int) -> Any:
@@ -102,7 +108,7 @@ def test_every_field_is_what_the_flatbuffers_package_reads(name):
     trace = read(name)
     where = slices_by_row(trace)
     events = list(walk(DUMPS / f"{name}.etdp"))
-    assert len(events) == len(trace.slices)
+    assert len(events) == len(trace.slices) - trace.slices.derived_count
     for event in events:
         i = where[event["row"]]
         key = int(trace.slices.key[i])
@@ -237,7 +243,7 @@ def test_real_dumps_nest_as_execute_instruction_kernel(name):
         name = trace.name(i)
         if name in ("Method::execute", "Program::load_method"):
             assert depth[i] == 0
-        elif kind[i] in (KeyKind.KERNEL, KeyKind.DELEGATE_EVENT):
+        elif kind[i] in (KeyKind.KERNEL, KeyKind.DELEGATE_EVENT, KeyKind.UNATTRIBUTED):
             assert depth[i] == 2
         else:
             assert depth[i] == 1
@@ -542,11 +548,13 @@ def test_shaders_are_laid_out_inside_the_hosts_execute(dump):
     ]
     trace = read_path(dump(("Execute", events)))
     assert rows(trace)[2:] == [
+        ("unattributed", 2, 100, 110),
         ("ETVK_COPY_INPUTS", 2, 110, 120),
         ("ETVK_EXECUTE", 2, 120, 160),
         (shader, 3, 120, 150),
         (shader, 3, 150, 155),
         ("ETVK_COPY_OUTPUTS", 2, 160, 170),
+        ("unattributed", 2, 170, 180),
     ]
     assert [(p.kind, p.count) for p in trace.problems] == [(FOREIGN, 2)]
 
@@ -559,6 +567,73 @@ def test_an_event_in_cycles_is_foreign_even_where_it_happens_to_fit(dump):
     trace = read_path(dump(("Execute", events)))
     assert rows(trace) == [("DELEGATE_CALL", 0, 0, 100), ("conv (cycles)", 1, 0, 80)]
     assert column(trace, "native_start", slices_by_row(trace)[0]) == 10
+
+
+def uncovered_of(trace: Trace) -> list[tuple[int, int]]:
+    """The derived slices; nothing else may be flagged."""
+    s = trace.slices
+    derived = np.zeros(len(s), np.bool_) if s.derived is None else s.derived
+    assert [trace.name(i) for i in np.flatnonzero(derived)] == ["unattributed"] * s.derived_count
+    return [(int(s.start[i]), int(s.end[i])) for i in np.flatnonzero(derived)]
+
+
+def test_what_no_event_of_a_call_covers_is_unattributed(dump):
+    events = [
+        delegate("a", 0, 110, 120),
+        delegate("b", 0, 120, 120),
+        delegate("c", 0, 150, 160),
+        operator("DELEGATE_CALL", 0, 100, 160),
+        operator("native_call_add.out", 1, 162, 165),
+        operator("OPERATOR_CALL", 1, 161, 166),
+        operator("DELEGATE_CALL", 2, 170, 190),
+        framework("Method::execute", 90, 200),
+    ]
+    trace = read_path(dump(("Execute", events)))
+    assert uncovered_of(trace) == [(100, 110), (120, 150)]
+    assert trace.problems == ()
+    assert rows(trace)[1:7] == [
+        ("DELEGATE_CALL", 1, 100, 160),
+        ("unattributed", 2, 100, 110),
+        ("a", 2, 110, 120),
+        ("b", 2, 120, 120),
+        ("unattributed", 2, 120, 150),
+        ("c", 2, 150, 160),
+    ]
+
+
+def test_events_that_overlap_cover_what_they_cover_together(dump):
+    events = [
+        delegate("inner", 0, 120, 140),
+        delegate("outer", 0, 110, 150),
+        delegate("late", 0, 130, 170),
+        operator("DELEGATE_CALL", 0, 100, 200),
+    ]
+    trace = read_path(dump(("Execute", events)))
+    assert uncovered_of(trace) == [(100, 110), (170, 200)]
+
+
+def test_a_call_that_its_events_cover_has_nothing_unattributed(dump):
+    events = [
+        delegate("a", 0, 100, 120),
+        delegate("b", 0, 120, 160),
+        operator("DELEGATE_CALL", 0, 100, 160),
+    ]
+    assert uncovered_of(read_path(dump(("Execute", events)))) == []
+
+
+def test_a_foreign_clock_says_nothing_about_what_it_covers(dump):
+    events = [delegate("conv (cycles)", 0, 0, 5), operator("DELEGATE_CALL", 0, 100, 160)]
+    assert uncovered_of(read_path(dump(("Execute", events)))) == []
+
+
+@pytest.mark.parametrize("name", [n for n in REAL if "xnnpack" in n or n.startswith("demo_")])
+def test_events_and_unattributed_time_add_up_to_every_call(name):
+    trace = read(name)
+    s, kind = trace.slices, trace.keys.kind[trace.slices.key]
+    for call in np.flatnonzero(kind == KeyKind.DELEGATE_CALL).tolist():
+        inner = children_of(s, call)
+        if len(inner):
+            assert int((s.end - s.start)[inner].sum()) == int(s.end[call] - s.start[call])
 
 
 def test_metadata_is_text_or_hexadecimal(dump):

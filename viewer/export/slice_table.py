@@ -82,6 +82,8 @@ def slice_columns(source: SliceTableSource) -> Rows:
         "source": of_key(lambda k: "; ".join(source_places(table.operators(k)))),
         "link_reason": of_key(lambda k: links[k].reason.text),
     }
+    if slices.derived is not None:
+        rows["derived"] = np.where(slices.derived[index], "true", "").astype(object)
     for name, column in slices.columns.items():
         if name not in rows:
             rows[name] = _argument(column, index)

@@ -18,11 +18,14 @@ What the file leaves open and how it is settled here:
 * Nesting. Events stand in order of completion, so an event's parent is the next one of a lower
   rank: framework scope 0, instruction 1, kernel or delegate event 2.
 * Delegate events outside their call run on a clock of their own: `viewer.formats.etdump_foreign`.
+* The part of a DELEGATE_CALL that its events leave open becomes slices of its own:
+  `viewer.formats.etdump_unattributed`.
 """
 
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,9 +43,20 @@ from viewer.formats.etdump_events import (
     sniff,
 )
 from viewer.formats.etdump_foreign import place_foreign
+from viewer.formats.etdump_unattributed import Uncovered, uncovered
 from viewer.formats.flatbuffer import Malformed
 from viewer.model.builder import TraceBuilder
-from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, RunKind, Trace
+from viewer.model.trace import (
+    UNATTRIBUTED,
+    Bools,
+    Clock,
+    Codes,
+    Column,
+    Ints,
+    KeyKind,
+    RunKind,
+    Trace,
+)
 
 _MOST_METHODS = 64  # no session had more than a handful; bounds the search for a run's method
 
@@ -112,18 +126,22 @@ def _compose(
     if cancelled():
         raise ReadCancelled
     name, key = _identities(events, kind, np.repeat(scope, count), builder)
+    gaps = uncovered(events, kind, parent, foreign.at, order)
+    if len(gaps.call):
+        order = _with_places(order, gaps.place)
+        gap_name = np.full(len(gaps.call), builder.intern(UNATTRIBUTED), np.uint32)
+        name = np.append(name, gap_name)
+        key = np.append(key, _gap_keys(builder, np.repeat(scope, count), events, gaps))
     builder.add(
-        track=np.repeat(track, count)[order].astype(np.uint32),
-        start=events.start[order],
-        end=events.end[order],
+        track=_with(np.repeat(track, count), gaps)[order].astype(np.uint32),
+        start=np.append(events.start, gaps.start)[order],
+        end=np.append(events.end, gaps.end)[order],
         name=name[order],
         key=key[order],
-        source_row=events.row[order].astype(np.uint32),
-        levels=depth[order],
-        columns={
-            label: Column(c.values[order], None if c.valid is None else c.valid[order], c.strings)
-            for label, c in columns.items()
-        },
+        source_row=_with(events.row, gaps)[order].astype(np.uint32),
+        levels=np.append(depth, depth[gaps.call] + np.int32(1))[order],
+        derived=(order >= len(events)) if len(gaps.call) else None,
+        columns={label: _ordered(column, order) for label, column in columns.items()},
     )
     # A run is as long as its Method::execute: a counter that wrapped inside it stretches others.
     executes = _named(events, EXECUTE) & (events.chain < 0)
@@ -140,6 +158,41 @@ def _compose(
             what, 0 if is_load[i] else number[lane[i]], runs.names[run >> 1], int(track[i]),
             int(scope[i]), begin[i], finish[i],
         )  # fmt: skip
+
+
+def _with(values: NDArray[Any], gaps: Uncovered) -> NDArray[Any]:
+    """The values of all events, and for every gap that of its call."""
+    return np.append(values, values[gaps.call])
+
+
+def _with_places(order: Ints, places: Ints) -> Ints:
+    """The preorder of all events with the gaps, which count on behind them, at their places."""
+    place = np.empty(len(order), np.int64)
+    place[order] = 2 * np.arange(len(order)) + 1
+    return np.argsort(np.append(place, places), kind="stable")
+
+
+def _gap_keys(builder: TraceBuilder, scope: Ints, events: Events, gaps: Uncovered) -> Codes:
+    """The key of every gap, one per instruction."""
+    of_call = np.stack([scope[gaps.call], events.instruction[gaps.call]], axis=1)
+    distinct, inverse = np.unique(of_call, axis=0, return_inverse=True)
+    keys = [
+        builder.key(KeyKind.UNATTRIBUTED, UNATTRIBUTED, scope=s, instruction=instruction)
+        for s, instruction in distinct.tolist()
+    ]
+    return np.array(keys, np.uint32)[inverse.reshape(-1)]
+
+
+def _ordered(column: Column, order: Ints) -> Column:
+    """A column of the events in another order; the gaps behind them have no value."""
+    n = len(column.values)
+    if int(order.max(initial=-1)) < n:
+        valid = None if column.valid is None else column.valid[order]
+        return Column(column.values[order], valid, column.strings)
+    is_event = order < n
+    at = np.where(is_event, order, 0)
+    valid = is_event if column.valid is None else is_event & column.valid[at]
+    return Column(column.values[at], valid, column.strings)
 
 
 def _named(events: Events, name: str) -> Bools:

@@ -6,6 +6,7 @@ The first line names the columns, in any order, separated by comma, tab or semic
     depth                                  level of the slice on its track, 0 outermost
     method,instruction_id,identifier       what it was: instruction of a method, or the debug
                                            identifier of an event that a delegate logged
+    derived                                "true": computed by Opscope, stated by no file
     anything else                          an argument of the slice: numbers where all cells are
                                            numbers, else text
 
@@ -32,7 +33,17 @@ import numpy as np
 from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
 from viewer.formats.text_rows import DistinctTexts
 from viewer.model.builder import TraceBuilder
-from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, RunKind, Trace
+from viewer.model.trace import (
+    UNATTRIBUTED,
+    Bools,
+    Clock,
+    Codes,
+    Column,
+    Ints,
+    KeyKind,
+    RunKind,
+    Trace,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,6 +51,7 @@ if TYPE_CHECKING:
 CLOCK = Clock("ns", Fraction(1))
 REQUIRED = ("process", "thread", "name", "start_ns", "dur_ns")
 IDENTITY = ("method", "instruction_id", "identifier")
+DERIVED = "derived"
 IGNORED = frozenset(
     ("debug_handles", "operators", "source", "link_reason", "start_ticks", "dur_ticks")
 )
@@ -249,8 +261,12 @@ class _Rows:
         columns = {
             column: _argument(codes[column], strings[column])
             for column in strings
-            if column not in (*REQUIRED, *IDENTITY, "depth")
+            if column not in (*REQUIRED, *IDENTITY, "depth", DERIVED)
         }
+
+        derived = None
+        if DERIVED in codes:
+            derived = np.array([text == "true" for text in strings[DERIVED]])[codes[DERIVED]]
 
         def add(at: Ints, levels: Ints | None) -> None:
             if len(at):
@@ -258,6 +274,7 @@ class _Rows:
                     track=track[at], start=start[at], end=end[at], name=name[at], key=key[at],
                     source_row=row[at].astype(np.uint32),
                     levels=None if levels is None else levels[at].astype(np.int32),
+                    derived=None if derived is None else derived[at],
                     columns={n: _taken(column, at) for n, column in columns.items()},
                 )  # fmt: skip
 
@@ -332,7 +349,7 @@ class _Rows:
 
     def _keys(self, codes: dict[str, Codes], strings: dict[str, tuple[str, ...]]) -> Codes:
         """The key of every row, made once for each distinct identity."""
-        parts = [name for name in ("name", *IDENTITY) if name in codes]
+        parts = [name for name in ("name", *IDENTITY, DERIVED) if name in codes]
         combined, first = _combined([codes[name] for name in parts])
         keys = np.empty(len(first), np.uint32)
         for which in np.argsort(first).tolist():
@@ -340,17 +357,21 @@ class _Rows:
             cell = {name: strings[name][codes[name][at]] for name in parts}
             keys[which] = self._key(
                 cell["name"], cell.get("method", ""), cell.get("instruction_id", "").strip(),
-                cell.get("identifier", ""),
+                cell.get("identifier", ""), cell.get(DERIVED) == "true",
             )  # fmt: skip
         return keys[combined]
 
-    def _key(self, name: str, method: str, instruction_id: str, identifier: str) -> int:
+    def _key(
+        self, name: str, method: str, instruction_id: str, identifier: str, derived: bool
+    ) -> int:
         instruction = -1
         if _WHOLE.fullmatch(instruction_id):
             instruction = max(-1, int(instruction_id))
         elif instruction_id:
             self.builder.problem("instruction_id that is no number", 1, repr(instruction_id))
-        if identifier:
+        if derived and name == UNATTRIBUTED:
+            kind = KeyKind.UNATTRIBUTED
+        elif identifier:
             kind = KeyKind.DELEGATE_EVENT
         elif instruction < 0:
             kind = KeyKind.FRAMEWORK if name in FRAMEWORK_SCOPES else KeyKind.PLAIN

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from viewer.model import intervals
-from viewer.model.trace import Ints, Slices, Trace
+from viewer.model.trace import Ints, KeyKind, Slices, Trace
 
 NATIVE_DURATION = "native_dur"
 
@@ -91,6 +91,26 @@ def self_time_of(slices: Slices, i: int) -> int:
         children = children[:0] if native.valid is None else children[~native.valid[children]]
     inner = slices.end[children] - slices.start[children]
     return int(slices.end[i] - slices.start[i]) - int(inner.sum())
+
+
+def unattributed_time(trace: Trace) -> tuple[int, int]:
+    """Ticks of delegate calls that none of their events covers, and ticks of the calls asked.
+
+    Those are the calls that log events on the clock of the dump.
+    """
+    slices, kind = trace.slices, trace.keys.kind
+    if not (kind == KeyKind.DELEGATE_CALL).any():
+        return 0, 0
+    shape = tree(slices)
+    own = kind[slices.key[shape.index]]
+    told = own == KeyKind.DELEGATE_EVENT
+    told[np.isin(shape.index, foreign(slices))] = False
+    inside = np.flatnonzero((told | (own == KeyKind.UNATTRIBUTED)) & (shape.parent >= 0))
+    calls = np.unique(shape.parent[inside])
+    calls = shape.index[calls[own[calls] == KeyKind.DELEGATE_CALL]]
+    open_time = kind[slices.key] == KeyKind.UNATTRIBUTED
+    long = slices.end - slices.start
+    return int(long[open_time].sum()), int(long[calls].sum())
 
 
 def slices_within(slices: Slices, track: int, first: int, last: int) -> list[Ints]:

@@ -57,6 +57,10 @@ class Problem:
     first: str
 
 
+# What slices of kind UNATTRIBUTED are called, in traces and in tables.
+UNATTRIBUTED = "unattributed"
+
+
 class KeyKind(IntEnum):
     """What sort of identity a key is; see `viewer.program.linking` for which can be linked."""
 

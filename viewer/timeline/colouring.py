@@ -5,6 +5,7 @@ A *scheme* is a pure function from keys or names to palette indices (uint8, belo
     0..11   operators: position in the program mod 12     14   linkable but not linked (hatched)
     12      slab: shared by several operators             15   plain: no operator to be expected
     13      frame: a scope of the runtime                 16..27  kernel twins of 0..11
+    28      unattributed: hatched on hardly any fill
 
 The raster draws *cells*, not colours: uint16 = shade << 8 | part << 6 | palette index. Shade 0 is
 empty, 255 is full, between is how much of the time of a shared pixel is covered. `cell_colours`
@@ -35,6 +36,7 @@ OPERATOR_FILLS = (
 )  # fmt: skip
 OPERATORS = len(OPERATOR_FILLS)
 SLAB, FRAME, UNLINKED, PLAIN, KERNELS = 12, 13, 14, 15, 16
+UNATTRIBUTED = KERNELS + OPERATORS
 PALETTE_SIZE = 64
 
 # How a cell lies in its slice; two bits. Only slices wider than 3 px have parts.
@@ -50,6 +52,8 @@ _GREY_LABELS = {True: (0xF2F4F7, 0xC9D0D9), False: (0x191C21, 0x3A424E)}
 _DARK_LABEL, _LIGHT_LABEL = 0x101318, 0xFFFFFF
 _KERNEL_MIX = 0.42
 _EDGE_MIX = 0.35
+# Unattributed time is no slice of the file, but nothing that exists is ever invisible.
+_UNATTRIBUTED_MIX = 0.72
 # A shared pixel with hardly anything in it must still be seen.
 _FAINTEST = 0.5
 _CORNER_MIX = 0.7
@@ -106,6 +110,7 @@ def fills(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> tuple[int, ...]:
         *OPERATOR_FILLS,
         *_GREYS[dark],
         *(mix(fill, canvas, _KERNEL_MIX) for fill in OPERATOR_FILLS),
+        mix(_GREYS[dark][PLAIN - SLAB], canvas, _UNATTRIBUTED_MIX),
     )
     part = {
         Emphasis.FULL: 0.0,
@@ -186,6 +191,7 @@ def by_operator(
     own = (operator_position[operator_ptr[:-1][single]] % OPERATORS).astype(np.uint8)
     colour[single] = own + np.where(kind[single] == KeyKind.KERNEL, KERNELS, 0).astype(np.uint8)
     colour[count > 1] = SLAB
+    colour[kind == KeyKind.UNATTRIBUTED] = UNATTRIBUTED
     return colour
 
 

@@ -21,6 +21,7 @@ from viewer.session import Area, SliceRef, length_ns
 from viewer.theme import Theme
 from viewer.timeline.colouring import (
     OPERATORS,
+    UNATTRIBUTED,
     UNLINKED,
     Emphasis,
     Pixels,
@@ -140,12 +141,12 @@ class FramePainter:
                 lit = state.operators is None or (related is not None and bool(related[keys[i]]))
                 emphasis = Emphasis.FULL if lit else Emphasis.DIMMED
                 room = QRect(x0, top, x1 - x0 - 1, tall)
-                if index == UNLINKED:
+                if index in (UNLINKED, UNATTRIBUTED):
                     self._hatch(painter, room)
                 if native is not None and native.value(i) is not None:
                     self._foreign_edge(painter, room)
                 colour = QColor.fromRgb(colours[emphasis][index])
-                if index == UNLINKED and emphasis is Emphasis.FULL:
+                if index in (UNLINKED, UNATTRIBUTED) and emphasis is Emphasis.FULL:
                     colour = self.theme.color("text2")
                 self._label(painter, picture, i, room, colour)
 
@@ -163,7 +164,7 @@ class FramePainter:
         painter.drawStaticText(QPointF(room.left() + LABEL_INSET, y), text)
         used = self._labels.width(text.text()) + 3 * LABEL_INSET
         kind = shown.trace.keys.kind[shown.trace.slices.key[i]]
-        if kind == KeyKind.FRAMEWORK or kind == KeyKind.PLAIN:
+        if kind in (KeyKind.FRAMEWORK, KeyKind.PLAIN, KeyKind.UNATTRIBUTED):
             length = int(shown.trace.slices.end[i] - shown.trace.slices.start[i])
             time = format_time(length_ns(shown, length))
             if used + self._labels.width(time) + 2 * LABEL_INSET < room.width():

@@ -16,6 +16,7 @@ from viewer.timeline.colouring import (
     FRAME,
     KERNELS,
     PLAIN,
+    UNATTRIBUTED,
     Emphasis,
     Palette,
     by_name,
@@ -69,6 +70,7 @@ def palette_of(shown: OpenTrace, scheme: str) -> Palette:
         per_key[keys.kind == KeyKind.FRAMEWORK] = FRAME
         per_key[keys.kind == KeyKind.CONTROL] = PLAIN
         per_key[keys.kind == KeyKind.KERNEL] += KERNELS
+        per_key[keys.kind == KeyKind.UNATTRIBUTED] = UNATTRIBUTED
         if (keys.kind == KeyKind.PLAIN).any() or (keys.kind == KeyKind.LOCATION).any():
             # Slices of one identity may have names of their own.
             per_name = by_name(trace.strings)
