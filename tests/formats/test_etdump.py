@@ -436,6 +436,25 @@ def test_a_call_of_an_operator_contradicts_a_call_of_a_delegate(dump):
     assert [r.scope for r in trace.inferences()] == [0, 1]
 
 
+def delegated(identifiers: list[int | str], start: int) -> tuple[str, list[Event]]:
+    """A run that a delegate swallowed whole, with what the delegate logged."""
+    inner = [delegate(name, 0, start + 2, start + 3) for name in identifiers]
+    return "Execute", [*inner, operator("DELEGATE_CALL", 0, start + 1, start + 9)]
+
+
+def test_methods_that_a_delegate_swallowed_are_told_apart_by_what_it_logged(dump):
+    linear, both = ["linear"], ["linear", "sigmoid"]
+    runs = [delegated(names, 100 * i) for i, names in enumerate([linear, both, linear, both], 1)]
+    trace = read_path(dump(load(0), load(50), *runs))
+    assert [r.scope for r in trace.inferences()] == [0, 1, 0, 1]
+
+
+def test_what_a_delegate_logs_makes_no_more_methods_than_were_loaded(dump):
+    runs = [delegated([f"step {i}"], 100 * i) for i in range(1, 5)]
+    trace = read_path(dump(load(0), load(50), *runs))
+    assert [r.scope for r in trace.inferences()] == [0, 0, 0, 0]
+
+
 def test_the_number_of_methods_is_bounded(dump):
     runs = [execution([f"native_call_{i}"], 1000 * i + 100) for i in range(80)]
     trace = read_path(dump(load(0), load(50), *runs))

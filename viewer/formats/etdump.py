@@ -12,8 +12,9 @@ bundled input index, allocator names, values of debug events.
 What the file leaves open and how it is settled here:
 
 * The unit of a tick. Taken as 1 ns, marked as assumed.
-* The method of a run. Runs whose instructions contradict each other are different methods; see
-  `_methods`. Each method is a scope and a thread; a load is drawn where its method is.
+* The method of a run. Runs whose instructions contradict each other are different methods:
+  `viewer.formats.etdump_methods`. Each method is a scope and a thread; a load is drawn where its
+  method is.
 * Steps. Instructions that follow a load in its run are an inference of their own.
 * Nesting. Events stand in order of completion, so an event's parent is the next one of a lower
   rank: framework scope 0, instruction 1, kernel or delegate event 2.
@@ -43,6 +44,7 @@ from viewer.formats.etdump_events import (
     sniff,
 )
 from viewer.formats.etdump_foreign import place_foreign
+from viewer.formats.etdump_methods import MOST_METHODS, methods_of_runs
 from viewer.formats.etdump_unattributed import Uncovered, uncovered
 from viewer.formats.flatbuffer import Malformed
 from viewer.model.builder import TraceBuilder
@@ -57,8 +59,6 @@ from viewer.model.trace import (
     RunKind,
     Trace,
 )
-
-_MOST_METHODS = 64  # no session had more than a handful; bounds the search for a run's method
 
 _CALLS = {"OPERATOR_CALL": KeyKind.OPERATOR_CALL, "DELEGATE_CALL": KeyKind.DELEGATE_CALL}
 _CONTROL = frozenset({"MOVE_CALL", "JF_CALL", "FREE_CALL"})
@@ -100,7 +100,7 @@ def _compose(
     filled, first = np.unique(part, return_index=True)
     events.run = part  # twice the number of the run, and 1 for what follows a load in it
     is_load = _loads(runs, filled, first, events, kind, loading)
-    method, methods = _methods(events, kind, filled, first, is_load, builder)
+    method, methods = methods_of_runs(events, kind, first, is_load, builder)
 
     titles = ["Execute"] if methods == 1 else [f"Execute {m + 1}" for m in range(methods)]
     lane = method.copy()
@@ -255,60 +255,6 @@ def _loads(
     return loads | (default & ~works)
 
 
-def _methods(
-    events: Events, kind: NDArray[np.uint8], filled: Codes32, first: Ints, is_load: Bools,
-    builder: TraceBuilder,
-) -> tuple[Ints, int]:  # fmt: skip
-    """The method of every filled run, counted by first appearance (-1 for loads), and how many.
-
-    After one load there is one method. After several, a run belongs to the first method that it
-    shares an instruction with and never contradicts: no instruction has another operator there.
-    """
-    method = np.where(is_load, -1, 0)
-    if int(is_load.sum()) <= 1:
-        return method, int(not is_load.all())
-    calls = (kind == KeyKind.OPERATOR_CALL) | (kind == KeyKind.DELEGATE_CALL)
-    # Per instruction one fact about the call and one about the kernel; a fact is a small number.
-    about = events.instruction.astype(np.int64) * 2 + calls
-    fact = np.where(calls, kind, events.name)
-    known = calls | (kind == KeyKind.KERNEL)
-    mixed = (about.astype(np.uint64) << np.uint64(32) | fact.astype(np.uint64)) * np.uint64(
-        0x9E3779B97F4A7C15
-    )
-    mixed ^= mixed >> np.uint64(29)
-    signature = np.add.reduceat(np.where(known, mixed * mixed, 0), first).tolist()
-    bounds = np.append(first, len(events)).tolist()
-    facts_of: list[dict[int, set[int]]] = []
-    seen: dict[int, int] = {}
-    for i in np.flatnonzero(~is_load).tolist():
-        if signature[i] not in seen:
-            own = np.flatnonzero(known[bounds[i] : bounds[i + 1]]) + bounds[i]
-            facts: dict[int, set[int]] = {}
-            for a, f in zip(about[own].tolist(), fact[own].tolist(), strict=True):
-                facts.setdefault(a, set()).add(f)
-            seen[signature[i]] = _method_with(facts, facts_of)
-        method[i] = seen[signature[i]]
-    if len(facts_of) == _MOST_METHODS:
-        builder.problem(f"more than {_MOST_METHODS} methods: the rest are shown as the last")
-    return method, len(facts_of)
-
-
-def _method_with(facts: dict[int, set[int]], facts_of: list[dict[int, set[int]]]) -> int:
-    """The first method that agrees with the facts of a run, which join it; else a new one."""
-    m = next((m for m, had in enumerate(facts_of) if _agree(facts, had)), len(facts_of))
-    if m == len(facts_of) < _MOST_METHODS:
-        facts_of.append({})
-    m = min(m, _MOST_METHODS - 1)
-    for about, values in facts.items():
-        facts_of[m].setdefault(about, set()).update(values)
-    return m
-
-
-def _agree(one: dict[int, set[int]], other: dict[int, set[int]]) -> bool:
-    shared = one.keys() & other.keys()
-    return bool(shared) and not any(one[about].isdisjoint(other[about]) for about in shared)
-
-
 def _nest(events: Events, kind: NDArray[np.uint8]) -> tuple[Codes32, Ints, Ints]:
     """Depth of every event, their preorder, and the index of each one's parent (-1 if none).
 
@@ -384,7 +330,7 @@ def _identities(
     )  # fmt: skip
     instruction = np.where(events.chain < 0, -1, events.instruction)
     what = label.astype(np.uint64) << np.uint64(8) | kind
-    what = what * np.uint64(_MOST_METHODS + 1) + scope.astype(np.uint64)
+    what = what * np.uint64(MOST_METHODS + 1) + scope.astype(np.uint64)
     if int(what.max()) >= 1 << 32:
         what = np.unique(what, return_inverse=True)[1].astype(np.uint64)
     what = what << np.uint64(32) | instruction.view(np.uint32)
