@@ -11,6 +11,7 @@ from viewer import app
 from viewer.main_window import MainWindow
 from viewer.panels import start_page
 from viewer.resources import SAMPLES
+from viewer.workspace import Choices
 
 DEMO, DEMO_RECORD = next(s.paths() for s in SAMPLES if s.key == "delegate_handle_map")
 SIZE = (1000, 700)
@@ -26,7 +27,8 @@ def _no_thumbnails(qapp, monkeypatch):
 
 
 def take(path, *files, size=SIZE, visible=None, theme="dark", pairs=()):
-    return app.screenshot(files, pairs, str(path), size=size, visible=visible, theme=theme)
+    choices = Choices(tuple(pairs))
+    return app.screenshot(files, choices, str(path), size=size, visible=visible, theme=theme)
 
 
 def picture(path):

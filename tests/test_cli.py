@@ -299,6 +299,34 @@ def test_two_dumps_of_the_same_name_stay_apart_in_a_table(desk, capsys):
 # -- pairs and usage -------------------------------------------------------------------------------
 
 
+TWINS = (
+    str(DATA / "etdump" / "multi_forward_decode_xnnpack_x3.etdp"),
+    str(DATA / "etrecord" / "multi_forward_decode_teal_xnnpack.etrecord"),
+)
+
+
+def test_a_method_that_no_record_can_tell_is_chosen(desk, capsys):
+    links = json.loads(run(capsys, "info", "--json", *TWINS)[1])["links"]
+    assert sum(link["linked"] for link in links) == 0
+    code, out, _ = run(capsys, "info", "--json", *TWINS, "--method", "Execute 2=decode")
+    links = {link["method"]: link["linked"] for link in json.loads(out)["links"]}
+    assert (code, links["decode"], links["forward"]) == (0, 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("Execute 2", "write it as RUNS=METHOD"),
+        ("Execute 9=decode", "there are no such runs, only Execute 1, Execute 2, load"),
+        ("Execute 1=encode", "has no method 'encode'; it has decode, forward"),
+    ],
+)
+def test_a_method_that_does_not_exist_is_wrong_usage(desk, capsys, text, why):
+    code, _, err = run(capsys, "info", *TWINS, "--method", text)
+    assert code == 2
+    assert why in err
+
+
 def test_pair_links_what_does_not_belong_together_and_warns(desk, capsys):
     code, out, err = run(capsys, "info", "--json", DUMP, OTHER, RECORD, "--pair", f"{DUMP}={OTHER}")
     assert code == 0

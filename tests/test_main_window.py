@@ -26,6 +26,7 @@ from viewer.background import Latest
 from viewer.export.atomic import WriteCancelled
 from viewer.formats import ReadCancelled
 from viewer.session import SliceRef
+from viewer.workspace import Choices
 
 THIN = "\u202f"
 ATTENTION, ATTENTION_RECORD = SAMPLE["attention_xnnpack"].paths()
@@ -99,7 +100,7 @@ def test_the_first_view_is_the_second_run_where_load_would_fill_the_picture(atte
         f"100{THIN}% of time · 56{THIN}% of slices linked   agreement 1.00"
     )
     assert attention.windowTitle() == "attn_xnnpack_x5.etdp, attn_teal_xnnpack.etrecord – Opscope"
-    assert shown_docks(attention) == {"details", "operators", "source", "problems"}
+    assert shown_docks(attention) == {"details", "operators", "source", "links", "problems"}
     assert attention._clock.text() == "1 tick = 1 ns assumed · 627 slices"
 
 
@@ -169,11 +170,11 @@ def test_an_explicit_pair_wins_and_an_impossible_one_says_why(window, qtbot, dat
     dump = str(data / "etdump" / "cnn_xnnpack3_x5.etdp")
     record = str(data / "etrecord" / "cnn_standalone_NOdeepcopy.etrecord")
     with qtbot.waitSignal(window.loader.all_done):
-        window.open([dump, record], [(dump, record)])
+        window.open([dump, record], Choices(((dump, record),)))
     assert window.session.traces[0].table.program.path == record
     assert "They are linked because you chose so." in message(window)
     with qtbot.waitSignal(window.loader.all_done):
-        window.open([ATTENTION], [(ATTENTION, DEMO_RECORD)])
+        window.open([ATTENTION], Choices(((ATTENTION, DEMO_RECORD),)))
     assert f"{DEMO_RECORD} is not an open record or source" in message(window)
 
 
@@ -655,7 +656,7 @@ def test_the_bottom_panels_hide_and_come_back(attention, qtbot):
     assert shown_docks(attention) == {"details"}
     assert not attention.commands.actions["view.panels"].isChecked()
     qtbot.keyClick(attention, Qt.Key.Key_Q)
-    assert shown_docks(attention) == {"details", "operators", "source", "problems"}
+    assert shown_docks(attention) == {"details", "operators", "source", "links", "problems"}
 
 
 def test_hidden_panels_stay_hidden_when_a_file_is_added(attention, qtbot):

@@ -122,8 +122,8 @@ def test_what_cannot_be_checked_is_linked_with_a_warning():
         "multi_forward_decode_xnnpack_x3.etdp", "multi_forward_decode_teal_xnnpack.etrecord"
     )
     assert None not in chosen(workspace).values()
-    assert "which of them" in warnings(workspace)
-    assert "cannot be told" in warnings(workspace)
+    assert "Execute 1 and Execute 2" in warnings(workspace)
+    assert "may be of decode or forward" in warnings(workspace)
 
 
 def test_what_cannot_be_checked_is_not_called_a_mismatch():
@@ -189,3 +189,57 @@ def test_sources_are_found_beside_the_opened_files():
     assert found is not None
     assert found.shown == str(TORQ.parent / "delegate_handle_map" / "models.py")
     assert workspace.source("/home/user/nothing.py") is None
+
+
+# -- what the user chooses -------------------------------------------------------------------------
+
+TWINS = ("multi_forward_decode_xnnpack_x3.etdp", "multi_forward_decode_teal_xnnpack.etrecord")
+
+
+def methods_of(workspace: Workspace) -> dict[str, str | None]:
+    table = workspace.links(workspace.traces[0])
+    return {s.name: table.method_of_scope(i) for i, s in enumerate(table.trace.scopes)}
+
+
+def test_methods_that_look_alike_are_chosen_and_the_last_one_follows():
+    workspace = opened(*TWINS)
+    assert methods_of(workspace) == {"Execute 1": None, "Execute 2": None, "load": None}
+    workspace.choose_method(workspace.traces[0].path, "Execute 2", "decode")
+    assert methods_of(workspace) == {"Execute 1": "forward", "Execute 2": "decode", "load": None}
+    assert "cannot be checked" in warnings(workspace)
+    table = workspace.links(workspace.traces[0])
+    calls = [k for k, n in enumerate(table.trace.keys.name) if "CALL" in table.trace.strings[n]]
+    assert [{o.method for o in table.operators(k)} for k in calls] == [{"forward"}, {"decode"}]
+
+
+def test_a_choice_is_taken_back():
+    workspace = opened(*TWINS)
+    trace = workspace.traces[0]
+    assert not workspace.is_explicit(trace)
+    workspace.choose_method(trace.path, "Execute 1", "decode")
+    assert workspace.is_explicit(trace)
+    workspace.decide_by_agreement(trace.path)
+    assert not workspace.is_explicit(trace)
+    assert methods_of(workspace)["Execute 1"] is None
+
+
+def test_a_pair_can_be_refused():
+    workspace = opened("demo_str_x4.etdp", "demo_str.etrecord")
+    workspace.pair(workspace.traces[0].path, None)
+    assert chosen(workspace) == {"demo_str_x4.etdp": None}
+    assert warnings(workspace) == ""
+    workspace.decide_by_agreement(workspace.traces[0].path)
+    assert chosen(workspace) == {"demo_str_x4.etdp": "demo_str.etrecord"}
+
+
+@pytest.mark.parametrize(
+    ("scope", "method", "why"),
+    [
+        ("Execute 3", "decode", "has no 'Execute 3'; it has Execute 1, Execute 2, load"),
+        ("Execute 1", "encode", "has no method 'encode'; it has decode, forward"),
+    ],
+)
+def test_a_choice_that_does_not_exist_says_what_does(scope, method, why):
+    workspace = opened(*TWINS)
+    with pytest.raises(ValueError, match=why):
+        workspace.choose_method(workspace.traces[0].path, scope, method)

@@ -18,13 +18,15 @@ from viewer import APPLICATION_ID, __version__
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
+    from viewer.workspace import Choices
+
 XCB_PACKAGES = (
     "libgl1 libegl1 libxkbcommon0 libdbus-1-3 libfontconfig1 libglib2.0-0 libxcb-cursor0 "
     "libxcb-icccm4 libxcb-keysyms1 libxcb-shape0 libxcb-xkb1 libxkbcommon-x11-0"
 )
 
 
-def run(files: Sequence[str], pairs: Sequence[tuple[str, str]], theme: str | None = None) -> int:
+def run(files: Sequence[str], choices: Choices, theme: str | None = None) -> int:
     """Open the window on some files and stay until it is closed; returns the exit code."""
     missing = _missing_for_a_window()
     if missing:
@@ -44,14 +46,14 @@ def run(files: Sequence[str], pairs: Sequence[tuple[str, str]], theme: str | Non
     window.restore()
     # Before the window is shown: the start page would flash up and draw its samples for nothing.
     if files:
-        window.open(files, pairs)
+        window.open(files, choices)
     window.show()
     return app.exec()
 
 
 def screenshot(
     files: Sequence[str],
-    pairs: Sequence[tuple[str, str]],
+    choices: Choices,
     output: str,
     *,
     size: tuple[int, int],
@@ -89,7 +91,7 @@ def screenshot(
         if files:
             loop = QEventLoop()
             window.loader.all_done.connect(loop.quit)
-            window.open(files, pairs)
+            window.open(files, choices)
             window.show()
             if window.is_loading:
                 loop.exec()

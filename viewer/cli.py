@@ -23,7 +23,7 @@ from viewer import __version__
 from viewer.exporting import EXPORT_SUFFIXES, NothingToExport, export
 from viewer.formats import UnreadableFile
 from viewer.model.times import parse_range
-from viewer.workspace import Workspace
+from viewer.workspace import Choices, Workspace
 
 COMMANDS = ("info", "export", "screenshot")
 THEMES = ("light", "dark")
@@ -59,10 +59,10 @@ def _window(arguments: list[str]) -> int:
     _add_theme(parser)
     parser.add_argument("--version", action="version", version=f"opscope {__version__}")
     chosen = parser.parse_args(arguments)
-    pairs = _pairs(parser, chosen.pair)
+    choices = _choices(parser, chosen)
     from viewer.app import run
 
-    return run(chosen.files, pairs, theme=chosen.theme)
+    return run(chosen.files, choices, theme=chosen.theme)
 
 
 def _info(arguments: list[str]) -> int:
@@ -72,7 +72,7 @@ def _info(arguments: list[str]) -> int:
     _add_files(parser, "+")
     parser.add_argument("--json", action="store_true", help="print JSON for scripts")
     chosen = parser.parse_args(arguments)
-    workspace, failed = _open_all(parser, chosen.files, chosen.pair)
+    workspace, failed = _open_all(parser, chosen)
     from viewer.report import info, info_text
 
     if chosen.json:
@@ -98,7 +98,7 @@ def _export(arguments: list[str]) -> int:
         parser.error(f"{chosen.output}: the name must end in one of {', '.join(EXPORT_SUFFIXES)}")
     if any(_is_same_file(path, chosen.output) for path in chosen.files):
         parser.error(f"{chosen.output}: this is one of the files to read, and would be lost")
-    workspace, failed = _open_all(parser, chosen.files, chosen.pair)
+    workspace, failed = _open_all(parser, chosen)
     _warn(workspace)
     if not workspace.paths:
         return 1
@@ -132,11 +132,16 @@ def _screenshot(arguments: list[str]) -> int:
         parser.error(str(error))
     if not chosen.output.lower().endswith(".png"):
         parser.error(f"{chosen.output}: the name must end in .png")
-    pairs = _pairs(parser, chosen.pair)
+    choices = _choices(parser, chosen)
     from viewer.app import screenshot
 
     failures = screenshot(
-        chosen.files, pairs, chosen.output, size=size, visible=visible, theme=chosen.theme or "dark"
+        chosen.files,
+        choices,
+        chosen.output,
+        size=size,
+        visible=visible,
+        theme=chosen.theme or "dark",
     )
     for failure in failures:
         _complain(failure)
@@ -155,6 +160,10 @@ def _add_files(parser: argparse.ArgumentParser, count: str) -> None:
         "--pair", action="append", default=[], metavar="DUMP=RECORD",
         help="link a profile to this record, whatever their agreement",
     )  # fmt: skip
+    parser.add_argument(
+        "--method", action="append", default=[], metavar="RUNS=METHOD",
+        help='of which method runs are, where the record cannot tell: "Execute 1=forward"',
+    )  # fmt: skip
 
 
 def _add_theme(parser: argparse.ArgumentParser) -> None:
@@ -162,25 +171,29 @@ def _add_theme(parser: argparse.ArgumentParser) -> None:
 
 
 def _open_all(
-    parser: argparse.ArgumentParser, files: list[str], pairs: list[str]
+    parser: argparse.ArgumentParser, chosen: argparse.Namespace
 ) -> tuple[Workspace, bool]:
     """Open every file that can be read; the others are complained about."""
-    wanted = _pairs(parser, pairs)
+    choices = _choices(parser, chosen)
     workspace, failed = Workspace(), False
-    for path in files:
+    for path in chosen.files:
         try:
             workspace.open(path)
         except UnreadableFile as error:
             _complain(str(error))
             failed = True
-    for trace, program in wanted:
-        try:
-            workspace.pair(trace, program)
-        except ValueError as error:
-            if failed:
-                continue
-            parser.error(f"--pair {trace}={program}: {error}")
+    complaints = workspace.choose(choices)
+    if complaints and not failed:
+        parser.error(complaints[0])
     return workspace, failed
+
+
+def _choices(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Choices:
+    methods = [text.partition("=")[::2] for text in chosen.method]
+    for text, (scope, method) in zip(chosen.method, methods, strict=True):
+        if not (scope and method):
+            parser.error(f'--method {text}: write it as RUNS=METHOD, as in "Execute 1=forward"')
+    return Choices(tuple(_pairs(parser, chosen.pair)), tuple(methods))
 
 
 def _pairs(parser: argparse.ArgumentParser, given: list[str]) -> list[tuple[str, str]]:

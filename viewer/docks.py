@@ -11,11 +11,11 @@ DETAILS_WIDTH = 372
 NARROW, VERY_NARROW = 1400, 1100  # px of the window
 TIMELINE_SHARE = 0.6
 _LEAST_BOTTOM = 200  # px
-_BELOW = ("operators", "source", "problems")
+_BELOW = ("operators", "source", "links", "problems")
 
 
 class Docks(QObject):
-    """The docks of one window, by name: details, operators, source, problems."""
+    """The docks of one window, by name: details, operators, source, links, problems."""
 
     def __init__(self, window: QMainWindow, panels: dict[str, QWidget]) -> None:
         super().__init__(window)
@@ -39,7 +39,8 @@ class Docks(QObject):
             self.by_name[name] = dock
         docks = self.by_name
         window.splitDockWidget(docks["operators"], docks["source"], Qt.Orientation.Horizontal)
-        window.tabifyDockWidget(docks["source"], docks["problems"])
+        for name in ("links", "problems"):
+            window.tabifyDockWidget(docks["source"], docks[name])
         self.bring("source")
 
     def fill(self, menu: QMenu) -> None:

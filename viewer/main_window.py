@@ -39,12 +39,12 @@ from viewer.formats import formats
 from viewer.loading import Loader
 from viewer.panels.details import DetailsPanel
 from viewer.panels.empty_note import EmptyNote
+from viewer.panels.links import LinksPanel
 from viewer.panels.message_bar import MessageBar
 from viewer.panels.operators import OperatorsPanel
 from viewer.panels.problems import ProblemsPanel
 from viewer.panels.source import SourcePanel
 from viewer.panels.start_page import StartPage
-from viewer.report import info, link_text
 from viewer.saving import Saver
 from viewer.session import Session, display_name
 from viewer.settings import LAST_FOLDER, THEME, WINDOW_STATE_VERSION, Settings
@@ -53,6 +53,7 @@ from viewer.theme import Theme
 from viewer.timeline.board import ABOVE, Timeline
 from viewer.toolbar import Toolbar
 from viewer.window_commands import MENUS, MOUSE_HELP, START_KEYS, commands_of
+from viewer.workspace import NO_CHOICES, Choices
 
 MOVING_KEYS = (Qt.Key.Key_W, Qt.Key.Key_A, Qt.Key.Key_S, Qt.Key.Key_D)
 _PLAIN = Qt.KeyboardModifier.NoModifier
@@ -81,11 +82,12 @@ class MainWindow(QMainWindow):
         self._asked: list[str] = []
         self._loaded: dict[str, object] = {}
         self._given_up: list[str] = []
-        self._pairs: list[tuple[str, str]] = []
+        self._choices = NO_CHOICES
         self.timeline = Timeline(self.session, theme)
         self.details = DetailsPanel(self.session, theme)
         self.operators = OperatorsPanel(self.session, theme)
         self.source = SourcePanel(self.session, theme)
+        self.links = LinksPanel(self.session, theme)
         self.problems = ProblemsPanel(self.session, theme)
         self.start_page = StartPage(theme, settings, START_KEYS)
         self.setWindowTitle("Opscope")
@@ -101,7 +103,7 @@ class MainWindow(QMainWindow):
             self,
             {
                 "details": self.details, "operators": self.operators,
-                "source": self.source, "problems": self.problems,
+                "source": self.source, "links": self.links, "problems": self.problems,
             },
         )  # fmt: skip
         self.commands = CommandTable(self, commands_of(self))
@@ -178,7 +180,7 @@ class MainWindow(QMainWindow):
         self.details.source_requested.connect(self._show_source)
         self.operators.source_requested.connect(self._show_source)
         self.operators.open_dialog_requested.connect(self.open_dialog)
-        self.problems.pair_requested.connect(self._pair)
+        self.links.open_dialog_requested.connect(self.open_dialog)
         self.problems.count_changed.connect(self._docks.count_problems)
         self._note.open_requested.connect(self.open_dialog)
         self.toolbar.links_asked.connect(self.show_links)
@@ -189,9 +191,10 @@ class MainWindow(QMainWindow):
 
     # -- opening -------------------------------------------------------------------------------
 
-    def open(self, paths: Sequence[str], pairs: Sequence[tuple[str, str]] = ()) -> None:
+    def open(self, paths: Sequence[str], choices: Choices = NO_CHOICES) -> None:
         """Read files in the background and add them to what is open."""
-        self._pairs += pairs
+        if choices != NO_CHOICES:
+            self._choices = choices
         for path in dict.fromkeys(os.path.abspath(p) for p in paths):
             self._asked.append(path)
             self.loader.load(path)
@@ -240,12 +243,10 @@ class MainWindow(QMainWindow):
         if self._given_up:
             self._say(f"{', '.join(self._given_up)} was not opened")
             self._given_up = []
-        pairs, self._pairs = self._pairs, []
-        for trace, program in pairs:
-            try:
-                self.session.pair(os.path.abspath(trace), os.path.abspath(program))
-            except ValueError as error:
-                self._message.show_error(str(error))
+        choices, self._choices = self._choices, NO_CHOICES
+        if choices != NO_CHOICES:
+            for complaint in self.session.choose(choices):
+                self._message.show_error(complaint)
         self._warn()
 
     def _warn(self) -> None:
@@ -257,7 +258,7 @@ class MainWindow(QMainWindow):
                     pair = (shown.trace.path, candidates[0].program.path)
                     self._message.show_warning(warning, "Link anyway", partial(self._pair, *pair))
                 else:
-                    self._message.show_warning(warning)
+                    self._message.show_warning(warning, "Choose…", self.show_links)
 
     def _pair(self, trace: str, program: str) -> None:
         self.session.pair(trace, program)
@@ -355,10 +356,8 @@ class MainWindow(QMainWindow):
             self.timeline.view.setFocus()
 
     def show_links(self) -> None:
-        """Tell for every profile how it is linked, and why what is not linked is not."""
-        facts = [link_text(entry) for entry in info(self.session.workspace)["links"]]
-        box = self._inform("Links", "", plain="\n\n".join(facts) or "No record or source is open.")
-        box.setFont(self.theme.font("cell"))
+        """Show how every profile is linked, and what can be chosen about it."""
+        self._docks.bring("links")
 
     def _fit_width(self) -> None:
         """Lay the docks out anew when the window has become narrow, or wide again."""

@@ -27,7 +27,7 @@ from viewer.program.graph import Operator, Program
 from viewer.program.labels import slice_labels
 from viewer.program.linking import Link, LinkTable
 from viewer.timeline.layout import Axis, Part
-from viewer.workspace import Workspace
+from viewer.workspace import Choices, Workspace
 
 MIN_SPAN_NS = 1
 # Changes of the range closer together than this, in seconds, are one step of undo (a wheel burst).
@@ -131,10 +131,26 @@ class Session(QObject):
             self.workspace.add(item)
         self._rebuild(start_anew=was_empty)
 
-    def pair(self, trace_path: str, program_path: str) -> None:
-        """Link a profile to a record because the user says so."""
+    def pair(self, trace_path: str, program_path: str | None) -> None:
+        """Link a profile to a record, or to none, because the user says so."""
         self.workspace.pair(trace_path, program_path)
         self._rebuild(start_anew=False)
+
+    def decide_by_agreement(self, trace_path: str) -> None:
+        """Forget what the user chose for a profile."""
+        self.workspace.decide_by_agreement(trace_path)
+        self._rebuild(start_anew=False)
+
+    def choose_method(self, trace_path: str, scope: str, method: str) -> None:
+        """Say of which method the runs of a scope are."""
+        self.workspace.choose_method(trace_path, scope, method)
+        self._rebuild(start_anew=False)
+
+    def choose(self, choices: Choices) -> list[str]:
+        """Apply what a command line says; returns a sentence for each that cannot be."""
+        complaints = self.workspace.choose(choices)
+        self._rebuild(start_anew=False)
+        return complaints
 
     def close_all(self) -> None:
         """Close every file and forget the view."""

@@ -46,6 +46,7 @@ class Toolbar(QToolBar):
         self.run = QComboBox()
         self.run.setAccessibleName("Inference")
         self.run.setMinimumContentsLength(14)
+        self.run.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.addWidget(self.run)
         self._add("go.next_run", "next")
         space = QWidget()

@@ -34,13 +34,25 @@ class Candidate:
     fit: Fit
 
 
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a command line says beside its files: (profile, record) and (runs, method) pairs."""
+
+    pairs: tuple[tuple[str, str], ...] = ()
+    methods: tuple[tuple[str, str], ...] = ()
+
+
+NO_CHOICES = Choices()
+
+
 class Workspace:
     """The open files and everything that follows from them together."""
 
     def __init__(self) -> None:
         self.traces: list[Trace] = []
         self.programs: list[Program] = []
-        self._pairs: dict[str, str] = {}
+        self._pairs: dict[str, str | None] = {}  # trace -> the program chosen for it, or none
+        self._methods: dict[tuple[str, str], dict[int, str]] = {}  # pair -> scope -> method chosen
         self._fits: dict[tuple[int, int], Fit] = {}
         self._links: dict[int, LinkTable] = {}
         self._sources: dict[str, SourceFile | None] = {}
@@ -74,8 +86,12 @@ class Workspace:
         self._forget_fits()
         self._links.clear()
 
-    def _forget_fits(self) -> None:
-        """Drop what was worked out about files that are not open any more."""
+    def _forget_fits(self, of: Trace | None = None) -> None:
+        """Drop what was worked out about one trace, or about files that are not open any more."""
+        if of is not None:
+            self._fits = {k: v for k, v in self._fits.items() if k[0] != id(of)}
+            self._links.pop(id(of), None)
+            return
         kept = {id(x) for x in (*self.traces, *self.programs)}
         self._fits = {k: v for k, v in self._fits.items() if kept.issuperset(k)}
 
@@ -90,19 +106,73 @@ class Workspace:
 
     # -- pairing -----------------------------------------------------------------------------
 
-    def pair(self, trace_path: str, program_path: str) -> None:
-        """Link a trace to a program whatever their agreement.
+    def pair(self, trace_path: str, program_path: str | None) -> None:
+        """Link a trace to a program whatever their agreement, or to none whatever fits.
 
         Raises ValueError if either is not open.
         """
-        trace = next((t.path for t in self.traces if _same_path(t.path, trace_path)), None)
-        if trace is None:
-            raise ValueError(f"{trace_path} is not an open profile")
-        program = next((p.path for p in self.programs if _same_path(p.path, program_path)), None)
+        trace = self._open_trace(trace_path)
+        program = None
+        if program_path is not None:
+            found = (p.path for p in self.programs if _same_path(p.path, program_path))
+            program = next(found, None)
+            if program is None:
+                raise ValueError(f"{program_path} is not an open record or source")
+        self._pairs[trace.path] = program
+        self._links.pop(id(trace), None)
+
+    def decide_by_agreement(self, trace_path: str) -> None:
+        """Forget what was chosen for a trace: its program and its methods."""
+        trace = self._open_trace(trace_path)
+        self._pairs.pop(trace.path, None)
+        for pair in [pair for pair in self._methods if pair[0] == trace.path]:
+            del self._methods[pair]
+        self._forget_fits(of=trace)
+
+    def choose_method(self, trace_path: str, scope: str, method: str) -> None:
+        """Say of which method the runs of a scope are; the links of the trace follow.
+
+        Raises ValueError for a trace without that scope, or a program without that method.
+        """
+        trace = self._open_trace(trace_path)
+        names = [s.name for s in trace.scopes]
+        if scope not in names:
+            raise ValueError(f"{trace_path} has no {scope!r}; it has {', '.join(names)}")
+        program = self.links(trace).program
         if program is None:
-            raise ValueError(f"{program_path} is not an open record or source")
-        self._pairs[trace] = program
-        self._links.clear()
+            raise ValueError(f"{trace_path} is not linked to a record")
+        if program.method(method) is None:
+            known = ", ".join(m.name for m in program.methods)
+            raise ValueError(f"{program.path} has no method {method!r}; it has {known}")
+        self._methods.setdefault((trace.path, program.path), {})[names.index(scope)] = method
+        self._forget_fits(of=trace)
+
+    def choose(self, choices: Choices) -> list[str]:
+        """Apply what a command line says; returns a sentence for each that cannot be."""
+        complaints = []
+        for profile, record in choices.pairs:
+            try:
+                self.pair(profile, record)
+            except ValueError as error:
+                complaints.append(f"--pair {profile}={record}: {error}")
+        for scope, method in choices.methods:
+            traces = [t for t in self.traces if any(s.name == scope for s in t.scopes)]
+            said = f"--method {scope}={method}: "
+            if not traces:
+                names = sorted({s.name for t in self.traces for s in t.scopes})
+                complaints.append(f"{said}there are no such runs, only {', '.join(names)}")
+            for trace in traces:
+                try:
+                    self.choose_method(trace.path, scope, method)
+                except ValueError as error:
+                    complaints.append(f"{said}{error}")
+        return complaints
+
+    def _open_trace(self, path: str) -> Trace:
+        found = next((t for t in self.traces if _same_path(t.path, path)), None)
+        if found is None:
+            raise ValueError(f"{path} is not an open profile")
+        return found
 
     def candidates(self, trace: Trace) -> list[Candidate]:
         """The open programs of the kind that the trace's identities ask for, best fit first."""
@@ -113,12 +183,19 @@ class Workspace:
             and (KeyKind.LOCATION in kinds if p.text_lines else bool(kinds & _OF_RECORDS))
         ]  # fmt: skip
         found = [Candidate(p, self._fit(trace, p)) for p in asked]
-        return sorted(found, key=lambda c: -c.fit.agreement.value)
+        return sorted(found, key=_rank)
 
     def is_explicit(self, trace: Trace) -> bool:
-        """Whether the trace's program was chosen by the user."""
-        chosen = self._pairs.get(trace.path)
-        return any(p.path == chosen for p in self.programs)
+        """Whether the user chose the trace's program, or that it has none, or a method."""
+        return self._choice(trace) is not None or any(t == trace.path for t, _ in self._methods)
+
+    def _choice(self, trace: Trace) -> tuple[Program | None] | None:
+        """The chosen program (or none) in a tuple; None if nothing was, or it is not open now."""
+        if trace.path not in self._pairs:
+            return None
+        path = self._pairs[trace.path]
+        found = next((p for p in self.programs if p.path == path), None)
+        return None if found is None and path is not None else (found,)
 
     def links(self, trace: Trace) -> LinkTable:
         """The links of a trace to the program that belongs to it, or to none."""
@@ -133,13 +210,9 @@ class Workspace:
         if table.program is not None and table.fit is not None:
             record = os.path.basename(table.program.path)
             agreement = table.fit.agreement
-            undecided = {names for names in table.fit.undecided if names}
+            undecided = _undecided(trace, table.fit)
             if undecided:
-                methods = " and ".join(sorted(undecided)[0])
-                return [
-                    f"The methods {methods} of {record} have the same instructions: which of them "
-                    f"{name} ran cannot be told, so its slices are not linked."
-                ]
+                return undecided
             if not agreement.checkable:
                 return [_uncheckable(name, record)]
             if not agreement.belongs:
@@ -152,7 +225,8 @@ class Workspace:
     def _fit(self, trace: Trace, program: Program) -> Fit:
         key = (id(trace), id(program))
         if key not in self._fits:
-            self._fits[key] = fit(trace, program)
+            chosen = self._methods.get((trace.path, program.path), {})
+            self._fits[key] = fit(trace, program, chosen)
         return self._fits[key]
 
     def _link(self, trace: Trace) -> LinkTable:
@@ -162,29 +236,20 @@ class Workspace:
         return unlinked(trace, self._why_unlinked(trace))
 
     def _choose(self, trace: Trace) -> Program | None:
-        chosen = next((p for p in self.programs if p.path == self._pairs.get(trace.path)), None)
-        if chosen is not None:
-            return chosen
+        choice = self._choice(trace)
+        if choice is not None:
+            return choice[0]
         rated = self.candidates(trace)
-        # What could be compared and fits goes before what merely has nothing against it.
-        fitting = [c for c in rated if c.fit.agreement.belongs]
-        comparable = [c for c in fitting if c.fit.agreement.checkable]
-        if not fitting:
+        if not rated or not rated[0].fit.agreement.belongs:
             return None
-        best = (comparable or fitting)[0]
-        rivals = [
-            c
-            for c in rated
-            if c.fit.agreement.checkable == best.fit.agreement.checkable
-            and abs(best.fit.agreement.value - c.fit.agreement.value) < AHEAD
-        ]
-        if all(_identity(c.program) == _identity(best.program) for c in rivals):
+        best = rated[0]
+        if all(_identity(c.program) == _identity(best.program) for c in _rivals(rated)):
             return best.program
         return None
 
     def _why_unlinked(self, trace: Trace) -> str:
         rated = self.candidates(trace)
-        if not rated:
+        if not rated or self._choice(trace) == (None,):
             return ""
         name = os.path.basename(trace.path)
         best = rated[0]
@@ -193,8 +258,7 @@ class Workspace:
             return f"{_uncheckable(name, record)} They were not linked."
         if not best.fit.agreement.belongs:
             return f"{_mismatch(name, record, best.fit.agreement)} They were not linked."
-        near = [c for c in rated if best.fit.agreement.value - c.fit.agreement.value < AHEAD]
-        names = " and ".join(os.path.basename(c.program.path) for c in near)
+        names = " and ".join(os.path.basename(c.program.path) for c in _rivals(rated))
         return f"{names} fit {name} about equally well: choose one."
 
     def process_name(self, trace: Trace, process: str) -> str:
@@ -252,6 +316,24 @@ def _same_path(one: str, other: str) -> bool:
     return os.path.abspath(one) == os.path.abspath(other)
 
 
+def _rank(candidate: Candidate) -> tuple[int, float]:
+    """What belongs goes before what cannot be checked, and that before what does not belong."""
+    agreement = candidate.fit.agreement
+    group = 1 if not agreement.checkable else 0 if agreement.belongs else 2
+    return group, -agreement.value
+
+
+def _rivals(rated: list[Candidate]) -> list[Candidate]:
+    """The best candidate and those that are too close to it to tell, as far as can be checked."""
+    best = rated[0].fit.agreement
+    return [
+        c
+        for c in rated
+        if c.fit.agreement.checkable == best.checkable
+        and best.value - c.fit.agreement.value < AHEAD
+    ]
+
+
 def _identity(program: Program) -> object:
     """Equal for programs that link alike: the same maps, operators and source lines."""
     return [
@@ -261,6 +343,19 @@ def _identity(program: Program) -> object:
         )
         for m in program.methods
     ]  # fmt: skip
+
+
+def _undecided(trace: Trace, found: Fit) -> list[str]:
+    """What to say of scopes whose runs could be of several methods."""
+    texts = []
+    for names in dict.fromkeys(n for n in found.undecided if n):
+        scopes = [s.name for s, n in zip(trace.scopes, found.undecided, strict=True) if n == names]
+        methods = " or ".join((", ".join(names[:-1]), names[-1]))
+        texts.append(
+            f"The runs {' and '.join(scopes)} of {os.path.basename(trace.path)} may be of "
+            f"{methods}, which have the same instructions: not linked until one is chosen."
+        )
+    return texts
 
 
 def _uncheckable(trace: str, program: str) -> str:

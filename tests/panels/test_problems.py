@@ -1,11 +1,10 @@
 """The problems panel: what is listed, counted and offered."""
 
 import pytest
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
-from viewer.panels.problems import NOTHING, PairOffer, ProblemModel, ProblemsPanel, Severity
+from viewer.panels.problems import NOTHING, ProblemModel, ProblemsPanel, Severity
 from viewer.panels.widgets import EmptyPlace
 
 
@@ -60,20 +59,10 @@ def test_the_same_problem_shows_its_number_and_first_place(panel):
     )  # fmt: skip
 
 
-def test_linking_anyway_names_the_pair(panel, qtbot, attention_record):
-    offer = panel.findChildren(PairOffer)[0]
-    assert offer.button.text() == "Link anyway"
-    with qtbot.waitSignal(panel.pair_requested) as asked:
-        qtbot.mouseClick(offer.button, Qt.MouseButton.LeftButton)
-    assert asked.args[0].endswith("cnn_portable_x10.etdp")
-    assert asked.args[1] == attention_record
-
-
-def test_a_chosen_pair_is_offered_no_more_but_still_warned_of(panel):
+def test_a_chosen_pair_is_still_warned_of(panel):
     space = panel._session.workspace
     panel._session.pair(space.traces[0].path, space.programs[0].path)
     assert "They are linked because you chose so." in panel.model.entries[0].what
-    assert panel.pairs.count() == 1
 
 
 def test_nothing_odd_is_said(sample, theme, qtbot):

@@ -1,7 +1,4 @@
-"""The problems panel: odd data, doubtful pairs and files that could not be opened, in one table.
-
-A pair that was refused can be linked all the same; the bar under the table names the candidates.
-"""
+"""The problems panel: odd data, doubtful pairs and files that could not be opened, in one table."""
 
 from __future__ import annotations
 
@@ -23,11 +20,8 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QAction, QFontMetrics, QGuiApplication, QIcon, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QComboBox,
-    QHBoxLayout,
     QHeaderView,
     QMenu,
-    QPushButton,
     QStackedWidget,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -38,9 +32,8 @@ from PySide6.QtWidgets import (
 
 from viewer.crash_report import guard
 from viewer.model.times import group_digits
-from viewer.model.trace import Problem, Trace
-from viewer.panels.widgets import EmptyPlace, Hairline, label, tip
-from viewer.program.agreement import Agreement
+from viewer.model.trace import Problem
+from viewer.panels.widgets import EmptyPlace, tip
 from viewer.session import Session, display_name
 from viewer.theme import Theme
 
@@ -181,10 +174,9 @@ class _RoomyDelegate(QStyledItemDelegate):
 
 
 class ProblemsPanel(QWidget):
-    """All that is odd. `pair_requested(trace path, program path)`: link this pair all the same."""
+    """All that is odd."""
 
     count_changed = Signal(int)
-    pair_requested = Signal(str, str)
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -194,20 +186,8 @@ class ProblemsPanel(QWidget):
         self._counted = 0
         self.model = ProblemModel(theme, self)
         self.table = self._table()
-        self.pairs = QVBoxLayout()
-        self.pairs.setContentsMargins(theme.px(12), theme.px(8), theme.px(12), theme.px(8))
-        self._bar = QWidget()
-        self._bar.setLayout(self.pairs)
-        page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.table, 1)
-        self._line = Hairline(theme)
-        column.addWidget(self._line)
-        column.addWidget(self._bar)
         self._stack = QStackedWidget()
-        self._stack.addWidget(page)
+        self._stack.addWidget(self.table)
         self._stack.addWidget(EmptyPlace(NOTHING, theme))
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
@@ -269,23 +249,9 @@ class ProblemsPanel(QWidget):
         self._failures = {p: m for p, m in self._failures.items() if p not in opened}
         self.model.show(entries_of(self._session, self._failures))
         self._stack.setCurrentIndex(0 if self.count else 1)
-        self._offer_pairs()
         if self.count != self._counted:
             self._counted = self.count
             self.count_changed.emit(self.count)
-
-    def _offer_pairs(self) -> None:
-        while (item := self.pairs.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.deleteLater()
-        space = self._session.workspace
-        for trace in space.traces:
-            if space.links(trace).program is None and space.candidates(trace):
-                offer = PairOffer(self._session, trace, self._theme)
-                offer.pair_requested.connect(self.pair_requested)
-                self.pairs.addWidget(offer)
-        self._bar.setVisible(self.pairs.count() > 0)
-        self._line.setVisible(self.pairs.count() > 0)
 
     @Slot()
     def copy(self) -> None:
@@ -299,38 +265,3 @@ class ProblemsPanel(QWidget):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction("Copy rows as TSV", self.copy)
         menu.popup(self.table.viewport().mapToGlobal(at))
-
-
-class PairOffer(QWidget):
-    """One unlinked profile, the records it could be linked to, and the button that does it."""
-
-    pair_requested = Signal(str, str)
-
-    def __init__(self, session: Session, trace: Trace, theme: Theme) -> None:
-        super().__init__()
-        self._trace = trace
-        self._candidates = session.workspace.candidates(trace)
-        self.chooser = QComboBox()
-        self.chooser.setAccessibleName(f"Record for {display_name(trace.path)}")
-        for candidate in self._candidates:
-            text = _short(candidate.fit.agreement)
-            self.chooser.addItem(f"{display_name(candidate.program.path)} · {text}")
-        best = self._candidates[0].fit.agreement
-        self.button = QPushButton("Link" if best.belongs else "Link anyway")
-        self.button.clicked.connect(self._press)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(theme.px(8))
-        row.addWidget(label(display_name(trace.path), theme, "cell"))
-        row.addWidget(label("with", theme, "cell", "text2"))
-        row.addWidget(self.chooser, 1)
-        row.addWidget(self.button)
-
-    @Slot()
-    def _press(self) -> None:
-        chosen = self._candidates[self.chooser.currentIndex()]
-        self.pair_requested.emit(self._trace.path, chosen.program.path)
-
-
-def _short(agreement: Agreement) -> str:
-    return f"agreement {agreement.value:.2f}" if agreement.checkable else "cannot be checked"

@@ -17,7 +17,7 @@ Measured on real pairs: those that belong together reach 0.69 and more, those th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -214,29 +214,49 @@ class Fit:
     undecided: tuple[tuple[str, ...], ...]
 
 
-def fit(trace: Trace, program: Program) -> Fit:
-    """Attribute the scopes of a trace to the methods of a program and say how well they fit."""
+def fit(trace: Trace, program: Program, chosen: Mapping[int, str] | None = None) -> Fit:
+    """Attribute the scopes of a trace to the methods of a program and say how well they fit.
+
+    chosen: scope -> the method that the user says it is of, whatever the agreement.
+    """
     if program.text_lines:
         return _fit_text(trace, program)
-    return _fit_methods(trace, program.methods)
+    return _fit_methods(trace, program.methods, chosen or {})
 
 
-def _fit_methods(trace: Trace, candidates: Sequence[Method]) -> Fit:
+def _fit_methods(trace: Trace, candidates: Sequence[Method], chosen: Mapping[int, str]) -> Fit:
     methods: list[str | None] = []
     scores: list[Agreement | None] = []
     undecided: list[tuple[str, ...]] = []
     logged = signatures(trace)
     for number, scope in enumerate(trace.scopes):
         own = [x for x in logged if x.scope == number and not x.identities.is_empty]
-        stated = [m for m in candidates if m.name == scope.method] if scope.method else candidates
+        said = chosen.get(number) or scope.method
+        stated = [m for m in candidates if m.name == said] if said else candidates
         rated = [(_mean(own, m), m.name) for m in stated] if own else []
         best = max((a.value for a, _ in rated), default=0.0)
         top = [(a, name) for a, name in rated if a.value == best]
         methods.append(top[0][1] if len(top) == 1 else None)
         scores.append(top[0][0] if top else None)
         undecided.append(tuple(name for _, name in top) if len(top) > 1 else ())
+    _decide_the_last(methods, undecided, chosen)
     total = mean_agreement([s for s in scores if s is not None])
     return Fit(total, tuple(methods), tuple(scores), tuple(undecided))
+
+
+def _decide_the_last(
+    methods: list[str | None], undecided: list[tuple[str, ...]], chosen: Mapping[int, str]
+) -> None:
+    """Where as many scopes as methods were in question and all but one are chosen, decide it.
+
+    The scopes of a dump are different methods, or they would be one scope.
+    """
+    for names in set(undecided) - {()}:
+        left = [scope for scope, rivals in enumerate(undecided) if rivals == names]
+        taken = {name for name in chosen.values() if name in names}
+        rest = [name for name in names if name not in taken]
+        if len(left) == len(rest) == 1:
+            methods[left[0]], undecided[left[0]] = rest[0], ()
 
 
 def mean_agreement(known: Sequence[Agreement]) -> Agreement:

@@ -1,0 +1,226 @@
+"""The links panel: for every profile the records it could belong to, how far each fits, and why.
+
+A record and a dump share no key, so the agreement of every pair stands here with what it rests on,
+and everything that agreement decides can be decided otherwise: which record, or none, and of which
+method runs are that no record can tell apart.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QComboBox,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QPushButton,
+    QRadioButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from viewer.model.times import NARROW_SPACE, group_digits
+from viewer.panels.widgets import ElidedLabel, EmptyPlace, Hairline, label
+from viewer.program.agreement import Agreement
+from viewer.program.linking import LinkState, LinkTable, Reason
+from viewer.report import coverage_of
+from viewer.session import OpenTrace, Session, display_name
+from viewer.theme import Theme
+from viewer.workspace import Candidate
+
+NOTHING = "Open a profile and the record of its model to see how well they belong together."
+NO_CANDIDATE = "No record or source is open that its slices could be linked to."
+# The best of many records; the others do not fit, or they would be among these.
+_MOST_RECORDS = 12
+_TONE = {LinkState.LINKED: "ok", LinkState.UNLINKED: "warning", LinkState.NOT_LINKABLE: "text3"}
+_STATE_OF = {reason.text: reason.state for reason in Reason}
+
+
+class LinksPanel(QScrollArea):
+    """One section per open profile, made anew whenever files or links change."""
+
+    open_dialog_requested = Signal()
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._theme = theme
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAccessibleName("Links")
+        session.opened.connect(self.refresh)
+        theme.changed.connect(self.refresh)
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Tell anew how every profile is linked."""
+        old = self.takeWidget()
+        if old is not None:
+            old.deleteLater()  # it may be the sender of the click that led here
+        if not self._session.traces:
+            empty = EmptyPlace(NOTHING, self._theme, "Open…")
+            empty.pressed.connect(self.open_dialog_requested)
+            self.setWidget(empty)
+            return
+        page = QWidget()
+        column = QVBoxLayout(page)
+        inset = self._theme.px(12)
+        column.setContentsMargins(inset, inset, inset, inset)
+        column.setSpacing(inset)
+        for number, shown in enumerate(self._session.traces):
+            if number:
+                column.addWidget(Hairline(self._theme))
+            column.addWidget(Section(self._session, shown, self._theme))
+        column.addStretch(1)
+        self.setWidget(page)
+
+
+class Section(QWidget):
+    """How one profile is linked: its records to choose from, its methods, its reasons."""
+
+    def __init__(self, session: Session, shown: OpenTrace, theme: Theme) -> None:
+        super().__init__()
+        self._session, self._shown, self._theme = session, shown, theme
+        self._path = shown.trace.path
+        self.records: list[QRadioButton] = []
+        self.methods: dict[str, QComboBox] = {}
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(theme.px(8))
+        self._head()
+        candidates = session.workspace.candidates(shown.trace)
+        if candidates:
+            self._records(candidates)
+        else:
+            self._column.addWidget(label(NO_CANDIDATE, theme, "cell", "text2", wrap=True))
+        self._method_choosers(shown.table)
+        self._reasons()
+
+    def _head(self) -> None:
+        row = QHBoxLayout()
+        row.addWidget(ElidedLabel(display_name(self._path), self._theme, "operator"), 1)
+        if self._session.workspace.is_explicit(self._shown.trace):
+            undo = QPushButton("Decide by agreement")
+            undo.setToolTip("Forget what was chosen here")
+            undo.clicked.connect(partial(self._session.decide_by_agreement, self._path))
+            row.addWidget(undo)
+        self._column.addLayout(row)
+
+    def _records(self, candidates: list[Candidate]) -> None:
+        theme, table = self._theme, self._shown.table
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(theme.px(12))
+        grid.setVerticalSpacing(theme.px(4))
+        grid.setColumnStretch(0, 1)
+        group = QButtonGroup(self)
+        for row, candidate in enumerate(candidates[:_MOST_RECORDS]):
+            agreement = candidate.fit.agreement
+            choice = QRadioButton(display_name(candidate.program.path))
+            choice.setToolTip(candidate.program.path)
+            choice.setChecked(table.program is candidate.program)
+            choice.clicked.connect(partial(self._pair, candidate.program.path))
+            grid.addWidget(choice, row, 0)
+            grid.addWidget(label(_value(agreement), theme, "cell", _tone(agreement)), row, 1)
+            grid.addWidget(label(verdict(agreement), theme, "cell", "text2"), row, 2)
+            group.addButton(choice)
+            self.records.append(choice)
+        row = len(self.records)
+        if len(candidates) > row:
+            more = f"and {group_digits(len(candidates) - row)} more that fit less"
+            grid.addWidget(label(more, theme, "cell", "text3"), row, 0)
+            row += 1
+        none = QRadioButton("None of them: leave it unlinked")
+        none.setChecked(table.program is None)
+        none.clicked.connect(partial(self._pair, None))
+        group.addButton(none)
+        self.records.append(none)
+        grid.addWidget(none, row, 0)
+        self._column.addLayout(grid)
+
+    def _method_choosers(self, table: LinkTable) -> None:
+        """One row per scope of runs, where the record has more than one method."""
+        if table.program is None or table.fit is None or len(table.program.methods) < 2:
+            return
+        theme = self._theme
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(theme.px(12))
+        grid.setVerticalSpacing(theme.px(4))
+        grid.setColumnStretch(2, 1)
+        names = [method.name for method in table.program.methods]
+        scopes = {run.scope for run in table.trace.inferences()}
+        for row, scope in enumerate(sorted(scopes)):
+            title = table.trace.scopes[scope].name
+            count = sum(run.scope == scope for run in table.trace.inferences())
+            runs = f"{title} · {count} run{'s' if count != 1 else ''}"
+            chooser = QComboBox()
+            chooser.setAccessibleName(f"Method of {title}")
+            method = table.method_of_scope(scope)
+            if method is None:
+                chooser.addItem("Choose its method…", None)
+            for name in names:
+                chooser.addItem(name, name)
+            chooser.setCurrentIndex(names.index(method) if method in names else 0)
+            chooser.activated.connect(partial(self._choose_method, title))
+            found = table.fit.by_scope[scope]
+            said = verdict(found) if found else ""
+            if table.fit.undecided[scope]:
+                said = f"{' and '.join(table.fit.undecided[scope])} have the same instructions"
+            grid.addWidget(label(runs, theme, "cell"), row, 0)
+            grid.addWidget(chooser, row, 1)
+            tone = "warning" if method is None else "text2"
+            grid.addWidget(label(said, theme, "cell", tone, wrap=True), row, 2)
+            self.methods[title] = chooser
+        self._column.addLayout(grid)
+
+    def _reasons(self) -> None:
+        theme = self._theme
+        facts = coverage_of(self._shown.table)
+        if facts["linkable"]:
+            linked, linkable = group_digits(facts["linked"]), group_digits(facts["linkable"])
+            share = f"{facts['coverage']:.1%}".replace("%", f"{NARROW_SPACE}%")
+            text = f"{linked} of {linkable} linkable slices are linked ({share})"
+            self._column.addWidget(label(text, theme, "cell"))
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(theme.px(8))
+        grid.setVerticalSpacing(theme.px(3))
+        grid.setColumnStretch(2, 1)
+        counts = sorted(facts["by_reason"].items(), key=lambda item: -item[1])
+        for row, (reason, count) in enumerate(counts):
+            tone = _TONE[_STATE_OF[reason]]
+            right = Qt.AlignmentFlag.AlignRight
+            grid.addWidget(label(group_digits(count), theme, "cell"), row, 0, right)
+            grid.addWidget(label("●", theme, "caption", tone), row, 1)
+            grid.addWidget(label(reason, theme, "cell", "text2", wrap=True), row, 2)
+        self._column.addLayout(grid)
+
+    def _pair(self, program_path: str | None, checked: bool = True) -> None:
+        self._session.pair(self._path, program_path)
+
+    def _choose_method(self, scope: str, index: int) -> None:
+        method = self.methods[scope].itemData(index)
+        if method is not None:
+            self._session.choose_method(self._path, scope, method)
+
+
+def verdict(agreement: Agreement) -> str:
+    """What an agreement means, in words: whether the two belong together, and on what it rests."""
+    if not agreement.checkable:
+        return "cannot be checked: nothing to compare"
+    compared = f"{group_digits(agreement.evidence)} compared"
+    return f"{'belongs' if agreement.belongs else 'does not belong'} · {compared}"
+
+
+def _value(agreement: Agreement) -> str:
+    return f"{agreement.value:.2f}" if agreement.checkable else "–"
+
+
+def _tone(agreement: Agreement) -> str:
+    if not agreement.checkable:
+        return "text3"
+    return "ok" if agreement.belongs else "warning"
