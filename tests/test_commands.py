@@ -96,7 +96,7 @@ def enabled(window):
 
 NEEDS_A_TRACE = {"view.fit", "view.fit_all", "view.zoom_in", "view.zoom_out", "go.next_slice",
                  "go.previous_slice"}  # fmt: skip
-NEEDS_RUNS = {"go.next_run", "go.previous_run"}
+NEEDS_RUNS = {"go.next_run", "go.previous_run", "go.runs_aligned", "go.runs_mean"}
 NEEDS_A_FILE = {"file.export", "file.close_all", "view.panels"}
 NEEDS_A_PAST = {"go.undo", "go.redo"}
 

@@ -93,7 +93,9 @@ def test_the_first_view_is_the_second_run_where_load_would_fill_the_picture(atte
     air = (t1 - t0) // 50
     assert (session.state.t0, session.state.t1) == (t0 - air, t1 + air)
     assert attention.toolbar.run.currentText() == "Run 2 of 5"
-    assert runs_offered(attention) == ["All runs", *(f"Run {n} of 5" for n in range(1, 6))]
+    assert runs_offered(attention) == [
+        "All runs", "All runs, aligned", "Mean of runs", "", *(f"Run {n} of 5" for n in range(1, 6))
+    ]  # fmt: skip
     note = "first view: run 2 of 5 · load and the cold run 1 lie before it"
     assert attention.timeline.scene.process_note(0) == note
     assert attention.toolbar.link_state.text() == (
@@ -618,6 +620,21 @@ def test_colour_by_name_paints_anew_and_undo_paints_back(attention, qtbot):
     assert canvas(attention).grab().toImage() == before
 
 
+def test_the_run_box_aligns_the_runs_and_shows_their_mean(attention, qtbot):
+    box, session = attention.toolbar.run, attention.session
+    pick(box, box.findText("All runs, aligned"))
+    assert len(session.traces[0].trace.tracks) == 5
+    assert box.currentText() == "All runs, aligned"
+    pick(box, box.findText("Mean of runs"))
+    assert session.traces[0].label(0) == "forward · mean of 5 runs"
+    assert attention.commands.actions["go.runs_mean"].isChecked()
+    qtbot.keyClick(attention, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert box.currentText() == "All runs, aligned"
+    pick(box, box.findText("All runs"))
+    assert session.traces[0].trace is session.traces[0].file
+    assert box.currentText() == "All runs"
+
+
 def test_the_colour_box_follows_undo(attention):
     pick(attention.toolbar.scheme, 1)
     attention.session.undo()
@@ -625,7 +642,7 @@ def test_the_colour_box_follows_undo(attention):
 
 
 def test_the_run_box_picks_a_run_and_follows_it(attention, qtbot):
-    pick(attention.toolbar.run, 4)
+    pick(attention.toolbar.run, attention.toolbar.run.findText("Run 4 of 5"))
     session = attention.session
     assert session.traces[0].trace.runs[session.state.run[1]].number == 4
     qtbot.keyClick(attention, Qt.Key.Key_P)

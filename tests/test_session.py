@@ -12,7 +12,7 @@ from viewer.formats import open_file
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, RunKind
 from viewer.resources import SAMPLES
-from viewer.session import BURST, Area, Session, SliceRef
+from viewer.session import BURST, Area, Inferences, Session, SliceRef
 
 _PATHS = {sample.key: sample.paths() for sample in SAMPLES}
 ATTENTION, ATTENTION_RECORD = _PATHS["attention_xnnpack"]
@@ -459,3 +459,55 @@ def test_a_trace_that_was_linked_anew_has_no_number_under_its_old_self(qapp):
     session.add([read(str(DEMO_RECORD))])
     assert session.number_of(before) is None
     assert session.number_of(session.traces[0]) == 0
+
+
+# -- inferences from one start, and their mean -----------------------------------------------------
+
+
+def test_aligned_inferences_begin_together_and_keep_their_links(session):
+    costs = session.traces[0].costs.table().whole
+    session.show_inferences(Inferences.ALIGNED)
+    shown = session.traces[0]
+    assert [run.start for run in shown.trace.runs] == [0] * 5
+    assert shown.axis.to_ns(0) == 0
+    assert session.span_ns() == max(run.end for run in shown.trace.runs)
+    assert shown.costs.table().whole == costs
+    assert shown.file is session.workspace.traces[0]
+    session.select_slice(SliceRef(0, 3))
+    session.undo()
+    session.undo()
+    assert session.traces[0].trace is shown.file
+    session.redo()
+    assert session.traces[0] is shown
+
+
+def test_the_mean_of_the_runs_costs_their_mean(session):
+    runs = list(session.traces[0].trace.inferences())
+    session.show_inferences(Inferences.MEAN)
+    shown = session.traces[0]
+    mean = sum(run.end - run.start for run in runs) // len(runs)
+    assert shown.costs.table().whole == mean
+    assert shown.label(0) == "forward · mean of 5 runs"
+
+
+def test_picking_a_run_shows_it_as_it_ran(session):
+    session.show_inferences(Inferences.MEAN)
+    session.pick_run((0, 3))
+    assert session.state.inferences is Inferences.AS_RUN
+    assert session.traces[0].trace.runs[3].number == 3
+
+
+def test_a_record_that_is_opened_later_links_the_view_too(data):
+    session = opened(str(data / "etdump" / "demo_str_x4.etdp"))
+    session.show_inferences(Inferences.ALIGNED)
+    session.add([open_file(str(data / "etrecord" / "demo_str.etrecord"))])
+    assert session.state.inferences is Inferences.ALIGNED
+    assert session.traces[0].table.program is not None
+    assert len(session.traces[0].trace.runs) == 4
+
+
+def test_a_trace_with_one_inference_stays_as_it_is(data):
+    session = opened(str(data / "etdump" / "cnn_portable_x1.etdp"))
+    before = session.traces[0].trace
+    session.show_inferences(Inferences.MEAN)
+    assert session.traces[0].trace is before

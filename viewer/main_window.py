@@ -83,6 +83,7 @@ class MainWindow(QMainWindow):
         self._loaded: dict[str, object] = {}
         self._given_up: list[str] = []
         self._choices = NO_CHOICES
+        self._inferences = self.session.state.inferences  # as which the heights were shared
         self.timeline = Timeline(self.session, theme)
         self.details = DetailsPanel(self.session, theme)
         self.operators = OperatorsPanel(self.session, theme)
@@ -252,8 +253,8 @@ class MainWindow(QMainWindow):
     def _warn(self) -> None:
         """Say which pairs of files must be looked at, with the way to overrule it."""
         for shown in self.session.traces:
-            candidates = self.session.workspace.candidates(shown.trace)
-            for warning in self.session.workspace.warnings(shown.trace):
+            candidates = self.session.workspace.candidates(shown.file)
+            for warning in self.session.workspace.warnings(shown.file):
                 if shown.table.program is None and len(candidates) == 1:
                     pair = (shown.trace.path, candidates[0].program.path)
                     self._message.show_warning(warning, "Link anyway", partial(self._pair, *pair))
@@ -344,7 +345,8 @@ class MainWindow(QMainWindow):
         was = self._pages.currentWidget()
         self._pages.setCurrentWidget(page)
         self._docks.show_all(not empty)
-        if was is not page and not empty:
+        if not empty and (was is not page or self._inferences is not session.state.inferences):
+            self._inferences = session.state.inferences
             self._docks.fit_width()
             QTimer.singleShot(0, self._share_height)
         names = [display_name(p) for p in session.workspace.paths]

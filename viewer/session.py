@@ -15,11 +15,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from fractions import Fraction
 
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
+from viewer.model.run_views import aligned_runs, has_run_views, mean_run
 from viewer.model.times import tick_to_ns
 from viewer.model.trace import Codes, Ints, KeyKind, Run, RunKind, Trace
 from viewer.program.cost import Costs
@@ -54,13 +56,21 @@ class Area:
     tracks: frozenset[tuple[int, int]]
 
 
+class Inferences(Enum):
+    """How the inferences of profiles are shown."""
+
+    AS_RUN = "as they ran"
+    ALIGNED = "aligned at their starts"
+    MEAN = "their mean"
+
+
 @dataclass(frozen=True, slots=True)
 class ViewState:
     """All that the user can change about the view; undo is a list of these.
 
     operators: (trace, indexes into its program's operators) that are highlighted. run: (trace,
     position in `Trace.runs`) that costs are of, None for all inferences. tracks folded or opened:
-    `collapsed`.
+    `collapsed`. inferences: how they lie; slices, tracks and runs are those of that view.
     """
 
     t0: int = 0
@@ -71,12 +81,17 @@ class ViewState:
     collapsed: frozenset[Part] = frozenset()
     scheme: str = "operator"
     run: tuple[int, int] | None = None
+    inferences: Inferences = Inferences.AS_RUN
 
 
 @dataclass
 class OpenTrace:
-    """What the window keeps beside one open trace: labels, costs, all made once."""
+    """What the window keeps beside one open trace: labels, costs, all made once.
 
+    trace: what is shown; file: what was read. They differ where inferences are aligned or meant.
+    """
+
+    file: Trace
     trace: Trace
     table: LinkTable
     axis: Axis
@@ -121,6 +136,8 @@ class Session(QObject):
         self._undo: list[ViewState] = []
         self._redo: list[ViewState] = []
         self._last_range_change = float("-inf")
+        # Other views of the inferences of what is open, made when first asked for.
+        self._views: dict[tuple[int, Inferences], OpenTrace] = {}
 
     # -- files -------------------------------------------------------------------------------
 
@@ -167,35 +184,69 @@ class Session(QObject):
         return self._span_ns
 
     def _rebuild(self, *, start_anew: bool) -> None:
-        space = self.workspace
-        self._span_ns = max(space.span_ns(), 1)
-        kept = {id(t.trace): t for t in self.traces}
-        before, self.traces = [t.trace for t in self.traces], []
-        for trace in space.traces:
-            table = space.links(trace)
-            axis = Axis(space.ns_per_tick(trace), space.offset_ns(trace))
-            old = kept.get(id(trace))
-            if old is not None and old.table is table and old.axis == axis:
-                self.traces.append(old)
-                continue
-            labels, strings = slice_labels(table)
-            self.traces.append(OpenTrace(trace, table, axis, labels, strings, Costs(table)))
+        before = [t.file for t in self.traces]
+        if start_anew:
+            self.state = ViewState()
+        self._show(self.state.inferences)
         if start_anew:
             self._undo.clear()
             self._redo.clear()
             self.state = self._first_state()
         else:
             self.state = replace(self.state, slice=None, operators=None, area=None)
-            now = [t.trace for t in self.traces[: len(before)]]
+            now = [t.file for t in self.traces[: len(before)]]
             if [id(trace) for trace in now] != [id(trace) for trace in before]:
                 # Views name traces and slices by position, and those are others now.
                 self.state = replace(self.state, run=None, collapsed=frozenset())
                 self._undo.clear()
                 self._redo.clear()
+        self._tell_all()
+
+    def _tell_all(self) -> None:
         for signal in (self.opened, self.viewed, self.folded, self.coloured, self.selected):
             signal.emit()
         self.run_picked.emit()
         self.history_changed.emit()
+
+    def _show(self, inferences: Inferences) -> None:
+        """Bring `traces` in step with the workspace, in one view of their inferences."""
+        space = self.workspace
+        views: dict[tuple[int, Inferences], OpenTrace] = {}
+        for trace in space.traces:
+            table = space.links(trace)
+            for view in Inferences:
+                old = self._views.get((id(trace), view))
+                axis = self._axis(trace, view)
+                if old is not None and old.table.links is table.links and old.axis == axis:
+                    views[id(trace), view] = old
+            if (id(trace), inferences) not in views:
+                axis = self._axis(trace, inferences)
+                views[id(trace), inferences] = _opened(trace, table, axis, inferences)
+        self._views = views
+        self.traces = [views[id(trace), inferences] for trace in space.traces]
+        if inferences is Inferences.AS_RUN:
+            self._span_ns = max(space.span_ns(), 1)
+        else:
+            self._span_ns = max((t.axis.to_ns(t.trace.end) for t in self.traces), default=1)
+
+    def _axis(self, trace: Trace, inferences: Inferences) -> Axis:
+        space = self.workspace
+        as_run = inferences is Inferences.AS_RUN or not has_run_views(trace)
+        return Axis(space.ns_per_tick(trace), space.offset_ns(trace) if as_run else 0)
+
+    def show_inferences(self, inferences: Inferences) -> None:
+        """Show the inferences as they ran, all from one start, or their mean; and all of it."""
+        if inferences is self.state.inferences:
+            return
+        self._show(inferences)
+        self.first_view_note = ""
+        t0, t1 = _with_margin(0, self.span_ns())
+        self._change(
+            replace(
+                self.state, inferences=inferences, t0=t0, t1=t1, slice=None, area=None, run=None,
+                collapsed=frozenset(),
+            )
+        )  # fmt: skip
 
     def _first_state(self) -> ViewState:
         """The whole span, or the second inference where loading would fill the picture."""
@@ -409,7 +460,8 @@ class Session(QObject):
     # -- runs, folding, colours --------------------------------------------------------------
 
     def pick_run(self, run: tuple[int, int] | None) -> None:
-        """Choose the inference that costs are of and show it; None is all of them."""
+        """Choose the inference that costs are of and show it as it ran; None is all of them."""
+        self.show_inferences(Inferences.AS_RUN)
         state = replace(self.state, run=run)
         if run is not None:
             t0, t1 = _with_margin(*self.run_span_ns(run[0], self.traces[run[0]].trace.runs[run[1]]))
@@ -419,6 +471,7 @@ class Session(QObject):
 
     def step_run(self, by: int) -> None:
         """The next or previous inference of the trace of the picked one, at the same zoom."""
+        self.show_inferences(Inferences.AS_RUN)
         trace = self.current_trace
         if trace is None:
             return
@@ -516,6 +569,10 @@ class Session(QObject):
 
     def _apply(self, state: ViewState) -> None:
         old, self.state = self.state, state
+        if old.inferences is not state.inferences:
+            self._show(state.inferences)
+            self._tell_all()
+            return
         if (old.t0, old.t1) != (state.t0, state.t1):
             self.viewed.emit()
         if old.collapsed != state.collapsed:
@@ -527,6 +584,16 @@ class Session(QObject):
         if old.run != state.run:
             self.run_picked.emit()
         self.history_changed.emit()
+
+
+def _opened(trace: Trace, table: LinkTable, axis: Axis, inferences: Inferences) -> OpenTrace:
+    """One trace as it is shown; the links of its keys hold for every view of it."""
+    shown = trace
+    if inferences is not Inferences.AS_RUN and has_run_views(trace):
+        shown = aligned_runs(trace) if inferences is Inferences.ALIGNED else mean_run(trace)
+        table = replace(table, trace=shown)
+    labels, strings = slice_labels(table)
+    return OpenTrace(trace, shown, table, axis, labels, strings, Costs(table))
 
 
 def display_name(path: str) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from viewer.model.times import format_span, format_time, group_digits
 from viewer.model.trace import RunKind
-from viewer.program.labels import track_name
+from viewer.program.labels import run_number, track_name
 from viewer.session import Session
 
 
@@ -14,7 +12,7 @@ def clock_text(session: Session) -> str:
     """Clocks (one of them in full, several by number) and how many slices the files state."""
     if not session.traces:
         return ""
-    slices = sum(len(t.trace.slices) - t.trace.slices.derived_count for t in session.traces)
+    slices = sum(len(t.file.slices) - t.file.slices.derived_count for t in session.traces)
     clocks = {
         (t.trace.clock.unit, t.axis.ns_per_tick, t.trace.clock.assumed) for t in session.traces
     }
@@ -66,16 +64,14 @@ def _counted(count: int, thing: str) -> str:
 def run_texts(session: Session, trace: int) -> dict[int, str]:
     """Position -> what the picker calls an inference: "Run 2 of 5", with its method if there are
     several."""
-    shown = session.traces[trace]
-    runs = {i: r for i, r in enumerate(shown.trace.runs) if r.kind is RunKind.INFERENCE}
-    counts = Counter(run.track for run in runs.values())
-    if len(counts) == 1:
-        return {i: f"Run {run.number} of {counts[run.track]}" for i, run in runs.items()}
-    names = {track: track_name(shown.table, track) for track in counts}
-    return {
-        i: f"{names[run.track]} · run {run.number} of {counts[run.track]}"
-        for i, run in runs.items()
-    }
+    file = session.traces[trace].file
+    runs = {i: r for i, r in enumerate(file.runs) if r.kind is RunKind.INFERENCE}
+    tracks = {run.track for run in runs.values()}
+    if len(tracks) == 1:
+        return {i: run_number(run).capitalize() for i, run in runs.items()}
+    table = session.workspace.links(file)
+    names = {track: track_name(table, track) for track in tracks}
+    return {i: f"{names[run.track]} · {run_number(run)}" for i, run in runs.items()}
 
 
 def range_text(session: Session) -> str:

@@ -6,8 +6,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from viewer.commands import CommandTable
+from viewer.model.run_views import has_run_views
 from viewer.panels.link_state import LinkState
-from viewer.session import OpenTrace, Session
+from viewer.session import Inferences, OpenTrace, Session
 from viewer.status_text import run_texts
 from viewer.theme import Theme
 
@@ -98,23 +99,34 @@ class Toolbar(QToolBar):
             self._runs_of = shown
             texts = run_texts(session, trace) if trace is not None else {}
             self.run.clear()
-            self.run.addItem("All runs" if texts else "No runs", None)
-            self._places = {number: at for at, number in enumerate(texts, 1)}
+            self.run.addItem("All runs" if texts else "No runs", Inferences.AS_RUN)
+            if shown is not None and has_run_views(shown.file):
+                self.run.addItem("All runs, aligned", Inferences.ALIGNED)
+                self.run.addItem("Mean of runs", Inferences.MEAN)
+                self.run.insertSeparator(self.run.count())
+            first = self.run.count()
+            self._places = {number: first + at for at, number in enumerate(texts)}
             for number, text in texts.items():
                 self.run.addItem(text, number)
             self.run.setEnabled(bool(texts))
         picked = session.state.run
-        mine = picked is not None and picked[0] == trace
-        self.run.setCurrentIndex(self._places.get(picked[1], 0) if picked and mine else 0)
+        if picked is not None and picked[0] == trace:
+            self.run.setCurrentIndex(self._places.get(picked[1], 0))
+        else:
+            self.run.setCurrentIndex(max(self.run.findData(session.state.inferences), 0))
 
     def _fit_scheme(self) -> None:
         self.scheme.setCurrentIndex(self.scheme.findData(self._session.state.scheme))
 
     def _pick_run(self, index: int) -> None:
-        number = self.run.itemData(index)
+        chosen = self.run.itemData(index)
         trace = self._session.current_trace
-        picked = trace is not None and number is not None
-        self._session.pick_run((trace, number) if picked else None)  # type: ignore[arg-type]
+        if isinstance(chosen, int) and trace is not None:
+            self._session.pick_run((trace, chosen))
+        elif chosen is Inferences.AS_RUN:
+            self._session.pick_run(None)
+        elif isinstance(chosen, Inferences):
+            self._session.show_inferences(chosen)
 
     def _pick_scheme(self, index: int) -> None:
         self._session.set_scheme(self.scheme.itemData(index))

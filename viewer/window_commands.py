@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from viewer.commands import SEPARATOR, Command
+from viewer.model.run_views import has_run_views
 from viewer.model.trace import RunKind
 from viewer.resources import SAMPLES
+from viewer.session import Inferences
 
 if TYPE_CHECKING:
     from viewer.main_window import MainWindow
@@ -23,7 +25,8 @@ MENUS = (
     (
         "&Go",
         (
-            "go.undo", "go.redo", SEPARATOR, "go.next_run", "go.previous_run", SEPARATOR,
+            "go.undo", "go.redo", SEPARATOR, "go.next_run", "go.previous_run", "go.runs_aligned",
+            "go.runs_mean", SEPARATOR,
             "go.next_slice", "go.previous_slice",
         ),
     ),
@@ -51,7 +54,14 @@ def commands_of(window: MainWindow) -> list[Command]:
         return bool(session.traces)
 
     def has_runs() -> bool:
-        return any(run.kind is RunKind.INFERENCE for t in session.traces for run in t.trace.runs)
+        return any(run.kind is RunKind.INFERENCE for t in session.traces for run in t.file.runs)
+
+    def has_several_runs() -> bool:
+        return any(has_run_views(shown.file) for shown in session.traces)
+
+    def toggle_inferences(view: Inferences) -> None:
+        on = session.state.inferences is not view
+        session.show_inferences(view if on else Inferences.AS_RUN)
 
     def something() -> bool:
         return not session.is_empty
@@ -78,6 +88,17 @@ def commands_of(window: MainWindow) -> list[Command]:
         Command(
             "go.previous_run", "&Previous inference", "Go", lambda: session.step_run(-1),
             ("P",), has_runs,
+        ),
+        *(
+            Command(
+                f"go.runs_{name}", title, "Go",
+                lambda view=view: toggle_inferences(view), enabled=has_several_runs,  # type: ignore[misc]
+                checked=lambda view=view: session.state.inferences is view,  # type: ignore[misc]
+            )
+            for name, title, view in (
+                ("aligned", "All runs &aligned", Inferences.ALIGNED),
+                ("mean", "&Mean of runs", Inferences.MEAN),
+            )
         ),
         Command(
             "go.next_slice", "Next &slice on the row", "Go", lambda: session.step_slice(1), (".",),

@@ -154,7 +154,7 @@ def test_an_area_counts_slices_and_busy_time(attention):
     touching = (slices.start < run.end) & ((slices.end > run.start) | (slices.start >= run.start))
     assert facts.slices == int(touching.sum())
     assert [ns for _, ns in facts.busy] == [55_212]
-    assert facts.names[0].name == "forward · run 2"
+    assert facts.names[0].name == "forward · run 2 of 5"
     assert sum(name.count for name in facts.names) == facts.slices
 
 

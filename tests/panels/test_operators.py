@@ -45,7 +45,7 @@ def test_the_footer_adds_up_to_method_execute(panel):
 
 
 def test_the_head_says_which_run_of_which_file(panel):
-    assert panel.subtitle.text() == "run 2 · attn_xnnpack_x5.etdp"
+    assert panel.subtitle.text() == "run 2 of 5 · attn_xnnpack_x5.etdp"
     panel._session.pick_run(None)
     assert panel.subtitle.text() == "all 5 runs · attn_xnnpack_x5.etdp"
 

@@ -62,14 +62,14 @@ def test_a_delegate_event_is_called_by_its_identifier():
 def test_runs_are_called_by_method_and_number(cnn):
     trace = cnn.trace
     assert [run_label(cnn, r) for r in trace.inferences()] == [
-        f"forward · run {n}" for n in range(1, 11)
+        f"forward · run {n} of 10" for n in range(1, 11)
     ]
     assert {run_label(cnn, r) for r in trace.runs if not r.number} == {"load"}
     codes, strings = slice_labels(cnn)
     spans = run_slices(trace)
     assert len(spans) == 10
     for run, i in spans:
-        assert strings[codes[i]] == f"forward · run {run.number}"
+        assert strings[codes[i]] == f"forward · run {run.number} of 10"
         assert trace.name(i) == "Method::execute"
     assert len(codes) == len(trace.slices)
 
@@ -78,7 +78,7 @@ def test_a_thread_is_called_by_its_method_once_it_is_known(cnn):
     assert track_name(cnn, 0) == "forward"
     alone = unlinked(cnn.trace)
     assert track_name(alone, 0) == "Execute"
-    assert run_label(alone, next(cnn.trace.inferences())) == "Execute · run 1"
+    assert run_label(alone, next(cnn.trace.inferences())) == "Execute · run 1 of 10"
     # Without a record a call is called by its kernel.
     assert "addmm.out" in labels_of(alone, KeyKind.OPERATOR_CALL)
 

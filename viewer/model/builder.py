@@ -14,8 +14,9 @@ rows:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -241,12 +242,20 @@ class TraceBuilder:
             scopes=tuple(self._scopes) or (Scope("file"),),
             keys=keys,
             slices=slices,
-            runs=tuple(self._runs),
+            runs=self._numbered_runs(),
             problems=tuple(Problem(k, n, first) for k, (n, first) in self._problems.items()),
         )
         for array in _arrays(trace):
             array.flags.writeable = False
         return trace
+
+    def _numbered_runs(self) -> tuple[Run, ...]:
+        """The runs, inferences with how many their track has."""
+        totals = Counter(run.track for run in self._runs if run.kind is RunKind.INFERENCE)
+        return tuple(
+            replace(run, total=totals[run.track]) if run.kind is RunKind.INFERENCE else run
+            for run in self._runs
+        )
 
     def _key_table(self) -> Keys:
         keys = list(self._keys)

@@ -203,7 +203,11 @@ class RunKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One event block of a dump: a load, or an inference, numbered from 1 on its track."""
+    """One event block of a dump: a load, or an inference, numbered from 1 on its track.
+
+    total: how many inferences its track has, 0 for a load. count: how many runs it stands for; more
+    than 1 for their mean.
+    """
 
     kind: RunKind
     number: int
@@ -212,6 +216,8 @@ class Run:
     scope: int
     start: int
     end: int
+    total: int = 0
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)

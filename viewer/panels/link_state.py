@@ -25,9 +25,9 @@ class LinkState(QPushButton):
         if not session.traces:
             return
         shown = session.traces[session.current_trace or 0]
-        candidates = session.workspace.candidates(shown.trace)
-        warned = bool(session.workspace.warnings(shown.trace))
-        facts = coverage_of(shown.table)
+        candidates = session.workspace.candidates(shown.file)
+        warned = bool(session.workspace.warnings(shown.file))
+        facts = coverage_of(session.workspace.links(shown.file))
         if shown.table.program is None or shown.table.fit is None:
             best = next((c.fit.agreement for c in candidates), None)
             foreign = best is not None and best.checkable and not best.belongs

@@ -94,7 +94,7 @@ class Section(QWidget):
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(theme.px(8))
         self._head()
-        candidates = session.workspace.candidates(shown.trace)
+        candidates = session.workspace.candidates(shown.file)
         if candidates:
             self._records(candidates)
         else:
@@ -105,7 +105,7 @@ class Section(QWidget):
     def _head(self) -> None:
         row = QHBoxLayout()
         row.addWidget(ElidedLabel(display_name(self._path), self._theme, "operator"), 1)
-        if self._session.workspace.is_explicit(self._shown.trace):
+        if self._session.workspace.is_explicit(self._shown.file):
             undo = QPushButton("Decide by agreement")
             undo.setToolTip("Forget what was chosen here")
             undo.clicked.connect(partial(self._session.decide_by_agreement, self._path))
@@ -153,10 +153,11 @@ class Section(QWidget):
         grid.setVerticalSpacing(theme.px(4))
         grid.setColumnStretch(2, 1)
         names = [method.name for method in table.program.methods]
-        scopes = {run.scope for run in table.trace.inferences()}
+        inferences = list(self._shown.file.inferences())
+        scopes = {run.scope for run in inferences}
         for row, scope in enumerate(sorted(scopes)):
             title = table.trace.scopes[scope].name
-            count = sum(run.scope == scope for run in table.trace.inferences())
+            count = sum(run.scope == scope for run in inferences)
             runs = f"{title} · {count} run{'s' if count != 1 else ''}"
             chooser = QComboBox()
             chooser.setAccessibleName(f"Method of {title}")
@@ -180,7 +181,7 @@ class Section(QWidget):
 
     def _reasons(self) -> None:
         theme = self._theme
-        facts = coverage_of(self._shown.table)
+        facts = coverage_of(self._session.workspace.links(self._shown.file))
         if facts["linkable"]:
             linked, linkable = group_digits(facts["linked"]), group_digits(facts["linkable"])
             share = f"{facts['coverage']:.1%}".replace("%", f"{NARROW_SPACE}%")

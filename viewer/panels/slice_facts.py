@@ -123,7 +123,8 @@ def track_text(shown: OpenTrace, i: int) -> str:
     thread = track_name(shown.table, number)
     parts = [thread if len(trace.tracks) == 1 else f"{track.process} › {thread}"]
     run = run_of(shown, i)
-    if run is not None:
+    # A thread of aligned runs or of their mean is called by them.
+    if run is not None and shown.trace is shown.file:
         parts.append("load" if run.kind is RunKind.LOAD else f"run {run.number}")
     return " · ".join(parts)
 
@@ -300,7 +301,10 @@ def operator_run_text(shown: OpenTrace, run: Run | None) -> str:
     """What a cost is of: "run 2", or all of the inferences, or the whole trace."""
     if run is not None:
         return run_label(shown.table, run).rpartition(" · ")[2]
-    count = sum(1 for _ in shown.trace.inferences())
-    if count == 0:
+    counts = [run.count for run in shown.trace.inferences()]
+    if not counts:
         return "the whole trace"
+    if max(counts) > 1:
+        return f"the mean of {sum(counts)} runs"
+    count = len(counts)
     return "run 1" if count == 1 else f"all {count} runs"

@@ -93,18 +93,30 @@ def _common_module(modules: list[str]) -> str:
 
 
 def run_label(table: LinkTable, run: Run) -> str:
-    """ "forward · run 2" or "load"."""
+    """ "forward · run 2 of 10", "forward · mean of 10 runs" or "load"."""
     if run.kind is RunKind.LOAD:
         return "load"
-    return f"{table.method_of_scope(run.scope) or run.name or 'run'} · run {run.number}"
+    method = table.method_of_scope(run.scope) or run.name or "run"
+    which = f"mean of {run.count} runs" if run.count > 1 else run_number(run)
+    return f"{method} · {which}"
+
+
+def run_number(run: Run) -> str:
+    """ "run 2 of 10"; "run 1" if there is no other."""
+    return f"run {run.number} of {run.total}" if run.total > 1 else f"run {run.number}"
 
 
 def track_name(table: LinkTable, track: int) -> str:
-    """The thread's name: the method whose runs it holds, once a program tells which."""
+    """The thread's name, with the method in place of its runs' name once a program tells which."""
     trace = table.trace
-    methods = {table.method_of_scope(run.scope) for run in trace.inferences() if run.track == track}
-    known = methods - {None}
-    return known.pop() or "" if len(known) == 1 == len(methods) else trace.tracks[track].thread
+    thread = trace.tracks[track].thread
+    scopes = {run.scope for run in trace.inferences() if run.track == track}
+    methods = {table.method_of_scope(scope) for scope in scopes}
+    method = next(iter(methods), None)
+    if method is None or len(methods) > 1:
+        return thread
+    runs = trace.scopes[next(iter(scopes))].name
+    return method + thread[len(runs) :] if thread.startswith(f"{runs} · ") else method
 
 
 def slice_labels(table: LinkTable) -> tuple[Codes, tuple[str, ...]]:

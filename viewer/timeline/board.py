@@ -7,7 +7,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QGridLayout, QScrollBar, QWidget
 
 from viewer.crash_report import guard
-from viewer.session import Session
+from viewer.session import Inferences, Session
 from viewer.theme import Theme
 from viewer.timeline.headers import TITLE_INDENT, WIDTH, Headers
 from viewer.timeline.overview import BAND_HEIGHT, LANES_HEIGHT, Overview
@@ -101,4 +101,7 @@ class _Corner(QWidget):
         painter.end()
 
     def _has_runs(self) -> bool:
-        return any(shown.trace.runs for shown in self._scene.session.traces)
+        # Aligned runs lie over one another, and their mean is none of them.
+        session = self._scene.session
+        as_run = session.state.inferences is Inferences.AS_RUN
+        return as_run and any(shown.trace.runs for shown in session.traces)

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.crash_report import guard
 from viewer.model.trace import Ints, Run, RunKind
+from viewer.session import Inferences
 from viewer.theme import Theme
 from viewer.timeline.colouring import canvas_rgb
 from viewer.timeline.layout import XMap
@@ -101,7 +102,7 @@ class Overview(QWidget):
     def _runs(self, painter: QPainter, xmap: XMap) -> None:
         theme, session = self._theme, self._scene.session
         trace = session.current_trace
-        if trace is None:
+        if trace is None or session.state.inferences is not Inferences.AS_RUN:
             return
         painter.setFont(theme.font("ruler"))
         picked = session.state.run
@@ -214,7 +215,7 @@ class Overview(QWidget):
     def _pick_run(self, xmap: XMap, x: int) -> None:
         session = self._scene.session
         trace = session.current_trace
-        if trace is None:
+        if trace is None or session.state.inferences is not Inferences.AS_RUN:
             return
         at = xmap.t_of(x)
         for number, run in enumerate(session.traces[trace].trace.runs):

@@ -14,11 +14,16 @@ from PySide6.QtCore import QObject, Signal
 
 from viewer.model.trace import Bools
 from viewer.program.labels import track_name
-from viewer.session import Session, SliceRef, display_name
+from viewer.session import Inferences, Session, SliceRef, display_name
 from viewer.timeline.colouring import Emphasis
 from viewer.timeline.layout import BandKind, Layout, ProcessSpec, XMap, build, specs_of
 from viewer.timeline.pictures import TracePicture, picture_of
 from viewer.timeline.raster import Source
+
+_VIEW_NOTES = {
+    Inferences.ALIGNED: "inferences from one start · loads are not in it",
+    Inferences.MEAN: "mean start and end of every slice · computed, loads are not in it",
+}
 
 
 class Scene(QObject):
@@ -73,6 +78,10 @@ class Scene(QObject):
         if process < 0:
             return ""
         trace = self.processes[process].trace
+        note = _VIEW_NOTES.get(self.session.state.inferences)
+        shown = self.pictures[trace].shown
+        if note and shown.trace is not shown.file:
+            return note
         if trace == 0 and process == 0 and self.session.first_view_note:
             return self.session.first_view_note
         domain = self.pictures[trace].shown.trace.clock.domain
@@ -86,6 +95,8 @@ class Scene(QObject):
     def track_title(self, trace: int, track: int) -> tuple[str, str]:
         """The name of a track and how many runs it has."""
         shown = self.pictures[trace].shown
+        if shown.trace is not shown.file:
+            return track_name(shown.table, track), ""
         runs = sum(1 for run in shown.trace.inferences() if run.track == track)
         hint = f"{runs} run{'' if runs == 1 else 's'}" if runs else ""
         return track_name(shown.table, track), hint
