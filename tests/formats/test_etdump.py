@@ -17,6 +17,7 @@ from flatbuffers import encode
 from flatbuffers import number_types as n
 from flatbuffers.table import Table
 
+from tests.formats.etdump_writer import Event, Run, write_dump
 from viewer.formats import ReadCancelled, UnreadableFile, etdump, never_cancelled, no_progress
 from viewer.model.trace import KeyKind, RunKind, Trace
 
@@ -26,10 +27,7 @@ SNAPSHOTS = Path(__file__).parents[1] / "snapshots" / "etdump"
 
 READABLE = sorted(p.stem for p in DUMPS.glob("*.etdp") if not p.stem.startswith("BAD_"))
 REAL = [name for name in READABLE if not name.startswith(("SYN_", "noprefix"))]
-CLEAN = [name for name in REAL if name != "cnn_runtimeapi_x3" and not name.endswith("_debug")]
 FOREIGN = "delegate events on a clock of their own: placed inside their call for drawing only"
-
-Event = dict[str, Any]
 
 
 def read(name: str) -> Trace:
@@ -217,7 +215,7 @@ def test_picture(name):
     assert text == file.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", CLEAN)
+@pytest.mark.parametrize("name", REAL)
 def test_real_dumps_have_no_problems(name):
     assert read(name).problems == ()
 
@@ -260,71 +258,14 @@ def delegate(identifier: int | str, instruction: int, start: int, end: int, **mo
 LOAD = ("Default", [framework("Method::init", 10, 20), framework("Program::load_method", 5, 25)])
 
 
-def vector(b: flatbuffers.Builder, offsets: list[int]) -> int:
-    b.StartVector(4, len(offsets), 4)
-    for offset in reversed(offsets):
-        b.PrependUOffsetTRelative(offset)
-    return b.EndVector()
-
-
 @pytest.fixture
 def dump(tmp_path: Path) -> Callable[..., Path]:
     """Writes runs, given as (name, events), as a dump of a schema generation."""
 
     def write(*runs: tuple[str | None, list[Event]], prefix: bool = True, g1: bool = False) -> Path:
-        b = flatbuffers.Builder(1024)
-
-        def profile(event: Event) -> int:
-            name = event.get("name")
-            refs = [
-                (0, name if name is None else b.CreateString(name)),
-                (4, b.CreateString(event["text"]) if "text" in event else None),
-                (5, b.CreateByteVector(event["metadata"]) if "metadata" in event else None),
-            ]
-            b.StartObject(8)
-            for slot, offset in refs:
-                if offset is not None:
-                    b.PrependUOffsetTRelativeSlot(slot, offset, 0)
-            b.PrependInt32Slot(1, event.get("chain", 0), 0)
-            b.PrependInt32Slot(2, event.get("instruction", -1), -1)
-            b.PrependInt32Slot(3, event.get("number", -1), -1)
-            b.PrependUint64Slot(6, event["start"], 0)
-            b.PrependUint64Slot(7, event["end"], 0)
-            return b.EndObject()
-
-        def event_table(event: Event) -> int:
-            inner = profile(event)
-            b.StartObject(3)
-            b.PrependUOffsetTRelativeSlot(0, inner, 0)
-            return b.EndObject()
-
-        def allocators() -> int:
-            name = b.CreateString("method_allocator")
-            b.StartObject(1)
-            b.PrependUOffsetTRelativeSlot(0, name, 0)
-            return vector(b, [b.EndObject()])
-
-        def run(name: str | None, events: list[Event]) -> int:
-            listed = vector(b, [event_table(e) for e in events])
-            kept = allocators()
-            title = None if name is None else b.CreateString(name)
-            shift = 0 if g1 else 1
-            b.StartObject(3 + shift)
-            if title is not None:
-                b.PrependUOffsetTRelativeSlot(0, title, 0)
-            b.PrependUOffsetTRelativeSlot(1 + shift, kept, 0)
-            if events:
-                b.PrependUOffsetTRelativeSlot(2 + shift, listed, 0)
-            return b.EndObject()
-
-        listed = vector(b, [run(name, events) for name, events in runs])
-        b.StartObject(2)
-        b.PrependUOffsetTRelativeSlot(1, listed, 0)
-        root = b.EndObject()
-        (b.FinishSizePrefixed if prefix else b.Finish)(root, b"ED00")
-        path = tmp_path / "built.etdp"
-        path.write_bytes(bytes(b.Output()))
-        return path
+        listed = [Run(name, events) for name, events in runs]
+        generation = "G1" if g1 else "G3"
+        return write_dump(tmp_path / "built.etdp", listed, prefix=prefix, generation=generation)
 
     return write
 
@@ -680,11 +621,18 @@ def test_every_cut_of_an_unprefixed_dump_is_an_error_or_a_trace(tmp_path):
 def test_runs_that_share_one_list_cannot_blow_up(tmp_path):
     """One list of 1000 events under 1000 runs would be a million events out of a few KB."""
     b = flatbuffers.Builder(1024)
+
+    def vector(offset: int) -> int:
+        b.StartVector(4, 1000, 4)
+        for _ in range(1000):
+            b.PrependUOffsetTRelative(offset)
+        return b.EndVector()
+
     b.StartObject(3)
-    events = vector(b, [b.EndObject()] * 1000)
+    events = vector(b.EndObject())
     b.StartObject(4)
     b.PrependUOffsetTRelativeSlot(3, events, 0)
-    runs = vector(b, [b.EndObject()] * 1000)
+    runs = vector(b.EndObject())
     b.StartObject(2)
     b.PrependUOffsetTRelativeSlot(1, runs, 0)
     b.FinishSizePrefixed(b.EndObject(), b"ED00")
