@@ -9,14 +9,21 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from viewer.model.trace import Ints, UntimedEvents, UntimedKind, ValueType
 
-_NAMES = {
+TYPE_NAMES = {
     ValueType.NONE: "", ValueType.NULL: "null", ValueType.INT: "int", ValueType.BOOL: "bool",
     ValueType.FLOAT: "float", ValueType.DOUBLE: "double", ValueType.TENSOR: "tensor",
     ValueType.TENSOR_LIST: "tensor list", ValueType.STRING: "string", ValueType.COUNT: "values",
 }  # fmt: skip
+
+
+def counts_text(events: UntimedEvents) -> str:
+    """ "2 allocation events, 1 debug event"."""
+    counts = {kind.name.lower(): events.count(kind) for kind in UntimedKind}
+    return ", ".join(f"{n} {kind} event{'' if n == 1 else 's'}" for kind, n in counts.items() if n)
 
 
 def kind_name(events: UntimedEvents, i: int) -> str:
@@ -26,7 +33,7 @@ def kind_name(events: UntimedEvents, i: int) -> str:
 
 def type_name(events: UntimedEvents, i: int) -> str:
     """ "tensor", "int"; empty for what has no value."""
-    return _NAMES[ValueType(int(events.type[i]))]
+    return TYPE_NAMES[ValueType(int(events.type[i]))]
 
 
 def value_text(events: UntimedEvents, i: int) -> str:
@@ -34,8 +41,23 @@ def value_text(events: UntimedEvents, i: int) -> str:
 
     A float is written as short as its 32 bits allow.
     """
-    value = int(events.value[i])
-    match ValueType(int(events.type[i])):
+    return _text(events, ValueType(int(events.type[i])), int(events.value[i]))
+
+
+def value_texts(events: UntimedEvents) -> NDArray[np.object_]:
+    """The same for all events; each distinct value is written once."""
+    texts = np.empty(len(events), object)
+    for type in ValueType:
+        own = np.flatnonzero(events.type == type)
+        distinct, inverse = np.unique(events.value[own], return_inverse=True)
+        written = np.empty(len(distinct), object)
+        written[:] = [_text(events, type, value) for value in distinct.tolist()]
+        texts[own] = written[inverse]
+    return texts
+
+
+def _text(events: UntimedEvents, type: ValueType, value: int) -> str:
+    match type:
         case ValueType.NULL:
             return "null"
         case ValueType.INT:
