@@ -44,6 +44,7 @@ from viewer.panels.operators import OperatorsPanel
 from viewer.panels.problems import ProblemsPanel
 from viewer.panels.source import SourcePanel
 from viewer.panels.start_page import StartPage
+from viewer.panels.untimed import UntimedPanel
 from viewer.report import info, link_text
 from viewer.saving import Saver
 from viewer.session import Session, display_name
@@ -87,6 +88,7 @@ class MainWindow(QMainWindow):
         self.operators = OperatorsPanel(self.session, theme)
         self.source = SourcePanel(self.session, theme)
         self.problems = ProblemsPanel(self.session, theme)
+        self.untimed = UntimedPanel(self.session, theme)
         self.start_page = StartPage(theme, settings, START_KEYS)
         self.setWindowTitle("Opscope")
         self.setAcceptDrops(True)
@@ -102,6 +104,7 @@ class MainWindow(QMainWindow):
             {
                 "details": self.details, "operators": self.operators,
                 "source": self.source, "problems": self.problems,
+                "untimed": self.untimed,
             },
         )  # fmt: skip
         self.commands = CommandTable(self, commands_of(self))

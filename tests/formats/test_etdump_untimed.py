@@ -285,8 +285,8 @@ def test_equal_values_are_told_together(dump):
     values = [Tensor(F32, (1, 8)), Tensor(F32, (2, 8)), Tensor(F32, (1, 8)), 5, None]
     events = dump(execute(*map(debug, values), call(0, 1))).untimed
     which = values_of(events, int(events.call[0]))
-    assert values_summary(events, which) == "5: 2 f32 1 × 8, f32 2 × 8, int, null"
-    assert values_summary(events, which, most=2) == "5: 2 f32 1 × 8, f32 2 × 8, …"
+    assert values_summary(events, which) == "5 values: 2 f32 1 × 8, f32 2 × 8, int, null"
+    assert values_summary(events, which, most=2) == "5 values: 2 f32 1 × 8, f32 2 × 8, …"
 
 
 def test_shapes_that_hash_alike_stay_apart(dump, monkeypatch):

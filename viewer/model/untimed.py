@@ -88,11 +88,12 @@ def values_of(events: UntimedEvents, call: int) -> Ints:
 
 
 def values_summary(events: UntimedEvents, which: Ints, most: int = 4) -> str:
-    """ "3: f32 1 × 8 × 32, 2 f32 1 × 8 × 1": how many values, and of which types."""
+    """ "3 values: f32 1 × 8 × 32, 2 f32 1 × 8 × 1": how many, and of which types."""
     told = Counter(
         value_text(events, i) if events.type[i] == ValueType.TENSOR else type_name(events, i)
         for i in which[:1000].tolist()
     )
     parts = [text if n == 1 else f"{n} {text}" for text, n in told.items() if text]
     more = ["…"] if len(parts) > most or len(which) > 1000 else []
-    return ": ".join(filter(None, (str(len(which)), ", ".join(parts[:most] + more))))
+    count = f"{len(which)} value{'' if len(which) == 1 else 's'}"
+    return ": ".join(filter(None, (count, ", ".join(parts[:most] + more))))

@@ -29,6 +29,7 @@ from viewer.model.times import (
     unit_for,
 )
 from viewer.model.trace import Clock, KeyKind, Run, RunKind
+from viewer.model.untimed import values_of, values_summary
 from viewer.program.graph import Frame, Operator, Program, Tensor
 from viewer.program.labels import run_label, track_name
 from viewer.session import Area, OpenTrace
@@ -85,6 +86,9 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
     if kernel:
         rows["Kernel"] = kernel
     rows["Track"] = track_text(shown, i)
+    logged = values_of(trace.untimed, i)
+    if len(logged):
+        rows["Logged"] = values_summary(trace.untimed, logged)
     if slices.derived is not None and slices.derived[i]:
         rows["Origin"] = "computed by Opscope, not in the file"
     native = _native(shown, i)
@@ -122,6 +126,8 @@ def track_text(shown: OpenTrace, i: int) -> str:
     run = run_of(shown, i)
     if run is not None:
         parts.append("load" if run.kind is RunKind.LOAD else f"run {run.number}")
+        if run.bundled_input >= 0:
+            parts.append(f"bundled input {run.bundled_input}")
     return " · ".join(parts)
 
 
