@@ -127,6 +127,19 @@ def test_marked_rows_are_copied_as_tsv(cnn, qtbot):
     assert [line.split("\t")[1] for line in lines] == ["#", "2"]
 
 
+def test_of_very_many_marked_rows_the_first_are_copied_and_the_rest_told(cnn, monkeypatch):
+    QGuiApplication.clipboard().setText("before")
+    cnn.table.clearSelection()
+    cnn.copy()
+    assert QGuiApplication.clipboard().text() == "before"
+    monkeypatch.setattr("viewer.panels.untimed.MOST_COPIED", 5)
+    cnn.table.selectAll()
+    cnn.copy()
+    lines = QGuiApplication.clipboard().text().splitlines()
+    assert len(lines) == 1 + 5 + 1
+    assert lines[-1] == "23 more rows: opscope export --table untimed writes all of them"
+
+
 @pytest.mark.parametrize(
     ("text", "rows"),
     [("softmax F32", [32, 67]), ("i64 RUN", [14, 49]), ("nowhere", []), ("", 28)],
