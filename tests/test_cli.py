@@ -57,7 +57,8 @@ COLUMNS = [
 
 NUMBER = (int, float)
 FILE = {"path": str, "format": str, "generation": str, "kind": str, "tracks": int, "slices": int,
-        "derived": int, "origin": int, "clock": dict, "problems": list}  # fmt: skip
+        "untimed": dict, "derived": int, "origin": int, "clock": dict,
+        "problems": list}  # fmt: skip
 LINK = {"trace": str, "program": str, "method": str, "linkable": int, "linked": int,
         "coverage": NUMBER, "covered_time": NUMBER, "by_reason": dict, "agreement": NUMBER,
         "evidence": int}  # fmt: skip
@@ -88,11 +89,21 @@ def test_info_json_has_the_keys_and_types_that_scripts_rely_on(desk, capsys):
 
 
 def test_problems_have_kind_count_and_first(desk, capsys):
-    shutil.copy(DATA / "etdump" / "SYN_allocations.etdp", "a.etdp")
+    shutil.copy(DATA / "etdump" / "SYN_wraparound.etdp", "a.etdp")
     (file,) = json.loads(run(capsys, "info", "--json", "a.etdp")[1])["files"]
     assert file["problems"]
     for problem in file["problems"]:
         assert set(problem) == {"kind", "count", "first"}
+
+
+def test_events_without_a_time_are_counted_by_kind_and_are_no_problem(desk, capsys):
+    shutil.copy(DATA / "etdump" / "SYN_untimed_kinds.etdp", "a.etdp")
+    (file,) = json.loads(run(capsys, "info", "--json", "a.etdp")[1])["files"]
+    assert file["untimed"] == {"allocation": 5, "debug": 15}
+    assert file["problems"] == []
+    told = run(capsys, "info", "a.etdp")[1]
+    assert "5 allocation events, 15 debug events: order known, time not" in told
+    assert "bundled inputs: 2" in told
 
 
 def test_a_clock_of_800_mhz_and_one_link_entry_per_method(desk, capsys):
@@ -215,6 +226,25 @@ def test_export_csv_has_the_columns_and_links(desk, capsys):
     unknown = [r for r in table if r["link_reason"] == "identifier not in the debug handle map"]
     assert len(unknown) == 4
     assert {r["operators"] for r in unknown} == {"[]"}
+
+
+def test_export_of_events_without_a_time_has_a_row_an_event(desk, capsys):
+    shutil.copy(DATA / "etdump" / "SYN_untimed_kinds.etdp", "a.etdp")
+    assert run(capsys, "export", "a.etdp", "-o", "t.csv", "--table", "untimed")[0] == 0
+    table = rows("t.csv")
+    assert len(table) == 20
+    assert (table[0]["name"], table[0]["bytes"]) == ("method_allocator", str(2**64 - 1))
+    assert (table[4]["value"], table[4]["offset"]) == ("f32 1 × 3 × 8 × 8", "64")
+
+
+def test_a_table_that_cannot_be_is_told(desk, capsys):
+    code, _, err = run(capsys, "export", DUMP, "-o", "t.csv", "--table", "untimed")
+    assert code == 1
+    assert "No open file has events without a time" in err
+    assert not Path("t.csv").exists()
+    code, _, err = run(capsys, "export", DUMP, "-o", "t.pftrace", "--table", "untimed")
+    assert code == 2
+    assert "must end in one of .csv, .tsv" in err
 
 
 def test_the_exported_csv_opens_again_with_the_same_operators(desk, capsys):

@@ -45,6 +45,9 @@ def names(window):
     return [Path(path).name for path in window.session.workspace.paths]
 
 
+DOCKS = {"details", "operators", "source", "links", "problems", "untimed"}
+
+
 def shown_docks(window):
     return {name for name, dock in window._docks.by_name.items() if not dock.isHidden()}
 
@@ -102,7 +105,14 @@ def test_the_first_view_is_the_second_run_where_load_would_fill_the_picture(atte
         f"100{THIN}% of time · 56{THIN}% of slices linked   agreement 1.00"
     )
     assert attention.windowTitle() == "attn_xnnpack_x5.etdp, attn_teal_xnnpack.etrecord – Opscope"
-    assert shown_docks(attention) == {"details", "operators", "source", "links", "problems"}
+    assert shown_docks(attention) == {
+        "details",
+        "operators",
+        "source",
+        "links",
+        "problems",
+        "untimed",
+    }
     assert attention._clock.text() == "1 tick = 1 ns assumed · 627 slices"
 
 
@@ -673,7 +683,14 @@ def test_the_bottom_panels_hide_and_come_back(attention, qtbot):
     assert shown_docks(attention) == {"details"}
     assert not attention.commands.actions["view.panels"].isChecked()
     qtbot.keyClick(attention, Qt.Key.Key_Q)
-    assert shown_docks(attention) == {"details", "operators", "source", "links", "problems"}
+    assert shown_docks(attention) == {
+        "details",
+        "operators",
+        "source",
+        "links",
+        "problems",
+        "untimed",
+    }
 
 
 def test_hidden_panels_stay_hidden_when_a_file_is_added(attention, qtbot):

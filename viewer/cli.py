@@ -3,6 +3,7 @@
     opscope [FILES...]                      the window
     opscope info FILES... [--json]          what the files are and how they link
     opscope export FILES... -o OUT          .pftrace .pb (.gz) for Perfetto, .csv .tsv for tables
+                   [--table untimed]        of events without a time instead of slices
     opscope screenshot FILES... -o OUT.png  the real window as a picture, without a display
 
 Exit code 0; 1 if an input could not be read or nothing could be written (one line each on stderr,
@@ -20,7 +21,7 @@ import sys
 from collections.abc import Sequence
 
 from viewer import __version__
-from viewer.exporting import EXPORT_SUFFIXES, NothingToExport, export
+from viewer.exporting import EXPORT_SUFFIXES, TABLE_SUFFIXES, TABLES, NothingToExport, export
 from viewer.formats import UnreadableFile
 from viewer.model.times import parse_range
 from viewer.workspace import Choices, Workspace
@@ -93,9 +94,15 @@ def _export(arguments: list[str]) -> int:
     parser.add_argument(
         "-o", "--output", required=True, metavar="OUT", help=f"one of {', '.join(EXPORT_SUFFIXES)}"
     )
+    parser.add_argument(
+        "--table", choices=TABLES, default=TABLES[0],
+        help=f"what a table ({', '.join(TABLE_SUFFIXES)}) has a row for: slices, or the allocation "
+        "and debug events, which carry no time",
+    )  # fmt: skip
     chosen = parser.parse_args(arguments)
-    if not chosen.output.lower().endswith(EXPORT_SUFFIXES):
-        parser.error(f"{chosen.output}: the name must end in one of {', '.join(EXPORT_SUFFIXES)}")
+    suffixes = EXPORT_SUFFIXES if chosen.table == TABLES[0] else TABLE_SUFFIXES
+    if not chosen.output.lower().endswith(suffixes):
+        parser.error(f"{chosen.output}: the name must end in one of {', '.join(suffixes)}")
     if any(_is_same_file(path, chosen.output) for path in chosen.files):
         parser.error(f"{chosen.output}: this is one of the files to read, and would be lost")
     workspace, failed = _open_all(parser, chosen)
@@ -103,7 +110,7 @@ def _export(arguments: list[str]) -> int:
     if not workspace.paths:
         return 1
     try:
-        export(workspace, chosen.output)
+        export(workspace, chosen.output, table=chosen.table)
     except NothingToExport as error:
         _complain(str(error))
         return 1

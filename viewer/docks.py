@@ -11,11 +11,12 @@ DETAILS_WIDTH = 372
 NARROW, VERY_NARROW = 1400, 1100  # px of the window
 TIMELINE_SHARE = 0.6
 _LEAST_BOTTOM = 200  # px
-_BELOW = ("operators", "source", "links", "problems")
+_BELOW = ("operators", "source", "links", "problems", "untimed")
+_TITLES = {"untimed": "Untimed events"}
 
 
 class Docks(QObject):
-    """The docks of one window, by name: details, operators, source, links, problems."""
+    """The docks of one window, by name: details, operators, source, links, problems, untimed."""
 
     def __init__(self, window: QMainWindow, panels: dict[str, QWidget]) -> None:
         super().__init__(window)
@@ -31,7 +32,7 @@ class Docks(QObject):
         window.setCorner(Qt.Corner.BottomRightCorner, RIGHT)
         self.by_name: dict[str, QDockWidget] = {}
         for name, panel in panels.items():
-            dock = QDockWidget(name.capitalize(), window)
+            dock = QDockWidget(_TITLES.get(name, name.capitalize()), window)
             dock.setObjectName(name)
             dock.setWidget(panel)
             window.addDockWidget(RIGHT if name == "details" else BOTTOM, dock)
@@ -39,7 +40,7 @@ class Docks(QObject):
             self.by_name[name] = dock
         docks = self.by_name
         window.splitDockWidget(docks["operators"], docks["source"], Qt.Orientation.Horizontal)
-        for name in ("links", "problems"):
+        for name in ("links", "problems", "untimed"):
             window.tabifyDockWidget(docks["source"], docks[name])
         self.bring("source")
 
@@ -89,7 +90,7 @@ class Docks(QObject):
             return
         self._narrow = narrow
         if narrow and window.dockWidgetArea(docks["details"]) == RIGHT:
-            window.tabifyDockWidget(docks["problems"], docks["details"])
+            window.tabifyDockWidget(docks["untimed"], docks["details"])
         elif not narrow and docks["problems"] in window.tabifiedDockWidgets(docks["details"]):
             hidden = docks["details"].isHidden()
             window.addDockWidget(RIGHT, docks["details"])

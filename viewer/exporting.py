@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -25,13 +26,16 @@ from viewer.export.slice_table import (
     source_places,
 )
 from viewer.export.tables import write_table
+from viewer.export.untimed_table import UNTIMED_COLUMNS, untimed_columns
 from viewer.program.labels import set_label, slice_labels, track_name
 from viewer.program.linking import LinkTable
+from viewer.program.untimed import HOW_TO_LOG
 from viewer.workspace import Workspace
 
 PERFETTO_SUFFIXES = (".pftrace", ".pftrace.gz", ".pb", ".pb.gz")
 TABLE_SUFFIXES = (".csv", ".tsv")
 EXPORT_SUFFIXES = PERFETTO_SUFFIXES + TABLE_SUFFIXES
+TABLES = ("slices", "untimed")
 
 
 class NothingToExport(Exception):
@@ -45,18 +49,20 @@ def export(
     workspace: Workspace,
     path: str,
     *,
+    table: str = "slices",
     progress: Progress = no_progress,
     cancelled: Cancelled = never_cancelled,
 ) -> int:
     """Write what is open to `path`, in the format of its suffix; returns slices or rows written.
 
-    The file appears whole or not at all. Raises NothingToExport, OSError, WriteCancelled, and
-    ValueError for a suffix that is not in EXPORT_SUFFIXES.
+    table: which of TABLES is meant by a suffix of TABLE_SUFFIXES. The file appears whole or not at
+    all. Raises NothingToExport, OSError, WriteCancelled, and ValueError for a suffix that is not in
+    EXPORT_SUFFIXES.
     """
-    return prepare(workspace, path)(progress, cancelled)
+    return prepare(workspace, path, table)(progress, cancelled)
 
 
-def prepare(workspace: Workspace, path: str) -> Job:
+def prepare(workspace: Workspace, path: str, table: str = "slices") -> Job:
     """Gather all that an export needs as frozen data; the job may then run on another thread.
 
     Raises NothingToExport and ValueError as `export` does; the job raises the rest.
@@ -72,6 +78,8 @@ def prepare(workspace: Workspace, path: str) -> Job:
         return lambda progress, cancelled: _write_perfetto(sources, path, progress, cancelled)
     if not name.endswith(TABLE_SUFFIXES):
         raise ValueError(f"{path}: the name must end in one of {', '.join(EXPORT_SUFFIXES)}")
+    if table == "untimed":
+        return _prepare_untimed(workspace, path)
     if workspace.traces:
         # Unrelated clocks have no common zero: then every file counts from its own start, as in
         # the window. A file alone keeps the times that it states.
@@ -89,6 +97,18 @@ def prepare(workspace: Workspace, path: str) -> Job:
     programs = list(workspace.programs)
     return lambda progress, cancelled: _write_joined(
         path, OPERATOR_COLUMNS, [operator_columns(p) for p in programs], progress, cancelled
+    )
+
+
+def _prepare_untimed(workspace: Workspace, path: str) -> Job:
+    told = [trace for trace in workspace.traces if len(trace.untimed)]
+    if not told:
+        raise NothingToExport(f"No open file has events without a time. {HOW_TO_LOG}")
+    linked = [
+        (workspace.links(t), workspace.process_name(t, os.path.basename(t.path))) for t in told
+    ]
+    return lambda progress, cancelled: _write_joined(
+        path, UNTIMED_COLUMNS, [untimed_columns(*one) for one in linked], progress, cancelled
     )
 
 

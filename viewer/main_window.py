@@ -45,6 +45,7 @@ from viewer.panels.operators import OperatorsPanel
 from viewer.panels.problems import ProblemsPanel
 from viewer.panels.source import SourcePanel
 from viewer.panels.start_page import StartPage
+from viewer.panels.untimed import UntimedPanel
 from viewer.saving import Saver
 from viewer.session import Session, display_name
 from viewer.settings import LAST_FOLDER, THEME, WINDOW_STATE_VERSION, Settings
@@ -90,6 +91,7 @@ class MainWindow(QMainWindow):
         self.source = SourcePanel(self.session, theme)
         self.links = LinksPanel(self.session, theme)
         self.problems = ProblemsPanel(self.session, theme)
+        self.untimed = UntimedPanel(self.session, theme)
         self.start_page = StartPage(theme, settings, START_KEYS)
         self.setWindowTitle("Opscope")
         self.setAcceptDrops(True)
@@ -105,6 +107,7 @@ class MainWindow(QMainWindow):
             {
                 "details": self.details, "operators": self.operators,
                 "source": self.source, "links": self.links, "problems": self.problems,
+                "untimed": self.untimed,
             },
         )  # fmt: skip
         self.commands = CommandTable(self, commands_of(self))

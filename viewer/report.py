@@ -15,7 +15,8 @@ from viewer import __version__
 from viewer.model import intervals
 from viewer.model.queries import foreign, unattributed_time
 from viewer.model.times import format_time, tick_to_ns
-from viewer.model.trace import Ints, Problem, Trace
+from viewer.model.trace import Ints, Problem, Trace, UntimedKind
+from viewer.model.untimed import counts_text
 from viewer.program.agreement import mean_agreement
 from viewer.program.graph import Program
 from viewer.program.linking import LinkTable
@@ -37,7 +38,10 @@ def info(workspace: Workspace) -> Facts:
 
 
 def trace_facts(trace: Trace) -> Facts:
-    """One trace; `slices` are the intervals that the file states, `derived` those computed."""
+    """One trace; `slices` are the intervals that the file states, `derived` those computed.
+
+    `untimed`: how many events without a time there are of each kind.
+    """
     derived = trace.slices.derived_count
     part, whole = unattributed_time(trace)
     ratio = trace.clock.ns_per_tick
@@ -51,6 +55,7 @@ def trace_facts(trace: Trace) -> Facts:
         "slices": len(trace.slices) - derived,
         "derived": derived,
         "unattributed": {"ticks": part, "of_ticks": whole},
+        "untimed": {k.name.lower(): trace.untimed.count(k) for k in UntimedKind},
         "origin": trace.start,
         "clock": {"unit": trace.clock.unit, "ns_per_tick": rate, "assumed": trace.clock.assumed},
         "problems": _problems(trace.problems),
@@ -67,6 +72,7 @@ def program_facts(program: Program) -> Facts:
         "tracks": 0,
         "slices": 0,
         "derived": 0,
+        "untimed": {k.name.lower(): 0 for k in UntimedKind},
         "origin": None,
         "clock": None,
         "problems": _problems(program.problems),
@@ -211,6 +217,11 @@ def _trace_text(trace: Trace) -> str:
     runs = sum(1 for _ in trace.inferences())
     if runs:
         lines.append(f"  {runs} inferences")
+    bundled = [r.bundled_input for r in trace.runs if r.bundled_input >= 0]
+    if bundled:
+        lines.append(f"  bundled inputs: {', '.join(map(str, bundled))}")
+    if len(trace.untimed):
+        lines.append(f"  {counts_text(trace.untimed)}: order known, time not")
     return "\n".join([*lines, *_problem_lines(trace.problems)])
 
 

@@ -229,6 +229,15 @@ class Session(QObject):
         else:
             self._span_ns = max((t.axis.to_ns(t.trace.end) for t in self.traces), default=1)
 
+    def as_run(self, number: int) -> OpenTrace:
+        """An open trace with its inferences as they ran, however they are shown."""
+        file = self.traces[number].file
+        key = id(file), Inferences.AS_RUN
+        if key not in self._views:
+            table, axis = self.workspace.links(file), self._axis(file, Inferences.AS_RUN)
+            self._views[key] = _opened(file, table, axis, Inferences.AS_RUN)
+        return self._views[key]
+
     def _axis(self, trace: Trace, inferences: Inferences) -> Axis:
         space = self.workspace
         as_run = inferences is Inferences.AS_RUN or not has_run_views(trace)

@@ -18,7 +18,7 @@ T = TypeVar("T", str, bool, int, list[str], QByteArray)
 
 RECENT_FILES = 10
 # Raise it when docks or toolbars change their names: a stored state of others is not restored.
-WINDOW_STATE_VERSION = 1
+WINDOW_STATE_VERSION = 2
 
 
 @dataclass(frozen=True)

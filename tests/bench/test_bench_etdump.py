@@ -1,4 +1,4 @@
-"""How long a dump of 50 000 events takes, next to the floor: copying its bytes.
+"""How long dumps of 50 000 timed and of 200 000 debug events take, next to copying their bytes.
 
 Prints only: `pytest tests/bench/test_bench_etdump.py --benchmark-enable -s`.
 """
@@ -11,6 +11,7 @@ import flatbuffers
 import numpy as np
 import pytest
 
+from tests.formats.etdump_writer import F32, Run, Tensor, write_dump
 from viewer.formats import etdump, never_cancelled, no_progress
 
 RUNS, OPERATORS = 100, 250  # two events per operator: 50 000
@@ -65,6 +66,36 @@ def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_read_a_dump(benchmark, dump):
     trace = benchmark(etdump.FORMAT.read, str(dump), no_progress, never_cancelled)
     assert len(trace.slices) == RUNS * (2 * OPERATORS + 1)
+    assert trace.problems == ()
+
+
+DEBUG_RUNS, DEBUG_OPERATORS, OUTPUTS = 50, 1000, 4
+
+
+@pytest.fixture(scope="module")
+def debug_dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """200 000 debug events with a tensor each, before 50 000 calls."""
+
+    def run(number: int) -> Run:
+        events = []
+        for i in range(DEBUG_OPERATORS):
+            at = 10_000_000 * number + 1000 * i
+            for output in range(OUTPUTS):
+                shape = (1, 8 << i % 3, 16, 16 >> output)
+                events.append({"debug": Tensor(F32, shape, 32 * i), "instruction": i})
+            call = {"name": "OPERATOR_CALL", "instruction": i, "start": at, "end": at + 900}
+            events.append(call)
+        return Run("Execute", events)
+
+    path = tmp_path_factory.mktemp("bench") / "debug.etdp"
+    return write_dump(path, [run(number) for number in range(DEBUG_RUNS)])
+
+
+def test_read_a_dump_of_debug_events(benchmark, debug_dump):
+    trace = benchmark(etdump.FORMAT.read, str(debug_dump), no_progress, never_cancelled)
+    assert len(trace.untimed) == DEBUG_RUNS * DEBUG_OPERATORS * OUTPUTS
+    assert (trace.untimed.call >= 0).all()
+    assert len(trace.untimed.tensors) == 12
     assert trace.problems == ()
 
 

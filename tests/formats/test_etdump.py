@@ -7,7 +7,6 @@ import os
 import random
 import struct
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,14 @@ from flatbuffers import encode
 from flatbuffers import number_types as n
 from flatbuffers.table import Table
 
-from tests.etdump_writer import delegate, framework, operator, vector, write_dump
+from tests.formats.etdump_writer import (
+    Event,
+    Run,
+    delegate,
+    framework,
+    operator,
+    write_dump,
+)
 from viewer.formats import ReadCancelled, UnreadableFile, etdump, never_cancelled, no_progress
 from viewer.model.queries import children_of
 from viewer.model.trace import KeyKind, RunKind, Trace
@@ -29,10 +35,7 @@ SNAPSHOTS = Path(__file__).parents[1] / "snapshots" / "etdump"
 
 READABLE = sorted(p.stem for p in DUMPS.glob("*.etdp") if not p.stem.startswith("BAD_"))
 REAL = [name for name in READABLE if not name.startswith(("SYN_", "noprefix"))]
-CLEAN = [name for name in REAL if name != "cnn_runtimeapi_x3" and not name.endswith("_debug")]
 FOREIGN = "delegate events on a clock of their own: placed inside their call for drawing only"
-
-Event = dict[str, Any]
 
 
 def read(name: str) -> Trace:
@@ -225,7 +228,7 @@ def test_picture(name):
     assert text == file.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", CLEAN)
+@pytest.mark.parametrize("name", REAL)
 def test_real_dumps_have_no_problems(name):
     assert read(name).problems == ()
 
@@ -257,8 +260,14 @@ LOAD = ("Default", [framework("Method::init", 10, 20), framework("Program::load_
 
 @pytest.fixture
 def dump(tmp_path: Path) -> Callable[..., Path]:
-    """Writes runs, given as (name, events), as a dump."""
-    return partial(write_dump, tmp_path / "built.etdp")
+    """Writes runs, given as (name, events), as a dump of a schema generation."""
+
+    def write(*runs: tuple[str | None, list[Event]], prefix: bool = True, g1: bool = False) -> Path:
+        listed = [Run(name, events) for name, events in runs]
+        generation = "G1" if g1 else "G3"
+        return write_dump(tmp_path / "built.etdp", listed, prefix=prefix, generation=generation)
+
+    return write
 
 
 def rows(trace: Trace) -> list[tuple[str, int, int, int]]:
@@ -763,11 +772,18 @@ def test_every_cut_of_an_unprefixed_dump_is_an_error_or_a_trace(tmp_path):
 def test_runs_that_share_one_list_cannot_blow_up(tmp_path):
     """One list of 1000 events under 1000 runs would be a million events out of a few KB."""
     b = flatbuffers.Builder(1024)
+
+    def vector(offset: int) -> int:
+        b.StartVector(4, 1000, 4)
+        for _ in range(1000):
+            b.PrependUOffsetTRelative(offset)
+        return b.EndVector()
+
     b.StartObject(3)
-    events = vector(b, [b.EndObject()] * 1000)
+    events = vector(b.EndObject())
     b.StartObject(4)
     b.PrependUOffsetTRelativeSlot(3, events, 0)
-    runs = vector(b, [b.EndObject()] * 1000)
+    runs = vector(b.EndObject())
     b.StartObject(2)
     b.PrependUOffsetTRelativeSlot(1, runs, 0)
     b.FinishSizePrefixed(b.EndObject(), b"ED00")

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.etdump_writer import delegate, framework, operator, write_dump
+from tests.formats.etdump_writer import Run as Block
+from tests.formats.etdump_writer import delegate, framework, operator, write_dump
 from viewer.formats import open_file
 from viewer.model import run_views
 from viewer.model.nesting import level_fault
@@ -115,7 +116,7 @@ def two_runs(path: Path, *lengths: int) -> Trace:
                 ],
             )
         )
-    trace = open_file(str(write_dump(path, *blocks)))
+    trace = open_file(str(write_dump(path, [Block(name, events) for name, events in blocks])))
     assert isinstance(trace, Trace)
     return trace
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.etdump_writer import delegate, framework, operator, write_dump
+from tests.formats.etdump_writer import Run as Block
+from tests.formats.etdump_writer import delegate, framework, operator, write_dump
 from viewer.formats import open_file
 from viewer.model.trace import Trace
 from viewer.program.agreement import Agreement
@@ -118,8 +119,8 @@ def delegate_table(tmp_path: Path, identifiers: list[str], entries: dict) -> Lin
     events = [delegate(name, 0, 110 + 2 * i, 111 + 2 * i) for i, name in enumerate(identifiers)]
     dump = write_dump(
         tmp_path / "run.etdp",
-        ("Execute", [*events, operator("DELEGATE_CALL", 0, 100, 200),
-                     framework("Method::execute", 90, 210)]),
+        [Block("Execute", [*events, operator("DELEGATE_CALL", 0, 100, 200),
+                     framework("Method::execute", 90, 210)])],
     )  # fmt: skip
     trace = open_file(str(dump))
     nodes = [

@@ -59,15 +59,15 @@ def slice_columns(source: SliceTableSource) -> Rows:
     start_ns = ticks_to_ns(start, source.ns_per_tick)
 
     def of_key(value: Callable[[int], str]) -> NDArray[Any]:
-        return _texts([value(k) for k in range(len(trace.keys))])[key]
+        return text_array([value(k) for k in range(len(trace.keys))])[key]
 
     links, keys = table.links, trace.keys
     methods = [table.method_of_scope(s) or "" for s in range(len(trace.scopes))]
     rows: Rows = {
-        "process": _texts(source.processes)[track],
-        "thread": _texts([track_name(table, t) for t in range(len(trace.tracks))])[track],
+        "process": text_array(source.processes)[track],
+        "thread": text_array([track_name(table, t) for t in range(len(trace.tracks))])[track],
         "depth": slices.row_depth[row],
-        "name": _texts(trace.strings)[slices.name[index]],
+        "name": text_array(trace.strings)[slices.name[index]],
         "start_ns": start_ns + source.offset_ns,
         "dur_ns": ticks_to_ns(end, source.ns_per_tick) - start_ns,
         "start_ticks": start,
@@ -86,7 +86,7 @@ def slice_columns(source: SliceTableSource) -> Rows:
         rows["derived"] = np.where(slices.derived[index], "true", "").astype(object)
     for name, column in slices.columns.items():
         if name not in rows:
-            rows[name] = _argument(column, index)
+            rows[name] = cells(column, index)
     return rows
 
 
@@ -106,7 +106,7 @@ def operator_columns(program: Program) -> Rows:
             for o in operators
         ],
     }
-    return {name: _texts([str(v) for v in values[name]]) for name in OPERATOR_COLUMNS}
+    return {name: text_array([str(v) for v in values[name]]) for name in OPERATOR_COLUMNS}
 
 
 def operator_names(operators: Sequence[Operator]) -> list[str]:
@@ -120,15 +120,20 @@ def source_places(operators: Sequence[Operator]) -> list[str]:
     return list(dict.fromkeys(f"{f.path}:{f.line}" for f in frames if f))
 
 
-def _argument(column: Column, index: NDArray[np.int64]) -> NDArray[Any]:
+def cells(column: Column, index: NDArray[np.int64] | slice) -> NDArray[Any]:
+    """The values of some rows of a column, empty texts for nulls."""
     values = column.values[index]
-    out = values.astype(object) if column.strings is None else _texts(column.strings)[values]
+    if column.strings is None:
+        out = values.astype(object)
+    else:
+        out = text_array((*column.strings, ""))[values]  # a null's code may be of no text
     if column.valid is not None:
         out[~column.valid[index]] = ""
     return out
 
 
-def _texts(texts: Sequence[str]) -> NDArray[np.object_]:
+def text_array(texts: Sequence[str]) -> NDArray[np.object_]:
+    """Texts as an array that codes can pick from."""
     array = np.empty(len(texts), object)
     array[:] = list(texts)
     return array

@@ -5,9 +5,10 @@ identifier "ED00", with a size prefix (as the runtime writes it) or without. Thr
 the schema are read: G1 (release 0.1), whose runs have their fields one slot earlier, G2 (0.2, 0.3)
 and G3 (0.4 and later). G2 and G3 differ in debug events alone and are "G2/G3" unless one tells.
 
-Read: runs, and profile events with name, chain, instruction, delegate debug identifier, metadata
-and times. Not drawn, only counted: allocation and debug events, which carry no time. Ignored:
-bundled input index, allocator names, values of debug events.
+Read: runs with their bundled input index; profile events with name, chain, instruction, delegate
+debug identifier, metadata and times; allocation and debug events, which carry no time and are a
+table of their own (`viewer.formats.etdump_untimed`). Not read: strides of logged tensors, and the
+tensors of a list after the third.
 
 What the file leaves open and how it is settled here:
 
@@ -46,6 +47,7 @@ from viewer.formats.etdump_events import (
 from viewer.formats.etdump_foreign import place_foreign
 from viewer.formats.etdump_methods import MOST_METHODS, methods_of_runs
 from viewer.formats.etdump_unattributed import Uncovered, uncovered
+from viewer.formats.etdump_untimed import Untimed, UntimedReader, place
 from viewer.formats.flatbuffer import Malformed
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import (
@@ -73,14 +75,16 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     builder = TraceBuilder(path, FORMAT.name, "", Clock("ns", assumed=True))
     try:
         runs = read_runs(buffer, builder)
-        events = read_events(buffer, runs, builder, progress, cancelled)
+        reader = UntimedReader(buffer, runs, builder)
+        events = read_events(buffer, runs, builder, reader.read, progress, cancelled)
+        untimed = reader.finish()
     except Malformed as error:
         raise UnreadableFile(
             path, error.reason, where=f"byte {error.byte}", remedy=DAMAGED
         ) from error
-    del buffer
-    _compose(builder, os.path.basename(path), runs, events, cancelled)
-    del events  # a fifth of the peak, were it kept while the builder sorts
+    del buffer, reader
+    _compose(builder, os.path.basename(path), runs, events, untimed, cancelled)
+    del events, untimed  # a fifth of the peak, were it kept while the builder sorts
     return builder.build()
 
 
@@ -88,13 +92,15 @@ FORMAT = Format("ETDump", (".etdp", ".etdump"), "trace", sniff, read)
 
 
 def _compose(
-    builder: TraceBuilder, process: str, runs: Runs, events: Events, cancelled: Cancelled
-) -> None:
+    builder: TraceBuilder, process: str, runs: Runs, events: Events, untimed: Untimed,
+    cancelled: Cancelled,
+) -> None:  # fmt: skip
     empty = np.flatnonzero(runs.length == 0)
     builder.problem("run without events", len(empty), f"run {empty[0]}" if len(empty) else "")
-    if not len(events):
-        return
     kind = _kinds(events)
+    if not len(events):
+        builder.untimed(place(untimed, runs, events, kind))
+        return
     loading = np.logical_or.reduce([_named(events, name) for name in sorted(_LOADS)])
     part = _parts(events, loading)
     filled, first = np.unique(part, return_index=True)
@@ -125,6 +131,7 @@ def _compose(
     columns = _columns(events) | foreign.columns(len(events))
     if cancelled():
         raise ReadCancelled
+    builder.untimed(place(untimed, runs, events, kind))
     name, key = _identities(events, kind, np.repeat(scope, count), builder)
     gaps = uncovered(events, kind, parent, foreign.at, order)
     if len(gaps.call):
@@ -156,7 +163,7 @@ def _compose(
         number[lane[i]] += not is_load[i]
         builder.run(
             what, 0 if is_load[i] else number[lane[i]], runs.names[run >> 1], int(track[i]),
-            int(scope[i]), begin[i], finish[i],
+            int(scope[i]), begin[i], finish[i], int(runs.bundled_input[run >> 1]),
         )  # fmt: skip
 
 

@@ -1,14 +1,16 @@
 """The profile events of an ETDump as columns, straight from its flatbuffer.
 
 `load` takes the file into memory, `read_runs` and `read_events` turn its tables into parallel
-arrays and lists of distinct texts. What the events mean is settled in `viewer.formats.etdump`,
-which also says where the layout is specified. Offsets that lead out of the file raise `Malformed`;
-anything odd within a readable file is counted as a problem of the trace.
+arrays and lists of distinct texts; events without a time are handed on. What the events mean is
+settled in `viewer.formats.etdump`, which also says where the layout is specified. Offsets that lead
+out of the file raise `Malformed`; anything odd within a readable file is counted as a problem of
+the trace.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,11 +60,17 @@ class Events:
 
 @dataclass(slots=True)
 class Runs:
-    """The runs of a file: their names, and where each one's list of events lies."""
+    """The runs of a file: their names, and where each one's list of events lies.
+
+    allocators: first element and length of each one's list of allocators. bundled_input: the index
+    of the bundled input that it ran on, -1 if none.
+    """
 
     names: list[str]
     first: Ints
     length: Ints
+    allocators: tuple[Ints, Ints]
+    bundled_input: Codes32
 
 
 def sniff(head: bytes) -> bool:
@@ -118,9 +126,13 @@ def read_runs(buffer: Buffer, builder: TraceBuilder) -> Runs:
     if not tables.fields(3).any() and _holds_events(buffer, tables.targets(2)):
         slot, builder.generation = 2, "G1"
     codes, names = distinct_texts(buffer, tables.targets(0), "run names")
-    texts = [*_decoded(names, builder), ""]  # code -1, no name, is the last one
+    texts = [*decoded(names, builder), ""]  # code -1, no name, is the last one
     first, length = buffer.vectors(tables.targets(slot), 4, "list of events")
-    return Runs([texts[c] for c in codes.tolist()], first, length)
+    allocators = buffer.vectors(tables.targets(slot - 1), 4, "list of allocators")
+    bundled = np.full(len(tables), -1, np.int32)
+    if slot == 3:
+        bundled = tables.numbers(1, np.int32, -1)
+    return Runs([texts[c] for c in codes.tolist()], first, length, allocators, bundled)
 
 
 def _holds_events(buffer: Buffer, lists: Ints) -> bool:
@@ -141,7 +153,8 @@ def _holds_events(buffer: Buffer, lists: Ints) -> bool:
     return not (is_text and buffer.text(int(target[0])).decode("ascii", "replace").isprintable())
 
 
-def _decoded(texts: list[bytes], builder: TraceBuilder) -> list[str]:
+def decoded(texts: list[bytes], builder: TraceBuilder) -> list[str]:
+    """Texts of the file as text; what is not UTF-8 is counted."""
     decoded = [text.decode("utf-8", "replace") for text in texts]
     odd = [t for t, raw in zip(decoded, texts, strict=True) if "\ufffd" in t and t.encode() != raw]
     if odd:
@@ -150,9 +163,14 @@ def _decoded(texts: list[bytes], builder: TraceBuilder) -> list[str]:
 
 
 def read_events(
-    buffer: Buffer, runs: Runs, builder: TraceBuilder, progress: Progress, cancelled: Cancelled
-) -> Events:
-    """All profile events whose times fit int64, with wrapped ends mended. Raises Malformed."""
+    buffer: Buffer, runs: Runs, builder: TraceBuilder, others: Callable[[Ints, Ints], None],
+    progress: Progress, cancelled: Cancelled,
+) -> Events:  # fmt: skip
+    """All profile events whose times fit int64, with wrapped ends mended. Raises Malformed.
+
+    others: takes the events that are no profile events, by their positions among all events and
+    in the file.
+    """
     at = elements(buffer, runs.first, runs.length, "events", _LEAST_EVENT)
     total = len(at)
     numbers = {f: np.empty(total, np.int32) for f in ("row", "chain", "instruction", "number")}
@@ -165,17 +183,8 @@ def read_events(
         tables = Tables(buffer, at[low : low + _CHUNK], "event")
         profile = tables.targets(0)
         rows = low + np.arange(len(tables))
-        allocation = (profile == 0) & (tables.fields(1) > 0)
-        debug = (profile == 0) & ~allocation & (tables.fields(2) > 0)
-        count_rows(builder, "allocation events: order known, time not; not drawn", rows[allocation])
-        count_rows(builder, "debug events: order known, time not; not drawn", rows[debug])
-        empty = (profile == 0) & ~allocation & ~debug
-        count_rows(builder, "events without content: left out", rows[empty])
-        if debug.any() and builder.generation == "G2/G3":
-            entries = Tables(buffer, tables.targets(2)[debug], "debug event")
-            if entries.fields(4).any() or entries.fields(5).any():
-                builder.generation = "G3"
-
+        if not profile.all():
+            others(rows[profile == 0], at[low : low + _CHUNK][profile == 0])
         rows = rows[profile > 0]
         events = Tables(buffer, profile[profile > 0], "profile event")
         s, e = events.numbers(6, np.uint64, 0), events.numbers(7, np.uint64, 0)
@@ -208,8 +217,8 @@ def read_events(
         **codes,
         start=start[:n],
         end=end[:n],
-        names=_decoded(texts["name"], builder),
-        texts=_decoded(texts["text"], builder),
+        names=decoded(texts["name"], builder),
+        texts=decoded(texts["text"], builder),
         metadatas=[_shown(raw) for raw in texts["metadata"]],
     )
 

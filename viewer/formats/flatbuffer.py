@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 
 from viewer.model.trace import Ints
 
-Number = TypeVar("Number", np.int32, np.uint32, np.uint64)
+Number = TypeVar(
+    "Number", np.uint8, np.int32, np.uint32, np.int64, np.uint64, np.float32, np.float64
+)
 
 _SHORT_TEXT = 64  # longer texts are rare and cheaper one by one than 16 and more passes over all
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -139,11 +141,12 @@ class Tables:
         return np.where(known & (offset > 0), self._at + offset, 0)
 
     def numbers(self, slot: int, dtype: type[Number], default: int) -> NDArray[Number]:
-        """32- or 64-bit integers of a slot, with the schema's default where absent."""
+        """Numbers of 8, 32 or 64 bits of a slot, with the schema's default where absent."""
         at = self.fields(slot)
         width = np.dtype(dtype).itemsize
-        self._buffer.check(at, width, f"slot {slot} of {self._what}")
-        raw = self._buffer.u8(at) if width == 8 else self._buffer.u4(at)
+        buffer = self._buffer
+        buffer.check(at, width, f"slot {slot} of {self._what}")
+        raw = buffer.u8(at) if width == 8 else buffer.u4(at) if width == 4 else buffer.bytes[at]
         return np.where(at > 0, raw.view(dtype), np.array(default, dtype))
 
     def targets(self, slot: int) -> Ints:

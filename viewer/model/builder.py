@@ -38,6 +38,7 @@ from viewer.model.trace import (
     Slices,
     Trace,
     Track,
+    UntimedEvents,
 )
 
 _NO_LEVEL = -1
@@ -82,6 +83,7 @@ class TraceBuilder:
         self._chunks: list[_Chunk] = []
         self._runs: list[Run] = []
         self._problems: dict[str, tuple[int, str]] = {}
+        self._untimed = UntimedEvents.empty()
 
     # -- tables ------------------------------------------------------------------------------
 
@@ -126,10 +128,15 @@ class TraceBuilder:
         return self._keys.setdefault(identity, len(self._keys))
 
     def run(
-        self, kind: RunKind, number: int, name: str, track: int, scope: int, start: int, end: int
-    ) -> None:
+        self, kind: RunKind, number: int, name: str, track: int, scope: int, start: int, end: int,
+        bundled_input: int = -1,
+    ) -> None:  # fmt: skip
         """Note one event block (a load or an inference) of a track, in ticks."""
-        self._runs.append(Run(kind, number, name, track, scope, start, end))
+        self._runs.append(Run(kind, number, name, track, scope, start, end, bundled_input))
+
+    def untimed(self, events: UntimedEvents) -> None:
+        """Note the events without a time; `after` and `call` name slices by their source row."""
+        self._untimed = events
 
     def problem(self, kind: str, count: int = 1, first: str = "") -> None:
         """Count odd data; the place of the first occurrence is kept."""
@@ -232,6 +239,13 @@ class TraceBuilder:
             derived=_joined_derived(chunks, final),
             columns=_joined_columns(chunks, final),
         )
+        untimed = self._untimed
+        if len(untimed):
+            untimed = replace(
+                untimed,
+                after=_slices_at(untimed.after, slices),
+                call=_slices_at(untimed.call, slices),
+            )
         trace = Trace(
             path=self.path,
             format=self.format,
@@ -244,6 +258,7 @@ class TraceBuilder:
             slices=slices,
             runs=self._numbered_runs(),
             problems=tuple(Problem(k, n, first) for k, (n, first) in self._problems.items()),
+            untimed=untimed,
         )
         for array in _arrays(trace):
             array.flags.writeable = False
@@ -340,15 +355,26 @@ def _joined_column(chunks: Sequence[_Chunk], name: str, final: Ints) -> Column:
     )
 
 
+def _slices_at(wanted: NDArray[np.int32], slices: Slices) -> NDArray[np.int32]:
+    """The slices that stand at some rows of the file; -1 stays -1. Derived ones stand nowhere."""
+    rows = slices.source_row
+    stated = np.arange(len(rows)) if slices.derived is None else np.flatnonzero(~slices.derived)
+    at = np.full(int(rows.max(initial=0)) + 2, -1, np.int32)  # the last one is for -1
+    at[rows[stated]] = stated
+    return at[wanted]
+
+
 def _arrays(trace: Trace) -> list[NDArray[Any]]:
-    s, k = trace.slices, trace.keys
+    s, k, u = trace.slices, trace.keys, trace.untimed
     found: list[NDArray[Any]] = [
         s.start, s.end, s.name, s.key, s.source_row, s.order, s.row_ptr, s.row_track, s.row_lane,
         s.row_depth, k.kind, k.scope, k.name, k.instruction, k.identifier, k.location,
+        u.kind, u.block, u.run, u.source_row, u.after, u.call, u.identifier, u.type, u.value,
+        u.output,
     ]  # fmt: skip
     if s.derived is not None:
         found.append(s.derived)
-    for column in s.columns.values():
+    for column in (*s.columns.values(), u.name, u.size, u.chain, u.instruction, u.offset):
         found.append(column.values)
         if column.valid is not None:
             found.append(column.valid)

@@ -1,7 +1,8 @@
 """Other views of a trace's inferences: all of them from one start, or one that is their mean.
 
 Both are traces of their own over the same keys, so links, colours and costs hold for them as well.
-Loads and what lies outside of inferences are not in them. A trace without two inferences has no
+Loads, what lies outside of inferences and
+events without a time are not in them. A trace without two inferences has no
 other view.
 """
 
@@ -12,7 +13,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from viewer.model.queries import NATIVE_DURATION, tree
-from viewer.model.trace import Bools, Codes, Column, Ints, Run, RunKind, Slices, Trace, Track
+from viewer.model.trace import (
+    Bools,
+    Codes,
+    Column,
+    Ints,
+    Run,
+    RunKind,
+    Slices,
+    Trace,
+    Track,
+    UntimedEvents,
+)
 
 # More rows than this are no picture any more, and as many tracks take seconds to lay out.
 MOST_ALIGNED = 1000
@@ -44,7 +56,7 @@ def aligned_runs(trace: Trace) -> Trace:
     moved = tuple(
         replace(run, track=i, start=0, end=run.end - run.start) for i, run in enumerate(runs)
     )
-    return replace(trace, tracks=tracks, slices=shifted, runs=moved)
+    return replace(trace, tracks=tracks, slices=shifted, runs=moved, untimed=UntimedEvents.empty())
 
 
 def mean_run(trace: Trace) -> Trace:
@@ -89,7 +101,13 @@ def mean_run(trace: Trace) -> Trace:
         columns={n: _mean_column(n, c, parts) for n, c in slices.columns.items()},
         derived=np.ones(sum(len(part.owner) for part in parts), np.bool_),
     )
-    return replace(trace, tracks=_distinct(tracks), slices=mean, runs=tuple(means))
+    return replace(
+        trace,
+        tracks=_distinct(tracks),
+        slices=mean,
+        runs=tuple(means),
+        untimed=UntimedEvents.empty(),
+    )
 
 
 @dataclass(slots=True)

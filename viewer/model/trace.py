@@ -205,8 +205,9 @@ class RunKind(IntEnum):
 class Run:
     """One event block of a dump: a load, or an inference, numbered from 1 on its track.
 
-    total: how many inferences its track has, 0 for a load. count: how many runs it stands for; more
-    than 1 for their mean.
+    bundled_input: which input of a bundled program it ran on, -1 if none is stated. total: how many
+    inferences its track has, 0 for a load. count: how many runs it stands for; more than 1 for
+    their mean.
     """
 
     kind: RunKind
@@ -216,8 +217,88 @@ class Run:
     scope: int
     start: int
     end: int
+    bundled_input: int = -1
     total: int = 0
     count: int = 1
+
+
+class UntimedKind(IntEnum):
+    """What an event without a time tells."""
+
+    ALLOCATION = 0  # memory taken from an allocator
+    DEBUG = 1  # a value: of an argument, of an output, or between two operators of a delegate
+
+
+class ValueType(IntEnum):
+    """What sort of value a debug event holds."""
+
+    NONE = 0  # it holds none, as every allocation
+    NULL = 1
+    INT = 2
+    BOOL = 3
+    FLOAT = 4  # 32 bits
+    DOUBLE = 5
+    TENSOR = 6
+    TENSOR_LIST = 7
+    STRING = 8
+    COUNT = 9  # several values of which only the number is told
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UntimedEvents:
+    """Events whose place in their run is known, and whose time is not; in file order.
+
+    kind: an `UntimedKind`. block: position of the event block in the file, an index into `blocks`,
+    their names. run: index into `Trace.runs`, -1 where nothing in the block has a time.
+    source_row: position among all events of the file, those of slices counted too. after: the
+    slice of the nearest earlier timed event of the block, -1 if there is none. call: the slice of
+    the call or delegate event that the value belongs to, -1 if there is none.
+
+    name: the allocator, or what the runtime called the value. size: bytes allocated, or of a
+    tensor whose dtype tells (uint64). chain, instruction: as logged; null for allocations.
+    identifier: index into `identifiers`, -1 if none. type: a `ValueType`. value: an int or bool
+    itself; the bits of a float64; for tensors an index into `tensors`, "f32 1 × 8"; for COUNT how
+    many. output: whether it is an output of the method. offset: of a tensor's data in the debug
+    buffer, a file of its own; -1 for a tensor without data.
+    """
+
+    kind: NDArray[np.uint8]
+    block: Codes
+    run: NDArray[np.int32]
+    source_row: Codes
+    after: NDArray[np.int32]
+    call: NDArray[np.int32]
+    name: Column
+    size: Column
+    chain: Column
+    instruction: Column
+    identifier: NDArray[np.int32]
+    type: NDArray[np.uint8]
+    value: Ints
+    output: Bools
+    offset: Column
+    blocks: tuple[str, ...] = ()
+    identifiers: tuple[int | str, ...] = ()
+    tensors: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def count(self, kind: UntimedKind) -> int:
+        """How many events there are of a kind."""
+        return int((self.kind == kind).sum())
+
+    @staticmethod
+    def empty() -> UntimedEvents:
+        """No events."""
+        i4, nothing = np.empty(0, np.int32), Column(np.empty(0, np.int64))
+        u1, u4 = np.empty(0, np.uint8), np.empty(0, np.uint32)
+        return UntimedEvents(
+            kind=u1, block=u4, run=i4, source_row=u4, after=i4, call=i4,
+            name=Column(u4, None, ()), size=nothing, chain=nothing, instruction=nothing,
+            identifier=i4, type=u1, value=nothing.values, output=np.empty(0, np.bool_),
+            offset=nothing,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -235,6 +316,7 @@ class Trace:
     slices: Slices
     runs: tuple[Run, ...] = ()
     problems: tuple[Problem, ...] = ()
+    untimed: UntimedEvents = field(default_factory=UntimedEvents.empty)
 
     @property
     def start(self) -> int:

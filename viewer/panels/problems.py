@@ -10,18 +10,15 @@ from PySide6.QtCore import (
     QModelIndex,
     QObject,
     QPersistentModelIndex,
-    QPoint,
     QRect,
     QSize,
     Qt,
     Signal,
     Slot,
 )
-from PySide6.QtGui import QAction, QFontMetrics, QGuiApplication, QIcon, QKeySequence
+from PySide6.QtGui import QFontMetrics, QGuiApplication, QIcon
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QHeaderView,
-    QMenu,
     QStackedWidget,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -33,6 +30,7 @@ from PySide6.QtWidgets import (
 from viewer.crash_report import guard
 from viewer.model.times import group_digits
 from viewer.model.trace import Problem
+from viewer.panels.table_style import ROW_HEIGHT, let_copy, marked_rows, quieten
 from viewer.panels.widgets import EmptyPlace, tip
 from viewer.session import Session, display_name
 from viewer.theme import Theme
@@ -201,30 +199,17 @@ class ProblemsPanel(QWidget):
         table = QTableView()
         table.setModel(self.model)
         table.setItemDelegate(_RoomyDelegate(table, theme))
-        table.setAccessibleName("Problems")
-        table.setShowGrid(False)
-        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        quieten(table, "Problems")
         table.setWordWrap(True)
-        table.setTextElideMode(Qt.TextElideMode.ElideRight)
-        table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        table.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        table.verticalHeader().hide()
-        table.verticalHeader().setMinimumSectionSize(theme.px(25))
+        table.verticalHeader().setMinimumSectionSize(theme.px(ROW_HEIGHT))
         table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header = table.horizontalHeader()
-        header.setHighlightSections(False)
         for column, width in enumerate(_WIDTHS):
             mode = QHeaderView.ResizeMode
             header.setSectionResizeMode(column, mode.Interactive if width else mode.Stretch)
             if width:
                 header.resizeSection(column, theme.px(width))
-        copy = QAction("Copy", table)
-        copy.setShortcut(QKeySequence.StandardKey.Copy)
-        copy.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-        copy.triggered.connect(self.copy)
-        table.addAction(copy)
-        table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        table.customContextMenuRequested.connect(self._menu)
+        let_copy(table, self.copy)
         return table
 
     @property
@@ -256,12 +241,5 @@ class ProblemsPanel(QWidget):
     @Slot()
     def copy(self) -> None:
         """Put the marked rows on the clipboard, or all if none is marked."""
-        marked = sorted({i.row() for i in self.table.selectionModel().selectedRows()})
+        marked = marked_rows(self.table)
         QGuiApplication.clipboard().setText(self.model.tsv(marked or list(range(self.count))))
-
-    @Slot(QPoint)
-    def _menu(self, at: QPoint) -> None:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addAction("Copy rows as TSV", self.copy)
-        menu.popup(self.table.viewport().mapToGlobal(at))

@@ -29,6 +29,7 @@ from viewer.model.times import (
     unit_for,
 )
 from viewer.model.trace import Clock, KeyKind, Run, RunKind
+from viewer.model.untimed import values_of, values_summary
 from viewer.program.graph import Frame, Operator, Program, Tensor
 from viewer.program.labels import run_label, track_name
 from viewer.session import Area, OpenTrace
@@ -88,6 +89,9 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
     unattributed = _unattributed(shown, i)
     if unattributed:
         rows["Unattributed"] = unattributed
+    logged = values_of(trace.untimed, i)
+    if len(logged):
+        rows["Logged"] = values_summary(trace.untimed, logged)
     if slices.derived is not None and slices.derived[i]:
         rows["Origin"] = "computed by Opscope, not in the file"
     native = _native(shown, i)
@@ -126,6 +130,8 @@ def track_text(shown: OpenTrace, i: int) -> str:
     # A thread of aligned runs or of their mean is called by them.
     if run is not None and shown.trace is shown.file:
         parts.append("load" if run.kind is RunKind.LOAD else f"run {run.number}")
+        if run.bundled_input >= 0:
+            parts.append(f"bundled input {run.bundled_input}")
     return " · ".join(parts)
 
 

@@ -36,7 +36,7 @@ from viewer.timeline.raster import Backdrop, draw_frame
 from viewer.timeline.scene import Scene
 from viewer.timeline.ticks import ruler
 
-NOTHING_TO_DRAW = "The file holds no slice with a time: nothing was run, or nothing was logged"
+NOTHING_TO_DRAW = "The file holds no slice with a time: nothing was run, or no time was logged"
 LABEL_INSET = 6
 _MARK = 3  # half the height of a diamond
 _MARK_LABEL_ROOM = 56
