@@ -36,6 +36,8 @@ _DELEGATE_CALL = "executorch_call_delegate"
 _NOT_OPERATORS = (_DELEGATE_CALL, "memory.alloc", "_operator.getitem")
 _OUT_VARIANT = re.compile(r"torch\.ops\.\w+\.\w+\.\w*out")
 _DEEPEST = 20
+# torch's own mark on nodes that a pass made outside of any module.
+_NO_MODULE = "_empty_nn_module_stack_from_metadata_hook"
 # What a placeholder stands for, by the kind of its input specification.
 _KEPT_VALUES = {
     "parameter": "parameter_name",
@@ -372,7 +374,8 @@ def _op_name(target: str) -> str:
 
 def _source_op(metadata: dict[str, Any]) -> str:
     """The call in the source: torch_fn "conv2d_1;builtin_function_or_method.conv2d" -> "conv2d"."""
-    return text(metadata.get("torch_fn")).partition(";")[2].rpartition(".")[2]
+    call = text(metadata.get("torch_fn")).partition(";")[2].partition(".")[2]
+    return call.partition(".")[0]  # without the overload of "OpOverload.sym_size.int"
 
 
 def _modules(stack: str) -> Iterator[tuple[str, str]]:
@@ -385,7 +388,9 @@ def _modules(stack: str) -> Iterator[tuple[str, str]]:
                 cuts.append(at)
         if len(cuts) >= 3:
             end = cuts[3] if len(cuts) > 3 else len(entry)
-            yield entry[cuts[1] + 1 : cuts[2]].strip(), entry[cuts[2] + 1 : end].strip()
+            path = entry[cuts[1] + 1 : cuts[2]].strip()
+            if path != _NO_MODULE:
+                yield path, entry[cuts[2] + 1 : end].strip()
 
 
 def _ancestor(from_node: Any, origin: AtenOrigin) -> str:

@@ -32,8 +32,8 @@ EXPORT_GRAPH = "export_graph_id"
 _BLOBS = ("_state_dict", "_constants", "_example_inputs")
 # What a member may hold beside weights; JSON costs about four times its size once parsed.
 _MOST_TEXT = 1 << 30
-# Members are stored, not packed; a record that was zipped again packs about 1 : 10.
-_MOST_RATIO = 50
+# Members are stored, not packed; a real record that is zipped again packs 1 : 40 at most.
+_MOST_RATIO = 80
 _BASE64 = (string.ascii_letters + string.digits + "+/=").encode()
 # A piece of base64 alone after another such one is weights: no name, path or number has 4096 such
 # characters in a row, and no real weights that are shorter matter.

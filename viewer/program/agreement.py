@@ -225,9 +225,10 @@ def _fit_methods(trace: Trace, candidates: Sequence[Method]) -> Fit:
     scores: list[Agreement | None] = []
     undecided: list[tuple[str, ...]] = []
     logged = signatures(trace)
+    mapped = [m for m in candidates if m.is_mapped]
     for number, scope in enumerate(trace.scopes):
         own = [x for x in logged if x.scope == number and not x.identities.is_empty]
-        stated = [m for m in candidates if m.name == scope.method] if scope.method else candidates
+        stated = [m for m in mapped if m.name == scope.method] if scope.method else mapped
         rated = [(_mean(own, m), m.name) for m in stated] if own else []
         best = max((a.value for a, _ in rated), default=0.0)
         top = [(a, name) for a, name in rated if a.value == best]

@@ -15,8 +15,11 @@ from functools import cached_property
 from viewer.model.trace import Problem
 from viewer.program.debug_handles import DelegateMap
 
-# Frames below these folders belong to libraries: the line that a user wrote is the last other one.
-_LIBRARY = re.compile(r"[/\\](site-packages|dist-packages)[/\\]|[/\\]lib[/\\]python\d")
+# Frames below these folders belong to libraries, and torch names code that it made itself
+# <eval_with_key>: the line that a user wrote is the last other one.
+_LIBRARY = re.compile(
+    r"[/\\](site-packages|dist-packages)[/\\]|[/\\]lib[/\\]python\d|^torch[/\\]|^<eval_with_key>"
+)
 _FRAME = re.compile(r' *File "([^"\n]*)", line (\d{1,9}), in (\S[^\n]*)')
 _CONVOLUTION = re.compile(r"conv(_transpose)?[123]d")
 
@@ -152,6 +155,11 @@ class Method:
     operators: tuple[Operator, ...]
     handles: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     delegates: Mapping[int, DelegateMap] = field(default_factory=dict)
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether the export said anything about its instructions; if not, nothing is compared."""
+        return bool(self.handles or self.delegates)
 
     @cached_property
     def by_handle(self) -> dict[int, Operator]:
