@@ -18,8 +18,9 @@ same for the edge dialect and for ATen. Facts that are not in the text of the fo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from viewer.formats.etrecord_maps import Complain
@@ -34,10 +35,13 @@ _DTYPES = {
 }  # fmt: skip
 _DELEGATE_CALL = "executorch_call_delegate"
 _NOT_OPERATORS = (_DELEGATE_CALL, "memory.alloc", "_operator.getitem")
+_BRACKET = re.compile(r"[\[\]()]")
+_BRACKET_OR_COMMA = re.compile(r"[\[\](),]")
 _OUT_VARIANT = re.compile(r"torch\.ops\.\w+\.\w+\.\w*out")
 _DEEPEST = 20
 # torch's own mark on nodes that a pass made outside of any module.
 _NO_MODULE = "_empty_nn_module_stack_from_metadata_hook"
+_TENSOR_LISTS = frozenset(("as_tensors", "as_nested_tensors", "as_optional_tensors"))
 # What a placeholder stands for, by the kind of its input specification.
 _KEPT_VALUES = {
     "parameter": "parameter_name",
@@ -171,8 +175,8 @@ class _Walk:
                 frames=self._reader.frames(text(metadata.get("stack_trace"))),
                 modules=self._reader.modules(text(metadata.get("nn_module_stack"))),
                 source_op=_source_op(metadata),
-                inputs=tuple(values.tensors(arguments)),
-                outputs=tuple(values.tensors(results)),
+                inputs=values.tensors(arguments),
+                outputs=values.tensors(results),
                 aten=self._reader.aten(text(metadata.get("from_node")), origin) if origin else "",
             )
 
@@ -274,12 +278,12 @@ class _Values:
         self._kept = kept
         self._made: dict[str, Tensor] = {}
 
-    def tensors(self, arguments: list[Any]) -> Iterator[Tensor]:
-        for argument in arguments:
-            for name in _tensor_names(argument):
-                if name not in self._made:
-                    self._made[name] = self._tensor(name)
-                yield self._made[name]
+    def tensors(self, arguments: list[Any]) -> tuple[Tensor, ...]:
+        names = [name for argument in arguments for name in _tensor_names(argument)]
+        for name in names:
+            if name not in self._made:
+                self._made[name] = self._tensor(name)
+        return tuple([self._made[name] for name in names])
 
     def _tensor(self, name: str) -> Tensor:
         meta = mapping(self._described.get(name))
@@ -294,9 +298,9 @@ def union(value: Any) -> tuple[str, Any]:
     if isinstance(value, dict):
         if "$type" in value:
             return text(value["$type"]), value.get("$value")
-        for kind, content in value.items():
-            if content is not None:
-                return kind, content
+        for kind in value:
+            if value[kind] is not None:
+                return kind, value[kind]
     return "", None
 
 
@@ -328,24 +332,22 @@ def _kept_values(signature: dict[str, Any]) -> dict[str, str]:
     return found
 
 
-def _tensor_names(argument: Any) -> Iterator[str]:
+def _tensor_names(argument: Any) -> Sequence[str]:
     """The tensors that an argument names, itself or in lists."""
     kind, content = union(argument)
     if kind == "as_tensor":
         holders = [content]
+    elif kind not in _TENSOR_LISTS:
+        return ()
     elif kind == "as_tensors":
         holders = sequence(content)
     elif kind == "as_nested_tensors":
         holders = [t for inner in sequence(content) for t in sequence(inner)]
-    elif kind == "as_optional_tensors":
+    else:
         pairs = [union(each) for each in sequence(content)]
         holders = [tensor for tag, tensor in pairs if tag == "as_tensor"]
-    else:
-        return
-    for holder in holders:
-        name = mapping(holder).get("name")
-        if isinstance(name, str):
-            yield name
+    names = [mapping(holder).get("name") for holder in holders]
+    return [name for name in names if isinstance(name, str)]
 
 
 def _value_names(argument: Any) -> Iterator[str]:
@@ -381,16 +383,19 @@ def _source_op(metadata: dict[str, Any]) -> str:
 def _modules(stack: str) -> Iterator[tuple[str, str]]:
     """(path, type) of nn_module_stack "key,path,type;..."; types may hold commas in brackets."""
     for entry in stack.split(";"):
-        cuts, depth = [-1], 0
-        for at, char in enumerate(entry):
-            depth += (char in "[(") - (char in ")]")
-            if char == "," and depth <= 0:
-                cuts.append(at)
-        if len(cuts) >= 3:
-            end = cuts[3] if len(cuts) > 3 else len(entry)
-            path = entry[cuts[1] + 1 : cuts[2]].strip()
-            if path != _NO_MODULE:
-                yield path, entry[cuts[2] + 1 : end].strip()
+        parts = entry.split(",") if _BRACKET.search(entry) is None else _cut_outside(entry)
+        if len(parts) >= 3 and parts[1].strip() != _NO_MODULE:
+            yield parts[1].strip(), parts[2].strip()
+
+
+def _cut_outside(entry: str) -> list[str]:
+    """An entry cut at the commas outside of brackets."""
+    cuts, depth = [-1], 0
+    for match in _BRACKET_OR_COMMA.finditer(entry):
+        depth += (match[0] in "[(") - (match[0] in ")]")
+        if match[0] == "," and depth <= 0:
+            cuts.append(match.start())
+    return [entry[a + 1 : b] for a, b in pairwise([*cuts, len(entry)])]
 
 
 def _ancestor(from_node: Any, origin: AtenOrigin) -> str:
