@@ -145,6 +145,8 @@ def change(holders: list, dice: random.Random) -> None:
         holder[key] = json.loads(text)
     elif how < 0.4 and isinstance(holder, list):
         holder.extend(holder[:50])
+    elif how < 0.4:
+        holder[dice.choice(("\ud800", "-1", "9" * 20, "", "$type", "a/b"))] = holder.pop(key)
     else:
         holder[key] = dice.choice(HOSTILE)
 
@@ -174,17 +176,18 @@ def use(path: Path, kind: str) -> bool:
     workspace = Workspace()
     workspace.add(partner(kind))
     workspace.add(item)
+    said = [info_text(workspace), json.dumps(info(workspace))]
     for trace in workspace.traces:
-        workspace.warnings(trace)
-        slice_labels(workspace.links(trace))
+        said += workspace.warnings(trace)
         for program in workspace.programs:
-            slice_labels(link(trace, program))
+            table = link(trace, program)
+            said += slice_labels(table)[1]
+            said += [found.detail for found in table.links]
     for program in workspace.programs:
         for operator in program.operators:
-            assert operator.label is not None
-            assert operator.source is None or operator.source.line >= 0
-    json.dumps(info(workspace)).encode()
-    info_text(workspace).encode()
+            said += [operator.label, *operator.ops, *operator.aten]
+            said += [f"{frame.path}:{frame.line}" for frame in operator.frames]
+    "".join(said).encode()  # a text that cannot be encoded can be neither shown nor written
     return True
 
 
