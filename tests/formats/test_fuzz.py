@@ -83,7 +83,7 @@ def bytes_changed(data: bytearray, dice: random.Random, others: tuple[bytes, ...
         elif how == 3:
             del data[at : at + dice.choice((1, 4, 100))]
         else:
-            numbers = (*NUMBERS, len(data), len(data) - 4, dice.randrange(len(data)))
+            numbers = (*NUMBERS, len(data), max(len(data) - 4, 0), dice.randrange(len(data)))
             for _ in range(dice.choice((1, 3, 10))):
                 place = dice.randrange(max(len(data) // 4, 1)) * 4
                 data[place : place + 4] = struct.pack("<I", dice.choice(numbers))
