@@ -49,6 +49,7 @@ from viewer.program.linking import Link, LinkState
 from viewer.session import Area, OpenTrace, Session
 from viewer.theme import FontRole, Theme
 
+_MAY_BREAK = "\u200b"
 _MOST_MEMBERS = 40
 _MOST_TENSORS = 8
 _MOST_NAMES = 12
@@ -269,7 +270,9 @@ class Card(QWidget):
                 where = f" {source.source.line}" if source.source else ""
                 line += span(" ← ", tokens.text2) + link + span(where, tokens.text2)
             elif tensor.parameter:
-                line += span(" ← ", tokens.text2) + span(tensor.parameter, tokens.text1)
+                # A path has no blanks to wrap at, and its end is what tells a weight from a bias.
+                path = tensor.parameter.replace(".", f".{_MAY_BREAK}")
+                line += span(" ← ", tokens.text2) + span(path, tokens.text1)
             lines.append(line)
         if len(tensors) > _MOST_TENSORS:
             lines.append(span(f"and {len(tensors) - _MOST_TENSORS} more", tokens.text2))
