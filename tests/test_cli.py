@@ -133,6 +133,16 @@ def test_info_for_people_says_the_same(desk, capsys):
     assert "agreement: 0.83 on 6 compared" in out
 
 
+def test_info_lists_the_graphs_of_a_record_apart_from_its_methods(desk, capsys):
+    name = "cnn_standalone_after_tobackend.etrecord"
+    shutil.copy(DATA / "etrecord" / name, name)
+    (file,) = json.loads(run(capsys, "info", "--json", name)[1])["files"]
+    assert file["methods"] == {"forward": 9}
+    assert file["graphs"] == {"exported_program": 9, "aten_copy/forward": 9}
+    out = run(capsys, "info", name)[1]
+    assert "other graphs: exported_program (9 nodes), aten_copy/forward (9 nodes)" in out
+
+
 # -- unreadable inputs -----------------------------------------------------------------------------
 
 

@@ -74,6 +74,16 @@ def test_a_record_of_another_model_is_not_linked_and_that_is_said():
     assert "agreement 0.00 on 6 compared" in said
 
 
+def test_an_unfinished_record_is_not_linked_since_nothing_can_be_compared():
+    workspace = opened("cond_portable_x5.etdp", "broken_partial_save.etrecord")
+    assert chosen(workspace) == {"cond_portable_x5.etdp": None}
+    assert "cannot be checked" in warnings(workspace)
+    assert "do not belong together" not in warnings(workspace)
+    workspace.add(read("cond_toedge_portable.etrecord"))
+    assert chosen(workspace) == {"cond_portable_x5.etdp": "cond_toedge_portable.etrecord"}
+    assert warnings(workspace) == ""
+
+
 def test_equivalent_records_are_as_good_as_one():
     for record in ("cnn_standalone_deepcopy.etrecord", "cnn_toedge_portable.etrecord"):
         names = ["cnn_portable_x1.etdp", "cnn_standalone_deepcopy.etrecord"]

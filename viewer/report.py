@@ -63,7 +63,10 @@ def trace_facts(trace: Trace) -> Facts:
 
 
 def program_facts(program: Program) -> Facts:
-    """One program: no tracks, no slices, no clock, but methods and operators."""
+    """One program: no tracks, no slices, no clock, but methods with their number of operators.
+
+    `graphs` are those beside the methods, with their number of nodes.
+    """
     return {
         "path": program.path,
         "format": program.format,
@@ -77,6 +80,7 @@ def program_facts(program: Program) -> Facts:
         "clock": None,
         "problems": _problems(program.problems),
         "methods": {m.name: len(m.operators) for m in program.methods},
+        "graphs": {g.name: len(g.nodes) for g in program.graphs},
     }
 
 
@@ -237,6 +241,9 @@ def _derived_lines(trace: Trace) -> list[str]:
 def _program_text(program: Program) -> str:
     methods = ", ".join(f"{m.name} ({len(m.operators)} operators)" for m in program.methods)
     lines = [f"{program.path}", f"  {program.format} {program.generation}".rstrip(), f"  {methods}"]
+    if program.graphs:
+        graphs = ", ".join(f"{g.name} ({len(g.nodes)} nodes)" for g in program.graphs)
+        lines.append(f"  other graphs: {graphs}")
     return "\n".join([*lines, *_problem_lines(program.problems)])
 
 

@@ -39,11 +39,16 @@ def program_listing(program: Program) -> str:
             place = operator.source
             where = f"{place.path}:{place.line} {place.text}" if place else "no line"
             shape = operator.nodes[-1].outputs[:1]
+            kept = [t.parameter for n in operator.nodes for t in n.inputs if t.parameter]
+            uses = f" uses {' '.join(dict.fromkeys(kept))}" if kept else ""
+            origin = f" from {' '.join(operator.aten)}" if operator.aten else ""
             lines.append(
                 f"  {operator.index} handle {operator.debug_handle}: {operator.label} "
                 f"[{operator.module_type}] {'/'.join(operator.ops)} "
-                f"{' '.join(f'{t.dtype}{t.shape}' for t in shape)} @ {where}"
+                f"{' '.join(f'{t.dtype}{t.shape}' for t in shape)}{uses}{origin} @ {where}"
             )
+    for graph in program.graphs:
+        lines.append(f"graph {graph.name}: {' '.join(node.name for node in graph.nodes)}")
     return "\n".join(lines) + "\n"
 
 

@@ -105,6 +105,19 @@ def test_the_card_shows_the_link_the_operator_and_its_cost(attention, theme, qtb
     ]
 
 
+def test_an_operator_shows_its_aten_node_and_the_parameters_that_it_uses(attention, theme, qtbot):
+    program = attention.traces[0].table.program
+    (norm,) = (o for o in program.operators if o.label == "blocks.0.ln1 · layer_norm")
+    attention.select_operators(0, (norm.index,))
+    rows = show(attention, theme, qtbot).widget().rows("Operator")
+    assert rows["ATen"] == "layer_norm"
+    first, weight, bias = rows["Inputs"].replace("\u200b", "").split("<br>")
+    assert "blocks" not in first
+    assert "blocks.0.ln1.weight" in weight
+    assert "f32&nbsp;&nbsp;32" in bias
+    assert "blocks.0.ln1.bias" in bias
+
+
 def test_an_identifier_is_shown_exactly_and_metadata_as_json(sample, theme, qtbot):
     session = sample("delegate_handle_map")
     i = next(

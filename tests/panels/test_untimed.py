@@ -56,10 +56,10 @@ def test_rows_stand_in_file_order_with_operator_value_and_bytes(cnn):
     assert table[1:4] == [
         ["forward · run 1 of 2", "2", "", "debug", "", "features.0 · convolution",
          "f32 1 × 8 × 16 × 16", "8192", "32"],
-        ["forward · run 1 of 2", "5", "features.0 · convolution", "debug", "", "features.1 · batch_norm",
-         "f32 1 × 8 × 16 × 16", "8192", "8224"],
-        ["forward · run 1 of 2", "6", "features.0 · convolution", "debug", "", "features.1 · batch_norm",
-         "f32 0", "0", "empty"],
+        ["forward · run 1 of 2", "5", "features.0 · convolution", "debug", "",
+         "features.1 · batch_norm", "f32 1 × 8 × 16 × 16", "8192", "8224"],
+        ["forward · run 1 of 2", "6", "features.0 · convolution", "debug", "",
+         "features.1 · batch_norm", "f32 0", "0", "empty"],
     ]  # fmt: skip
     assert table[14][5:] == ["", "f32 1 × 10 · output", "40", "39776"]
     assert len(table) == 29

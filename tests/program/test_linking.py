@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from viewer.formats import open_file
@@ -243,13 +244,33 @@ def test_each_run_is_linked_to_its_own_method():
     assert ops == {"forward": {"linear", "relu"}, "decode": {"linear", "sigmoid"}}
 
 
-def test_a_record_without_deepcopy_is_linked_by_instruction():
-    table = linked(ETDUMP / "cnn_portable_x10.etdp", RECORD / "cnn_standalone_NOdeepcopy.etrecord")
+def test_a_record_without_deepcopy_links_as_the_copied_one():
+    dump = ETDUMP / "cnn_portable_x10.etdp"
+    table = linked(dump, RECORD / "cnn_standalone_NOdeepcopy.etrecord")
+    copied = linked(dump, RECORD / "cnn_standalone_deepcopy.etrecord")
+    assert table.links == copied.links
+    for k in np.flatnonzero(table.trace.keys.kind == KeyKind.KERNEL).tolist():
+        name = table.trace.strings[int(table.trace.keys.name[k])].removeprefix("native_call_")
+        (operator,) = table.operators(k)
+        assert f"aten.{name}" in operator.ops
+
+
+def test_branches_without_deepcopy_are_never_taken_for_the_graph_around_them():
+    dump = ETDUMP / "cond_portable_x5.etdp"
+    table = linked(dump, RECORD / "cond_standalone_NOdeepcopy.etrecord")
+    copied = linked(dump, RECORD / "cond_toedge_portable.etrecord")
     for k, link in enumerate(table.links):
-        if table.trace.keys.kind[k] == KeyKind.KERNEL:
-            name = table.trace.strings[int(table.trace.keys.name[k])]
-            (operator,) = table.operators(k)
-            assert operator.ops == (f"aten.{name.removeprefix('native_call_')}",), link
+        assert link.reason == copied.links[k].reason
+        named = [(op.label, op.base_names) for op in table.operators(k)]
+        assert named == [(op.label, op.base_names) for op in copied.operators(k)]
+
+
+def test_an_unfinished_record_links_nothing_and_says_why():
+    table = linked(ETDUMP / "cond_portable_x5.etdp", RECORD / "broken_partial_save.etrecord")
+    assert not table.fit.agreement.checkable
+    linkable = [x for x in table.links if x.reason.state is not LinkState.NOT_LINKABLE]
+    assert {x.reason for x in linkable} == {Reason.NOT_IN_MAP}
+    assert {x.detail for x in linkable} == {"The record has no debug handle map to link by"}
 
 
 def test_every_linked_key_has_operators_and_no_other_has():

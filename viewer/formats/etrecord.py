@@ -1,59 +1,46 @@
 """ETRecord: what ExecuTorch's export wrote about the model, read as a `Program`.
 
-A record is a ZIP of JSON members; see the ExecuTorch sources, devtools/etrecord. Read here: the
-edge dialect graph of every method (one flat member up to 1.1, one per method since 1.2), the debug
-handle map and the delegate map, lowered modules (JSON nested as a string) and control-flow
-subgraphs. Never read: members that are pickles (weights, constants, inputs, reference outputs). The
-ATen program and extra graphs are not needed for links and are left alone.
+A record is a ZIP of JSON members (`etrecord_members`): the edge dialect graph of every method (one
+flat member up to 1.1, one per method since 1.2), the ATen program and extra graphs of other stages
+(`etrecord_graph`), the debug handle map and the delegate map (`etrecord_maps`). Members that are
+pickles are never read, and the number of outputs per instruction is not needed. Specified by the
+ExecuTorch sources, devtools/etrecord; generations 0.1 to 1.5.
 
 Rules that the format does not state and that its real files need:
 
 * a record of one method may store it as "forward" while its maps use the method's own name;
-* a record saved half-way is a valid ZIP without maps: it opens with a problem;
-* `to_executorch()` overwrites the handles of a graph that was not copied. Such a graph has `.out`
-  operators; its handles are instruction ids, and are linked as such.
+* a save that failed half-way leaves a valid ZIP. The programs come first, so what is there is
+  shown: the edge graphs without maps, or only the ATen program, whose nodes have no debug handles.
+  Nothing can be linked to either;
+* `to_executorch()` overwrites the handles of a graph that was not copied with instruction ids. The
+  debug handle map has what they were, so they are translated back.
 """
 
 from __future__ import annotations
 
-import json
-import lzma
-import os
-import re
-import zipfile
-import zlib
-from collections.abc import Iterator
 from typing import Any
 
 from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
-from viewer.model.trace import Problem
-from viewer.program.debug_handles import DelegateMap
-from viewer.program.graph import GraphNode, Method, Operator, Program, Tensor, parse_frames
-
-MAGIC = "ETRECORD_V0"
-EDGE = "edge_dialect_exported_program"
-_BLOBS = ("_state_dict", "_constants", "_example_inputs")
-# The largest real member known is 90 MB; a JSON text costs about four times its size once parsed.
-_MAX_MEMBER = 1 << 30
-# Members are stored, not packed; a record that was zipped again packs about 1 : 10.
-_MAX_RATIO = 50
-# Base64 weights inside a lowered module: blanked before parsing, since they are most of its bytes.
-_WEIGHTS = re.compile(
-    rb'(\\{1,7}"(?:processed_bytes|original_state_dict|original_constants|named_data_store)'
-    rb'\\{1,7}": \\{1,7}")'
-    rb"[A-Za-z0-9+/=]+"
+from viewer.formats.etrecord_graph import (
+    NO_HANDLE,
+    AtenOrigin,
+    GraphReader,
+    has_instruction_ids,
+    has_node_names,
 )
-_DTYPES = {
-    1: "u8", 2: "i8", 3: "i16", 4: "i32", 5: "i64", 6: "f16", 7: "f32", 8: "f64", 9: "c32",
-    10: "c64", 11: "c128", 12: "bool", 13: "bf16", 14: "u16", 15: "f8e5m2", 16: "f8e4m3fn",
-}  # fmt: skip
-# All that zipfile and its decompressors raise for a damaged or an encrypted archive.
-_DAMAGED = (
-    zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError,
-    ValueError, OverflowError,
-)  # fmt: skip
-_NOT_OPERATORS = ("executorch_call_delegate", "memory.alloc", "_operator.getitem")
-_OUT_VARIANT = re.compile(r"torch\.ops\.\w+\.\w+\.\w*out")
+from viewer.formats.etrecord_maps import delegate_maps, instruction_handles
+from viewer.formats.etrecord_members import (
+    ATEN,
+    DEBUG_HANDLES,
+    DELEGATES,
+    EDGE,
+    EXPORT_GRAPH,
+    MAGIC,
+    Members,
+)
+from viewer.formats.json_values import NotJson, Parsed, mapping, whole_number
+from viewer.model.trace import Problem
+from viewer.program.graph import ExtraGraph, GraphNode, Method, Operator, Program
 
 
 def sniff(head: bytes) -> bool:
@@ -65,7 +52,8 @@ def sniff(head: bytes) -> bool:
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
     """Read a record; what is missing or odd in it becomes a counted problem."""
-    return _Reader(path, progress, cancelled).program()
+    with Members(path, progress, cancelled) as members:
+        return _Reader(path, members, cancelled).program()
 
 
 FORMAT = Format("ETRecord", (".etrecord", ".bin"), "program", sniff, read)
@@ -74,320 +62,156 @@ FORMAT = Format("ETRecord", (".etrecord", ".bin"), "program", sniff, read)
 class _Reader:
     """One record while it is read."""
 
-    def __init__(self, path: str, progress: Progress, cancelled: Cancelled) -> None:
-        self.path = path
-        self._progress = progress
+    def __init__(self, path: str, members: Members, cancelled: Cancelled) -> None:
+        self._path = path
+        self._members = members
         self._cancelled = cancelled
         self._problems: dict[str, tuple[int, str]] = {}
+        self._graphs = GraphReader(self._problem)
+        self._handles: dict[str, Any] = {}
+        self._delegates: dict[str, Any] = {}
+        self._generation = ""
+        self._first = 0
 
     def program(self) -> Program:
-        try:
-            with zipfile.ZipFile(self.path) as archive:
-                members = {info.filename: info for info in archive.infolist()}
-                texts = self._texts(archive, members)
-        except _DAMAGED as error:
-            raise UnreadableFile(
-                self.path,
-                f"the ZIP archive of the record is damaged ({error})",
-                remedy="Copy or save the record again",
-            ) from error
-        handle_maps = _mapping(self._json(texts, "debug_handle_map"))
-        delegate_maps = _mapping(self._json(texts, "delegate_map"))
-        if "debug_handle_map" not in texts:
-            self._problem("the record has no debug_handle_map, so slices cannot be linked to it")
-        programs = {
-            name: self._json(texts, member)
-            for name, member in self._edge_members(texts, list(handle_maps)).items()
-        }
-        if not programs and not handle_maps:
-            raise UnreadableFile(
-                self.path,
-                "the record has neither an edge dialect program nor a debug handle map",
-                remedy="Its save failed before the first program: export it again",
-            )
-        methods: list[Method] = []
-        first = 0
-        for name in dict.fromkeys([*programs, *handle_maps]):
-            method = self._method(
-                name, first, programs.get(name), handle_maps.get(name), delegate_maps.get(name)
-            )
-            first += len(method.operators)
-            methods.append(method)
+        self._read_maps()
+        extra = [ExtraGraph(n, self._extra_nodes(n)) for n in self._members.graphs]
+        methods = self._methods(extra)
         return Program(
-            path=self.path,
+            path=self._path,
             format=FORMAT.name,
-            generation=self._generation(texts, programs),
+            generation=self._generation,
             methods=tuple(methods),
             problems=tuple(Problem(k, n, where) for k, (n, where) in self._problems.items()),
+            graphs=tuple(extra),
         )
+
+    def _problem(self, kind: str, first: str = "") -> None:
+        had, where = self._problems.get(kind, (0, first))
+        self._problems[kind] = (had + 1, where)
 
     # -- members -----------------------------------------------------------------------------
 
-    def _texts(
-        self, archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]
-    ) -> dict[str, bytes]:
-        """The JSON members that are needed, weights blanked. Sizes are checked before reading."""
-        wanted = [
-            name
-            for name in members
-            if (name == EDGE or name.startswith(EDGE + "/")) and not _is_blob(name, members)
-        ]
-        wanted += [
-            n for n in ("debug_handle_map", "delegate_map", "export_graph_id",
-                        "instruction_id_to_num_outs_map") if n in members
-        ]  # fmt: skip
-        total = sum(members[n].file_size for n in wanted)
-        # Members may share their bytes in the file, so they are counted together.
-        if total > _MAX_RATIO * os.path.getsize(self.path):
-            raise UnreadableFile(
-                self.path,
-                f"its members would unpack to {total:,} bytes",
-                remedy="Records store their members unpacked: this one was not made by export",
-            )
-        done = 0
-        texts = {}
-        for name in wanted:
-            if self._cancelled():
-                raise ReadCancelled
-            info = members[name]
-            if info.file_size > _MAX_MEMBER:
-                raise UnreadableFile(
-                    self.path,
-                    f"the member would unpack to {info.file_size:,} bytes",
-                    where=name,
-                    remedy="Records store their members unpacked: this one was not made by export",
-                )
-            raw = archive.read(info)
-            texts[name] = _WEIGHTS.sub(rb"\1", raw) if b"processed_bytes" in raw else raw
-            done += len(raw)
-            self._progress(done, total)
-        return texts
-
-    def _json(self, texts: dict[str, bytes], name: str) -> Any:
-        if name not in texts:
-            return None
+    def _json(self, name: str) -> Any:
+        if self._cancelled():
+            raise ReadCancelled
+        # Programs are large and their keys are not looked up by what the user logged.
+        is_map = name in self._members.maps
         try:
-            return json.loads(texts[name])
-        except (ValueError, RecursionError) as error:
+            parsed = Parsed(self._members.read(name), find_duplicates=is_map)
+        except NotJson as error:
             self._problem("a member is not valid JSON and was left out", f"{name}: {error}")
             return None
+        for oddity in parsed.oddities:
+            self._problem(oddity, name)
+        return parsed.value
 
-    @staticmethod
-    def _edge_members(texts: dict[str, bytes], mapped: list[str]) -> dict[str, str]:
-        """method name -> member that holds its graph."""
-        found = {n[len(EDGE) + 1 :]: n for n in texts if n.startswith(EDGE + "/")}
-        if EDGE in texts:
-            found["forward"] = EDGE
-        if len(found) == 1 and mapped and not set(found) & set(mapped):
+    def _read_maps(self) -> None:
+        if DEBUG_HANDLES in self._members.maps:
+            self._handles = mapping(self._json(DEBUG_HANDLES))
+        if DELEGATES in self._members.maps:
+            self._delegates = mapping(self._json(DELEGATES))
+
+    def _extra_nodes(self, name: str) -> tuple[GraphNode, ...]:
+        return tuple(self._graphs.all_nodes(self._json(name)))
+
+    def _edge_members(self) -> dict[str, str]:
+        """Method -> member with its graph, under the names that the maps use."""
+        found = self._members.edge
+        mapped = list(self._handles)
+        if len(found) == len(mapped) == 1:
             # One method called `encode` is stored as "forward" while the maps say "encode".
             return {mapped[0]: next(iter(found.values()))}
         return found
 
-    @staticmethod
-    def _generation(texts: dict[str, bytes], programs: dict[str, Any]) -> str:
-        if any(name.startswith(EDGE + "/") for name in texts):
-            return "1.2+"
-        if "export_graph_id" in texts or "instruction_id_to_num_outs_map" in texts:
-            return "1.0-1.1"
-        version = _mapping(next(iter(programs.values()), None)).get("schema_version")
-        major = _int(_mapping(version).get("major")) or 0
-        return "0.4-0.7" if major >= 5 else "0.1-0.3"
+    # -- methods -----------------------------------------------------------------------------
 
-    def _problem(self, kind: str, first: str = "", count: int = 1) -> None:
-        had, where = self._problems.get(kind, (0, first))
-        self._problems[kind] = (had + count, where)
+    def _methods(self, extra: list[ExtraGraph]) -> list[Method]:
+        edge = self._edge_members()
+        if not edge and not self._handles:
+            return self._unfinished(extra)
+        if DEBUG_HANDLES not in self._members.maps:
+            self._problem("the record has no debug_handle_map, so slices cannot be linked to it")
+        origin = self._origin(extra)
+        return [
+            self._method(name, edge.get(name), origin)
+            for name in dict.fromkeys([*edge, *self._handles])
+        ]
 
-    # -- one method --------------------------------------------------------------------------
+    def _origin(self, extra: list[ExtraGraph]) -> AtenOrigin | None:
+        aten = next((graph for graph in extra if graph.name == ATEN), None)
+        if aten is None or EXPORT_GRAPH not in self._members.maps:
+            return None
+        graph_id = whole_number(self._json(EXPORT_GRAPH))
+        if graph_id is None:
+            self._problem("export_graph_id is not a number: ATen nodes are not told")
+            return None
+        return AtenOrigin(graph_id, frozenset(node.name for node in aten.nodes))
 
-    def _method(
-        self, name: str, first: int, program: Any, handle_map: Any, delegate_map: Any
-    ) -> Method:
-        if self._cancelled():
-            raise ReadCancelled
-        graph = _mapping(_mapping(_mapping(program).get("graph_module")).get("graph"))
-        nodes = list(self._nodes(graph, 0))
-        if program is not None and not nodes:
-            self._problem("a method's graph has no operators", name)
-        handles = {}
-        for key, value in _mapping(handle_map).items():
-            instruction, ids = _int(key), _handles(value)
-            if instruction is None or ids is None:
+    def _method(self, name: str, member: str | None, origin: AtenOrigin | None) -> Method:
+        handles = instruction_handles(self._handles.get(name), self._problem)
+        nodes: list[GraphNode] = []
+        if member is None:
+            self._problem("the record has no graph of a method: its operators are not known", name)
+        else:
+            program = self._json(member)
+            self._generation = self._generation or self._generation_of(program)
+            translate = None
+            if has_instruction_ids(program):
                 self._problem(
-                    "an entry of debug_handle_map is not instruction -> handles", str(key)
+                    "the record was made without deepcopy: its graph carries instruction ids "
+                    "instead of debug handles, which were translated back by its map",
+                    name,
                 )
-            else:
-                handles[instruction] = ids
-        if _has_out_variants(graph):
-            self._problem(
-                "the record was made without deepcopy: its graph carries instruction ids instead "
-                "of debug handles, and is linked by them",
-                name,
-            )
-            handles = {n.debug_handle: (n.debug_handle,) for n in nodes}
-        members: dict[int, list[GraphNode]] = {}
-        for node in nodes:
-            members.setdefault(node.debug_handle, []).append(node)
+                translate = handles
+            nodes = self._graphs.operators(program, origin, translate)
+            if program is not None and not nodes:
+                self._problem("a method's graph has no operators", name)
         return Method(
             name=name,
-            operators=tuple(
-                Operator(first + i, name, handle, tuple(group))
-                for i, (handle, group) in enumerate(members.items())
-            ),
+            operators=self._operators(name, nodes),
             handles=handles,
-            delegates=self._delegates(delegate_map),
+            delegates=delegate_maps(self._delegates.get(name), self._problem),
         )
 
-    def _delegates(self, value: Any) -> dict[int, DelegateMap]:
-        delegates = {}
-        for key, entry in _mapping(value).items():
-            instruction = _int(key)
-            if instruction is None or not isinstance(entry, dict):
-                self._problem("an entry of delegate_map is not instruction -> map", str(key))
-                continue
-            raw = entry.get("delegate_map")
-            entries: dict[str, tuple[int, ...]] | None = None
-            if isinstance(raw, dict):
-                entries = {}
-                for identifier, ids in raw.items():
-                    known = _handles(ids)
-                    if known is None:
-                        self._problem("an identifier's debug handles are not numbers", identifier)
-                    else:
-                        entries[identifier] = known
-            delegates[instruction] = DelegateMap(_text(entry.get("name")), entries)
-        return delegates
+    def _operators(self, method: str, nodes: list[GraphNode]) -> tuple[Operator, ...]:
+        """One operator per debug handle, and one per node that has none."""
+        groups: dict[tuple[int, int], list[GraphNode]] = {}
+        for number, node in enumerate(nodes):
+            alone = number if node.debug_handle == NO_HANDLE else -1
+            groups.setdefault((node.debug_handle, alone), []).append(node)
+        first = self._first
+        self._first += len(groups)
+        return tuple(
+            Operator(first + i, method, handle, tuple(group))
+            for i, ((handle, _), group) in enumerate(groups.items())
+        )
 
-    def _nodes(self, graph: dict[str, Any], depth: int) -> Iterator[GraphNode]:
-        """The operators of a graph in order, with those of lowered modules and branches inside."""
-        if depth > 20:
-            self._problem("graphs are nested more than 20 deep: the rest was left out")
-            return
-        tensors = _mapping(graph.get("tensor_values"))
-        for raw in _sequence(graph.get("nodes")):
-            node = _mapping(raw)
-            target = _text(node.get("target"))
-            yield from self._inner_nodes(node, target, depth)
-            metadata = _mapping(node.get("metadata"))
-            handle = _int(metadata.get("debug_handle"))
-            if handle is None or target.endswith(_NOT_OPERATORS):
-                continue
-            outputs = tuple(_tensors(_sequence(node.get("outputs")), tensors))
-            yield GraphNode(
-                name=_text(node.get("name")) or (outputs[0].name if outputs else target),
-                op=_op_name(target),
-                debug_handle=handle,
-                frames=parse_frames(_text(metadata.get("stack_trace"))),
-                modules=tuple(_modules(_text(metadata.get("nn_module_stack")))),
-                source_op=_source_op(metadata),
-                inputs=tuple(
-                    _tensors(
-                        [_mapping(i).get("arg") for i in _sequence(node.get("inputs"))], tensors
-                    )
-                ),
-                outputs=outputs,
+    def _unfinished(self, extra: list[ExtraGraph]) -> list[Method]:
+        """What a record shows that was saved up to its ATen program: the calls of `forward`."""
+        aten = next((graph for graph in extra if graph.name == ATEN and graph.nodes), None)
+        if aten is None:
+            raise UnreadableFile(
+                self._path,
+                "the record has neither a program nor a debug handle map",
+                remedy="Its save failed before the first program: export it again",
             )
+        self._generation = "1.0+"
+        self._problem(
+            "the record is unfinished: it has no edge dialect program and no maps, as when its "
+            "save failed. The operators of its ATen program are shown, and no slice can be linked "
+            "to them; export it again"
+        )
+        extra.remove(aten)
+        return [Method("forward", self._operators("forward", list(aten.nodes)))]
 
-    def _inner_nodes(self, node: dict[str, Any], target: str, depth: int) -> Iterator[GraphNode]:
-        for item in _sequence(node.get("inputs")):
-            argument = _mapping(_mapping(item).get("arg"))
-            inner = argument.get("as_graph")
-            if isinstance(inner, dict):
-                yield from self._nodes(_mapping(inner.get("graph")), depth + 1)
-            text = argument.get("as_string")
-            if isinstance(text, str) and target.endswith("executorch_call_delegate"):
-                try:
-                    lowered = _mapping(json.loads(text))
-                except (ValueError, RecursionError) as error:
-                    self._problem("a lowered module is not valid JSON and was left out", str(error))
-                    continue
-                original = _mapping(lowered.get("original_module"))
-                module = _mapping(original.get("graph_module"))
-                yield from self._nodes(_mapping(module.get("graph")), depth + 1)
-
-
-def _is_blob(name: str, members: dict[str, zipfile.ZipInfo]) -> bool:
-    # A method may be called `update_state_dict`: only a suffix on top of another member is a blob.
-    return any(name.endswith(suffix) and name[: -len(suffix)] in members for suffix in _BLOBS)
-
-
-def _has_out_variants(graph: dict[str, Any]) -> bool:
-    targets = [_text(_mapping(n).get("target")) for n in _sequence(graph.get("nodes"))]
-    return any(t == "memory.alloc" or _OUT_VARIANT.fullmatch(t) for t in targets)
-
-
-def _op_name(target: str) -> str:
-    """ "executorch.exir.dialects.edge.ops.aten.relu.default" as "aten.relu.default"."""
-    _, found, name = target.partition(".ops.")
-    name = name if found else target
-    return name.partition("edge.ops.")[2] or name
-
-
-def _source_op(metadata: dict[str, Any]) -> str:
-    """The call in the source: torch_fn "conv2d_1;builtin_function_or_method.conv2d" -> "conv2d"."""
-    return _text(metadata.get("torch_fn")).partition(";")[2].rpartition(".")[2]
-
-
-def _modules(stack: str) -> Iterator[tuple[str, str]]:
-    """(path, type) of nn_module_stack "key,path,type;..."; types may hold commas in brackets."""
-    for entry in stack.split(";"):
-        parts: list[str] = [""]
-        depth = 0
-        for char in entry:
-            depth += (char in "[(") - (char in ")]")
-            if char == "," and depth <= 0:
-                parts.append("")
-            else:
-                parts[-1] += char
-        if len(parts) >= 3:
-            yield parts[1].strip(), parts[2].strip()
-
-
-def _tensors(arguments: list[Any], values: dict[str, Any]) -> Iterator[Tensor]:
-    for argument in arguments:
-        union = _mapping(argument)
-        names = [_mapping(union.get("as_tensor")).get("name")]
-        names += [_mapping(t).get("name") for t in _sequence(union.get("as_tensors"))]
-        for name in names:
-            if isinstance(name, str):
-                meta = _mapping(values.get(name))
-                sizes = meta.get("sizes")
-                shape = tuple(_size(s) for s in sizes) if isinstance(sizes, list) else None
-                yield Tensor(name, _DTYPES.get(_int(meta.get("dtype")) or 0, ""), shape)
-
-
-def _size(value: Any) -> int | str:
-    size = _mapping(value)
-    number = size.get("as_int")
-    if isinstance(number, int):
-        return number
-    return _text(_mapping(size.get("as_expr")).get("expr_str")) or "?"
-
-
-# -- JSON values of any type, hostile ones included -----------------------------------------------
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _sequence(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _int(value: Any) -> int | None:
-    """A whole number of at most 63 bits, given as a number or as decimal text."""
-    if isinstance(value, str) and re.fullmatch(r"-?\d{1,18}", value):
-        return int(value)
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63:
-        return value
-    return None
-
-
-def _handles(value: Any) -> tuple[int, ...] | None:
-    found = [_int(v) for v in (value if isinstance(value, list) else [value])]
-    known = [v for v in found if v is not None]
-    return tuple(known) if len(known) == len(found) else None
+    def _generation_of(self, program: Any) -> str:
+        """The releases that write such a record; it names none itself."""
+        if not self._members.is_flat:
+            return "1.2+"
+        if EXPORT_GRAPH in self._members.maps or self._members.counts_outputs:
+            return "1.0-1.1"
+        if has_node_names(program):
+            return "1.0-1.1"
+        major = whole_number(mapping(mapping(program).get("schema_version")).get("major")) or 0
+        return "0.4-0.7" if major >= 5 else "0.1-0.3"

@@ -133,7 +133,7 @@ def _operator(
     if len(text) > _FRAME_TEXT_LIMIT:
         text = text[:_FRAME_TEXT_LIMIT] + "…"
     frame = Frame(path, operation.line, operation.func, text)
-    node = GraphNode(operation.result, operation.name, -1, (frame,))
+    node = GraphNode(operation.result, operation.name, -1, (frame,), source_op=operation.name)
     return Operator(index, method, -1, (node,))
 
 

@@ -49,6 +49,7 @@ from viewer.program.linking import Link, LinkState
 from viewer.session import Area, OpenTrace, Session
 from viewer.theme import FontRole, Theme
 
+_MAY_BREAK = "\u200b"
 _MOST_MEMBERS = 40
 _MOST_TENSORS = 8
 _MOST_NAMES = 12
@@ -239,9 +240,9 @@ class Card(QWidget):
         grid = self._section("Operator")
         if operator.debug_handle >= 0:
             grid.add("Handle", str(operator.debug_handle))
-        ops = list(operator.ops)
-        more = f" +{len(ops) - 2}" if len(ops) > 2 else ""
-        grid.add("Nodes", f"{len(operator.nodes)} · {', '.join(ops[:2])}{more}")
+        grid.add("Nodes", f"{len(operator.nodes)} · {_first_two(operator.ops)}")
+        if operator.aten:
+            grid.add("ATen", _first_two(operator.aten))
         assert shown.table.program is not None
         made_by = makers(shown.table.program, operator.method)
         taken, made = inputs_of(operator), outputs_of(operator)
@@ -255,7 +256,7 @@ class Card(QWidget):
     def _tensors(
         self, shown: OpenTrace, trace: int, tensors: Sequence[Tensor], made_by: Mapping[str, int]
     ) -> str:
-        """Dtypes and shapes as HTML, each with a link to the operator that makes it."""
+        """Dtypes and shapes as HTML, each with its parameter or a link to what makes it."""
         tokens = self._theme.tokens
         family = escape(self._theme.font("code").family())
         lines = []
@@ -268,6 +269,10 @@ class Card(QWidget):
                 link = anchor(f"operator:{trace}:{maker}", source.op, self._theme)
                 where = f" {source.source.line}" if source.source else ""
                 line += span(" ← ", tokens.text2) + link + span(where, tokens.text2)
+            elif tensor.parameter:
+                # A path has no blanks to wrap at, and its end is what tells a weight from a bias.
+                path = tensor.parameter.replace(".", f".{_MAY_BREAK}")
+                line += span(" ← ", tokens.text2) + span(path, tokens.text1)
             lines.append(line)
         if len(tensors) > _MOST_TENSORS:
             lines.append(span(f"and {len(tensors) - _MOST_TENSORS} more", tokens.text2))
@@ -393,6 +398,11 @@ class Card(QWidget):
             self._session.select_operators(int(number), (int(what),))
         elif kind == "source":
             self.source_requested.emit(what, int(number))
+
+
+def _first_two(names: Sequence[str]) -> str:
+    more = f" +{len(names) - 2}" if len(names) > 2 else ""
+    return f"{', '.join(names[:2])}{more}"
 
 
 def _operator(shown: OpenTrace, index: int) -> Operator | None:

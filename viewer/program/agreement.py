@@ -229,10 +229,11 @@ def _fit_methods(trace: Trace, candidates: Sequence[Method], chosen: Mapping[int
     scores: list[Agreement | None] = []
     undecided: list[tuple[str, ...]] = []
     logged = signatures(trace)
+    mapped = [m for m in candidates if m.is_mapped]
     for number, scope in enumerate(trace.scopes):
         own = [x for x in logged if x.scope == number and not x.identities.is_empty]
         said = chosen.get(number) or scope.method
-        stated = [m for m in candidates if m.name == said] if said else candidates
+        stated = [m for m in mapped if m.name == said] if said else mapped
         rated = [(_mean(own, m), m.name) for m in stated] if own else []
         best = max((a.value for a, _ in rated), default=0.0)
         top = [(a, name) for a, name in rated if a.value == best]

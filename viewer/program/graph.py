@@ -15,8 +15,11 @@ from functools import cached_property
 from viewer.model.trace import Problem
 from viewer.program.debug_handles import DelegateMap
 
-# Frames below these folders belong to libraries: the line that a user wrote is the last other one.
-_LIBRARY = re.compile(r"[/\\](site-packages|dist-packages)[/\\]|[/\\]lib[/\\]python\d")
+# Frames below these folders belong to libraries, and torch names code that it made itself
+# <eval_with_key>: the line that a user wrote is the last other one.
+_LIBRARY = re.compile(
+    r"[/\\](site-packages|dist-packages)[/\\]|[/\\]lib[/\\]python\d|^torch[/\\]|^<eval_with_key>"
+)
 _FRAME = re.compile(r' *File "([^"\n]*)", line (\d{1,9}), in (\S[^\n]*)')
 _CONVOLUTION = re.compile(r"conv(_transpose)?[123]d")
 
@@ -38,20 +41,26 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """Name, dtype ("f32") and shape of a value; symbolic sizes are texts, None if unknown."""
+    """Name, dtype ("f32") and shape of a value; symbolic sizes are texts, None if unknown.
+
+    parameter: the path of the parameter, buffer or constant that it is, "features.0.weight"; "" for
+    a value that is computed or given.
+    """
 
     name: str
     dtype: str = ""
     shape: tuple[int | str, ...] | None = None
+    parameter: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """One call of the edge dialect graph.
+    """One call of a graph, most often of the edge dialect.
 
-    op: the operator without its namespace path, "aten.convolution.default". source_op: the ATen
-    call that it was decomposed from, "" if the record does not say. modules: (path, type) from the
-    outermost module inwards.
+    op: the operator without its namespace path, "aten.convolution.default". debug_handle: -1 for a
+    node that has none. source_op: the ATen call that it was decomposed from, in MLIR the operation
+    itself, "" if the record does not say. modules: (path, type) from the outermost module inwards.
+    aten: the name of the node in the ATen program that it came from, "" if the record does not say.
     """
 
     name: str
@@ -62,13 +71,15 @@ class GraphNode:
     source_op: str = ""
     inputs: tuple[Tensor, ...] = ()
     outputs: tuple[Tensor, ...] = ()
+    aten: str = ""
 
 
 @dataclass(frozen=True)
 class Operator:
     """One call in the model's source, with the graph nodes that it became.
 
-    index: position in its program, the base of its colour. debug_handle: -1 for an MLIR operation.
+    index: position in its program, the base of its colour. debug_handle: -1 for an MLIR operation,
+    and for a call without one, to which nothing can be linked.
     """
 
     index: int
@@ -89,8 +100,6 @@ class Operator:
     @cached_property
     def op(self) -> str:
         """The short name of the source call: "convolution", "linear"."""
-        if self.debug_handle < 0:
-            return self.nodes[0].op
         name = next((n.source_op for n in self.nodes if n.source_op), "")
         name = name or base_name(self.nodes[0].op)
         # The three convolutions and their transposes are one operator of the edge dialect.
@@ -110,6 +119,11 @@ class Operator:
     def label(self) -> str:
         """Module path and operator: "features.4 · convolution"."""
         return f"{self.module_path} · {self.op}" if self.module_path else self.op
+
+    @cached_property
+    def aten(self) -> tuple[str, ...]:
+        """The names of the ATen nodes that it came from, each once."""
+        return tuple(dict.fromkeys(node.aten for node in self.nodes if node.aten))
 
     @cached_property
     def frames(self) -> tuple[Frame, ...]:
@@ -142,16 +156,33 @@ class Method:
     handles: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     delegates: Mapping[int, DelegateMap] = field(default_factory=dict)
 
+    @property
+    def is_mapped(self) -> bool:
+        """Whether the export said anything about its instructions; if not, nothing is compared."""
+        return bool(self.handles or self.delegates)
+
     @cached_property
     def by_handle(self) -> dict[int, Operator]:
         return {op.debug_handle: op for op in self.operators if op.debug_handle >= 0}
+
+
+@dataclass(frozen=True, slots=True)
+class ExtraGraph:
+    """A graph of the model at another stage of its export; no instruction is linked to it.
+
+    name: as the record calls it, "exported_program" (ATen) or "<stage>/<method>".
+    """
+
+    name: str
+    nodes: tuple[GraphNode, ...]
 
 
 @dataclass(frozen=True)
 class Program:
     """One model file, read: an ETRecord, a debug handle map or MLIR text.
 
-    text_lines: the file's own lines where the program is a text (MLIR), else empty.
+    text_lines: the file's own lines where the program is a text (MLIR), else empty. graphs: what
+    a record holds beside the methods that are linked.
     """
 
     path: str
@@ -160,6 +191,7 @@ class Program:
     methods: tuple[Method, ...]
     problems: tuple[Problem, ...] = ()
     text_lines: tuple[str, ...] = ()
+    graphs: tuple[ExtraGraph, ...] = ()
 
     @cached_property
     def operators(self) -> tuple[Operator, ...]:

@@ -215,6 +215,8 @@ class _Linker:
                 "not say which one ran",
             )
         method = self.program.method(self.fit.methods[scope] or "")
+        if method is None and not any(m.is_mapped for m in self.program.methods):
+            return Link(Reason.NOT_IN_MAP, "The record has no debug handle map to link by")
         if method is None:
             stated = self.trace.scopes[scope].method
             name = f"method {stated}" if stated else "method that these runs could be of"

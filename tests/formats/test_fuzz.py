@@ -1,0 +1,219 @@
+"""Records and dumps mutated at random: a result or `UnreadableFile`, soon, and in little memory.
+
+A few hundred files in a normal run. FUZZ_FILES=6000 makes it 6,000, records and dumps half each. A
+failure names the seed of its file; `mutated(kind, seed)` makes that file again.
+"""
+
+import io
+import json
+import os
+import random
+import struct
+import time
+import tracemalloc
+import warnings
+import zipfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from viewer.formats import UnreadableFile, open_file
+from viewer.model.trace import Trace
+from viewer.program.graph import Program
+from viewer.program.labels import slice_labels
+from viewer.program.linking import link
+from viewer.report import info, info_text
+from viewer.workspace import Workspace
+
+DATA = Path(__file__).parent.parent / "data"
+FILES = int(os.environ.get("FUZZ_FILES", "400"))
+SLOWEST = 5.0  # seconds of processor time for one file and all that follows from it
+MEMORY = 40, 8 << 20  # most bytes per byte of the file, and beside it
+
+RECORDS = (
+    "demo_str.etrecord", "cond_toedge_portable.etrecord", "broken_partial_save.etrecord",
+    "multi_encode_decode_toedge_portable.etrecord", "0.1/demo_str_gen0.1.etrecord",
+    "0.6.0/demo_str.etrecord", "1.0.1/cnn_xnnpack_lowered.etrecord",
+    "cnn_standalone_NOdeepcopy.etrecord",
+)  # fmt: skip
+DUMPS = tuple(sorted(p.name for p in (DATA / "etdump").glob("*.etdp") if p.stat().st_size > 100))
+NUMBERS = (0, 1, 2, 3, 4, 8, 0x7F, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFF0, 0xFFFFFFFF)
+HOSTILE = (
+    None, True, -1, 0, 1, 1.5, 10**40, 2**63, "", "x", "9" * 30, "-7", [], {}, [[]], {"a": {}},
+    float("nan"), float("inf"), "\ud800", "\0", "executorch_call_delegate", {"as_tensor": 5},
+    {"as_graph": {"graph": {"nodes": [{}]}}}, {"$type": "as_tensor", "$value": {"name": "x"}},
+    "[" * 3000, 'File "x", line 99999999999999999999, in f', "a,b,c;" * 50, "(" * 500,
+)  # fmt: skip
+
+
+@cache
+def original(kind: str) -> tuple[bytes, ...]:
+    names = (
+        [("etrecord", n) for n in RECORDS] if kind == "record" else [("etdump", n) for n in DUMPS]
+    )
+    return tuple((DATA / folder / name).read_bytes() for folder, name in names)
+
+
+def mutated(kind: str, seed: int) -> bytes:
+    dice = random.Random(f"{kind} {seed}")
+    data = dice.choice(original(kind))
+    if kind == "record" and dice.random() < 0.6:
+        return fields_changed(data, dice)
+    return bytes_changed(bytearray(data), dice, original(kind))
+
+
+def bytes_changed(data: bytearray, dice: random.Random, others: tuple[bytes, ...]) -> bytes:
+    if dice.random() < 0.4:  # little enough that most of these files can be read
+        data[dice.randrange(40, len(data))] ^= 1 << dice.randrange(8)
+        return bytes(data)
+    for _ in range(dice.choice((1, 1, 2, 4))):
+        at = dice.randrange(len(data))
+        how = dice.randrange(6)
+        if how == 0:
+            for _ in range(dice.choice((1, 4, 40))):
+                data[dice.randrange(len(data))] = dice.randrange(256)
+        elif how == 1:
+            del data[max(at, 60) :]
+        elif how == 2:
+            other = dice.choice(others)
+            begin = dice.randrange(len(other))
+            data[at : at + dice.choice((0, 4, 64, 1000))] = other[begin : begin + 400]
+        elif how == 3:
+            del data[at : at + dice.choice((1, 4, 100))]
+        else:
+            numbers = (*NUMBERS, len(data), max(len(data) - 4, 0), dice.randrange(len(data)))
+            for _ in range(dice.choice((1, 3, 10))):
+                place = dice.randrange(max(len(data) // 4, 1)) * 4
+                data[place : place + 4] = struct.pack("<I", dice.choice(numbers))
+        if not data:
+            return b"\0"
+    return bytes(data)
+
+
+def fields_changed(data: bytes, dice: random.Random) -> bytes:
+    """A record whose JSON is changed inside, in an archive that is whole."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(made, "w") as new:
+        texts = [i.filename for i in old.infolist() if old.read(i)[:1] == b"{"]
+        chosen = {dice.choice(texts) for _ in range(dice.choice((1, 1, 2)))}
+        for item in old.infolist():
+            content = old.read(item)
+            if item.filename in chosen:
+                if dice.random() < 0.05:
+                    continue
+                content = text_changed(content, dice)
+            new.writestr(item.filename, content)
+    return made.getvalue()
+
+
+def text_changed(content: bytes, dice: random.Random) -> bytes:
+    tree = json.loads(content)
+    holders = [holder for holder in containers(tree) if holder]
+    for _ in range(dice.choice((1, 3, 10, 100)) if holders else 0):
+        change(holders, dice)
+    text = json.dumps(tree)
+    how = dice.randrange(10)
+    at = dice.randrange(len(text))
+    if how == 0:
+        text = text[:at]
+    elif how == 1:
+        text = (
+            text[:at]
+            + dice.choice(("\\ud800", "\\", '"', "NaN", "9" * 5000, "{", "\x00"))
+            + text[at:]
+        )
+    elif how == 2:
+        text = text.replace('"name"', dice.choice(('"$type"', '"name": 1, "name"')), 3)
+    raw = text.encode()
+    return raw[:at] + b"\xff\xed\xa0\x80" + raw[at:] if how == 3 else raw
+
+
+def change(holders: list, dice: random.Random) -> None:
+    """One value somewhere in a tree becomes another, goes away, or is one that was elsewhere."""
+    holder, other = dice.choice(holders), dice.choice(holders)
+    keys = list(holder) if isinstance(holder, dict) else range(len(holder))
+    if not keys:
+        return
+    key = dice.choice(keys)
+    how = dice.random()
+    text = json.dumps(other)
+    if how < 0.15:
+        del holder[key]
+    elif how < 0.3 and len(text) < 5000:
+        holder[key] = json.loads(text)
+    elif how < 0.4 and isinstance(holder, list):
+        holder.extend(holder[:50])
+    elif how < 0.4:
+        holder[dice.choice(("\ud800", "-1", "9" * 20, "", "$type", "a/b"))] = holder.pop(key)
+    else:
+        holder[key] = dice.choice(HOSTILE)
+
+
+def containers(tree: object) -> Iterator[dict | list]:
+    todo = [tree]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, (dict, list)):
+            yield one
+            todo += one.values() if isinstance(one, dict) else one
+
+
+@cache
+def partner(kind: str) -> Trace | Program:
+    """What a mutated file is linked with at once: the other half of the real pair."""
+    name = "etdump/demo_str_x4.etdp" if kind == "record" else "etrecord/demo_str.etrecord"
+    return open_file(str(DATA / name))
+
+
+def use(path: Path, kind: str) -> bool:
+    """Read a file and do what the application does at once with it; whether it could be read."""
+    try:
+        item = open_file(str(path))
+    except UnreadableFile:
+        return False
+    workspace = Workspace()
+    workspace.add(partner(kind))
+    workspace.add(item)
+    said = [info_text(workspace), json.dumps(info(workspace))]
+    for trace in workspace.traces:
+        said += workspace.warnings(trace)
+        for program in workspace.programs:
+            table = link(trace, program)
+            said += slice_labels(table)[1]
+            said += [found.detail for found in table.links]
+    for program in workspace.programs:
+        for operator in program.operators:
+            said += [operator.label, *operator.ops, *operator.aten]
+            said += [f"{frame.path}:{frame.line}" for frame in operator.frames]
+    "".join(said).encode()  # a text that cannot be encoded can be neither shown nor written
+    return True
+
+
+@pytest.mark.parametrize("kind", ["record", "dump"])
+def test_a_mutated_file_gives_a_result_or_the_one_error(kind, tmp_path):
+    path = tmp_path / f"mutated.{kind}"
+    partner(kind)
+    outcomes = {True: 0, False: 0}
+    for seed in range(FILES // 2):
+        data = mutated(kind, seed)
+        path.write_bytes(data)
+        is_measured = seed % 10 == 0
+        if is_measured:
+            tracemalloc.start()
+        began = time.process_time()
+        try:
+            with warnings.catch_warnings(action="error"):
+                outcomes[use(path, kind)] += 1
+        except Exception as error:
+            raise AssertionError(f"{kind} {seed}: {error!r}") from error
+        finally:
+            took, peak = time.process_time() - began, 0
+            if is_measured:
+                peak = tracemalloc.get_traced_memory()[1]
+                tracemalloc.stop()
+        assert took < SLOWEST, f"{kind} {seed} took {took:.1f} s"
+        assert peak < MEMORY[0] * len(data) + MEMORY[1], f"{kind} {seed} took {peak:,} bytes"
+    print(f"{kind}: {outcomes[True]} read, {outcomes[False]} refused")
+    assert min(outcomes.values()) > 0

@@ -1,0 +1,131 @@
+"""The ZIP of an ETRecord: its JSON members by what they hold, read without their weights.
+
+Members are stored, not packed, in every release; a record that somebody zipped again is read too.
+Never opened: pickles, that is reference outputs, representative inputs, and the weights, constants
+and example inputs that lie beside a program. A name alone does not tell those: a method may be
+called `update_state_dict`. A suffix makes a pickle only on top of the name of another member.
+
+Lowered modules hold their weights as base64 text, about 2.7 bytes per byte of weights. That text is
+cut out while a member is read, piece by piece, so that reading a member of 90 MB needs a few MB.
+"""
+
+from __future__ import annotations
+
+import lzma
+import os
+import string
+import struct
+import zipfile
+import zlib
+from types import TracebackType
+
+from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile
+
+MAGIC = "ETRECORD_V0"
+EDGE = "edge_dialect_exported_program"
+ATEN = "exported_program"
+DEBUG_HANDLES = "debug_handle_map"
+DELEGATES = "delegate_map"
+NUMBER_OF_OUTPUTS = "instruction_id_to_num_outs_map"
+EXPORT_GRAPH = "export_graph_id"
+
+_BLOBS = ("_state_dict", "_constants", "_example_inputs")
+# What a member may hold beside weights; JSON costs about four times its size once parsed.
+_MOST_TEXT = 1 << 30
+# Members are stored, not packed; a real record that is zipped again packs 1 : 40 at most.
+_MOST_RATIO = 80
+_BASE64 = (string.ascii_letters + string.digits + "+/=").encode()
+# A piece of base64 alone after another such one is weights: no name, path or number has 4096 such
+# characters in a row, and no real weights that are shorter matter.
+_PIECE = 1 << 12
+_CHUNK = 256 * _PIECE
+# All that zipfile and its decompressors raise for a damaged or an encrypted archive.
+_DAMAGED = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError,
+    ValueError, OverflowError, struct.error,
+)  # fmt: skip
+
+
+class Members:
+    """The members of one record that hold JSON, opened with `with`.
+
+    edge: method -> member with its edge dialect graph; is_flat: up to 1.1 it is of one method, and
+    without its name. graphs: members with the ATen program and with extra graphs. maps: which of
+    the maps are there. All methods raise UnreadableFile or ReadCancelled only.
+    """
+
+    def __init__(self, path: str, progress: Progress, cancelled: Cancelled) -> None:
+        self._path = path
+        self._progress = progress
+        self._cancelled = cancelled
+        self._done = 0
+        try:
+            self._archive = zipfile.ZipFile(path)
+            self._all = {info.filename: info for info in self._archive.infolist()}
+        except _DAMAGED as error:
+            raise self._damaged(error) from error
+        programs = [n for n in self._all if not n.endswith("/") and not self._is_blob(n)]
+        self.is_flat = EDGE in programs
+        self.edge = {n[len(EDGE) + 1 :]: n for n in programs if n.startswith(EDGE + "/")}
+        if self.is_flat:
+            self.edge["forward"] = EDGE
+        edge = set(self.edge.values())
+        self.graphs = [n for n in programs if n == ATEN or ("/" in n and n not in edge)]
+        known = (DEBUG_HANDLES, DELEGATES, EXPORT_GRAPH)
+        self.maps = frozenset(n for n in known if n in self._all)
+        self.counts_outputs = NUMBER_OF_OUTPUTS in self._all
+        wanted = {*edge, *self.graphs, *self.maps}
+        self._total = sum(self._all[n].file_size for n in wanted)
+        # Members may share their bytes in the file, so they are counted together.
+        if self._total > _MOST_RATIO * os.path.getsize(path):
+            self._archive.close()
+            raise self._too_big(f"its members would unpack to {self._total:,} bytes", "")
+
+    def __enter__(self) -> Members:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._archive.close()
+
+    def read(self, name: str) -> bytearray:
+        """The text of a member, weights left out."""
+        kept = bytearray()
+        was_weights = False
+        try:
+            with self._archive.open(self._all[name]) as member:
+                while chunk := member.read(_CHUNK):
+                    if self._cancelled():
+                        raise ReadCancelled
+                    for at in range(0, len(chunk), _PIECE):
+                        piece = chunk[at : at + _PIECE]
+                        is_weights = not piece.translate(None, _BASE64)
+                        # The first piece of a run stays: it may begin within an escape.
+                        if not (is_weights and was_weights):
+                            kept += piece
+                        was_weights = is_weights
+                    if len(kept) > _MOST_TEXT:
+                        raise self._too_big(f"it holds more than {_MOST_TEXT:,} bytes", name)
+                    self._done += len(chunk)
+                    self._progress(min(self._done, self._total), self._total)
+        except _DAMAGED as error:
+            raise self._damaged(error) from error
+        return kept
+
+    def _is_blob(self, name: str) -> bool:
+        return any(name.endswith(end) and name[: -len(end)] in self._all for end in _BLOBS)
+
+    def _damaged(self, error: Exception) -> UnreadableFile:
+        return UnreadableFile(
+            self._path,
+            f"the ZIP archive of the record is damaged ({error})",
+            remedy="Copy or save the record again",
+        )
+
+    def _too_big(self, reason: str, where: str) -> UnreadableFile:
+        remedy = "Records store their members unpacked: this one was not made by export"
+        return UnreadableFile(self._path, reason, where=where, remedy=remedy)
