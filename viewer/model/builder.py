@@ -125,10 +125,11 @@ class TraceBuilder:
         return self._keys.setdefault(identity, len(self._keys))
 
     def run(
-        self, kind: RunKind, number: int, name: str, track: int, scope: int, start: int, end: int
-    ) -> None:
-        """Note one event block (a load or an inference) of a track, in ticks."""
-        self._runs.append(Run(kind, number, name, track, scope, start, end))
+        self, kind: RunKind, number: int, name: str, track: int, scope: int, start: int, end: int,
+        first_row: int = -1,
+    ) -> None:  # fmt: skip
+        """Note one event block (a load or an inference) of a track, in ticks; see `Run`."""
+        self._runs.append(Run(kind, number, name, track, scope, start, end, first_row))
 
     def problem(self, kind: str, count: int = 1, first: str = "") -> None:
         """Count odd data; the place of the first occurrence is kept."""

@@ -198,7 +198,11 @@ class RunKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One event block of a dump: a load, or an inference, numbered from 1 on its track."""
+    """One event block of a dump: a load, or an inference, numbered from 1 on its track.
+
+    first_row: the `source_row` at which its events begin, where a file lists them run by run; -1
+    where it does not. Clocks may restart at each run, so times alone would not tell runs apart.
+    """
 
     kind: RunKind
     number: int
@@ -207,6 +211,7 @@ class Run:
     scope: int
     start: int
     end: int
+    first_row: int = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
