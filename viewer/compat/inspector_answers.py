@@ -13,6 +13,7 @@ milliseconds: those cells stay empty, and the numbers stand in columns behind th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -37,7 +38,8 @@ class InspectorAnswers:
         self._found = found
         self._target = target
         self._table = found.table
-        # Per row how many target units one of its ticks is, as a fraction of two whole numbers.
+        # Per row how many target units one of its ticks is, as a fraction of two whole numbers. A
+        # row on the dump's own clock has unit -1, which takes the last one.
         scales = [_scale(unit, target) for unit in found.units]
         scales.append(ratio(source, target))
         self._is_native: Bools = np.array([scale is None for scale in scales])[found.unit]
@@ -191,7 +193,7 @@ class InspectorAnswers:
         return [str(column.value(i) or "") if column is not None else "" for i in slices]
 
 
-def _scale(unit: str, target: str) -> Any:
+def _scale(unit: str, target: str) -> Fraction | None:
     """The ratio of a native unit to the target, None where no rate is known."""
     timed = unit in PER_SECOND and CYCLES not in (unit, target)
     return ratio(unit, target) if timed else None
@@ -208,7 +210,7 @@ def _ops_of_links(table: LinkTable) -> list[list[str]]:
     """Per key the operators of its graph nodes, handle by handle as the record lists them."""
     if table.program is None:
         return [[]] * len(table.links)
-    found = []
+    found: list[list[str]] = []
     for key, link in enumerate(table.links):
         if not link.operators:
             found.append([])

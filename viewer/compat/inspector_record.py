@@ -29,7 +29,7 @@ _PICKLES = ("reference_outputs", "representative_inputs")
 _ATEN = "exported_program"
 _EDGE_OP = "executorch.exir.dialects.edge.ops."
 _NOT_OPERATORS = ("memory.alloc", "_operator.getitem")
-# What zipfile raises for a damaged or an encrypted archive, and JSON of another shape than a record.
+# What zipfile raises for a damaged or encrypted archive, and JSON of another shape than a record.
 _DAMAGED = (
     zlib.error, lzma.LZMAError, EOFError, RuntimeError, ValueError, OverflowError,
     AttributeError, TypeError, KeyError,

@@ -15,6 +15,7 @@ It works on columns: one step of Python per run and per row of the answer, none 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,7 +70,7 @@ class OfficialAnswer:
         """The visible table: events whose name has "OPERATOR_CALL" in it are not shown."""
         shown = [i for i, e in enumerate(self.events) if _HIDDEN not in e.name]
         events = [self.events[i] for i in shown]
-        columns: dict[str, list[Any]] = {
+        columns: dict[str, Sequence[object]] = {
             "event_block_name": [e.block for e in events],
             "event_name": [e.name for e in events],
         }
@@ -121,7 +122,7 @@ def answer(
     if is_mixed(source, target):
         raise InspectorStops("RuntimeError", MIXED)
     told = _Told(runs, events)
-    if not len(told.row_ptr) or len(told.row_ptr) == 1:
+    if not told.blocks:
         raise InspectorStops("ValueError", "No objects to concatenate (there is no event)")
     by_row = np.argsort(told.row, kind="stable")
     at, row = told.at[by_row], told.row[by_row]
@@ -244,7 +245,8 @@ def _difference(
             f"{_MAX_UINT32} for cases where there is wrap-around of time values.",
         )
     limit = start.dtype.type(_MAX_UINT32)
-    return np.where(wrapped, (limit - start) + end, end - start)
+    took: NDArray[Any] = np.where(wrapped, (limit - start) + end, end - start)
+    return took
 
 
 def _resolved(

@@ -71,9 +71,11 @@ def first_of(run: Ints, code: Ints) -> Ints:
     pair = run * width + code
     cells = (int(run.max()) + 1) * width
     if cells > _CELLS_PER_EVENT * n:
-        _, first, inverse = np.unique(pair, return_index=True, return_inverse=True)
-        return first[inverse]
+        _, at, inverse = np.unique(pair, return_index=True, return_inverse=True)
+        first: Ints = at[inverse]
+        return first
     table = np.empty(cells, np.int64)
     # The last assignment to a cell holds: backwards that is the first event.
     table[pair[::-1]] = np.arange(n - 1, -1, -1)
-    return table[pair]
+    found: Ints = table[pair]
+    return found

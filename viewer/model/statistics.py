@@ -48,7 +48,7 @@ def grouped(values: NDArray[Any], groups: Ints, count: int) -> Statistics:
         values = values.astype(np.float64)
     ordered = values[np.argsort(groups, kind="stable")]
     first = np.cumsum(size) - size
-    tenths = np.zeros((3, count))
+    percentiles = np.zeros((3, count))
     avg = np.zeros(count)
     least, most, total = np.zeros((3, count), values.dtype)
     for length in np.unique(size[size > 0]).tolist():
@@ -56,13 +56,14 @@ def grouped(values: NDArray[Any], groups: Ints, count: int) -> Statistics:
         block = ordered[first[own, None] + np.arange(length)]
         if length == 1:
             value = block[:, 0]
-            tenths[:, own] = avg[own] = least[own] = most[own] = total[own] = value
+            percentiles[:, own] = avg[own] = least[own] = most[own] = total[own] = value
             continue
-        tenths[:, own] = np.percentile(block, (10, 50, 90), axis=1)
+        percentiles[:, own] = np.percentile(block, (10, 50, 90), axis=1)
         avg[own] = block.mean(axis=1)
         least[own], most[own] = block.min(axis=1), block.max(axis=1)
         total[own] = block.sum(axis=1)
-    return Statistics(size, *tenths, avg, least, most, total)
+    p10, p50, p90 = percentiles
+    return Statistics(size, p10, p50, p90, avg, least, most, total)
 
 
 def _may_overflow(values: NDArray[Any], size: Ints) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 from viewer.model.event_blocks import first_of, merge_runs
 from viewer.model.queries import NATIVE_DURATION, foreign, run_of_slices
 from viewer.model.statistics import Statistics, grouped
-from viewer.model.trace import Bools, Codes, Ints, KeyKind, RunKind, Trace
+from viewer.model.trace import Bools, Ints, KeyKind, RunKind, Trace
 from viewer.program.linking import LinkTable
 
 _NATIVE_START = "native_start"
@@ -202,7 +202,7 @@ def _units(trace: Trace, at: Ints, row: Ints, count: int) -> tuple[Ints, tuple[s
     return unit, units
 
 
-def _instruction_of_key(trace: Trace) -> Codes:
+def _instruction_of_key(trace: Trace) -> Ints:
     """Per key a number for its instruction and, for a delegate event, its identifier.
 
     Events of one instruction are told together, where the first of them stands.
@@ -211,7 +211,7 @@ def _instruction_of_key(trace: Trace) -> Codes:
     label = np.where(keys.kind == KeyKind.DELEGATE_EVENT, keys.name.astype(np.int64) + 1, 0)
     framework = (keys.kind == KeyKind.FRAMEWORK).astype(np.int64)
     place = ((keys.instruction + 1) << 1 | framework) * (len(trace.strings) + 1) + label
-    numbers: Codes = np.unique(place, return_inverse=True)[1].astype(np.uint32)
+    numbers: Ints = np.unique(place, return_inverse=True)[1]
     return numbers
 
 
