@@ -37,6 +37,17 @@ _DAMAGED = (
 _MAX_RATIO = 50  # as in viewer.formats.etrecord: a record stores its members unpacked
 
 
+Handles = int | list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class InspectorDelegate:
+    """What one delegate call says: its backend's name and identifier -> handles, by text."""
+
+    backend: str
+    entries: dict[str, Handles]
+
+
 @dataclass(frozen=True, slots=True)
 class InspectorRecord:
     """handles: instruction -> handle or handles; delegates: instruction -> its map; both by text.
@@ -44,8 +55,8 @@ class InspectorRecord:
     ops: debug handle -> the operators of its nodes, in graph order, one entry a node.
     """
 
-    handles: dict[str, Any]
-    delegates: dict[str, Any] | None
+    handles: dict[str, Handles]
+    delegates: dict[str, InspectorDelegate]
     ops: dict[int, list[str]]
 
 
@@ -68,9 +79,15 @@ def _read(path: str, archive: zipfile.ZipFile) -> InspectorRecord:
         raise InspectorStops("RuntimeError", "ETRecord identifier missing from etrecord file")
     plain = {name: _json(path, archive, name) for name in _PLAIN if name in names}
     graphs = _programs(path, archive, names)
-    handles = _forward(plain.get("debug_handle_map"))
-    delegates = plain.get("delegate_map")
-    delegates = None if delegates is None else _forward(delegates)
+    handles = {k: _handles(v) for k, v in _forward(plain.get("debug_handle_map")).items()}
+    delegates = {}
+    if plain.get("delegate_map") is not None:
+        for key, entry in _forward(plain["delegate_map"]).items():
+            if entry is not None:
+                own = (entry.get("delegate_map") or {}).items()
+                delegates[key] = InspectorDelegate(
+                    str(entry.get("name", "")), {k: _handles(v) for k, v in own}
+                )
     _forward(plain.get("instruction_id_to_num_outs_map"))
     methods = {name[len(EDGE) + 1 :]: g for name, g in graphs.items() if name.startswith(EDGE)}
     if not methods:
@@ -114,8 +131,16 @@ def _forward(maps: Any) -> dict[str, Any]:
         raise InspectorStops("TypeError", "'NoneType' object is not subscriptable")
     if FORWARD not in maps:
         raise InspectorStops("KeyError", "'forward'")
-    found = maps[FORWARD]
-    return found if isinstance(found, dict) else {}
+    found: dict[str, Any] = maps[FORWARD]
+    return found
+
+
+def _handles(value: Any) -> Handles:
+    listed = value if isinstance(value, list) else [value]
+    if not all(isinstance(v, int) for v in listed):
+        raise TypeError("debug handles that are no numbers")
+    handles: Handles = value
+    return handles
 
 
 def _nodes(program: Any) -> list[dict[str, Any]]:

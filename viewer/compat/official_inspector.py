@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.compat.inspector_events import InspectorEvents, InspectorRun
-from viewer.compat.inspector_record import InspectorRecord
+from viewer.compat.inspector_record import Handles, InspectorRecord
 from viewer.compat.inspector_sheet import Sheet, shown_ops
 from viewer.compat.inspector_stops import InspectorStops
 from viewer.compat.time_scales import MIXED, PER_SECOND, is_mixed
@@ -53,7 +53,7 @@ class OfficialEvent:
     raw: list[float]
     start_time: list[int]
     metadata: list[bytes | str]
-    debug_handles: int | list[int] | None
+    debug_handles: Handles | None
     ops: list[str]
     backend: str | None
 
@@ -251,30 +251,29 @@ def _difference(
 
 def _resolved(
     record: InspectorRecord | None, name: str, identifier: int | str | None, instruction: int
-) -> tuple[int | list[int] | None, list[str], str | None]:
+) -> tuple[Handles | None, list[str], str | None]:
     """Debug handles, operators and backend of one row."""
     key = str(instruction)
     if record is None or key not in record.handles:
         return None, [], None
-    handles, backend = record.handles[key], None
-    delegate = record.delegates.get(key) if record.delegates else None
-    if identifier is None:
-        if name == "DELEGATE_CALL" and delegate is not None:
-            backend = delegate.get("name", "")
-    elif delegate is not None:
-        backend = delegate.get("name", "")
-        handles = _of_identifier(delegate.get("delegate_map") or {}, identifier)
+    handles: Handles | None = record.handles[key]
+    backend = None
+    delegate = record.delegates.get(key)
+    if delegate is not None and (identifier is not None or name == "DELEGATE_CALL"):
+        backend = delegate.backend
+    if delegate is not None and identifier is not None:
+        handles = _of_identifier(delegate.entries, identifier)
     if name in _WITHOUT_NODES or handles is None:
         return handles, [], backend
     listed = [handles] if isinstance(handles, int) else handles
     return handles, [op for handle in listed for op in record.ops.get(handle, ())], backend
 
 
-def _of_identifier(known: dict[str, Any], identifier: int | str) -> Any:
+def _of_identifier(known: dict[str, Handles], identifier: int | str) -> Handles | None:
     """What the map has for an identifier, or for the last key that is a part of its text."""
-    if identifier in known:
-        return known[str(identifier)]
     text = str(identifier)
+    if isinstance(identifier, str) and text in known:
+        return known[text]
     found = known.get(text)
     for key, handles in known.items():
         if key in text:
