@@ -29,8 +29,8 @@ def record_path(name: str) -> Path | None:
 
 
 def official(dump: Path, record: Path | None, source: str = "ns", target: str = "ms"):
-    maps = inspector_record.read(str(record)) if record else None
-    return official_inspector.answer(*inspector_events.read(str(dump)), maps, source, target)
+    loaded = inspector_record.read(str(record)) if record else None
+    return official_inspector.answer(*inspector_events.read(str(dump)), loaded, source, target)
 
 
 def as_tsv(answer, include_metadata: bool = False) -> bytes:
@@ -169,7 +169,10 @@ def test_times_of_any_size_count(dump):
 
 def test_a_wrapped_delegate_event_mixes_two_units(dump):
     """Start and end are scaled first, and then the limit of unscaled ticks is added."""
-    events = [delegate("a", 0, (1 << 32) - 2_000_000, 1_000_000), operator("DELEGATE_CALL", 0, 1, 2)]
+    events = [
+        delegate("a", 0, (1 << 32) - 2_000_000, 1_000_000),
+        operator("DELEGATE_CALL", 0, 1, 2),
+    ]
     found = official(dump(("Execute", events)), None)
     start, end = ((1 << 32) - 2_000_000) / 1e6, 1.0
     assert cells(found, "avg (ms)")["a"] == (4294967295 - start) + end
@@ -178,7 +181,9 @@ def test_a_wrapped_delegate_event_mixes_two_units(dump):
 def test_branches_are_blocks_and_runs_without_a_list_of_events_are_passed_over(dump):
     one = [operator("native_call_a", 0, 1, 2), framework("Method::execute", 0, 9)]
     two = [operator("native_call_b", 1, 1, 4), framework("Method::execute", 0, 9)]
-    found = official(dump(("Execute", one), ("Default", []), ("Execute", two), ("Execute", one)), None)
+    found = official(
+        dump(("Execute", one), ("Default", []), ("Execute", two), ("Execute", one)), None
+    )
     columns = found.sheet().columns
     assert columns["event_block_name"] == ["Execute"] * 4
     assert columns["event_name"] == ["native_call_a", "Method::execute", "native_call_b",

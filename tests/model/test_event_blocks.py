@@ -12,13 +12,11 @@ def merged(*runs: str, kinds: str = ""):
     run = np.repeat(np.arange(len(runs)), [len(r) for r in runs])
     code = np.array([ord(c) - ord("a") for r in runs for c in r], np.int64)
     found = merge_runs(run, code, list(kinds or "x" * len(runs)))
+    letters = "".join(chr(c + ord("a")) for c in found.row_code)
+    cut = found.row_ptr.tolist()
     blocks = [
-        (
-            members.tolist(),
-            "".join(chr(c + ord("a")) for c in found.row_code[found.row_ptr[i] : found.row_ptr[i + 1]]),
-        )
-        for i, members in enumerate(found.runs)
-    ]  # fmt: skip
+        (members.tolist(), letters[cut[i] : cut[i + 1]]) for i, members in enumerate(found.runs)
+    ]
     return blocks, found.row.tolist()
 
 

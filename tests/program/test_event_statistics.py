@@ -23,7 +23,9 @@ def of(path: Path, runs=None) -> EventStatistics:
 
 
 def durations(found: EventStatistics) -> list[tuple[str, list[int]]]:
-    return [(found.name(i), found.duration[found.occurrences(i)].tolist()) for i in range(len(found))]
+    return [
+        (found.name(i), found.duration[found.occurrences(i)].tolist()) for i in range(len(found))
+    ]
 
 
 def later(events, by: int):
@@ -43,7 +45,9 @@ def test_one_row_per_event_over_all_runs(dump):
 
 
 def test_every_occurrence_in_a_run_counts(dump):
-    events = [operator("native_call_add.out", 0, t, t + n) for n, t in ((5, 101), (7, 111), (9, 121))]
+    events = [
+        operator("native_call_add.out", 0, t, t + n) for n, t in ((5, 101), (7, 111), (9, 121))
+    ]
     found = of(dump(("Execute", [*events, framework("Method::execute", 100, 140)])))
     assert durations(found)[0] == ("native_call_add.out", [5, 7, 9])
     assert found.statistics.count.tolist() == [3, 1]
@@ -82,7 +86,10 @@ def test_a_clock_of_its_own_keeps_its_numbers_and_its_unit():
 def test_an_event_that_is_foreign_once_is_foreign_in_all_runs(dump):
     """By chance the cycles of the second run lie inside its call; they are cycles all the same."""
     first = [delegate("a (cycles)", 0, 0, 5000), operator("DELEGATE_CALL", 0, 10_000, 17_000)]
-    second = [delegate("a (cycles)", 0, 20_000, 24_000), operator("DELEGATE_CALL", 0, 19_000, 25_000)]
+    second = [
+        delegate("a (cycles)", 0, 20_000, 24_000),
+        operator("DELEGATE_CALL", 0, 19_000, 25_000),
+    ]
     found = of(dump(("Execute", first), ("Execute", second)))
     assert found.unit_name(0) == "cycles"
     assert durations(found)[0] == ("a (cycles)", [5000, 4000])
@@ -116,7 +123,9 @@ def test_dumps_with_little_in_them(name):
     assert len(found) == len(found.slices) == int(found.statistics.count.sum())
 
 
-@pytest.mark.parametrize("path", sorted((DATA / "etdump").glob("[a-z]*_x*.etdp")), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", sorted((DATA / "etdump").glob("[a-z]*_x*.etdp")), ids=lambda p: p.stem
+)
 def test_the_rows_of_a_dump_hold_each_of_its_slices_once(path):
     found = of(path)
     slices = found.table.trace.slices

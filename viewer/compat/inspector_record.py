@@ -36,7 +36,6 @@ _DAMAGED = (
 )  # fmt: skip
 _MAX_RATIO = 50  # as in viewer.formats.etrecord: a record stores its members unpacked
 
-
 Handles = int | list[int]
 
 
@@ -50,8 +49,9 @@ class InspectorDelegate:
 
 @dataclass(frozen=True, slots=True)
 class InspectorRecord:
-    """handles: instruction -> handle or handles; delegates: instruction -> its map; both by text.
+    """What it links with: the maps of `forward` and the operators of the graph.
 
+    handles: instruction -> handle or handles; delegates: instruction -> its map; both by text.
     ops: debug handle -> the operators of its nodes, in graph order, one entry a node.
     """
 
@@ -60,8 +60,45 @@ class InspectorRecord:
     ops: dict[int, list[str]]
 
 
-def read(path: str) -> InspectorRecord:
-    """Raises UnreadableFile or InspectorStops."""
+class LoadedRecord:
+    """A record that it could load; whether it can link with it shows only with a dump read."""
+
+    def __init__(self, path: str, maps: dict[str, Any], graphs: dict[str, Any]) -> None:
+        self._path = path
+        self._maps = maps
+        self._graphs = graphs
+
+    def forward(self) -> InspectorRecord:
+        """Raises InspectorStops where it looks for what the record does not have."""
+        try:
+            return self._forward()
+        except _DAMAGED as error:
+            raise UnreadableFile(
+                self._path, f"its maps are not those of a record ({error})"
+            ) from error
+
+    def _forward(self) -> InspectorRecord:
+        stated = _of_forward(self._maps.get("debug_handle_map"))
+        handles = {key: _handles(value) for key, value in stated.items()}
+        delegates = {}
+        if self._maps.get("delegate_map") is not None:
+            for key, entry in _of_forward(self._maps["delegate_map"]).items():
+                if entry is not None:
+                    own = (entry.get("delegate_map") or {}).items()
+                    delegates[key] = InspectorDelegate(
+                        str(entry.get("name", "")), {k: _handles(v) for k, v in own}
+                    )
+        _of_forward(self._maps.get("instruction_id_to_num_outs_map"))
+        methods = [graph for name, graph in self._graphs.items() if name.startswith(EDGE)]
+        if not methods:
+            raise InspectorStops("KeyError", "'edge_dialect_graph_module'")
+        if len(methods) > 1:
+            raise InspectorStops("AttributeError", "'dict' object has no attribute 'graph_module'")
+        return InspectorRecord(handles, delegates, _ops(methods[0]))
+
+
+def read(path: str) -> LoadedRecord:
+    """Load a record as it does. Raises UnreadableFile or InspectorStops."""
     try:
         with zipfile.ZipFile(path) as archive:
             return _read(path, archive)
@@ -73,28 +110,12 @@ def read(path: str) -> InspectorRecord:
         raise UnreadableFile(path, f"a member of the record is damaged ({error})") from error
 
 
-def _read(path: str, archive: zipfile.ZipFile) -> InspectorRecord:
+def _read(path: str, archive: zipfile.ZipFile) -> LoadedRecord:
     names = archive.namelist()
     if MAGIC not in names:
         raise InspectorStops("RuntimeError", "ETRecord identifier missing from etrecord file")
     plain = {name: _json(path, archive, name) for name in _PLAIN if name in names}
-    graphs = _programs(path, archive, names)
-    handles = {k: _handles(v) for k, v in _forward(plain.get("debug_handle_map")).items()}
-    delegates = {}
-    if plain.get("delegate_map") is not None:
-        for key, entry in _forward(plain["delegate_map"]).items():
-            if entry is not None:
-                own = (entry.get("delegate_map") or {}).items()
-                delegates[key] = InspectorDelegate(
-                    str(entry.get("name", "")), {k: _handles(v) for k, v in own}
-                )
-    _forward(plain.get("instruction_id_to_num_outs_map"))
-    methods = {name[len(EDGE) + 1 :]: g for name, g in graphs.items() if name.startswith(EDGE)}
-    if not methods:
-        raise InspectorStops("KeyError", "'edge_dialect_graph_module'")
-    if len(methods) > 1:
-        raise InspectorStops("AttributeError", "'dict' object has no attribute 'graph_module'")
-    return InspectorRecord(handles, delegates, _ops(next(iter(methods.values()))))
+    return LoadedRecord(path, plain, _programs(path, archive, names))
 
 
 def _programs(path: str, archive: zipfile.ZipFile, names: list[str]) -> dict[str, Any]:
@@ -125,7 +146,7 @@ def _json(path: str, archive: zipfile.ZipFile, name: str) -> Any:
     return json.loads(archive.read(name))
 
 
-def _forward(maps: Any) -> dict[str, Any]:
+def _of_forward(maps: Any) -> dict[str, Any]:
     """A map of the one method that is looked at."""
     if not isinstance(maps, dict):
         raise InspectorStops("TypeError", "'NoneType' object is not subscriptable")

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.compat.inspector_events import InspectorEvents, InspectorRun
-from viewer.compat.inspector_record import Handles, InspectorRecord
+from viewer.compat.inspector_record import Handles, InspectorRecord, LoadedRecord
 from viewer.compat.inspector_sheet import Sheet, shown_ops
 from viewer.compat.inspector_stops import InspectorStops
 from viewer.compat.time_scales import MIXED, PER_SECOND, is_mixed
@@ -114,11 +114,14 @@ class OfficialAnswer:
 def answer(
     runs: list[InspectorRun],
     events: InspectorEvents,
-    record: InspectorRecord | None,
+    record: LoadedRecord | None,
     source: str = "ns",
     target: str = "ms",
 ) -> OfficialAnswer:
-    """What the Inspector makes of a dump; scales as in `time_scales`. Raises InspectorStops."""
+    """What the Inspector makes of a dump; scales as in `time_scales`.
+
+    Raises InspectorStops, and UnreadableFile for a record whose maps are none.
+    """
     if is_mixed(source, target):
         raise InspectorStops("RuntimeError", MIXED)
     told = _Told(runs, events)
@@ -131,6 +134,7 @@ def answer(
     timed = events.is_profile[at]
     at, row = at[timed], row[timed]
     values = _elapsed(events, at, PER_SECOND[source] / PER_SECOND[target])
+    links = record.forward() if record is not None else None
     cut = np.searchsorted(row, np.arange(count + 1)).tolist()
     raw, start = values.tolist(), events.start[at].tolist()
     metadata = [events.metadatas[m] if m >= 0 else b"" for m in events.metadata[at].tolist()]
@@ -148,7 +152,7 @@ def answer(
             OfficialEvent(
                 told.blocks[block_of_row[i]], name, identifier, int(events.instruction[e]),
                 raw[own], start[own], given if any(given) else [],
-                *_resolved(record, name, identifier, int(events.instruction[e])),
+                *_resolved(links, name, identifier, int(events.instruction[e])),
             )
         )  # fmt: skip
     return OfficialAnswer(found, grouped(values, row, count), target)
