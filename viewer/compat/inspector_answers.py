@@ -64,9 +64,9 @@ class InspectorAnswers:
         }
         for name in NUMBERS:
             columns[f"{name} ({self._target})"] = _blanked(scaled[name], self._is_native, rows)
-        shown = [shown_ops(ops) for ops in self._ops]
+        shown = {ops: shown_ops(ops) for ops in set(self._ops)}
         columns |= {
-            "op_types": [shown[k] for k in keys],
+            "op_types": [shown[self._ops[k]] for k in keys],
             "is_delegated_op": self._is_delegated[rows].tolist(),
             "delegate_backend_name": [links[k].backend or None for k in keys],
             "start_time": self._starts(listed),
@@ -100,7 +100,7 @@ class InspectorAnswers:
                 "count": count[i],
                 "raw": None if self._is_native[i] else values,
                 **{name: scaled[name][i] for name in NUMBERS},
-                "op_types": self._ops[key],
+                "op_types": list(self._ops[key]),
                 "operators": [operator.label for operator in self._table.operators(key)],
                 "debug_handles": list(link.handles),
                 "link_reason": link.reason.text,
@@ -206,18 +206,18 @@ def _blanked(values: Floats, blank: Bools, rows: Any = slice(None)) -> list[floa
     return found
 
 
-def _ops_of_links(table: LinkTable) -> list[list[str]]:
+def _ops_of_links(table: LinkTable) -> list[tuple[str, ...]]:
     """Per key the operators of its graph nodes, handle by handle as the record lists them."""
     if table.program is None:
-        return [[]] * len(table.links)
-    found: list[list[str]] = []
+        return [()] * len(table.links)
+    found: list[tuple[str, ...]] = []
     for key, link in enumerate(table.links):
         if not link.operators:
-            found.append([])
+            found.append(())
             continue
         name = table.method_of_scope(int(table.trace.keys.scope[key]))
         method = table.program.method(name or "")
         by_handle = method.by_handle if method is not None else {}
         operators = [by_handle[h] for h in link.handles if h in by_handle]
-        found.append([node.op for operator in operators for node in operator.nodes])
+        found.append(tuple(node.op for operator in operators for node in operator.nodes))
     return found

@@ -134,7 +134,7 @@ def _compose(
         number[lane[i]] += not is_load[i]
         builder.run(
             what, 0 if is_load[i] else number[lane[i]], runs.names[run >> 1], int(track[i]),
-            int(scope[i]), begin[i], finish[i], int(events.row[first[i]]),
+            int(scope[i]), begin[i], finish[i], first_row=int(events.row[first[i]]),
         )  # fmt: skip
 
 
