@@ -11,11 +11,10 @@ import pytest
 from tests.compat.test_official_inspector import DATA, TABLES, cells, official, record_path
 from tests.formats.test_etdump import delegate, framework, operator
 from viewer.compat.inspector_answers import InspectorAnswers
+from viewer.compat.inspector_sheet import NUMBERS
 from viewer.compat.inspector_stops import InspectorStops
 from viewer.program.event_statistics import event_statistics
 from viewer.workspace import Workspace
-
-NUMBERS = ("p10", "p50", "p90", "avg", "min", "max")
 
 
 def right(dump: Path, record: Path | None, source: str = "ns", target: str = "ms"):

@@ -1,9 +1,10 @@
 """The inspector's table with the right answers: same columns and order, links and numbers exact.
 
 It differs from the official tool where that is wrong, and there alone: every occurrence counts,
-every run is linked to the method that it is of, identifiers are looked up by their exact text,
-scopes of the runtime are no operators, a pair that does not belong together is not linked, and a
-duration is a difference of whole ticks, scaled once.
+every run is linked to the method that it is of (so loads of two methods are not one block),
+identifiers are looked up by their exact text, scopes of the runtime are no operators, a pair that
+does not belong together is not linked, and a duration is a difference of whole ticks, scaled once.
+Rows are of events that took time; those that hold a value alone have none.
 
 A clock of a delegate's own that counts no time (cycles, ticks) has no place in a column of
 milliseconds: those cells stay empty, and the numbers stand in columns behind the official ones,
@@ -20,15 +21,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.compat.inspector_sheet import Sheet, shown_ops
+from viewer.compat.inspector_sheet import METADATA, NUMBERS, Sheet, shown_ops
 from viewer.compat.time_scales import CYCLES, PER_SECOND, ratio
 from viewer.model.statistics import Floats
 from viewer.model.trace import Bools, Column, KeyKind
 from viewer.program.event_statistics import EventStatistics
 from viewer.program.linking import LinkTable
-
-NUMBERS = ("p10", "p50", "p90", "avg", "min", "max")
-METADATA = "delegate_debug_metadata"
 
 
 class InspectorAnswers:

@@ -144,10 +144,8 @@ def _right(
 
 
 def _official(
-    chosen: argparse.Namespace, complain: Complain
+    chosen: argparse.Namespace, _: Complain
 ) -> tuple[Sheet, Callable[[], dict[str, Any]]]:
-    if is_mixed(chosen.source_time_scale, chosen.target_time_scale):
-        raise InspectorStops("RuntimeError", MIXED)
     record = inspector_record.read(chosen.etrecord_path) if chosen.etrecord_path else None
     runs, events = inspector_events.read(chosen.etdump_path)
     found = official_inspector.answer(

@@ -89,7 +89,7 @@ class LoadedRecord:
                         str(entry.get("name", "")), {k: _handles(v) for k, v in own}
                     )
         _of_forward(self._maps.get("instruction_id_to_num_outs_map"))
-        methods = [graph for name, graph in self._graphs.items() if name.startswith(EDGE)]
+        methods = [g for n, g in self._graphs.items() if n == EDGE or n.startswith(f"{EDGE}/")]
         if not methods:
             raise InspectorStops("KeyError", "'edge_dialect_graph_module'")
         if len(methods) > 1:
@@ -103,7 +103,7 @@ def read(path: str) -> LoadedRecord:
         with zipfile.ZipFile(path) as archive:
             return _read(path, archive)
     except zipfile.BadZipFile as error:
-        raise InspectorStops("RuntimeError", "Invalid etrecord file passed in.") from error
+        raise UnreadableFile(path, "the ZIP archive of the record is damaged") from error
     except OSError as error:
         raise UnreadableFile(path, error.strerror or str(error)) from error
     except _DAMAGED as error:

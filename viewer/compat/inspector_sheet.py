@@ -14,6 +14,8 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
+NUMBERS = ("p10", "p50", "p90", "avg", "min", "max")
+METADATA = "delegate_debug_metadata"
 FULL_LIST = 5  # from so many operators on, a cell names the first two and the last
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from viewer.compat.inspector_events import InspectorEvents, InspectorRun
 from viewer.compat.inspector_record import Handles, InspectorRecord, LoadedRecord
-from viewer.compat.inspector_sheet import Sheet, shown_ops
+from viewer.compat.inspector_sheet import METADATA, NUMBERS, Sheet, shown_ops
 from viewer.compat.inspector_stops import InspectorStops
 from viewer.compat.time_scales import MIXED, PER_SECOND, is_mixed
 from viewer.model.event_blocks import first_of, merge_runs
@@ -34,8 +34,6 @@ from viewer.model.trace import Ints
 _MAX_UINT32 = (1 << 32) - 1
 _WITHOUT_NODES = frozenset({"Method::init", "Program::load_method", "Method::execute"})
 _HIDDEN = "OPERATOR_CALL"
-_NUMBERS = ("p10", "p50", "p90", "avg", "min", "max")
-METADATA = "delegate_debug_metadata"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,7 @@ class OfficialAnswer:
             "event_name": [e.name for e in events],
         }
         timed = [bool(e.raw) for e in events]
-        for name in _NUMBERS:
+        for name in NUMBERS:
             values = getattr(self.statistics, name)[shown].tolist()
             columns[f"{name} ({self.scale})"] = [
                 v if has else None for v, has in zip(values, timed, strict=True)
@@ -92,7 +90,7 @@ class OfficialAnswer:
 
     def as_json(self) -> list[dict[str, Any]]:
         """Every row with every field, the hidden ones included, for scripts."""
-        numbers = {name: getattr(self.statistics, name).tolist() for name in _NUMBERS}
+        numbers = {name: getattr(self.statistics, name).tolist() for name in NUMBERS}
         return [
             {
                 "event_block_name": e.block,
