@@ -6,6 +6,7 @@ takes minutes for the wide dump, so it is asked there only with OPSCOPE_BENCH_WI
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import time
 from collections.abc import Callable
@@ -95,6 +96,7 @@ def test_200_003_distinct_events_as_tsv(benchmark, dump, tmp_path):
     if not os.environ.get("OPSCOPE_BENCH_WIDE"):
         pytest.skip("the official tool takes minutes here: set OPSCOPE_BENCH_WIDE=1")
     official = inspector()
+    faulthandler.cancel_dump_traceback_later()  # it is slow, not stuck
     out = str(tmp_path / "official.tsv")
     beside(
         benchmark,
