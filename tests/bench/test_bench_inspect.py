@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,13 +38,13 @@ def events(number: int) -> list[dict]:
     return [*found, framework("Method::execute", origin, origin + 1000 * OPERATORS)]
 
 
-def wide_events() -> list[dict]:
+def wide_events(count: int) -> list[dict]:
     found = []
-    for i in range(WIDE):
+    for i in range(count):
         at = 1000 * (i + 1)
         found.append(operator(f"native_call_op_{i % 12}.out", i, at + 100, at + 900))
         found.append(operator("OPERATOR_CALL", i, at, at + 950))
-    return [*found, framework("Method::execute", 1000, 1000 * (WIDE + 1))]
+    return [*found, framework("Method::execute", 1000, 1000 * (count + 1))]
 
 
 def statistics(path: Path) -> EventStatistics:
@@ -59,47 +60,43 @@ def write_tsv(path: Path, out: Path) -> int:
     return len(sheet)
 
 
-def beside(benchmark, peer: Callable[[], object], what: str) -> None:
-    """Time the peer once and say how many times longer it takes."""
+def beside(benchmark, answer: Callable[[Any], object], what: str) -> None:
+    """Time the official Inspector once too, where we are timed and where it is installed."""
+    if not benchmark.enabled:
+        return
+    devtools = pytest.importorskip("executorch.devtools", reason="the extra `peers` is missing")
     begin, cpu = time.perf_counter(), time.process_time()
-    peer()
+    answer(devtools.Inspector)
     wall, cpu = time.perf_counter() - begin, time.process_time() - cpu
-    # Without --benchmark-enable nothing is timed here.
-    own = benchmark.stats.stats.median if benchmark.stats else float("nan")
+    own = benchmark.stats.stats.median
     print(
         f"\n{what}: Inspector {wall:.2f} s (processor {cpu:.2f} s), Opscope {own:.3f} s, "
         f"{wall / own:.0f} times"
     )
 
 
-def inspector():
-    """The official class; skips the rest of the test where it is not installed."""
-    devtools = pytest.importorskip("executorch.devtools", reason="the extra `peers` is missing")
-    return devtools.Inspector
-
-
 def test_statistics_of_216_450_events(benchmark, dump):
-    path = dump(LOAD, *(("Execute", events(number)) for number in range(RUNS)))
+    runs = RUNS if benchmark.enabled else 2
+    path = dump(LOAD, *(("Execute", events(number)) for number in range(runs)))
     found = benchmark.pedantic(statistics, args=(path,), rounds=5, warmup_rounds=1)
     assert len(found) == 2 * OPERATORS + 3
-    assert len(found.slices) == RUNS * (2 * OPERATORS + 1) + 2
-    official = inspector()
-    beside(benchmark, lambda: official(etdump_path=str(path)), "construct, 216,452 events")
+    assert len(found.slices) == runs * (2 * OPERATORS + 1) + 2
+    beside(benchmark, lambda inspector: inspector(etdump_path=str(path)), "216,452 events")
 
 
 def test_200_003_distinct_events_as_tsv(benchmark, dump, tmp_path):
-    path = dump(LOAD, ("Execute", wide_events()))
+    count = WIDE if benchmark.enabled else 100
+    path = dump(LOAD, ("Execute", wide_events(count)))
     rows = benchmark.pedantic(
         write_tsv, args=(path, tmp_path / "events.tsv"), rounds=5, warmup_rounds=1
     )
-    assert rows == WIDE + 3  # the calls are not shown
-    if not os.environ.get("OPSCOPE_BENCH_WIDE"):
+    assert rows == count + 3  # the calls are not shown
+    if benchmark.enabled and not os.environ.get("OPSCOPE_BENCH_WIDE"):
         pytest.skip("the official tool takes minutes here: set OPSCOPE_BENCH_WIDE=1")
-    official = inspector()
     faulthandler.cancel_dump_traceback_later()  # it is slow, not stuck
     out = str(tmp_path / "official.tsv")
     beside(
         benchmark,
-        lambda: official(etdump_path=str(path)).save_data_to_tsv(out),
+        lambda inspector: inspector(etdump_path=str(path)).save_data_to_tsv(out),
         "read, aggregate and write, 200,003 distinct events",
     )
