@@ -64,7 +64,7 @@ ALLOWED = {
     "main_window": WINDOW,
     "app": {*WINDOW, "main_window"},
     # The command line starts without Qt and imports the application when a window is asked for.
-    "cli": {*FILES, "workspace", "exporting", "report", "resources", "app"},
+    "cli": {*FILES, "workspace", "exporting", "report", "resources", "compat", "app"},
     "__main__": {"cli"},
 }
 

@@ -4,6 +4,7 @@
     opscope info FILES... [--json]          what the files are and how they link
     opscope export FILES... -o OUT          .pftrace .pb (.gz) for Perfetto, .csv .tsv for tables
                    [--table untimed]        of events without a time instead of slices
+    opscope inspect --etdump_path DUMP ...  what each event took, as ExecuTorch's inspector has it
     opscope screenshot FILES... -o OUT.png  the real window as a picture, without a display
 
 Exit code 0; 1 if an input could not be read or nothing could be written (one line each on stderr,
@@ -26,7 +27,7 @@ from viewer.formats import UnreadableFile
 from viewer.model.times import parse_range
 from viewer.workspace import Choices, Workspace
 
-COMMANDS = ("info", "export", "screenshot")
+COMMANDS = ("info", "export", "inspect", "screenshot")
 THEMES = ("light", "dark")
 
 
@@ -53,8 +54,8 @@ def _window(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="opscope",
         description="Show profiles of on-device ML on one timeline, traced back to their source.",
-        epilog="Commands without a window: opscope info, opscope export, opscope screenshot; "
-        "each has --help.",
+        epilog="Commands without a window: opscope info, opscope export, opscope inspect, "
+        "opscope screenshot; each has --help.",
     )
     _add_files(parser, "*")
     _add_theme(parser)
@@ -120,6 +121,12 @@ def _export(arguments: list[str]) -> int:
     return 1 if failed else 0
 
 
+def _inspect(arguments: list[str]) -> int:
+    from viewer.compat import inspector_cli
+
+    return inspector_cli.run(arguments, _complain)
+
+
 def _screenshot(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="opscope screenshot", description="Draw the window with some files into a PNG."
@@ -155,7 +162,7 @@ def _screenshot(arguments: list[str]) -> int:
     return 1 if failures else 0
 
 
-_COMMANDS = {"info": _info, "export": _export, "screenshot": _screenshot}
+_COMMANDS = {"info": _info, "export": _export, "inspect": _inspect, "screenshot": _screenshot}
 
 
 # -- shared by the commands ------------------------------------------------------------------------

@@ -30,14 +30,15 @@ def read(name: str) -> Trace:
 
 
 def slices_of(trace: Trace, run: Run) -> list[tuple[int, int, int, int]]:
-    """(key, depth, start, end) of a run in preorder, from its begin."""
+    """(key, depth, start, end) of a run in preorder, from its begin; a dump lists run after run."""
     s = trace.slices
     depth = s.row_depth[s.rows()]
-    track = s.row_track[s.rows()]
+    later = [r.first_row for r in trace.runs if r.first_row > run.first_row]
+    stop = min(later, default=int(s.source_row.max()) + 1)
     return [
         (int(s.key[i]), int(depth[i]), int(s.start[i]) - run.start, int(s.end[i]) - run.start)
         for i in tree(s).index.tolist()
-        if track[i] == run.track and run.start <= s.start[i] <= run.end
+        if run.first_row <= s.source_row[i] < stop
     ]
 
 

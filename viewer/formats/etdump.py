@@ -62,6 +62,7 @@ from viewer.model.trace import (
     Trace,
 )
 
+_KINDS = tuple(KeyKind)
 _CALLS = {"OPERATOR_CALL": KeyKind.OPERATOR_CALL, "DELEGATE_CALL": KeyKind.DELEGATE_CALL}
 _CONTROL = frozenset({"MOVE_CALL", "JF_CALL", "FREE_CALL"})
 EXECUTE = "Method::execute"
@@ -163,7 +164,8 @@ def _compose(
         number[lane[i]] += not is_load[i]
         builder.run(
             what, 0 if is_load[i] else number[lane[i]], runs.names[run >> 1], int(track[i]),
-            int(scope[i]), begin[i], finish[i], int(runs.bundled_input[run >> 1]),
+            int(scope[i]), begin[i], finish[i],
+            bundled_input=int(runs.bundled_input[run >> 1]), first_row=int(events.row[first[i]]),
         )  # fmt: skip
 
 
@@ -343,19 +345,22 @@ def _identities(
     what = what << np.uint64(32) | instruction.view(np.uint32)
     _, first, inverse = np.unique(what, return_index=True, return_inverse=True)
     name_of, key_of = np.empty(len(first), np.uint32), np.empty(len(first), np.uint32)
-    for i in np.argsort(first).tolist():
-        at = int(first[i])
+    order = np.argsort(first)
+    at = first[order]
+    # Read as lists: a dump may have as many identities as events.
+    parts = (kind, scope, instruction, events.number, events.text, events.name)
+    rows = zip(order.tolist(), *(part[at].tolist() for part in parts), strict=True)
+    for i, its_kind, its_scope, its_instruction, own, text, named in rows:
         identifier: int | str | None = None
-        if delegate[at]:
-            own = int(events.number[at])
-            identifier = own if own != -1 else texts[events.text[at]]
+        if its_kind == KeyKind.DELEGATE_EVENT:
+            identifier = own if own != -1 else texts[text]
             name = str(identifier)
         else:
-            name = (names[events.name[at]] if events.name[at] >= 0 else "") or "event"
+            name = (names[named] if named >= 0 else "") or "event"
         name_of[i] = builder.intern(name)
         key_of[i] = builder.key(
-            KeyKind(int(kind[at])), name, scope=int(scope[at]),
-            instruction=int(instruction[at]), identifier=identifier,
+            _KINDS[its_kind], name, scope=its_scope, instruction=its_instruction,
+            identifier=identifier,
         )  # fmt: skip
     unnamed = ~delegate & ~_filled(events.name, names)
     count_rows(

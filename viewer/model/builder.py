@@ -129,10 +129,12 @@ class TraceBuilder:
 
     def run(
         self, kind: RunKind, number: int, name: str, track: int, scope: int, start: int, end: int,
-        bundled_input: int = -1,
+        *, bundled_input: int = -1, first_row: int = -1,
     ) -> None:  # fmt: skip
-        """Note one event block (a load or an inference) of a track, in ticks."""
-        self._runs.append(Run(kind, number, name, track, scope, start, end, bundled_input))
+        """Note one event block (a load or an inference) of a track, in ticks; see `Run`."""
+        self._runs.append(
+            Run(kind, number, name, track, scope, start, end, bundled_input, first_row=first_row)
+        )
 
     def untimed(self, events: UntimedEvents) -> None:
         """Note the events without a time; `after` and `call` name slices by their source row."""

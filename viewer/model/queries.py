@@ -52,6 +52,31 @@ def foreign(slices: Slices) -> Ints:
     return np.arange(len(slices)) if column.valid is None else np.flatnonzero(column.valid)
 
 
+def run_of_slices(trace: Trace) -> Ints:
+    """Per slice the position of its run in `trace.runs`, -1 outside all (int64).
+
+    By the rows of the file where the file lists its events run by run, else by where a slice
+    begins among the runs of its track.
+    """
+    slices, runs = trace.slices, trace.runs
+    found = np.full(len(slices), -1)
+    if runs and all(run.first_row >= 0 for run in runs):
+        rows = np.array([run.first_row for run in runs])
+        by_row = np.argsort(rows, kind="stable")
+        at = np.searchsorted(rows[by_row], slices.source_row.astype(np.int64), "right") - 1
+        return np.where(at >= 0, by_row[np.maximum(at, 0)], -1)
+    for track in sorted({run.track for run in runs}):
+        own = sorted((run.start, run.end, n) for n, run in enumerate(runs) if run.track == track)
+        start, end, number = np.array(own).T
+        for row in np.flatnonzero(slices.row_track == track).tolist():
+            lo, hi = int(slices.row_ptr[row]), int(slices.row_ptr[row + 1])
+            begins = slices.start[lo:hi]
+            at = np.searchsorted(start, begins, "right") - 1
+            inside = (at >= 0) & (begins <= end[np.maximum(at, 0)])
+            found[lo:hi] = np.where(inside, number[np.maximum(at, 0)], -1)
+    return found
+
+
 def self_time(slices: Slices) -> Ints:
     """Per slice its length less that of its children; foreign children cover nothing (int64)."""
     shape = tree(slices)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from viewer.model.queries import NATIVE_DURATION, tree
+from viewer.model.queries import NATIVE_DURATION, run_of_slices, tree
 from viewer.model.trace import (
     Bools,
     Codes,
@@ -129,20 +129,10 @@ class _Mean:
 
 
 def _run_of_slice(trace: Trace, runs: list[Run]) -> Ints:
-    """Per slice the position in `runs` of the one that it begins in, -1 if in none."""
-    slices = trace.slices
-    track = slices.row_track[slices.rows()].astype(np.int64)
-    found = np.full(len(slices), -1, np.int64)
-    for number in {run.track for run in runs}:
-        mine = np.array([i for i, run in enumerate(runs) if run.track == number])
-        start = np.array([runs[i].start for i in mine])
-        end = np.array([runs[i].end for i in mine])
-        by_start = np.argsort(start, kind="stable")
-        own = np.flatnonzero(track == number)
-        at = np.searchsorted(start[by_start], slices.start[own], side="right") - 1
-        inside = (at >= 0) & (slices.start[own] <= end[by_start][np.maximum(at, 0)])
-        found[own[inside]] = mine[by_start[at[inside]]]
-    return found
+    """Per slice the position in `runs` of the one that it is of, -1 if of none."""
+    position = {id(run): i for i, run in enumerate(runs)}
+    of_run = np.array([*(position.get(id(run), -1) for run in trace.runs), -1], np.int64)
+    return of_run[run_of_slices(trace)]
 
 
 def _kinds(trace: Trace, runs: list[Run], owner: Ints) -> list[_Kind]:

@@ -207,7 +207,8 @@ class Run:
 
     bundled_input: which input of a bundled program it ran on, -1 if none is stated. total: how many
     inferences its track has, 0 for a load. count: how many runs it stands for; more than 1 for
-    their mean.
+    their mean. first_row: the `source_row` at which its events begin, where a file lists them run
+    by run; -1 where it does not. Clocks may restart at each run, so times alone would not tell.
     """
 
     kind: RunKind
@@ -220,6 +221,7 @@ class Run:
     bundled_input: int = -1
     total: int = 0
     count: int = 1
+    first_row: int = -1
 
 
 class UntimedKind(IntEnum):

@@ -1,0 +1,223 @@
+"""`opscope inspect` as scripts call it: arguments, exit codes, stdout, stderr and files."""
+
+import json
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.compat.test_official_inspector import DATA, GOLDEN
+from viewer import __version__
+from viewer.cli import main
+
+DUMP, RECORD, OTHER = "demo_str_x4.etdp", "demo_str.etrecord", "demo_generated_int.etrecord"
+MULTI = "multi_forward_decode_portable_x3.etdp"
+MULTI_RECORD = "multi_forward_decode_toedge_portable.etrecord"
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch) -> Path:
+    for name in (DUMP, MULTI, "SYN_qnn_like.etdp", "SYN_allocations.etdp", "BAD_truncated.etdp"):
+        shutil.copy(DATA / "etdump" / name, tmp_path)
+    for name in (RECORD, OTHER, MULTI_RECORD):
+        shutil.copy(DATA / "etrecord" / name, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def inspect(capsys, dump: str, *more: str) -> tuple[int, str, str]:
+    """Exit code, stdout, stderr."""
+    try:
+        code = main(("inspect", "--etdump_path", dump, *more))
+    except SystemExit as stopped:
+        code = stopped.code
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_the_table_is_printed_and_written(desk, capsys):
+    """Both, as the official command line does; the TSV has the same cells."""
+    code, out, err = inspect(capsys, DUMP, "--etrecord_path", RECORD, "--tsv_path", "t.tsv")
+    assert code == 0
+    assert out.startswith("╒════╤══")
+    lines = Path("t.tsv").read_text(encoding="utf-8").splitlines()
+    assert lines[0].split("\t")[:4] == ["", "event_block_name", "event_name", "p10 (ms)"]
+    assert lines[4].split("\t")[2:5] == ["Fancy Fusion", "0.010068", "0.010075"]
+    assert len(out.splitlines()) == 2 * len(lines) + 1
+    assert err == "opscope: note: 4 events not linked: identifier not in the debug handle map\n"
+
+
+def test_compat_is_the_official_output_byte_for_byte(desk, capsys):
+    arguments = ("--etrecord_path", RECORD, "--compat", "--tsv_path", "t.tsv")
+    assert inspect(capsys, DUMP, *arguments) == (
+        0, (GOLDEN / "cli_demo_str.stdout.txt").read_text(encoding="utf-8"), "",
+    )  # fmt: skip
+    assert Path("t.tsv").read_bytes() == (GOLDEN / "demo_str_x4__demo_str.tsv").read_bytes()
+    inspect(capsys, DUMP, *arguments, "--include_delegate_debug_data")
+    golden = GOLDEN / "demo_str_x4__demo_str.delegate.tsv"
+    assert Path("t.tsv").read_bytes() == golden.read_bytes()
+
+
+def test_where_the_official_tool_stops_so_does_compat_and_says_so(desk, capsys):
+    arguments = (MULTI, "--etrecord_path", MULTI_RECORD)
+    assert inspect(capsys, *arguments, "--compat", "--tsv_path", "t.tsv") == (
+        1, "",
+        "opscope: Inspector 1.5.1 stops here with AttributeError: 'dict' object has no attribute "
+        "'graph_module'; without --compat opscope inspect answers\n",
+    )  # fmt: skip
+    assert not Path("t.tsv").exists()
+    code, out, err = inspect(capsys, *arguments)
+    assert (code, err) == (0, "")
+    assert "Execute (decode)" in out
+
+
+def test_a_pair_that_does_not_belong_together_is_warned_about(desk, capsys):
+    code, out, err = inspect(capsys, DUMP, "--etrecord_path", OTHER)
+    assert code == 0
+    assert f"opscope: warning: {DUMP} and {OTHER} do not belong together" in err
+    assert "aten." not in out
+
+
+def test_json_has_every_field_of_every_row(desk, capsys):
+    code, out, _ = inspect(capsys, DUMP, "--etrecord_path", RECORD, "--json")
+    facts = json.loads(out)
+    assert code == 0
+    assert set(facts) == {
+        "opscope", "etdump_path", "etrecord_path", "source_time_scale", "target_time_scale",
+        "linked", "agreement", "evidence", "warnings", "problems", "not_linked", "event_blocks",
+    }  # fmt: skip
+    assert (facts["opscope"], facts["linked"], facts["evidence"]) == (__version__, True, 6)
+    assert facts["not_linked"] == {"identifier not in the debug handle map": 4}
+    load, execute = facts["event_blocks"]
+    assert (load["kind"], execute["kind"]) == ("load", "inference")
+    assert (execute["name"], execute["method"]) == ("Execute", "forward")
+    assert execute["runs"] == [{"index": n, "number": n} for n in (1, 2, 3, 4)]
+    assert execute["rows"][0] == {
+        "event_name": "Fancy Fusion", "count": 4, "raw": [0.010075, 0.010075, 0.010065, 0.010075],
+        "p10": 0.010068, "p50": 0.010075, "p90": 0.010075, "avg": 0.0100725, "min": 0.010065,
+        "max": 0.010075, "op_types": ["aten.convolution.default", "aten.relu.default"],
+        "operators": ["conv1 · convolution", "relu1 · relu"], "debug_handles": [1, 2],
+        "link_reason": "identifier in the delegate's debug handle map",
+        "delegate_debug_identifier": "Fancy Fusion", "is_delegated_op": True,
+        "delegate_backend_name": "BackendStrDemo",
+        "start_time": [15217087, 15524696, 15809612, 16088167],
+        "delegate_debug_metadata": ['{"op": "conv_relu_op", "cycles": 100}'] * 4,
+    }  # fmt: skip
+
+
+def test_json_of_cycles(desk, capsys):
+    row = json.loads(inspect(capsys, "SYN_qnn_like.etdp", "--json")[1])["event_blocks"][1]["rows"][
+        1
+    ]
+    assert (row["raw"], row["avg"]) == (None, None)
+    assert (row["native_raw"], row["native_avg"], row["native_unit"]) == (
+        [1200.0],
+        1200.0,
+        "cycles",
+    )
+
+
+def test_json_of_compat(desk, capsys):
+    facts = json.loads(inspect(capsys, DUMP, "--etrecord_path", RECORD, "--json", "--compat")[1])
+    assert facts["compat"] == "1.5.1"
+    assert [r["event_name"] for r in facts["rows"]][:4] == [
+        "DEMO_INIT", "Method::init", "Program::load_method", "Fancy Fusion",
+    ]  # fmt: skip
+    assert facts["rows"][3]["raw"][0] == 0.0100750000000005
+
+
+def test_scales_are_those_of_the_official_command(desk, capsys):
+    _, out, _ = inspect(capsys, DUMP, "--source_time_scale", "us", "--target_time_scale", "s")
+    assert "p10 (s)" in out
+    for scale in (["--source_time_scale", "cycles"], ["--target_time_scale", "hours"]):
+        code, out, err = inspect(capsys, DUMP, *scale)
+        assert (code, out) == (2, "")
+        assert err.startswith("usage: opscope inspect")
+    code, _, err = inspect(capsys, DUMP, "--source_time_scale", "cycles", "--compat")
+    assert code == 1
+    assert "stops here with RuntimeError: For TimeScale in cycles" in err
+
+
+@pytest.mark.parametrize("more", [(), ("--compat",)])
+def test_comparing_results_is_not_supported(desk, capsys, more):
+    code, out, err = inspect(capsys, DUMP, "--compare_results", *more)
+    assert (code, out) == (2, "")
+    assert "--compare_results is not supported" in err
+
+
+def test_a_dump_is_needed(desk, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(("inspect", "--tsv_path", "t.tsv"))
+    assert stopped.value.code == 2
+    assert "--etdump_path" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("compat", [(), ("--compat",)])
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("gone.etdp",), "gone.etdp"),
+        ((".",), "."),
+        (("BAD_truncated.etdp",), "BAD_truncated.etdp"),
+        ((RECORD,), RECORD),
+        ((DUMP, "--etrecord_path", "gone.etrecord"), "gone.etrecord"),
+        ((DUMP, "--debug_buffer_path", "gone.bin"), "gone.bin"),
+    ],
+)
+def test_an_input_that_cannot_be_read_is_one_line(desk, capsys, arguments, named, compat):
+    code, out, err = inspect(capsys, *arguments, *compat, "--tsv_path", "t.tsv")
+    assert (code, out) == (1, "")
+    assert len(err.splitlines()) == 1
+    assert err.startswith(f"opscope: {named}")
+    assert not Path("t.tsv").exists()
+
+
+@pytest.mark.parametrize("compat", [(), ("--compat",)])
+def test_a_dump_is_no_record(desk, capsys, compat):
+    code, out, err = inspect(capsys, DUMP, "--etrecord_path", MULTI, *compat)
+    assert (code, out, len(err.splitlines())) == (1, "", 1)
+
+
+def test_an_input_is_never_overwritten(desk, capsys):
+    before = Path(DUMP).read_bytes()
+    code, _, err = inspect(capsys, DUMP, "--tsv_path", f"./{DUMP}")
+    assert code == 2
+    assert "would be lost" in err
+    assert Path(DUMP).read_bytes() == before
+
+
+def test_a_table_that_cannot_be_written(desk, capsys):
+    code, _, err = inspect(capsys, DUMP, "--tsv_path", "no/such/folder.tsv")
+    assert code == 1
+    assert err.startswith("opscope: no/such/folder.tsv: it cannot be written (")
+
+
+def test_problems_of_a_dump_are_told(desk, capsys):
+    code, out, err = inspect(capsys, "SYN_allocations.etdp")
+    assert (code, out.count("Method::init")) == (0, 1)
+    assert "note: no row for what has no time: 2 allocation events" in err
+
+
+def mutated(data: bytes, rng: random.Random) -> bytes:
+    changed = bytearray(data)
+    for _ in range(rng.choice((1, 3, 12))):
+        at = rng.randrange(len(changed) - 4)
+        changed[at : at + 4] = rng.choice((b"\0\0\0\0", b"\xff" * 4, rng.randbytes(4)))
+    return bytes(changed[: rng.choice((len(changed), rng.randrange(20, len(changed))))])
+
+
+@pytest.mark.parametrize("compat", [(), ("--compat",)])
+def test_damaged_files_are_answered_or_refused(desk, capsys, compat):
+    """60 dumps and 60 records: no other outcome, whatever is in them."""
+    rng = random.Random(3)
+    dump, record = Path(DUMP).read_bytes(), Path(RECORD).read_bytes()
+    codes = set()
+    for i in range(120):
+        Path("d.etdp").write_bytes(mutated(dump, rng) if i % 2 else dump)
+        Path("r.etrecord").write_bytes(record if i % 2 else mutated(record, rng))
+        arguments = ("--etrecord_path", "r.etrecord", *compat, *(["--json"] if i % 3 else []))
+        code, out, err = inspect(capsys, "d.etdp", *arguments)
+        assert code == 0 or (out == "" and len(err.splitlines()) == 1)
+        codes.add(code)
+    assert codes == {0, 1}

@@ -1,0 +1,200 @@
+"""`opscope inspect`: the official inspector's command line without torch, and with right answers.
+
+The arguments are those of `python -m executorch.devtools.inspector.inspector_cli`, and so is the
+output: the table on stdout, and the same as tab-separated text where `--tsv_path` says. Ours are
+`--json` (one object on stdout instead of the table), `--include_delegate_debug_data` (a keyword of
+the official library that its command line lacks) and `--compat`, which answers as Inspector 1.5.1
+does, faults included, or says where it would stop.
+
+`--debug_buffer_path` is taken and its file must be there; the table holds no tensor values, so it
+changes nothing. Exit code 0; 1 if an input cannot be read or nothing can be written; 2 for wrong
+usage and for `--compare_results`, which is not supported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from viewer import __version__
+from viewer.compat import inspector_events, inspector_record, official_inspector
+from viewer.compat.inspector_answers import InspectorAnswers
+from viewer.compat.inspector_sheet import Sheet
+from viewer.compat.inspector_stops import VERSION, InspectorStops
+from viewer.compat.time_scales import MIXED, PER_SECOND, is_mixed
+from viewer.export.atomic import replacing
+from viewer.formats import UnreadableFile, etdump
+from viewer.model.trace import Trace
+from viewer.model.untimed import counts_text
+from viewer.program.event_statistics import event_statistics
+from viewer.program.graph import Program
+from viewer.program.linking import LinkState, LinkTable
+from viewer.workspace import Workspace
+
+Complain = Callable[[str], None]
+
+
+def run(arguments: Sequence[str], complain: Complain) -> int:
+    """Answer one command; `complain` takes one line for stderr. Returns the exit code."""
+    parser = _parser()
+    chosen = parser.parse_args(arguments)
+    if chosen.compare_results:
+        parser.error("--compare_results is not supported: no tensor values are compared here")
+    if is_mixed(chosen.source_time_scale, chosen.target_time_scale) and not chosen.compat:
+        parser.error(MIXED)
+    inputs = [chosen.etdump_path, chosen.etrecord_path, chosen.debug_buffer_path]
+    if chosen.tsv_path and any(path and _is_same(path, chosen.tsv_path) for path in inputs):
+        parser.error(f"{chosen.tsv_path}: this is one of the files to read, and would be lost")
+    try:
+        if chosen.debug_buffer_path:
+            _check_readable(chosen.debug_buffer_path)
+        sheet, facts = (_official if chosen.compat else _right)(chosen, complain)
+    except (UnreadableFile, InspectorStops) as error:
+        remedy = "; without --compat opscope inspect answers" if _is_theirs(error) else ""
+        complain(f"{error}{remedy}")
+        return 1
+    if chosen.json:
+        print(json.dumps(facts(), indent=1))
+    else:
+        for line in sheet.grid():
+            print(line)
+    if chosen.tsv_path:
+        try:
+            with replacing(chosen.tsv_path) as file:
+                sheet.write_tsv(file)
+        except OSError as error:
+            complain(f"{chosen.tsv_path}: it cannot be written ({error.strerror or error})")
+            return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="opscope inspect",
+        description="The table of ExecuTorch's inspector: what each event took over all runs.",
+    )
+    scales = tuple(PER_SECOND)
+    parser.add_argument("--etdump_path", required=True, metavar="DUMP")
+    parser.add_argument("--etrecord_path", metavar="RECORD")
+    parser.add_argument("--source_time_scale", choices=scales, default="ns", help="of the dump")
+    parser.add_argument("--target_time_scale", choices=scales, default="ms", help="of the answer")
+    parser.add_argument("--tsv_path", metavar="OUT", help="write the table as TSV too")
+    parser.add_argument("--debug_buffer_path", metavar="BUFFER", help="taken, but not needed")
+    parser.add_argument("--compare_results", action="store_true", help="not supported")
+    parser.add_argument(
+        "--compat", action="store_true",
+        help=f"answer exactly as Inspector {VERSION} does, faults included",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    parser.add_argument(
+        "--include_delegate_debug_data", action="store_true",
+        help="add the column delegate_debug_metadata where delegates logged any",
+    )  # fmt: skip
+    return parser
+
+
+def _right(
+    chosen: argparse.Namespace, complain: Complain
+) -> tuple[Sheet, Callable[[], dict[str, Any]]]:
+    workspace = Workspace()
+    trace = workspace.open(chosen.etdump_path)
+    if not isinstance(trace, Trace) or trace.format != etdump.FORMAT.name:
+        raise UnreadableFile(
+            chosen.etdump_path, f"this is not an ETDump but {trace.format}",
+            remedy="opscope export writes other profiles as tables",
+        )  # fmt: skip
+    problems = list(trace.problems)
+    if chosen.etrecord_path:
+        record = workspace.open(chosen.etrecord_path)
+        if not isinstance(record, Program) or record.text_lines:
+            raise UnreadableFile(
+                chosen.etrecord_path, f"this is not an ETRecord but {record.format}"
+            )
+        problems += record.problems
+    table = workspace.links(trace)
+    warnings = workspace.warnings(trace)
+    unlinked = _unlinked(table) if table.program is not None else {}
+    for warning in warnings:
+        complain(f"warning: {warning}")
+    for problem in problems:
+        complain(f"note: {problem.count} × {problem.kind}")
+    if len(trace.untimed):
+        complain(f"note: no row for what has no time: {counts_text(trace.untimed)}")
+    for reason, count in unlinked.items():
+        complain(f"note: {count} events not linked: {reason}")
+    source, target = chosen.source_time_scale, chosen.target_time_scale
+    answers = InspectorAnswers(event_statistics(table), source, target)
+
+    def facts() -> dict[str, Any]:
+        fit = table.fit
+        return {
+            **_header(chosen),
+            "linked": table.program is not None,
+            "agreement": None if fit is None else round(fit.agreement.value, 4),
+            "evidence": None if fit is None else fit.agreement.evidence,
+            "warnings": warnings,
+            "problems": [{"kind": p.kind, "count": p.count, "first": p.first} for p in problems],
+            "not_linked": unlinked,
+            "event_blocks": answers.as_json(),
+        }
+
+    return answers.sheet(chosen.include_delegate_debug_data), facts
+
+
+def _official(
+    chosen: argparse.Namespace, _: Complain
+) -> tuple[Sheet, Callable[[], dict[str, Any]]]:
+    record = inspector_record.read(chosen.etrecord_path) if chosen.etrecord_path else None
+    runs, events = inspector_events.read(chosen.etdump_path)
+    found = official_inspector.answer(
+        runs, events, record, chosen.source_time_scale, chosen.target_time_scale
+    )
+
+    def facts() -> dict[str, Any]:
+        return {**_header(chosen), "compat": VERSION, "rows": found.as_json()}
+
+    return found.sheet(chosen.include_delegate_debug_data), facts
+
+
+def _header(chosen: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "opscope": __version__,
+        "etdump_path": chosen.etdump_path,
+        "etrecord_path": chosen.etrecord_path,
+        "source_time_scale": chosen.source_time_scale,
+        "target_time_scale": chosen.target_time_scale,
+    }
+
+
+def _unlinked(table: LinkTable) -> dict[str, int]:
+    """How many events that a record should know were not linked, by reason."""
+    count = np.bincount(table.trace.slices.key, minlength=len(table.links)).tolist()
+    found: dict[str, int] = {}
+    for link, events in zip(table.links, count, strict=True):
+        if link.reason.state is LinkState.UNLINKED:
+            found[link.reason.text] = found.get(link.reason.text, 0) + events
+    return found
+
+
+def _check_readable(path: str) -> None:
+    try:
+        with open(path, "rb"):
+            pass
+    except (OSError, ValueError) as error:
+        raise UnreadableFile(path, getattr(error, "strerror", None) or str(error)) from error
+
+
+def _is_theirs(error: Exception) -> bool:
+    return isinstance(error, InspectorStops) and error.text != MIXED
+
+
+def _is_same(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except (OSError, ValueError):
+        return False

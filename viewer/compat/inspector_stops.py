@@ -1,0 +1,14 @@
+"""Where the official Inspector gives no answer, as an error of our own."""
+
+from __future__ import annotations
+
+VERSION = "1.5.1"
+
+
+class InspectorStops(Exception):
+    """The official Inspector raises here: `kind` is its exception's name, `text` what it says."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(f"Inspector {VERSION} stops here with {kind}: {text}")
+        self.kind = kind
+        self.text = text

@@ -1,0 +1,71 @@
+"""Distributions of grouped values: count, percentiles, average, extremes and total per group.
+
+Percentiles are numpy's (linear between the two nearest values) and every number is bit for bit what
+numpy says of the group alone: groups of equal size are stacked and handed to numpy together, so
+nothing is summed in another order. There are at most about sqrt(2 n) different sizes, hence few
+calls, however many groups.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.model.trace import Ints
+
+Floats = NDArray[np.float64]
+_INT64_SPAN = float(1 << 63)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Statistics:
+    """One entry per group; the numbers of a group without values are 0.
+
+    p10, p50, p90, avg: float64 in the unit of the values. min, max, total: of the values' own type,
+    so whole ticks stay whole.
+    """
+
+    count: Ints
+    p10: Floats
+    p50: Floats
+    p90: Floats
+    avg: Floats
+    min: NDArray[Any]
+    max: NDArray[Any]
+    total: NDArray[Any]
+
+
+def grouped(values: NDArray[Any], groups: Ints, count: int) -> Statistics:
+    """The statistics of `values` per group; `groups` (parallel) names 0 .. count - 1.
+
+    Values are int64 or float64. Integers whose sum might leave int64 are taken as float64.
+    """
+    size = np.bincount(groups, minlength=count).astype(np.int64)
+    if values.dtype.kind != "f" and _may_overflow(values, size):
+        values = values.astype(np.float64)
+    ordered = values[np.argsort(groups, kind="stable")]
+    first = np.cumsum(size) - size
+    percentiles = np.zeros((3, count))
+    avg = np.zeros(count)
+    least, most, total = np.zeros((3, count), values.dtype)
+    for length in np.unique(size[size > 0]).tolist():
+        own = np.flatnonzero(size == length)
+        block = ordered[first[own, None] + np.arange(length)]
+        if length == 1:
+            value = block[:, 0]
+            percentiles[:, own] = avg[own] = least[own] = most[own] = total[own] = value
+            continue
+        percentiles[:, own] = np.percentile(block, (10, 50, 90), axis=1)
+        avg[own] = block.mean(axis=1)
+        least[own], most[own] = block.min(axis=1), block.max(axis=1)
+        total[own] = block.sum(axis=1)
+    p10, p50, p90 = percentiles
+    return Statistics(size, p10, p50, p90, avg, least, most, total)
+
+
+def _may_overflow(values: NDArray[Any], size: Ints) -> bool:
+    largest = max(abs(float(values.max(initial=0))), abs(float(values.min(initial=0))))
+    return largest * float(size.max(initial=0)) >= _INT64_SPAN
