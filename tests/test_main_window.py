@@ -45,7 +45,9 @@ def names(window):
     return [Path(path).name for path in window.session.workspace.paths]
 
 
-DOCKS = {"details", "operators", "source", "links", "problems", "untimed"}
+DOCKS = {
+    "details", "operators", "statistics", "source", "links", "problems", "untimed"
+}  # fmt: skip
 
 
 def shown_docks(window):

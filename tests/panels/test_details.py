@@ -5,6 +5,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 
+from viewer.model.queries import children_of
+from viewer.model.times import format_time
 from viewer.model.trace import KeyKind
 from viewer.panels.details import NOTHING, DetailsPanel
 from viewer.panels.slice_facts import (
@@ -207,3 +209,18 @@ def test_inputs_are_what_comes_from_outside():
     assert inputs_of(Operator(0, "forward", 1, nodes)) == [a]
     assert tensor_text(a) == "f32  2 × 3"
     assert tensor_text(Tensor("s", "i64", ())) == "i64  scalar"
+
+
+def test_a_delegates_call_says_what_its_events_leave_open(sample):
+    shown = sample("attention_xnnpack").traces[0]
+    trace = shown.trace
+    calls = trace.keys.kind[trace.slices.key] == KeyKind.DELEGATE_CALL
+    call = int(np.flatnonzero(calls)[0])
+    inner = children_of(trace.slices, call)
+    length = trace.slices.end - trace.slices.start
+    logged = [i for i in inner.tolist() if trace.name(i) != "unattributed"]
+    rest = int(length[call]) - sum(int(length[i]) for i in logged)
+    share = f"{rest / length[call]:.1%}".replace("%", "\u202f%")
+    assert slice_rows(shown, call)["Not logged"] == f"{format_time(rest)} unattributed · {share}"
+    _, own, _ = slice_figures(shown, call)
+    assert f"{own.number}\u202f{own.unit}" == format_time(rest)

@@ -78,11 +78,16 @@ def run_of_slices(trace: Trace) -> Ints:
 
 
 def self_time(slices: Slices) -> Ints:
-    """Per slice its length less that of its children; foreign children cover nothing (int64)."""
+    """Per slice its length less that of its children (int64).
+
+    Foreign children cover nothing, nor do those that a reader derived: they are part of the rest.
+    """
     shape = tree(slices)
     long = slices.end - slices.start
     covering = long.copy()
     covering[foreign(slices)] = 0
+    if slices.derived is not None:
+        covering[slices.derived] = 0
     inner = np.zeros(len(slices), np.int64)
     child = shape.parent >= 0
     np.add.at(inner, shape.index[shape.parent[child]], covering[shape.index[child]])
@@ -114,6 +119,8 @@ def self_time_of(slices: Slices, i: int) -> int:
     native = slices.columns.get(NATIVE_DURATION)
     if native is not None:
         children = children[:0] if native.valid is None else children[~native.valid[children]]
+    if slices.derived is not None:
+        children = children[~slices.derived[children]]
     inner = slices.end[children] - slices.start[children]
     return int(slices.end[i] - slices.start[i]) - int(inner.sum())
 

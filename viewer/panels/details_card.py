@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from html import escape
 
+import numpy as np
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import (
@@ -346,6 +347,9 @@ class Card(QWidget):
             label(f"{what} per run, {chart.unit}", self._theme, "caption", "text2")
         )
         self._column.addWidget(chart)
+        p10, p50, p90 = np.percentile([tick_to_ns(c, rate) for c in costs], (10, 50, 90))
+        spread = f"p10 {format_time(p10)} · p50 {format_time(p50)} · p90 {format_time(p90)}"
+        self._column.addWidget(label(spread, self._theme, "caption", "text2", wrap=True))
 
     def _source(self, shown: OpenTrace, members: Sequence[Operator]) -> None:
         places: dict[tuple[str, int], tuple[Frame, str]] = {}
