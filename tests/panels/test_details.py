@@ -10,6 +10,7 @@ from viewer.model.times import format_time
 from viewer.model.trace import KeyKind
 from viewer.panels.details import NOTHING, DetailsPanel
 from viewer.panels.slice_facts import (
+    MISSING,
     area_facts,
     inputs_of,
     slice_figures,
@@ -224,3 +225,15 @@ def test_a_delegates_call_says_what_its_events_leave_open(sample):
     assert slice_rows(shown, call)["Not logged"] == f"{format_time(rest)} unattributed · {share}"
     _, own, _ = slice_figures(shown, call)
     assert f"{own.number}\u202f{own.unit}" == format_time(rest)
+
+
+def test_a_slice_of_a_foreign_clock_has_its_own_length_and_no_other(opened, data):
+    shown = opened(data / "etdump" / "SYN_qnn_like.etdp").traces[0]
+    event = next(i for i in range(len(shown.trace.slices)) if "relu" in shown.trace.name(i))
+    length, own, drawn = slice_figures(shown, event)
+    assert (length.number, length.unit, length.caption) == ("300", "cycles", "own clock")
+    assert own.number == MISSING
+    assert drawn.caption == "drawn at"
+    rows = slice_rows(shown, event)
+    assert rows["Native"] == "300\u202fcycles, on a clock of its own; placed for drawing only"
+    assert ticks_text(shown, event) == "none of this file's clock"

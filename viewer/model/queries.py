@@ -13,6 +13,7 @@ from viewer.model import intervals
 from viewer.model.trace import Ints, KeyKind, Slices, Trace
 
 NATIVE_DURATION = "native_dur"
+NATIVE_UNIT = "native_unit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,19 @@ def foreign(slices: Slices) -> Ints:
     if column is None:
         return np.empty(0, np.int64)
     return np.arange(len(slices)) if column.valid is None else np.flatnonzero(column.valid)
+
+
+def native_length(slices: Slices, i: int) -> tuple[int | float, str] | None:
+    """What slice i lasted on a clock of its own, and that clock's unit; None on the trace's clock.
+
+    The extent of such a slice is for drawing only and no length of anything.
+    """
+    column = slices.columns.get(NATIVE_DURATION)
+    length = None if column is None else column.value(i)
+    if not isinstance(length, int | float):
+        return None
+    unit = slices.columns[NATIVE_UNIT].value(i) if NATIVE_UNIT in slices.columns else None
+    return length, str(unit) if unit else "ticks"
 
 
 def run_of_slices(trace: Trace) -> Ints:

@@ -15,14 +15,17 @@ import numpy as np
 
 from viewer.model.queries import (
     NATIVE_DURATION,
+    NATIVE_UNIT,
     busy_time,
     children_of,
+    native_length,
     self_time_of,
     slices_within,
 )
 from viewer.model.times import (
     NARROW_SPACE,
     format_in,
+    format_native,
     format_time,
     group_digits,
     tick_to_ns,
@@ -34,7 +37,6 @@ from viewer.program.graph import Frame, Operator, Program, Tensor
 from viewer.program.labels import run_label, track_name
 from viewer.session import Area, OpenTrace
 
-NATIVE_UNIT = "native_unit"
 # Said in rows of their own.
 _SAID_ELSEWHERE = (NATIVE_DURATION, NATIVE_UNIT, "instruction_id")
 MISSING = "–"
@@ -58,9 +60,17 @@ def figure(ns: float, caption: str) -> Figure:
 
 
 def slice_figures(shown: OpenTrace, i: int) -> tuple[Figure, Figure, Figure]:
-    """Duration, self time and start of a slice; the start counts from the trace's own start."""
+    """Duration, self time and start of a slice; the start counts from the trace's own start.
+
+    Of a slice with a clock of its own its native length, and where it is drawn.
+    """
     slices, rate = shown.trace.slices, shown.axis.ns_per_tick
     start, end = shown.span_ns(i)
+    native = native_length(slices, i)
+    if native is not None:
+        number, _, unit = format_native(*native).rpartition(NARROW_SPACE)
+        drawn = figure(start - shown.axis.to_ns(shown.trace.start), "drawn at")
+        return Figure(number, unit, "own clock"), Figure(MISSING, "", "self"), drawn
     return (
         # The difference of the floored ends, as the tooltip and every export have it.
         figure(end - start, "duration"),
@@ -109,6 +119,8 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
 def ticks_text(shown: OpenTrace, i: int) -> str:
     """ "1 643 · 1 tick = 1 ns": the exact length and what a tick is."""
     slices = shown.trace.slices
+    if native_length(slices, i) is not None:
+        return "none of this file's clock"
     length = int(slices.end[i]) - int(slices.start[i])
     return f"{group_digits(length)} · {rate_text(shown.trace.clock)}"
 
@@ -171,13 +183,10 @@ def _unattributed(shown: OpenTrace, i: int) -> str:
 
 
 def _native(shown: OpenTrace, i: int) -> str:
-    columns = shown.trace.slices.columns
-    length = columns[NATIVE_DURATION].value(i) if NATIVE_DURATION in columns else None
-    if length is None:
+    native = native_length(shown.trace.slices, i)
+    if native is None:
         return ""
-    unit = columns[NATIVE_UNIT].value(i) if NATIVE_UNIT in columns else None
-    number = group_digits(length) if isinstance(length, int) else f"{length:g}"
-    return f"{number} {unit or 'ticks'}, on a clock of its own, placed for drawing only"
+    return f"{format_native(*native)}, on a clock of its own; placed for drawing only"
 
 
 def _value_text(value: int | float | bool | str) -> str:
