@@ -124,11 +124,16 @@ def test_a_click_selects_the_longest_slice_of_an_event(cnn, qtbot):
 
 def test_a_foreign_clock_keeps_its_own_numbers_and_unit(show):
     panel = show("etdump/SYN_qnn_like.etdp")
-    by_name = dict(zip(texts(panel, Cell.EVENT), texts(panel, Cell.P50), strict=True))
-    assert by_name["QNN accelerator (execute) time (cycles)"] == "5\u2009000\u202fcycles"
+    assert titles(panel) == ["Event", "Runs", "Count", "p50", "Unit"]
+    shown = zip(
+        texts(panel, Cell.EVENT), texts(panel, Cell.P50), texts(panel, Cell.UNIT), strict=True
+    )
+    by_name = {name: (number, unit) for name, number, unit in shown}
+    assert by_name["QNN accelerator (execute) time (cycles)"] == ("5\u2009000", "cycles")
+    assert by_name["DELEGATE_CALL"] == ("7.000", "µs")
     rows = {row["Event"]: row for row in plain(panel)}
     assert rows["aten_relu_default:OpId_14 (cycles)"]["p50"] == "300"
-    assert rows["aten_relu_default:OpId_14 (cycles)"]["native unit"] == "cycles"
+    assert rows["aten_relu_default:OpId_14 (cycles)"]["Unit"] == "cycles"
 
 
 def test_what_happened_once_has_no_distribution(show):

@@ -12,6 +12,7 @@ import numpy as np
 from viewer.model import intervals
 from viewer.model.trace import Ints, KeyKind, Slices, Trace
 
+NATIVE_START = "native_start"
 NATIVE_DURATION = "native_dur"
 NATIVE_UNIT = "native_unit"
 

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from viewer.model.queries import native_length
 from viewer.model.times import NARROW_SPACE, format_time, group_digits, tick_to_ns
 from viewer.panels.cost_feed import CostFeed
 from viewer.panels.run_chart import CodeSnippet, RunChart
@@ -106,10 +107,11 @@ class Card(QWidget):
         grid = self._section("Slice")
         for key, value in slice_rows(shown, i).items():
             grid.add(key, value, code="\n" in value)
-        ticks = escape(ticks_text(shown, i))
-        if shown.trace.clock.assumed:
-            ticks += ", " + span("assumed", self._theme.tokens.warning)
-        grid.add("Ticks", ticks, html=True)
+        if native_length(shown.trace.slices, i) is None:
+            ticks = escape(ticks_text(shown, i))
+            if shown.trace.clock.assumed:
+                ticks += ", " + span("assumed", self._theme.tokens.warning)
+            grid.add("Ticks", ticks, html=True)
         self._link_section(shown, link)
         self._operator_sections(shown, trace, members)
         if link.near and not members:

@@ -15,6 +15,7 @@ import numpy as np
 
 from viewer.model.queries import (
     NATIVE_DURATION,
+    NATIVE_START,
     NATIVE_UNIT,
     busy_time,
     children_of,
@@ -38,7 +39,7 @@ from viewer.program.labels import run_label, track_name
 from viewer.session import Area, OpenTrace
 
 # Said in rows of their own.
-_SAID_ELSEWHERE = (NATIVE_DURATION, NATIVE_UNIT, "instruction_id")
+_SAID_ELSEWHERE = (NATIVE_START, NATIVE_DURATION, NATIVE_UNIT, "instruction_id")
 MISSING = "–"
 # A key of many lines of JSON is cut here, with its length said.
 _LONGEST_VALUE = 4000
@@ -119,8 +120,6 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
 def ticks_text(shown: OpenTrace, i: int) -> str:
     """ "1 643 · 1 tick = 1 ns": the exact length and what a tick is."""
     slices = shown.trace.slices
-    if native_length(slices, i) is not None:
-        return "none of this file's clock"
     length = int(slices.end[i]) - int(slices.start[i])
     return f"{group_digits(length)} · {rate_text(shown.trace.clock)}"
 
@@ -186,7 +185,10 @@ def _native(shown: OpenTrace, i: int) -> str:
     native = native_length(shown.trace.slices, i)
     if native is None:
         return ""
-    return f"{format_native(*native)}, on a clock of its own; placed for drawing only"
+    columns = shown.trace.slices.columns
+    start = columns[NATIVE_START].value(i) if NATIVE_START in columns else None
+    since = f" from {group_digits(start)}" if isinstance(start, int) else ""
+    return f"{format_native(*native)}{since} on a clock of its own; placed for drawing only"
 
 
 def _value_text(value: int | float | bool | str) -> str:

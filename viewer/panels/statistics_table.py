@@ -22,7 +22,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QColor, QFont
 
 from viewer.crash_report import guard
-from viewer.model.times import NARROW_SPACE, format_in, group_digits, unit_for
+from viewer.model.times import format_in, group_digits, unit_for
 from viewer.model.trace import Bools, Ints
 from viewer.panels.slice_facts import MISSING
 from viewer.panels.swatches import SwatchPixmaps
@@ -53,6 +53,7 @@ class Cell(Enum):
     MAX = ("Max", 72, "max")
     TOTAL = ("Total", 80, "total")
     SPREAD = ("Spread, %", 80, "spread")
+    UNIT = ("Unit", 64, "")
 
     def __init__(self, title: str, width: int, field: str) -> None:
         self.title = title
@@ -66,6 +67,8 @@ class Cell(Enum):
 
 
 CELLS = tuple(Cell)
+# What would say the same as the median where nothing happened twice.
+_OF_SEVERAL = (Cell.P10, Cell.P90, Cell.AVG, Cell.MIN, Cell.MAX, Cell.TOTAL, Cell.SPREAD)
 _TIPS = {
     Cell.PICKED: "In the picked run; all its occurrences together",
     Cell.COUNT: "How often it was logged in these runs",
@@ -111,13 +114,11 @@ class StatisticsModel(QAbstractTableModel):
         own = found.unit < 0
         longest = float(found.statistics.p50[own].max(initial=0)) * self._rate
         self.unit, self._factor = unit_for(longest)
-        once = bool((found.statistics.count <= 1).all())
-        silent = {Cell.P10, Cell.P90, Cell.AVG, Cell.MIN, Cell.MAX, Cell.TOTAL, Cell.SPREAD}
-        self.silent = (
-            frozenset(silent if once else ())
-            | ({Cell.BLOCK} if len(found.blocks) < 2 else set())
-            | (set() if picked else {Cell.PICKED})
-        )
+        silent = set(_OF_SEVERAL) if (found.statistics.count <= 1).all() else set()
+        silent |= {Cell.BLOCK} if len(found.blocks) < 2 else set()
+        silent |= {Cell.PICKED} if picked is None else set()
+        silent |= {Cell.UNIT} if own.all() else set()
+        self.silent = frozenset(silent)
         self._arrange()
         self.endResetModel()
 
@@ -144,12 +145,10 @@ class StatisticsModel(QAbstractTableModel):
 
     def tsv(self, rows: Iterable[int]) -> str:
         """Some rows with the headings, as tab separated text with plain numbers."""
-        lines = ["\t".join([*(self._title(cell) for cell in CELLS), "native unit"])]
+        lines = ["\t".join(self._title(cell) for cell in CELLS)]
         for row in rows:
-            i = int(self.rows[row])
-            texts = [self._text(i, cell, plain=True) for cell in CELLS]
-            unit = self._found.unit_name(i) or "" if self._found is not None else ""
-            lines.append("\t".join(" ".join(text.split()) for text in [*texts, unit]))
+            texts = [self._text(int(self.rows[row]), cell, plain=True) for cell in CELLS]
+            lines.append("\t".join(" ".join(text.split()) for text in texts))
         return "\n".join(lines) + "\n"
 
     def _arrange(self) -> None:
@@ -170,6 +169,8 @@ class StatisticsModel(QAbstractTableModel):
         """Per row its place in the order of texts."""
         if cell is Cell.BLOCK:
             texts, codes = list(found.block_titles), found.block
+        elif cell is Cell.UNIT:
+            return np.asarray(found.unit)
         else:
             texts, codes = self._labels, found.key
         rank = np.empty(len(texts), np.int64)
@@ -192,6 +193,9 @@ class StatisticsModel(QAbstractTableModel):
         return hit | _metadata_holds(found, word)
 
     def _title(self, cell: Cell) -> str:
+        # Where clocks of their own have rows too, a column has several units.
+        if cell.is_time and Cell.UNIT not in self.silent:
+            return self._picked if cell is Cell.PICKED else cell.title
         title = self._picked if cell is Cell.PICKED else cell.title
         return f"{title}, {self.unit}" if cell.is_time else title
 
@@ -202,6 +206,8 @@ class StatisticsModel(QAbstractTableModel):
             return self._labels[int(found.key[i])]
         if cell is Cell.BLOCK:
             return found.block_titles[int(found.block[i])]
+        if cell is Cell.UNIT:
+            return found.unit_name(i) or ("" if plain else self.unit)
         value = float(self._columns[cell][i])
         if np.isnan(value):
             return "" if plain else MISSING
@@ -213,7 +219,7 @@ class StatisticsModel(QAbstractTableModel):
         if unit is not None:
             # A clock of its own: its numbers as logged, never turned into time.
             number = f"{value:.1f}".removesuffix(".0")
-            return number if plain else f"{_grouped(number)}{NARROW_SPACE}{unit}"
+            return number if plain else _grouped(number)
         ns = value * self._rate
         return repr(ns / self._factor) if plain else format_in(ns, self._factor)
 

@@ -18,12 +18,11 @@ from functools import cached_property
 import numpy as np
 
 from viewer.model.event_blocks import first_of, merge_runs
-from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT, foreign, run_of_slices
+from viewer.model.queries import NATIVE_DURATION, NATIVE_START, NATIVE_UNIT, foreign, run_of_slices
 from viewer.model.statistics import Statistics, grouped
 from viewer.model.trace import Bools, Ints, KeyKind, RunKind, Trace
 from viewer.program.linking import LinkTable
 
-_NATIVE_START = "native_start"
 _UNKNOWN_UNIT = "ticks"
 
 
@@ -173,7 +172,7 @@ def _logged(trace: Trace, at: Ints) -> tuple[Ints, Ints]:
     """Start and duration of slices as the file has them, not as they are drawn."""
     slices = trace.slices
     start, duration = slices.start[at], slices.end[at] - slices.start[at]
-    for name, ticks in ((_NATIVE_START, start), (NATIVE_DURATION, duration)):
+    for name, ticks in ((NATIVE_START, start), (NATIVE_DURATION, duration)):
         column = slices.columns.get(name)
         if column is None or column.strings is not None or column.values.dtype.kind not in "iu":
             continue
