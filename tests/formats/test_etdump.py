@@ -464,6 +464,45 @@ def test_what_a_delegate_logs_makes_no_more_methods_than_were_loaded(dump):
     assert [r.scope for r in trace.inferences()] == [0, 0, 0, 0]
 
 
+def test_a_method_that_begins_like_another_is_one_of_its_own(dump):
+    short, long = ["native_call_a", "native_call_b"], ["native_call_a", "native_call_b"] * 2
+    runs = [execution(names, 1000 * i) for i, names in enumerate([short, long, short, long], 1)]
+    trace = read_path(dump(load(0), load(50), *runs))
+    assert [r.scope for r in trace.inferences()] == [0, 1, 0, 1]
+
+
+def test_lengths_make_no_more_methods_than_were_loaded(dump):
+    runs = [execution(["native_call_a"] * i, 1000 * i) for i in range(1, 5)]
+    trace = read_path(dump(load(0), load(50), *runs))
+    assert [r.scope for r in trace.inferences()] == [0, 0, 0, 0]
+
+
+def test_a_run_that_failed_half_way_is_no_other_method(dump):
+    name, events = execution(["native_call_a", "native_call_b"], 1000)
+    failed = (name, events[:2])
+    trace = read_path(dump(load(0), load(50), (name, events), failed))
+    assert [r.scope for r in trace.inferences()] == [0, 0]
+
+
+def test_branches_of_one_method_may_differ_in_length(dump):
+    def branching(start: int, kernels: list[str]) -> tuple[str, list[Event]]:
+        name, events = execution(kernels, start + 1)
+        return name, [operator("JF_CALL", 9, start, start), *events]
+
+    runs = [branching(1000, ["native_call_a"]), branching(2000, ["native_call_a"] * 3)]
+    trace = read_path(dump(load(0), load(50), *runs))
+    assert [r.scope for r in trace.inferences()] == [0, 0]
+
+
+def test_a_move_contradicts_a_jump(dump):
+    runs = [
+        ("Execute", [operator("OPERATOR_CALL", 0, at, at + 5), operator(name, 1, at + 6, at + 7)])
+        for at, name in ((100, "MOVE_CALL"), (200, "JF_CALL"), (300, "MOVE_CALL"))
+    ]
+    trace = read_path(dump(load(0), load(50), *runs))
+    assert [r.scope for r in trace.inferences()] == [0, 1, 0]
+
+
 def test_the_number_of_methods_is_bounded(dump):
     runs = [execution([f"native_call_{i}"], 1000 * i + 100) for i in range(80)]
     trace = read_path(dump(load(0), load(50), *runs))

@@ -102,7 +102,7 @@ def _compose(
     if not len(events):
         builder.untimed(place(untimed, runs, events, kind))
         return
-    loading = np.logical_or.reduce([_named(events, name) for name in sorted(_LOADS)])
+    loading = np.logical_or.reduce([events.named(name) for name in sorted(_LOADS)])
     part = _parts(events, loading)
     filled, first = np.unique(part, return_index=True)
     events.run = part  # twice the number of the run, and 1 for what follows a load in it
@@ -152,7 +152,7 @@ def _compose(
         columns={label: _ordered(column, order) for label, column in columns.items()},
     )
     # A run is as long as its Method::execute: a counter that wrapped inside it stretches others.
-    executes = _named(events, EXECUTE) & (events.chain < 0)
+    executes = events.named(EXECUTE) & (events.chain < 0)
     has_one = np.logical_or.reduceat(executes, first)
     counted = executes | np.repeat(~has_one, count)
     stop = np.maximum(events.start, events.end)
@@ -202,11 +202,6 @@ def _ordered(column: Column, order: Ints) -> Column:
     at = np.where(is_event, order, 0)
     valid = is_event if column.valid is None else is_event & column.valid[at]
     return Column(column.values[at], valid, column.strings)
-
-
-def _named(events: Events, name: str) -> Bools:
-    """Which events have this name."""
-    return np.array([*(n == name for n in events.names), False])[events.name]
 
 
 def _kinds(events: Events) -> NDArray[np.uint8]:
