@@ -118,6 +118,15 @@ def test_an_explicit_choice_wins_and_is_warned_about():
     assert chosen(workspace) == {"demo_str_x4.etdp": "demo_str.etrecord"}
 
 
+def test_a_record_that_fits_in_part_is_linked_and_doubted():
+    workspace = opened("lstm_portable_x1.etdp", "gru_toedge_portable.etrecord")
+    assert chosen(workspace) == {"lstm_portable_x1.etdp": "gru_toedge_portable.etrecord"}
+    assert "fit in part only: agreement 0.73 on 44 compared" in warnings(workspace)
+    workspace.add(read("lstm_toedge_portable.etrecord"))
+    assert chosen(workspace) == {"lstm_portable_x1.etdp": "lstm_toedge_portable.etrecord"}
+    assert warnings(workspace) == ""
+
+
 def test_only_open_files_can_be_paired():
     workspace = opened("demo_str_x4.etdp", "demo_str.etrecord")
     dump, record = workspace.paths

@@ -35,6 +35,7 @@ SNAPSHOTS = Path(__file__).parents[1] / "snapshots" / "etdump"
 
 READABLE = sorted(p.stem for p in DUMPS.glob("*.etdp") if not p.stem.startswith("BAD_"))
 REAL = [name for name in READABLE if not name.startswith(("SYN_", "noprefix"))]
+WHOLE = [name for name in REAL if "failing" not in name]  # a failed run has no Method::execute
 FOREIGN = "delegate events on a clock of their own: placed inside their call for drawing only"
 
 
@@ -233,7 +234,7 @@ def test_real_dumps_have_no_problems(name):
     assert read(name).problems == ()
 
 
-@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize("name", WHOLE)
 def test_real_dumps_nest_as_execute_instruction_kernel(name):
     trace = read(name)
     s = trace.slices

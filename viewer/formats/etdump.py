@@ -51,6 +51,8 @@ from viewer.formats.etdump_untimed import Untimed, UntimedReader, place
 from viewer.formats.flatbuffer import Malformed
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import (
+    EXECUTE,
+    JUMP,
     UNATTRIBUTED,
     Bools,
     Clock,
@@ -64,8 +66,7 @@ from viewer.model.trace import (
 
 _KINDS = tuple(KeyKind)
 _CALLS = {"OPERATOR_CALL": KeyKind.OPERATOR_CALL, "DELEGATE_CALL": KeyKind.DELEGATE_CALL}
-_CONTROL = frozenset({"MOVE_CALL", "JF_CALL", "FREE_CALL"})
-EXECUTE = "Method::execute"
+_CONTROL = frozenset({"MOVE_CALL", JUMP, "FREE_CALL"})
 _INT64 = np.iinfo(np.int64)
 _LOADS = frozenset({"Method::init", "Program::load_method"})
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from viewer.formats.etdump_events import Events
 from viewer.model.builder import TraceBuilder
-from viewer.model.trace import Bools, Ints, KeyKind
+from viewer.model.trace import EXECUTE, JUMP, Bools, Ints, KeyKind
 
 # No session had more than a handful; bounds the search for a run's method.
 MOST_METHODS = 64
@@ -30,7 +30,6 @@ _Facts = dict[int, set[int]]
 _KERNEL, _CALL, _IDENTIFIERS, _ASPECTS = 0, 1, 2, 3
 _COUNT = -_ASPECTS << 32  # of the whole run, so below what any 32-bit instruction has
 _BRANCHES = -1  # in place of a count: another run may take other instructions
-_EXECUTE, _JUMP = "Method::execute", "JF_CALL"
 
 
 class _Signs(IntEnum):
@@ -95,8 +94,8 @@ class _Log:
             events.instruction.astype(np.int64) * _ASPECTS + aspect,
             np.where(calls, call, np.where(logged, identifier, events.name)),
             calls | logged | (kind == KeyKind.KERNEL),
-            control & events.named(_JUMP),
-            (kind == KeyKind.FRAMEWORK) & events.named(_EXECUTE),
+            control & events.named(JUMP),
+            (kind == KeyKind.FRAMEWORK) & events.named(EXECUTE),
             bounds,
         )
 
@@ -159,4 +158,6 @@ def _method_with(facts: _Facts, methods: list[_Facts]) -> int:
 
 def _agree(one: _Facts, other: _Facts) -> bool:
     shared = one.keys() & other.keys()
-    return bool(shared - {_COUNT}) and not any(one[about].isdisjoint(other[about]) for about in shared)
+    return bool(shared - {_COUNT}) and not any(
+        one[about].isdisjoint(other[about]) for about in shared
+    )

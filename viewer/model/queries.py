@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from viewer.model import intervals
-from viewer.model.trace import Ints, KeyKind, Slices, Trace
+from viewer.model.trace import EXECUTE, Bools, Ints, KeyKind, Slices, Trace
 
 NATIVE_DURATION = "native_dur"
 
@@ -50,6 +50,13 @@ def foreign(slices: Slices) -> Ints:
     if column is None:
         return np.empty(0, np.int64)
     return np.arange(len(slices)) if column.valid is None else np.flatnonzero(column.valid)
+
+
+def execute_keys(trace: Trace) -> Bools:
+    """Per key whether its slices are a whole inference, Method::execute."""
+    named = np.array([name == EXECUTE for name in trace.strings], np.bool_)
+    found: Bools = (trace.keys.kind == KeyKind.FRAMEWORK) & named[trace.keys.name]
+    return found
 
 
 def run_of_slices(trace: Trace) -> Ints:

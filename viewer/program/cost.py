@@ -15,11 +15,16 @@ from functools import cached_property
 import numpy as np
 
 from viewer.model import intervals
-from viewer.model.queries import Segments, charge, foreign, sum_per_key, total_per_group
+from viewer.model.queries import (
+    Segments,
+    charge,
+    execute_keys,
+    foreign,
+    sum_per_key,
+    total_per_group,
+)
 from viewer.model.trace import Bools, KeyKind, Run
 from viewer.program.linking import LinkTable
-
-EXECUTE = "Method::execute"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +146,5 @@ class Costs:
     @cached_property
     def _executes(self) -> Bools:
         """Per slice whether it is a Method::execute."""
-        trace = self._trace
-        named = np.array([name == EXECUTE for name in trace.strings], np.bool_)
-        per_key = (trace.keys.kind == KeyKind.FRAMEWORK) & named[trace.keys.name]
-        per_slice: Bools = per_key[trace.slices.key]
+        per_slice: Bools = execute_keys(self._trace)[self._trace.slices.key]
         return per_slice
