@@ -143,11 +143,19 @@ PAIRS = [
          folder / f"{name}_x3.inspector_{folder.name}.json", faults)
         for folder, name, faults in (
             (OLD, "cnn_portable", {FRAMEWORK}),
+            (OLD, "cnn_bundled", {FRAMEWORK}),
+            (OLD, "demo_generated_int", {FRAMEWORK, INIT}),
             (OLD, "demo_manual_int", {FRAMEWORK, INIT, CONTAINED}),
             (OLD, "demo_str", {FRAMEWORK, INIT}),
             (MID, "cnn_ge_xnnpack", {FRAMEWORK}),
             (MID, "cnn_xnnpack_lowered", {FRAMEWORK, LOWERED}),
+            (MID, "cnn_portable", {FRAMEWORK}),
+            (MID, "cnn_bundled", {FRAMEWORK}),
+            (MID, "cnn_ge_portable", {FRAMEWORK}),
             (MID, "demo_generated_int", {FRAMEWORK, INIT}),
+            (MID, "demo_manual_int", {FRAMEWORK, INIT, CONTAINED}),
+            (MID, "demo_ge_manual_int", {FRAMEWORK, INIT, CONTAINED}),
+            (MID, "demo_str", {FRAMEWORK, INIT}),
         )
     ),
 ]  # fmt: skip
@@ -263,6 +271,22 @@ def test_branches_without_deepcopy_are_never_taken_for_the_graph_around_them():
         assert link.reason == copied.links[k].reason
         named = [(op.label, op.base_names) for op in table.operators(k)]
         assert named == [(op.label, op.base_names) for op in copied.operators(k)]
+
+
+@pytest.mark.parametrize(("release", "shift"), [("0.3", 0), ("0.1", 1)])
+@pytest.mark.parametrize("name", ["cnn_portable", "demo_str"])
+def test_the_first_releases_link_as_the_later_ones(name, release, shift):
+    """Made from the record of 0.6.0; release 0.1 counts debug handles from 0 instead of 1."""
+    dump = OLD / f"{name}_x3.etdp"
+    table = linked(dump, RECORD / "0.1" / f"{name}_gen{release}.etrecord")
+    later = linked(dump, OLD / f"{name}.etrecord")
+    linked_keys = [k for k, link in enumerate(later.links) if link.operators]
+    assert len(linked_keys) == {"cnn_portable": 20, "demo_str": 6}[name]
+    for k, link in enumerate(later.links):
+        assert table.links[k].reason is link.reason
+        assert tuple(h + shift for h in table.links[k].handles) == link.handles
+        assert [o.label for o in table.operators(k)] == [o.label for o in later.operators(k)]
+        assert [o.source for o in table.operators(k)] == [o.source for o in later.operators(k)]
 
 
 def test_kernels_inside_of_branches_say_so_and_which_operators_stand_there():
