@@ -229,7 +229,7 @@ def test_picture(name):
     assert text == file.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize("name", WHOLE)
 def test_real_dumps_have_no_problems(name):
     assert read(name).problems == ()
 
@@ -325,6 +325,13 @@ def test_a_run_that_was_cut_off_keeps_its_nesting(dump):
         ("native_call_b", 0, 132, 133),
     ]
     assert trace.problems == ()
+
+
+def test_a_run_that_failed_is_told():
+    """The first of three runs was given a word that the embedding does not have."""
+    (problem,) = read("words_failing_x3").problems
+    assert problem.kind == "run without Method::execute: it failed or was cut short"
+    assert (problem.count, problem.first) == (1, "event 2")
 
 
 def test_scopes_inside_a_call_or_beside_it_find_their_level(dump):

@@ -67,6 +67,7 @@ from viewer.model.trace import (
 _KINDS = tuple(KeyKind)
 _CALLS = {"OPERATOR_CALL": KeyKind.OPERATOR_CALL, "DELEGATE_CALL": KeyKind.DELEGATE_CALL}
 _CONTROL = frozenset({"MOVE_CALL", JUMP, "FREE_CALL"})
+_STEP = "Method::step"
 _INT64 = np.iinfo(np.int64)
 _LOADS = frozenset({"Method::init", "Program::load_method"})
 
@@ -156,6 +157,13 @@ def _compose(
     executes = events.named(EXECUTE) & (events.chain < 0)
     has_one = np.logical_or.reduceat(executes, first)
     counted = executes | np.repeat(~has_one, count)
+    stepped = np.logical_or.reduceat(events.named(_STEP), first)
+    began = np.logical_or.reduceat(kind == KeyKind.OPERATOR_CALL, first)
+    if executes.any() or loading.any():
+        failed = first[began & ~has_one & ~stepped & ~is_load]
+        count_rows(
+            builder, "run without Method::execute: it failed or was cut short", events.row[failed]
+        )
     stop = np.maximum(events.start, events.end)
     begin = np.minimum.reduceat(np.where(counted, events.start, _INT64.max), first).tolist()
     finish = np.maximum.reduceat(np.where(counted, stop, _INT64.min), first).tolist()
