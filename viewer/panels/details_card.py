@@ -289,6 +289,7 @@ class Card(QWidget):
             row.setSpacing(theme.px(8))
             row.addWidget(Swatch([member.index], theme), 0, Qt.AlignmentFlag.AlignVCenter)
             line = f" · line {member.source.line}" if member.source else ""
+            line += f" · {member.branch}" if member.branch else ""
             link = anchor(f"operator:{trace}:{member.index}", member.label, theme)
             shown = label(link + span(line, theme.tokens.text3), theme, wrap=True, html=True)
             shown.linkActivated.connect(self._follow)

@@ -124,6 +124,11 @@ class Operator:
         """Module path and operator: "features.4 · convolution"."""
         return f"{self.module_path} · {self.op}" if self.module_path else self.op
 
+    @property
+    def branch(self) -> str:
+        """The part of control flow that it lies in, "true branch of cond"; "" at the top."""
+        return next((n.branch for n in self.nodes if n.branch), "")
+
     @cached_property
     def aten(self) -> tuple[str, ...]:
         """The names of the ATen nodes that it came from, each once."""
