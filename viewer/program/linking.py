@@ -240,8 +240,10 @@ class _Linker:
         """A kernel or the OPERATOR_CALL around it; one that contradicts its handle has no link."""
         found = self._instruction(key, method)
         ran = self._ran(key)
+        if not (found.operators and ran):
+            return found
         known = {name for handle in found.handles for name in method.kernel_names(handle)}
-        if found.operators and ran and not ran & known:
+        if not ran & known:
             return Link(
                 Reason.OTHER_OPERATOR,
                 f"The kernel {' / '.join(sorted(ran))} is none of the operators of debug handle"
@@ -249,16 +251,15 @@ class _Linker:
                 near=found.operators,
             )
         recorded = {n for i in found.operators for n in self.program.operators[i].base_names}
-        if ran & known and not ran & recorded:
-            kernel = " / ".join(sorted(ran & known))
+        kernel = " / ".join(sorted(ran & known))
+        if not ran & recorded:
             return replace(
                 found,
                 detail=f"{found.detail}. A transform pass put {kernel} in place of "
                 f"{', '.join(sorted(recorded))}",
             )
         nodes = sum(len(self.program.operators[i].nodes) for i in found.operators)
-        if ran & known and nodes > 1:
-            kernel = " / ".join(sorted(ran & known))
+        if nodes > 1:
             return replace(
                 found,
                 detail=f"{found.detail}. The kernel {kernel} is one of its {nodes} graph nodes",
@@ -275,18 +276,19 @@ class _Linker:
         missing = f"The record maps no debug handle to instruction {instruction}"
         ran = self._ran(key)
         logged = self._logged[int(self.keys.scope[key])]
-        inside = {
-            op.index: [n.branch for n in op.nodes if n.branch and base_name(n.op) in ran]
-            for name in sorted(ran if logged.jumps else ())
-            for op in method.in_branches.get(name, ())
-        }
-        if inside:
-            branches = dict.fromkeys(b for where in inside.values() for b in where)
+        if logged.jumps and ran & method.in_branches.keys():
+            near = {op.index: op for name in ran for op in method.in_branches.get(name, ())}
+            branches = dict.fromkeys(
+                node.branch
+                for _, operator in sorted(near.items())
+                for node in operator.nodes
+                if node.branch and base_name(node.op) in ran
+            )
             return Link(
                 Reason.IN_BRANCH,
                 f"{missing}, as to none inside of control flow; {' / '.join(sorted(ran))} stands "
                 f"in the {' and the '.join(branches)}",
-                near=tuple(sorted(inside)),
+                near=tuple(sorted(near)),
             )
         if ran == {WRITE_BACK}:
             return Link(
