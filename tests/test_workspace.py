@@ -2,13 +2,14 @@
 
 import itertools
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from viewer.formats import UnreadableFile, open_file
 from viewer.model.trace import Trace
-from viewer.program.graph import Program
+from viewer.program.graph import Program, Tensor
 from viewer.workspace import Workspace
 
 DATA = Path(__file__).parent / "data"
@@ -93,6 +94,21 @@ def test_equivalent_records_are_as_good_as_one():
         assert chosen(workspace)["cnn_portable_x1.etdp"] is not None
     both = chosen(opened(*names, "cnn_toedge_portable.etrecord"))
     assert both["cnn_portable_x1.etdp"] is not None
+
+
+def test_records_of_other_shapes_are_not_equivalent():
+    """A wider model has the same operators at the same lines."""
+    workspace = opened("cnn_portable_x1.etdp", "cnn_standalone_deepcopy.etrecord")
+    program = workspace.programs[0]
+    (method,) = program.methods
+    first, *rest = method.operators
+    wide = replace(first.nodes[0], outputs=(Tensor("y", "f32", (1, 16, 16, 16)),))
+    operators = (replace(first, nodes=(wide,)), *rest)
+    workspace.add(
+        replace(program, path="wide.etrecord", methods=(replace(method, operators=operators),))
+    )
+    assert chosen(workspace) == {"cnn_portable_x1.etdp": None}
+    assert "about equally well: choose one" in warnings(workspace)
 
 
 def test_records_that_fit_alike_but_link_differently_leave_the_choice_to_the_user():

@@ -335,11 +335,14 @@ def _rivals(rated: list[Candidate]) -> list[Candidate]:
 
 
 def _identity(program: Program) -> object:
-    """Equal for programs that link alike: the same maps, operators and source lines."""
+    """Equal for programs that link alike: the same maps, operators, shapes and source lines."""
     return [
         (
             m.name, dict(m.handles), dict(m.delegates),
-            [(o.debug_handle, o.ops, o.source) for o in m.operators],
+            [
+                (o.debug_handle, o.ops, o.source, [[t.shape for t in n.outputs] for n in o.nodes])
+                for o in m.operators
+            ],
         )
         for m in program.methods
     ]  # fmt: skip

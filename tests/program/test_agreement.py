@@ -99,7 +99,9 @@ def test_a_method_that_is_nothing_but_branches_cannot_be_checked():
     trace = open_file(str(DATA / "etdump" / "cond_alone_portable_x2.etdp"))
     own = fit(trace, record)
     assert own.methods[0] == "forward"
-    assert not own.agreement.checkable
+    assert own.agreement == Agreement(1.0, 0)
+    nested = open_file(str(DATA / "etdump" / "cond_nested_portable_x4.etdp"))
+    assert fit(nested, record).agreement.value < BELONG  # its cos is in no branch
     # A dump that took no branch never entered such a method.
     other = open_file(str(DATA / "etdump" / "lstm_portable_x1.etdp"))
     assert fit(other, record).agreement.value == 0.0

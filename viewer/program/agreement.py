@@ -251,8 +251,8 @@ def agreement_with_method(
         score = sum(any(d.handles(i) is not None for d in maps) for i in unplaced) / len(unplaced)
         return Agreement(score, len(unplaced))
     if not (method.handles or method.delegates):
-        # Names inside of branches do not say which instruction they are.
-        return Agreement(in_branches / max(len(logged.kernels), 1), 0)
+        # A name inside of branches does not say which instruction it is; another speaks against.
+        return Agreement(float(0 < in_branches == len(logged.kernels)), 0)
     return Agreement(score / len(ids), evidence) if ids else Agreement(0.0, 0)
 
 
@@ -289,7 +289,7 @@ class _Kernels:
         later = {n for h in handles for n in self._method.later_names.get(h, ())}
         taken = 0
         for op in ops:
-            if left[op] > 0 or op in later:
+            if op in later if later else left[op] > 0:
                 left[op] -= 1
                 taken += 1
         return taken

@@ -177,11 +177,11 @@ class Method:
         return bool(self.handles or self.delegates) or any(op.debug_handle >= 0 for op in inside)
 
     def kernel_names(self, handle: int) -> frozenset[str]:
-        """What the kernels behind a debug handle may be called; empty if no graph has it."""
+        """What the kernels behind a debug handle may be called; empty if no operator has it."""
         operator = self.by_handle.get(handle)
         if operator is None:
             return frozenset()
-        return operator.base_names | self.later_names.get(handle, frozenset())
+        return self.later_names.get(handle) or operator.base_names
 
     @cached_property
     def in_branches(self) -> dict[str, tuple[Operator, ...]]:
