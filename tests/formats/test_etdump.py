@@ -493,12 +493,22 @@ def test_a_run_that_failed_half_way_is_no_other_method(dump):
 
 
 def test_branches_of_one_method_may_differ_in_length(dump):
-    def branching(start: int, kernels: list[str]) -> tuple[str, list[Event]]:
-        name, events = execution(kernels, start + 1)
-        return name, [operator("JF_CALL", 9, start, start), *events]
 
-    runs = [branching(1000, ["native_call_a"]), branching(2000, ["native_call_a"] * 3)]
-    trace = read_path(dump(load(0), load(50), *runs))
+    def branching(start: int, *ids: int, last: int) -> tuple[str, list[Event]]:
+        end = {3: "JF_CALL", 6: "MOVE_CALL"}.get(last, "OPERATOR_CALL")
+        return "Execute", [
+            operator("JF_CALL", 0, start, start),
+            *(operator("OPERATOR_CALL", i, start + i, start + i) for i in ids),
+            operator(end, last, start + 9, start + 9),
+            framework("Method::execute", start, start + 10),
+        ]
+
+    one = [branching(1000, 1, 2, last=5), branching(2000, 4, last=5)]
+    longer = [branching(3000, 1, 2, 5, last=7), branching(4000, 4, 5, last=7)]
+    trace = read_path(dump(load(0), load(50), *one, *longer))
+    assert [r.scope for r in trace.inferences()] == [0, 0, 1, 1]
+    open_end = [branching(1000, 1, 2, last=3), branching(2000, 4, last=6)]
+    trace = read_path(dump(load(0), load(50), *open_end))
     assert [r.scope for r in trace.inferences()] == [0, 0]
 
 

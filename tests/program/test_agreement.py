@@ -125,10 +125,23 @@ def test_an_operator_that_a_pass_replaced_agrees_under_its_new_name():
     assert round(fit(dump, without).agreement.value, 9) == 0.8
 
 
-def test_methods_that_begin_alike_are_told_apart():
-    dump = open_file(str(DATA / "etdump" / "prefix_portable_x4.etdp"))
-    record = open_file(str(DATA / "etrecord" / "prefix_toedge_portable.etrecord"))
-    assert fit(dump, record).methods == ("short", "long", None)
+@pytest.mark.parametrize(
+    ("dump", "record", "methods"),
+    [
+        ("prefix_portable_x4", "prefix_toedge_portable", ("short", "long", None)),
+        (
+            "cond_prefix_portable_x8", "cond_prefix_toedge_portable",
+            ("ends", "short", "long", None),
+        ),
+    ],
+)  # fmt: skip
+def test_methods_that_begin_alike_are_told_apart(dump, record, methods):
+    found = fit(
+        open_file(str(DATA / "etdump" / f"{dump}.etdp")),
+        open_file(str(DATA / "etrecord" / f"{record}.etrecord")),
+    )
+    assert found.methods == methods
+    assert found.agreement.value == 1.0
 
 
 def test_an_unknown_identifier_costs_its_share_of_the_call(traces, programs):

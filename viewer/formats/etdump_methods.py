@@ -5,7 +5,9 @@ other in: an instruction that is another operator, a DELEGATE_CALL here and a ke
 signs are weaker and count only as long as they make no more methods than were loaded:
 
 * the number of instructions. A run that came to its end without a JF_CALL took every instruction of
-  its method, so one of three and one of four are not the same, though the first three are equal;
+  its method, so one of three and one of four are not the same, though the first three are equal.
+  With one, it left some out, but an operator that it ended with is the last of its method: branches
+  end with a MOVE_CALL of what they return;
 * for methods that a delegate swallowed whole, which identifiers it logged in a call. It may log now
   more and now less.
 """
@@ -29,7 +31,7 @@ MOST_METHODS = 64
 _Facts = dict[int, set[int]]
 _KERNEL, _CALL, _IDENTIFIERS, _ASPECTS = 0, 1, 2, 3
 _COUNT = -_ASPECTS << 32  # of the whole run, so below what any 32-bit instruction has
-_BRANCHES = -1  # in place of a count: another run may take other instructions
+_ENDS_IN_BRANCH = -1  # in place of a count: another run may end elsewhere
 
 
 class _Signs(IntEnum):
@@ -125,12 +127,15 @@ class _Log:
         return of_signature[inverse], len(methods)
 
     def _count(self, run: int, facts: _Facts) -> _Facts:
-        """How many instructions a run took; nothing for one that failed or was cut short."""
+        """How many instructions its method has; nothing for a run that failed or was cut short."""
         own = slice(int(self.bounds[run]), int(self.bounds[run + 1]))
-        if not self.ends[own].any():
+        calls = [about for about in facts if about % _ASPECTS == _CALL]
+        if not calls or not self.ends[own].any():
             return {}
-        calls = sum(about % _ASPECTS == _CALL for about in facts)
-        return {_COUNT: {_BRANCHES if self.jumps[own].any() else calls}}
+        last = max(calls)
+        is_operator = min(facts[last]) >= 0
+        count = last // _ASPECTS + 1
+        return {_COUNT: {count if is_operator or not self.jumps[own].any() else _ENDS_IN_BRANCH}}
 
     def _facts(self, run: int, said: Bools) -> _Facts:
         lo, hi = int(self.bounds[run]), int(self.bounds[run + 1])
