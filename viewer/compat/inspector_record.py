@@ -28,7 +28,8 @@ _PLAIN = ("debug_handle_map", "delegate_map", "instruction_id_to_num_outs_map", 
 _PICKLES = ("reference_outputs", "representative_inputs")
 _ATEN = "exported_program"
 _EDGE_OP = "executorch.exir.dialects.edge.ops."
-_NOT_OPERATORS = ("memory.alloc", "_operator.getitem")
+# Views of a graph without deepcopy lose their metadata when it is loaded.
+_NOT_OPERATORS = ("memory.alloc", "exir.memory.view", "_operator.getitem")
 # What zipfile raises for a damaged or encrypted archive, and JSON of another shape than a record.
 _DAMAGED = (
     zlib.error, lzma.LZMAError, EOFError, RuntimeError, ValueError, OverflowError,

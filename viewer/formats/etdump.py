@@ -51,6 +51,8 @@ from viewer.formats.etdump_untimed import Untimed, UntimedReader, place
 from viewer.formats.flatbuffer import Malformed
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import (
+    EXECUTE,
+    JUMP,
     UNATTRIBUTED,
     Bools,
     Clock,
@@ -64,8 +66,8 @@ from viewer.model.trace import (
 
 _KINDS = tuple(KeyKind)
 _CALLS = {"OPERATOR_CALL": KeyKind.OPERATOR_CALL, "DELEGATE_CALL": KeyKind.DELEGATE_CALL}
-_CONTROL = frozenset({"MOVE_CALL", "JF_CALL", "FREE_CALL"})
-EXECUTE = "Method::execute"
+_CONTROL = frozenset({"MOVE_CALL", JUMP, "FREE_CALL"})
+_STEP = "Method::step"
 _INT64 = np.iinfo(np.int64)
 _LOADS = frozenset({"Method::init", "Program::load_method"})
 
@@ -102,7 +104,7 @@ def _compose(
     if not len(events):
         builder.untimed(place(untimed, runs, events, kind))
         return
-    loading = np.logical_or.reduce([_named(events, name) for name in sorted(_LOADS)])
+    loading = np.logical_or.reduce([events.named(name) for name in sorted(_LOADS)])
     part = _parts(events, loading)
     filled, first = np.unique(part, return_index=True)
     events.run = part  # twice the number of the run, and 1 for what follows a load in it
@@ -152,9 +154,16 @@ def _compose(
         columns={label: _ordered(column, order) for label, column in columns.items()},
     )
     # A run is as long as its Method::execute: a counter that wrapped inside it stretches others.
-    executes = _named(events, EXECUTE) & (events.chain < 0)
+    executes = events.named(EXECUTE) & (events.chain < 0)
     has_one = np.logical_or.reduceat(executes, first)
     counted = executes | np.repeat(~has_one, count)
+    stepped = np.logical_or.reduceat(events.named(_STEP), first)
+    began = np.logical_or.reduceat(kind == KeyKind.OPERATOR_CALL, first)
+    if executes.any() or loading.any():
+        failed = first[began & ~has_one & ~stepped & ~is_load]
+        count_rows(
+            builder, "run without Method::execute: it failed or was cut short", events.row[failed]
+        )
     stop = np.maximum(events.start, events.end)
     begin = np.minimum.reduceat(np.where(counted, events.start, _INT64.max), first).tolist()
     finish = np.maximum.reduceat(np.where(counted, stop, _INT64.min), first).tolist()
@@ -202,11 +211,6 @@ def _ordered(column: Column, order: Ints) -> Column:
     at = np.where(is_event, order, 0)
     valid = is_event if column.valid is None else is_event & column.valid[at]
     return Column(column.values[at], valid, column.strings)
-
-
-def _named(events: Events, name: str) -> Bools:
-    """Which events have this name."""
-    return np.array([*(n == name for n in events.names), False])[events.name]
 
 
 def _kinds(events: Events) -> NDArray[np.uint8]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats.flatbuffer import Buffer, Malformed, Tables, distinct_texts, elements, padded
 from viewer.model.builder import TraceBuilder
-from viewer.model.trace import Ints
+from viewer.model.trace import Bools, Ints
 
 DAMAGED = "The file is damaged or was cut short: copy it again, or record it again"
 _IDENTIFIER = b"ED00"
@@ -56,6 +56,10 @@ class Events:
 
     def __len__(self) -> int:
         return len(self.run)
+
+    def named(self, name: str) -> Bools:
+        """Which events have this name."""
+        return np.array([*(n == name for n in self.names), False])[self.name]
 
 
 @dataclass(slots=True)

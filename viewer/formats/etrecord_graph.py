@@ -9,7 +9,8 @@ same for the edge dialect and for ATen. Facts that are not in the text of the fo
   outputs is called as torch.fx would when it loads the program: the target with underscores, and
   _1, _2 where that is taken;
 * a lowered module is a whole program as JSON text in the first input of its call, and branches of
-  control flow are graphs inside inputs. Their nodes are members of the graph around them;
+  control flow are graphs inside inputs. Their nodes are members of the graph around them, and say
+  in which branch they lie: the emitter maps no instruction to them;
 * `from_node` is JSON text again, nested once per export pass. The ATen node is the ancestor whose
   graph is `export_graph_id`. That id is an address which may have been used again, so a name counts
   only if the ATen program has it.
@@ -25,9 +26,7 @@ from typing import Any
 
 from viewer.formats.etrecord_maps import Complain
 from viewer.formats.json_values import NotJson, Parsed, mapping, sequence, text, whole_number
-from viewer.program.graph import Frame, GraphNode, Tensor, parse_frames
-
-NO_HANDLE = -1
+from viewer.program.graph import NO_HANDLE, Frame, GraphNode, Tensor, parse_frames
 
 _DTYPES = {
     1: "u8", 2: "i8", 3: "i16", 4: "i32", 5: "i64", 6: "f16", 7: "f32", 8: "f64", 9: "c32",
@@ -39,6 +38,11 @@ _BRACKET = re.compile(r"[\[\]()]")
 _BRACKET_OR_COMMA = re.compile(r"[\[\](),]")
 _OUT_VARIANT = re.compile(r"torch\.ops\.\w+\.\w+\.\w*out")
 _DEEPEST = 20
+# The graphs inside the inputs of control flow, in order; a loop over slices has its body alone.
+_PARTS = {"cond": ("true branch", "false branch"), "while_loop": ("condition", "body")}
+# Views are no instructions of their own, so `to_executorch()` leaves them their debug handles.
+_VIEW = "executorch.exir.memory.view"
+_HIGHER_ORDER = "torch.ops.higher_order."
 # torch's own mark on nodes that a pass made outside of any module.
 _NO_MODULE = "_empty_nn_module_stack_from_metadata_hook"
 _TENSOR_LISTS = frozenset(("as_tensors", "as_nested_tensors", "as_optional_tensors"))
@@ -134,11 +138,15 @@ class _Walk:
         return self._of_program(self._program, 0, self._instructions)
 
     def _of_program(
-        self, program: Any, depth: int, instructions: Mapping[int, tuple[int, ...]] | None
+        self,
+        program: Any,
+        depth: int,
+        instructions: Mapping[int, tuple[int, ...]] | None,
+        branch: str = "",
     ) -> Iterator[GraphNode]:
         module = mapping(mapping(program).get("graph_module"))
         kept = _kept_values(mapping(module.get("signature")))
-        return self._of_graph(mapping(module.get("graph")), depth, kept, instructions)
+        return self._of_graph(mapping(module.get("graph")), depth, kept, instructions, branch)
 
     def _of_graph(
         self,
@@ -146,6 +154,7 @@ class _Walk:
         depth: int,
         kept: Mapping[str, str],
         instructions: Mapping[int, tuple[int, ...]] | None,
+        branch: str,
     ) -> Iterator[GraphNode]:
         """The nodes in order, those of inner graphs before the call that holds them."""
         if depth > _DEEPEST:
@@ -160,11 +169,12 @@ class _Walk:
             node = mapping(raw)
             target = text(node.get("target"))
             arguments = [mapping(item).get("arg") for item in sequence(node.get("inputs"))]
-            yield from self._inside(arguments, target, depth, instructions)
+            yield from self._inside(arguments, target, depth, instructions, branch)
             results = sequence(node.get("outputs"))
             name = names.of_node(node, target, results)
             metadata = mapping(node.get("metadata"))
-            handle = self._handle(metadata, depth, instructions)
+            overwritten = None if target == _VIEW else instructions
+            handle = self._handle(metadata, depth, overwritten)
             if target.endswith(_NOT_OPERATORS) or (handle is None and not self._keep_all):
                 continue
             origin = self._origin
@@ -178,6 +188,7 @@ class _Walk:
                 inputs=values.tensors(arguments),
                 outputs=values.tensors(results),
                 aten=self._reader.aten(text(metadata.get("from_node")), origin) if origin else "",
+                branch=branch,
             )
 
     @staticmethod
@@ -196,12 +207,16 @@ class _Walk:
         target: str,
         depth: int,
         instructions: Mapping[int, tuple[int, ...]] | None,
+        branch: str,
     ) -> Iterator[GraphNode]:
+        graphs = 0
         for argument in arguments:
             kind, content = union(argument)
             if kind == "as_graph":
                 inner = mapping(mapping(content).get("graph"))
-                yield from self._of_graph(inner, depth + 1, {}, instructions)
+                part = _part(target, graphs)
+                yield from self._of_graph(inner, depth + 1, {}, instructions, part)
+                graphs += 1
             elif kind == "as_string" and target.endswith(_DELEGATE_CALL):
                 try:
                     lowered = Parsed(text(content))
@@ -214,7 +229,7 @@ class _Walk:
                     self._reader.complain(oddity, "lowered module")
                 # Its nodes were never emitted one by one: they keep their debug handles.
                 original = mapping(lowered.value).get("original_module")
-                yield from self._of_program(original, depth + 1, None)
+                yield from self._of_program(original, depth + 1, None, branch)
 
 
 class _NodeNames:
@@ -372,6 +387,13 @@ def _op_name(target: str) -> str:
     """ "executorch.exir.dialects.edge.ops.aten.relu.default" as "aten.relu.default"."""
     _, found, name = target.partition(".ops.")
     return name if found else target
+
+
+def _part(target: str, number: int) -> str:
+    """What the graph in an input of control flow is: "true branch of cond", "body of map_impl"."""
+    name = target.removeprefix(_HIGHER_ORDER)
+    parts = _PARTS.get(name, ())
+    return f"{parts[number] if number < len(parts) else 'body'} of {name}"
 
 
 def _source_op(metadata: dict[str, Any]) -> str:
