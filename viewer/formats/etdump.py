@@ -17,8 +17,7 @@ What the file leaves open and how it is settled here:
   `viewer.formats.etdump_methods`. Each method is a scope and a thread; a load is drawn where its
   method is.
 * Steps. Instructions that follow a load in its run are an inference of their own.
-* Nesting. Events stand in order of completion, so an event's parent is the next one of a lower
-  rank: framework scope 0, instruction 1, kernel or delegate event 2.
+* Nesting. It follows from the order of completion: `viewer.formats.etdump_nesting`.
 * Delegate events outside their call run on a clock of their own: `viewer.formats.etdump_foreign`.
 * The part of a DELEGATE_CALL that its events leave open becomes slices of its own:
   `viewer.formats.etdump_unattributed`.
@@ -39,13 +38,16 @@ from viewer.formats.etdump_events import (
     Events,
     Runs,
     count_rows,
+    filled,
     load,
     read_events,
     read_runs,
     sniff,
 )
 from viewer.formats.etdump_foreign import place_foreign
-from viewer.formats.etdump_methods import MOST_METHODS, methods_of_runs
+from viewer.formats.etdump_identities import identities, kinds
+from viewer.formats.etdump_methods import methods_of_runs
+from viewer.formats.etdump_nesting import nest
 from viewer.formats.etdump_unattributed import Uncovered, uncovered
 from viewer.formats.etdump_untimed import Untimed, UntimedReader, place
 from viewer.formats.flatbuffer import Malformed
@@ -62,9 +64,6 @@ from viewer.model.trace import (
     Trace,
 )
 
-_KINDS = tuple(KeyKind)
-_CALLS = {"OPERATOR_CALL": KeyKind.OPERATOR_CALL, "DELEGATE_CALL": KeyKind.DELEGATE_CALL}
-_CONTROL = frozenset({"MOVE_CALL", "JF_CALL", "FREE_CALL"})
 EXECUTE = "Method::execute"
 _INT64 = np.iinfo(np.int64)
 _LOADS = frozenset({"Method::init", "Program::load_method"})
@@ -98,15 +97,15 @@ def _compose(
 ) -> None:  # fmt: skip
     empty = np.flatnonzero(runs.length == 0)
     builder.problem("run without events", len(empty), f"run {empty[0]}" if len(empty) else "")
-    kind = _kinds(events)
+    kind = kinds(events)
     if not len(events):
         builder.untimed(place(untimed, runs, events, kind))
         return
     loading = np.logical_or.reduce([_named(events, name) for name in sorted(_LOADS)])
     part = _parts(events, loading)
-    filled, first = np.unique(part, return_index=True)
+    parts, first = np.unique(part, return_index=True)
     events.run = part  # twice the number of the run, and 1 for what follows a load in it
-    is_load = _loads(runs, filled, first, events, kind, loading)
+    is_load = _loads(runs, parts, first, events, kind, loading)
     method, methods = methods_of_runs(events, kind, first, is_load, builder)
 
     titles = ["Execute"] if methods == 1 else [f"Execute {m + 1}" for m in range(methods)]
@@ -122,7 +121,7 @@ def _compose(
     scope = np.array(scope_of)[method]
 
     count = np.diff(np.append(first, len(events)))
-    depth, order, parent = _nest(events, kind)
+    depth, order, parent = nest(events, kind)
     foreign, depth, order = place_foreign(events, kind, parent, depth, order)
     count_rows(
         builder,
@@ -133,7 +132,7 @@ def _compose(
     if cancelled():
         raise ReadCancelled
     builder.untimed(place(untimed, runs, events, kind))
-    name, key = _identities(events, kind, np.repeat(scope, count), builder)
+    name, key = identities(events, kind, np.repeat(scope, count), builder)
     gaps = uncovered(events, kind, parent, foreign.at, order)
     if len(gaps.call):
         order = _with_places(order, gaps.place)
@@ -159,7 +158,7 @@ def _compose(
     begin = np.minimum.reduceat(np.where(counted, events.start, _INT64.max), first).tolist()
     finish = np.maximum.reduceat(np.where(counted, stop, _INT64.min), first).tolist()
     number = [0] * len(titles)
-    for i, run in enumerate(filled.tolist()):
+    for i, run in enumerate(parts.tolist()):
         what = RunKind.LOAD if is_load[i] else RunKind.INFERENCE
         number[lane[i]] += not is_load[i]
         builder.run(
@@ -209,27 +208,6 @@ def _named(events: Events, name: str) -> Bools:
     return np.array([*(n == name for n in events.names), False])[events.name]
 
 
-def _kinds(events: Events) -> NDArray[np.uint8]:
-    """The `KeyKind` of every event."""
-    of_name = np.full(len(events.names) + 1, KeyKind.PLAIN, np.uint8)  # the last one: no name
-    for i, name in enumerate(events.names):
-        if name.startswith("native_call_"):
-            of_name[i] = KeyKind.KERNEL
-        elif name in _CONTROL:
-            of_name[i] = KeyKind.CONTROL
-        else:
-            of_name[i] = _CALLS.get(name, KeyKind.PLAIN)
-    kind = of_name[events.name]
-    kind[events.chain < 0] = KeyKind.FRAMEWORK
-    kind[(events.number != -1) | _filled(events.text, events.texts)] = KeyKind.DELEGATE_EVENT
-    return kind
-
-
-def _filled(codes: Codes32, texts: list[str]) -> Bools:
-    """Where there is a text that is not empty."""
-    return np.array([*map(bool, texts), False])[codes]
-
-
 def _parts(events: Events, loading: Bools) -> Codes32:
     """Twice each event's run, plus 1 where instructions follow a load in one run.
 
@@ -246,13 +224,13 @@ def _parts(events: Events, loading: Bools) -> Codes32:
 
 def _loads(
     runs: Runs,
-    filled: Codes32,
+    parts: Codes32,
     first: Ints,
     events: Events,
     kind: NDArray[np.uint8],
     loading: Bools,
 ) -> Bools:
-    """Which of the filled runs load a method instead of executing one.
+    """Which of the parts of runs load a method instead of executing one.
 
     A run "Default" without load scopes but with instructions is an execution: so it is named when
     a program logs without opening an event block of its own.
@@ -260,113 +238,8 @@ def _loads(
     working = (events.chain >= 0) & (kind != KeyKind.DELEGATE_EVENT)
     loads: Bools = np.logical_or.reduceat(loading, first)
     works = np.logical_or.reduceat(working, first)
-    default = np.array([runs.names[run >> 1] == "Default" for run in filled.tolist()])
+    default = np.array([runs.names[run >> 1] == "Default" for run in parts.tolist()])
     return loads | (default & ~works)
-
-
-def _nest(events: Events, kind: NDArray[np.uint8]) -> tuple[Codes32, Ints, Ints]:
-    """Depth of every event, their preorder, and the index of each one's parent (-1 if none).
-
-    An event's ancestors are the next events of lower rank in its run. A run that was cut off lacks
-    some; its events then move up.
-    """
-    n, run = len(events), events.run
-    rank = np.ones(n, np.int32)
-    rank[(kind == KeyKind.KERNEL) | (kind == KeyKind.DELEGATE_EVENT)] = 2
-    loose = np.flatnonzero((kind == KeyKind.FRAMEWORK) | (kind == KeyKind.PLAIN))
-    instruction = rank == 1
-    instruction[loose] = False
-    call = _next(instruction, run)[loose]
-    inside = (call >= 0) & (events.start[call] <= events.start[loose])
-    rank[loose[inside]] = 2
-    scopes = loose[~inside & (kind[loose] == KeyKind.FRAMEWORK)]
-    for level in (0, 1):
-        held = _lies_in_later(events.start[scopes], run[scopes])
-        rank[scopes[~held]] = level
-        scopes = scopes[held]
-    rank[scopes] = 2
-
-    outer = _next(rank == 0, run)
-    outer[rank == 0] = -1
-    above = _next(rank <= 1, run)
-    above[rank < 2] = -1
-    in_instruction = (above >= 0) & (rank[above] == 1)
-    depth = (outer >= 0).astype(np.int32) + in_instruction
-    # In order of completion a subtree ends with its root, so in preorder the root moves to where
-    # its subtree begins, behind its ancestors.
-    begin = np.arange(n)
-    for level in (0, 1):
-        own = np.flatnonzero(rank == level)
-        ends = np.flatnonzero(rank <= level)
-        before = np.searchsorted(ends, own) - 1
-        begin[own] = np.where(before >= 0, ends[before] + 1, 0)
-    begin = np.maximum(begin, np.searchsorted(run, run))
-    order = np.empty(n, np.int64)
-    order[begin + depth] = np.arange(n)
-    return depth, order, np.where(above >= 0, above, outer)
-
-
-def _next(marked: Bools, run: Codes32) -> Ints:
-    """The index of the next marked event of the same run, -1 if there is none."""
-    at = np.flatnonzero(marked)
-    if not len(at):
-        return np.full(len(run), -1)
-    found: Ints = np.append(at, -1)[np.searchsorted(at, np.arange(len(run)), side="right")]
-    return np.where((found >= 0) & (run[found] == run), found, -1)
-
-
-def _lies_in_later(start: Ints, run: Codes32) -> Bools:
-    """Which scopes, in order of completion, began no earlier than a later one of their run."""
-    # Runs are kept apart by their rank: the minimum over all that follows is then the run's own.
-    rank = np.unique(start, return_inverse=True)[1] + run.astype(np.int64) * (len(start) + 1)
-    later = np.minimum.accumulate(rank[::-1])[::-1]
-    held: Bools = np.append(later[1:] <= rank[:-1], False)[: len(start)]
-    return held
-
-
-def _identities(
-    events: Events, kind: NDArray[np.uint8], scope: Ints, builder: TraceBuilder
-) -> tuple[Codes, Codes]:
-    """Name and key of every slice, made once per distinct identity."""
-    delegate = kind == KeyKind.DELEGATE_EVENT
-    names, texts = events.names, events.texts
-    number = np.unique(events.number, return_inverse=True)[1]
-    # One number says what an event is called: [nothing | names | texts | integers].
-    label = np.where(
-        ~delegate, events.name + 1,
-        np.where(events.number == -1, 1 + len(names) + events.text,
-                 1 + len(names) + len(texts) + number),
-    )  # fmt: skip
-    instruction = np.where(events.chain < 0, -1, events.instruction)
-    what = label.astype(np.uint64) << np.uint64(8) | kind
-    what = what * np.uint64(MOST_METHODS + 1) + scope.astype(np.uint64)
-    if int(what.max()) >= 1 << 32:
-        what = np.unique(what, return_inverse=True)[1].astype(np.uint64)
-    what = what << np.uint64(32) | instruction.view(np.uint32)
-    _, first, inverse = np.unique(what, return_index=True, return_inverse=True)
-    name_of, key_of = np.empty(len(first), np.uint32), np.empty(len(first), np.uint32)
-    order = np.argsort(first)
-    at = first[order]
-    # Read as lists: a dump may have as many identities as events.
-    parts = (kind, scope, instruction, events.number, events.text, events.name)
-    rows = zip(order.tolist(), *(part[at].tolist() for part in parts), strict=True)
-    for i, its_kind, its_scope, its_instruction, own, text, named in rows:
-        identifier: int | str | None = None
-        if its_kind == KeyKind.DELEGATE_EVENT:
-            identifier = own if own != -1 else texts[text]
-            name = str(identifier)
-        else:
-            name = (names[named] if named >= 0 else "") or "event"
-        name_of[i] = builder.intern(name)
-        key_of[i] = builder.key(
-            _KINDS[its_kind], name, scope=its_scope, instruction=its_instruction,
-            identifier=identifier,
-        )  # fmt: skip
-    unnamed = ~delegate & ~_filled(events.name, names)
-    count_rows(
-        builder, 'event without a name: called "event"', events.row[unnamed].astype(np.int64)
-    )
-    return name_of[inverse], key_of[inverse]
 
 
 def _columns(events: Events) -> dict[str, Column]:
@@ -374,7 +247,7 @@ def _columns(events: Events) -> dict[str, Column]:
     columns = {"instruction_id": Column(events.instruction.astype(np.int64), of_chain)}
     if (events.chain < -1).any() or (events.chain > 0).any():
         columns["chain"] = Column(events.chain.astype(np.int64))
-    stated = _filled(events.metadata, events.metadatas)
+    stated = filled(events.metadata, events.metadatas)
     if stated.any():
         codes = np.where(stated, events.metadata, 0).astype(np.uint32)
         columns["metadata"] = Column.of_codes(codes, events.metadatas, stated)

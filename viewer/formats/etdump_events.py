@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats.flatbuffer import Buffer, Malformed, Tables, distinct_texts, elements, padded
 from viewer.model.builder import TraceBuilder
-from viewer.model.trace import Ints
+from viewer.model.trace import Bools, Ints
 
 DAMAGED = "The file is damaged or was cut short: copy it again, or record it again"
 _IDENTIFIER = b"ED00"
@@ -230,6 +230,12 @@ def _shown(metadata: bytes) -> str:
     except UnicodeDecodeError:
         return metadata.hex()
     return text if text.replace("\n", "").replace("\t", "").isprintable() else metadata.hex()
+
+
+def filled(codes: Ints | Codes32, texts: list[str]) -> Bools:
+    """Where codes (-1: none) are of a text that is not empty."""
+    has: Bools = np.array([*map(bool, texts), False])[codes]
+    return has
 
 
 def count_rows(builder: TraceBuilder, kind: str, rows: Ints | Codes32) -> None:

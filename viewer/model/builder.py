@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,8 @@ class TraceBuilder:
         self._strings: dict[str, int] = {}
         self._scopes: dict[Scope, int] = {}
         self._keys: dict[tuple[int, int, int, int, type, int | str | None, str | None], int] = {}
+        self._key_blocks: list[tuple[int, Keys]] = []  # with the number of the first one of each
+        self._key_count = 0
         self._chunks: list[_Chunk] = []
         self._runs: list[Run] = []
         self._problems: dict[str, tuple[int, str]] = {}
@@ -125,7 +127,28 @@ class TraceBuilder:
         identity = (
             int(kind), scope, self.intern(name), instruction, type(identifier), identifier, location
         )  # fmt: skip
-        return self._keys.setdefault(identity, len(self._keys))
+        number = self._keys.setdefault(identity, self._key_count)
+        self._key_count += number == self._key_count
+        return number
+
+    def distinct_keys(
+        self,
+        kind: NDArray[np.uint8],
+        name: Codes,
+        scope: Codes,
+        instruction: Ints,
+        identifier: NDArray[np.object_],
+    ) -> Codes:
+        """The numbers of many identities without locations, given as parallel arrays.
+
+        They must differ from one another and from all that `key` is asked for: where a file has as
+        many identities as slices, looking each up would take most of the time and of the memory.
+        """
+        first, count = self._key_count, len(kind)
+        nowhere = np.full(count, None, object)
+        self._key_blocks.append((first, Keys(kind, scope, name, instruction, identifier, nowhere)))
+        self._key_count += count
+        return np.arange(first, first + count, dtype=np.uint32)
 
     def run(
         self, kind: RunKind, number: int, name: str, track: int, scope: int, start: int, end: int,
@@ -187,6 +210,7 @@ class TraceBuilder:
         # Distinct keys weigh more than slices while they are a dict (250 bytes each): first.
         keys = self._key_table()
         self._keys.clear()
+        self._key_blocks.clear()
         chunks = self._chunks
         track = _joined([c.track for c in chunks], np.uint32)
         start = _joined([c.start for c in chunks], np.int64)
@@ -281,7 +305,7 @@ class TraceBuilder:
         location = np.empty(n, object)
         identifier[:] = [k[5] for k in keys]
         location[:] = [k[6] for k in keys]
-        return Keys(
+        alone = Keys(
             kind=np.fromiter((k[0] for k in keys), np.uint8, n),
             scope=np.fromiter((k[1] for k in keys), np.uint32, n),
             name=np.fromiter((k[2] for k in keys), np.uint32, n),
@@ -289,6 +313,9 @@ class TraceBuilder:
             identifier=identifier,
             location=location,
         )
+        numbers = np.fromiter(self._keys.values(), np.int64, n)
+        blocks = [(first + np.arange(len(block)), block) for first, block in self._key_blocks]
+        return _joined_keys([(numbers, alone), *blocks], self._key_count)
 
     # -- layout of one track -------------------------------------------------------------------
 
@@ -313,6 +340,18 @@ class TraceBuilder:
 
 def _joined(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
     return np.concatenate(parts) if parts else np.empty(0, dtype)
+
+
+def _joined_keys(blocks: Sequence[tuple[Ints, Keys]], count: int) -> Keys:
+    """One table of keys from parts with the numbers of theirs."""
+
+    def joined(name: str) -> NDArray[Any]:
+        column = np.empty(count, getattr(blocks[0][1], name).dtype)
+        for numbers, block in blocks:
+            column[numbers] = getattr(block, name)
+        return column
+
+    return Keys(*(joined(part.name) for part in fields(Keys)))
 
 
 def _joined_derived(chunks: Sequence[_Chunk], final: Ints) -> Bools | None:
