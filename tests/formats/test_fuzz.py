@@ -14,13 +14,21 @@ import tracemalloc
 import warnings
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from viewer.export.slice_table import SliceTableSource, slice_columns
+from viewer.export.untimed_table import untimed_columns
 from viewer.formats import UnreadableFile, open_file
+from viewer.model.run_views import aligned_runs, mean_run
 from viewer.model.trace import Trace
+from viewer.model.untimed import value_text
+from viewer.program.cost import Costs
+from viewer.program.event_statistics import event_statistics
 from viewer.program.graph import Program
 from viewer.program.labels import slice_labels
 from viewer.program.linking import link
@@ -183,12 +191,28 @@ def use(path: Path, kind: str) -> bool:
             table = link(trace, program)
             said += slice_labels(table)[1]
             said += [found.detail for found in table.links]
+        said += what_follows(workspace, trace)
     for program in workspace.programs:
         for operator in program.operators:
             said += [operator.label, *operator.ops, *operator.aten]
             said += [f"{frame.path}:{frame.line}" for frame in operator.frames]
     "".join(said).encode()  # a text that cannot be encoded can be neither shown nor written
     return True
+
+
+def what_follows(workspace: Workspace, trace: Trace) -> list[str]:
+    """Other views of a trace, statistics and tables; the texts that they show."""
+    table, events = workspace.links(trace), trace.untimed
+    for shown in (aligned_runs(trace), mean_run(trace)):
+        assert (shown.slices.end >= shown.slices.start).all()
+        Costs(replace(table, trace=shown)).table()
+    slice_columns(SliceTableSource(table, Fraction(1), 0, ("p",) * len(trace.tracks)))
+    untimed_columns(table, "p")
+    assert (events.after < len(trace.slices)).all()
+    assert (events.run < len(trace.runs)).all()
+    statistics = event_statistics(table)
+    found = [statistics.name(row) for row in range(len(statistics))]
+    return [*found, *statistics.block_titles, *(value_text(events, i) for i in range(len(events)))]
 
 
 @pytest.mark.parametrize("kind", ["record", "dump"])
