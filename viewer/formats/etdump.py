@@ -26,6 +26,7 @@ What the file leaves open and how it is settled here:
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -193,14 +194,12 @@ def _gap_keys(builder: TraceBuilder, scope: Ints, events: Events, gaps: Uncovere
 
 def _ordered(column: Column, order: Ints) -> Column:
     """A column of the events in another order; the gaps behind them have no value."""
-    n = len(column.values)
-    if int(order.max(initial=-1)) < n:
-        valid = None if column.valid is None else column.valid[order]
-        return Column(column.values[order], valid, column.strings)
-    is_event = order < n
-    at = np.where(is_event, order, 0)
-    valid = is_event if column.valid is None else is_event & column.valid[at]
-    return Column(column.values[at], valid, column.strings)
+    is_event = order < len(column.values)
+    if is_event.all():
+        return column.taken(order)
+    taken = column.taken(np.where(is_event, order, 0))
+    valid = is_event if taken.valid is None else is_event & taken.valid
+    return replace(taken, valid=valid)
 
 
 def _named(events: Events, name: str) -> Bools:

@@ -275,7 +275,7 @@ class _Rows:
                     source_row=row[at].astype(np.uint32),
                     levels=None if levels is None else levels[at].astype(np.int32),
                     derived=None if derived is None else derived[at],
-                    columns={n: _taken(column, at) for n, column in columns.items()},
+                    columns={n: column.taken(at) for n, column in columns.items()},
                 )  # fmt: skip
 
         if "depth" not in codes:
@@ -411,11 +411,6 @@ def _argument(codes: Codes, strings: Sequence[str]) -> Column:
         if np.isfinite(numbers).all():
             return Column(numbers[codes], valid)
     return Column.of_codes(codes, strings, valid)
-
-
-def _taken(column: Column, at: Ints) -> Column:
-    valid = None if column.valid is None else column.valid[at]
-    return Column(column.values[at], valid, column.strings, column.unit)
 
 
 def _levels(codes: Codes, strings: Sequence[str]) -> Ints:

@@ -134,6 +134,11 @@ class Column:
         """Texts that are interned already."""
         return Column(codes, valid, tuple(strings))
 
+    def taken(self, index: Ints) -> Column:
+        """The column of some slices, in that order."""
+        valid = None if self.valid is None else self.valid[index]
+        return Column(self.values[index], valid, self.strings, self.unit)
+
     def value(self, i: int) -> int | float | bool | str | None:
         """The value of slice i as a plain Python object, None for a null."""
         if self.valid is not None and not self.valid[i]:
