@@ -19,6 +19,7 @@ from viewer.model.trace import KeyKind, Trace
 from viewer.program.agreement import AHEAD, Agreement, Fit, fit
 from viewer.program.graph import Program
 from viewer.program.linking import LinkTable, link, unlinked
+from viewer.program.logged import Signature, signatures
 from viewer.program.source_code import SourceFile, find_source, shared_suffix
 
 _OF_RECORDS = {
@@ -54,6 +55,7 @@ class Workspace:
         self._pairs: dict[str, str | None] = {}  # trace -> the program chosen for it, or none
         self._methods: dict[tuple[str, str], dict[int, str]] = {}  # pair -> scope -> method chosen
         self._fits: dict[tuple[int, int], Fit] = {}
+        self._signatures: dict[int, list[Signature]] = {}
         self._links: dict[int, LinkTable] = {}
         self._sources: dict[str, SourceFile | None] = {}
 
@@ -94,6 +96,7 @@ class Workspace:
             return
         kept = {id(x) for x in (*self.traces, *self.programs)}
         self._fits = {k: v for k, v in self._fits.items() if kept.issuperset(k)}
+        self._signatures = {k: v for k, v in self._signatures.items() if k in kept}
 
     def clear(self) -> None:
         """Close everything and forget all choices."""
@@ -226,7 +229,9 @@ class Workspace:
         key = (id(trace), id(program))
         if key not in self._fits:
             chosen = self._methods.get((trace.path, program.path), {})
-            self._fits[key] = fit(trace, program, chosen)
+            if id(trace) not in self._signatures:
+                self._signatures[id(trace)] = signatures(trace)
+            self._fits[key] = fit(trace, program, chosen, self._signatures[id(trace)])
         return self._fits[key]
 
     def _link(self, trace: Trace) -> LinkTable:

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from viewer.model.trace import Codes, KeyKind, Run, RunKind, Trace
-from viewer.program.agreement import KERNEL_PREFIX
 from viewer.program.debug_handles import short_identifier
 from viewer.program.linking import Link, LinkTable
+from viewer.program.logged import KERNEL_PREFIX
 
 
 def operator_count(count: int) -> str:

@@ -16,14 +16,10 @@ from functools import cached_property
 import numpy as np
 
 from viewer.model.trace import Codes, Ints, KeyKind, Trace
-from viewer.program.agreement import (
-    Fit,
-    fit,
-    is_outside_calls,
-    scope_identities,
-)
+from viewer.program.agreement import Fit, fit
 from viewer.program.debug_handles import DelegateMap, Via, is_of_whole_call
 from viewer.program.graph import Method, Operator, Program
+from viewer.program.logged import is_outside_calls, scope_identities
 from viewer.program.mlir import FilePosition
 from viewer.program.text_positions import TextPositions, positions_of
 
