@@ -21,9 +21,20 @@ from tests.formats.etdump_writer import (
     framework,
     operator,
 )
-from viewer.formats import ReadCancelled, UnreadableFile, etdump, never_cancelled, no_progress
+from viewer.formats import (
+    ReadCancelled,
+    UnreadableFile,
+    etdump,
+    etdump_runs,
+    never_cancelled,
+    no_progress,
+)
 from viewer.model.queries import children_of
-from viewer.model.trace import KeyKind, RunKind, Trace
+from viewer.model.run_views import mean_run
+from viewer.model.trace import KeyKind, Problem, RunKind, Trace
+from viewer.program.cost import Costs
+from viewer.program.event_statistics import event_statistics
+from viewer.program.linking import unlinked
 
 DUMPS = Path(__file__).parents[1] / "data" / "etdump"
 GOLDENS = Path(__file__).parents[1] / "data" / "inspector"
@@ -414,6 +425,40 @@ def test_runs_that_contradict_each_other_are_methods_of_their_own(dump):
     }
     assert ("Execute 1", "native_call_b") in kernels
     assert ("Execute 2", "native_call_b") not in kernels
+
+
+def test_runs_on_a_clock_that_starts_again_are_threads_of_their_own(dump):
+    def run(begin: int, each: int) -> tuple[str, list[Event]]:
+        calls = [
+            operator("OPERATOR_CALL", i, begin + each * i, begin + each * (i + 1)) for i in range(3)
+        ]
+        return ("Execute", [*calls, framework("Method::execute", begin, begin + 3 * each)])
+
+    trace = read_path(dump(run(0, 10), run(30, 10), run(0, 20), run(3, 5)))
+    assert trace.problems == (
+        Problem(
+            "the clock started again: the runs after it are on threads of their own", 2, "run 2"
+        ),
+    )
+    assert [t.thread for t in trace.tracks] == [
+        "Execute", "Execute · clock 2", "Execute · clock 3"
+    ]  # fmt: skip
+    assert [(r.track, r.number, r.total, r.start, r.end) for r in trace.runs] == [
+        (0, 1, 4, 0, 30), (0, 2, 4, 30, 60), (1, 3, 4, 0, 60), (2, 4, 4, 3, 18)
+    ]  # fmt: skip
+    assert {scope.name for scope in trace.scopes} == {"Execute"}
+    costs = Costs(unlinked(trace))
+    assert [costs.of_run(run).whole for run in trace.runs] == [30, 30, 60, 15]
+    assert len(mean_run(trace).runs) == 1
+    assert len(event_statistics(unlinked(trace)).blocks) == 1
+
+
+def test_a_clock_that_starts_again_thousands_of_times_fills_no_picture(dump, monkeypatch):
+    monkeypatch.setattr(etdump_runs, "MOST_CLOCKS", 3)
+    runs = [("Execute", [framework("Method::execute", 0, 10 + i)]) for i in range(5)]
+    trace = read_path(dump(*runs))
+    assert len(trace.tracks) == 3
+    assert len(trace.slices) == 5
 
 
 def test_after_one_load_there_is_one_method(dump):

@@ -174,19 +174,21 @@ def test_kinds_of_equally_many_runs_are_told_apart(tmp_path):
     ]  # fmt: skip
 
 
-def test_a_run_that_lies_inside_another_by_time_is_laid_out_alone(tmp_path):
-    load = [framework("Method::init", 0, 10_000), framework("Program::load_method", 5, 6)]
-    runs = [
-        Block("Execute", [operator("OPERATOR_CALL", 0, t + 10, t + 20), framework("e", t, t + 90)])
-        for t in (1000, 2000)
-    ]
-    trace = open_file(str(write_dump(tmp_path / "a.etdp", [Block("Default", load), *runs])))
+def test_runs_that_lie_inside_an_event_of_another_are_laid_out_alone(tmp_path):
+    def run(t: int, *more: dict) -> Block:
+        call = operator("OPERATOR_CALL", 0, t + 20, t + 30)
+        return Block("Execute", [call, *more, framework("Method::execute", t + 10, t + 90)])
+
+    runs = [run(0, framework("stray", 0, 10_000)), run(1000), run(2000)]
+    trace = open_file(str(write_dump(tmp_path / "a.etdp", runs)))
     assert [p.kind for p in trace.problems] == [
         "levels contradict the times: nested by time instead"
     ]
+    assert int(trace.slices.row_depth.max()) == 2
     for view in (aligned_runs(trace), mean_run(trace)):
         check(view)
-        assert set(view.slices.row_depth.tolist()) == {0, 1}
+        second = slices_of(view, view.runs[1])
+        assert [depth for _, depth, _, _ in second] == [0, 1]
 
 
 def test_one_inference_has_no_other_view(tmp_path):

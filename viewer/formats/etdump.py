@@ -17,6 +17,9 @@ What the file leaves open and how it is settled here:
   `viewer.formats.etdump_methods`. Each method is a scope and a thread; a load is drawn where its
   method is.
 * Steps. Instructions that follow a load in its run are an inference of their own.
+* A run that begins before an earlier one was over: the clock started again, as a cycle counter that
+  is reset or wraps does. What follows shares no axis with what was before and gets a thread of its
+  own, in which its times stay as logged: `viewer.formats.etdump_runs`.
 * Nesting. It follows from the order of completion: `viewer.formats.etdump_nesting`.
 * Delegate events outside their call run on a clock of their own: `viewer.formats.etdump_foreign`.
 * The part of a DELEGATE_CALL that its events leave open becomes slices of its own:
@@ -35,7 +38,6 @@ from numpy.typing import NDArray
 from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
 from viewer.formats.etdump_events import (
     DAMAGED,
-    Codes32,
     Events,
     Runs,
     count_rows,
@@ -49,13 +51,13 @@ from viewer.formats.etdump_foreign import place_foreign
 from viewer.formats.etdump_identities import identities, kinds
 from viewer.formats.etdump_methods import methods_of_runs
 from viewer.formats.etdump_nesting import nest
+from viewer.formats.etdump_runs import LOADS, MOST_CLOCKS, clocks, has_name, loads, part_runs, spans
 from viewer.formats.etdump_unattributed import Uncovered, uncovered
 from viewer.formats.etdump_untimed import Untimed, UntimedReader, place
 from viewer.formats.flatbuffer import Malformed
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import (
     UNATTRIBUTED,
-    Bools,
     Clock,
     Codes,
     Column,
@@ -64,10 +66,6 @@ from viewer.model.trace import (
     RunKind,
     Trace,
 )
-
-EXECUTE = "Method::execute"
-_INT64 = np.iinfo(np.int64)
-_LOADS = frozenset({"Method::init", "Program::load_method"})
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
@@ -102,11 +100,9 @@ def _compose(
     if not len(events):
         builder.untimed(place(untimed, runs, events, kind))
         return
-    loading = np.logical_or.reduce([_named(events, name) for name in sorted(_LOADS)])
-    part = _parts(events, loading)
-    parts, first = np.unique(part, return_index=True)
-    events.run = part  # twice the number of the run, and 1 for what follows a load in it
-    is_load = _loads(runs, parts, first, events, kind, loading)
+    loading = has_name(events, *LOADS)
+    parts, first = part_runs(events, loading)
+    is_load = loads(runs, parts, first, events, kind, loading)
     method, methods = methods_of_runs(events, kind, first, is_load, builder)
 
     titles = ["Execute"] if methods == 1 else [f"Execute {m + 1}" for m in range(methods)]
@@ -115,7 +111,6 @@ def _compose(
     lane[is_load] = 0 if methods == 1 else np.where(follows < 0, methods, follows)[is_load]
     if (lane == methods).any():
         titles.append("load")
-    track = np.array([builder.track(process, title) for title in titles])[lane]
     scope_of = [builder.scope(title) for title in titles[:methods]]
     if is_load.any():
         scope_of.append(builder.scope("load"))  # found by method -1
@@ -129,6 +124,15 @@ def _compose(
         "delegate events on a clock of their own: placed inside their call for drawing only",
         events.row[foreign.at],
     )
+    begin, finish = spans(events, first)
+    clock = clocks(begin, finish)
+    again = np.flatnonzero(np.diff(clock) > 0) + 1
+    builder.problem(
+        "the clock started again: the runs after it are on threads of their own",
+        len(again),
+        f"run {parts[again[0]] >> 1}" if len(again) else "",
+    )
+    track = _tracks(builder, process, titles, lane, clock)
     columns = _columns(events) | foreign.columns(len(events))
     if cancelled():
         raise ReadCancelled
@@ -151,22 +155,24 @@ def _compose(
         derived=(order >= len(events)) if len(gaps.call) else None,
         columns={label: _ordered(column, order) for label, column in columns.items()},
     )
-    # A run is as long as its Method::execute: a counter that wrapped inside it stretches others.
-    executes = _named(events, EXECUTE) & (events.chain < 0)
-    has_one = np.logical_or.reduceat(executes, first)
-    counted = executes | np.repeat(~has_one, count)
-    stop = np.maximum(events.start, events.end)
-    begin = np.minimum.reduceat(np.where(counted, events.start, _INT64.max), first).tolist()
-    finish = np.maximum.reduceat(np.where(counted, stop, _INT64.min), first).tolist()
-    number = [0] * len(titles)
     for i, run in enumerate(parts.tolist()):
-        what = RunKind.LOAD if is_load[i] else RunKind.INFERENCE
-        number[lane[i]] += not is_load[i]
         builder.run(
-            what, 0 if is_load[i] else number[lane[i]], runs.names[run >> 1], int(track[i]),
-            int(scope[i]), begin[i], finish[i],
+            RunKind.LOAD if is_load[i] else RunKind.INFERENCE, runs.names[run >> 1], int(track[i]),
+            int(scope[i]), int(begin[i]), int(finish[i]),
             bundled_input=int(runs.bundled_input[run >> 1]), first_row=int(events.row[first[i]]),
         )  # fmt: skip
+
+
+def _tracks(
+    builder: TraceBuilder, process: str, titles: list[str], lane: Ints, clock: Ints
+) -> Ints:
+    """The track of every run: a thread of its method for each clock that its runs are on."""
+    distinct, inverse = np.unique(lane * MOST_CLOCKS + clock, return_inverse=True)
+    made = []
+    for on, since in (divmod(number, MOST_CLOCKS) for number in distinct.tolist()):
+        again = f" · clock {since + 1}" if since else ""
+        made.append(builder.track(process, f"{titles[on]}{again}"))
+    return np.array(made)[inverse]
 
 
 def _with(values: NDArray[Any], gaps: Uncovered) -> NDArray[Any]:
@@ -200,45 +206,6 @@ def _ordered(column: Column, order: Ints) -> Column:
     taken = column.taken(np.where(is_event, order, 0))
     valid = is_event if taken.valid is None else is_event & taken.valid
     return replace(taken, valid=valid)
-
-
-def _named(events: Events, name: str) -> Bools:
-    """Which events have this name."""
-    return np.array([*(n == name for n in events.names), False])[events.name]
-
-
-def _parts(events: Events, loading: Bools) -> Codes32:
-    """Twice each event's run, plus 1 where instructions follow a load in one run.
-
-    `Method::step` opens no event block, so its events land in that of the load before it.
-    """
-    at = np.flatnonzero(loading)
-    last = np.full(int(events.run[-1]) + 1, len(events))
-    last[events.run[at]] = at
-    after = np.arange(len(events)) > last[events.run]
-    stepped = np.zeros(len(last), np.bool_)
-    stepped[events.run[after & (events.chain >= 0)]] = True
-    return events.run * np.int32(2) + (after & stepped[events.run])
-
-
-def _loads(
-    runs: Runs,
-    parts: Codes32,
-    first: Ints,
-    events: Events,
-    kind: NDArray[np.uint8],
-    loading: Bools,
-) -> Bools:
-    """Which of the parts of runs load a method instead of executing one.
-
-    A run "Default" without load scopes but with instructions is an execution: so it is named when
-    a program logs without opening an event block of its own.
-    """
-    working = (events.chain >= 0) & (kind != KeyKind.DELEGATE_EVENT)
-    loads: Bools = np.logical_or.reduceat(loading, first)
-    works = np.logical_or.reduceat(working, first)
-    default = np.array([runs.names[run >> 1] == "Default" for run in parts.tolist()])
-    return loads | (default & ~works)
 
 
 def _columns(events: Events) -> dict[str, Column]:

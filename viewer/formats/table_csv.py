@@ -303,13 +303,10 @@ class _Rows:
             if name not in strings["name"] or not any(methods):
                 continue
             found = np.flatnonzero(codes["name"] == strings["name"].index(name))
-            counts: dict[int, int] = {}
-            for i in found[np.argsort(start[found], kind="stable")].tolist():
-                on = int(track[i])
+            for i in found[np.lexsort((start[found], track[found]))].tolist():
                 method = methods[codes["method"][i]]
-                counts[on] = counts.get(on, 0) + 1
                 self.builder.run(
-                    kind, counts[on] if kind is RunKind.INFERENCE else 0, name, on,
+                    kind, name, int(track[i]),
                     self.builder.scope(method or "file", method or None),
                     int(start[i]), int(end[i]),
                 )  # fmt: skip

@@ -151,12 +151,12 @@ class TraceBuilder:
         return np.arange(first, first + count, dtype=np.uint32)
 
     def run(
-        self, kind: RunKind, number: int, name: str, track: int, scope: int, start: int, end: int,
+        self, kind: RunKind, name: str, track: int, scope: int, start: int, end: int,
         *, bundled_input: int = -1, first_row: int = -1,
     ) -> None:  # fmt: skip
         """Note one event block (a load or an inference) of a track, in ticks; see `Run`."""
         self._runs.append(
-            Run(kind, number, name, track, scope, start, end, bundled_input, first_row=first_row)
+            Run(kind, 0, name, track, scope, start, end, bundled_input, first_row=first_row)
         )
 
     def untimed(self, events: UntimedEvents) -> None:
@@ -291,12 +291,17 @@ class TraceBuilder:
         return trace
 
     def _numbered_runs(self) -> tuple[Run, ...]:
-        """The runs, inferences with how many their track has."""
-        totals = Counter(run.track for run in self._runs if run.kind is RunKind.INFERENCE)
-        return tuple(
-            replace(run, total=totals[run.track]) if run.kind is RunKind.INFERENCE else run
-            for run in self._runs
-        )
+        """The runs, inferences numbered among those of the same scope of their process."""
+        processes = [track.process for track in self._tracks]
+        scopes = [(processes[run.track], run.scope) for run in self._runs]
+        is_inference = [run.kind is RunKind.INFERENCE for run in self._runs]
+        totals = Counter(scope for scope, one in zip(scopes, is_inference, strict=True) if one)
+        numbers: Counter[tuple[str, int]] = Counter()
+        found = []
+        for run, scope, one in zip(self._runs, scopes, is_inference, strict=True):
+            numbers[scope] += one
+            found.append(replace(run, number=numbers[scope], total=totals[scope]) if one else run)
+        return tuple(found)
 
     def _key_table(self) -> Keys:
         keys = list(self._keys)

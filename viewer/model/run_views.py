@@ -66,7 +66,7 @@ def aligned_runs(trace: Trace) -> Trace:
 
 
 def mean_run(trace: Trace) -> Trace:
-    """One inference for every kind of run of a track: each slice from its mean start to mean end.
+    """One inference for every kind of run of a scope: each slice from its mean start to mean end.
 
     Runs are of one kind if they have the same slices in the same order; the first `MOST_TRACKS`
     kinds are taken. Means of times are floored to whole ticks, so a mean length is exact to one
@@ -168,18 +168,19 @@ class _Inferences:
         self.depth[shape.index] = depth
 
     def kinds(self) -> list[_Kind]:
-        """The runs by track and by the sequence of (key, name, lane, depth) of their slices."""
+        """The runs by scope and by the sequence of (key, name, lane, depth) of their slices."""
         slices = self.trace.slices
         by_run = self.preorder[self.number[self.preorder] >= 0]
         by_run = by_run[np.argsort(self.number[by_run], kind="stable")]
         bounds = np.searchsorted(self.number[by_run], np.arange(len(self.runs) + 1))
         what = (slices.key, slices.name, self.lane, self.depth)
         shape = np.stack([column[by_run] for column in what], axis=1)
-        groups: dict[tuple[int, bytes], list[int]] = {}
+        groups: dict[tuple[str, int, bytes], list[int]] = {}
         for i, run in enumerate(self.runs):
             own = shape[bounds[i] : bounds[i + 1]]
             if len(own):
-                groups.setdefault((run.track, own.tobytes()), []).append(i)
+                process = self.trace.tracks[run.track].process
+                groups.setdefault((process, run.scope, own.tobytes()), []).append(i)
         return [
             _Kind(
                 [self.runs[i] for i in members],

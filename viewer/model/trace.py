@@ -208,12 +208,12 @@ class RunKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One event block of a dump: a load, or an inference, numbered from 1 on its track.
+    """One event block of a dump: a load, or an inference, numbered from 1 in its scope.
 
-    bundled_input: which input of a bundled program it ran on, -1 if none is stated. total: how many
-    inferences its track has, 0 for a load. count: how many runs it stands for; more than 1 for
-    their mean. first_row: the `source_row` at which its events begin, where a file lists them run
-    by run; -1 where it does not. Clocks may restart at each run, so times alone would not tell.
+    number: 0 for a load. bundled_input: which input of a bundled program it ran on, -1 if none is
+    stated. total: how many inferences its scope has, 0 for a load. count: how many runs it stands
+    for; more than 1 for their mean. first_row: the `source_row` at which its events begin, where a
+    file lists them run by run; -1 where it does not.
     """
 
     kind: RunKind

@@ -20,7 +20,7 @@ import numpy as np
 from viewer.model.event_blocks import first_of, merge_runs
 from viewer.model.queries import NATIVE_DURATION, foreign, run_of_slices
 from viewer.model.statistics import Statistics, grouped
-from viewer.model.trace import Bools, Ints, KeyKind, RunKind, Trace
+from viewer.model.trace import Bools, Ints, KeyKind, Run, RunKind, Trace
 from viewer.program.linking import LinkTable
 
 _NATIVE_START = "native_start"
@@ -104,8 +104,8 @@ def event_statistics(table: LinkTable, runs: Collection[int] | None = None) -> E
     key = trace.slices.key[order].astype(np.int64)
     told = np.argsort(first_of(run, _instruction_of_key(trace)[key]), kind="stable")
     none = len(trace.runs)
-    kinds = [(r.name, r.kind, r.track, r.bundled_input) for r in trace.runs]
-    merged = merge_runs(run[told], key[told], [*kinds, ("", None, 0, -1)])
+    kinds = [(r.name, r.kind, _place(trace, r), r.bundled_input) for r in trace.runs]
+    merged = merge_runs(run[told], key[told], [*kinds, ("", None, None, -1)])
     row = np.empty(len(order), np.int64)
     row[told] = merged.row
     count = len(merged.row_code)
@@ -140,6 +140,12 @@ def event_statistics(table: LinkTable, runs: Collection[int] | None = None) -> E
         duration=duration,
         statistics=grouped(duration, row, count),
     )
+
+
+def _place(trace: Trace, run: Run) -> tuple[str, int]:
+    """What runs of one block have in common: an inference its method, a load where it is drawn."""
+    of = run.scope if run.kind is RunKind.INFERENCE else run.track
+    return trace.tracks[run.track].process, of
 
 
 def _in_file_order(trace: Trace, runs: Collection[int] | None) -> tuple[Ints, Ints]:
