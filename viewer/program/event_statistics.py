@@ -114,7 +114,6 @@ def event_statistics(table: LinkTable, runs: Collection[int] | None = None) -> E
     unit, units = _units(trace, taken, row, count)
     start, duration = _logged(trace, taken)
     bounds = merged.row_ptr.tolist()
-    method = {t: _method_of_track(table, t) for t in range(len(trace.tracks))}
     blocks = []
     for i, members in enumerate(merged.runs):
         rows = range(bounds[i], bounds[i + 1])
@@ -122,9 +121,11 @@ def event_statistics(table: LinkTable, runs: Collection[int] | None = None) -> E
             blocks.append(EventBlock("", None, None, 0, (), rows))
             continue
         one = trace.runs[int(members[0])]
-        name = method[one.track]
-        if one.kind is RunKind.INFERENCE:
-            name = table.method_of_scope(one.scope)
+        name = (
+            table.method_of_scope(one.scope)
+            if one.kind is RunKind.INFERENCE
+            else table.method_of_track(one.track)
+        )
         numbers = tuple(members.tolist())
         blocks.append(EventBlock(one.name, name, one.kind, one.track, numbers, rows))
     return EventStatistics(
@@ -219,10 +220,3 @@ def _instruction_of_key(trace: Trace) -> Ints:
     place = ((keys.instruction + 1) << 1 | framework) * (len(trace.strings) + 1) + label
     numbers: Ints = np.unique(place, return_inverse=True)[1]
     return numbers
-
-
-def _method_of_track(table: LinkTable, track: int) -> str | None:
-    """The one method whose inferences a track holds, else None."""
-    scopes = {run.scope for run in table.trace.inferences() if run.track == track}
-    methods = {table.method_of_scope(scope) for scope in scopes}
-    return methods.pop() if len(methods) == 1 else None

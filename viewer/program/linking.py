@@ -120,6 +120,19 @@ class LinkTable:
         stated = self.trace.scopes[scope].method
         return stated or (self.fit.methods[scope] if self.fit else None)
 
+    def method_of_track(self, track: int) -> str | None:
+        """The one method whose inferences a track holds, else None."""
+        methods = {self.method_of_scope(scope) for scope in self.scopes_of_tracks.get(track, ())}
+        return methods.pop() if len(methods) == 1 else None
+
+    @cached_property
+    def scopes_of_tracks(self) -> dict[int, set[int]]:
+        """The scopes of the inferences of every track that has any."""
+        found: dict[int, set[int]] = {}
+        for run in self.trace.inferences():
+            found.setdefault(run.track, set()).add(run.scope)
+        return found
+
 
 def unlinked(trace: Trace, why: str = "") -> LinkTable:
     """The table of a trace that no program belongs to; `why` is said on every linkable key."""
