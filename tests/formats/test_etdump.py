@@ -25,11 +25,12 @@ from viewer.formats import (
     ReadCancelled,
     UnreadableFile,
     etdump,
+    etdump_methods,
     etdump_runs,
     never_cancelled,
     no_progress,
 )
-from viewer.model.queries import children_of
+from viewer.model.queries import children_of, run_of_slices
 from viewer.model.run_views import mean_run
 from viewer.model.trace import KeyKind, Problem, RunKind, Trace
 from viewer.program.cost import Costs
@@ -494,12 +495,23 @@ def test_what_a_delegate_logs_makes_no_more_methods_than_were_loaded(dump):
 
 
 def test_the_number_of_methods_is_bounded(dump):
-    runs = [execution([f"native_call_{i}"], 1000 * i + 100) for i in range(80)]
+    most = etdump_methods.MOST_METHODS
+    runs = [execution([f"native_call_{i}"], 1000 * i + 100) for i in range(most + 20)]
     trace = read_path(dump(load(0), load(50), *runs))
-    assert len({r.scope for r in trace.inferences()}) == 64
+    assert len({r.scope for r in trace.inferences()}) == most
     assert [p.kind for p in trace.problems] == [
-        "more than 64 methods: the rest are shown as the last"
+        f"more than {most} methods: the rest are shown as the last"
     ]
+
+
+def test_a_hundred_methods_told_apart_by_identifiers_keep_their_own(dump):
+    loads = [load(i) for i in range(0, 700, 7)]
+    runs = [delegated([f"step {i}", "copy"], 1000 * i) for i in range(1, 101)]
+    trace = read_path(dump(*loads, *runs))
+    scope = np.array([run.scope for run in trace.runs])
+    assert len(set(scope.tolist())) == 101
+    of_slice = scope[run_of_slices(trace)]
+    assert (trace.keys.scope[trace.slices.key] == of_slice).all()
 
 
 # -- delegates -------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.formats.etdump_events import Events, count_rows, filled
-from viewer.formats.etdump_methods import MOST_METHODS
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import Bools, Codes, Ints, KeyKind
 
@@ -53,7 +52,7 @@ def identities(
     same = name.astype(np.uint64) * np.uint64(2) + is_integer
     instruction = np.where(events.chain < 0, -1, events.instruction)
     what = same[label] << np.uint64(8) | kind
-    what = what * np.uint64(MOST_METHODS + 1) + scope.astype(np.uint64)
+    what = what * np.uint64(scope.max() + 1) + scope.astype(np.uint64)
     if int(what.max()) >= 1 << 32:
         what = np.unique(what, return_inverse=True)[1].astype(np.uint64)
     what = what << np.uint64(32) | instruction.view(np.uint32)

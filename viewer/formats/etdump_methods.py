@@ -10,6 +10,7 @@ no more methods than were loaded.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +19,12 @@ from viewer.formats.etdump_events import Events
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import Bools, Ints, KeyKind
 
-# No session had more than a handful; bounds the search for a run's method.
-MOST_METHODS = 64
+# Sessions load a handful, at most one for each size of input. Bounds the search, whose tables take
+# a byte per method and fact.
+MOST_METHODS = 256
 
-# What is known about instructions: a number for (instruction, aspect) -> the values seen.
-_Facts = dict[int, set[int]]
 _KERNEL, _CALL, _IDENTIFIERS, _ASPECTS = 0, 1, 2, 3
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def methods_of_runs(
@@ -41,9 +42,10 @@ def methods_of_runs(
     runs = np.flatnonzero(~is_load)
     log = _Log.of(events, kind, np.append(first, len(events)))
     found, count = log.told_apart(runs, by_identifiers=False)
-    finer, more = log.told_apart(runs, by_identifiers=True)
-    if count < more <= loads:
-        found, count = finer, more
+    if log.has_identifiers:
+        finer, more = log.told_apart(runs, by_identifiers=True)
+        if count < more <= loads and more < MOST_METHODS:
+            found, count = finer, more
     if count == MOST_METHODS:
         builder.problem(f"more than {MOST_METHODS} methods: the rest are shown as the last")
     method[runs] = found
@@ -74,50 +76,123 @@ class _Log:
             bounds,
         )
 
+    @property
+    def has_identifiers(self) -> bool:
+        """Whether any call logged some."""
+        return bool((self.said & (self.about % _ASPECTS == _IDENTIFIERS)).any())
+
     def told_apart(self, runs: Ints, *, by_identifiers: bool) -> tuple[Ints, int]:
         """The method of each of some runs, and how many methods that makes."""
         said = self.said
         if not by_identifiers:
             said = said & (self.about % _ASPECTS != _IDENTIFIERS)
-        mixed = self.about.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= self.fact.astype(np.uint64)
-        mixed *= np.uint64(0xBF58476D1CE4E5B9)
-        mixed ^= mixed >> np.uint64(29)
-        signature = np.add.reduceat(np.where(said, mixed * mixed, 0), self.bounds[:-1])[runs]
-        distinct, at, inverse = np.unique(signature, return_index=True, return_inverse=True)
-        if by_identifiers and len(distinct) > MOST_METHODS:
-            # What differs from run to run tells runs apart, not methods.
-            return inverse, len(distinct)
-        methods: list[_Facts] = []
-        of_signature = np.empty(len(distinct), np.int64)
-        for k in np.argsort(at).tolist():
-            of_signature[k] = _method_with(self._facts(int(runs[at[k]]), said), methods)
-        return of_signature[inverse], len(methods)
-
-    def _facts(self, run: int, said: Bools) -> _Facts:
-        lo, hi = int(self.bounds[run]), int(self.bounds[run + 1])
-        own = np.flatnonzero(said[lo:hi]) + lo
-        facts: _Facts = {}
-        for about, fact in zip(self.about[own].tolist(), self.fact[own].tolist(), strict=True):
-            facts.setdefault(about, set()).add(fact)
-        for about, values in facts.items():
-            if about % _ASPECTS == _IDENTIFIERS:
-                # All that a call logged is one fact: fewer or more of it is another.
-                facts[about] = {hash(frozenset(values))}
-        return facts
+        mixed = _mixed(self.about.astype(np.uint64) * _ODD ^ self.fact.astype(np.uint64))
+        signature = np.add.reduceat(np.where(said, mixed, 0), self.bounds[:-1])[runs]
+        _, at, inverse = np.unique(signature, return_index=True, return_inverse=True)
+        # Runs that logged the same are compared once, in order of appearance.
+        appears = np.argsort(at)
+        alike = runs[at[appears]]
+        size = self.bounds[alike + 1] - self.bounds[alike]
+        run = np.repeat(np.arange(len(alike)), size)
+        event = np.arange(len(run)) + np.repeat(self.bounds[alike] - (np.cumsum(size) - size), size)
+        run, event = run[said[event]], event[said[event]]
+        about, fact = self.about[event], self.fact[event].astype(np.uint64)
+        if by_identifiers:
+            run, about, fact = _sets_as_facts(run, about, fact)
+        found, methods = _assigned(_Facts.of(run, about, fact, len(alike)))
+        of_signature = np.empty(len(alike), np.int64)
+        of_signature[appears] = found
+        return of_signature[inverse], methods
 
 
-def _method_with(facts: _Facts, methods: list[_Facts]) -> int:
-    """The first method that agrees with the facts of a run, which join it; else a new one."""
-    m = next((m for m, had in enumerate(methods) if _agree(facts, had)), len(methods))
-    if m == len(methods) < MOST_METHODS:
-        methods.append({})
-    m = min(m, MOST_METHODS - 1)
-    for about, values in facts.items():
-        methods[m].setdefault(about, set()).update(values)
-    return m
+def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Hashes that may be summed up."""
+    values = values * np.uint64(0xBF58476D1CE4E5B9)
+    values ^= values >> np.uint64(29)
+    return values * values
 
 
-def _agree(one: _Facts, other: _Facts) -> bool:
-    shared = one.keys() & other.keys()
-    return bool(shared) and not any(one[about].isdisjoint(other[about]) for about in shared)
+def _distinct(*columns: NDArray[Any]) -> Ints:
+    """The first position of every distinct row of some columns, sorted by the columns."""
+    order: Ints = np.lexsort(columns[::-1])
+    differs = np.zeros(max(len(order) - 1, 0), np.bool_)
+    for column in columns:
+        differs |= np.diff(column[order]) != 0
+    first: Ints = order[np.append(True, differs)[: len(order)]]
+    return first
+
+
+def _sets_as_facts(
+    run: Ints, about: Ints, fact: NDArray[np.uint64]
+) -> tuple[Ints, Ints, NDArray[np.uint64]]:
+    """All identifiers that a call logged as one fact: fewer or more of them is another."""
+    by_set = about % _ASPECTS == _IDENTIFIERS
+    rest = ~by_set
+    own = np.flatnonzero(by_set)
+    own = own[_distinct(run[own], about[own], fact[own])]
+    first = _distinct(run[own], about[own])
+    total = np.add.reduceat(_mixed(fact[own] ^ _ODD), first) if len(own) else fact[own]
+    return (
+        np.append(run[rest], run[own[first]]),
+        np.append(about[rest], about[own[first]]),
+        np.append(fact[rest], total),
+    )
+
+
+@dataclass(slots=True)
+class _Facts:
+    """Distinct facts of runs, sorted by run and by what they are about.
+
+    about, pair: numbers for what a fact is about, and for the fact itself with it. bounds: where
+    the facts of each run begin.
+    """
+
+    about: Ints
+    pair: Ints
+    bounds: Ints
+
+    @staticmethod
+    def of(run: Ints, about: Ints, fact: NDArray[np.uint64], runs: int) -> _Facts:
+        about = np.unique(about, return_inverse=True)[1]
+        values, fact_code = np.unique(fact, return_inverse=True)
+        pairs, pair = np.unique(about * len(values) + fact_code, return_inverse=True)
+        told = np.sort(run * len(pairs) + pair)
+        told = told[np.append(True, np.diff(told) != 0)[: len(told)]]
+        run, pair = np.divmod(told, max(len(pairs), 1))
+        return _Facts(
+            (pairs // max(len(values), 1))[pair], pair, np.searchsorted(run, np.arange(runs + 1))
+        )
+
+
+def _assigned(facts: _Facts) -> tuple[Ints, int]:
+    """The method of each run, the first that agrees with it or a new one, and how many there are.
+
+    A run joins a method if they share something that both tell of, and agree in all of it. Its
+    facts are the method's from then on.
+    """
+    found = np.empty(len(facts.bounds) - 1, np.int64)
+    knows = np.zeros((1, int(facts.about.max(initial=-1)) + 1), np.bool_)
+    holds = np.zeros((1, int(facts.pair.max(initial=-1)) + 1), np.bool_)
+    count = 0
+    for run in range(len(found)):
+        own = slice(int(facts.bounds[run]), int(facts.bounds[run + 1]))
+        about, pair = facts.about[own], facts.pair[own]
+        method = count
+        if len(about):
+            first = np.flatnonzero(np.append(True, np.diff(about) != 0))
+            shared = knows[:count, about[first]]
+            agrees = np.logical_or.reduceat(holds[:count, pair], first, axis=1)
+            fits = shared.any(axis=1) & ~(shared & ~agrees).any(axis=1)
+            method = int(np.argmax(fits)) if fits.any() else count
+        if method == count:
+            if count == MOST_METHODS:
+                method = MOST_METHODS - 1
+            else:
+                count += 1
+        if method == len(knows):
+            knows = np.concatenate([knows, np.zeros_like(knows)])
+            holds = np.concatenate([holds, np.zeros_like(holds)])
+        knows[method, about] = True
+        holds[method, pair] = True
+        found[run] = method
+    return found, count
