@@ -81,13 +81,6 @@ class Workspace:
         self._links.clear()
         self._sources.clear()
 
-    def remove(self, path: str) -> None:
-        """Close one file; unknown paths are ignored."""
-        self.traces = [t for t in self.traces if t.path != path]
-        self.programs = [p for p in self.programs if p.path != path]
-        self._forget_fits()
-        self._links.clear()
-
     def _forget_fits(self, of: Trace | None = None) -> None:
         """Drop what was worked out about one trace, or about files that are not open any more."""
         if of is not None:
