@@ -4,6 +4,7 @@ A few hundred files in a normal run. FUZZ_FILES=6000 makes it 6,000, records and
 failure names the seed of its file; `mutated(kind, seed)` makes that file again.
 """
 
+import contextlib
 import io
 import json
 import os
@@ -21,6 +22,9 @@ from pathlib import Path
 
 import pytest
 
+from viewer.compat import inspector_events, inspector_record, official_inspector
+from viewer.compat.inspector_answers import InspectorAnswers
+from viewer.compat.inspector_stops import InspectorStops
 from viewer.export.slice_table import SliceTableSource, slice_columns
 from viewer.export.untimed_table import untimed_columns
 from viewer.formats import UnreadableFile, open_file
@@ -215,6 +219,25 @@ def what_follows(workspace: Workspace, trace: Trace) -> list[str]:
     return [*found, *statistics.block_titles, *(value_text(events, i) for i in range(len(events)))]
 
 
+def inspect(path: Path, kind: str) -> None:
+    """Both answers of `opscope inspect`, the official one as far as it goes."""
+    dump, record = (path, None) if kind == "dump" else (DATA / "etdump/demo_str_x4.etdp", path)
+    with contextlib.suppress(UnreadableFile, InspectorStops):
+        found = inspector_record.read(str(record)) if record else None
+        answer = official_inspector.answer(*inspector_events.read(str(dump)), found)
+        list(answer.sheet(include_metadata=True).grid())
+        json.dumps(answer.as_json())
+    with contextlib.suppress(UnreadableFile):
+        workspace = Workspace()
+        trace = workspace.open(str(dump))
+        if record:
+            workspace.open(str(record))
+        if isinstance(trace, Trace):
+            answers = InspectorAnswers(event_statistics(workspace.links(trace)))
+            answers.sheet(include_metadata=True).write_tsv(io.BytesIO())
+            json.dumps(answers.as_json())
+
+
 @pytest.mark.parametrize("kind", ["record", "dump"])
 def test_a_mutated_file_gives_a_result_or_the_one_error(kind, tmp_path):
     path = tmp_path / f"mutated.{kind}"
@@ -230,6 +253,7 @@ def test_a_mutated_file_gives_a_result_or_the_one_error(kind, tmp_path):
         try:
             with warnings.catch_warnings(action="error"):
                 outcomes[use(path, kind)] += 1
+                inspect(path, kind)
         except Exception as error:
             raise AssertionError(f"{kind} {seed}: {error!r}") from error
         finally:
