@@ -30,7 +30,8 @@ from viewer.formats import (
     never_cancelled,
     no_progress,
 )
-from viewer.model.queries import children_of, run_of_slices
+from viewer.model.builder import BACKWARDS
+from viewer.model.queries import children_of, foreign, run_of_slices
 from viewer.model.run_views import mean_run
 from viewer.model.trace import KeyKind, Problem, RunKind, Trace
 from viewer.program.cost import Costs
@@ -743,6 +744,28 @@ def test_a_wrapped_32_bit_counter_is_mended_and_a_backwards_one_is_not(dump):
         ("OPERATOR_CALL", 0, high - 10, high + 5), ("OPERATOR_CALL", 0, high + 50, high + 50)
     ]  # fmt: skip
     assert [p.count for p in trace.problems] == [1, 1]
+
+
+def test_a_native_length_is_never_below_zero(dump):
+    far = 1 << 40
+    events = [
+        delegate("conv (cycles)", 0, far, far - 5),
+        operator("DELEGATE_CALL", 0, far, far + 9),
+    ]
+    trace = read_path(dump(("Execute", events)))
+    (event,) = foreign(trace.slices).tolist()
+    assert trace.slices.columns["native_dur"].value(event) == 0
+    assert BACKWARDS in [p.kind for p in trace.problems]
+
+
+def test_a_total_fills_a_call_of_centuries_to_the_tick(dump):
+    end = (1 << 63) - 1
+    events = [
+        delegate("QNN accelerator (execute) time (us)", 0, 0, end),
+        operator("DELEGATE_CALL", 0, 7, end),
+    ]
+    trace = read_path(dump(("Execute", events)))
+    assert {row[2:] for row in rows(trace)} == {(7, end)}
 
 
 def test_events_without_a_name_get_one(dump):

@@ -69,9 +69,8 @@ def spans(events: Events, first: Ints) -> tuple[Ints, Ints]:
     has_one = np.logical_or.reduceat(executes, first)
     count = np.diff(np.append(first, len(events)))
     counted = executes | np.repeat(~has_one, count)
-    stop = np.maximum(events.start, events.end)
     begin = np.minimum.reduceat(np.where(counted, events.start, _INT64.max), first)
-    return begin, np.maximum.reduceat(np.where(counted, stop, _INT64.min), first)
+    return begin, np.maximum.reduceat(np.where(counted, events.end, _INT64.min), first)
 
 
 def clocks(begin: Ints, finish: Ints) -> Ints:

@@ -41,6 +41,7 @@ from viewer.model.trace import (
     UntimedEvents,
 )
 
+BACKWARDS = "slice ends before it begins: drawn with no length"
 _NO_LEVEL = -1
 
 
@@ -222,7 +223,7 @@ class TraceBuilder:
         if backwards.any():
             first_row = int(source_row[np.flatnonzero(backwards)[0]])
             self.problem(
-                "slice ends before it begins: drawn with no length",
+                BACKWARDS,
                 int(backwards.sum()),
                 f"slice {first_row}",
             )
