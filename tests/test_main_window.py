@@ -45,7 +45,9 @@ def names(window):
     return [Path(path).name for path in window.session.workspace.paths]
 
 
-DOCKS = {"details", "operators", "source", "links", "problems", "untimed"}
+DOCKS = {
+    "details", "operators", "statistics", "source", "links", "problems", "untimed"
+}  # fmt: skip
 
 
 def shown_docks(window):
@@ -105,14 +107,7 @@ def test_the_first_view_is_the_second_run_where_load_would_fill_the_picture(atte
         f"100{THIN}% of time · 56{THIN}% of slices linked   agreement 1.00"
     )
     assert attention.windowTitle() == "attn_xnnpack_x5.etdp, attn_teal_xnnpack.etrecord – Opscope"
-    assert shown_docks(attention) == {
-        "details",
-        "operators",
-        "source",
-        "links",
-        "problems",
-        "untimed",
-    }
+    assert shown_docks(attention) == DOCKS
     assert attention._clock.text() == "1 tick = 1 ns assumed · 627 slices"
 
 
@@ -683,14 +678,7 @@ def test_the_bottom_panels_hide_and_come_back(attention, qtbot):
     assert shown_docks(attention) == {"details"}
     assert not attention.commands.actions["view.panels"].isChecked()
     qtbot.keyClick(attention, Qt.Key.Key_Q)
-    assert shown_docks(attention) == {
-        "details",
-        "operators",
-        "source",
-        "links",
-        "problems",
-        "untimed",
-    }
+    assert shown_docks(attention) == DOCKS
 
 
 def test_hidden_panels_stay_hidden_when_a_file_is_added(attention, qtbot):

@@ -101,3 +101,11 @@ def test_operators(opened):
         text = selection_text(session)
         assert text.startswith(f"{own} slice")
         assert (f", {shared} shared call" in text) == bool(shared)
+
+
+def test_a_slice_of_a_foreign_clock_is_told_in_its_own_unit(opened, data):
+    session = opened(data / "etdump" / "SYN_qnn_like.etdp")
+    trace = session.traces[0].trace
+    event = next(i for i in range(len(trace.slices)) if "relu" in trace.name(i))
+    session.select_slice(SliceRef(0, event))
+    assert selection_text(session) == "1 slice selected · 300\u202fcycles"

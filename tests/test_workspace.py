@@ -59,6 +59,38 @@ def test_every_dump_finds_its_record_in_any_order():
         assert warnings(workspace) == ""
 
 
+def test_one_record_serves_many_dumps_in_any_order():
+    dumps = ("cnn_portable_x1.etdp", "cnn_portable_x10.etdp", "cnn_runtimeapi_x3.etdp")
+    items = [read(name) for name in (*dumps, "cnn_toedge_portable.etrecord")]
+    for order in itertools.permutations(items):
+        workspace = Workspace()
+        for item in order:
+            workspace.add(item)
+            for trace in workspace.traces:
+                workspace.links(trace)  # as the window asks after every drop
+        assert chosen(workspace) == dict.fromkeys(dumps, "cnn_toedge_portable.etrecord")
+        assert warnings(workspace) == ""
+
+
+def test_files_of_different_ages_and_models_find_only_their_own():
+    old, mid = DATA / "etrecord" / "0.6.0", DATA / "etrecord" / "1.0.1"
+    pairs = {
+        old / "cnn_portable_x3.etdp": old / "cnn_portable.etrecord",
+        old / "demo_str_x3.etdp": old / "demo_str.etrecord",
+        mid / "cnn_ge_xnnpack_x3.etdp": mid / "cnn_ge_xnnpack.etrecord",
+    }
+    items = [open_file(str(path)) for pair in pairs.items() for path in pair]
+    items.append(read("demo_manual_int.etrecord"))
+    for order in itertools.islice(itertools.permutations(items), 0, 5040, 97):
+        workspace = Workspace()
+        for item in order:
+            workspace.add(item)
+        for trace in workspace.traces:
+            program = workspace.links(trace).program
+            assert program is not None
+            assert Path(program.path) == pairs[Path(trace.path)]
+
+
 def test_a_record_opened_after_the_links_were_asked_for_is_used():
     workspace = opened("demo_str_x4.etdp")
     assert chosen(workspace) == {"demo_str_x4.etdp": None}

@@ -11,12 +11,13 @@ DETAILS_WIDTH = 372
 NARROW, VERY_NARROW = 1400, 1100  # px of the window
 TIMELINE_SHARE = 0.6
 _LEAST_BOTTOM = 200  # px
-_BELOW = ("operators", "source", "links", "problems", "untimed")
+_BELOW = ("operators", "statistics", "source", "links", "problems", "untimed")
 _TITLES = {"untimed": "Untimed events"}
 
 
 class Docks(QObject):
-    """The docks of one window, by name: details, operators, source, links, problems, untimed."""
+    """The docks of one window, by name: details, operators, statistics, source, links, problems and
+    untimed."""
 
     def __init__(self, window: QMainWindow, panels: dict[str, QWidget]) -> None:
         super().__init__(window)
@@ -40,8 +41,10 @@ class Docks(QObject):
             self.by_name[name] = dock
         docks = self.by_name
         window.splitDockWidget(docks["operators"], docks["source"], Qt.Orientation.Horizontal)
+        window.tabifyDockWidget(docks["operators"], docks["statistics"])
         for name in ("links", "problems", "untimed"):
             window.tabifyDockWidget(docks["source"], docks[name])
+        self.bring("operators")
         self.bring("source")
 
     def fill(self, menu: QMenu) -> None:
@@ -109,7 +112,10 @@ class Docks(QObject):
     def fit_height(self, above: int, rows: int) -> None:
         """Give what is above the docks (`above` px now) the height of its rows, at most 60 %."""
         window, docks = self._window, self.by_name
-        height = above + docks["operators"].height()
+        # What Qt sizes is the dock with the tabs around it.
+        tabs = [bar.height() for bar in window.findChildren(QTabBar) if bar.isVisible()]
+        tabbed = bool(window.tabifiedDockWidgets(docks["operators"]))
+        height = above + docks["operators"].height() + (max(tabs, default=0) if tabbed else 0)
         wanted = max(height - min(rows, round(height * TIMELINE_SHARE)), _LEAST_BOTTOM)
         window.resizeDocks([docks["operators"]], [wanted], Qt.Orientation.Vertical)
         window.resizeDocks([docks["details"]], [DETAILS_WIDTH], Qt.Orientation.Horizontal)

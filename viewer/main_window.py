@@ -45,6 +45,7 @@ from viewer.panels.operators import OperatorsPanel
 from viewer.panels.problems import ProblemsPanel
 from viewer.panels.source import SourcePanel
 from viewer.panels.start_page import StartPage
+from viewer.panels.statistics import StatisticsPanel
 from viewer.panels.untimed import UntimedPanel
 from viewer.saving import Saver
 from viewer.session import Session, display_name
@@ -91,6 +92,7 @@ class MainWindow(QMainWindow):
         self.source = SourcePanel(self.session, theme)
         self.links = LinksPanel(self.session, theme)
         self.problems = ProblemsPanel(self.session, theme)
+        self.statistics = StatisticsPanel(self.session, theme)
         self.untimed = UntimedPanel(self.session, theme)
         self.start_page = StartPage(theme, settings, START_KEYS)
         self.setWindowTitle("Opscope")
@@ -106,8 +108,8 @@ class MainWindow(QMainWindow):
             self,
             {
                 "details": self.details, "operators": self.operators,
-                "source": self.source, "links": self.links, "problems": self.problems,
-                "untimed": self.untimed,
+                "statistics": self.statistics, "source": self.source, "links": self.links,
+                "problems": self.problems, "untimed": self.untimed,
             },
         )  # fmt: skip
         self.commands = CommandTable(self, commands_of(self))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from viewer.model.times import format_span, format_time, group_digits
+from viewer.model.queries import native_length
+from viewer.model.times import format_native, format_span, format_time, group_digits
 from viewer.model.trace import RunKind
 from viewer.program.labels import run_number, track_name
 from viewer.session import Session
@@ -31,7 +32,9 @@ def selection_text(session: Session) -> str:
     if state.slice is not None:
         shown = session.traces[state.slice.trace]
         start, end = shown.span_ns(state.slice.index)
-        text = f"1 slice selected · {format_time(end - start)}"
+        native = native_length(shown.trace.slices, state.slice.index)
+        length = format_time(end - start) if native is None else format_native(*native)
+        text = f"1 slice selected · {length}"
         more = _operator_text(session, less=1)
         return f"{text} · {more}" if more else text
     if state.area is not None:

@@ -5,9 +5,12 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 
+from viewer.model.queries import children_of
+from viewer.model.times import format_time
 from viewer.model.trace import KeyKind
 from viewer.panels.details import NOTHING, DetailsPanel
 from viewer.panels.slice_facts import (
+    MISSING,
     area_facts,
     inputs_of,
     slice_figures,
@@ -207,3 +210,32 @@ def test_inputs_are_what_comes_from_outside():
     assert inputs_of(Operator(0, "forward", 1, nodes)) == [a]
     assert tensor_text(a) == "f32  2 × 3"
     assert tensor_text(Tensor("s", "i64", ())) == "i64  scalar"
+
+
+def test_a_delegates_call_says_what_its_events_leave_open(sample):
+    shown = sample("attention_xnnpack").traces[0]
+    trace = shown.trace
+    calls = trace.keys.kind[trace.slices.key] == KeyKind.DELEGATE_CALL
+    call = int(np.flatnonzero(calls)[0])
+    inner = children_of(trace.slices, call)
+    length = trace.slices.end - trace.slices.start
+    logged = [i for i in inner.tolist() if trace.name(i) != "unattributed"]
+    rest = int(length[call]) - sum(int(length[i]) for i in logged)
+    share = f"{rest / length[call]:.1%}".replace("%", "\u202f%")
+    assert slice_rows(shown, call)["Not logged"] == f"{format_time(rest)} unattributed · {share}"
+    _, own, _ = slice_figures(shown, call)
+    assert f"{own.number}\u202f{own.unit}" == format_time(rest)
+
+
+def test_a_slice_of_a_foreign_clock_has_its_own_length_and_no_other(opened, data):
+    shown = opened(data / "etdump" / "SYN_qnn_like.etdp").traces[0]
+    event = next(i for i in range(len(shown.trace.slices)) if "relu" in shown.trace.name(i))
+    length, own, drawn = slice_figures(shown, event)
+    assert (length.number, length.unit, length.caption) == ("300", "cycles", "own clock")
+    assert own.number == MISSING
+    assert drawn.caption == "drawn at"
+    rows = slice_rows(shown, event)
+    assert rows["Native"] == (
+        "300\u202fcycles from 0 on a clock of its own; placed for drawing only"
+    )
+    assert not {"native_start", "native_dur", "native_unit"} & rows.keys()

@@ -458,3 +458,16 @@ def test_a_million_slices_paint(window, qtbot, capsys):
         click(qtbot, window, QPoint(3, middle_of(window, 1)))
         assert window.session.state.slice is not None
     assert capsys.readouterr().err == ""
+
+
+def test_a_tooltip_tells_a_foreign_length_and_not_the_drawn_one(window, qtbot, data, monkeypatch):
+    with qtbot.waitSignal(window.loader.all_done):
+        window.open([str(data / "etdump" / "SYN_qnn_like.etdp")])
+    trace = window.session.traces[0].trace
+    event = next(i for i in range(len(trace.slices)) if "relu" in trace.name(i))
+    shown = []
+    monkeypatch.setattr(QToolTip, "showText", lambda point, text, *more: shown.append(text))
+    window.timeline.view._overlay.hovered = SliceRef(0, event)
+    window.timeline.view._show_tip()
+    assert "300\u202fcycles on a clock of its own" in shown[0]
+    assert "420" not in shown[0]

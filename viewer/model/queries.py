@@ -12,7 +12,9 @@ import numpy as np
 from viewer.model import intervals
 from viewer.model.trace import Ints, KeyKind, Slices, Trace
 
+NATIVE_START = "native_start"
 NATIVE_DURATION = "native_dur"
+NATIVE_UNIT = "native_unit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,19 @@ def foreign(slices: Slices) -> Ints:
     return np.arange(len(slices)) if column.valid is None else np.flatnonzero(column.valid)
 
 
+def native_length(slices: Slices, i: int) -> tuple[int | float, str] | None:
+    """What slice i lasted on a clock of its own, and that clock's unit; None on the trace's clock.
+
+    The extent of such a slice is for drawing only and no length of anything.
+    """
+    column = slices.columns.get(NATIVE_DURATION)
+    length = None if column is None else column.value(i)
+    if not isinstance(length, int | float):
+        return None
+    unit = slices.columns[NATIVE_UNIT].value(i) if NATIVE_UNIT in slices.columns else None
+    return length, str(unit) if unit else "ticks"
+
+
 def run_of_slices(trace: Trace) -> Ints:
     """Per slice the position of its run in `trace.runs`, -1 outside all (int64).
 
@@ -78,11 +93,16 @@ def run_of_slices(trace: Trace) -> Ints:
 
 
 def self_time(slices: Slices) -> Ints:
-    """Per slice its length less that of its children; foreign children cover nothing (int64)."""
+    """Per slice its length less that of its children (int64).
+
+    Foreign children cover nothing, nor do those that a reader derived: they are part of the rest.
+    """
     shape = tree(slices)
     long = slices.end - slices.start
     covering = long.copy()
     covering[foreign(slices)] = 0
+    if slices.derived is not None:
+        covering[slices.derived] = 0
     inner = np.zeros(len(slices), np.int64)
     child = shape.parent >= 0
     np.add.at(inner, shape.index[shape.parent[child]], covering[shape.index[child]])
@@ -114,6 +134,8 @@ def self_time_of(slices: Slices, i: int) -> int:
     native = slices.columns.get(NATIVE_DURATION)
     if native is not None:
         children = children[:0] if native.valid is None else children[~native.valid[children]]
+    if slices.derived is not None:
+        children = children[~slices.derived[children]]
     inner = slices.end[children] - slices.start[children]
     return int(slices.end[i] - slices.start[i]) - int(inner.sum())
 

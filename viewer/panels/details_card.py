@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from html import escape
 
+import numpy as np
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import (
@@ -14,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from viewer.model.queries import native_length
 from viewer.model.times import NARROW_SPACE, format_time, group_digits, tick_to_ns
 from viewer.panels.cost_feed import CostFeed
 from viewer.panels.run_chart import CodeSnippet, RunChart
@@ -105,10 +107,11 @@ class Card(QWidget):
         grid = self._section("Slice")
         for key, value in slice_rows(shown, i).items():
             grid.add(key, value, code="\n" in value)
-        ticks = escape(ticks_text(shown, i))
-        if shown.trace.clock.assumed:
-            ticks += ", " + span("assumed", self._theme.tokens.warning)
-        grid.add("Ticks", ticks, html=True)
+        if native_length(shown.trace.slices, i) is None:
+            ticks = escape(ticks_text(shown, i))
+            if shown.trace.clock.assumed:
+                ticks += ", " + span("assumed", self._theme.tokens.warning)
+            grid.add("Ticks", ticks, html=True)
         self._link_section(shown, link)
         self._operator_sections(shown, trace, members)
         if link.near and not members:
@@ -346,6 +349,9 @@ class Card(QWidget):
             label(f"{what} per run, {chart.unit}", self._theme, "caption", "text2")
         )
         self._column.addWidget(chart)
+        p10, p50, p90 = np.percentile([tick_to_ns(c, rate) for c in costs], (10, 50, 90))
+        spread = f"p10 {format_time(p10)} · p50 {format_time(p50)} · p90 {format_time(p90)}"
+        self._column.addWidget(label(spread, self._theme, "caption", "text2", wrap=True))
 
     def _source(self, shown: OpenTrace, members: Sequence[Operator]) -> None:
         places: dict[tuple[str, int], tuple[Frame, str]] = {}

@@ -15,14 +15,18 @@ import numpy as np
 
 from viewer.model.queries import (
     NATIVE_DURATION,
+    NATIVE_START,
+    NATIVE_UNIT,
     busy_time,
     children_of,
+    native_length,
     self_time_of,
     slices_within,
 )
 from viewer.model.times import (
     NARROW_SPACE,
     format_in,
+    format_native,
     format_time,
     group_digits,
     tick_to_ns,
@@ -34,9 +38,8 @@ from viewer.program.graph import Frame, Operator, Program, Tensor
 from viewer.program.labels import run_label, track_name
 from viewer.session import Area, OpenTrace
 
-NATIVE_UNIT = "native_unit"
 # Said in rows of their own.
-_SAID_ELSEWHERE = (NATIVE_DURATION, NATIVE_UNIT, "instruction_id")
+_SAID_ELSEWHERE = (NATIVE_START, NATIVE_DURATION, NATIVE_UNIT, "instruction_id")
 MISSING = "–"
 # A key of many lines of JSON is cut here, with its length said.
 _LONGEST_VALUE = 4000
@@ -58,9 +61,17 @@ def figure(ns: float, caption: str) -> Figure:
 
 
 def slice_figures(shown: OpenTrace, i: int) -> tuple[Figure, Figure, Figure]:
-    """Duration, self time and start of a slice; the start counts from the trace's own start."""
+    """Duration, self time and start of a slice; the start counts from the trace's own start.
+
+    Of a slice with a clock of its own its native length, and where it is drawn.
+    """
     slices, rate = shown.trace.slices, shown.axis.ns_per_tick
     start, end = shown.span_ns(i)
+    native = native_length(slices, i)
+    if native is not None:
+        number, _, unit = format_native(*native).rpartition(NARROW_SPACE)
+        drawn = figure(start - shown.axis.to_ns(shown.trace.start), "drawn at")
+        return Figure(number, unit, "own clock"), Figure(MISSING, "", "self"), drawn
     return (
         # The difference of the floored ends, as the tooltip and every export have it.
         figure(end - start, "duration"),
@@ -88,7 +99,7 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
     rows["Track"] = track_text(shown, i)
     unattributed = _unattributed(shown, i)
     if unattributed:
-        rows["Unattributed"] = unattributed
+        rows["Not logged"] = unattributed
     logged = values_of(trace.untimed, i)
     if len(logged):
         rows["Logged"] = values_summary(trace.untimed, logged)
@@ -155,7 +166,7 @@ def _kernel_inside(shown: OpenTrace, i: int) -> str:
 
 
 def _unattributed(shown: OpenTrace, i: int) -> str:
-    """ "2.104 µs · 55.1 %": what the events of a delegate's call leave open."""
+    """ "2.104 µs unattributed · 55.1 %": what the events of a delegate's call leave open."""
     trace, slices = shown.trace, shown.trace.slices
     if trace.keys.kind[slices.key[i]] != KeyKind.DELEGATE_CALL:
         return ""
@@ -166,17 +177,18 @@ def _unattributed(shown: OpenTrace, i: int) -> str:
         return ""
     whole = int(slices.end[i] - slices.start[i])
     time = format_time(tick_to_ns(part, shown.axis.ns_per_tick))
-    return f"{time} · {part / whole:.1%}".replace("%", f"{NARROW_SPACE}%")
+    share = f"{part / whole:.1%}".replace("%", f"{NARROW_SPACE}%")
+    return f"{time} unattributed · {share}"
 
 
 def _native(shown: OpenTrace, i: int) -> str:
-    columns = shown.trace.slices.columns
-    length = columns[NATIVE_DURATION].value(i) if NATIVE_DURATION in columns else None
-    if length is None:
+    native = native_length(shown.trace.slices, i)
+    if native is None:
         return ""
-    unit = columns[NATIVE_UNIT].value(i) if NATIVE_UNIT in columns else None
-    number = group_digits(length) if isinstance(length, int) else f"{length:g}"
-    return f"{number} {unit or 'ticks'}, on a clock of its own, placed for drawing only"
+    columns = shown.trace.slices.columns
+    start = columns[NATIVE_START].value(i) if NATIVE_START in columns else None
+    since = f" from {group_digits(start)}" if isinstance(start, int) else ""
+    return f"{format_native(*native)}{since} on a clock of its own; placed for drawing only"
 
 
 def _value_text(value: int | float | bool | str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QBrush, QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QBrush, QColor, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from viewer.crash_report import guard
@@ -17,6 +17,7 @@ from viewer.theme import Theme
 from viewer.timeline.colouring import OPERATOR_FILLS, OPERATORS
 
 SWATCH = 12
+_SHARP = 2  # pictures are painted for screens of two pixels a point
 _RADIUS = 2.5
 _SMALL = 5
 _BAR_RADIUS = 1.5
@@ -50,6 +51,33 @@ def paint_swatch(
                 _inside(QRectF(corner.x(), corner.y(), small, small), theme), 1, 1
             )
     painter.restore()
+
+
+class SwatchPixmaps:
+    """Swatches as pictures for item views, made once per set of operators and theme."""
+
+    def __init__(self, theme: Theme) -> None:
+        self._theme = theme
+        self._made: dict[tuple[int, ...], QPixmap] = {}
+
+    def clear(self) -> None:
+        """Forget all, as after a change of theme."""
+        self._made.clear()
+
+    def of(self, operators: tuple[int, ...]) -> QPixmap | None:
+        """The swatch of some operators, None for none."""
+        if not operators:
+            return None
+        if operators not in self._made:
+            side = self._theme.px(SWATCH)
+            made = QPixmap(side * _SHARP, side * _SHARP)
+            made.setDevicePixelRatio(_SHARP)
+            made.fill(Qt.GlobalColor.transparent)
+            painter = QPainter(made)
+            paint_swatch(painter, 0, 0, operators, self._theme)
+            painter.end()
+            self._made[operators] = made
+        return self._made[operators]
 
 
 def paint_bar(painter: QPainter, rect: QRectF, color: QColor, theme: Theme) -> None:

@@ -7,23 +7,20 @@ picked run; a click selects the slice that an event follows.
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QHeaderView,
     QLineEdit,
     QStackedWidget,
-    QTableView,
     QVBoxLayout,
     QWidget,
 )
 
-from viewer.crash_report import guard
 from viewer.model.times import group_digits
 from viewer.model.trace import Ints
 from viewer.model.untimed import counts_text
-from viewer.panels.table_style import ROW_HEIGHT, let_copy, marked_rows, quieten
+from viewer.panels.table_style import RowTable, fit_columns, let_copy, marked_rows
 from viewer.panels.untimed_table import CELLS, Cell, EndsShown, UntimedModel
 from viewer.panels.widgets import ElidedLabel, EmptyPlace
 from viewer.program.labels import run_label
@@ -159,57 +156,24 @@ class UntimedPanel(QWidget):
         QGuiApplication.clipboard().setText(text)
 
 
-class UntimedView(QTableView):
-    """The table; `chosen(row)` on a click, Enter or an arrow key."""
-
-    chosen = Signal(int)
+class UntimedView(RowTable):
+    """The table, in the order of the file."""
 
     def __init__(self, model: UntimedModel, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
+        super().__init__(model, "Events without a time", theme)
         self._model = model
-        self.setModel(model)
         self.setItemDelegate(EndsShown(self))
-        quieten(self, "Events without a time")
-        self.setWordWrap(False)
-        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.verticalHeader().setDefaultSectionSize(theme.px(ROW_HEIGHT))
         header = self.horizontalHeader()
         for i, cell in enumerate(CELLS):
             header.resizeSection(i, theme.px(cell.width))
-        self.clicked.connect(lambda index: self._click(index.row()))
 
     def fit_columns(self) -> None:
         """Show the columns that tell something, and of them what there is room for."""
-        hidden = set(self._model.silent)
-        width = sum(cell.width or _LEAST_OPERATOR for cell in CELLS if cell not in hidden)
-        for cell in _DISPENSABLE:
-            if self._theme.px(width) > self.viewport().width() and cell not in hidden:
-                hidden.add(cell)
-                width -= cell.width
-        wide = Cell.VALUE if Cell.OPERATOR in hidden else Cell.OPERATOR
-        mode = QHeaderView.ResizeMode
-        for i, cell in enumerate(CELLS):
-            self.setColumnHidden(i, cell in hidden)
-            self.horizontalHeader().setSectionResizeMode(
-                i, mode.Stretch if cell is wide else mode.Interactive
-            )
-
-    def _click(self, row: int) -> None:
-        if len(marked_rows(self)) <= 1:
-            self.chosen.emit(row)
-
-    @guard
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self.fit_columns()
-
-    @guard
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
-            self.chosen.emit(self.currentIndex().row())
-            return
-        before = self.currentIndex().row()
-        super().keyPressEvent(event)
-        if self.currentIndex().row() not in (before, -1):
-            self.chosen.emit(self.currentIndex().row())
+        silent = {CELLS.index(cell) for cell in self._model.silent}
+        wide = CELLS.index(Cell.OPERATOR)
+        fit_columns(
+            self, self._theme,
+            {i: cell.width or _LEAST_OPERATOR for i, cell in enumerate(CELLS)},
+            silent, [CELLS.index(cell) for cell in _DISPENSABLE],
+            CELLS.index(Cell.VALUE) if wide in silent else wide,
+        )  # fmt: skip

@@ -19,7 +19,7 @@ from PySide6.QtCore import (
     QPersistentModelIndex,
     Qt,
 )
-from PySide6.QtGui import QColor, QFont, QPainter, QPixmap
+from PySide6.QtGui import QColor, QFont, QPixmap
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from viewer.crash_report import guard
@@ -27,7 +27,7 @@ from viewer.model.times import group_digits
 from viewer.model.trace import Bools, Column, Ints, UntimedEvents, UntimedKind, ValueType
 from viewer.model.untimed import TYPE_NAMES, identifier_of, kind_name, value_text
 from viewer.panels.slice_facts import MISSING
-from viewer.panels.swatches import SWATCH, paint_swatch
+from viewer.panels.swatches import SwatchPixmaps
 from viewer.panels.widgets import tip
 from viewer.program.labels import set_label
 from viewer.program.untimed import keys_of, link_reason, runs_of
@@ -37,7 +37,6 @@ from viewer.theme import Theme
 Index = QModelIndex | QPersistentModelIndex
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-_SHARP = 2  # swatches are painted for screens of two pixels a point
 WITHOUT_DATA = "empty"
 
 
@@ -79,7 +78,7 @@ class UntimedModel(QAbstractTableModel):
         self._runs: tuple[str, ...] = ()
         self._operators: list[str] = []
         self._linked: Bools = np.empty(0, np.bool_)
-        self._swatches: dict[tuple[int, ...], QPixmap] = {}
+        self._swatches = SwatchPixmaps(theme)
         self.rows: Ints = np.empty(0, np.int64)
         self.silent: frozenset[Cell] = frozenset()
 
@@ -247,19 +246,7 @@ class UntimedModel(QAbstractTableModel):
         """The colours of the operators of event i."""
         assert self._shown is not None
         key = int(self._keys[i])
-        operators = self._shown.table.links[key].operators if key >= 0 else ()
-        if not operators:
-            return None
-        if operators not in self._swatches:
-            side = self._theme.px(SWATCH)
-            made = QPixmap(side * _SHARP, side * _SHARP)
-            made.setDevicePixelRatio(_SHARP)
-            made.fill(Qt.GlobalColor.transparent)
-            painter = QPainter(made)
-            paint_swatch(painter, 0, 0, operators, self._theme)
-            painter.end()
-            self._swatches[operators] = made
-        return self._swatches[operators]
+        return self._swatches.of(self._shown.table.links[key].operators if key >= 0 else ())
 
     @guard
     def headerData(

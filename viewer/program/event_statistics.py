@@ -18,13 +18,11 @@ from functools import cached_property
 import numpy as np
 
 from viewer.model.event_blocks import first_of, merge_runs
-from viewer.model.queries import NATIVE_DURATION, foreign, run_of_slices
+from viewer.model.queries import NATIVE_DURATION, NATIVE_START, NATIVE_UNIT, foreign, run_of_slices
 from viewer.model.statistics import Statistics, grouped
 from viewer.model.trace import Bools, Ints, KeyKind, Run, RunKind, Trace
 from viewer.program.linking import LinkTable
 
-_NATIVE_START = "native_start"
-_NATIVE_UNIT = "native_unit"
 _UNKNOWN_UNIT = "ticks"
 
 
@@ -181,7 +179,7 @@ def _logged(trace: Trace, at: Ints) -> tuple[Ints, Ints]:
     """Start and duration of slices as the file has them, not as they are drawn."""
     slices = trace.slices
     start, duration = slices.start[at], slices.end[at] - slices.start[at]
-    for name, ticks in ((_NATIVE_START, start), (NATIVE_DURATION, duration)):
+    for name, ticks in ((NATIVE_START, start), (NATIVE_DURATION, duration)):
         column = slices.columns.get(name)
         if column is None or column.strings is not None or column.values.dtype.kind not in "iu":
             continue
@@ -197,7 +195,7 @@ def _units(trace: Trace, at: Ints, row: Ints, count: int) -> tuple[Ints, tuple[s
     is_foreign = np.zeros(len(slices), np.bool_)
     is_foreign[foreign(slices)] = True
     own = np.flatnonzero(is_foreign[at])
-    column = slices.columns.get(_NATIVE_UNIT)
+    column = slices.columns.get(NATIVE_UNIT)
     if column is None or column.strings is None:
         unit[row[own]] = 0
         return unit, (_UNKNOWN_UNIT,)

@@ -8,7 +8,8 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from viewer.crash_report import guard
-from viewer.model.times import format_time, unit_for
+from viewer.model.queries import native_length
+from viewer.model.times import format_native, format_time, unit_for
 from viewer.theme import Theme
 from viewer.timeline.scene import Scene
 from viewer.timeline.ticks import ruler
@@ -102,6 +103,10 @@ class RulerBar(QWidget):
         )
         if x1 >= 0 and x0 < width:
             text = format_time(span[1] - span[0])
+            if (chosen := session.state.slice) is not None:
+                slices = session.traces[chosen.trace].trace.slices
+                native = native_length(slices, chosen.index)
+                text = format_native(*native) if native else text
             self._chip(painter, (x0 + x1) // 2, text, "accent_fill", "on_accent")
 
     def _chip(self, painter: QPainter, x: int, text: str, fill: str, ink: str) -> None:

@@ -26,7 +26,8 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from viewer.crash_report import guard
-from viewer.model.times import format_time
+from viewer.model.queries import native_length
+from viewer.model.times import format_native, format_time
 from viewer.session import Area, SliceRef
 from viewer.theme import Theme
 from viewer.timeline.items import RowsItem
@@ -257,7 +258,10 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         shown = self.session.traces[found.trace]
         start, end = shown.span_ns(found.index)
         name, label = shown.trace.name(found.index), shown.label(found.index)
+        native = native_length(shown.trace.slices, found.index)
         lines = [label, f"{format_time(end - start)}  at {format_time(start)}"]
+        if native is not None:
+            lines[1] = f"{format_native(*native)} on a clock of its own; placed for drawing only"
         if name != label:
             lines.insert(1, name)
         link = shown.link(found.index)

@@ -1,0 +1,176 @@
+"""The statistics panel: its numbers against numpy on the slices, its filter, sorting and clicks."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QAbstractItemModelTester
+
+from viewer.panels import statistics as statistics_panel
+from viewer.panels.statistics import NO_EVENTS, NOTHING, StatisticsPanel
+from viewer.panels.statistics_table import CELLS, Cell, StatisticsModel
+from viewer.session import Inferences
+
+
+@pytest.fixture
+def show(opened, data, theme, qtbot):
+    """Make a panel over some files of tests/data."""
+
+    def make(*names: str, width: int = 1100) -> StatisticsPanel:
+        made = StatisticsPanel(opened(*(data / name for name in names)), theme)
+        qtbot.addWidget(made)
+        made.resize(width, 400)
+        made.show()
+        return made
+
+    return make
+
+
+@pytest.fixture
+def cnn(show):
+    made = show("etdump/cnn_portable_x10.etdp", "etrecord/cnn_toedge_portable.etrecord")
+    made._session.pick_run(None)
+    return made
+
+
+def texts(panel: StatisticsPanel, of: Cell) -> list[str]:
+    column = CELLS.index(of)
+    return [panel.model.index(r, column).data() for r in range(panel.model.rowCount())]
+
+
+def plain(panel: StatisticsPanel) -> list[dict[str, str]]:
+    head, *lines = panel.model.tsv(range(panel.model.rowCount())).splitlines()
+    names = [name.partition(",")[0] for name in head.split("\t")]
+    return [dict(zip(names, line.split("\t"), strict=True)) for line in lines]
+
+
+def titles(panel: StatisticsPanel) -> list[str]:
+    return [c.title for i, c in enumerate(CELLS) if not panel.table.isColumnHidden(i)]
+
+
+def test_numbers_are_those_of_every_slice_of_the_event(cnn):
+    trace, link = cnn._session.traces[0].trace, cnn._session.traces[0].table
+    long = trace.slices.end - trace.slices.start
+    kernel = [k for k in range(len(trace.keys)) if "addmm" in trace.strings[trace.keys.name[k]]]
+    own = long[trace.slices.key == kernel[0]]
+    (row,) = [r for r in plain(cnn) if r["Event"] == "addmm.out"]
+    assert cnn.model.unit == "µs"
+    for name, value in (
+        ("p10", np.percentile(own, 10)), ("p50", np.percentile(own, 50)),
+        ("p90", np.percentile(own, 90)), ("Mean", own.mean()), ("Min", own.min()),
+        ("Max", own.max()), ("Total", own.sum()),
+    ):  # fmt: skip
+        assert float(row[name]) == pytest.approx(value / 1000, abs=1e-9)
+    assert row["Count"] == "10"
+    assert link.operators(kernel[0])
+    assert cnn.subtitle.text().endswith("events · all 10 runs")
+
+
+def test_a_picked_run_stands_beside_all_of_them(cnn):
+    assert "Run" not in titles(cnn)
+    trace = cnn._session.traces[0].trace
+    third = next(i for i, run in enumerate(trace.runs) if run.number == 3)
+    before = texts(cnn, Cell.P50)
+    cnn._session.pick_run((0, third))
+    assert texts(cnn, Cell.P50) == before
+    assert cnn.model.headerData(CELLS.index(Cell.PICKED), Qt.Orientation.Horizontal) == "Run 3, µs"
+    run = trace.runs[third]
+    (row,) = [r for r in plain(cnn) if r["Event"] == "Method::execute"]
+    assert float(row["Run 3"]) == pytest.approx((run.end - run.start) / 1000)
+    (load,) = [r for r in plain(cnn) if r["Event"] == "Method::init"]
+    assert load["Run 3"] == ""
+
+
+def test_the_filter_looks_at_names_operators_and_metadata(show):
+    panel = show("etdump/demo_str_x4.etdp", "etrecord/demo_str.etrecord")
+    assert panel.model.rowCount() == 11
+    panel.filter.setText("fancy")
+    assert texts(panel, Cell.EVENT) == ["Fancy Fusion", "Fancy Fusion 2"]
+    trace = panel._session.traces[0].trace
+    metadata = trace.slices.columns["metadata"]
+    i = next(i for i in range(len(trace.slices)) if metadata.value(i))
+    panel.filter.setText(str(metadata.value(i))[:12])
+    names = {trace.name(int(s)) for s in range(len(trace.slices)) if metadata.value(int(s))}
+    assert set(texts(panel, Cell.EVENT)) <= names
+    assert texts(panel, Cell.EVENT)
+    panel.filter.setText("no such event")
+    assert panel.model.rowCount() == 0
+
+
+def test_rows_are_sorted_by_a_click_on_a_heading_and_back_in_file_order(cnn):
+    in_file = texts(cnn, Cell.EVENT)
+    cnn.table.sortByColumn(CELLS.index(Cell.TOTAL), Qt.SortOrder.DescendingOrder)
+    totals = [float(row["Total"]) for row in plain(cnn)]
+    assert totals == sorted(totals, reverse=True)
+    cnn.table.sortByColumn(CELLS.index(Cell.EVENT), Qt.SortOrder.AscendingOrder)
+    assert texts(cnn, Cell.EVENT) == sorted(in_file, key=str.lower)
+    cnn.table.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
+    assert texts(cnn, Cell.EVENT) == in_file
+
+
+def test_a_click_selects_the_longest_slice_of_an_event(cnn, qtbot):
+    session, trace = cnn._session, cnn._session.traces[0].trace
+    row = texts(cnn, Cell.EVENT).index("Method::execute")
+    session.show_inferences(Inferences.ALIGNED)
+    cnn.table.scrollTo(cnn.model.index(row, 0))
+    rect = cnn.table.visualRect(cnn.model.index(row, 0))
+    qtbot.mouseClick(cnn.table.viewport(), Qt.MouseButton.LeftButton, pos=rect.center())
+    chosen = session.state.slice
+    assert session.state.inferences is Inferences.AS_RUN
+    assert trace.name(chosen.index) == "Method::execute"
+    longest = max(run.end - run.start for run in trace.inferences())
+    assert trace.slices.end[chosen.index] - trace.slices.start[chosen.index] == longest
+
+
+def test_a_foreign_clock_keeps_its_own_numbers_and_unit(show):
+    panel = show("etdump/SYN_qnn_like.etdp")
+    assert titles(panel) == ["Event", "Runs", "Count", "p50", "Unit"]
+    shown = zip(
+        texts(panel, Cell.EVENT), texts(panel, Cell.P50), texts(panel, Cell.UNIT), strict=True
+    )
+    by_name = {name: (number, unit) for name, number, unit in shown}
+    assert by_name["QNN accelerator (execute) time (cycles)"] == ("5\u2009000", "cycles")
+    assert by_name["DELEGATE_CALL"] == ("7.000", "µs")
+    rows = {row["Event"]: row for row in plain(panel)}
+    assert rows["aten_relu_default:OpId_14 (cycles)"]["p50"] == "300"
+    assert rows["aten_relu_default:OpId_14 (cycles)"]["Unit"] == "cycles"
+
+
+def test_what_happened_once_has_no_distribution(show):
+    assert titles(show("etdump/cnn_portable_x1.etdp")) == ["Event", "Runs", "Count", "p50"]
+
+
+def test_a_narrow_panel_keeps_the_median(show):
+    panel = show("etdump/cnn_portable_x10.etdp", width=520)
+    assert titles(panel)[:3] == ["Event", "Count", "p50"]
+
+
+def test_empty_places_say_what_to_do(show, opened, theme, qtbot):
+    bare = StatisticsPanel(opened(), theme)
+    qtbot.addWidget(bare)
+    assert bare.empty.sentence.text() == NOTHING
+    assert show("etdump/SYN_no_runs.etdp").empty.sentence.text() == NO_EVENTS
+
+
+def test_a_large_trace_is_worked_out_in_the_background(show, monkeypatch, qtbot):
+    monkeypatch.setattr(statistics_panel, "AT_ONCE", 0)
+    panel = show("etdump/cnn_portable_x10.etdp")
+    qtbot.waitUntil(lambda: panel.model.rowCount() > 0)
+
+
+def test_marked_rows_are_copied_as_tsv(cnn, qtbot):
+    cnn.table.selectRow(0)
+    cnn.table.setFocus()
+    qtbot.keyClick(cnn.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    lines = QGuiApplication.clipboard().text().splitlines()
+    assert [line.split("\t")[0] for line in lines] == ["Event", texts(cnn, Cell.EVENT)[0]]
+
+
+def test_the_model_keeps_the_rules_of_qt(cnn, theme):
+    model = StatisticsModel(theme)
+    tester = QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
+    answer = cnn._answer
+    model.show(answer.shown, answer.found)
+    model.set_filter("conv")
+    model.sort(2, Qt.SortOrder.DescendingOrder)
+    assert tester.model() is model

@@ -1,0 +1,314 @@
+"""Statistics of events as a table model: sorted and filtered as columns, texts made when shown.
+
+A dump may log 200,000 distinct events. So rows are positions in the columns of the statistics, a
+filter looks at each distinct text once, and a cell is written when it is painted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+)
+from PySide6.QtGui import QColor, QFont
+
+from viewer.crash_report import guard
+from viewer.model.times import format_in, group_digits, unit_for
+from viewer.model.trace import Bools, Ints
+from viewer.panels.slice_facts import MISSING
+from viewer.panels.swatches import SwatchPixmaps
+from viewer.panels.widgets import tip
+from viewer.program.event_statistics import EventStatistics
+from viewer.program.labels import key_labels
+from viewer.session import OpenTrace
+from viewer.theme import Theme
+
+Index = QModelIndex | QPersistentModelIndex
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+METADATA = "metadata"
+
+
+class Cell(Enum):
+    """A column: its title, its width in px (0: what is left), and which statistic it tells."""
+
+    EVENT = ("Event", 0, "")
+    BLOCK = ("Runs", 120, "")
+    COUNT = ("Count", 56, "count")
+    PICKED = ("Run", 84, "picked")
+    P10 = ("p10", 72, "p10")
+    P50 = ("p50", 72, "p50")
+    P90 = ("p90", 72, "p90")
+    AVG = ("Mean", 72, "avg")
+    MIN = ("Min", 72, "min")
+    MAX = ("Max", 72, "max")
+    TOTAL = ("Total", 80, "total")
+    SPREAD = ("Spread, %", 80, "spread")
+    UNIT = ("Unit", 64, "")
+
+    def __init__(self, title: str, width: int, field: str) -> None:
+        self.title = title
+        self.width = width
+        self.field = field
+
+    @property
+    def is_time(self) -> bool:
+        """Whether it tells a length."""
+        return bool(self.field) and self not in (Cell.COUNT, Cell.SPREAD)
+
+
+CELLS = tuple(Cell)
+# What would say the same as the median where nothing happened twice.
+_OF_SEVERAL = (Cell.P10, Cell.P90, Cell.AVG, Cell.MIN, Cell.MAX, Cell.TOTAL, Cell.SPREAD)
+_TIPS = {
+    Cell.PICKED: "In the picked run; all its occurrences together",
+    Cell.COUNT: "How often it was logged in these runs",
+    Cell.SPREAD: "p90 less p10, as a share of p50: how much it varies",
+    Cell.P50: "The median: half of them took less",
+}
+
+
+class StatisticsModel(QAbstractTableModel):
+    """The rows of some `EventStatistics`, sorted and filtered; all times in one unit."""
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._found: EventStatistics | None = None
+        self._filter = ""
+        self._sort: tuple[int, Qt.SortOrder] | None = None
+        self._swatches = SwatchPixmaps(theme)
+        self._labels: list[str] = []
+        self._texts: list[tuple[Ints, list[str]]] = []
+        self._columns: dict[Cell, NDArray[Any]] = {}
+        self._rate = 1.0
+        self.unit, self._factor = "ns", 1
+        self._picked = ""
+        self.rows: Ints = np.empty(0, np.int64)
+        self.silent: frozenset[Cell] = frozenset()
+
+    def show(
+        self, shown: OpenTrace, found: EventStatistics, picked: tuple[str, Ints] | None = None
+    ) -> None:
+        """Show the statistics of a trace; sorting and filter stay.
+
+        picked: what the picked run is called, and per row what it took in that run (-1: nothing).
+        """
+        self.beginResetModel()
+        self._swatches.clear()
+        self._found = found
+        self._labels = key_labels(found.table)
+        self._texts = []
+        self._rate = float(shown.axis.ns_per_tick)
+        self._picked, in_run = picked or ("", np.full(len(found), -1))
+        self._columns = _columns(found, in_run)
+        own = found.unit < 0
+        longest = float(found.statistics.p50[own].max(initial=0)) * self._rate
+        self.unit, self._factor = unit_for(longest)
+        silent = set(_OF_SEVERAL) if (found.statistics.count <= 1).all() else set()
+        silent |= {Cell.BLOCK} if len(found.blocks) < 2 else set()
+        silent |= {Cell.PICKED} if picked is None else set()
+        silent |= {Cell.UNIT} if own.all() else set()
+        self.silent = frozenset(silent)
+        self._arrange()
+        self.endResetModel()
+
+    def set_filter(self, text: str) -> None:
+        """Show only rows of which every word of a text is in the event's name, operator, runs or
+        in the metadata that was logged with it."""
+        self.beginResetModel()
+        self._filter = text
+        self._arrange()
+        self.endResetModel()
+
+    @guard
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        self.beginResetModel()
+        self._sort = (column, order) if column >= 0 else None
+        self._arrange()
+        self.endResetModel()
+
+    def longest_slice(self, row: int) -> int:
+        """The slice of the longest occurrence of a row."""
+        assert self._found is not None
+        where = self._found.occurrences(int(self.rows[row]))
+        return int(self._found.slices[where][np.argmax(self._found.duration[where])])
+
+    def tsv(self, rows: Iterable[int]) -> str:
+        """Some rows with the headings, as tab separated text with plain numbers."""
+        lines = ["\t".join(self._title(cell) for cell in CELLS)]
+        for row in rows:
+            texts = [self._text(int(self.rows[row]), cell, plain=True) for cell in CELLS]
+            lines.append("\t".join(" ".join(text.split()) for text in texts))
+        return "\n".join(lines) + "\n"
+
+    def _arrange(self) -> None:
+        found = self._found
+        if found is None:
+            return
+        rows = np.arange(len(found))
+        for word in self._filter.lower().split():
+            rows = rows[self._holds(found, word)[rows]]
+        if self._sort is not None:
+            cell, order = CELLS[self._sort[0]], self._sort[1]
+            keys = self._columns[cell][rows] if cell.field else self._text_order(found, cell)[rows]
+            by = np.argsort(keys, kind="stable")
+            rows = rows[by[::-1] if order == Qt.SortOrder.DescendingOrder else by]
+        self.rows = rows
+
+    def _text_order(self, found: EventStatistics, cell: Cell) -> Ints:
+        """Per row its place in the order of texts."""
+        if cell is Cell.BLOCK:
+            texts, codes = list(found.block_titles), found.block
+        elif cell is Cell.UNIT:
+            return np.asarray(found.unit)
+        else:
+            texts, codes = self._labels, found.key
+        rank = np.empty(len(texts), np.int64)
+        rank[sorted(range(len(texts)), key=lambda i: texts[i].lower())] = np.arange(len(texts))
+        return rank[codes]
+
+    def _holds(self, found: EventStatistics, word: str) -> Bools:
+        """Which rows have a word in one of their texts."""
+        if not self._texts:
+            trace = found.table.trace
+            names = [s.lower() for s in trace.strings]
+            self._texts = [
+                (found.key, [label.lower() for label in self._labels]),
+                (trace.keys.name[found.key].astype(np.int64), names),
+                (found.block, [title.lower() for title in found.block_titles]),
+            ]
+        hit = np.zeros(len(found), np.bool_)
+        for codes, texts in self._texts:
+            hit |= np.array([word in text for text in texts], np.bool_)[codes]
+        return hit | _metadata_holds(found, word)
+
+    def _title(self, cell: Cell) -> str:
+        # Where clocks of their own have rows too, a column has several units.
+        if cell.is_time and Cell.UNIT not in self.silent:
+            return self._picked if cell is Cell.PICKED else cell.title
+        title = self._picked if cell is Cell.PICKED else cell.title
+        return f"{title}, {self.unit}" if cell.is_time else title
+
+    def _text(self, i: int, cell: Cell, *, plain: bool = False) -> str:
+        found = self._found
+        assert found is not None
+        if cell is Cell.EVENT:
+            return self._labels[int(found.key[i])]
+        if cell is Cell.BLOCK:
+            return found.block_titles[int(found.block[i])]
+        if cell is Cell.UNIT:
+            return found.unit_name(i) or ("" if plain else self.unit)
+        value = float(self._columns[cell][i])
+        if np.isnan(value):
+            return "" if plain else MISSING
+        if cell is Cell.COUNT:
+            return str(int(value)) if plain else group_digits(int(value))
+        if cell is Cell.SPREAD:
+            return f"{value:.1f}"
+        unit = found.unit_name(i)
+        if unit is not None:
+            # A clock of its own: its numbers as logged, never turned into time.
+            number = f"{value:.1f}".removesuffix(".0")
+            return number if plain else _grouped(number)
+        ns = value * self._rate
+        return repr(ns / self._factor) if plain else format_in(ns, self._factor)
+
+    @guard(0)
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self.rows)
+
+    @guard(0)
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(CELLS)
+
+    @guard
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid() or index.row() >= len(self.rows) or self._found is None:
+            return None
+        i, cell = int(self.rows[index.row()]), CELLS[index.column()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._text(i, cell)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return tip(self._tip(i, cell))
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _RIGHT if cell.field else _LEFT
+        if role == Qt.ItemDataRole.FontRole:
+            font: QFont = self._theme.font("cell")
+            return font
+        if role == Qt.ItemDataRole.ForegroundRole:
+            strong = cell in (Cell.EVENT, Cell.P50)
+            color: QColor = self._theme.color("text1" if strong else "text2")
+            return color
+        if role == Qt.ItemDataRole.DecorationRole and cell is Cell.EVENT:
+            return self._swatches.of(self._found.table.links[int(self._found.key[i])].operators)
+        return None
+
+    def _tip(self, i: int, cell: Cell) -> str:
+        assert self._found is not None
+        if cell is not Cell.EVENT:
+            return ""
+        link = self._found.table.links[int(self._found.key[i])]
+        name = self._found.name(i)
+        return "\n".join(dict.fromkeys((self._text(i, cell), name, link.detail)))
+
+    @guard
+    def headerData(
+        self,
+        section: int,
+        orientation: Qt.Orientation,
+        role: int = Qt.ItemDataRole.DisplayRole,
+    ) -> object:
+        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(CELLS):
+            return None
+        cell = CELLS[section]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._title(cell)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return tip(_TIPS.get(cell, ""))
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _RIGHT if cell.field else _LEFT
+        return None
+
+
+def _columns(found: EventStatistics, picked: Ints) -> dict[Cell, NDArray[Any]]:
+    """The numbers of every column; the spread of what took no time is none."""
+    numbers = found.statistics
+    told = (
+        Cell.COUNT, Cell.P10, Cell.P50, Cell.P90, Cell.AVG, Cell.MIN, Cell.MAX, Cell.TOTAL
+    )  # fmt: skip
+    columns: dict[Cell, NDArray[Any]] = {cell: getattr(numbers, cell.field) for cell in told}
+    spread = np.full(len(found), np.nan)
+    np.divide(100 * (numbers.p90 - numbers.p10), numbers.p50, out=spread, where=numbers.p50 > 0)
+    columns[Cell.SPREAD] = spread
+    columns[Cell.PICKED] = np.where(picked < 0, np.nan, picked)
+    return columns
+
+
+def _metadata_holds(found: EventStatistics, word: str) -> Bools:
+    """Which rows have an occurrence whose metadata, as text or in hexadecimal, has a word."""
+    hit = np.zeros(len(found), np.bool_)
+    column = found.table.trace.slices.columns.get(METADATA)
+    if column is None or column.strings is None:
+        return hit
+    holds = np.array([word in text.lower() for text in column.strings], np.bool_)
+    own = holds[column.values[found.slices]]
+    if column.valid is not None:
+        own &= column.valid[found.slices]
+    rows = np.repeat(np.arange(len(found)), np.diff(found.row_ptr))
+    hit[rows[own]] = True
+    return hit
+
+
+def _grouped(number: str) -> str:
+    whole, point, rest = number.partition(".")
+    return group_digits(int(whole)) + point + rest
