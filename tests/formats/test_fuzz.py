@@ -1,4 +1,4 @@
-"""Records and dumps changed or made at random: a result or `UnreadableFile`, soon, in little memory.
+"""Records and dumps made or changed at random: a result or `UnreadableFile`, soon and small.
 
 A few hundred files in a normal run. FUZZ_FILES=6000 makes it 6,000, records and dumps half each. A
 failure names the seed of its file; `mutated(kind, seed)` makes that file again.
