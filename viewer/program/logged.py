@@ -6,6 +6,7 @@ same are one *signature*, since each run takes one branch of a torch.cond.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,10 +48,13 @@ class Signature:
     identities: LoggedIdentities
 
 
-def scope_identities(trace: Trace) -> list[LoggedIdentities]:
-    """The identities of every scope, all its runs together."""
+def scope_identities(trace: Trace, scopes: Collection[int] | None = None) -> list[LoggedIdentities]:
+    """The identities of every scope, or of some (the others are empty), all its runs together."""
     found = [_empty() for _ in trace.scopes]
-    for key in _compared_keys(trace).tolist():
+    keys = _compared_keys(trace)
+    if scopes is not None:
+        keys = keys[np.isin(trace.keys.scope[keys], np.array(sorted(scopes), np.int64))]
+    for key in keys.tolist():
         _collect(trace, key, found[int(trace.keys.scope[key])])
     return found
 
@@ -67,11 +71,9 @@ def signatures(trace: Trace) -> list[Signature]:
             for key in np.frombuffer(packed, np.int64).tolist():
                 _collect(trace, key, identities)
             found.append(Signature(scope, count, identities))
-    with_runs = {signature.scope for signature in found}
-    for scope, identities in enumerate(scope_identities(trace)):
-        if scope not in with_runs:
-            found.append(Signature(scope, 1, identities))
-    return found
+    alone = set(range(len(trace.scopes))) - {signature.scope for signature in found}
+    logged = scope_identities(trace, alone)
+    return found + [Signature(scope, 1, logged[scope]) for scope in sorted(alone)]
 
 
 def _kinds_of_runs(trace: Trace) -> dict[tuple[int, bytes], int]:
