@@ -75,6 +75,7 @@ def program_facts(program: Program) -> Facts:
         "tracks": 0,
         "slices": 0,
         "derived": 0,
+        "unattributed": {"ticks": 0, "of_ticks": 0},
         "untimed": {k.name.lower(): 0 for k in UntimedKind},
         "origin": None,
         "clock": None,
