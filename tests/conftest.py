@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,19 @@ DATA = Path(__file__).parent / "data"
 def data() -> Path:
     """The folder of small real and synthesized input files."""
     return DATA
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Callable[..., Path]:
+    """Writes runs, given as (name, events), as an ETDump of a schema generation."""
+    from tests.formats.etdump_writer import Event, Run, write_dump
+
+    def write(*runs: tuple[str | None, list[Event]], prefix: bool = True, g1: bool = False) -> Path:
+        listed = [Run(name, events) for name, events in runs]
+        generation = "G1" if g1 else "G3"
+        return write_dump(tmp_path / "built.etdp", listed, prefix=prefix, generation=generation)
+
+    return write
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ COLUMNS = [
 
 NUMBER = (int, float)
 FILE = {"path": str, "format": str, "generation": str, "kind": str, "tracks": int, "slices": int,
-        "untimed": dict, "derived": int, "origin": int, "clock": dict,
+        "untimed": dict, "derived": int, "unattributed": dict, "origin": int, "clock": dict,
         "problems": list}  # fmt: skip
 LINK = {"trace": str, "program": str, "method": str, "linkable": int, "linked": int,
         "coverage": NUMBER, "covered_time": NUMBER, "by_reason": dict, "agreement": NUMBER,

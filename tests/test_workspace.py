@@ -119,13 +119,11 @@ def test_an_unfinished_record_is_not_linked_since_nothing_can_be_compared():
 
 def test_equivalent_records_are_as_good_as_one():
     for record in ("cnn_standalone_deepcopy.etrecord", "cnn_toedge_portable.etrecord"):
-        names = ["cnn_portable_x1.etdp", "cnn_standalone_deepcopy.etrecord"]
-        workspace = opened(*names, "cnn_toedge_portable.etrecord")
-        workspace.remove(next(p.path for p in workspace.programs if p.path.endswith(record)))
+        workspace = opened("cnn_portable_x1.etdp", record)
         assert warnings(workspace) == ""
-        assert chosen(workspace)["cnn_portable_x1.etdp"] is not None
-    both = chosen(opened(*names, "cnn_toedge_portable.etrecord"))
-    assert both["cnn_portable_x1.etdp"] is not None
+        assert chosen(workspace) == {"cnn_portable_x1.etdp": record}
+    names = ("cnn_standalone_deepcopy.etrecord", "cnn_toedge_portable.etrecord")
+    assert chosen(opened("cnn_portable_x1.etdp", *names))["cnn_portable_x1.etdp"] in names
 
 
 def test_records_of_other_shapes_are_not_equivalent():
@@ -161,7 +159,7 @@ def test_an_explicit_choice_wins_and_is_warned_about():
     assert workspace.is_explicit(trace)
     assert chosen(workspace) == {"demo_str_x4.etdp": "demo_generated_int.etrecord"}
     assert "because you chose so" in warnings(workspace)
-    workspace.remove(wrong.path)
+    workspace.decide_by_agreement(trace.path)
     assert not workspace.is_explicit(trace)
     assert chosen(workspace) == {"demo_str_x4.etdp": "demo_str.etrecord"}
 

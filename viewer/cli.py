@@ -22,6 +22,7 @@ import sys
 from collections.abc import Sequence
 
 from viewer import __version__
+from viewer.export.atomic import is_same_file
 from viewer.exporting import EXPORT_SUFFIXES, TABLE_SUFFIXES, TABLES, NothingToExport, export
 from viewer.formats import UnreadableFile
 from viewer.model.times import parse_range
@@ -104,7 +105,7 @@ def _export(arguments: list[str]) -> int:
     suffixes = EXPORT_SUFFIXES if chosen.table == TABLES[0] else TABLE_SUFFIXES
     if not chosen.output.lower().endswith(suffixes):
         parser.error(f"{chosen.output}: the name must end in one of {', '.join(suffixes)}")
-    if any(_is_same_file(path, chosen.output) for path in chosen.files):
+    if any(is_same_file(path, chosen.output) for path in chosen.files):
         parser.error(f"{chosen.output}: this is one of the files to read, and would be lost")
     workspace, failed = _open_all(parser, chosen)
     _warn(workspace)
@@ -221,13 +222,6 @@ def _pairs(parser: argparse.ArgumentParser, given: list[str]) -> list[tuple[str,
         files = [half for half in halves if all(map(os.path.exists, half))]
         pairs.append((files or halves)[0])
     return pairs
-
-
-def _is_same_file(one: str, other: str) -> bool:
-    try:
-        return os.path.samefile(one, other)
-    except OSError:
-        return False
 
 
 def _size(text: str) -> tuple[int, int]:

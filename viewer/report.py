@@ -75,6 +75,7 @@ def program_facts(program: Program) -> Facts:
         "tracks": 0,
         "slices": 0,
         "derived": 0,
+        "unattributed": {"ticks": 0, "of_ticks": 0},
         "untimed": {k.name.lower(): 0 for k in UntimedKind},
         "origin": None,
         "clock": None,
@@ -150,7 +151,10 @@ def coverage(table: LinkTable, scopes: Ints) -> Facts:
     stated = trace.slices.key
     if trace.slices.derived is not None:
         stated = stated[~trace.slices.derived]
-    count = np.bincount(stated, minlength=len(keys)).astype(np.int64)
+    # A record may have hundreds of methods that no run is of.
+    count = np.zeros(len(keys), np.int64)
+    if key_in.any():
+        count = np.bincount(stated, minlength=len(keys)).astype(np.int64)
     by_reason: dict[str, int] = {}
     for k in np.flatnonzero(key_in & (count > 0)).tolist():
         text = table.links[k].reason.text
@@ -181,8 +185,10 @@ def coverage_of(table: LinkTable) -> Facts:
 
 def _covered(trace: Trace, of_key: np.ndarray[Any, np.dtype[np.bool_]]) -> int:
     """Ticks in which a slice with one of the keys runs, per track; foreign extents are no time."""
+    if not of_key.any():
+        return 0
     slices = trace.slices
-    wanted = of_key[slices.key] if len(slices) else np.empty(0, np.bool_)
+    wanted = of_key[slices.key]
     wanted[foreign(slices)] = False
     own = np.flatnonzero(wanted)
     track = slices.row_track[slices.rows()[own]]

@@ -26,7 +26,7 @@ from viewer.model.times import tick_to_ns
 from viewer.model.trace import Codes, Ints, KeyKind, Run, RunKind, Trace
 from viewer.program.cost import Costs
 from viewer.program.graph import Operator, Program
-from viewer.program.labels import slice_labels
+from viewer.program.labels import run_number, slice_labels
 from viewer.program.linking import Link, LinkTable
 from viewer.timeline.layout import Axis, Part
 from viewer.workspace import Choices, Workspace
@@ -272,8 +272,7 @@ class Session(QObject):
         run = next((r for r in runs if r.number == 2 and r.track == runs[0].track), runs[0])
         cold = run.number > 1
         before = "load and the cold run 1 lie before it" if cold else "load lies before it"
-        count = sum(r.track == run.track for r in runs)
-        self.first_view_note = f"first view: run {run.number} of {count} · {before}"
+        self.first_view_note = f"first view: {run_number(run)} · {before}"
         t0, t1 = self.run_span_ns(0, run)
         t0, t1 = _with_margin(t0, t1)
         return replace(state, t0=t0, t1=t1, run=(0, first.trace.runs.index(run)))

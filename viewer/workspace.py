@@ -19,6 +19,7 @@ from viewer.model.trace import KeyKind, Trace
 from viewer.program.agreement import AHEAD, Agreement, Fit, fit
 from viewer.program.graph import Program
 from viewer.program.linking import LinkTable, link, unlinked
+from viewer.program.logged import Signature, signatures
 from viewer.program.source_code import SourceFile, find_source, shared_suffix
 
 _OF_RECORDS = {
@@ -54,6 +55,7 @@ class Workspace:
         self._pairs: dict[str, str | None] = {}  # trace -> the program chosen for it, or none
         self._methods: dict[tuple[str, str], dict[int, str]] = {}  # pair -> scope -> method chosen
         self._fits: dict[tuple[int, int], Fit] = {}
+        self._signatures: dict[int, list[Signature]] = {}
         self._links: dict[int, LinkTable] = {}
         self._sources: dict[str, SourceFile | None] = {}
 
@@ -79,13 +81,6 @@ class Workspace:
         self._links.clear()
         self._sources.clear()
 
-    def remove(self, path: str) -> None:
-        """Close one file; unknown paths are ignored."""
-        self.traces = [t for t in self.traces if t.path != path]
-        self.programs = [p for p in self.programs if p.path != path]
-        self._forget_fits()
-        self._links.clear()
-
     def _forget_fits(self, of: Trace | None = None) -> None:
         """Drop what was worked out about one trace, or about files that are not open any more."""
         if of is not None:
@@ -94,6 +89,7 @@ class Workspace:
             return
         kept = {id(x) for x in (*self.traces, *self.programs)}
         self._fits = {k: v for k, v in self._fits.items() if kept.issuperset(k)}
+        self._signatures = {k: v for k, v in self._signatures.items() if k in kept}
 
     def clear(self) -> None:
         """Close everything and forget all choices."""
@@ -226,7 +222,9 @@ class Workspace:
         key = (id(trace), id(program))
         if key not in self._fits:
             chosen = self._methods.get((trace.path, program.path), {})
-            self._fits[key] = fit(trace, program, chosen)
+            if id(trace) not in self._signatures:
+                self._signatures[id(trace)] = signatures(trace)
+            self._fits[key] = fit(trace, program, chosen, self._signatures[id(trace)])
         return self._fits[key]
 
     def _link(self, trace: Trace) -> LinkTable:

@@ -1,4 +1,4 @@
-"""How long dumps of 50 000 timed and of 200 000 debug events take, next to copying their bytes.
+"""How long dumps take: 50 000 timed events, 100 000 distinct ones, 200 000 debug events; a copy.
 
 Prints only: `pytest tests/bench/test_bench_etdump.py --benchmark-enable -s`.
 """
@@ -7,66 +7,45 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import flatbuffers
 import numpy as np
 import pytest
 
-from tests.formats.etdump_writer import F32, Run, Tensor, write_dump
+from tests.formats.etdump_writer import F32, Run, Tensor, framework, operator, write_dump
 from viewer.formats import etdump, never_cancelled, no_progress
 
-RUNS, OPERATORS = 100, 250  # two events per operator: 50 000
+RUNS, OPERATORS = 100, 250  # two events per operator and one around all: 50 100
+WIDE = 50_000  # operators of one run, no two events alike: 100 001
+
+
+def inference(number: int, operators: int) -> Run:
+    origin = 1000 * operators * number
+    events = []
+    for i in range(operators):
+        at = origin + 1000 * i
+        events.append(operator(f"native_call_op_{i % 12}.out", i, at + 50, at + 800))
+        events.append(operator("OPERATOR_CALL", i, at, at + 900))
+    return Run(
+        "Execute", [*events, framework("Method::execute", origin, origin + 1000 * operators)]
+    )
 
 
 @pytest.fixture(scope="module")
 def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    b = flatbuffers.Builder(1 << 23)
-
-    def vector(offsets: list[int]) -> int:
-        b.StartVector(4, len(offsets), 4)
-        for offset in reversed(offsets):
-            b.PrependUOffsetTRelative(offset)
-        return b.EndVector()
-
-    def event(name: str, chain: int, instruction: int, start: int, end: int) -> int:
-        text = b.CreateString(name)  # one string per event, as the runtime writes them
-        b.StartObject(8)
-        b.PrependUOffsetTRelativeSlot(0, text, 0)
-        b.PrependInt32Slot(1, chain, 0)
-        b.PrependInt32Slot(2, instruction, -1)
-        b.PrependUint64Slot(6, start, 0)
-        b.PrependUint64Slot(7, end, 0)
-        profile = b.EndObject()
-        b.StartObject(3)
-        b.PrependUOffsetTRelativeSlot(0, profile, 0)
-        return b.EndObject()
-
-    def run(number: int) -> int:
-        origin = 1_000_000 * number
-        events = []
-        for i in range(OPERATORS):
-            at = origin + 1000 * i + 10
-            events.append(event(f"native_call_op_{i % 12}.out", 0, i, at + 50, at + 800))
-            events.append(event("OPERATOR_CALL", 0, i, at, at + 900))
-        events.append(event("Method::execute", -1, 0, origin, origin + 1000 * OPERATORS))
-        listed, name = vector(events), b.CreateString("Execute")
-        b.StartObject(4)
-        b.PrependUOffsetTRelativeSlot(0, name, 0)
-        b.PrependUOffsetTRelativeSlot(3, listed, 0)
-        return b.EndObject()
-
-    runs = vector([run(number) for number in range(RUNS)])
-    b.StartObject(2)
-    b.PrependUOffsetTRelativeSlot(1, runs, 0)
-    b.FinishSizePrefixed(b.EndObject(), b"ED00")
     path = tmp_path_factory.mktemp("bench") / "dump.etdp"
-    path.write_bytes(bytes(b.Output()))
-    return path
+    return write_dump(path, [inference(number, OPERATORS) for number in range(RUNS)])
 
 
 def test_read_a_dump(benchmark, dump):
     trace = benchmark(etdump.FORMAT.read, str(dump), no_progress, never_cancelled)
     assert len(trace.slices) == RUNS * (2 * OPERATORS + 1)
     assert trace.problems == ()
+
+
+def test_read_a_dump_of_events_that_are_all_different(benchmark, tmp_path):
+    count = WIDE if benchmark.enabled else 100
+    path = write_dump(tmp_path / "wide.etdp", [inference(0, count)])
+    trace = benchmark(etdump.FORMAT.read, str(path), no_progress, never_cancelled)
+    assert len(trace.keys) == len(trace.slices) == 2 * count + 1
 
 
 DEBUG_RUNS, DEBUG_OPERATORS, OUTPUTS = 50, 1000, 4

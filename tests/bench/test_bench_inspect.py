@@ -15,13 +15,12 @@ from typing import Any
 
 import pytest
 
-from tests.formats.test_etdump import dump, framework, operator
+from tests.formats.etdump_writer import framework, operator
 from viewer.compat.inspector_answers import InspectorAnswers
 from viewer.export.atomic import replacing
 from viewer.program.event_statistics import EventStatistics, event_statistics
 from viewer.workspace import Workspace
 
-__all__ = ["dump"]
 pytestmark = pytest.mark.filterwarnings("ignore")  # importing torch warns of many things
 RUNS, OPERATORS = 450, 240  # 481 events a run, 216,450 in all
 WIDE = 100_000  # instructions, each a kernel and its call: 200,003 events in all

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.compat.test_official_inspector import DATA, TABLES, cells, official, record_path
-from tests.formats.test_etdump import delegate, framework, operator
+from tests.formats.etdump_writer import delegate, framework, operator
 from viewer.compat.inspector_answers import InspectorAnswers
 from viewer.compat.inspector_sheet import NUMBERS
 from viewer.compat.inspector_stops import InspectorStops

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.formats.test_etdump import delegate, framework, operator
+from tests.formats.etdump_writer import delegate, framework, operator
 from viewer.compat import inspector_events
 from viewer.compat.inspector_stops import InspectorStops
 from viewer.formats import UnreadableFile, etdump_events, never_cancelled, no_progress

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.formats.test_etdump import delegate, framework, operator
+from tests.formats.etdump_writer import delegate, framework, operator
 from viewer.compat import inspector_events, inspector_record, official_inspector
 from viewer.compat.inspector_stops import InspectorStops
 

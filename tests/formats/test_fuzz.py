@@ -1,9 +1,10 @@
-"""Records and dumps mutated at random: a result or `UnreadableFile`, soon, and in little memory.
+"""Records and dumps made or changed at random: a result or `UnreadableFile`, soon and small.
 
 A few hundred files in a normal run. FUZZ_FILES=6000 makes it 6,000, records and dumps half each. A
 failure names the seed of its file; `mutated(kind, seed)` makes that file again.
 """
 
+import contextlib
 import io
 import json
 import os
@@ -14,13 +15,26 @@ import tracemalloc
 import warnings
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from tests.formats.etdump_writer import Run, delegate, framework, operator, write_dump
+from viewer.compat import inspector_events, inspector_record, official_inspector
+from viewer.compat.inspector_answers import InspectorAnswers
+from viewer.compat.inspector_stops import InspectorStops
+from viewer.export.slice_table import SliceTableSource, slice_columns
+from viewer.export.untimed_table import untimed_columns
 from viewer.formats import UnreadableFile, open_file
+from viewer.model.queries import NATIVE_DURATION
+from viewer.model.run_views import aligned_runs, mean_run
 from viewer.model.trace import Trace
+from viewer.model.untimed import value_text
+from viewer.program.cost import Costs
+from viewer.program.event_statistics import event_statistics
 from viewer.program.graph import Program
 from viewer.program.labels import slice_labels
 from viewer.program.linking import link
@@ -45,6 +59,19 @@ HOSTILE = (
     float("nan"), float("inf"), "\ud800", "\0", "executorch_call_delegate", {"as_tensor": 5},
     {"as_graph": {"graph": {"nodes": [{}]}}}, {"$type": "as_tensor", "$value": {"name": "x"}},
     "[" * 3000, 'File "x", line 99999999999999999999, in f', "a,b,c;" * 50, "(" * 500,
+)  # fmt: skip
+
+
+# What `built` puts together: times around every limit, scopes, calls, and foreign clocks.
+TIMES = (0, 1, 5, 100, 2**31, 2**32 - 5, 2**32, 2**53 + 1, 2**62, 2**63 - 1, 2**63, 2**64 - 1)
+NAMES = (
+    "Method::execute", "OPERATOR_CALL", "DELEGATE_CALL", "native_call_a.out", "MOVE_CALL", "", "x",
+    "Method::init", "Program::load_method",
+)  # fmt: skip
+IDENTIFIERS = (
+    "QNN accelerator (execute) time (cycles)", "QNN (execute) time (us)", "a (cycles)", "b (us)",
+    "c:OpId_3 (cycles)", "ETVK_EXECUTE", "ETVK_COPY_INPUTS", "y", 5, 0, -7, 2**31 - 1,
+    '{"operator": {"delegate_node_id": 3}}',
 )  # fmt: skip
 
 
@@ -183,12 +210,49 @@ def use(path: Path, kind: str) -> bool:
             table = link(trace, program)
             said += slice_labels(table)[1]
             said += [found.detail for found in table.links]
+        said += what_follows(workspace, trace)
     for program in workspace.programs:
-        for operator in program.operators:
-            said += [operator.label, *operator.ops, *operator.aten]
-            said += [f"{frame.path}:{frame.line}" for frame in operator.frames]
+        for one in program.operators:
+            said += [one.label, *one.ops, *one.aten]
+            said += [f"{frame.path}:{frame.line}" for frame in one.frames]
     "".join(said).encode()  # a text that cannot be encoded can be neither shown nor written
     return True
+
+
+def what_follows(workspace: Workspace, trace: Trace) -> list[str]:
+    """Other views of a trace, statistics and tables; the texts that they show."""
+    table, events = workspace.links(trace), trace.untimed
+    native = trace.slices.columns.get(NATIVE_DURATION)
+    assert native is None or (native.values >= 0).all()
+    for shown in (aligned_runs(trace), mean_run(trace)):
+        assert (shown.slices.end >= shown.slices.start).all()
+        Costs(replace(table, trace=shown)).table()
+    slice_columns(SliceTableSource(table, Fraction(1), 0, ("p",) * len(trace.tracks)))
+    untimed_columns(table, "p")
+    assert (events.after < len(trace.slices)).all()
+    assert (events.run < len(trace.runs)).all()
+    statistics = event_statistics(table)
+    found = [statistics.name(row) for row in range(len(statistics))]
+    return [*found, *statistics.block_titles, *(value_text(events, i) for i in range(len(events)))]
+
+
+def inspect(path: Path, kind: str) -> None:
+    """Both answers of `opscope inspect`, the official one as far as it goes."""
+    dump, record = (path, None) if kind == "dump" else (DATA / "etdump/demo_str_x4.etdp", path)
+    with contextlib.suppress(UnreadableFile, InspectorStops):
+        found = inspector_record.read(str(record)) if record else None
+        answer = official_inspector.answer(*inspector_events.read(str(dump)), found)
+        list(answer.sheet(include_metadata=True).grid())
+        json.dumps(answer.as_json())
+    with contextlib.suppress(UnreadableFile):
+        workspace = Workspace()
+        trace = workspace.open(str(dump))
+        if record:
+            workspace.open(str(record))
+        if isinstance(trace, Trace):
+            answers = InspectorAnswers(event_statistics(workspace.links(trace)))
+            answers.sheet(include_metadata=True).write_tsv(io.BytesIO())
+            json.dumps(answers.as_json())
 
 
 @pytest.mark.parametrize("kind", ["record", "dump"])
@@ -206,6 +270,7 @@ def test_a_mutated_file_gives_a_result_or_the_one_error(kind, tmp_path):
         try:
             with warnings.catch_warnings(action="error"):
                 outcomes[use(path, kind)] += 1
+                inspect(path, kind)
         except Exception as error:
             raise AssertionError(f"{kind} {seed}: {error!r}") from error
         finally:
@@ -217,3 +282,36 @@ def test_a_mutated_file_gives_a_result_or_the_one_error(kind, tmp_path):
         assert peak < MEMORY[0] * len(data) + MEMORY[1], f"{kind} {seed} took {peak:,} bytes"
     print(f"{kind}: {outcomes[True]} read, {outcomes[False]} refused")
     assert min(outcomes.values()) > 0
+
+
+def built(seed: int) -> list[Run]:
+    """Runs of known names in no order, at times that no clock would tell."""
+    dice = random.Random(f"built {seed}")
+
+    def event() -> dict:
+        start = min(dice.choice(TIMES) + dice.choice((0, dice.randrange(100))), 2**64 - 1)
+        near = min(start + dice.randrange(1000), 2**64 - 1)
+        times = start, dice.choice((start, near, near, dice.choice(TIMES)))
+        if dice.random() < 0.4:
+            chain = dice.choice((0,) * 9 + (-1,))
+            return delegate(dice.choice(IDENTIFIERS), dice.randrange(3), *times, chain=chain)
+        name = dice.choice(NAMES)
+        if "::" in name:
+            return framework(name, *times)
+        return operator(name, dice.randrange(-1, 3), *times)
+
+    names = ("Execute", "Execute", "Default", None)
+    return [
+        Run(dice.choice(names), [event() for _ in range(dice.randrange(12))])
+        for _ in range(dice.randrange(6))
+    ]
+
+
+def test_a_dump_of_any_events_at_any_times_is_read(tmp_path):
+    for seed in range(FILES):
+        path = write_dump(tmp_path / "built.etdp", built(seed))
+        try:
+            with warnings.catch_warnings(action="error"):
+                assert use(path, "dump")
+        except Exception as error:
+            raise AssertionError(f"built {seed}: {error!r}") from error

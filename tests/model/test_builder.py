@@ -143,6 +143,24 @@ def test_chunks_with_different_columns_are_joined_with_nulls():
     assert [columns["size"].value(i) for i in range(3)] == [None, 7, None]
 
 
+def test_keys_given_in_bulk_stand_among_those_asked_for_one_by_one():
+    b = TraceBuilder("x", "test", "", Clock())
+    names = b.intern_all(["a", "b"])
+    before = b.key(KeyKind.PLAIN, "x")
+    bulk = b.distinct_keys(
+        np.array([KeyKind.KERNEL, KeyKind.DELEGATE_EVENT], np.uint8), names,
+        np.zeros(2, np.uint32), np.array([3, 4]), np.array([None, 7], object),
+    )  # fmt: skip
+    after = b.key(KeyKind.PLAIN, "y", location="loc")
+    assert (before, bulk.tolist(), after) == (0, [1, 2], 3)
+    assert b.key(KeyKind.PLAIN, "y", location="loc") == after
+    trace = b.build()
+    assert [trace.strings[n] for n in trace.keys.name] == ["x", "a", "b", "y"]
+    assert trace.keys.instruction.tolist() == [-1, 3, 4, -1]
+    assert trace.keys.identifier.tolist() == [None, None, 7, None]
+    assert trace.keys.location.tolist() == [None, None, None, "loc"]
+
+
 def test_the_result_is_frozen():
     trace = build([(0, 1)])
     with pytest.raises(ValueError, match="read-only"):

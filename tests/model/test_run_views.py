@@ -134,13 +134,70 @@ def test_native_lengths_are_averaged_and_arguments_kept_where_runs_agree(tmp_pat
     assert same.slices.columns["metadata"].value(event) == "m7"
 
 
+def test_a_mean_is_exact_where_the_sum_of_the_times_would_not_fit(tmp_path):
+    ends = [1 << 62, (1 << 62) + 1, (1 << 62) + 3]
+    blocks = [Block("Execute", [framework("Method::execute", 0, end)]) for end in ends]
+    trace = open_file(str(write_dump(tmp_path / "a.etdp", blocks)))
+    assert mean_run(trace).slices.end.tolist() == [(1 << 62) + 1]
+
+
+def test_native_lengths_that_are_texts_are_not_averaged(tmp_path):
+    lines = ["process,thread,name,method,start_ns,dur_ns,native_dur"]
+    lines += [f"p,t,Method::execute,m,{t},9,{cell}" for t, cell in ((0, "long"), (20, "longer"))]
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(lines))
+    trace = open_file(str(path))
+    assert len(list(trace.inferences())) == 2
+    assert mean_run(trace).slices.columns["native_dur"].value(0) is None
+
+
+def test_runs_that_are_all_different_are_themselves_and_take_no_time(tmp_path):
+    blocks = []
+    for i in range(1500):
+        call = operator("OPERATOR_CALL", i, 100 * i + 10, 100 * i + 20)
+        blocks.append(Block("Execute", [call, framework("Method::execute", 100 * i, 100 * i + 90)]))
+    view = mean_run(open_file(str(write_dump(tmp_path / "a.etdp", blocks))))
+    check(view)
+    assert len(view.tracks) == len(view.runs) == run_views.MOST_TRACKS
+    assert [t.thread for t in view.tracks[:2]] == ["Execute · run 1", "Execute · run 2"]
+    assert (view.runs[999].number, view.runs[999].count) == (1000, 1)
+
+
+def test_kinds_of_equally_many_runs_are_told_apart(tmp_path):
+    blocks = []
+    for i in range(6):
+        call = operator("OPERATOR_CALL", i // 2, 100 * i + 10, 100 * i + 20)
+        blocks.append(Block("Execute", [call, framework("Method::execute", 100 * i, 100 * i + 90)]))
+    view = mean_run(open_file(str(write_dump(tmp_path / "a.etdp", blocks))))
+    assert [t.thread for t in view.tracks] == [
+        "Execute · mean of 2", "Execute · mean of 2 (2)", "Execute · mean of 2 (3)"
+    ]  # fmt: skip
+
+
+def test_runs_that_lie_inside_an_event_of_another_are_laid_out_alone(tmp_path):
+    def run(t: int, *more: dict) -> Block:
+        call = operator("OPERATOR_CALL", 0, t + 20, t + 30)
+        return Block("Execute", [call, *more, framework("Method::execute", t + 10, t + 90)])
+
+    runs = [run(0, framework("stray", 0, 10_000)), run(1000), run(2000)]
+    trace = open_file(str(write_dump(tmp_path / "a.etdp", runs)))
+    assert [p.kind for p in trace.problems] == [
+        "levels contradict the times: nested by time instead"
+    ]
+    assert int(trace.slices.row_depth.max()) == 2
+    for view in (aligned_runs(trace), mean_run(trace)):
+        check(view)
+        second = slices_of(view, view.runs[1])
+        assert [depth for _, depth, _, _ in second] == [0, 1]
+
+
 def test_one_inference_has_no_other_view(tmp_path):
     assert not has_run_views(read("cnn_portable_x1"))
     assert has_run_views(read("cnn_portable_x10"))
 
 
 def test_only_so_many_runs_are_aligned(monkeypatch):
-    monkeypatch.setattr(run_views, "MOST_ALIGNED", 3)
+    monkeypatch.setattr(run_views, "MOST_TRACKS", 3)
     view = aligned_runs(read("cnn_portable_x10"))
     assert [run.number for run in view.runs] == [1, 2, 3]
     assert all(run.kind is RunKind.INFERENCE and run.total == 10 for run in view.runs)

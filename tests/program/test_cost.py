@@ -203,7 +203,7 @@ def test_a_run_costs_what_its_own_track_did():
     for thread, begin in (("one", 0), ("two", 50)):
         track = builder.track("p", thread)
         key = builder.key(KeyKind.OPERATOR_CALL, "OPERATOR_CALL", instruction=0)
-        builder.run(RunKind.INFERENCE, 1, "Execute", track, 0, begin, begin + 100)
+        builder.run(RunKind.INFERENCE, "Execute", track, 0, begin, begin + 100)
         at = np.array([begin], np.int64)
         builder.add(track=track, start=at, end=at + 100, name=builder.intern("a"), key=key)
     trace = builder.build()
@@ -218,7 +218,7 @@ def test_a_run_costs_what_its_own_track_did():
 def test_a_slice_between_two_runs_that_touch_is_of_the_next():
     builder = TraceBuilder("x", "test", "", Clock())
     track = builder.track("p", "t")
-    for number, begin in enumerate((0, 100), 1):
-        builder.run(RunKind.INFERENCE, number, "Execute", track, 0, begin, begin + 100)
+    for begin in (0, 100):
+        builder.run(RunKind.INFERENCE, "Execute", track, 0, begin, begin + 100)
     trace = builder.build()
     assert [trace.run_at(track, t) for t in (0, 99, 100, 200, 201)] == [0, 0, 1, 1, None]

@@ -5,14 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.formats.test_etdump import delegate, dump, framework, operator
+from tests.formats.etdump_writer import delegate, framework, operator
 from viewer.formats import etdump, never_cancelled, no_progress, table_csv
 from viewer.model.trace import RunKind
 from viewer.program.event_statistics import EventStatistics, event_statistics
 from viewer.program.linking import link, unlinked
 from viewer.workspace import Workspace
 
-__all__ = ["dump"]
 DATA = Path(__file__).parent.parent / "data"
 RUN = [operator("native_call_add.out", 0, 110, 120), framework("Method::execute", 100, 150)]
 

@@ -67,9 +67,9 @@ def test_runs_are_called_by_method_and_number(cnn):
     ]
     assert {run_label(cnn, r) for r in trace.runs if not r.number} == {"load"}
     codes, strings = slice_labels(cnn)
-    spans = run_slices(trace)
+    runs, spans = run_slices(trace)
     assert len(spans) == 10
-    for run, i in spans:
+    for run, i in zip(runs, spans.tolist(), strict=True):
         assert strings[codes[i]] == f"forward · run {run.number} of 10"
         assert trace.name(i) == "Method::execute"
     assert len(codes) == len(trace.slices)

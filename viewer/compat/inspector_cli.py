@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,7 +26,7 @@ from viewer.compat.inspector_answers import InspectorAnswers
 from viewer.compat.inspector_sheet import Sheet
 from viewer.compat.inspector_stops import VERSION, InspectorStops
 from viewer.compat.time_scales import MIXED, PER_SECOND, is_mixed
-from viewer.export.atomic import replacing
+from viewer.export.atomic import is_same_file, replacing
 from viewer.formats import UnreadableFile, etdump
 from viewer.model.trace import Trace
 from viewer.model.untimed import counts_text
@@ -48,7 +47,7 @@ def run(arguments: Sequence[str], complain: Complain) -> int:
     if is_mixed(chosen.source_time_scale, chosen.target_time_scale) and not chosen.compat:
         parser.error(MIXED)
     inputs = [chosen.etdump_path, chosen.etrecord_path, chosen.debug_buffer_path]
-    if chosen.tsv_path and any(path and _is_same(path, chosen.tsv_path) for path in inputs):
+    if chosen.tsv_path and any(path and is_same_file(path, chosen.tsv_path) for path in inputs):
         parser.error(f"{chosen.tsv_path}: this is one of the files to read, and would be lost")
     try:
         if chosen.debug_buffer_path:
@@ -191,10 +190,3 @@ def _check_readable(path: str) -> None:
 
 def _is_theirs(error: Exception) -> bool:
     return isinstance(error, InspectorStops) and error.text != MIXED
-
-
-def _is_same(one: str, other: str) -> bool:
-    try:
-        return os.path.samefile(one, other)
-    except (OSError, ValueError):
-        return False

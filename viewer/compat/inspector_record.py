@@ -10,32 +10,35 @@ No pickle is read: of a member that it loads as one, the first bytes tell whethe
 from __future__ import annotations
 
 import json
-import lzma
 import os
 import re
 import zipfile
-import zlib
 from dataclasses import dataclass
 from typing import Any
 
 from viewer.compat.inspector_stops import InspectorStops
 from viewer.formats import UnreadableFile
-from viewer.formats.etrecord_members import EDGE, MAGIC
+from viewer.formats.etrecord_members import (
+    ATEN,
+    BLOBS,
+    DAMAGED,
+    DEBUG_HANDLES,
+    DELEGATES,
+    EDGE,
+    EXPORT_GRAPH,
+    MAGIC,
+    MOST_RATIO,
+    NUMBER_OF_OUTPUTS,
+)
 
 FORWARD = "forward"
-_BLOBS = ("_state_dict", "_constants", "_example_inputs")
-_PLAIN = ("debug_handle_map", "delegate_map", "instruction_id_to_num_outs_map", "export_graph_id")
+_PLAIN = (DEBUG_HANDLES, DELEGATES, NUMBER_OF_OUTPUTS, EXPORT_GRAPH)
 _PICKLES = ("reference_outputs", "representative_inputs")
-_ATEN = "exported_program"
 _EDGE_OP = "executorch.exir.dialects.edge.ops."
 # Views of a graph without deepcopy lose their metadata when it is loaded.
 _NOT_OPERATORS = ("memory.alloc", "exir.memory.view", "_operator.getitem")
-# What zipfile raises for a damaged or encrypted archive, and JSON of another shape than a record.
-_DAMAGED = (
-    zlib.error, lzma.LZMAError, EOFError, RuntimeError, ValueError, OverflowError,
-    AttributeError, TypeError, KeyError,
-)  # fmt: skip
-_MAX_RATIO = 50  # as in viewer.formats.etrecord: a record stores its members unpacked
+# JSON of another shape than a record's; one that is nested too deep is a RuntimeError.
+_OTHER_SHAPE = (RuntimeError, ValueError, AttributeError, TypeError, KeyError, OverflowError)
 
 Handles = int | list[int]
 
@@ -73,23 +76,23 @@ class LoadedRecord:
         """Raises InspectorStops where it looks for what the record does not have."""
         try:
             return self._forward()
-        except _DAMAGED as error:
+        except _OTHER_SHAPE as error:
             raise UnreadableFile(
                 self._path, f"its maps are not those of a record ({error})"
             ) from error
 
     def _forward(self) -> InspectorRecord:
-        stated = _of_forward(self._maps.get("debug_handle_map"))
+        stated = _of_forward(self._maps.get(DEBUG_HANDLES))
         handles = {key: _handles(value) for key, value in stated.items()}
         delegates = {}
-        if self._maps.get("delegate_map") is not None:
-            for key, entry in _of_forward(self._maps["delegate_map"]).items():
+        if self._maps.get(DELEGATES) is not None:
+            for key, entry in _of_forward(self._maps[DELEGATES]).items():
                 if entry is not None:
                     own = (entry.get("delegate_map") or {}).items()
                     delegates[key] = InspectorDelegate(
                         str(entry.get("name", "")), {k: _handles(v) for k, v in own}
                     )
-        _of_forward(self._maps.get("instruction_id_to_num_outs_map"))
+        _of_forward(self._maps.get(NUMBER_OF_OUTPUTS))
         methods = [g for n, g in self._graphs.items() if n == EDGE or n.startswith(f"{EDGE}/")]
         if not methods:
             raise InspectorStops("KeyError", "'edge_dialect_graph_module'")
@@ -107,7 +110,7 @@ def read(path: str) -> LoadedRecord:
         raise UnreadableFile(path, "the ZIP archive of the record is damaged") from error
     except OSError as error:
         raise UnreadableFile(path, error.strerror or str(error)) from error
-    except _DAMAGED as error:
+    except (*DAMAGED, *_OTHER_SHAPE) as error:
         raise UnreadableFile(path, f"a member of the record is damaged ({error})") from error
 
 
@@ -121,8 +124,8 @@ def _read(path: str, archive: zipfile.ZipFile) -> LoadedRecord:
 
 def _programs(path: str, archive: zipfile.ZipFile, names: list[str]) -> dict[str, Any]:
     """The members that are programs, in the order in which they are loaded, checked as they are."""
-    beside = [n for n in names if n != MAGIC and n not in _PLAIN and not n.endswith(_BLOBS)]
-    at_once = [n for n in beside if n in (EDGE, _ATEN) or n in _PICKLES]
+    beside = [n for n in names if n != MAGIC and n not in _PLAIN and not n.endswith(BLOBS)]
+    at_once = [n for n in beside if n in (EDGE, ATEN) or n in _PICKLES]
     programs: dict[str, Any] = {}
     for name in [*at_once, *(n for n in beside if n not in at_once)]:
         if name in _PICKLES:
@@ -131,7 +134,7 @@ def _programs(path: str, archive: zipfile.ZipFile, names: list[str]) -> dict[str
                 if member.read(2) != b"PK":
                     raise InspectorStops("RuntimeError", f"Failed to load {name} from ETRecord.")
             continue
-        missing = [name + blob for blob in _BLOBS if name + blob not in names]
+        missing = [name + blob for blob in BLOBS if name + blob not in names]
         if missing:
             raise InspectorStops(
                 "KeyError", f"There is no item named {missing[0]!r} in the archive"
@@ -142,7 +145,7 @@ def _programs(path: str, archive: zipfile.ZipFile, names: list[str]) -> dict[str
 
 
 def _json(path: str, archive: zipfile.ZipFile, name: str) -> Any:
-    if archive.getinfo(name).file_size > _MAX_RATIO * os.path.getsize(path):
+    if archive.getinfo(name).file_size > MOST_RATIO * os.path.getsize(path):
         raise UnreadableFile(path, "a member would unpack to many times the file", where=name)
     return json.loads(archive.read(name))
 

@@ -27,6 +27,7 @@ from viewer.compat.inspector_record import Handles, InspectorRecord, LoadedRecor
 from viewer.compat.inspector_sheet import METADATA, NUMBERS, Sheet, shown_ops
 from viewer.compat.inspector_stops import InspectorStops
 from viewer.compat.time_scales import MIXED, PER_SECOND, is_mixed
+from viewer.formats.etdump_events import filled
 from viewer.model.event_blocks import first_of, merge_runs
 from viewer.model.statistics import Floats, Statistics, grouped
 from viewer.model.trace import Ints
@@ -225,8 +226,7 @@ def _numbered(*columns: Ints) -> Ints:
 def _elapsed(events: InspectorEvents, at: Ints, scale: float) -> Floats:
     """Durations in the target scale: of delegate events the difference of two scaled times."""
     start, end = events.start[at], events.end[at]
-    texts = np.array([*map(bool, events.texts), False])
-    is_delegated = (events.number[at] != -1) | texts[events.text[at]]
+    is_delegated = (events.number[at] != -1) | filled(events.text[at], events.texts)
     plain = _difference(start, end).astype(np.float64) / scale
     scaled = _difference(start / scale, end / scale, is_delegated)
     return np.where(is_delegated, scaled, plain)

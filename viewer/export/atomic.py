@@ -30,6 +30,14 @@ def never_cancelled() -> bool:
     return False
 
 
+def is_same_file(one: str, other: str) -> bool:
+    """Whether two paths are one file, so that writing one would lose the other."""
+    try:
+        return os.path.samefile(one, other)
+    except (OSError, ValueError):  # one is missing; a path with a NUL
+        return False
+
+
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A binary file to write; when the block ends well it takes the place of `path`.

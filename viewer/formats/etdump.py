@@ -17,8 +17,10 @@ What the file leaves open and how it is settled here:
   `viewer.formats.etdump_methods`. Each method is a scope and a thread; a load is drawn where its
   method is.
 * Steps. Instructions that follow a load in its run are an inference of their own.
-* Nesting. Events stand in order of completion, so an event's parent is the next one of a lower
-  rank: framework scope 0, instruction 1, kernel or delegate event 2.
+* A run that begins before an earlier one was over: the clock started again, as a cycle counter that
+  is reset or wraps does. What follows shares no axis with what was before and gets a thread of its
+  own, in which its times stay as logged: `viewer.formats.etdump_runs`.
+* Nesting. It follows from the order of completion: `viewer.formats.etdump_nesting`.
 * Delegate events outside their call run on a clock of their own: `viewer.formats.etdump_foreign`.
 * The part of a DELEGATE_CALL that its events leave open becomes slices of its own:
   `viewer.formats.etdump_unattributed`.
@@ -27,6 +29,7 @@ What the file leaves open and how it is settled here:
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,26 +38,34 @@ from numpy.typing import NDArray
 from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
 from viewer.formats.etdump_events import (
     DAMAGED,
-    Codes32,
     Events,
     Runs,
     count_rows,
+    filled,
     load,
     read_events,
     read_runs,
     sniff,
 )
 from viewer.formats.etdump_foreign import place_foreign
-from viewer.formats.etdump_methods import MOST_METHODS, methods_of_runs
+from viewer.formats.etdump_identities import identities, kinds
+from viewer.formats.etdump_methods import methods_of_runs
+from viewer.formats.etdump_nesting import nest
+from viewer.formats.etdump_runs import (
+    LOADS,
+    MOST_CLOCKS,
+    clocks,
+    failed_runs,
+    loads,
+    part_runs,
+    spans,
+)
 from viewer.formats.etdump_unattributed import Uncovered, uncovered
 from viewer.formats.etdump_untimed import Untimed, UntimedReader, place
 from viewer.formats.flatbuffer import Malformed
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import (
-    EXECUTE,
-    JUMP,
     UNATTRIBUTED,
-    Bools,
     Clock,
     Codes,
     Column,
@@ -63,13 +74,6 @@ from viewer.model.trace import (
     RunKind,
     Trace,
 )
-
-_KINDS = tuple(KeyKind)
-_CALLS = {"OPERATOR_CALL": KeyKind.OPERATOR_CALL, "DELEGATE_CALL": KeyKind.DELEGATE_CALL}
-_CONTROL = frozenset({"MOVE_CALL", JUMP, "FREE_CALL"})
-_STEP = "Method::step"
-_INT64 = np.iinfo(np.int64)
-_LOADS = frozenset({"Method::init", "Program::load_method"})
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
@@ -100,15 +104,13 @@ def _compose(
 ) -> None:  # fmt: skip
     empty = np.flatnonzero(runs.length == 0)
     builder.problem("run without events", len(empty), f"run {empty[0]}" if len(empty) else "")
-    kind = _kinds(events)
+    kind = kinds(events)
     if not len(events):
         builder.untimed(place(untimed, runs, events, kind))
         return
-    loading = np.logical_or.reduce([events.named(name) for name in sorted(_LOADS)])
-    part = _parts(events, loading)
-    filled, first = np.unique(part, return_index=True)
-    events.run = part  # twice the number of the run, and 1 for what follows a load in it
-    is_load = _loads(runs, filled, first, events, kind, loading)
+    loading = events.named(*LOADS)
+    parts, first = part_runs(events, loading)
+    is_load = loads(runs, parts, first, events, kind, loading)
     method, methods = methods_of_runs(events, kind, first, is_load, builder)
 
     titles = ["Execute"] if methods == 1 else [f"Execute {m + 1}" for m in range(methods)]
@@ -117,25 +119,38 @@ def _compose(
     lane[is_load] = 0 if methods == 1 else np.where(follows < 0, methods, follows)[is_load]
     if (lane == methods).any():
         titles.append("load")
-    track = np.array([builder.track(process, title) for title in titles])[lane]
     scope_of = [builder.scope(title) for title in titles[:methods]]
     if is_load.any():
         scope_of.append(builder.scope("load"))  # found by method -1
     scope = np.array(scope_of)[method]
 
     count = np.diff(np.append(first, len(events)))
-    depth, order, parent = _nest(events, kind)
+    depth, order, parent = nest(events, kind)
     foreign, depth, order = place_foreign(events, kind, parent, depth, order)
     count_rows(
         builder,
         "delegate events on a clock of their own: placed inside their call for drawing only",
         events.row[foreign.at],
     )
+    count_rows(
+        builder,
+        "run without Method::execute: it failed or was cut short",
+        events.row[first[failed_runs(events, kind, first, is_load, loading)]],
+    )
+    begin, finish = spans(events, first)
+    clock = clocks(begin, finish)
+    again = np.flatnonzero(np.diff(clock) > 0) + 1
+    builder.problem(
+        "the clock started again: the runs after it are on threads of their own",
+        len(again),
+        f"run {parts[again[0]] >> 1}" if len(again) else "",
+    )
+    track = _tracks(builder, process, titles, lane, clock)
     columns = _columns(events) | foreign.columns(len(events))
     if cancelled():
         raise ReadCancelled
     builder.untimed(place(untimed, runs, events, kind))
-    name, key = _identities(events, kind, np.repeat(scope, count), builder)
+    name, key = identities(events, kind, np.repeat(scope, count), builder)
     gaps = uncovered(events, kind, parent, foreign.at, order)
     if len(gaps.call):
         order = _with_places(order, gaps.place)
@@ -153,29 +168,24 @@ def _compose(
         derived=(order >= len(events)) if len(gaps.call) else None,
         columns={label: _ordered(column, order) for label, column in columns.items()},
     )
-    # A run is as long as its Method::execute: a counter that wrapped inside it stretches others.
-    executes = events.named(EXECUTE) & (events.chain < 0)
-    has_one = np.logical_or.reduceat(executes, first)
-    counted = executes | np.repeat(~has_one, count)
-    stepped = np.logical_or.reduceat(events.named(_STEP), first)
-    began = np.logical_or.reduceat(kind == KeyKind.OPERATOR_CALL, first)
-    if executes.any() or loading.any():
-        failed = first[began & ~has_one & ~stepped & ~is_load]
-        count_rows(
-            builder, "run without Method::execute: it failed or was cut short", events.row[failed]
-        )
-    stop = np.maximum(events.start, events.end)
-    begin = np.minimum.reduceat(np.where(counted, events.start, _INT64.max), first).tolist()
-    finish = np.maximum.reduceat(np.where(counted, stop, _INT64.min), first).tolist()
-    number = [0] * len(titles)
-    for i, run in enumerate(filled.tolist()):
-        what = RunKind.LOAD if is_load[i] else RunKind.INFERENCE
-        number[lane[i]] += not is_load[i]
+    for i, run in enumerate(parts.tolist()):
         builder.run(
-            what, 0 if is_load[i] else number[lane[i]], runs.names[run >> 1], int(track[i]),
-            int(scope[i]), begin[i], finish[i],
+            RunKind.LOAD if is_load[i] else RunKind.INFERENCE, runs.names[run >> 1], int(track[i]),
+            int(scope[i]), int(begin[i]), int(finish[i]),
             bundled_input=int(runs.bundled_input[run >> 1]), first_row=int(events.row[first[i]]),
         )  # fmt: skip
+
+
+def _tracks(
+    builder: TraceBuilder, process: str, titles: list[str], lane: Ints, clock: Ints
+) -> Ints:
+    """The track of every run: a thread of its method for each clock that its runs are on."""
+    distinct, inverse = np.unique(lane * MOST_CLOCKS + clock, return_inverse=True)
+    made = []
+    for on, since in (divmod(number, MOST_CLOCKS) for number in distinct.tolist()):
+        again = f" · clock {since + 1}" if since else ""
+        made.append(builder.track(process, f"{titles[on]}{again}"))
+    return np.array(made)[inverse]
 
 
 def _with(values: NDArray[Any], gaps: Uncovered) -> NDArray[Any]:
@@ -203,174 +213,12 @@ def _gap_keys(builder: TraceBuilder, scope: Ints, events: Events, gaps: Uncovere
 
 def _ordered(column: Column, order: Ints) -> Column:
     """A column of the events in another order; the gaps behind them have no value."""
-    n = len(column.values)
-    if int(order.max(initial=-1)) < n:
-        valid = None if column.valid is None else column.valid[order]
-        return Column(column.values[order], valid, column.strings)
-    is_event = order < n
-    at = np.where(is_event, order, 0)
-    valid = is_event if column.valid is None else is_event & column.valid[at]
-    return Column(column.values[at], valid, column.strings)
-
-
-def _kinds(events: Events) -> NDArray[np.uint8]:
-    """The `KeyKind` of every event."""
-    of_name = np.full(len(events.names) + 1, KeyKind.PLAIN, np.uint8)  # the last one: no name
-    for i, name in enumerate(events.names):
-        if name.startswith("native_call_"):
-            of_name[i] = KeyKind.KERNEL
-        elif name in _CONTROL:
-            of_name[i] = KeyKind.CONTROL
-        else:
-            of_name[i] = _CALLS.get(name, KeyKind.PLAIN)
-    kind = of_name[events.name]
-    kind[events.chain < 0] = KeyKind.FRAMEWORK
-    kind[(events.number != -1) | _filled(events.text, events.texts)] = KeyKind.DELEGATE_EVENT
-    return kind
-
-
-def _filled(codes: Codes32, texts: list[str]) -> Bools:
-    """Where there is a text that is not empty."""
-    return np.array([*map(bool, texts), False])[codes]
-
-
-def _parts(events: Events, loading: Bools) -> Codes32:
-    """Twice each event's run, plus 1 where instructions follow a load in one run.
-
-    `Method::step` opens no event block, so its events land in that of the load before it.
-    """
-    at = np.flatnonzero(loading)
-    last = np.full(int(events.run[-1]) + 1, len(events))
-    last[events.run[at]] = at
-    after = np.arange(len(events)) > last[events.run]
-    stepped = np.zeros(len(last), np.bool_)
-    stepped[events.run[after & (events.chain >= 0)]] = True
-    return events.run * np.int32(2) + (after & stepped[events.run])
-
-
-def _loads(
-    runs: Runs,
-    filled: Codes32,
-    first: Ints,
-    events: Events,
-    kind: NDArray[np.uint8],
-    loading: Bools,
-) -> Bools:
-    """Which of the filled runs load a method instead of executing one.
-
-    A run "Default" without load scopes but with instructions is an execution: so it is named when
-    a program logs without opening an event block of its own.
-    """
-    working = (events.chain >= 0) & (kind != KeyKind.DELEGATE_EVENT)
-    loads: Bools = np.logical_or.reduceat(loading, first)
-    works = np.logical_or.reduceat(working, first)
-    default = np.array([runs.names[run >> 1] == "Default" for run in filled.tolist()])
-    return loads | (default & ~works)
-
-
-def _nest(events: Events, kind: NDArray[np.uint8]) -> tuple[Codes32, Ints, Ints]:
-    """Depth of every event, their preorder, and the index of each one's parent (-1 if none).
-
-    An event's ancestors are the next events of lower rank in its run. A run that was cut off lacks
-    some; its events then move up.
-    """
-    n, run = len(events), events.run
-    rank = np.ones(n, np.int32)
-    rank[(kind == KeyKind.KERNEL) | (kind == KeyKind.DELEGATE_EVENT)] = 2
-    loose = np.flatnonzero((kind == KeyKind.FRAMEWORK) | (kind == KeyKind.PLAIN))
-    instruction = rank == 1
-    instruction[loose] = False
-    call = _next(instruction, run)[loose]
-    inside = (call >= 0) & (events.start[call] <= events.start[loose])
-    rank[loose[inside]] = 2
-    scopes = loose[~inside & (kind[loose] == KeyKind.FRAMEWORK)]
-    for level in (0, 1):
-        held = _lies_in_later(events.start[scopes], run[scopes])
-        rank[scopes[~held]] = level
-        scopes = scopes[held]
-    rank[scopes] = 2
-
-    outer = _next(rank == 0, run)
-    outer[rank == 0] = -1
-    above = _next(rank <= 1, run)
-    above[rank < 2] = -1
-    in_instruction = (above >= 0) & (rank[above] == 1)
-    depth = (outer >= 0).astype(np.int32) + in_instruction
-    # In order of completion a subtree ends with its root, so in preorder the root moves to where
-    # its subtree begins, behind its ancestors.
-    begin = np.arange(n)
-    for level in (0, 1):
-        own = np.flatnonzero(rank == level)
-        ends = np.flatnonzero(rank <= level)
-        before = np.searchsorted(ends, own) - 1
-        begin[own] = np.where(before >= 0, ends[before] + 1, 0)
-    begin = np.maximum(begin, np.searchsorted(run, run))
-    order = np.empty(n, np.int64)
-    order[begin + depth] = np.arange(n)
-    return depth, order, np.where(above >= 0, above, outer)
-
-
-def _next(marked: Bools, run: Codes32) -> Ints:
-    """The index of the next marked event of the same run, -1 if there is none."""
-    at = np.flatnonzero(marked)
-    if not len(at):
-        return np.full(len(run), -1)
-    found: Ints = np.append(at, -1)[np.searchsorted(at, np.arange(len(run)), side="right")]
-    return np.where((found >= 0) & (run[found] == run), found, -1)
-
-
-def _lies_in_later(start: Ints, run: Codes32) -> Bools:
-    """Which scopes, in order of completion, began no earlier than a later one of their run."""
-    # Runs are kept apart by their rank: the minimum over all that follows is then the run's own.
-    rank = np.unique(start, return_inverse=True)[1] + run.astype(np.int64) * (len(start) + 1)
-    later = np.minimum.accumulate(rank[::-1])[::-1]
-    held: Bools = np.append(later[1:] <= rank[:-1], False)[: len(start)]
-    return held
-
-
-def _identities(
-    events: Events, kind: NDArray[np.uint8], scope: Ints, builder: TraceBuilder
-) -> tuple[Codes, Codes]:
-    """Name and key of every slice, made once per distinct identity."""
-    delegate = kind == KeyKind.DELEGATE_EVENT
-    names, texts = events.names, events.texts
-    number = np.unique(events.number, return_inverse=True)[1]
-    # One number says what an event is called: [nothing | names | texts | integers].
-    label = np.where(
-        ~delegate, events.name + 1,
-        np.where(events.number == -1, 1 + len(names) + events.text,
-                 1 + len(names) + len(texts) + number),
-    )  # fmt: skip
-    instruction = np.where(events.chain < 0, -1, events.instruction)
-    what = label.astype(np.uint64) << np.uint64(8) | kind
-    what = what * np.uint64(MOST_METHODS + 1) + scope.astype(np.uint64)
-    if int(what.max()) >= 1 << 32:
-        what = np.unique(what, return_inverse=True)[1].astype(np.uint64)
-    what = what << np.uint64(32) | instruction.view(np.uint32)
-    _, first, inverse = np.unique(what, return_index=True, return_inverse=True)
-    name_of, key_of = np.empty(len(first), np.uint32), np.empty(len(first), np.uint32)
-    order = np.argsort(first)
-    at = first[order]
-    # Read as lists: a dump may have as many identities as events.
-    parts = (kind, scope, instruction, events.number, events.text, events.name)
-    rows = zip(order.tolist(), *(part[at].tolist() for part in parts), strict=True)
-    for i, its_kind, its_scope, its_instruction, own, text, named in rows:
-        identifier: int | str | None = None
-        if its_kind == KeyKind.DELEGATE_EVENT:
-            identifier = own if own != -1 else texts[text]
-            name = str(identifier)
-        else:
-            name = (names[named] if named >= 0 else "") or "event"
-        name_of[i] = builder.intern(name)
-        key_of[i] = builder.key(
-            _KINDS[its_kind], name, scope=its_scope, instruction=its_instruction,
-            identifier=identifier,
-        )  # fmt: skip
-    unnamed = ~delegate & ~_filled(events.name, names)
-    count_rows(
-        builder, 'event without a name: called "event"', events.row[unnamed].astype(np.int64)
-    )
-    return name_of[inverse], key_of[inverse]
+    is_event = order < len(column.values)
+    if is_event.all():
+        return column.taken(order)
+    taken = column.taken(np.where(is_event, order, 0))
+    valid = is_event if taken.valid is None else is_event & taken.valid
+    return replace(taken, valid=valid)
 
 
 def _columns(events: Events) -> dict[str, Column]:
@@ -378,7 +226,7 @@ def _columns(events: Events) -> dict[str, Column]:
     columns = {"instruction_id": Column(events.instruction.astype(np.int64), of_chain)}
     if (events.chain < -1).any() or (events.chain > 0).any():
         columns["chain"] = Column(events.chain.astype(np.int64))
-    stated = _filled(events.metadata, events.metadatas)
+    stated = filled(events.metadata, events.metadatas)
     if stated.any():
         codes = np.where(stated, events.metadata, 0).astype(np.uint32)
         columns["metadata"] = Column.of_codes(codes, events.metadatas, stated)

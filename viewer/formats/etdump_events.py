@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats.flatbuffer import Buffer, Malformed, Tables, distinct_texts, elements, padded
-from viewer.model.builder import TraceBuilder
+from viewer.model.builder import BACKWARDS, TraceBuilder
 from viewer.model.trace import Bools, Ints
 
 DAMAGED = "The file is damaged or was cut short: copy it again, or record it again"
@@ -57,9 +57,10 @@ class Events:
     def __len__(self) -> int:
         return len(self.run)
 
-    def named(self, name: str) -> Bools:
-        """Which events have this name."""
-        return np.array([*(n == name for n in self.names), False])[self.name]
+    def named(self, *names: str) -> Bools:
+        """Which events have one of some names."""
+        found: Bools = np.array([*(name in names for name in self.names), False])[self.name]
+        return found
 
 
 @dataclass(slots=True)
@@ -170,7 +171,7 @@ def read_events(
     buffer: Buffer, runs: Runs, builder: TraceBuilder, others: Callable[[Ints, Ints], None],
     progress: Progress, cancelled: Cancelled,
 ) -> Events:  # fmt: skip
-    """All profile events whose times fit int64, with wrapped ends mended. Raises Malformed.
+    """All profile events whose times fit int64, no end before its start. Raises Malformed.
 
     others: takes the events that are no profile events, by their positions among all events and
     in the file.
@@ -200,9 +201,12 @@ def read_events(
         count_rows(
             builder, "end before start: taken as a 32-bit counter that wrapped", rows[wrapped]
         )
+        e += wrapped.astype(np.int64) << 32
+        # Here already: a length on a clock of its own is never below 0 either.
+        count_rows(builder, BACKWARDS, rows[s > e])
         span = slice(n, n + len(keep))
         n += len(keep)
-        start[span], end[span] = s, e + (wrapped.astype(np.int64) << 32)
+        start[span], end[span] = s, np.maximum(s, e)
         numbers["row"][span] = rows
         for field, slot, default in (("chain", 1, 0), ("instruction", 2, -1), ("number", 3, -1)):
             numbers[field][span] = events.numbers(slot, np.int32, default)[keep]
@@ -234,6 +238,12 @@ def _shown(metadata: bytes) -> str:
     except UnicodeDecodeError:
         return metadata.hex()
     return text if text.replace("\n", "").replace("\t", "").isprintable() else metadata.hex()
+
+
+def filled(codes: Ints | Codes32, texts: list[str]) -> Bools:
+    """Where codes (-1: none) are of a text that is not empty."""
+    has: Bools = np.array([*map(bool, texts), False])[codes]
+    return has
 
 
 def count_rows(builder: TraceBuilder, kind: str, rows: Ints | Codes32) -> None:

@@ -153,7 +153,9 @@ def _lay_out(
         here = np.flatnonzero(total & (level == k))
         g, unit, length = number[here], found.unit[here], found.length[here]
         wanted = np.where(unit == _CYCLES, room[g], length * scale[g, unit])
-        room[g] = np.minimum(wanted, room[g]).astype(np.int64)
+        # Whole rooms stay exact: beyond 2^53 a float of one may be larger than it is.
+        less = wanted < room[g]
+        room[g[less]] = wanted[less].astype(np.int64)
         scale[g, unit] = room[g] / np.maximum(length, 1)
         end[here] = origin[g] + room[g]
     rest = np.flatnonzero(~total)

@@ -16,22 +16,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.formats.etdump_events import Events
+from viewer.formats.etdump_runs import ends_of_runs
 from viewer.model.builder import TraceBuilder
-from viewer.model.trace import EXECUTE, JUMP, Bools, Ints, KeyKind
+from viewer.model.trace import JUMP, Bools, Ints, KeyKind
 
-# No session had more than a handful; bounds the search for a run's method.
-MOST_METHODS = 64
+# Sessions load a handful, at most one for each size of input. Bounds the search, whose tables take
+# a byte per method and fact.
+MOST_METHODS = 256
 
-# What is known about instructions: a number for (instruction, aspect) -> the values seen.
-_Facts = dict[int, set[int]]
 _KERNEL, _CALL, _IDENTIFIERS, _ASPECTS = 0, 1, 2, 3
 _COUNT = -_ASPECTS << 32  # of the whole run, so below what any 32-bit instruction has
-_ENDS_IN_BRANCH = -1  # in place of a count: another run may end elsewhere
+_UNTOLD, _ENDS_IN_BRANCH = -2, -1  # in place of a count; of the second, another may end elsewhere
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class _Signs(IntEnum):
@@ -57,9 +59,9 @@ def methods_of_runs(
     runs = np.flatnonzero(~is_load)
     log = _Log.of(events, kind, np.append(first, len(events)))
     found, count = log.told_apart(runs, _Signs.CONTRADICTIONS)
-    for signs in (_Signs.COUNTS, _Signs.IDENTIFIERS):
+    for signs in log.weaker_signs(runs):
         finer, more = log.told_apart(runs, signs)
-        if count < more <= loads:
+        if count < more <= loads and more < MOST_METHODS:
             found, count = finer, more
     if count == MOST_METHODS:
         builder.problem(f"more than {MOST_METHODS} methods: the rest are shown as the last")
@@ -71,15 +73,14 @@ def methods_of_runs(
 class _Log:
     """What the events of a dump say about instructions: per event a fact and what it is about.
 
-    jumps, ends: which events are a JF_CALL, and which a Method::execute, logged when it returned.
+    counts: per run how many instructions its method has, as far as the run tells.
     """
 
     about: Ints
     fact: Ints
     said: Bools
-    jumps: Bools
-    ends: Bools
     bounds: Ints
+    counts: Ints
 
     @staticmethod
     def of(events: Events, kind: NDArray[np.uint8], bounds: Ints) -> _Log:
@@ -96,73 +97,156 @@ class _Log:
             events.instruction.astype(np.int64) * _ASPECTS + aspect,
             np.where(calls, call, np.where(logged, identifier, events.name)),
             calls | logged | (kind == KeyKind.KERNEL),
-            control & events.named(JUMP),
-            (kind == KeyKind.FRAMEWORK) & events.named(EXECUTE),
             bounds,
+            _counts(events, calls, control, bounds),
         )
+
+    def weaker_signs(self, runs: Ints) -> list[_Signs]:
+        """What else could tell runs apart: they differ in it, or a call logged some."""
+        told = self.counts[runs][self.counts[runs] != _UNTOLD]
+        found = [_Signs.COUNTS] if len(told) and (told != told[0]).any() else []
+        if (self.said & (self.about % _ASPECTS == _IDENTIFIERS)).any():
+            found.append(_Signs.IDENTIFIERS)
+        return found
 
     def told_apart(self, runs: Ints, signs: _Signs) -> tuple[Ints, int]:
         """The method of each of some runs, and how many methods that makes."""
         said = self.said
-        by_identifiers = signs is _Signs.IDENTIFIERS
-        if not by_identifiers:
+        if signs < _Signs.IDENTIFIERS:
             said = said & (self.about % _ASPECTS != _IDENTIFIERS)
-        mixed = self.about.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= self.fact.astype(np.uint64)
-        mixed *= np.uint64(0xBF58476D1CE4E5B9)
-        mixed ^= mixed >> np.uint64(29)
-        signature = np.add.reduceat(np.where(said, mixed * mixed, 0), self.bounds[:-1])[runs]
-        distinct, at, inverse = np.unique(signature, return_index=True, return_inverse=True)
-        if by_identifiers and len(distinct) > MOST_METHODS:
-            # What differs from run to run tells runs apart, not methods.
-            return inverse, len(distinct)
-        methods: list[_Facts] = []
-        of_signature = np.empty(len(distinct), np.int64)
-        for k in np.argsort(at).tolist():
-            run = int(runs[at[k]])
-            facts = self._facts(run, said)
-            if signs is not _Signs.CONTRADICTIONS:
-                facts |= self._count(run, facts)
-            of_signature[k] = _method_with(facts, methods)
-        return of_signature[inverse], len(methods)
-
-    def _count(self, run: int, facts: _Facts) -> _Facts:
-        """How many instructions its method has; nothing for a run that failed or was cut short."""
-        own = slice(int(self.bounds[run]), int(self.bounds[run + 1]))
-        calls = [about for about in facts if about % _ASPECTS == _CALL]
-        if not calls or not self.ends[own].any():
-            return {}
-        last = max(calls)
-        is_operator = min(facts[last]) >= 0
-        count = last // _ASPECTS + 1
-        return {_COUNT: {count if is_operator or not self.jumps[own].any() else _ENDS_IN_BRANCH}}
-
-    def _facts(self, run: int, said: Bools) -> _Facts:
-        lo, hi = int(self.bounds[run]), int(self.bounds[run + 1])
-        own = np.flatnonzero(said[lo:hi]) + lo
-        facts: _Facts = {}
-        for about, fact in zip(self.about[own].tolist(), self.fact[own].tolist(), strict=True):
-            facts.setdefault(about, set()).add(fact)
-        for about, values in facts.items():
-            if about % _ASPECTS == _IDENTIFIERS:
-                # All that a call logged is one fact: fewer or more of it is another.
-                facts[about] = {hash(frozenset(values))}
-        return facts
+        counts = self.counts if signs >= _Signs.COUNTS else np.full_like(self.counts, _UNTOLD)
+        mixed = _mixed(self.about.astype(np.uint64) * _ODD ^ self.fact.astype(np.uint64))
+        signature = np.add.reduceat(np.where(said, mixed, 0), self.bounds[:-1])[runs]
+        signature += _mixed(counts[runs].astype(np.uint64) ^ _ODD)
+        _, at, inverse = np.unique(signature, return_index=True, return_inverse=True)
+        # Runs that logged the same are compared once, in order of appearance.
+        appears = np.argsort(at)
+        alike = runs[at[appears]]
+        size = self.bounds[alike + 1] - self.bounds[alike]
+        run = np.repeat(np.arange(len(alike)), size)
+        event = np.arange(len(run)) + np.repeat(self.bounds[alike] - (np.cumsum(size) - size), size)
+        run, event = run[said[event]], event[said[event]]
+        about, fact = self.about[event], self.fact[event].astype(np.uint64)
+        if signs is _Signs.IDENTIFIERS:
+            run, about, fact = _sets_as_facts(run, about, fact)
+        told = np.flatnonzero(counts[alike] != _UNTOLD)
+        run, about = np.append(run, told), np.append(about, np.full(len(told), _COUNT))
+        fact = np.append(fact, counts[alike[told]].astype(np.uint64))
+        found, methods = _assigned(_Facts.of(run, about, fact, len(alike)))
+        of_signature = np.empty(len(alike), np.int64)
+        of_signature[appears] = found
+        return of_signature[inverse], methods
 
 
-def _method_with(facts: _Facts, methods: list[_Facts]) -> int:
-    """The first method that agrees with the facts of a run, which join it; else a new one."""
-    m = next((m for m, had in enumerate(methods) if _agree(facts, had)), len(methods))
-    if m == len(methods) < MOST_METHODS:
-        methods.append({})
-    m = min(m, MOST_METHODS - 1)
-    for about, values in facts.items():
-        methods[m].setdefault(about, set()).update(values)
-    return m
+def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Hashes that may be summed up."""
+    values = values * np.uint64(0xBF58476D1CE4E5B9)
+    values ^= values >> np.uint64(29)
+    return values * values
 
 
-def _agree(one: _Facts, other: _Facts) -> bool:
-    shared = one.keys() & other.keys()
-    return bool(shared - {_COUNT}) and not any(
-        one[about].isdisjoint(other[about]) for about in shared
+def _counts(events: Events, calls: Bools, control: Bools, bounds: Ints) -> Ints:
+    """How many instructions the method of each run has, else _UNTOLD or _ENDS_IN_BRANCH.
+
+    A run that failed or was cut short tells nothing.
+    """
+    first = bounds[:-1]
+    last = np.maximum.reduceat(np.where(calls, events.instruction, -1).astype(np.int64), first)
+    in_last = calls & (events.instruction == np.repeat(last, np.diff(bounds)))
+    moves = np.logical_or.reduceat(in_last & control, first)
+    jumped = np.logical_or.reduceat(control & events.named(JUMP), first)
+    ended = np.logical_or.reduceat(ends_of_runs(events), first)
+    counts = np.where(moves & jumped, _ENDS_IN_BRANCH, last + 1)
+    return np.where(ended & (last >= 0), counts, _UNTOLD)
+
+
+def _distinct(*columns: NDArray[Any]) -> Ints:
+    """The first position of every distinct row of some columns, sorted by the columns."""
+    order: Ints = np.lexsort(columns[::-1])
+    differs = np.zeros(max(len(order) - 1, 0), np.bool_)
+    for column in columns:
+        differs |= np.diff(column[order]) != 0
+    first: Ints = order[np.append(True, differs)[: len(order)]]
+    return first
+
+
+def _sets_as_facts(
+    run: Ints, about: Ints, fact: NDArray[np.uint64]
+) -> tuple[Ints, Ints, NDArray[np.uint64]]:
+    """All identifiers that a call logged as one fact: fewer or more of them is another."""
+    by_set = about % _ASPECTS == _IDENTIFIERS
+    rest = ~by_set
+    own = np.flatnonzero(by_set)
+    own = own[_distinct(run[own], about[own], fact[own])]
+    first = _distinct(run[own], about[own])
+    total = np.add.reduceat(_mixed(fact[own] ^ _ODD), first) if len(own) else fact[own]
+    return (
+        np.append(run[rest], run[own[first]]),
+        np.append(about[rest], about[own[first]]),
+        np.append(fact[rest], total),
     )
+
+
+@dataclass(slots=True)
+class _Facts:
+    """Distinct facts of runs, sorted by run and by what they are about.
+
+    about, pair: numbers for what a fact is about, and for the fact itself with it. bounds: where
+    the facts of each run begin. joins: per what facts are about, whether to share it makes runs of
+    one method; a count of instructions alone does not.
+    """
+
+    about: Ints
+    pair: Ints
+    bounds: Ints
+    joins: Bools
+
+    @staticmethod
+    def of(run: Ints, about: Ints, fact: NDArray[np.uint64], runs: int) -> _Facts:
+        abouts, about = np.unique(about, return_inverse=True)
+        values, fact_code = np.unique(fact, return_inverse=True)
+        pairs, pair = np.unique(about * len(values) + fact_code, return_inverse=True)
+        told = np.sort(run * len(pairs) + pair)
+        told = told[np.append(True, np.diff(told) != 0)[: len(told)]]
+        run, pair = np.divmod(told, max(len(pairs), 1))
+        return _Facts(
+            (pairs // max(len(values), 1))[pair],
+            pair,
+            np.searchsorted(run, np.arange(runs + 1)),
+            abouts != _COUNT,
+        )
+
+
+def _assigned(facts: _Facts) -> tuple[Ints, int]:
+    """The method of each run, the first that agrees with it or a new one, and how many there are.
+
+    A run joins a method if they share something that both tell of, and agree in all of it. Its
+    facts are the method's from then on.
+    """
+    found = np.empty(len(facts.bounds) - 1, np.int64)
+    knows = np.zeros((1, int(facts.about.max(initial=-1)) + 1), np.bool_)
+    holds = np.zeros((1, int(facts.pair.max(initial=-1)) + 1), np.bool_)
+    count = 0
+    for run in range(len(found)):
+        own = slice(int(facts.bounds[run]), int(facts.bounds[run + 1]))
+        about, pair = facts.about[own], facts.pair[own]
+        method = count
+        if len(about):
+            first = np.flatnonzero(np.append(True, np.diff(about) != 0))
+            shared = knows[:count, about[first]]
+            agrees = np.logical_or.reduceat(holds[:count, pair], first, axis=1)
+            joins = shared & facts.joins[about[first]]
+            fits = joins.any(axis=1) & ~(shared & ~agrees).any(axis=1)
+            method = int(np.argmax(fits)) if fits.any() else count
+        if method == count:
+            if count == MOST_METHODS:
+                method = MOST_METHODS - 1
+            else:
+                count += 1
+        if method == len(knows):
+            knows = np.concatenate([knows, np.zeros_like(knows)])
+            holds = np.concatenate([holds, np.zeros_like(holds)])
+        knows[method, about] = True
+        holds[method, pair] = True
+        found[run] = method
+    return found, count

@@ -19,12 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.formats.etdump_events import Codes32, Events, Runs, count_rows, decoded
+from viewer.formats.etdump_events import Codes32, Events, Runs, count_rows, decoded, filled
 from viewer.formats.etdump_values import ValueReader
 from viewer.formats.flatbuffer import Buffer, Tables, distinct_texts, elements
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import (
-    Bools,
     Column,
     Ints,
     KeyKind,
@@ -203,16 +202,11 @@ def place(untimed: Untimed, runs: Runs, events: Events, kind: NDArray[np.uint8])
     )
 
 
-def _has_identifier(number: Codes32, text: Codes32, texts: list[str]) -> Bools:
-    has: Bools = (number != _NO_ID) | np.array([*map(bool, texts), False])[text]
-    return has
-
-
 def _identifiers(untimed: Untimed) -> tuple[Codes32, tuple[int | str, ...]]:
     """Per event an index into the distinct identifiers (-1: none); integers come first."""
     own = untimed.columns
     numbers, code = np.unique(own["number"], return_inverse=True)
-    has = _has_identifier(own["number"], own["text"], untimed.texts)
+    has = (own["number"] != _NO_ID) | filled(own["text"], untimed.texts)
     found = np.where(own["number"] != _NO_ID, code, len(numbers) + own["text"])
     identifiers = (*numbers.tolist(), *untimed.texts)
     return np.where(has, found, -1).astype(np.int32), identifiers
@@ -226,7 +220,7 @@ def _calls(untimed: Untimed, events: Events, kind: NDArray[np.uint8], block: Int
     """
     own = untimed.columns
     on_chain = (own["chain"] >= 0) & (own["chain"] < 1 << 31) & (own["instruction"] >= 0)
-    has = _has_identifier(own["number"], own["text"], untimed.texts)
+    has = (own["number"] != _NO_ID) | filled(own["text"], untimed.texts)
     call = np.full(len(own["row"]), -1, np.int64)
 
     calls = np.flatnonzero((kind == KeyKind.OPERATOR_CALL) | (kind == KeyKind.DELEGATE_CALL))

@@ -29,18 +29,18 @@ DELEGATES = "delegate_map"
 NUMBER_OF_OUTPUTS = "instruction_id_to_num_outs_map"
 EXPORT_GRAPH = "export_graph_id"
 
-_BLOBS = ("_state_dict", "_constants", "_example_inputs")
+BLOBS = ("_state_dict", "_constants", "_example_inputs")
 # What a member may hold beside weights; JSON costs about four times its size once parsed.
 _MOST_TEXT = 1 << 30
 # Members are stored, not packed; a real record that is zipped again packs 1 : 40 at most.
-_MOST_RATIO = 80
+MOST_RATIO = 80
 _BASE64 = (string.ascii_letters + string.digits + "+/=").encode()
 # A piece of base64 alone after another such one is weights: no name, path or number has 4096 such
 # characters in a row, and no real weights that are shorter matter.
 _PIECE = 1 << 12
 _CHUNK = 256 * _PIECE
 # All that zipfile and its decompressors raise for a damaged or an encrypted archive.
-_DAMAGED = (
+DAMAGED = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError,
     ValueError, OverflowError, struct.error,
 )  # fmt: skip
@@ -62,7 +62,7 @@ class Members:
         try:
             self._archive = zipfile.ZipFile(path)
             self._all = {info.filename: info for info in self._archive.infolist()}
-        except _DAMAGED as error:
+        except DAMAGED as error:
             raise self._damaged(error) from error
         programs = [n for n in self._all if not n.endswith("/") and not self._is_blob(n)]
         self.is_flat = EDGE in programs
@@ -77,7 +77,7 @@ class Members:
         wanted = {*edge, *self.graphs, *self.maps}
         self._total = sum(self._all[n].file_size for n in wanted)
         # Members may share their bytes in the file, so they are counted together.
-        if self._total > _MOST_RATIO * os.path.getsize(path):
+        if self._total > MOST_RATIO * os.path.getsize(path):
             self._archive.close()
             raise self._too_big(f"its members would unpack to {self._total:,} bytes", "")
 
@@ -112,12 +112,12 @@ class Members:
                         raise self._too_big(f"it holds more than {_MOST_TEXT:,} bytes", name)
                     self._done += len(chunk)
                     self._progress(min(self._done, self._total), self._total)
-        except _DAMAGED as error:
+        except DAMAGED as error:
             raise self._damaged(error) from error
         return kept
 
     def _is_blob(self, name: str) -> bool:
-        return any(name.endswith(end) and name[: -len(end)] in self._all for end in _BLOBS)
+        return any(name.endswith(end) and name[: -len(end)] in self._all for end in BLOBS)
 
     def _damaged(self, error: Exception) -> UnreadableFile:
         return UnreadableFile(

@@ -275,7 +275,7 @@ class _Rows:
                     source_row=row[at].astype(np.uint32),
                     levels=None if levels is None else levels[at].astype(np.int32),
                     derived=None if derived is None else derived[at],
-                    columns={n: _taken(column, at) for n, column in columns.items()},
+                    columns={n: column.taken(at) for n, column in columns.items()},
                 )  # fmt: skip
 
         if "depth" not in codes:
@@ -303,13 +303,10 @@ class _Rows:
             if name not in strings["name"] or not any(methods):
                 continue
             found = np.flatnonzero(codes["name"] == strings["name"].index(name))
-            counts: dict[int, int] = {}
-            for i in found[np.argsort(start[found], kind="stable")].tolist():
-                on = int(track[i])
+            for i in found[np.lexsort((start[found], track[found]))].tolist():
                 method = methods[codes["method"][i]]
-                counts[on] = counts.get(on, 0) + 1
                 self.builder.run(
-                    kind, counts[on] if kind is RunKind.INFERENCE else 0, name, on,
+                    kind, name, int(track[i]),
                     self.builder.scope(method or "file", method or None),
                     int(start[i]), int(end[i]),
                 )  # fmt: skip
@@ -411,11 +408,6 @@ def _argument(codes: Codes, strings: Sequence[str]) -> Column:
         if np.isfinite(numbers).all():
             return Column(numbers[codes], valid)
     return Column.of_codes(codes, strings, valid)
-
-
-def _taken(column: Column, at: Ints) -> Column:
-    valid = None if column.valid is None else column.valid[at]
-    return Column(column.values[at], valid, column.strings, column.unit)
 
 
 def _levels(codes: Codes, strings: Sequence[str]) -> Ints:

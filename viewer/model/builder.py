@@ -16,12 +16,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.model.joining import (
+    Chunk,
+    joined,
+    joined_columns,
+    joined_derived,
+    joined_keys,
+    slices_at,
+)
 from viewer.model.nesting import Placed, level_fault, place_by_time, place_flat
 from viewer.model.trace import (
     Bools,
@@ -41,20 +49,8 @@ from viewer.model.trace import (
     UntimedEvents,
 )
 
+BACKWARDS = "slice ends before it begins: drawn with no length"
 _NO_LEVEL = -1
-
-
-@dataclass(slots=True)
-class _Chunk:
-    track: Codes
-    start: Ints
-    end: Ints
-    name: Codes
-    key: Codes
-    source_row: Codes
-    level: NDArray[np.int32]
-    derived: Bools | None
-    columns: Mapping[str, Column]
 
 
 class TraceBuilder:
@@ -80,7 +76,9 @@ class TraceBuilder:
         self._strings: dict[str, int] = {}
         self._scopes: dict[Scope, int] = {}
         self._keys: dict[tuple[int, int, int, int, type, int | str | None, str | None], int] = {}
-        self._chunks: list[_Chunk] = []
+        self._key_blocks: list[tuple[int, Keys]] = []  # with the number of the first one of each
+        self._key_count = 0
+        self._chunks: list[Chunk] = []
         self._runs: list[Run] = []
         self._problems: dict[str, tuple[int, str]] = {}
         self._untimed = UntimedEvents.empty()
@@ -125,15 +123,36 @@ class TraceBuilder:
         identity = (
             int(kind), scope, self.intern(name), instruction, type(identifier), identifier, location
         )  # fmt: skip
-        return self._keys.setdefault(identity, len(self._keys))
+        number = self._keys.setdefault(identity, self._key_count)
+        self._key_count += number == self._key_count
+        return number
+
+    def distinct_keys(
+        self,
+        kind: NDArray[np.uint8],
+        name: Codes,
+        scope: Codes,
+        instruction: Ints,
+        identifier: NDArray[np.object_],
+    ) -> Codes:
+        """The numbers of many identities without locations, given as parallel arrays.
+
+        They must differ from one another and from all that `key` is asked for: where a file has as
+        many identities as slices, looking each up would take most of the time and of the memory.
+        """
+        first, count = self._key_count, len(kind)
+        nowhere = np.full(count, None, object)
+        self._key_blocks.append((first, Keys(kind, scope, name, instruction, identifier, nowhere)))
+        self._key_count += count
+        return np.arange(first, first + count, dtype=np.uint32)
 
     def run(
-        self, kind: RunKind, number: int, name: str, track: int, scope: int, start: int, end: int,
+        self, kind: RunKind, name: str, track: int, scope: int, start: int, end: int,
         *, bundled_input: int = -1, first_row: int = -1,
     ) -> None:  # fmt: skip
         """Note one event block (a load or an inference) of a track, in ticks; see `Run`."""
         self._runs.append(
-            Run(kind, number, name, track, scope, start, end, bundled_input, first_row=first_row)
+            Run(kind, 0, name, track, scope, start, end, bundled_input, first_row=first_row)
         )
 
     def untimed(self, events: UntimedEvents) -> None:
@@ -176,7 +195,7 @@ class TraceBuilder:
             source_row = np.arange(first, first + n, dtype=np.uint32)
         level = np.full(n, _NO_LEVEL, np.int32) if levels is None else levels.astype(np.int32)
         self._chunks.append(
-            _Chunk(
+            Chunk(
                 full(track), np.asarray(start, np.int64), np.asarray(end, np.int64), full(name),
                 full(key), np.asarray(source_row, np.uint32), level, derived, dict(columns or {}),
             )
@@ -187,18 +206,19 @@ class TraceBuilder:
         # Distinct keys weigh more than slices while they are a dict (250 bytes each): first.
         keys = self._key_table()
         self._keys.clear()
+        self._key_blocks.clear()
         chunks = self._chunks
-        track = _joined([c.track for c in chunks], np.uint32)
-        start = _joined([c.start for c in chunks], np.int64)
-        end = _joined([c.end for c in chunks], np.int64)
-        level = _joined([c.level for c in chunks], np.int32)
-        source_row = _joined([c.source_row for c in chunks], np.uint32)
+        track = joined([c.track for c in chunks], np.uint32)
+        start = joined([c.start for c in chunks], np.int64)
+        end = joined([c.end for c in chunks], np.int64)
+        level = joined([c.level for c in chunks], np.int32)
+        source_row = joined([c.source_row for c in chunks], np.uint32)
 
         backwards = end < start
         if backwards.any():
             first_row = int(source_row[np.flatnonzero(backwards)[0]])
             self.problem(
-                "slice ends before it begins: drawn with no length",
+                BACKWARDS,
                 int(backwards.sum()),
                 f"slice {first_row}",
             )
@@ -230,23 +250,23 @@ class TraceBuilder:
         slices = Slices(
             start=start[final],
             end=end[final],
-            name=_joined([c.name for c in chunks], np.uint32)[final],
-            key=_joined([c.key for c in chunks], np.uint32)[final],
+            name=joined([c.name for c in chunks], np.uint32)[final],
+            key=joined([c.key for c in chunks], np.uint32)[final],
             source_row=source_row[final],
             order=by_row.astype(np.uint32),
             row_ptr=np.append(row_first, len(final)).astype(np.int64),
             row_track=(rows // (stride * lanes)).astype(np.uint32),
             row_lane=(rows // stride % lanes).astype(np.uint32),
             row_depth=(rows % stride).astype(np.uint32),
-            derived=_joined_derived(chunks, final),
-            columns=_joined_columns(chunks, final),
+            derived=joined_derived(chunks, final),
+            columns=joined_columns(chunks, final),
         )
         untimed = self._untimed
         if len(untimed):
             untimed = replace(
                 untimed,
-                after=_slices_at(untimed.after, slices),
-                call=_slices_at(untimed.call, slices),
+                after=slices_at(untimed.after, slices),
+                call=slices_at(untimed.call, slices),
             )
         trace = Trace(
             path=self.path,
@@ -267,12 +287,17 @@ class TraceBuilder:
         return trace
 
     def _numbered_runs(self) -> tuple[Run, ...]:
-        """The runs, inferences with how many their track has."""
-        totals = Counter(run.track for run in self._runs if run.kind is RunKind.INFERENCE)
-        return tuple(
-            replace(run, total=totals[run.track]) if run.kind is RunKind.INFERENCE else run
-            for run in self._runs
-        )
+        """The runs, inferences numbered among those of the same scope of their process."""
+        processes = [track.process for track in self._tracks]
+        scopes = [(processes[run.track], run.scope) for run in self._runs]
+        is_inference = [run.kind is RunKind.INFERENCE for run in self._runs]
+        totals = Counter(scope for scope, one in zip(scopes, is_inference, strict=True) if one)
+        numbers: Counter[tuple[str, int]] = Counter()
+        found = []
+        for run, scope, one in zip(self._runs, scopes, is_inference, strict=True):
+            numbers[scope] += one
+            found.append(replace(run, number=numbers[scope], total=totals[scope]) if one else run)
+        return tuple(found)
 
     def _key_table(self) -> Keys:
         keys = list(self._keys)
@@ -281,7 +306,7 @@ class TraceBuilder:
         location = np.empty(n, object)
         identifier[:] = [k[5] for k in keys]
         location[:] = [k[6] for k in keys]
-        return Keys(
+        alone = Keys(
             kind=np.fromiter((k[0] for k in keys), np.uint8, n),
             scope=np.fromiter((k[1] for k in keys), np.uint32, n),
             name=np.fromiter((k[2] for k in keys), np.uint32, n),
@@ -289,6 +314,9 @@ class TraceBuilder:
             identifier=identifier,
             location=location,
         )
+        numbers = np.fromiter(self._keys.values(), np.int64, n)
+        blocks = [(first + np.arange(len(block)), block) for first, block in self._key_blocks]
+        return joined_keys([(numbers, alone), *blocks], self._key_count)
 
     # -- layout of one track -------------------------------------------------------------------
 
@@ -306,64 +334,6 @@ class TraceBuilder:
                     f"{track.process} > {track.thread}, slice {fault}",
                 )
         return place_by_time(start, end)
-
-
-# -- joining chunks ------------------------------------------------------------------------------
-
-
-def _joined(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
-    return np.concatenate(parts) if parts else np.empty(0, dtype)
-
-
-def _joined_derived(chunks: Sequence[_Chunk], final: Ints) -> Bools | None:
-    if not any(c.derived is not None and c.derived.any() for c in chunks):
-        return None
-    parts = [np.zeros(len(c.start), np.bool_) if c.derived is None else c.derived for c in chunks]
-    return np.concatenate(parts)[final]
-
-
-def _joined_columns(chunks: Sequence[_Chunk], final: Ints) -> dict[str, Column]:
-    names = dict.fromkeys(name for chunk in chunks for name in chunk.columns)
-    return {name: _joined_column(chunks, name, final) for name in names}
-
-
-def _joined_column(chunks: Sequence[_Chunk], name: str, final: Ints) -> Column:
-    present = [c.columns[name] for c in chunks if name in c.columns]
-    is_text = any(c.strings is not None for c in present)
-    dtype = np.result_type(*(c.values.dtype for c in present))
-    table: dict[str, int] = {}
-    values, valid = [], []
-    for chunk in chunks:
-        n = len(chunk.start)
-        column = chunk.columns.get(name)
-        if column is None:
-            values.append(np.zeros(n, dtype))
-            valid.append(np.zeros(n, np.bool_))
-            continue
-        part = column.values
-        if column.strings:
-            codes = np.fromiter(
-                (table.setdefault(s, len(table)) for s in column.strings), np.uint32
-            )
-            part = codes[np.where(part < len(codes), part, 0)]
-        values.append(part)
-        valid.append(np.ones(n, np.bool_) if column.valid is None else column.valid)
-    mask = np.concatenate(valid)[final]
-    return Column(
-        np.concatenate(values)[final],
-        None if mask.all() else mask,
-        tuple(table) if is_text else None,
-        present[0].unit,
-    )
-
-
-def _slices_at(wanted: NDArray[np.int32], slices: Slices) -> NDArray[np.int32]:
-    """The slices that stand at some rows of the file; -1 stays -1. Derived ones stand nowhere."""
-    rows = slices.source_row
-    stated = np.arange(len(rows)) if slices.derived is None else np.flatnonzero(~slices.derived)
-    at = np.full(int(rows.max(initial=0)) + 2, -1, np.int32)  # the last one is for -1
-    at[rows[stated]] = stated
-    return at[wanted]
 
 
 def _arrays(trace: Trace) -> list[NDArray[Any]]:

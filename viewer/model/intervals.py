@@ -1,4 +1,4 @@
-"""Sets of time: union, intersection and difference of intervals as int64 arrays.
+"""Sets of time: union and difference of intervals as int64 arrays.
 
 Every function takes and gives starts and ends of equal length. Touching intervals join; empty ones
 vanish. All are linear after one sort.
@@ -42,24 +42,15 @@ def clip(start: Ints, end: Ints, first: int, last: int) -> Intervals:
     return start[keep], end[keep]
 
 
-def intersect(a: Intervals, b: Intervals) -> Intervals:
-    """The time that lies in both of two unions."""
-    return _where_depth(union(*a), union(*b), both=True)
-
-
 def subtract(a: Intervals, b: Intervals) -> Intervals:
     """The time of a union that lies outside another."""
-    return _where_depth(union(*a), union(*b), both=False)
-
-
-def _where_depth(a: Intervals, b: Intervals, *, both: bool) -> Intervals:
-    """Sweep two disjoint sets: keep the time inside a that is (or is not) inside b."""
+    a, b = union(*a), union(*b)
     times = np.concatenate([a[0], a[1], b[0], b[1]])
+    if len(times) == 0:
+        return times, times
     in_a = np.concatenate([np.ones(len(a[0])), -np.ones(len(a[1])), np.zeros(2 * len(b[0]))])
     in_b = np.concatenate([np.zeros(2 * len(a[0])), np.ones(len(b[0])), -np.ones(len(b[1]))])
     order = np.argsort(times, kind="stable")
     times = times[order]
-    inside = (np.cumsum(in_a[order]) > 0) & ((np.cumsum(in_b[order]) > 0) == both)
-    if len(times) == 0:
-        return times, times
+    inside = (np.cumsum(in_a[order]) > 0) & (np.cumsum(in_b[order]) <= 0)
     return union(times[:-1][inside[:-1]], times[1:][inside[:-1]])

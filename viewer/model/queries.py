@@ -159,12 +159,12 @@ def unattributed_time(trace: Trace) -> tuple[int, int]:
     own = kind[slices.key[shape.index]]
     told = own == KeyKind.DELEGATE_EVENT
     told[np.isin(shape.index, foreign(slices))] = False
-    inside = np.flatnonzero((told | (own == KeyKind.UNATTRIBUTED)) & (shape.parent >= 0))
-    calls = np.unique(shape.parent[inside])
-    calls = shape.index[calls[own[calls] == KeyKind.DELEGATE_CALL]]
-    open_time = kind[slices.key] == KeyKind.UNATTRIBUTED
-    long = slices.end - slices.start
-    return int(long[open_time].sum()), int(long[calls].sum())
+    # Only what lies in its call counts, also where a damaged file is nested by time.
+    in_call = (shape.parent >= 0) & (own[shape.parent] == KeyKind.DELEGATE_CALL)
+    part = np.flatnonzero(in_call & (own == KeyKind.UNATTRIBUTED))
+    calls = np.unique(shape.parent[in_call & (told | (own == KeyKind.UNATTRIBUTED))])
+    long = (slices.end - slices.start)[shape.index]
+    return int(long[part].sum()), int(long[calls].sum())
 
 
 def slices_within(slices: Slices, track: int, first: int, last: int) -> list[Ints]:

@@ -1,16 +1,19 @@
 """Other views of a trace's inferences: all of them from one start, or one that is their mean.
 
 Both are traces of their own over the same keys, so links, colours and costs hold for them as well.
-Loads, what lies outside of inferences and
-events without a time are not in them. A trace without two inferences has no
-other view.
+Loads, what lies outside of inferences and events without a time are not in them. A trace without
+two inferences has no other view.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from viewer.model.queries import NATIVE_DURATION, run_of_slices, tree
 from viewer.model.trace import (
@@ -27,94 +30,99 @@ from viewer.model.trace import (
 )
 
 # More rows than this are no picture any more, and as many tracks take seconds to lay out.
-MOST_ALIGNED = 1000
+MOST_TRACKS = 1000
 
 
 def has_run_views(trace: Trace) -> bool:
     """Whether there is more than one inference to compare."""
-    return sum(1 for _ in trace.inferences()) > 1
+    return next(islice(trace.inferences(), 1, None), None) is not None
 
 
 def aligned_runs(trace: Trace) -> Trace:
-    """Every inference on a track of its own, from time 0; the first `MOST_ALIGNED` of them.
+    """Every inference on a track of its own, from time 0; the first `MOST_TRACKS` of them.
 
     Nothing but the origin of times and the tracks differs from the file.
     """
-    runs = [run for run in trace.runs if run.kind is RunKind.INFERENCE][:MOST_ALIGNED]
-    owner = _run_of_slice(trace, runs)
-    index = np.flatnonzero(owner >= 0)
-    owner = owner[index]
-    begin = np.array([run.start for run in runs], np.int64)
-    tracks = tuple(
-        Track(trace.tracks[r.track].process, f"{trace.tracks[r.track].thread} · run {r.number}")
-        for r in runs
-    )
+    own = _Inferences(trace, MOST_TRACKS)
+    index = np.flatnonzero(own.number >= 0)
+    number = own.number[index]
+    begin = np.array([run.start for run in own.runs], np.int64)[number]
     slices = trace.slices
+    columns = {name: column.taken(index) for name, column in slices.columns.items()}
     shifted = _laid_out(
-        slices, index, owner, slices.start[index] - begin[owner], slices.end[index] - begin[owner]
+        own, index, number, slices.start[index] - begin, slices.end[index] - begin, columns,
+        None if slices.derived is None else slices.derived[index],
+    )  # fmt: skip
+    return replace(
+        trace,
+        tracks=tuple(_named(trace, run, f"run {run.number}") for run in own.runs),
+        slices=shifted,
+        runs=tuple(
+            replace(run, track=i, start=0, end=run.end - run.start)
+            for i, run in enumerate(own.runs)
+        ),
+        untimed=UntimedEvents.empty(),
     )
-    moved = tuple(
-        replace(run, track=i, start=0, end=run.end - run.start) for i, run in enumerate(runs)
-    )
-    return replace(trace, tracks=tracks, slices=shifted, runs=moved, untimed=UntimedEvents.empty())
 
 
 def mean_run(trace: Trace) -> Trace:
-    """One inference for every kind of run of a track: each slice from its mean start to mean end.
+    """One inference for every kind of run of a scope: each slice from its mean start to mean end.
 
-    Runs are of one kind if they have the same slices in the same order. Means of ends are floored
-    to whole ticks, so a mean length is exact to one tick; what nests in all runs nests in the mean.
-    All slices are flagged as derived. Arguments are kept where all runs agree; native lengths are
-    means as well.
+    Runs are of one kind if they have the same slices in the same order; the first `MOST_TRACKS`
+    kinds are taken. Means of times are floored to whole ticks, so a mean length is exact to one
+    tick; what nests in all runs nests in the mean. All slices are flagged as derived. Arguments are
+    kept where all runs agree; native lengths are means as well.
     """
-    runs = [run for run in trace.runs if run.kind is RunKind.INFERENCE]
-    owner = _run_of_slice(trace, runs)
-    kinds = _kinds(trace, runs, owner)
-    slices = trace.slices
-    parts: list[_Mean] = []
-    tracks: list[Track] = []
-    means: list[Run] = []
-    for number, kind in enumerate(kinds):
-        members = [runs[r] for r in kind.runs.tolist()]
-        begin = np.array([run.start for run in members], np.int64)[:, None]
-        start = _floor_mean(slices.start[kind.index] - begin)
-        end = _floor_mean(slices.end[kind.index] - begin)
-        parts.append(_Mean(kind.index, start, end, np.full(len(start), number)))
-        track = trace.tracks[members[0].track]
-        several = sum(runs[int(k.runs[0])].track == members[0].track for k in kinds) > 1
-        which = f" · mean of {len(members)}" if several or len(members) > 1 else ""
-        tracks.append(Track(track.process, f"{track.thread}{which}"))
-        length = _floor_mean(np.array([[run.end - run.start] for run in members]))
-        means.append(
-            replace(
-                members[0], number=1, track=number, start=0, end=int(length[0]), count=len(members)
-            )
-        )
-    if not parts:
+    own = _Inferences(trace)
+    kinds = own.kinds()[:MOST_TRACKS]
+    if not kinds:
         return trace
+    slices = trace.slices
+    kinds_of_track = Counter(kind.members[0].track for kind in kinds)
+    means: list[_Mean] = []
+    tracks: list[Track] = []
+    runs: list[Run] = []
+    for number, kind in enumerate(kinds):
+        first, count = kind.members[0], len(kind.members)
+        begin = np.array([run.start for run in kind.members], np.int64)[:, None]
+        start = _mean(slices.start[kind.index] - begin)
+        end = _mean(slices.end[kind.index] - begin)
+        means.append(_Mean(kind.index, start, end, np.full(len(start), number)))
+        length = _mean(np.array([[run.end - run.start] for run in kind.members]))
+        run = replace(first, track=number, start=0, end=int(length[0]), count=count)
+        if count > 1:
+            tracks.append(_named(trace, first, f"mean of {count}"))
+            runs.append(replace(run, number=1))
+        else:
+            # The only one of its kind is itself, not a mean.
+            is_alone = kinds_of_track[first.track] == 1
+            which = f"run {first.number}"
+            track = trace.tracks[first.track]
+            tracks.append(track if is_alone else _named(trace, first, which))
+            runs.append(run)
     mean = _laid_out(
-        slices,
-        np.concatenate([part.index[0] for part in parts]),
-        np.concatenate([part.owner for part in parts]),
-        np.concatenate([part.start for part in parts]),
-        np.concatenate([part.end for part in parts]),
-        columns={n: _mean_column(n, c, parts) for n, c in slices.columns.items()},
-        derived=np.ones(sum(len(part.owner) for part in parts), np.bool_),
+        own,
+        np.concatenate([part.index[0] for part in means]),
+        np.concatenate([part.track for part in means]),
+        np.concatenate([part.start for part in means]),
+        np.concatenate([part.end for part in means]),
+        {name: _mean_column(name, column, means) for name, column in slices.columns.items()},
+        np.ones(sum(len(part.track) for part in means), np.bool_),
     )
     return replace(
         trace,
         tracks=_distinct(tracks),
         slices=mean,
-        runs=tuple(means),
+        runs=tuple(runs),
         untimed=UntimedEvents.empty(),
     )
 
 
 @dataclass(slots=True)
 class _Kind:
-    """Runs with the same slices: their numbers, and per run its slices in preorder (runs, n)."""
+    """Runs with the same slices, and per run its slices in preorder (runs, n)."""
 
-    runs: Ints
+    members: list[Run]
     index: Ints
 
 
@@ -125,56 +133,85 @@ class _Mean:
     index: Ints
     start: Ints
     end: Ints
-    owner: Ints
+    track: Ints
 
 
-def _run_of_slice(trace: Trace, runs: list[Run]) -> Ints:
-    """Per slice the position in `runs` of the one that it is of, -1 if of none."""
-    position = {id(run): i for i, run in enumerate(runs)}
-    of_run = np.array([*(position.get(id(run), -1) for run in trace.runs), -1], np.int64)
-    return of_run[run_of_slices(trace)]
+class _Inferences:
+    """The inferences of a trace and, per slice, where it is in them.
+
+    number: position in `runs` of the one that it is of, -1 if of none. lane, depth: its place among
+    the slices of that run alone. Slices that were nested by time, since their levels contradict it,
+    may lie inside one of another run.
+    """
+
+    def __init__(self, trace: Trace, most: int | None = None) -> None:
+        inferences = (i for i, run in enumerate(trace.runs) if run.kind is RunKind.INFERENCE)
+        chosen = list(islice(inferences, most))
+        self.trace = trace
+        self.runs = [trace.runs[i] for i in chosen]
+        position = np.full(len(trace.runs) + 1, -1)  # the last one is for slices outside all runs
+        position[chosen] = np.arange(len(chosen))
+        slices = trace.slices
+        self.number: Ints = position[run_of_slices(trace)]
+        self.lane: Ints = slices.row_lane.astype(np.int64)[slices.rows()]
+        shape = tree(slices)
+        self.preorder = shape.index
+        number = self.number[shape.index]
+        depth = shape.depth.copy()
+        for level in range(1, int(depth.max(initial=0)) + 1):
+            here = np.flatnonzero(shape.depth == level)
+            above = shape.parent[here]
+            while (other := (above >= 0) & (number[above] != number[here])).any():
+                above[other] = shape.parent[above[other]]
+            depth[here] = np.where(above >= 0, depth[above] + 1, 0)
+        self.depth = np.empty(len(slices), np.int64)
+        self.depth[shape.index] = depth
+
+    def kinds(self) -> list[_Kind]:
+        """The runs by scope and by the sequence of (key, name, lane, depth) of their slices."""
+        slices = self.trace.slices
+        by_run = self.preorder[self.number[self.preorder] >= 0]
+        by_run = by_run[np.argsort(self.number[by_run], kind="stable")]
+        bounds = np.searchsorted(self.number[by_run], np.arange(len(self.runs) + 1))
+        what = (slices.key, slices.name, self.lane, self.depth)
+        shape = np.stack([column[by_run] for column in what], axis=1)
+        groups: dict[tuple[str, int, bytes], list[int]] = {}
+        for i, run in enumerate(self.runs):
+            own = shape[bounds[i] : bounds[i + 1]]
+            if len(own):
+                process = self.trace.tracks[run.track].process
+                groups.setdefault((process, run.scope, own.tobytes()), []).append(i)
+        return [
+            _Kind(
+                [self.runs[i] for i in members],
+                np.stack([by_run[bounds[i] : bounds[i + 1]] for i in members]),
+            )
+            for members in groups.values()
+        ]
 
 
-def _kinds(trace: Trace, runs: list[Run], owner: Ints) -> list[_Kind]:
-    """Group the runs by track and by the sequence of (key, lane, depth) of their slices."""
-    slices = trace.slices
-    preorder = tree(slices).index
-    preorder = preorder[owner[preorder] >= 0]
-    by_run = preorder[np.argsort(owner[preorder], kind="stable")]
-    bounds = np.searchsorted(owner[by_run], np.arange(len(runs) + 1))
-    row = slices.rows()[by_run]
-    shape = np.stack(
-        [slices.key[by_run], slices.name[by_run], slices.row_lane[row], slices.row_depth[row]],
-        axis=1,
-    )
-    groups: dict[tuple[int, bytes], list[int]] = {}
-    for i, run in enumerate(runs):
-        own = shape[bounds[i] : bounds[i + 1]]
-        if len(own):
-            groups.setdefault((run.track, own.tobytes()), []).append(i)
-    return [
-        _Kind(np.array(members), np.stack([by_run[bounds[i] : bounds[i + 1]] for i in members]))
-        for members in groups.values()
-    ]
-
-
-def _floor_mean(values: Ints) -> Ints:
-    """The mean over runs (axis 0) floored; exact, whatever the sum."""
-    first = values[0]
-    mean: Ints = first + (values - first).sum(axis=0) // len(values)
+def _mean(values: NDArray[Any]) -> NDArray[Any]:
+    """The mean over runs (axis 0); of integers floored, and exact whatever their sum."""
+    if values.dtype.kind == "f":
+        return np.asarray(values.mean(axis=0))
+    count = len(values)
+    away = values - values[0]
+    # In parts, whose sums stay as small as the mean: the sum of the whole may leave int64.
+    mean: Ints = values[0] + (away // count).sum(axis=0) + (away % count).sum(axis=0) // count
     return mean
 
 
-def _mean_column(name: str, column: Column, parts: list[_Mean]) -> Column:
+def _mean_column(name: str, column: Column, means: list[_Mean]) -> Column:
     """A column of mean slices: what all runs agree on, else null; native lengths averaged."""
+    averaged = name == NATIVE_DURATION and column.strings is None
     values, valid = [], []
-    for part in parts:
+    for part in means:
         of_run = column.values[part.index]
         known = (
             np.ones(of_run.shape, np.bool_) if column.valid is None else column.valid[part.index]
         )
-        if name == NATIVE_DURATION:
-            values.append(_floor_mean(of_run))
+        if averaged:
+            values.append(_mean(of_run))
             valid.append(known.all(axis=0))
         else:
             values.append(of_run[0])
@@ -184,20 +221,16 @@ def _mean_column(name: str, column: Column, parts: list[_Mean]) -> Column:
 
 
 def _laid_out(
-    slices: Slices,
+    own: _Inferences,
     index: Ints,
     track: Ints,
     start: Ints,
     end: Ints,
-    columns: dict[str, Column] | None = None,
-    derived: Bools | None = None,
+    columns: dict[str, Column],
+    derived: Bools | None,
 ) -> Slices:
-    """Some slices with new tracks and times, each in the lane and at the depth that it had.
-
-    columns, derived: parallel to `index`; by default what the slices have.
-    """
-    row = slices.rows()[index]
-    lane, depth = slices.row_lane[row].astype(np.int64), slices.row_depth[row].astype(np.int64)
+    """Some slices with new tracks and times; all arrays are parallel to `index`."""
+    slices, lane, depth = own.trace.slices, own.lane[index], own.depth[index]
     lanes, depths = int(lane.max(initial=0)) + 1, int(depth.max(initial=0)) + 1
     preorder = np.lexsort((slices.order[index], lane, track))
     rank = np.empty(len(index), np.uint32)
@@ -205,10 +238,6 @@ def _laid_out(
     key = (track * lanes + lane) * depths + depth
     final = np.lexsort((rank, key))
     rows, first = np.unique(key[final], return_index=True)
-    if columns is None:
-        columns = {name: _taken(column, index) for name, column in slices.columns.items()}
-    if derived is None and slices.derived is not None:
-        derived = slices.derived[index]
     return Slices(
         start=start[final],
         end=end[final],
@@ -221,26 +250,28 @@ def _laid_out(
         row_lane=_codes(rows // depths % lanes),
         row_depth=_codes(rows % depths),
         derived=None if derived is None else derived[final],
-        columns={name: _taken(column, final) for name, column in columns.items()},
+        columns={name: column.taken(final) for name, column in columns.items()},
     )
-
-
-def _taken(column: Column, index: Ints) -> Column:
-    valid = None if column.valid is None else column.valid[index]
-    return replace(column, values=column.values[index], valid=valid)
 
 
 def _codes(values: Ints) -> Codes:
     return values.astype(np.uint32)
 
 
+def _named(trace: Trace, run: Run, which: str) -> Track:
+    """The track of a run, as that of some of its runs: "Execute · run 2"."""
+    track = trace.tracks[run.track]
+    return replace(track, thread=f"{track.thread} · {which}")
+
+
 def _distinct(tracks: list[Track]) -> tuple[Track, ...]:
-    """The tracks with a letter behind names that would be the same: kinds of equally many runs."""
+    """The tracks with a number behind names that would be the same: kinds of equally many runs."""
+    seen: Counter[Track] = Counter()
     found: list[Track] = []
     for track in tracks:
-        name, number = track, 1
-        while name in found:
-            number += 1
-            name = replace(track, thread=f"{track.thread} ({number})")
-        found.append(name)
+        seen[track] += 1
+        is_first = seen[track] == 1
+        found.append(
+            track if is_first else replace(track, thread=f"{track.thread} ({seen[track]})")
+        )
     return tuple(found)

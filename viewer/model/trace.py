@@ -138,6 +138,11 @@ class Column:
         """Texts that are interned already."""
         return Column(codes, valid, tuple(strings))
 
+    def taken(self, index: Ints) -> Column:
+        """The column of some slices, in that order."""
+        valid = None if self.valid is None else self.valid[index]
+        return Column(self.values[index], valid, self.strings, self.unit)
+
     def value(self, i: int) -> int | float | bool | str | None:
         """The value of slice i as a plain Python object, None for a null."""
         if self.valid is not None and not self.valid[i]:
@@ -207,12 +212,12 @@ class RunKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One event block of a dump: a load, or an inference, numbered from 1 on its track.
+    """One event block of a dump: a load, or an inference, numbered from 1 in its scope.
 
-    bundled_input: which input of a bundled program it ran on, -1 if none is stated. total: how many
-    inferences its track has, 0 for a load. count: how many runs it stands for; more than 1 for
-    their mean. first_row: the `source_row` at which its events begin, where a file lists them run
-    by run; -1 where it does not. Clocks may restart at each run, so times alone would not tell.
+    number: 0 for a load. bundled_input: which input of a bundled program it ran on, -1 if none is
+    stated. total: how many inferences its scope has, 0 for a load. count: how many runs it stands
+    for; more than 1 for their mean. first_row: the `source_row` at which its events begin, where a
+    file lists them run by run; -1 where it does not.
     """
 
     kind: RunKind

@@ -222,11 +222,6 @@ class ProblemsPanel(QWidget):
         self._failures[path] = message
         self.refresh()
 
-    def clear_failures(self) -> None:
-        """Forget the files that could not be opened."""
-        self._failures.clear()
-        self.refresh()
-
     @Slot()
     def refresh(self) -> None:
         """Collect all problems anew."""

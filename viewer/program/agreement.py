@@ -30,19 +30,16 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from viewer.model.queries import execute_keys
-from viewer.model.trace import JUMP, Ints, KeyKind, Trace
-from viewer.program.debug_handles import Identifier, is_of_whole_call
+from viewer.model.trace import Trace
+from viewer.program.debug_handles import is_of_whole_call
 from viewer.program.graph import NO_HANDLE, Method, Program, base_name
+from viewer.program.logged import LoggedIdentities, Signature, signatures
 from viewer.program.text_positions import TextPositions, positions_of
 
 BELONG = 0.6
 # Real pairs reach 0.83. Below this a record that belongs may be of another version of the model.
 IN_PART = 0.8
 AHEAD = 0.2
-KERNEL_PREFIX = "native_call_"
 # What the emitter writes on its own: a changed buffer back, and around the body of a loop the
 # slices and their number.
 WRITE_BACK = "copy_"
@@ -76,138 +73,8 @@ class Agreement:
         return f"agreement {self.value:.2f} on {self.evidence} compared"
 
 
-@dataclass(frozen=True)
-class ScopeIdentities:
-    """What the runs of one scope logged, by instruction id (-1 where the file gives none).
-
-    jumps: instructions that decide over a branch; without one, none was entered.
-    """
-
-    kernels: dict[int, set[str]]
-    operator_calls: set[int]
-    delegate_calls: set[int]
-    identifiers: dict[int, set[Identifier]]
-    jumps: set[int]
-
-    @property
-    def is_empty(self) -> bool:
-        return not (self.kernels or self.operator_calls or self.delegate_calls or self.identifiers)
-
-    @property
-    def last_instruction(self) -> int:
-        """The highest instruction id of all, -1 if there is none."""
-        calls = self.operator_calls | self.delegate_calls
-        return max([-1, *self.kernels, *calls, *self.identifiers])
-
-
-@dataclass(frozen=True)
-class Signature:
-    """What one kind of run of a scope logged; `runs` of them logged the same keys.
-
-    finished: whether they came to their end, as a Method::execute says where scopes are logged.
-    """
-
-    scope: int
-    runs: int
-    identities: ScopeIdentities
-    finished: bool = True
-
-
-def scope_identities(trace: Trace) -> list[ScopeIdentities]:
-    """The identities of every scope, all its runs together."""
-    found = [_empty() for _ in trace.scopes]
-    for key in _compared_keys(trace).tolist():
-        _collect(trace, key, found[int(trace.keys.scope[key])])
-    return found
-
-
-def signatures(trace: Trace) -> list[Signature]:
-    """The distinct sets of keys that runs logged; a scope without runs is one signature."""
-    slices = trace.slices
-    found: list[Signature] = []
-    kinds: dict[tuple[int, bytes], int] = {}
-    compared = np.zeros(len(trace.keys), np.bool_)
-    compared[_compared_keys(trace)] = True
-    ends = np.flatnonzero(execute_keys(trace))
-    compared[ends] = True
-    has_scopes = bool((trace.keys.kind == KeyKind.FRAMEWORK).any())
-    rows = slices.rows()
-    for track in range(len(trace.tracks)):
-        runs = [run for run in trace.inferences() if run.track == track]
-        if not runs:
-            continue
-        own = np.flatnonzero((slices.row_track[rows] == track) & compared[slices.key])
-        number = np.searchsorted(np.array([r.start for r in runs]), slices.start[own], "right") - 1
-        pair = np.unique(np.maximum(number, 0) * len(trace.keys) + slices.key[own])
-        bounds = np.searchsorted(pair // len(trace.keys), np.arange(len(runs) + 1))
-        logged = pair % len(trace.keys)
-        for i, run in enumerate(runs):
-            keys = logged[bounds[i] : bounds[i + 1]]
-            keys = keys[trace.keys.scope[keys] == run.scope]
-            kind = (run.scope, keys.tobytes())
-            kinds[kind] = kinds.get(kind, 0) + 1
-    for (scope, packed), count in kinds.items():
-        identities = _empty()
-        keys = np.frombuffer(packed, np.int64)
-        for key in keys.tolist():
-            _collect(trace, key, identities)
-        finished = not has_scopes or bool(np.isin(keys, ends).any())
-        found.append(Signature(scope, count, identities, finished))
-    with_runs = {signature.scope for signature in found}
-    for scope, identities in enumerate(scope_identities(trace)):
-        if scope not in with_runs:
-            found.append(Signature(scope, 1, identities))
-    return found
-
-
-def _empty() -> ScopeIdentities:
-    return ScopeIdentities({}, set(), set(), {}, set())
-
-
-def _compared_keys(trace: Trace) -> Ints:
-    return np.flatnonzero(np.isin(trace.keys.kind, _COMPARED))
-
-
-def _collect(trace: Trace, key: int, into: ScopeIdentities) -> None:
-    keys = trace.keys
-    kind, instruction = int(keys.kind[key]), int(keys.instruction[key])
-    if kind == KeyKind.KERNEL and instruction >= 0:
-        name = trace.strings[int(keys.name[key])].removeprefix(KERNEL_PREFIX)
-        into.kernels.setdefault(instruction, set()).add(base_name(name))
-    elif kind == KeyKind.OPERATOR_CALL and instruction >= 0:
-        into.operator_calls.add(instruction)
-    elif kind == KeyKind.DELEGATE_CALL and instruction >= 0:
-        into.delegate_calls.add(instruction)
-    elif kind == KeyKind.CONTROL and trace.strings[int(keys.name[key])] == JUMP:
-        into.jumps.add(instruction)
-    elif kind == KeyKind.DELEGATE_EVENT and not is_outside_calls(trace, key):
-        into.identifiers.setdefault(instruction, set()).add(keys.identifier[key])
-
-
-_COMPARED = np.array(
-    [
-        KeyKind.KERNEL, KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT,
-        KeyKind.CONTROL,
-    ], np.uint8,
-)  # fmt: skip
-
-
-def is_outside_calls(trace: Trace, key: int) -> bool:
-    """Whether a delegate's event was logged outside any call, as during its initialisation.
-
-    Dumps give such events chain index -1 and so no instruction. A plain table may have identifiers
-    without instructions too, to be looked up in the whole method; only where other rows of it name
-    their method is a row without one outside.
-    """
-    if int(trace.keys.instruction[key]) >= 0:
-        return False
-    if any(scope.method for scope in trace.scopes):
-        return trace.scopes[int(trace.keys.scope[key])].method is None
-    return bool(trace.runs)
-
-
 def agreement_with_method(
-    logged: ScopeIdentities, method: Method, finished: bool = True
+    logged: LoggedIdentities, method: Method, finished: bool = True
 ) -> Agreement:
     """How far the runs of a scope fit one method of a record."""
     score, evidence = 0.0, 0
@@ -309,21 +176,32 @@ class Fit:
     undecided: tuple[tuple[str, ...], ...]
 
 
-def fit(trace: Trace, program: Program, chosen: Mapping[int, str] | None = None) -> Fit:
+def fit(
+    trace: Trace,
+    program: Program,
+    chosen: Mapping[int, str] | None = None,
+    logged: Sequence[Signature] | None = None,
+) -> Fit:
     """Attribute the scopes of a trace to the methods of a program and say how well they fit.
 
-    chosen: scope -> the method that the user says it is of, whatever the agreement.
+    chosen: scope -> the method that the user says it is of, whatever the agreement. logged: the
+    signatures of the trace, where they are known from its fit to another program.
     """
     if program.text_lines:
         return _fit_text(trace, program)
-    return _fit_methods(trace, program.methods, chosen or {})
+    logged = signatures(trace) if logged is None else logged
+    return _fit_methods(trace, logged, program.methods, chosen or {})
 
 
-def _fit_methods(trace: Trace, candidates: Sequence[Method], chosen: Mapping[int, str]) -> Fit:
+def _fit_methods(
+    trace: Trace,
+    logged: Sequence[Signature],
+    candidates: Sequence[Method],
+    chosen: Mapping[int, str],
+) -> Fit:
     methods: list[str | None] = []
     scores: list[Agreement | None] = []
     undecided: list[tuple[str, ...]] = []
-    logged = signatures(trace)
     mapped = [m for m in candidates if m.is_mapped]
     for number, scope in enumerate(trace.scopes):
         own = [x for x in logged if x.scope == number and not x.identities.is_empty]

@@ -20,7 +20,7 @@ import numpy as np
 from viewer.model.event_blocks import first_of, merge_runs
 from viewer.model.queries import NATIVE_DURATION, NATIVE_START, NATIVE_UNIT, foreign, run_of_slices
 from viewer.model.statistics import Statistics, grouped
-from viewer.model.trace import Bools, Ints, KeyKind, RunKind, Trace
+from viewer.model.trace import Bools, Ints, KeyKind, Run, RunKind, Trace
 from viewer.program.linking import LinkTable
 
 _UNKNOWN_UNIT = "ticks"
@@ -102,8 +102,8 @@ def event_statistics(table: LinkTable, runs: Collection[int] | None = None) -> E
     key = trace.slices.key[order].astype(np.int64)
     told = np.argsort(first_of(run, _instruction_of_key(trace)[key]), kind="stable")
     none = len(trace.runs)
-    kinds = [(r.name, r.kind, r.track, r.bundled_input) for r in trace.runs]
-    merged = merge_runs(run[told], key[told], [*kinds, ("", None, 0, -1)])
+    kinds = [(r.name, r.kind, _place(trace, r), r.bundled_input) for r in trace.runs]
+    merged = merge_runs(run[told], key[told], [*kinds, ("", None, None, -1)])
     row = np.empty(len(order), np.int64)
     row[told] = merged.row
     count = len(merged.row_code)
@@ -112,7 +112,6 @@ def event_statistics(table: LinkTable, runs: Collection[int] | None = None) -> E
     unit, units = _units(trace, taken, row, count)
     start, duration = _logged(trace, taken)
     bounds = merged.row_ptr.tolist()
-    method = {t: _method_of_track(table, t) for t in range(len(trace.tracks))}
     blocks = []
     for i, members in enumerate(merged.runs):
         rows = range(bounds[i], bounds[i + 1])
@@ -120,9 +119,11 @@ def event_statistics(table: LinkTable, runs: Collection[int] | None = None) -> E
             blocks.append(EventBlock("", None, None, 0, (), rows))
             continue
         one = trace.runs[int(members[0])]
-        name = method[one.track]
-        if one.kind is RunKind.INFERENCE:
-            name = table.method_of_scope(one.scope)
+        name = (
+            table.method_of_scope(one.scope)
+            if one.kind is RunKind.INFERENCE
+            else table.method_of_track(one.track)
+        )
         numbers = tuple(members.tolist())
         blocks.append(EventBlock(one.name, name, one.kind, one.track, numbers, rows))
     return EventStatistics(
@@ -138,6 +139,12 @@ def event_statistics(table: LinkTable, runs: Collection[int] | None = None) -> E
         duration=duration,
         statistics=grouped(duration, row, count),
     )
+
+
+def _place(trace: Trace, run: Run) -> tuple[str, int]:
+    """What runs of one block have in common: an inference its method, a load where it is drawn."""
+    of = run.scope if run.kind is RunKind.INFERENCE else run.track
+    return trace.tracks[run.track].process, of
 
 
 def _in_file_order(trace: Trace, runs: Collection[int] | None) -> tuple[Ints, Ints]:
@@ -211,10 +218,3 @@ def _instruction_of_key(trace: Trace) -> Ints:
     place = ((keys.instruction + 1) << 1 | framework) * (len(trace.strings) + 1) + label
     numbers: Ints = np.unique(place, return_inverse=True)[1]
     return numbers
-
-
-def _method_of_track(table: LinkTable, track: int) -> str | None:
-    """The one method whose inferences a track holds, else None."""
-    scopes = {run.scope for run in table.trace.inferences() if run.track == track}
-    methods = {table.method_of_scope(scope) for scope in scopes}
-    return methods.pop() if len(methods) == 1 else None

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viewer.model.trace import Codes, KeyKind, Run, RunKind, Trace
-from viewer.program.agreement import KERNEL_PREFIX
+from viewer.model.trace import Codes, Ints, KeyKind, Run, RunKind, Trace
 from viewer.program.debug_handles import short_identifier
 from viewer.program.linking import Link, LinkTable, Reason
+from viewer.program.logged import KERNEL_PREFIX
 
 
 def operator_count(count: int) -> str:
@@ -110,12 +110,10 @@ def track_name(table: LinkTable, track: int) -> str:
     """The thread's name, with the method in place of its runs' name once a program tells which."""
     trace = table.trace
     thread = trace.tracks[track].thread
-    scopes = {run.scope for run in trace.inferences() if run.track == track}
-    methods = {table.method_of_scope(scope) for scope in scopes}
-    method = next(iter(methods), None)
-    if method is None or len(methods) > 1:
+    method = table.method_of_track(track)
+    if method is None:
         return thread
-    runs = trace.scopes[next(iter(scopes))].name
+    runs = trace.scopes[next(iter(table.scopes_of_tracks[track]))].name
     return method + thread[len(runs) :] if thread.startswith(f"{runs} · ") else method
 
 
@@ -128,31 +126,29 @@ def slice_labels(table: LinkTable) -> tuple[Codes, tuple[str, ...]]:
         (strings.setdefault(label, len(strings)) for label in labels), np.uint32, len(labels)
     )
     codes = per_key[trace.slices.key] if len(trace.slices) else np.empty(0, np.uint32)
-    for run, i in run_slices(trace):
+    runs, spans = run_slices(trace)
+    for i, run in zip(spans.tolist(), runs, strict=True):
         codes[i] = strings.setdefault(run_label(table, run), len(strings))
     return codes, tuple(strings)
 
 
-def run_slices(trace: Trace) -> list[tuple[Run, int]]:
-    """Each inference run with its outermost slice, where there is one that spans it."""
-    slices = trace.slices
-    rows = {
-        int(t): r
-        for r, (t, lane, depth) in enumerate(
-            zip(slices.row_track, slices.row_lane, slices.row_depth, strict=True)
-        )
-        if lane == 0 and depth == 0
-    }
-    found = []
-    for run in trace.inferences():
-        row = rows.get(run.track)
-        if row is None:
-            continue
+def run_slices(trace: Trace) -> tuple[list[Run], Ints]:
+    """The inferences that have an outermost slice which spans them, and those slices."""
+    slices, runs = trace.slices, list(trace.inferences())
+    track = np.array([run.track for run in runs], np.int64)
+    start = np.array([run.start for run in runs], np.int64)
+    end = np.array([run.end for run in runs], np.int64)
+    at = np.full(len(runs), -1)
+    outermost = (slices.row_lane == 0) & (slices.row_depth == 0)
+    for row in np.flatnonzero(outermost & np.isin(slices.row_track, track)).tolist():
         lo, hi = int(slices.row_ptr[row]), int(slices.row_ptr[row + 1])
-        i = lo + int(np.searchsorted(slices.start[lo:hi], np.int64(run.start)))
-        if i < hi and int(slices.start[i]) == run.start and int(slices.end[i]) == run.end:
-            found.append((run, i))
-    return found
+        own = np.flatnonzero(track == slices.row_track[row])
+        found = lo + np.searchsorted(slices.start[lo:hi], start[own])
+        own, found = own[found < hi], found[found < hi]
+        spans = (slices.start[found] == start[own]) & (slices.end[found] == end[own])
+        at[own[spans]] = found[spans]
+    spanned = np.flatnonzero(at >= 0)
+    return [runs[i] for i in spanned.tolist()], at[spanned]
 
 
 def describe_near(link: Link) -> str:

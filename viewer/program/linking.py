@@ -16,15 +16,10 @@ from functools import cached_property
 import numpy as np
 
 from viewer.model.trace import Codes, Ints, KeyKind, Trace
-from viewer.program.agreement import (
-    WRITE_BACK,
-    Fit,
-    fit,
-    is_outside_calls,
-    scope_identities,
-)
+from viewer.program.agreement import WRITE_BACK, Fit, fit
 from viewer.program.debug_handles import DelegateMap, Via, is_of_whole_call
 from viewer.program.graph import Method, Operator, Program, base_name
+from viewer.program.logged import is_outside_calls, scope_identities
 from viewer.program.mlir import FilePosition
 from viewer.program.text_positions import TextPositions, positions_of
 
@@ -126,6 +121,19 @@ class LinkTable:
         """The method that a scope's runs are of, as stated by the file or decided by agreement."""
         stated = self.trace.scopes[scope].method
         return stated or (self.fit.methods[scope] if self.fit else None)
+
+    def method_of_track(self, track: int) -> str | None:
+        """The one method whose inferences a track holds, else None."""
+        methods = {self.method_of_scope(scope) for scope in self.scopes_of_tracks.get(track, ())}
+        return methods.pop() if len(methods) == 1 else None
+
+    @cached_property
+    def scopes_of_tracks(self) -> dict[int, set[int]]:
+        """The scopes of the inferences of every track that has any."""
+        found: dict[int, set[int]] = {}
+        for run in self.trace.inferences():
+            found.setdefault(run.track, set()).add(run.scope)
+        return found
 
 
 def unlinked(trace: Trace, why: str = "") -> LinkTable:

@@ -1,0 +1,97 @@
+"""Chunks of slices and tables of keys, as readers give them, put together into one of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.model.trace import Bools, Codes, Column, Ints, Keys, Slices
+
+
+@dataclass(slots=True)
+class Chunk:
+    """Slices as a reader gave them: parallel arrays; level -1 where it is not known."""
+
+    track: Codes
+    start: Ints
+    end: Ints
+    name: Codes
+    key: Codes
+    source_row: Codes
+    level: NDArray[np.int32]
+    derived: Bools | None
+    columns: Mapping[str, Column]
+
+
+def joined(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
+    """Arrays one after another; without any, an empty one of a type."""
+    return np.concatenate(parts) if parts else np.empty(0, dtype)
+
+
+def joined_keys(blocks: Sequence[tuple[Ints, Keys]], count: int) -> Keys:
+    """One table of keys from parts with the numbers of theirs."""
+
+    def column(name: str) -> NDArray[Any]:
+        values = np.empty(count, getattr(blocks[0][1], name).dtype)
+        for numbers, block in blocks:
+            values[numbers] = getattr(block, name)
+        return values
+
+    return Keys(*(column(part.name) for part in fields(Keys)))
+
+
+def joined_derived(chunks: Sequence[Chunk], final: Ints) -> Bools | None:
+    """Which slices are derived, in their final order; None if none is."""
+    if not any(c.derived is not None and c.derived.any() for c in chunks):
+        return None
+    parts = [np.zeros(len(c.start), np.bool_) if c.derived is None else c.derived for c in chunks]
+    return np.concatenate(parts)[final]
+
+
+def joined_columns(chunks: Sequence[Chunk], final: Ints) -> dict[str, Column]:
+    """The columns of all chunks in final order; null where a chunk does not have one."""
+    names = dict.fromkeys(name for chunk in chunks for name in chunk.columns)
+    return {name: _joined_column(chunks, name, final) for name in names}
+
+
+def _joined_column(chunks: Sequence[Chunk], name: str, final: Ints) -> Column:
+    present = [c.columns[name] for c in chunks if name in c.columns]
+    is_text = any(c.strings is not None for c in present)
+    dtype = np.result_type(*(c.values.dtype for c in present))
+    table: dict[str, int] = {}
+    values, valid = [], []
+    for chunk in chunks:
+        n = len(chunk.start)
+        column = chunk.columns.get(name)
+        if column is None:
+            values.append(np.zeros(n, dtype))
+            valid.append(np.zeros(n, np.bool_))
+            continue
+        part = column.values
+        if column.strings:
+            codes = np.fromiter(
+                (table.setdefault(s, len(table)) for s in column.strings), np.uint32
+            )
+            part = codes[np.where(part < len(codes), part, 0)]
+        values.append(part)
+        valid.append(np.ones(n, np.bool_) if column.valid is None else column.valid)
+    mask = np.concatenate(valid)[final]
+    return Column(
+        np.concatenate(values)[final],
+        None if mask.all() else mask,
+        tuple(table) if is_text else None,
+        present[0].unit,
+    )
+
+
+def slices_at(wanted: NDArray[np.int32], slices: Slices) -> NDArray[np.int32]:
+    """The slices that stand at some rows of the file; -1 stays -1. Derived ones stand nowhere."""
+    rows = slices.source_row
+    stated = np.arange(len(rows)) if slices.derived is None else np.flatnonzero(~slices.derived)
+    at = np.full(int(rows.max(initial=0)) + 2, -1, np.int32)  # the last one is for -1
+    at[rows[stated]] = stated
+    return at[wanted]
