@@ -2,13 +2,14 @@
 
 import itertools
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from viewer.formats import UnreadableFile, open_file
 from viewer.model.trace import Trace
-from viewer.program.graph import Program
+from viewer.program.graph import Program, Tensor
 from viewer.workspace import Workspace
 
 DATA = Path(__file__).parent / "data"
@@ -125,6 +126,21 @@ def test_equivalent_records_are_as_good_as_one():
     assert chosen(opened("cnn_portable_x1.etdp", *names))["cnn_portable_x1.etdp"] in names
 
 
+def test_records_of_other_shapes_are_not_equivalent():
+    """A wider model has the same operators at the same lines."""
+    workspace = opened("cnn_portable_x1.etdp", "cnn_standalone_deepcopy.etrecord")
+    program = workspace.programs[0]
+    (method,) = program.methods
+    first, *rest = method.operators
+    wide = replace(first.nodes[0], outputs=(Tensor("y", "f32", (1, 16, 16, 16)),))
+    operators = (replace(first, nodes=(wide,)), *rest)
+    workspace.add(
+        replace(program, path="wide.etrecord", methods=(replace(method, operators=operators),))
+    )
+    assert chosen(workspace) == {"cnn_portable_x1.etdp": None}
+    assert "about equally well: choose one" in warnings(workspace)
+
+
 def test_records_that_fit_alike_but_link_differently_leave_the_choice_to_the_user():
     names = ("multi_encode_decode_portable_x3.etdp", "multi_encode_decode_toedge_portable.etrecord",
              "multi_forward_decode_toedge_portable.etrecord")  # fmt: skip
@@ -146,6 +162,15 @@ def test_an_explicit_choice_wins_and_is_warned_about():
     workspace.decide_by_agreement(trace.path)
     assert not workspace.is_explicit(trace)
     assert chosen(workspace) == {"demo_str_x4.etdp": "demo_str.etrecord"}
+
+
+def test_a_record_that_fits_in_part_is_linked_and_doubted():
+    workspace = opened("lstm_portable_x1.etdp", "gru_toedge_portable.etrecord")
+    assert chosen(workspace) == {"lstm_portable_x1.etdp": "gru_toedge_portable.etrecord"}
+    assert "fit in part only: agreement 0.73 on 44 compared" in warnings(workspace)
+    workspace.add(read("lstm_toedge_portable.etrecord"))
+    assert chosen(workspace) == {"lstm_portable_x1.etdp": "lstm_toedge_portable.etrecord"}
+    assert warnings(workspace) == ""
 
 
 def test_only_open_files_can_be_paired():

@@ -214,7 +214,7 @@ class Workspace:
             if not agreement.belongs:
                 mismatch = _mismatch(name, record, agreement)
                 return [f"{mismatch} They are linked because you chose so."]
-            return []
+            return [_partial(name, record, agreement)] if agreement.is_partial else []
         why = self._why_unlinked(trace)
         return [why] if why else []
 
@@ -328,16 +328,19 @@ def _rivals(rated: list[Candidate]) -> list[Candidate]:
         c
         for c in rated
         if c.fit.agreement.checkable == best.checkable
-        and best.value - c.fit.agreement.value < AHEAD
+        and round(best.value - c.fit.agreement.value, 9) < AHEAD
     ]
 
 
 def _identity(program: Program) -> object:
-    """Equal for programs that link alike: the same maps, operators and source lines."""
+    """Equal for programs that link alike: the same maps, operators, shapes and source lines."""
     return [
         (
             m.name, dict(m.handles), dict(m.delegates),
-            [(o.debug_handle, o.ops, o.source) for o in m.operators],
+            [
+                (o.debug_handle, o.ops, o.source, [[t.shape for t in n.outputs] for n in o.nodes])
+                for o in m.operators
+            ],
         )
         for m in program.methods
     ]  # fmt: skip
@@ -358,6 +361,13 @@ def _undecided(trace: Trace, found: Fit) -> list[str]:
 
 def _uncheckable(trace: str, program: str) -> str:
     return f"Whether {program} belongs to {trace} cannot be checked: they have nothing to compare."
+
+
+def _partial(trace: str, program: str, agreement: Agreement) -> str:
+    return (
+        f"{trace} and {program} fit in part only: {agreement}. The record may be of another "
+        "version of the model; kernels that contradict it are not linked."
+    )
 
 
 def _mismatch(trace: str, program: str, agreement: Agreement) -> str:

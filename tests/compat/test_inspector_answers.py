@@ -181,7 +181,7 @@ def test_fault_l_operators_in_branches_say_why_they_have_no_source():
         r["link_reason"] for r in json_rows(found)
         if r["event_name"].startswith("native_call_") and not r["op_types"]
     }  # fmt: skip
-    assert reasons == {"instruction not in the debug handle map"}
+    assert reasons == {"inside a branch of control flow, which has no debug handle"}
 
 
 def test_scopes_of_the_runtime_are_never_linked():

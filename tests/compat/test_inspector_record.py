@@ -47,6 +47,19 @@ def test_nodes_of_branches_are_not_looked_at():
     assert len(ops) < 6
 
 
+def test_views_of_a_graph_without_deepcopy_are_not_looked_at(changed):
+    """Its deserializer gives them no metadata, and so no debug handle."""
+    nodes = [
+        {"name": name, "target": target, "metadata": {"debug_handle": "1"}}
+        for name, target in (
+            ("relu", "torch.ops.aten.relu.out"), ("view", "executorch.exir.memory.view")
+        )
+    ]  # fmt: skip
+    graph = {"graph_module": {"graph": {"nodes": nodes}}}
+    path = changed(**{"edge_dialect_exported_program/forward": graph})
+    assert inspector_record.read(path).forward().ops == {1: ["relu.out"]}
+
+
 @pytest.mark.parametrize(
     ("members", "kind"),
     [

@@ -14,6 +14,7 @@ from viewer.model.trace import Trace
 DUMPS = Path(__file__).parents[1] / "data" / "etdump"
 READABLE = sorted(p.stem for p in DUMPS.glob("*.etdp") if not p.stem.startswith("BAD_"))
 REAL = [name for name in READABLE if not name.startswith(("SYN_", "noprefix"))]
+WHOLE = [name for name in REAL if "failing" not in name]  # a failed run has no Method::execute
 
 LOAD = ("Default", [framework("Method::init", 10, 20), framework("Program::load_method", 5, 25)])
 EXECUTE = (

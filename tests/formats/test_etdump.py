@@ -20,7 +20,7 @@ from tests.formats.etdump_cases import (
     EXECUTE,
     LOAD,
     READABLE,
-    REAL,
+    WHOLE,
     column,
     read,
     read_path,
@@ -212,12 +212,12 @@ def test_picture(name):
     assert text == file.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize("name", WHOLE)
 def test_real_dumps_have_no_problems(name):
     assert read(name).problems == ()
 
 
-@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize("name", WHOLE)
 def test_real_dumps_nest_as_execute_instruction_kernel(name):
     trace = read(name)
     s = trace.slices

@@ -110,3 +110,52 @@ def test_a_hundred_methods_told_apart_by_identifiers_keep_their_own(dump):
     assert len(set(scope.tolist())) == 101
     of_slice = scope[run_of_slices(trace)]
     assert (trace.keys.scope[trace.slices.key] == of_slice).all()
+
+
+def test_a_method_that_begins_like_another_is_one_of_its_own(dump):
+    short, long = ["native_call_a", "native_call_b"], ["native_call_a", "native_call_b"] * 2
+    runs = [execution(names, 1000 * i) for i, names in enumerate([short, long, short, long], 1)]
+    trace = read_path(dump(load(0), load(50), *runs))
+    assert [r.scope for r in trace.inferences()] == [0, 1, 0, 1]
+
+
+def test_lengths_make_no_more_methods_than_were_loaded(dump):
+    runs = [execution(["native_call_a"] * i, 1000 * i) for i in range(1, 5)]
+    trace = read_path(dump(load(0), load(50), *runs))
+    assert [r.scope for r in trace.inferences()] == [0, 0, 0, 0]
+
+
+def test_a_run_that_failed_half_way_is_no_other_method(dump):
+    name, events = execution(["native_call_a", "native_call_b"], 1000)
+    failed = (name, events[:2])
+    trace = read_path(dump(load(0), load(50), (name, events), failed))
+    assert [r.scope for r in trace.inferences()] == [0, 0]
+
+
+def test_branches_of_one_method_may_differ_in_length(dump):
+
+    def branching(start: int, *ids: int, last: int) -> tuple[str, list[Event]]:
+        end = {3: "JF_CALL", 6: "MOVE_CALL"}.get(last, "OPERATOR_CALL")
+        return "Execute", [
+            operator("JF_CALL", 0, start, start),
+            *(operator("OPERATOR_CALL", i, start + i, start + i) for i in ids),
+            operator(end, last, start + 9, start + 9),
+            framework("Method::execute", start, start + 10),
+        ]
+
+    one = [branching(1000, 1, 2, last=5), branching(2000, 4, last=5)]
+    longer = [branching(3000, 1, 2, 5, last=7), branching(4000, 4, 5, last=7)]
+    trace = read_path(dump(load(0), load(50), *one, *longer))
+    assert [r.scope for r in trace.inferences()] == [0, 0, 1, 1]
+    open_end = [branching(1000, 1, 2, last=3), branching(2000, 4, last=6)]
+    trace = read_path(dump(load(0), load(50), *open_end))
+    assert [r.scope for r in trace.inferences()] == [0, 0]
+
+
+def test_a_move_contradicts_a_jump(dump):
+    runs = [
+        ("Execute", [operator("OPERATOR_CALL", 0, at, at + 5), operator(name, 1, at + 6, at + 7)])
+        for at, name in ((100, "MOVE_CALL"), (200, "JF_CALL"), (300, "MOVE_CALL"))
+    ]
+    trace = read_path(dump(load(0), load(50), *runs))
+    assert [r.scope for r in trace.inferences()] == [0, 1, 0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.formats.etdump_cases import EXECUTE, LOAD, read_path, rows
+from tests.formats.etdump_cases import EXECUTE, LOAD, read, read_path, rows
 from tests.formats.etdump_writer import Event, framework, operator
 from viewer.formats import etdump_runs
 from viewer.model.run_views import mean_run
@@ -72,3 +72,10 @@ def test_a_clock_that_starts_again_thousands_of_times_fills_no_picture(dump, mon
     trace = read_path(dump(*runs))
     assert len(trace.tracks) == 3
     assert len(trace.slices) == 5
+
+
+def test_a_run_that_failed_is_told():
+    """The first of three runs was given a word that the embedding does not have."""
+    (problem,) = read("words_failing_x3").problems
+    assert problem.kind == "run without Method::execute: it failed or was cut short"
+    assert (problem.count, problem.first) == (1, "event 2")

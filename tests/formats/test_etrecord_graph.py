@@ -141,6 +141,34 @@ def test_code_that_torch_made_is_not_the_users_line():
     assert (size.label, size.module_path, size.source.is_library) == ("sym_size", "", True)
 
 
+def test_nodes_say_in_which_branch_they_lie():
+    program = read(DATA / "cond_nested_toedge_portable.etrecord")
+    inside = [(n.op, n.branch) for o in program.operators for n in o.nodes if n.branch]
+    assert inside == [
+        ("aten.sigmoid.default", "true branch of cond"),
+        ("aten.cos.default", "true branch of cond"),
+        ("aten.mul.Tensor", "true branch of cond"),
+        ("aten.exp.default", "false branch of cond"),
+        ("aten.sub.Tensor", "false branch of cond"),
+        ("higher_order.cond", "true branch of cond"),
+        ("aten.add.Tensor", "true branch of cond"),
+        ("aten.sin.default", "false branch of cond"),
+        ("aten.mul.Tensor", "false branch of cond"),
+    ]
+    body = read(DATA / "map_toedge_portable.etrecord").methods[0].in_branches
+    assert set(body) == {"add", "sin", "mul"}
+    assert {n.branch for ops in body.values() for o in ops for n in o.nodes} == {"body of map_impl"}
+
+
+def test_views_without_deepcopy_keep_the_handles_that_they_had(tmp_path):
+    """They are no instructions, so to_executorch() writes no instruction id over them."""
+    relu = node(debug_handle="0") | {"target": "torch.ops.aten.relu.out"}
+    view = node(debug_handle="8") | {"name": "view", "target": "executorch.exir.memory.view"}
+    maps = {"debug_handle_map": '{"forward": {"0": 7, "8": 9}}'}
+    (operator, other) = read(made(tmp_path, relu, view, **maps)).operators
+    assert (operator.debug_handle, other.debug_handle) == (7, 8)
+
+
 def test_nesting_without_end(tmp_path):
     inner = {"nodes": [node()]}
     for _ in range(40):

@@ -41,11 +41,14 @@ def program_listing(program: Program) -> str:
             shape = operator.nodes[-1].outputs[:1]
             kept = [t.parameter for n in operator.nodes for t in n.inputs if t.parameter]
             uses = f" uses {' '.join(dict.fromkeys(kept))}" if kept else ""
+            inside = "".join(
+                f" in the {b}" for b in dict.fromkeys(n.branch for n in operator.nodes) if b
+            )
             origin = f" from {' '.join(operator.aten)}" if operator.aten else ""
             lines.append(
                 f"  {operator.index} handle {operator.debug_handle}: {operator.label} "
                 f"[{operator.module_type}] {'/'.join(operator.ops)} "
-                f"{' '.join(f'{t.dtype}{t.shape}' for t in shape)}{uses}{origin} @ {where}"
+                f"{' '.join(f'{t.dtype}{t.shape}' for t in shape)}{uses}{origin}{inside} @ {where}"
             )
     for graph in program.graphs:
         lines.append(f"graph {graph.name}: {' '.join(node.name for node in graph.nodes)}")

@@ -1,5 +1,7 @@
 """The details panel: what it says about slices, operators and areas, and where its links lead."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -23,6 +25,7 @@ from viewer.program.graph import GraphNode, Operator, Tensor
 from viewer.session import Area, SliceRef
 
 ATTENTION_0 = 9
+DATA = Path(__file__).parent.parent / "data"
 
 
 def slices_of_kind(session, kind):
@@ -142,6 +145,29 @@ def test_an_unlinked_event_lists_the_operators_of_its_call(attention, theme, qtb
     panel = show(attention, theme, qtbot)
     texts = [label.text() for label in panel.findChildren(QLabel)]
     assert any("It is one of 4 operators of its call." in text for text in texts)
+
+
+def test_a_kernel_inside_a_branch_lists_the_operators_that_it_may_be(opened, theme, qtbot):
+    session = opened(
+        str(DATA / "etdump" / "cond_nested_portable_x4.etdp"),
+        str(DATA / "etrecord" / "cond_nested_toedge_portable.etrecord"),
+    )
+    trace = session.traces[0].trace
+    kernels = slices_of_kind(session, KeyKind.KERNEL)
+    i = next(i for i in kernels if trace.name(i) == "native_call_mul.out")
+    session.select_slice(SliceRef(0, i))
+    panel = show(session, theme, qtbot)
+    texts = [label.text() for label in panel.findChildren(QLabel)]
+    assert any(
+        text.endswith(
+            "to instruction 6, as to none inside of control flow; mul stands in the true branch of "
+            "cond and the false branch of cond. It is one of 2 such operators in branches."
+        )
+        for text in texts
+    )
+    assert any("Operators in branches" in text for text in texts)
+    members = [text for text in texts if "operator:0:" in text]
+    assert [text.rpartition(" · ")[2][:12] for text in members] == ["true branch ", "false branch"]
 
 
 def test_a_link_in_the_card_selects_the_operator(attention, theme, qtbot):

@@ -1,12 +1,13 @@
 """Agreement: real pairs that belong together against all that do not."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from viewer.formats import open_file
 from viewer.model.trace import Trace
-from viewer.program.agreement import BELONG, fit
+from viewer.program.agreement import BELONG, Agreement, fit
 from viewer.program.graph import Program
 
 DATA = Path(__file__).parent.parent / "data"
@@ -27,6 +28,11 @@ FAMILIES = {
         ["multi_encode_decode_portable_x3", "multi_forward_decode_portable_x3"],
         ["multi_encode_decode_toedge_portable", "multi_forward_decode_toedge_portable"],
     ),
+    "cond_nested": (["cond_nested_portable_x4"], ["cond_nested_toedge_portable"]),
+    "map": (["map_portable_x3"], ["map_toedge_portable"]),
+    "buffer": (["buffer_portable_x3"], ["buffer_toedge_portable"]),
+    "words": (["words_failing_x3"], ["words_toedge_portable"]),
+    "lstm": (["lstm_portable_x1"], ["lstm_toedge_portable"]),
     "multi_xnnpack": (["multi_forward_decode_xnnpack_x3"], ["multi_forward_decode_teal_xnnpack"]),
 }
 
@@ -77,10 +83,65 @@ def test_a_fully_delegated_pair_without_identifiers_cannot_be_checked(traces, pr
     assert set(map(frozenset, found.undecided)) == {frozenset(), frozenset({"decode", "forward"})}
 
 
-def test_one_branch_of_a_condition_a_run_is_averaged_not_joined(traces, programs):
-    found = fit(traces["cond_portable_x5"], programs["cond_toedge_portable"]).agreement
-    assert round(found.value, 2) == 0.69
-    assert found.evidence == 5
+@pytest.mark.parametrize(
+    ("family", "evidence"),
+    [("cond", 3), ("cond_nested", 3), ("map", 1), ("buffer", 9), ("words", 7), ("lstm", 44)],
+)
+def test_what_no_map_has_does_not_speak_against_its_record(family, evidence, traces, programs):
+    """Kernels in branches and bodies, write-backs of buffers, views, and what a failed run left."""
+    (dump,), (record,) = FAMILIES[family]
+    found = fit(traces[dump], programs[record]).agreement
+    assert (found.value, found.evidence) == (1.0, evidence)
+
+
+def test_a_method_that_is_nothing_but_branches_cannot_be_checked():
+    record = open_file(str(DATA / "etrecord" / "cond_alone_toedge_portable.etrecord"))
+    trace = open_file(str(DATA / "etdump" / "cond_alone_portable_x2.etdp"))
+    own = fit(trace, record)
+    assert own.methods[0] == "forward"
+    assert own.agreement == Agreement(1.0, 0)
+    nested = open_file(str(DATA / "etdump" / "cond_nested_portable_x4.etdp"))
+    assert fit(nested, record).agreement.value < BELONG  # its cos is in no branch
+    # A dump that took no branch never entered such a method.
+    other = open_file(str(DATA / "etdump" / "lstm_portable_x1.etdp"))
+    assert fit(other, record).agreement.value == 0.0
+
+
+def test_a_handle_of_many_kernels_has_each_of_them_so_many_times():
+    """All of a GRU is one debug handle, as is all of an LSTM, with operators of the same names."""
+    lstm = open_file(str(DATA / "etdump" / "lstm_portable_x1.etdp"))
+    gru = open_file(str(DATA / "etrecord" / "gru_toedge_portable.etrecord"))
+    found = fit(lstm, gru).agreement
+    assert round(found.value, 2) == 0.73
+    assert found.is_partial
+
+
+def test_an_operator_that_a_pass_replaced_agrees_under_its_new_name():
+    dump = open_file(str(DATA / "etdump" / "cnn_transform_x3.etdp"))
+    record = open_file(str(DATA / "etrecord" / "cnn_transform_portable.etrecord"))
+    assert fit(dump, record).agreement == Agreement(1.0, 10)
+    (method,) = record.methods
+    without = replace(record, methods=(replace(method, later_names={}),))
+    assert round(fit(dump, without).agreement.value, 9) == 0.8
+
+
+@pytest.mark.parametrize(
+    ("dump", "record", "methods"),
+    [
+        ("prefix_portable_x4", "prefix_toedge_portable", ("short", "long", None)),
+        (
+            "cond_prefix_portable_x8", "cond_prefix_toedge_portable",
+            ("ends", "short", "long", None),
+        ),
+    ],
+)  # fmt: skip
+def test_methods_that_begin_alike_are_told_apart(dump, record, methods):
+    found = fit(
+        open_file(str(DATA / "etdump" / f"{dump}.etdp")),
+        open_file(str(DATA / "etrecord" / f"{record}.etrecord")),
+    )
+    assert found.methods == methods
+    assert found.agreement.value == 1.0
 
 
 def test_an_unknown_identifier_costs_its_share_of_the_call(traces, programs):

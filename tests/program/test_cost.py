@@ -13,7 +13,7 @@ from viewer.model.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, RunKind, Trace
 from viewer.program.cost import Costs
 from viewer.program.graph import GraphNode, Method, Operator, Program
-from viewer.program.linking import LinkTable, link
+from viewer.program.linking import LinkTable, link, unlinked
 
 DATA = Path(__file__).parent.parent / "data"
 DUMPS = sorted(
@@ -48,6 +48,20 @@ def test_rows_and_the_unattributed_rest_are_the_whole(tables):
         assert all(isinstance(row.ticks, int) and row.ticks >= 0 for row in cost.rows)
 
 
+def test_a_run_that_failed_costs_the_instructions_that_it_came_to():
+    """It has no Method::execute, and lies beside two that have."""
+    trace = open_file(str(DATA / "etdump" / "words_failing_x3.etdp"))
+    failed, *whole = trace.inferences()
+    at = np.flatnonzero(trace.keys.kind[trace.slices.key] == KeyKind.OPERATOR_CALL).tolist()
+    spans = [(int(trace.slices.start[i]), int(trace.slices.end[i])) for i in at]
+    calls = union(s for s in spans if s[0] < failed.end)
+    for table in (unlinked(trace), link(trace, open_file(str(DATA / RECORD_OF_WORDS)))):
+        costs = Costs(table)
+        assert costs.of_run(failed).whole == calls
+        assert costs.table().whole == calls + sum(run.end - run.start for run in whole)
+
+
+RECORD_OF_WORDS = "etrecord/words_toedge_portable.etrecord"
 REAL = ("cnn_", "cond_", "demo_", "multi_", "attn_")
 
 

@@ -13,9 +13,10 @@ from viewer.program.labels import (
     run_slices,
     set_label,
     slice_labels,
+    title_of_near,
     track_name,
 )
-from viewer.program.linking import LinkTable, Reason, unlinked
+from viewer.program.linking import Link, LinkTable, Reason, unlinked
 from viewer.workspace import Workspace
 
 DATA = Path(__file__).parent.parent / "data"
@@ -106,3 +107,20 @@ def test_counts_and_neighbours():
     assert describe_near(near) == f"one of {len(near.near)} operators of its call"
     linked_one = next(x for x in table.links if x.operators)
     assert describe_near(linked_one) == ""
+
+
+@pytest.mark.parametrize(
+    ("reason", "count", "said", "title"),
+    [
+        (Reason.IN_BRANCH, 1, "most likely the only such operator in a branch",
+         "Operators in branches"),
+        (Reason.IN_BRANCH, 3, "one of 3 such operators in branches", "Operators in branches"),
+        (Reason.OTHER_OPERATOR, 2, "", "Operators of its debug handle"),
+        (Reason.WHOLE_CALL, 2, "", "Operators of its call"),
+        (Reason.NO_DELEGATE_MAP, 1, "of its call's operator", "Operators of its call"),
+    ],
+)  # fmt: skip
+def test_what_an_unlinked_event_has_to_do_with_the_operators_near_it(reason, count, said, title):
+    link = Link(reason, "", near=tuple(range(count)))
+    assert describe_near(link) == said
+    assert title_of_near(link) == title

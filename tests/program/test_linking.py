@@ -143,11 +143,19 @@ PAIRS = [
          folder / f"{name}_x3.inspector_{folder.name}.json", faults)
         for folder, name, faults in (
             (OLD, "cnn_portable", {FRAMEWORK}),
+            (OLD, "cnn_bundled", {FRAMEWORK}),
+            (OLD, "demo_generated_int", {FRAMEWORK, INIT}),
             (OLD, "demo_manual_int", {FRAMEWORK, INIT, CONTAINED}),
             (OLD, "demo_str", {FRAMEWORK, INIT}),
             (MID, "cnn_ge_xnnpack", {FRAMEWORK}),
             (MID, "cnn_xnnpack_lowered", {FRAMEWORK, LOWERED}),
+            (MID, "cnn_portable", {FRAMEWORK}),
+            (MID, "cnn_bundled", {FRAMEWORK}),
+            (MID, "cnn_ge_portable", {FRAMEWORK}),
             (MID, "demo_generated_int", {FRAMEWORK, INIT}),
+            (MID, "demo_manual_int", {FRAMEWORK, INIT, CONTAINED}),
+            (MID, "demo_ge_manual_int", {FRAMEWORK, INIT, CONTAINED}),
+            (MID, "demo_str", {FRAMEWORK, INIT}),
         )
     ),
 ]  # fmt: skip
@@ -265,12 +273,83 @@ def test_branches_without_deepcopy_are_never_taken_for_the_graph_around_them():
         assert named == [(op.label, op.base_names) for op in copied.operators(k)]
 
 
+@pytest.mark.parametrize(("release", "shift"), [("0.3", 0), ("0.1", 1)])
+@pytest.mark.parametrize("name", ["cnn_portable", "demo_str"])
+def test_the_first_releases_link_as_the_later_ones(name, release, shift):
+    """Made from the record of 0.6.0; release 0.1 counts debug handles from 0 instead of 1."""
+    dump = OLD / f"{name}_x3.etdp"
+    table = linked(dump, RECORD / "0.1" / f"{name}_gen{release}.etrecord")
+    later = linked(dump, OLD / f"{name}.etrecord")
+    linked_keys = [k for k, link in enumerate(later.links) if link.operators]
+    assert len(linked_keys) == {"cnn_portable": 20, "demo_str": 6}[name]
+    for k, link in enumerate(later.links):
+        assert table.links[k].reason is link.reason
+        assert tuple(h + shift for h in table.links[k].handles) == link.handles
+        assert [o.label for o in table.operators(k)] == [o.label for o in later.operators(k)]
+        assert [o.source for o in table.operators(k)] == [o.source for o in later.operators(k)]
+
+
+def test_kernels_inside_of_branches_say_so_and_which_operators_stand_there():
+    table = linked(
+        ETDUMP / "cond_nested_portable_x4.etdp", RECORD / "cond_nested_toedge_portable.etrecord"
+    )
+    found = {}
+    for k in np.flatnonzero(table.trace.keys.kind == KeyKind.KERNEL).tolist():
+        link = table.links[k]
+        if link.reason is Reason.IN_BRANCH:
+            assert link.reason.state is LinkState.UNLINKED
+            near = [table.program.operators[i].debug_handle for i in link.near]
+            found[int(table.trace.keys.instruction[k])] = (near, link.detail.split("; ")[1])
+    # As in the instruction list of the .pte, whose 9 and 10 (exp, sub) no run came to.
+    assert found == {
+        3: ([4], "sigmoid stands in the true branch of cond"),
+        5: ([9], "cos stands in the true branch of cond"),
+        6: ([10, 8], "mul stands in the true branch of cond and the false branch of cond"),
+        12: ([6], "add stands in the true branch of cond"),
+        15: ([7], "sin stands in the false branch of cond"),
+        16: ([10, 8], "mul stands in the true branch of cond and the false branch of cond"),
+    }
+
+
+def test_what_no_map_can_have_says_why():
+    def details(dump: str, record: str) -> set[str]:
+        table = linked(ETDUMP / dump, RECORD / record)
+        rest = (link.detail for link in table.links if link.reason is Reason.NOT_IN_MAP)
+        return {
+            detail.partition("any instruction")[0].split(" to instruction ")[1] for detail in rest
+        }
+
+    assert details("buffer_portable_x3.etdp", "buffer_toedge_portable.etrecord") == {
+        f"{i}: copy_ writes back a buffer or the state of a loop, which export adds without one"
+        for i in (9, 10)
+    }
+    assert details("words_failing_x3.etdp", "words_toedge_portable.etrecord") == {
+        f"{i}, and no kernel ran in it: most likely a primitive of the runtime, a view or "
+        "arithmetic on sizes"
+        for i in (2, 5, 7)
+    }
+
+
+def test_an_operator_that_a_pass_replaced_is_linked_and_that_is_said():
+    table = linked(ETDUMP / "cnn_transform_x3.etdp", RECORD / "cnn_transform_portable.etrecord")
+    clamps = {
+        (link.reason, next(op.label for op in table.operators(k)), link.detail)
+        for k, link in enumerate(table.links)
+        if table.trace.strings[int(table.trace.keys.name[k])] == "native_call_clamp.out"
+    }
+    assert clamps == {
+        (Reason.BY_INSTRUCTION, f"f.{layer} · relu", f"Instruction {i} → debug handle {i + 1}. "
+         "A transform pass put clamp in place of relu")
+        for i, layer in ((2, 2), (5, 5))
+    }  # fmt: skip
+
+
 def test_an_unfinished_record_links_nothing_and_says_why():
     table = linked(ETDUMP / "cond_portable_x5.etdp", RECORD / "broken_partial_save.etrecord")
     assert not table.fit.agreement.checkable
     linkable = [x for x in table.links if x.reason.state is not LinkState.NOT_LINKABLE]
     assert {x.reason for x in linkable} == {Reason.NOT_IN_MAP}
-    assert {x.detail for x in linkable} == {"The record has no debug handle map to link by"}
+    assert {x.detail for x in linkable} == {"The record maps no instruction to any debug handle"}
 
 
 def test_every_linked_key_has_operators_and_no_other_has():

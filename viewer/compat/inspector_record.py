@@ -35,7 +35,8 @@ FORWARD = "forward"
 _PLAIN = (DEBUG_HANDLES, DELEGATES, NUMBER_OF_OUTPUTS, EXPORT_GRAPH)
 _PICKLES = ("reference_outputs", "representative_inputs")
 _EDGE_OP = "executorch.exir.dialects.edge.ops."
-_NOT_OPERATORS = ("memory.alloc", "_operator.getitem")
+# Views of a graph without deepcopy lose their metadata when it is loaded.
+_NOT_OPERATORS = ("memory.alloc", "exir.memory.view", "_operator.getitem")
 # JSON of another shape than a record's; one that is nested too deep is a RuntimeError.
 _OTHER_SHAPE = (RuntimeError, ValueError, AttributeError, TypeError, KeyError, OverflowError)
 

@@ -51,7 +51,15 @@ from viewer.formats.etdump_foreign import place_foreign
 from viewer.formats.etdump_identities import identities, kinds
 from viewer.formats.etdump_methods import methods_of_runs
 from viewer.formats.etdump_nesting import nest
-from viewer.formats.etdump_runs import LOADS, MOST_CLOCKS, clocks, has_name, loads, part_runs, spans
+from viewer.formats.etdump_runs import (
+    LOADS,
+    MOST_CLOCKS,
+    clocks,
+    failed_runs,
+    loads,
+    part_runs,
+    spans,
+)
 from viewer.formats.etdump_unattributed import Uncovered, uncovered
 from viewer.formats.etdump_untimed import Untimed, UntimedReader, place
 from viewer.formats.flatbuffer import Malformed
@@ -100,7 +108,7 @@ def _compose(
     if not len(events):
         builder.untimed(place(untimed, runs, events, kind))
         return
-    loading = has_name(events, *LOADS)
+    loading = events.named(*LOADS)
     parts, first = part_runs(events, loading)
     is_load = loads(runs, parts, first, events, kind, loading)
     method, methods = methods_of_runs(events, kind, first, is_load, builder)
@@ -124,6 +132,10 @@ def _compose(
         "delegate events on a clock of their own: placed inside their call for drawing only",
         events.row[foreign.at],
     )
+    count_rows(
+        builder, "run without Method::execute: it failed or was cut short",
+        events.row[first[failed_runs(events, kind, first, is_load)]],
+    )  # fmt: skip
     begin, finish = spans(events, first)
     clock = clocks(begin, finish)
     again = np.flatnonzero(np.diff(clock) > 0) + 1

@@ -57,6 +57,10 @@ class Events:
     def __len__(self) -> int:
         return len(self.run)
 
+    def named(self, *names: str) -> Bools:
+        """Which events have one of some names."""
+        return np.array([*(name in names for name in self.names), False])[self.name]
+
 
 @dataclass(slots=True)
 class Runs:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from viewer.formats.etdump_events import Events, count_rows, filled
 from viewer.model.builder import TraceBuilder
-from viewer.model.trace import Bools, Codes, Ints, KeyKind
+from viewer.model.trace import JUMP, Bools, Codes, Ints, KeyKind
 
 _CALLS = {"OPERATOR_CALL": KeyKind.OPERATOR_CALL, "DELEGATE_CALL": KeyKind.DELEGATE_CALL}
-_CONTROL = frozenset({"MOVE_CALL", "JF_CALL", "FREE_CALL"})
+_CONTROL = frozenset({"MOVE_CALL", JUMP, "FREE_CALL"})
 
 
 def kinds(events: Events) -> NDArray[np.uint8]:

@@ -1,15 +1,21 @@
 """Which runs of a dump are of one method; the file never says.
 
 After one load there is one method. After several, runs are told apart by what they contradict each
-other in: an instruction that is another operator, a DELEGATE_CALL here and a kernel there, or, for
-methods that a delegate swallowed whole, a call in which the delegate logged other identifiers. The
-last is weaker, since a delegate may log now more and now less; it counts only as long as it makes
-no more methods than were loaded.
+other in: an instruction that is another operator, a DELEGATE_CALL here and a kernel there. Two more
+signs are weaker and count only as long as they make no more methods than were loaded:
+
+* the number of instructions. A run that came to its end without a JF_CALL took every instruction of
+  its method, so one of three and one of four are not the same, though the first three are equal.
+  With one, it left some out, but an operator that it ended with is the last of its method: branches
+  end with a MOVE_CALL of what they return;
+* for methods that a delegate swallowed whole, which identifiers it logged in a call. It may log now
+  more and now less.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -17,14 +23,24 @@ from numpy.typing import NDArray
 
 from viewer.formats.etdump_events import Events
 from viewer.model.builder import TraceBuilder
-from viewer.model.trace import Bools, Ints, KeyKind
+from viewer.model.trace import EXECUTE, JUMP, Bools, Ints, KeyKind
 
 # Sessions load a handful, at most one for each size of input. Bounds the search, whose tables take
 # a byte per method and fact.
 MOST_METHODS = 256
 
 _KERNEL, _CALL, _IDENTIFIERS, _ASPECTS = 0, 1, 2, 3
+_COUNT = -_ASPECTS << 32  # of the whole run, so below what any 32-bit instruction has
+_ENDS_IN_BRANCH = -1  # in place of a count: another run may end elsewhere
 _ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+class _Signs(IntEnum):
+    """By what runs are told apart; each takes in those before it."""
+
+    CONTRADICTIONS = 0
+    COUNTS = 1
+    IDENTIFIERS = 2
 
 
 def methods_of_runs(
@@ -41,9 +57,9 @@ def methods_of_runs(
         return method, int(not is_load.all())
     runs = np.flatnonzero(~is_load)
     log = _Log.of(events, kind, np.append(first, len(events)))
-    found, count = log.told_apart(runs, by_identifiers=False)
-    if log.has_identifiers:
-        finer, more = log.told_apart(runs, by_identifiers=True)
+    found, count = log.told_apart(runs, _Signs.CONTRADICTIONS)
+    for signs in (_Signs.COUNTS, _Signs.IDENTIFIERS) if log.has_identifiers else (_Signs.COUNTS,):
+        finer, more = log.told_apart(runs, signs)
         if count < more <= loads and more < MOST_METHODS:
             found, count = finer, more
     if count == MOST_METHODS:
@@ -54,25 +70,35 @@ def methods_of_runs(
 
 @dataclass(slots=True)
 class _Log:
-    """What the events of a dump say about instructions: per event a fact and what it is about."""
+    """What the events of a dump say about instructions: per event a fact and what it is about.
+
+    jumps, ends: which events are a JF_CALL, and which a Method::execute, logged when it returned.
+    """
 
     about: Ints
     fact: Ints
     said: Bools
+    jumps: Bools
+    ends: Bools
     bounds: Ints
 
     @staticmethod
     def of(events: Events, kind: NDArray[np.uint8], bounds: Ints) -> _Log:
-        calls = (kind == KeyKind.OPERATOR_CALL) | (kind == KeyKind.DELEGATE_CALL)
+        control = kind == KeyKind.CONTROL
+        calls = (kind == KeyKind.OPERATOR_CALL) | (kind == KeyKind.DELEGATE_CALL) | control
         logged = (kind == KeyKind.DELEGATE_EVENT) & (events.chain >= 0)
         aspect = np.where(calls, _CALL, np.where(logged, _IDENTIFIERS, _KERNEL))
         # Texts and numbers are apart: a number goes below -1, a text's code above.
         number = events.number.astype(np.int64)
         identifier = np.where(number != -1, -2 - np.abs(number) * 2 - (number < 0), events.text)
+        # What a call is: below 0 the MOVE, JF or FREE of that name, else the kind of its event.
+        call = np.where(control, -1 - events.name.astype(np.int64), kind)
         return _Log(
             events.instruction.astype(np.int64) * _ASPECTS + aspect,
-            np.where(calls, kind, np.where(logged, identifier, events.name)),
+            np.where(calls, call, np.where(logged, identifier, events.name)),
             calls | logged | (kind == KeyKind.KERNEL),
+            control & events.named(JUMP),
+            (kind == KeyKind.FRAMEWORK) & events.named(EXECUTE),
             bounds,
         )
 
@@ -81,9 +107,10 @@ class _Log:
         """Whether any call logged some."""
         return bool((self.said & (self.about % _ASPECTS == _IDENTIFIERS)).any())
 
-    def told_apart(self, runs: Ints, *, by_identifiers: bool) -> tuple[Ints, int]:
+    def told_apart(self, runs: Ints, signs: _Signs) -> tuple[Ints, int]:
         """The method of each of some runs, and how many methods that makes."""
         said = self.said
+        by_identifiers = signs is _Signs.IDENTIFIERS
         if not by_identifiers:
             said = said & (self.about % _ASPECTS != _IDENTIFIERS)
         mixed = _mixed(self.about.astype(np.uint64) * _ODD ^ self.fact.astype(np.uint64))
@@ -96,13 +123,35 @@ class _Log:
         run = np.repeat(np.arange(len(alike)), size)
         event = np.arange(len(run)) + np.repeat(self.bounds[alike] - (np.cumsum(size) - size), size)
         run, event = run[said[event]], event[said[event]]
-        about, fact = self.about[event], self.fact[event].astype(np.uint64)
+        about, fact = self.about[event], self.fact[event]
+        if signs is not _Signs.CONTRADICTIONS:
+            counted, count = self._counts(alike, run, about, fact)
+            run, fact = np.append(run, counted), np.append(fact, count)
+            about = np.append(about, np.full(len(counted), _COUNT))
+        fact = fact.astype(np.uint64)
         if by_identifiers:
             run, about, fact = _sets_as_facts(run, about, fact)
         found, methods = _assigned(_Facts.of(run, about, fact, len(alike)))
         of_signature = np.empty(len(alike), np.int64)
         of_signature[appears] = found
         return of_signature[inverse], methods
+
+    def _counts(self, runs: Ints, run: Ints, about: Ints, fact: Ints) -> tuple[Ints, Ints]:
+        """Which of some runs tell how many instructions their method has, and how many.
+
+        Those that failed or were cut short do not. run, about, fact: what they logged.
+        """
+        calls = np.flatnonzero(about % _ASPECTS == _CALL)
+        last = np.full(len(runs), _COUNT)
+        np.maximum.at(last, run[calls], about[calls])
+        calls = calls[about[calls] == last[run[calls]]]
+        what = np.full(len(runs), np.iinfo(np.int64).max)
+        np.minimum.at(what, run[calls], fact[calls])
+        ended = np.logical_or.reduceat(self.ends, self.bounds[:-1])[runs]
+        jumped = np.logical_or.reduceat(self.jumps, self.bounds[:-1])[runs]
+        counted = np.flatnonzero((last > _COUNT) & ended)
+        count = np.where((what < 0) & jumped, _ENDS_IN_BRANCH, last // _ASPECTS + 1)
+        return counted, count[counted]
 
 
 def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -144,31 +193,35 @@ class _Facts:
     """Distinct facts of runs, sorted by run and by what they are about.
 
     about, pair: numbers for what a fact is about, and for the fact itself with it. bounds: where
-    the facts of each run begin.
+    the facts of each run begin. has_counts: about 0 is the number of instructions.
     """
 
     about: Ints
     pair: Ints
     bounds: Ints
+    has_counts: bool
 
     @staticmethod
     def of(run: Ints, about: Ints, fact: NDArray[np.uint64], runs: int) -> _Facts:
-        about = np.unique(about, return_inverse=True)[1]
+        abouts, about = np.unique(about, return_inverse=True)
         values, fact_code = np.unique(fact, return_inverse=True)
         pairs, pair = np.unique(about * len(values) + fact_code, return_inverse=True)
         told = np.sort(run * len(pairs) + pair)
         told = told[np.append(True, np.diff(told) != 0)[: len(told)]]
         run, pair = np.divmod(told, max(len(pairs), 1))
         return _Facts(
-            (pairs // max(len(values), 1))[pair], pair, np.searchsorted(run, np.arange(runs + 1))
+            (pairs // max(len(values), 1))[pair],
+            pair,
+            np.searchsorted(run, np.arange(runs + 1)),
+            bool((abouts == _COUNT).any()),
         )
 
 
 def _assigned(facts: _Facts) -> tuple[Ints, int]:
     """The method of each run, the first that agrees with it or a new one, and how many there are.
 
-    A run joins a method if they share something that both tell of, and agree in all of it. Its
-    facts are the method's from then on.
+    A run joins a method if there is something beside their length that both tell of, and they agree
+    in all of it. Its facts are the method's from then on.
     """
     found = np.empty(len(facts.bounds) - 1, np.int64)
     knows = np.zeros((1, int(facts.about.max(initial=-1)) + 1), np.bool_)
@@ -182,7 +235,8 @@ def _assigned(facts: _Facts) -> tuple[Ints, int]:
             first = np.flatnonzero(np.append(True, np.diff(about) != 0))
             shared = knows[:count, about[first]]
             agrees = np.logical_or.reduceat(holds[:count, pair], first, axis=1)
-            fits = shared.any(axis=1) & ~(shared & ~agrees).any(axis=1)
+            is_count = (about[first] == 0) & facts.has_counts
+            fits = shared[:, ~is_count].any(axis=1) & ~(shared & ~agrees).any(axis=1)
             method = int(np.argmax(fits)) if fits.any() else count
         if method == count:
             if count == MOST_METHODS:

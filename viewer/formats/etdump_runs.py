@@ -9,18 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.formats.etdump_events import Codes32, Events, Runs
-from viewer.model.trace import Bools, Ints, KeyKind
-from viewer.program.cost import EXECUTE
+from viewer.model.trace import EXECUTE, Bools, Ints, KeyKind
 
+_STEP = "Method::step"
 LOADS = ("Method::init", "Program::load_method")
 # Every restart of the clock is a thread; beyond so many, runs share the last one.
 MOST_CLOCKS = 1000
 _INT64 = np.iinfo(np.int64)
-
-
-def has_name(events: Events, *names: str) -> Bools:
-    """Which events have one of some names."""
-    return np.array([*(name in names for name in events.names), False])[events.name]
 
 
 def part_runs(events: Events, loading: Bools) -> tuple[Codes32, Ints]:
@@ -60,12 +55,30 @@ def loads(
     return loads | (default & ~works)
 
 
+def failed_runs(events: Events, kind: NDArray[np.uint8], first: Ints, is_load: Bools) -> Bools:
+    """Which runs began with their operators and never came to a Method::execute.
+
+    None where the dump holds no scopes at all, as when only operators were logged.
+    """
+    executes = _executes(events)
+    has_one = np.logical_or.reduceat(executes, first)
+    stepped = np.logical_or.reduceat(events.named(_STEP), first)
+    began = np.logical_or.reduceat(kind == KeyKind.OPERATOR_CALL, first)
+    has_scopes = bool(executes.any() or events.named(*LOADS).any())
+    failed: Bools = began & ~has_one & ~stepped & ~is_load & has_scopes
+    return failed
+
+
+def _executes(events: Events) -> Bools:
+    return events.named(EXECUTE) & (events.chain < 0)
+
+
 def spans(events: Events, first: Ints) -> tuple[Ints, Ints]:
     """Begin and end of every run; `first`: where the events of each begin.
 
     A run is as long as its Method::execute: a counter that wrapped inside it stretches others.
     """
-    executes = has_name(events, EXECUTE) & (events.chain < 0)
+    executes = _executes(events)
     has_one = np.logical_or.reduceat(executes, first)
     count = np.diff(np.append(first, len(events)))
     counted = executes | np.repeat(~has_one, count)

@@ -12,6 +12,8 @@ Rules that the format does not state and that its real files need:
 * a save that failed half-way leaves a valid ZIP. The programs come first, so what is there is
   shown: the edge graphs without maps, or only the ATen program, whose nodes have no debug handles.
   Nothing can be linked to either;
+* a pass may replace an operator under its debug handle, a relu by a clamp, after the edge graph was
+  recorded. "edge_after_transform/<method>" then has the operator that ran;
 * `to_executorch()` overwrites the handles of a graph that was not copied with instruction ids. The
   debug handle map has what they were, so they are translated back.
 """
@@ -22,7 +24,6 @@ from typing import Any
 
 from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
 from viewer.formats.etrecord_graph import (
-    NO_HANDLE,
     AtenOrigin,
     GraphReader,
     has_instruction_ids,
@@ -40,7 +41,17 @@ from viewer.formats.etrecord_members import (
 )
 from viewer.formats.json_values import NotJson, Parsed, mapping, whole_number
 from viewer.model.trace import Problem
-from viewer.program.graph import ExtraGraph, GraphNode, Method, Operator, Program
+from viewer.program.graph import (
+    NO_HANDLE,
+    ExtraGraph,
+    GraphNode,
+    Method,
+    Operator,
+    Program,
+    base_name,
+)
+
+_AFTER_TRANSFORM = "edge_after_transform"
 
 
 def sniff(head: bytes) -> bool:
@@ -134,7 +145,7 @@ class _Reader:
             self._problem("the record has no debug_handle_map, so slices cannot be linked to it")
         origin = self._origin(extra)
         return [
-            self._method(name, edge.get(name), origin)
+            self._method(name, edge.get(name), origin, self._later_names(name, extra))
             for name in dict.fromkeys([*edge, *self._handles])
         ]
 
@@ -148,7 +159,22 @@ class _Reader:
             return None
         return AtenOrigin(graph_id, frozenset(node.name for node in aten.nodes))
 
-    def _method(self, name: str, member: str | None, origin: AtenOrigin | None) -> Method:
+    def _later_names(self, method: str, extra: list[ExtraGraph]) -> dict[int, frozenset[str]]:
+        """Debug handle, or `NO_HANDLE` -> base names in the graph that transform passes left."""
+        found: dict[int, set[str]] = {}
+        for graph in extra:
+            if graph.name == f"{_AFTER_TRANSFORM}/{method}":
+                for node in graph.nodes:
+                    found.setdefault(node.debug_handle, set()).add(base_name(node.op))
+        return {handle: frozenset(names) for handle, names in found.items()}
+
+    def _method(
+        self,
+        name: str,
+        member: str | None,
+        origin: AtenOrigin | None,
+        later_names: dict[int, frozenset[str]],
+    ) -> Method:
         handles = instruction_handles(self._handles.get(name), self._problem)
         nodes: list[GraphNode] = []
         if member is None:
@@ -172,6 +198,7 @@ class _Reader:
             operators=self._operators(name, nodes),
             handles=handles,
             delegates=delegate_maps(self._delegates.get(name), self._problem),
+            later_names=later_names,
         )
 
     def _operators(self, method: str, nodes: list[GraphNode]) -> tuple[Operator, ...]:

@@ -4,7 +4,8 @@ One program is one JSON object with the graph, its signature and its module list
 same for the edge dialect and for ATen. Facts that are not in the text of the format:
 
 * a lowered module is a whole program as JSON text in the first input of its call, and branches of
-  control flow are graphs inside inputs. Their nodes are members of the graph around them;
+  control flow are graphs inside inputs. Their nodes are members of the graph around them, and say
+  in which branch they lie: the emitter maps no instruction to them;
 * `from_node` is JSON text again, nested once per export pass. The ATen node is the ancestor whose
   graph is `export_graph_id`. That id is an address which may have been used again, so a name counts
   only if the ATen program has it.
@@ -28,9 +29,7 @@ from viewer.formats.etrecord_values import (
     value_names,
 )
 from viewer.formats.json_values import NotJson, Parsed, mapping, sequence, text, whole_number
-from viewer.program.graph import Frame, GraphNode, parse_frames
-
-NO_HANDLE = -1
+from viewer.program.graph import NO_HANDLE, Frame, GraphNode, parse_frames
 
 _DELEGATE_CALL = "executorch_call_delegate"
 _NOT_OPERATORS = (_DELEGATE_CALL, "memory.alloc", "_operator.getitem")
@@ -38,6 +37,11 @@ _BRACKET = re.compile(r"[\[\]()]")
 _BRACKET_OR_COMMA = re.compile(r"[\[\](),]")
 _OUT_VARIANT = re.compile(r"torch\.ops\.\w+\.\w+\.\w*out")
 _DEEPEST = 20
+# The graphs inside the inputs of control flow, in order; a loop over slices has its body alone.
+_PARTS = {"cond": ("true branch", "false branch"), "while_loop": ("condition", "body")}
+# Views are no instructions of their own, so `to_executorch()` leaves them their debug handles.
+_VIEW = "executorch.exir.memory.view"
+_HIGHER_ORDER = "torch.ops.higher_order."
 # torch's own mark on nodes that a pass made outside of any module.
 _NO_MODULE = "_empty_nn_module_stack_from_metadata_hook"
 
@@ -126,11 +130,15 @@ class _Walk:
         return self._of_program(self._program, 0, self._instructions)
 
     def _of_program(
-        self, program: Any, depth: int, instructions: Mapping[int, tuple[int, ...]] | None
+        self,
+        program: Any,
+        depth: int,
+        instructions: Mapping[int, tuple[int, ...]] | None,
+        branch: str = "",
     ) -> Iterator[GraphNode]:
         module = mapping(mapping(program).get("graph_module"))
         kept = kept_values(mapping(module.get("signature")))
-        return self._of_graph(mapping(module.get("graph")), depth, kept, instructions)
+        return self._of_graph(mapping(module.get("graph")), depth, kept, instructions, branch)
 
     def _of_graph(
         self,
@@ -138,6 +146,7 @@ class _Walk:
         depth: int,
         kept: Mapping[str, str],
         instructions: Mapping[int, tuple[int, ...]] | None,
+        branch: str,
     ) -> Iterator[GraphNode]:
         """The nodes in order, those of inner graphs before the call that holds them."""
         if depth > _DEEPEST:
@@ -152,11 +161,12 @@ class _Walk:
             node = mapping(raw)
             target = text(node.get("target"))
             arguments = [mapping(item).get("arg") for item in sequence(node.get("inputs"))]
-            yield from self._inside(arguments, target, depth, instructions)
+            yield from self._inside(arguments, target, depth, instructions, branch)
             results = sequence(node.get("outputs"))
             name = names.of_node(node, target, results)
             metadata = mapping(node.get("metadata"))
-            handle = self._handle(metadata, depth, instructions)
+            overwritten = None if target == _VIEW else instructions
+            handle = self._handle(metadata, depth, overwritten)
             if target.endswith(_NOT_OPERATORS) or (handle is None and not self._keep_all):
                 continue
             origin = self._origin
@@ -170,6 +180,7 @@ class _Walk:
                 inputs=values.tensors(arguments),
                 outputs=values.tensors(results),
                 aten=self._reader.aten(text(metadata.get("from_node")), origin) if origin else "",
+                branch=branch,
             )
 
     @staticmethod
@@ -188,12 +199,16 @@ class _Walk:
         target: str,
         depth: int,
         instructions: Mapping[int, tuple[int, ...]] | None,
+        branch: str,
     ) -> Iterator[GraphNode]:
+        graphs = 0
         for argument in arguments:
             kind, content = union(argument)
             if kind == "as_graph":
                 inner = mapping(mapping(content).get("graph"))
-                yield from self._of_graph(inner, depth + 1, {}, instructions)
+                part = _part(target, graphs)
+                yield from self._of_graph(inner, depth + 1, {}, instructions, part)
+                graphs += 1
             elif kind == "as_string" and target.endswith(_DELEGATE_CALL):
                 try:
                     lowered = Parsed(text(content))
@@ -206,7 +221,7 @@ class _Walk:
                     self._reader.complain(oddity, "lowered module")
                 # Its nodes were never emitted one by one: they keep their debug handles.
                 original = mapping(lowered.value).get("original_module")
-                yield from self._of_program(original, depth + 1, None)
+                yield from self._of_program(original, depth + 1, None, branch)
 
 
 def has_instruction_ids(program: Any) -> bool:
@@ -223,6 +238,13 @@ def has_node_names(program: Any) -> bool:
     """Whether nodes are named, as they are since 1.0."""
     graph = mapping(mapping(mapping(program).get("graph_module")).get("graph"))
     return any("name" in mapping(node) for node in sequence(graph.get("nodes")))
+
+
+def _part(target: str, number: int) -> str:
+    """What the graph in an input of control flow is: "true branch of cond", "body of map_impl"."""
+    name = target.removeprefix(_HIGHER_ORDER)
+    parts = _PARTS.get(name, ())
+    return f"{parts[number] if number < len(parts) else 'body'} of {name}"
 
 
 def _source_op(metadata: dict[str, Any]) -> str:

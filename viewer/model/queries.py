@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from viewer.model import intervals
-from viewer.model.trace import Ints, KeyKind, Slices, Trace
+from viewer.model.trace import EXECUTE, Bools, Ints, KeyKind, Slices, Trace
 
 NATIVE_START = "native_start"
 NATIVE_DURATION = "native_dur"
@@ -65,6 +65,13 @@ def native_length(slices: Slices, i: int) -> tuple[int | float, str] | None:
         return None
     unit = slices.columns[NATIVE_UNIT].value(i) if NATIVE_UNIT in slices.columns else None
     return length, str(unit) if unit else "ticks"
+
+
+def execute_keys(trace: Trace) -> Bools:
+    """Per key whether its slices are a whole inference, Method::execute."""
+    named = np.array([name == EXECUTE for name in trace.strings], np.bool_)
+    found: Bools = (trace.keys.kind == KeyKind.FRAMEWORK) & named[trace.keys.name]
+    return found
 
 
 def run_of_slices(trace: Trace) -> Ints:

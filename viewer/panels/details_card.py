@@ -46,7 +46,7 @@ from viewer.panels.widgets import (
     span,
 )
 from viewer.program.graph import Frame, Operator, Tensor
-from viewer.program.labels import describe_near, set_label
+from viewer.program.labels import describe_near, set_label, title_of_near
 from viewer.program.linking import Link, LinkState
 from viewer.session import Area, OpenTrace, Session
 from viewer.theme import FontRole, Theme
@@ -116,7 +116,7 @@ class Card(QWidget):
         self._operator_sections(shown, trace, members)
         if link.near and not members:
             near = [op for k in link.near if (op := _operator(shown, k))]
-            self._members("Operators of its call", trace, near)
+            self._members(title_of_near(link), trace, near)
 
     def _area(self, area: Area) -> None:
         facts = area_facts(self._session.traces, area)
@@ -205,8 +205,9 @@ class Card(QWidget):
         dot = span("●", getattr(tokens, _STATE_TONES[state]))
         self._head("Link", html=f"{dot} {span(state.value, tokens.text1)}")
         sentence = link.detail if link.detail.endswith(".") else f"{link.detail}."
-        if link.near and not link.operators:
-            sentence += f" It is {describe_near(link)}."
+        near = "" if link.operators else describe_near(link)
+        if near:
+            sentence += f" It is {near}."
         self._column.addWidget(label(sentence, self._theme, wrap=True))
         program, found = shown.table.program, shown.table.fit
         grid = KeyValueGrid(self._theme)
@@ -291,6 +292,7 @@ class Card(QWidget):
             row.setSpacing(theme.px(8))
             row.addWidget(Swatch([member.index], theme), 0, Qt.AlignmentFlag.AlignVCenter)
             line = f" · line {member.source.line}" if member.source else ""
+            line += f" · {member.branch}" if member.branch else ""
             link = anchor(f"operator:{trace}:{member.index}", member.label, theme)
             shown = label(link + span(line, theme.tokens.text3), theme, wrap=True, html=True)
             shown.linkActivated.connect(self._follow)

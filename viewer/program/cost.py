@@ -3,7 +3,8 @@
 An OPERATOR_CALL and the kernel inside it are one operator's time, not twice its time. A slice with
 several operators is charged once to the set of them: shared, never divided. So operators, shared
 sets and the unattributed rest add up to the whole, which is Method::execute where the file has it
-(loading is not in it) and the busy time of all tracks where it has none. Where lanes of one track
+(loading is not in it) and the busy time of all tracks where it has none. A run that failed logs no
+Method::execute: then the instructions that it came to are its whole. Where lanes of one track
 overlap, an instant counts once for each set that is at work in it.
 """
 
@@ -15,11 +16,18 @@ from functools import cached_property
 import numpy as np
 
 from viewer.model import intervals
-from viewer.model.queries import Segments, charge, foreign, sum_per_key, total_per_group
+from viewer.model.queries import (
+    Segments,
+    charge,
+    execute_keys,
+    foreign,
+    sum_per_key,
+    total_per_group,
+)
 from viewer.model.trace import Bools, KeyKind, Run
 from viewer.program.linking import LinkTable
 
-EXECUTE = "Method::execute"
+_INSTRUCTIONS = (KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL, KeyKind.CONTROL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +128,10 @@ class Costs:
         """Per track the busy time in which no set is charged; one pass over slices and segments."""
         slices, charged = self._trace.slices, self._segments
         rows = slices.rows()
-        busy = self._executes if self._executes.any() else slices.row_depth[rows] == 0
+        busy = slices.row_depth[rows] == 0
+        if self._executes.any():
+            kind = self._trace.keys.kind[slices.key]
+            busy = self._executes | (busy & np.isin(kind, _INSTRUCTIONS))
         busy[foreign(slices)] = False
         chosen = np.flatnonzero(busy)
         chosen = chosen[np.argsort(slices.row_track[rows[chosen]], kind="stable")]
@@ -141,8 +152,5 @@ class Costs:
     @cached_property
     def _executes(self) -> Bools:
         """Per slice whether it is a Method::execute."""
-        trace = self._trace
-        named = np.array([name == EXECUTE for name in trace.strings], np.bool_)
-        per_key = (trace.keys.kind == KeyKind.FRAMEWORK) & named[trace.keys.name]
-        per_slice: Bools = per_key[trace.slices.key]
+        per_slice: Bools = execute_keys(self._trace)[self._trace.slices.key]
         return per_slice

@@ -15,6 +15,8 @@ from functools import cached_property
 from viewer.model.trace import Problem
 from viewer.program.debug_handles import DelegateMap
 
+NO_HANDLE = -1  # the debug handle of a node that has none
+
 # Frames below these folders belong to libraries, and torch names code that it made itself
 # <eval_with_key>: the line that a user wrote is the last other one.
 _LIBRARY = re.compile(
@@ -61,6 +63,7 @@ class GraphNode:
     node that has none. source_op: the ATen call that it was decomposed from, in MLIR the operation
     itself, "" if the record does not say. modules: (path, type) from the outermost module inwards.
     aten: the name of the node in the ATen program that it came from, "" if the record does not say.
+    branch: the part of control flow that it lies in, "true branch of cond"; "" at the top.
     """
 
     name: str
@@ -72,6 +75,7 @@ class GraphNode:
     inputs: tuple[Tensor, ...] = ()
     outputs: tuple[Tensor, ...] = ()
     aten: str = ""
+    branch: str = ""
 
 
 @dataclass(frozen=True)
@@ -120,6 +124,11 @@ class Operator:
         """Module path and operator: "features.4 · convolution"."""
         return f"{self.module_path} · {self.op}" if self.module_path else self.op
 
+    @property
+    def branch(self) -> str:
+        """The part of control flow that it lies in, "true branch of cond"; "" at the top."""
+        return next((n.branch for n in self.nodes if n.branch), "")
+
     @cached_property
     def aten(self) -> tuple[str, ...]:
         """The names of the ATen nodes that it came from, each once."""
@@ -148,18 +157,41 @@ class Method:
     """One method of a program and what the export wrote about its instructions.
 
     handles: instruction id -> debug handles, in the record's order, duplicates kept. delegates:
-    instruction id of a DELEGATE_CALL -> its map. by_handle: debug handle -> operator.
+    instruction id of a DELEGATE_CALL -> its map. by_handle: debug handle -> operator. later_names:
+    debug handle -> what the graph after transform passes has there; `NO_HANDLE`: what they added.
     """
 
     name: str
     operators: tuple[Operator, ...]
     handles: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     delegates: Mapping[int, DelegateMap] = field(default_factory=dict)
+    later_names: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
     @property
     def is_mapped(self) -> bool:
-        """Whether the export said anything about its instructions; if not, nothing is compared."""
-        return bool(self.handles or self.delegates)
+        """Whether the export said anything about its instructions; if not, nothing is compared.
+
+        What lies in branches has no instruction in the maps: a method may be nothing but branches.
+        """
+        inside = (op for operators in self.in_branches.values() for op in operators)
+        return bool(self.handles or self.delegates) or any(op.debug_handle >= 0 for op in inside)
+
+    def kernel_names(self, handle: int) -> frozenset[str]:
+        """What the kernels behind a debug handle may be called; empty if no operator has it."""
+        operator = self.by_handle.get(handle)
+        if operator is None:
+            return frozenset()
+        return self.later_names.get(handle) or operator.base_names
+
+    @cached_property
+    def in_branches(self) -> dict[str, tuple[Operator, ...]]:
+        """Base name -> the operators that have such a node inside control flow, in graph order."""
+        found: dict[str, dict[int, Operator]] = {}
+        for operator in self.operators:
+            for node in operator.nodes:
+                if node.branch:
+                    found.setdefault(base_name(node.op), {})[operator.index] = operator
+        return {name: tuple(operators.values()) for name, operators in found.items()}
 
     @cached_property
     def by_handle(self) -> dict[int, Operator]:

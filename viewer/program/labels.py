@@ -12,7 +12,7 @@ import numpy as np
 
 from viewer.model.trace import Codes, Ints, KeyKind, Run, RunKind, Trace
 from viewer.program.debug_handles import short_identifier
-from viewer.program.linking import Link, LinkTable
+from viewer.program.linking import Link, LinkTable, Reason
 from viewer.program.logged import KERNEL_PREFIX
 
 
@@ -152,9 +152,25 @@ def run_slices(trace: Trace) -> tuple[list[Run], Ints]:
 
 
 def describe_near(link: Link) -> str:
-    """ "one of 6 operators of its call", for an event that is not linked itself."""
-    if not link.near:
+    """ "one of 6 operators of its call", for an event that is not linked itself.
+
+    "" where it is none of the operators that are near: the contradicted ones, or a total of all.
+    """
+    count = len(link.near)
+    if not count or link.reason in (Reason.OTHER_OPERATOR, Reason.WHOLE_CALL):
         return ""
-    if len(link.near) == 1:
-        return "of its call's operator"
-    return f"one of {len(link.near)} operators of its call"
+    if link.reason is Reason.IN_BRANCH:
+        only = "most likely the only such operator in a branch"
+        return only if count == 1 else f"one of {count} such operators in branches"
+    return "of its call's operator" if count == 1 else f"one of {count} operators of its call"
+
+
+def title_of_near(link: Link) -> str:
+    """What the operators that are near an unlinked event have to do with it."""
+    return _NEAR.get(link.reason, "Operators of its call")
+
+
+_NEAR = {
+    Reason.IN_BRANCH: "Operators in branches",
+    Reason.OTHER_OPERATOR: "Operators of its debug handle",
+}

@@ -16,9 +16,9 @@ from functools import cached_property
 import numpy as np
 
 from viewer.model.trace import Codes, Ints, KeyKind, Trace
-from viewer.program.agreement import Fit, fit
+from viewer.program.agreement import WRITE_BACK, Fit, fit
 from viewer.program.debug_handles import DelegateMap, Via, is_of_whole_call
-from viewer.program.graph import Method, Operator, Program
+from viewer.program.graph import Method, Operator, Program, base_name
 from viewer.program.logged import is_outside_calls, scope_identities
 from viewer.program.mlir import FilePosition
 from viewer.program.text_positions import TextPositions, positions_of
@@ -54,6 +54,7 @@ class Reason(Enum):
     METHOD_UNDECIDED = ("several methods fit equally well", LinkState.UNLINKED)
     NO_METHOD = ("method not in the record", LinkState.UNLINKED)
     NOT_IN_MAP = ("instruction not in the debug handle map", LinkState.UNLINKED)
+    IN_BRANCH = ("inside a branch of control flow, which has no debug handle", LinkState.UNLINKED)
     NOT_IN_GRAPH = ("debug handle not in the graph", LinkState.UNLINKED)
     OTHER_OPERATOR = ("kernel contradicts its debug handle", LinkState.UNLINKED)
     NO_DELEGATE_MAP = ("backend wrote no debug handle map", LinkState.UNLINKED)
@@ -71,8 +72,9 @@ class Link:
     """One key's answer.
 
     handles: debug handles in the record's order, duplicates kept. operators: indexes into
-    `Program.operators`, distinct. near: for a delegate event that is not linked, the operators of
-    its call, of which it is one or some. detail: the reason as a sentence about this key.
+    `Program.operators`, distinct. near: where there is no link, the operators of which it is one or
+    some: of its call for a delegate event, of the branches for a kernel inside of control flow.
+    detail: the reason as a sentence about this key.
     """
 
     reason: Reason
@@ -225,7 +227,7 @@ class _Linker:
             )
         method = self.program.method(self.fit.methods[scope] or "")
         if method is None and not any(m.is_mapped for m in self.program.methods):
-            return Link(Reason.NOT_IN_MAP, "The record has no debug handle map to link by")
+            return Link(Reason.NOT_IN_MAP, "The record maps no instruction to any debug handle")
         if method is None:
             stated = self.trace.scopes[scope].method
             name = f"method {stated}" if stated else "method that these runs could be of"
@@ -235,11 +237,7 @@ class _Linker:
     def _instruction(self, key: int, method: Method) -> Link:
         instruction = int(self.keys.instruction[key])
         if instruction not in method.handles:
-            return Link(
-                Reason.NOT_IN_MAP,
-                f"The record maps no debug handle to instruction {instruction}; branches of "
-                "torch.cond and instructions added late have none",
-            )
+            return self._unmapped(key, instruction, method)
         handles = method.handles[instruction]
         return self._found(
             method, handles, Reason.BY_INSTRUCTION,
@@ -249,25 +247,71 @@ class _Linker:
     def _operator(self, key: int, method: Method) -> Link:
         """A kernel or the OPERATOR_CALL around it; one that contradicts its handle has no link."""
         found = self._instruction(key, method)
-        ran = self._logged[int(self.keys.scope[key])].kernels.get(
-            int(self.keys.instruction[key]), set()
-        )
-        known = {n for i in found.operators for n in self.program.operators[i].base_names}
-        if found.operators and ran and not ran & known:
+        ran = self._ran(key)
+        if not (found.operators and ran):
+            return found
+        known = {name for handle in found.handles for name in method.kernel_names(handle)}
+        if not ran & known:
             return Link(
                 Reason.OTHER_OPERATOR,
                 f"The kernel {' / '.join(sorted(ran))} is none of the operators of debug handle"
                 f"{_numbers(found.handles)} ({', '.join(sorted(known))})",
                 near=found.operators,
             )
+        recorded = {n for i in found.operators for n in self.program.operators[i].base_names}
+        kernel = " / ".join(sorted(ran & known))
+        if not ran & recorded:
+            return replace(
+                found,
+                detail=f"{found.detail}. A transform pass put {kernel} in place of "
+                f"{', '.join(sorted(recorded))}",
+            )
         nodes = sum(len(self.program.operators[i].nodes) for i in found.operators)
-        if ran & known and nodes > 1:
-            kernel = " / ".join(sorted(ran & known))
+        if nodes > 1:
             return replace(
                 found,
                 detail=f"{found.detail}. The kernel {kernel} is one of its {nodes} graph nodes",
             )
         return found
+
+    def _ran(self, key: int) -> set[str]:
+        """What kernels the instruction of a key logged."""
+        logged = self._logged[int(self.keys.scope[key])]
+        return logged.kernels.get(int(self.keys.instruction[key]), set())
+
+    def _unmapped(self, key: int, instruction: int, method: Method) -> Link:
+        """An instruction that the map does not have, and why, as far as the graph tells."""
+        missing = f"The record maps no debug handle to instruction {instruction}"
+        ran = self._ran(key)
+        logged = self._logged[int(self.keys.scope[key])]
+        if logged.jumps and ran & method.in_branches.keys():
+            near = {op.index: op for name in ran for op in method.in_branches.get(name, ())}
+            branches = dict.fromkeys(
+                node.branch
+                for _, operator in sorted(near.items())
+                for node in operator.nodes
+                if node.branch and base_name(node.op) in ran
+            )
+            return Link(
+                Reason.IN_BRANCH,
+                f"{missing}, as to none inside of control flow; {' / '.join(sorted(ran))} stands "
+                f"in the {' and the '.join(branches)}",
+                near=tuple(sorted(near)),
+            )
+        if ran == {WRITE_BACK}:
+            return Link(
+                Reason.NOT_IN_MAP,
+                f"{missing}: {WRITE_BACK} writes back a buffer or the state of a loop, which "
+                "export adds without one",
+            )
+        is_call = self.keys.kind[key] == KeyKind.OPERATOR_CALL
+        if is_call and not ran and logged.kernels:
+            return Link(
+                Reason.NOT_IN_MAP,
+                f"{missing}, and no kernel ran in it: most likely a primitive of the runtime, a "
+                "view or arithmetic on sizes",
+            )
+        return Link(Reason.NOT_IN_MAP, f"{missing}; instructions that are added late have none")
 
     def _delegate_call(self, key: int, method: Method) -> Link:
         found = self._instruction(key, method)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewer.model.queries import run_of_slices
-from viewer.model.trace import Ints, KeyKind, RunKind, Trace
+from viewer.model.queries import execute_keys, run_of_slices
+from viewer.model.trace import JUMP, Ints, KeyKind, RunKind, Trace
 from viewer.program.debug_handles import Identifier
 from viewer.program.graph import base_name
 
@@ -21,31 +21,48 @@ KERNEL_PREFIX = "native_call_"
 # each is compared in Python, identity by identity.
 _MOST_KINDS = 64
 _COMPARED = np.array(
-    [KeyKind.KERNEL, KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT], np.uint8
-)
+    [
+        KeyKind.KERNEL, KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT,
+        KeyKind.CONTROL,
+    ], np.uint8,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class LoggedIdentities:
-    """What runs logged, by instruction id (-1 where the file gives none)."""
+    """What runs logged, by instruction id (-1 where the file gives none).
+
+    jumps: instructions that decide over a branch; without one, none was entered.
+    """
 
     kernels: dict[int, set[str]]
     operator_calls: set[int]
     delegate_calls: set[int]
     identifiers: dict[int, set[Identifier]]
+    jumps: set[int]
 
     @property
     def is_empty(self) -> bool:
         return not (self.kernels or self.operator_calls or self.delegate_calls or self.identifiers)
 
+    @property
+    def last_instruction(self) -> int:
+        """The highest instruction id of all, -1 if there is none."""
+        calls = self.operator_calls | self.delegate_calls
+        return max([-1, *self.kernels, *calls, *self.identifiers])
+
 
 @dataclass(frozen=True)
 class Signature:
-    """What one kind of run of a scope logged; `runs` of them logged the same keys."""
+    """What one kind of run of a scope logged; `runs` of them logged the same keys.
+
+    finished: whether they came to their end, as a Method::execute says where scopes are logged.
+    """
 
     scope: int
     runs: int
     identities: LoggedIdentities
+    finished: bool = True
 
 
 def scope_identities(trace: Trace, scopes: Collection[int] | None = None) -> list[LoggedIdentities]:
@@ -63,23 +80,27 @@ def signatures(trace: Trace) -> list[Signature]:
     """The distinct sets of keys that runs logged; a scope without runs is one signature."""
     found: list[Signature] = []
     kinds = _kinds_of_runs(trace)
+    ends = np.flatnonzero(execute_keys(trace))
+    has_scopes = bool((trace.keys.kind == KeyKind.FRAMEWORK).any())
     for scope in range(len(trace.scopes)):
         own = [(count, keys) for (s, keys), count in kinds.items() if s == scope]
         own.sort(key=lambda kind: -kind[0])
         for count, packed in own[:_MOST_KINDS]:
             identities = _empty()
-            for key in np.frombuffer(packed, np.int64).tolist():
+            logged = np.frombuffer(packed, np.int64)
+            for key in logged.tolist():
                 _collect(trace, key, identities)
-            found.append(Signature(scope, count, identities))
+            finished = not has_scopes or bool(np.isin(logged, ends).any())
+            found.append(Signature(scope, count, identities, finished))
     alone = set(range(len(trace.scopes))) - {signature.scope for signature in found}
-    logged = scope_identities(trace, alone)
-    return found + [Signature(scope, 1, logged[scope]) for scope in sorted(alone)]
+    of_scope = scope_identities(trace, alone)
+    return found + [Signature(scope, 1, of_scope[scope]) for scope in sorted(alone)]
 
 
 def _kinds_of_runs(trace: Trace) -> dict[tuple[int, bytes], int]:
     """(scope, its packed keys) of the inferences, by first appearance, and how many are so."""
     keys, runs = trace.keys, trace.runs
-    compared = np.zeros(len(keys), np.bool_)
+    compared = execute_keys(trace)
     compared[_compared_keys(trace)] = True
     is_inference = np.array([*(r.kind is RunKind.INFERENCE for r in runs), False])
     scope = np.array([*(r.scope for r in runs), 0])
@@ -97,7 +118,7 @@ def _kinds_of_runs(trace: Trace) -> dict[tuple[int, bytes], int]:
 
 
 def _empty() -> LoggedIdentities:
-    return LoggedIdentities({}, set(), set(), {})
+    return LoggedIdentities({}, set(), set(), {}, set())
 
 
 def _compared_keys(trace: Trace) -> Ints:
@@ -114,6 +135,8 @@ def _collect(trace: Trace, key: int, into: LoggedIdentities) -> None:
         into.operator_calls.add(instruction)
     elif kind == KeyKind.DELEGATE_CALL and instruction >= 0:
         into.delegate_calls.add(instruction)
+    elif kind == KeyKind.CONTROL and trace.strings[int(keys.name[key])] == JUMP:
+        into.jumps.add(instruction)
     elif kind == KeyKind.DELEGATE_EVENT and not is_outside_calls(trace, key):
         into.identifiers.setdefault(instruction, set()).add(keys.identifier[key])
 
