@@ -112,6 +112,14 @@ def test_a_run_that_failed_half_way_is_no_other_method(dump):
     assert [r.scope for r in trace.inferences()] == [0, 0]
 
 
+def test_a_run_that_failed_hides_no_length_from_runs_that_logged_the_same(dump):
+    """It got as far as the end of the shorter method, but is of the longer one."""
+    name, cut = execution(["native_call_a"] * 2, 1000)
+    long, short = execution(["native_call_a"] * 3, 2000), execution(["native_call_a"] * 2, 3000)
+    trace = read_path(dump(load(0), load(50), (name, cut[:-1]), long, short))
+    assert [r.scope for r in trace.inferences()] == [0, 0, 1]
+
+
 def test_branches_of_one_method_may_differ_in_length(dump):
 
     def branching(start: int, *ids: int, last: int) -> tuple[str, list[Event]]:

@@ -160,7 +160,10 @@ def link(trace: Trace, program: Program, found: Fit | None = None) -> LinkTable:
 _BY_ENTRY = {
     Via.EXACT: Reason.BY_IDENTIFIER, Via.NODE_ID: Reason.BY_NODE_ID, Via.TENSOR: Reason.BY_TENSOR
 }  # fmt: skip
+# As plain numbers: a member of an enumeration takes longer to look up than a key to answer.
+_OPERATOR_CALL, _DELEGATE_EVENT = int(KeyKind.OPERATOR_CALL), int(KeyKind.DELEGATE_EVENT)
 _FRAMEWORK, _CONTROL, _PLAIN = int(KeyKind.FRAMEWORK), int(KeyKind.CONTROL), int(KeyKind.PLAIN)
+_GAP, _LOCATION = int(KeyKind.UNATTRIBUTED), int(KeyKind.LOCATION)
 _NO_IDENTITY = Link(Reason.NO_IDENTITY, "The file gives this slice no identity")
 _OUTSIDE = Link(
     Reason.OUTSIDE_CALLS, "The delegate logged this outside a call, as when it is loaded"
@@ -187,11 +190,11 @@ def _not_linkable(trace: Trace, key: int) -> Link | None:
     if kind == _CONTROL:
         name = trace.strings[int(keys.name[key])]
         return Link(Reason.CONTROL, f"{name} moves values or control; no operator stands behind it")
-    if kind == KeyKind.DELEGATE_EVENT and is_outside_calls(trace, key):
+    if kind == _DELEGATE_EVENT and is_outside_calls(trace, key):
         return _OUTSIDE
-    if kind == KeyKind.UNATTRIBUTED:
+    if kind == _GAP:
         return _UNATTRIBUTED
-    if kind == KeyKind.LOCATION and not positions_of(keys.location[key]):
+    if kind == _LOCATION and not positions_of(keys.location[key]):
         return _UNKNOWN_PLACE
     return None
 
@@ -202,9 +205,15 @@ class _Linker:
         self.keys = trace.keys
         self.program = program
         self.fit = found
+        self._kind: list[int] = trace.keys.kind.tolist()
+        self._scope: list[int] = trace.keys.scope.tolist()
+        self._id: list[int] = trace.keys.instruction.tolist()
         self._logged = scope_identities(trace)
         self._texts = TextPositions(program)
-        self._by_kind: dict[KeyKind, Callable[[int, Method], Link]] = {
+        self._methods = [self._method(scope) for scope in range(len(trace.scopes))]
+        # A kernel and the OPERATOR_CALL around it have one answer: (scope, instruction) -> link.
+        self._ran_kernels: dict[tuple[int, int], Link] = {}
+        self._by_kind: dict[int, Callable[[int, Method], Link]] = {
             KeyKind.OPERATOR_CALL: self._operator,
             KeyKind.KERNEL: self._operator,
             KeyKind.DELEGATE_CALL: self._delegate_call,
@@ -215,9 +224,14 @@ class _Linker:
         refused = _not_linkable(self.trace, key)
         if refused:
             return refused
-        if self.keys.kind[key] == KeyKind.LOCATION:
+        kind = self._kind[key]
+        if kind == _LOCATION:
             return self._location(self.keys.location[key])
-        scope = int(self.keys.scope[key])
+        method = self._methods[self._scope[key]]
+        return method if isinstance(method, Link) else self._by_kind[kind](key, method)
+
+    def _method(self, scope: int) -> Method | Link:
+        """The method of a scope, else why its keys have no link."""
         undecided = self.fit.undecided[scope]
         if undecided:
             return Link(
@@ -232,10 +246,10 @@ class _Linker:
             stated = self.trace.scopes[scope].method
             name = f"method {stated}" if stated else "method that these runs could be of"
             return Link(Reason.NO_METHOD, f"The record has no {name}")
-        return self._by_kind[KeyKind(self.keys.kind[key])](key, method)
+        return method
 
     def _instruction(self, key: int, method: Method) -> Link:
-        instruction = int(self.keys.instruction[key])
+        instruction = self._id[key]
         if instruction not in method.handles:
             return self._unmapped(key, instruction, method)
         handles = method.handles[instruction]
@@ -246,9 +260,18 @@ class _Linker:
 
     def _operator(self, key: int, method: Method) -> Link:
         """A kernel or the OPERATOR_CALL around it; one that contradicts its handle has no link."""
-        found = self._instruction(key, method)
         ran = self._ran(key)
-        if not (found.operators and ran):
+        if not ran:
+            return self._instruction(key, method)
+        place = (self._scope[key], self._id[key])
+        if place not in self._ran_kernels:
+            self._ran_kernels[place] = self._kernels(key, method, ran)
+        return self._ran_kernels[place]
+
+    def _kernels(self, key: int, method: Method, ran: set[str]) -> Link:
+        """The answer for an instruction that ran kernels, compared with their names."""
+        found = self._instruction(key, method)
+        if not found.operators:
             return found
         known = {name for handle in found.handles for name in method.kernel_names(handle)}
         if not ran & known:
@@ -276,14 +299,13 @@ class _Linker:
 
     def _ran(self, key: int) -> set[str]:
         """What kernels the instruction of a key logged."""
-        logged = self._logged[int(self.keys.scope[key])]
-        return logged.kernels.get(int(self.keys.instruction[key]), set())
+        return self._logged[self._scope[key]].kernels.get(self._id[key], set())
 
     def _unmapped(self, key: int, instruction: int, method: Method) -> Link:
         """An instruction that the map does not have, and why, as far as the graph tells."""
         missing = f"The record maps no debug handle to instruction {instruction}"
         ran = self._ran(key)
-        logged = self._logged[int(self.keys.scope[key])]
+        logged = self._logged[self._scope[key]]
         if logged.jumps and ran & method.in_branches.keys():
             near = {op.index: op for name in ran for op in method.in_branches.get(name, ())}
             branches = dict.fromkeys(
@@ -304,8 +326,7 @@ class _Linker:
                 f"{missing}: {WRITE_BACK} writes back a buffer or the state of a loop, which "
                 "export adds without one",
             )
-        is_call = self.keys.kind[key] == KeyKind.OPERATOR_CALL
-        if is_call and not ran and logged.kernels:
+        if self._kind[key] == _OPERATOR_CALL and not ran and logged.kernels:
             return Link(
                 Reason.NOT_IN_MAP,
                 f"{missing}, and no kernel ran in it: most likely a primitive of the runtime, a "
@@ -315,13 +336,13 @@ class _Linker:
 
     def _delegate_call(self, key: int, method: Method) -> Link:
         found = self._instruction(key, method)
-        delegate = method.delegates.get(int(self.keys.instruction[key]))
+        delegate = method.delegates.get(self._id[key])
         backend = delegate.backend if delegate else ""
         return Link(found.reason, found.detail, found.handles, found.operators, found.near, backend)
 
     def _delegate_event(self, key: int, method: Method) -> Link:
         identifier = self.keys.identifier[key]
-        instruction = int(self.keys.instruction[key])
+        instruction = self._id[key]
         if instruction < 0:
             return self._identifier_anywhere(identifier, method)
         call = self._found(method, method.handles.get(instruction, ()), Reason.BY_INSTRUCTION, "")

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from viewer.model.queries import execute_keys, run_of_slices
-from viewer.model.trace import JUMP, Bools, KeyKind, RunKind, Trace
+from viewer.model.trace import JUMP, Bools, Ints, KeyKind, RunKind, Trace
 from viewer.program.debug_handles import Identifier
 from viewer.program.graph import base_name
 
@@ -64,13 +65,13 @@ class Signature:
 
 def scope_identities(trace: Trace, scopes: Collection[int] | None = None) -> list[LoggedIdentities]:
     """The identities of every scope, or of some (the others are empty), all its runs together."""
-    found = [_empty() for _ in trace.scopes]
     compared = _compared_keys(trace)
     if scopes is not None:
         compared &= np.isin(trace.keys.scope, np.array(sorted(scopes), np.int64))
-    for key in np.flatnonzero(compared).tolist():
-        _collect(trace, key, found[int(trace.keys.scope[key])])
-    return found
+    keys = np.flatnonzero(compared)
+    keys = keys[np.argsort(trace.keys.scope[keys], kind="stable")]
+    bounds = np.searchsorted(trace.keys.scope[keys], np.arange(len(trace.scopes) + 1))
+    return [_collected(trace, keys[lo:hi]) for lo, hi in pairwise(bounds.tolist())]
 
 
 def signatures(trace: Trace) -> list[Signature]:
@@ -83,12 +84,9 @@ def signatures(trace: Trace) -> list[Signature]:
         own = [(count, keys) for (s, keys), count in kinds.items() if s == scope]
         own.sort(key=lambda kind: -kind[0])
         for count, packed in own[:_MOST_KINDS]:
-            identities = _empty()
             keys = np.frombuffer(packed, np.int64)
-            for key in keys.tolist():
-                _collect(trace, key, identities)
             finished = not has_scopes or bool(executes[keys].any())
-            found.append(Signature(scope, count, identities, finished))
+            found.append(Signature(scope, count, _collected(trace, keys), finished))
     alone = set(range(len(trace.scopes))) - {signature.scope for signature in found}
     logged = scope_identities(trace, alone)
     return found + [Signature(scope, 1, logged[scope]) for scope in sorted(alone)]
@@ -113,10 +111,6 @@ def _kinds_of_runs(trace: Trace) -> dict[tuple[int, bytes], int]:
     return kinds
 
 
-def _empty() -> LoggedIdentities:
-    return LoggedIdentities({}, set(), set(), {}, set())
-
-
 def _compared_keys(trace: Trace) -> Bools:
     """Which keys are compared: of those that move control, the jumps."""
     keys = trace.keys
@@ -126,20 +120,34 @@ def _compared_keys(trace: Trace) -> Bools:
     return compared
 
 
-def _collect(trace: Trace, key: int, into: LoggedIdentities) -> None:
+def _collected(trace: Trace, logged: Ints) -> LoggedIdentities:
+    """What some keys are; a kernel's or a call's without an instruction is left out."""
     keys = trace.keys
-    kind, instruction = int(keys.kind[key]), int(keys.instruction[key])
-    if kind == KeyKind.KERNEL and instruction >= 0:
-        name = trace.strings[int(keys.name[key])].removeprefix(KERNEL_PREFIX)
-        into.kernels.setdefault(instruction, set()).add(base_name(name))
-    elif kind == KeyKind.OPERATOR_CALL and instruction >= 0:
-        into.operator_calls.add(instruction)
-    elif kind == KeyKind.DELEGATE_CALL and instruction >= 0:
-        into.delegate_calls.add(instruction)
-    elif kind == KeyKind.CONTROL:
-        into.jumps.add(instruction)
-    elif kind == KeyKind.DELEGATE_EVENT and not is_outside_calls(trace, key):
-        into.identifiers.setdefault(instruction, set()).add(keys.identifier[key])
+    kind, instruction = keys.kind[logged], keys.instruction[logged]
+
+    def ids(of: KeyKind) -> list[int]:
+        found: list[int] = instruction[(kind == of) & (instruction >= 0)].tolist()
+        return found
+
+    codes = keys.name[logged[(kind == KeyKind.KERNEL) & (instruction >= 0)]]
+    names = {
+        code: base_name(trace.strings[code].removeprefix(KERNEL_PREFIX))
+        for code in np.unique(codes).tolist()
+    }
+    kernels: dict[int, set[str]] = {}
+    for at, code in zip(ids(KeyKind.KERNEL), codes.tolist(), strict=True):
+        kernels.setdefault(at, set()).add(names[code])
+    identifiers: dict[int, set[Identifier]] = {}
+    for key in logged[kind == KeyKind.DELEGATE_EVENT].tolist():
+        if not is_outside_calls(trace, key):
+            identifiers.setdefault(int(keys.instruction[key]), set()).add(keys.identifier[key])
+    return LoggedIdentities(
+        kernels,
+        set(ids(KeyKind.OPERATOR_CALL)),
+        set(ids(KeyKind.DELEGATE_CALL)),
+        identifiers,
+        set(ids(KeyKind.CONTROL)),
+    )
 
 
 def is_outside_calls(trace: Trace, key: int) -> bool:
