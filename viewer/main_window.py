@@ -351,6 +351,8 @@ class MainWindow(QMainWindow):
         self._pages.setCurrentWidget(page)
         self._docks.show_all(not empty)
         if not empty and (was is not page or self._inferences is not session.state.inferences):
+            if was is not page:
+                QTimer.singleShot(0, self._docks.share_width)
             self._inferences = session.state.inferences
             self._docks.fit_width()
             QTimer.singleShot(0, self._share_height)
@@ -370,6 +372,7 @@ class MainWindow(QMainWindow):
         """Lay the docks out anew when the window has become narrow, or wide again."""
         if not self.session.is_empty and self._docks.is_misfit:
             self._docks.fit_width()
+            self._docks.share_width()
             self._share_height()
 
     def _share_height(self) -> None:
