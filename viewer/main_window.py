@@ -186,6 +186,7 @@ class MainWindow(QMainWindow):
         self.details.source_requested.connect(self._show_source)
         self.operators.source_requested.connect(self._show_source)
         self.operators.open_dialog_requested.connect(self.open_dialog)
+        self.operators.links_requested.connect(self.show_links)
         self.links.open_dialog_requested.connect(self.open_dialog)
         self.problems.count_changed.connect(self._docks.count_problems)
         self._note.open_requested.connect(self.open_dialog)

@@ -9,7 +9,8 @@ from PySide6.QtTest import QAbstractItemModelTester
 from viewer.panels import statistics as statistics_panel
 from viewer.panels.statistics import NO_EVENTS, NOTHING, StatisticsPanel
 from viewer.panels.statistics_table import CELLS, Cell, StatisticsModel
-from viewer.session import Inferences
+from viewer.panels.table_style import NoRows, marked_rows
+from viewer.session import Inferences, SliceRef
 
 
 @pytest.fixture
@@ -120,6 +121,42 @@ def test_a_click_selects_the_longest_slice_of_an_event(cnn, qtbot):
     assert trace.name(chosen.index) == "Method::execute"
     longest = max(run.end - run.start for run in trace.inferences())
     assert trace.slices.end[chosen.index] - trace.slices.start[chosen.index] == longest
+
+
+def test_the_marked_row_survives_a_click_another_run_and_another_order(cnn, qtbot):
+    session = cnn._session
+    row = texts(cnn, Cell.EVENT).index("addmm.out")
+    at = cnn.table.visualRect(cnn.model.index(row, 0)).center()
+    session.pick_run((0, 2))
+    qtbot.mouseClick(cnn.table.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    assert session.state.run != (0, 2)  # of the longest one
+    assert marked_rows(cnn.table) == [row]
+    cnn.table.sortByColumn(CELLS.index(Cell.TOTAL), Qt.SortOrder.DescendingOrder)
+    (now,) = marked_rows(cnn.table)
+    assert now != row
+    assert texts(cnn, Cell.EVENT)[now] == "addmm.out"
+    assert cnn.table.currentIndex().row() == now
+
+
+def test_the_marked_row_follows_the_selected_slice(cnn):
+    session = cnn._session
+    trace = session.traces[0].trace
+    for i in range(0, len(trace.slices), 7):
+        session.select_slice(SliceRef(0, i))
+        marked = marked_rows(cnn.table)
+        assert [texts(cnn, Cell.EVENT)[row] for row in marked] == [
+            cnn.model._labels[int(trace.slices.key[i])]
+        ]
+    cnn.filter.setText("addmm")
+    session.select_slice(SliceRef(0, 0))
+    assert marked_rows(cnn.table) == []
+
+
+def test_a_filter_that_leaves_nothing_says_so(cnn, qtbot):
+    qtbot.keyClicks(cnn.filter, "no such event")
+    assert "no such event" in cnn.findChild(NoRows).text()
+    qtbot.keyClick(cnn.filter, Qt.Key.Key_Escape)
+    assert cnn.model.rowCount()
 
 
 def test_a_foreign_clock_keeps_its_own_numbers_and_unit(show):

@@ -14,7 +14,6 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QLineEdit,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -25,7 +24,14 @@ from viewer.model.queries import run_of_slices
 from viewer.model.times import group_digits
 from viewer.model.trace import Ints, RunKind
 from viewer.panels.statistics_table import CELLS, Cell, StatisticsModel
-from viewer.panels.table_style import RowTable, fit_columns, let_copy, marked_rows
+from viewer.panels.table_style import (
+    FilterLine,
+    NoRows,
+    RowTable,
+    fit_columns,
+    let_copy,
+    marked_rows,
+)
 from viewer.panels.widgets import ElidedLabel, EmptyPlace
 from viewer.program.event_statistics import EventStatistics, event_statistics
 from viewer.program.labels import run_label
@@ -55,11 +61,9 @@ class StatisticsPanel(QWidget):
         self.table = StatisticsView(self.model, theme)
         self.table.chosen.connect(self._choose)
         let_copy(self.table, self.copy)
-        self.filter = QLineEdit()
-        self.filter.setPlaceholderText("Filter by event, operator or metadata")
-        self.filter.setAccessibleName("Filter statistics")
-        self.filter.setClearButtonEnabled(True)
-        self.filter.setMaximumWidth(theme.px(260))
+        self.filter = FilterLine(
+            "Filter by event, operator or metadata", "Filter statistics", self.table, theme
+        )
         self.filter.textChanged.connect(self.model.set_filter)
         self.subtitle = ElidedLabel("", theme, "caption", "text2")
         self.subtitle.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -73,7 +77,7 @@ class StatisticsPanel(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(head)
-        column.addWidget(self.table, 1)
+        column.addLayout(NoRows(self.table, self.filter, theme).over_table(), 1)
         self.empty = EmptyPlace(NOTHING, theme)
         self._stack = QStackedWidget()
         self._stack.addWidget(page)
@@ -84,6 +88,7 @@ class StatisticsPanel(QWidget):
         session.opened.connect(self.refresh)
         session.run_picked.connect(self._follow)
         session.selected.connect(self._follow)
+        session.selected.connect(self._mark)
         theme.changed.connect(self.refresh)
         self.refresh()
 
@@ -134,6 +139,19 @@ class StatisticsPanel(QWidget):
         where = f"all {group_digits(count)} runs" if count > 1 else "the whole trace"
         events = f"{group_digits(len(found))} event{'s' if len(found) != 1 else ''}"
         self.subtitle.setText(f"{events} · {where}")
+
+    @Slot()
+    def _mark(self) -> None:
+        """Let the marked row follow the selected slice; a selection of rows is left alone."""
+        ref, answer = self._session.state.slice, self._answer
+        if ref is None or answer is None or len(marked_rows(self.table)) > 1:
+            return
+        if self._session.traces[ref.trace] is answer.shown:
+            row = self.model.row_of(ref.index)
+            if row < 0:
+                self.table.clearSelection()
+            elif row not in marked_rows(self.table):
+                self.table.selectRow(row)
 
     def _say(self, sentence: str) -> None:
         self.empty.sentence.setText(sentence)

@@ -96,21 +96,24 @@ class StatisticsModel(QAbstractTableModel):
     def show(
         self, shown: OpenTrace, found: EventStatistics, picked: tuple[str, Ints] | None = None
     ) -> None:
-        """Show the statistics of a trace; sorting and filter stay.
+        """Show the statistics of a trace; sorting and filter stay, and marks while it is the same.
 
         picked: what the picked run is called, and per row what it took in that run (-1: nothing).
         """
-        self.beginResetModel()
+        name, in_run = picked or ("", np.full(len(found), -1))
+        again = found is self._found
+        if not again:
+            self.beginResetModel()
+            self._found = found
+            self._labels = key_labels(found.table)
+            self._texts = []
+            self._rate = float(shown.axis.ns_per_tick)
+            own = found.unit < 0
+            longest = float(found.statistics.p50[own].max(initial=0)) * self._rate
+            self.unit, self._factor = unit_for(longest)
         self._swatches.clear()
-        self._found = found
-        self._labels = key_labels(found.table)
-        self._texts = []
-        self._rate = float(shown.axis.ns_per_tick)
-        self._picked, in_run = picked or ("", np.full(len(found), -1))
+        self._picked = name
         self._columns = _columns(found, in_run)
-        own = found.unit < 0
-        longest = float(found.statistics.p50[own].max(initial=0)) * self._rate
-        self.unit, self._factor = unit_for(longest)
         once = bool((found.statistics.count <= 1).all())
         silent = {Cell.P10, Cell.P90, Cell.AVG, Cell.MIN, Cell.MAX, Cell.TOTAL, Cell.SPREAD}
         self.silent = (
@@ -118,8 +121,24 @@ class StatisticsModel(QAbstractTableModel):
             | ({Cell.BLOCK} if len(found.blocks) < 2 else set())
             | (set() if picked else {Cell.PICKED})
         )
-        self._arrange()
-        self.endResetModel()
+        if again:
+            self._rearrange()
+            at = CELLS.index(Cell.PICKED)
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, at, at)
+        else:
+            self._arrange()
+            self.endResetModel()
+
+    def row_of(self, slice: int) -> int:
+        """The row of the event that a slice of the file is of, -1 if it is not shown."""
+        if self._found is None:
+            return -1
+        at = np.flatnonzero(self._found.slices == slice)
+        if not len(at):
+            return -1
+        i = int(np.searchsorted(self._found.row_ptr, at[0], "right")) - 1
+        shown = np.flatnonzero(self.rows == i)
+        return int(shown[0]) if len(shown) else -1
 
     def set_filter(self, text: str) -> None:
         """Show only rows of which every word of a text is in the event's name, operator, runs or
@@ -131,10 +150,20 @@ class StatisticsModel(QAbstractTableModel):
 
     @guard
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        self.beginResetModel()
         self._sort = (column, order) if column >= 0 else None
+        self._rearrange()
+
+    def _rearrange(self) -> None:
+        """Bring the same rows into another order; what is marked stays marked."""
+        self.layoutAboutToBeChanged.emit()
+        before, kept = self.rows, self.persistentIndexList()
         self._arrange()
-        self.endResetModel()
+        if kept and self._found is not None:
+            place = np.empty(len(self._found), np.int64)
+            place[self.rows] = np.arange(len(self.rows))
+            now = [self.index(int(place[before[i.row()]]), i.column()) for i in kept]
+            self.changePersistentIndexList(kept, now)
+        self.layoutChanged.emit()
 
     def longest_slice(self, row: int) -> int:
         """The slice of the longest occurrence of a row."""
