@@ -231,7 +231,8 @@ class MainWindow(QMainWindow):
 
     def _load_failed(self, path: str, message: str) -> None:
         self.problems.add_failure(path, message)
-        self._message.show_error(message)
+        # Its name alone: the Problems panel has the path, and a line of paths is read by nobody.
+        self._message.show_error(message.replace(path, display_name(path), 1))
 
     def _load_cancelled(self, path: str) -> None:
         self._given_up.append(display_name(path))

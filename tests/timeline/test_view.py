@@ -26,7 +26,7 @@ from tests.gui_events import (
     wheel,
 )
 from viewer.model.times import format_time
-from viewer.session import SliceRef
+from viewer.session import Area, SliceRef
 from viewer.timeline import motion
 from viewer.timeline.layout import BandKind
 
@@ -430,6 +430,16 @@ def test_the_name_of_a_slice_is_never_read_as_markup(window, qtbot, tmp_path, mo
     text = tip_of(window, monkeypatch, place_of(window, 0))
     assert "&lt;b&gt;conv" in text
     assert "<b>" not in text
+
+
+def test_the_ruler_says_nothing_of_a_selection_out_of_view(attention):
+    session, ruler = attention.session, attention.timeline.ruler
+    t1 = session.state.t1
+    bare = ruler.grab().toImage()
+    session.select_area(Area(t1 + 10_000, t1 + 20_000, frozenset({(0, 0)})))
+    assert ruler.grab().toImage() == bare
+    session.select_area(Area(t1 - 10_000, t1 + 20_000, frozenset({(0, 0)})))
+    assert ruler.grab().toImage() != bare
 
 
 @pytest.mark.parametrize("size", [(700, 400), (1000, 300)])

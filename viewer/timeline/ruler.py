@@ -94,15 +94,14 @@ class RulerBar(QWidget):
         if session.state.slice is None and session.state.area is None:
             return
         span = session.selected_span_ns()
-        if span is None:
+        if span is None or span[1] < session.state.t0 or span[0] >= session.state.t1:
             return
         x0, x1 = (int(x) for x in self._scene.xmap(width).pixel_of(np.array(span)))
         painter.fillRect(
             QRect(x0, HEIGHT - 4, max(x1 - x0, 2), 3), self._theme.color("accent_fill")
         )
-        if x1 >= 0 and x0 < width:
-            text = format_time(span[1] - span[0])
-            self._chip(painter, (x0 + x1) // 2, text, "accent_fill", "on_accent")
+        text = format_time(span[1] - span[0])
+        self._chip(painter, (x0 + x1) // 2, text, "accent_fill", "on_accent")
 
     def _chip(self, painter: QPainter, x: int, text: str, fill: str, ink: str) -> None:
         wide = painter.fontMetrics().horizontalAdvance(text) + 14
