@@ -21,8 +21,9 @@ from fractions import Fraction
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
+from viewer.model.queries import NATIVE_DURATION
 from viewer.model.run_views import aligned_runs, has_run_views, mean_run
-from viewer.model.times import tick_to_ns
+from viewer.model.times import NARROW_SPACE, format_time, group_digits, tick_to_ns
 from viewer.model.trace import Codes, Ints, KeyKind, Run, RunKind, Trace
 from viewer.program.cost import Costs
 from viewer.program.graph import Operator, Program
@@ -31,6 +32,7 @@ from viewer.program.linking import Link, LinkTable
 from viewer.timeline.layout import Axis, Part
 from viewer.workspace import Choices, Workspace
 
+NATIVE_UNIT = "native_unit"
 MIN_SPAN_NS = 1
 # Changes of the range closer together than this, in seconds, are one step of undo (a wheel burst).
 BURST = 0.5
@@ -111,6 +113,27 @@ class OpenTrace:
         """Where slice i lies on the common axis."""
         slices = self.trace.slices
         return self.axis.to_ns(int(slices.start[i])), self.axis.to_ns(int(slices.end[i]))
+
+    def native(self, i: int, column: str = NATIVE_DURATION) -> tuple[str, str] | None:
+        """What a clock of its own measured of slice i, as number and unit.
+
+        None if the clock of the file timed it; else its extent is for drawing only.
+        """
+        columns = self.trace.slices.columns
+        value = columns[column].value(i) if column in columns else None
+        if value is None or isinstance(value, str):
+            return None
+        unit = columns[NATIVE_UNIT].value(i) if NATIVE_UNIT in columns else None
+        number = group_digits(value) if isinstance(value, int) else f"{value:g}"
+        return number, str(unit or "ticks")
+
+    def length_text(self, i: int) -> str:
+        """How long slice i took: "1.252 µs", or in the unit of its own clock "5 000 cycles"."""
+        native = self.native(i)
+        if native is not None:
+            return NARROW_SPACE.join(native)
+        start, end = self.span_ns(i)
+        return format_time(end - start)
 
 
 class Session(QObject):

@@ -30,8 +30,7 @@ def selection_text(session: Session) -> str:
     state = session.state
     if state.slice is not None:
         shown = session.traces[state.slice.trace]
-        start, end = shown.span_ns(state.slice.index)
-        text = f"1 slice selected · {format_time(end - start)}"
+        text = f"1 slice selected · {shown.length_text(state.slice.index)}"
         more = _operator_text(session, less=1)
         return f"{text} · {more}" if more else text
     if state.area is not None:

@@ -20,6 +20,7 @@ from viewer.panels.slice_facts import (
 from viewer.panels.widgets import EmptyPlace, KeyFigure
 from viewer.program.graph import GraphNode, Operator, Tensor
 from viewer.session import Area, SliceRef
+from viewer.status_text import selection_text
 
 ATTENTION_0 = 9
 
@@ -56,6 +57,20 @@ def attention(sample):
 
 def figures(panel):
     return [f.accessibleName().replace("\u202f", " ") for f in panel.findChildren(KeyFigure)]
+
+
+def test_a_slice_on_a_clock_of_its_own_has_no_time_of_the_files_clock(opened, data, theme, qtbot):
+    session = opened(data / "etdump/SYN_qnn_like.etdp")
+    names = [session.traces[0].trace.name(i) for i in range(7)]
+    session.select_slice(SliceRef(0, names.index("QNN accelerator (execute) time (cycles)")))
+    panel = show(session, theme, qtbot)
+    assert [f.replace("\u2009", " ") for f in figures(panel)] == [
+        "duration: 5 000 cycles", "start: 0 cycles"
+    ]  # fmt: skip
+    rows = panel.widget().rows("Slice")
+    assert rows["Clock"] == "one of its own; its place inside its call is for drawing only"
+    assert not {"Ticks", "native_dur", "native_start", "native_unit"} & set(rows)
+    assert selection_text(session) == "1 slice selected · 5\u2009000\u202fcycles"
 
 
 def test_nothing_selected_says_what_to_do(attention, theme, qtbot):
@@ -129,7 +144,7 @@ def test_an_identifier_is_shown_exactly_and_metadata_as_json(sample, theme, qtbo
     session.select_slice(SliceRef(0, i))
     rows = show(session, theme, qtbot).widget().rows("Slice")
     assert rows["Identifier"] == "'div'"
-    assert rows["metadata"].splitlines()[1] == '  "op": "div_decomp_from_tan",'
+    assert rows["Metadata"].splitlines()[1] == '  "op": "div_decomp_from_tan",'
 
 
 def test_an_unlinked_event_lists_the_operators_of_its_call(attention, theme, qtbot):

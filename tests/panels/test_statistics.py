@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSizeF, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
@@ -163,9 +163,20 @@ def test_a_foreign_clock_keeps_its_own_numbers_and_unit(show):
     panel = show("etdump/SYN_qnn_like.etdp")
     by_name = dict(zip(texts(panel, Cell.EVENT), texts(panel, Cell.P50), strict=True))
     assert by_name["QNN accelerator (execute) time (cycles)"] == "5\u2009000\u202fcycles"
+    panel.table.grab()
+    wanted = panel.table.sizeHintForColumn(CELLS.index(Cell.P50))
+    assert panel.table.columnWidth(CELLS.index(Cell.P50)) >= wanted  # the unit is not cut off
     rows = {row["Event"]: row for row in plain(panel)}
     assert rows["aten_relu_default:OpId_14 (cycles)"]["p50"] == "300"
     assert rows["aten_relu_default:OpId_14 (cycles)"]["native unit"] == "cycles"
+
+
+def test_names_stand_in_one_line_beside_swatches_and_beside_none(cnn, show):
+    icons = [cnn.model.index(r, 0).data(Qt.ItemDataRole.DecorationRole).deviceIndependentSize()
+             for r in range(cnn.model.rowCount())]  # fmt: skip
+    assert len(set(map(QSizeF.toTuple, icons))) == 1
+    alone = show("etdump/cnn_portable_x10.etdp")
+    assert alone.model.index(0, 0).data(Qt.ItemDataRole.DecorationRole) is None
 
 
 def test_what_happened_once_has_no_distribution(show):

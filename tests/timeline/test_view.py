@@ -425,6 +425,13 @@ def named(tmp_path, name):
     return path
 
 
+def test_the_tooltip_of_a_foreign_clock_tells_its_own_numbers(window, qtbot, data, monkeypatch):
+    open_files(qtbot, window, data / "etdump" / "SYN_qnn_like.etdp")
+    text = tip_of(window, monkeypatch, place_of(window, 4))
+    assert "5\u2009000\u202fcycles on a clock of its own, drawn inside its call" in text
+    assert "µs" not in text
+
+
 def test_the_name_of_a_slice_is_never_read_as_markup(window, qtbot, tmp_path, monkeypatch):
     open_files(qtbot, window, named(tmp_path, "<b>conv</b>"))
     text = tip_of(window, monkeypatch, place_of(window, 0))

@@ -106,10 +106,11 @@ class Card(QWidget):
         grid = self._section("Slice")
         for key, value in slice_rows(shown, i).items():
             grid.add(key, value, code="\n" in value)
-        ticks = escape(ticks_text(shown, i))
-        if shown.trace.clock.assumed:
-            ticks += ", " + span("assumed", self._theme.tokens.warning)
-        grid.add("Ticks", ticks, html=True)
+        if shown.native(i) is None:
+            ticks = escape(ticks_text(shown, i))
+            if shown.trace.clock.assumed:
+                ticks += ", " + span("assumed", self._theme.tokens.warning)
+            grid.add("Ticks", ticks, html=True)
         self._link_section(shown, link)
         self._operator_sections(shown, trace, members)
         if link.near and not members:

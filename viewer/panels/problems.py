@@ -37,7 +37,7 @@ from viewer.theme import Theme
 
 NOTHING = "Nothing odd in the open files."
 _HEADINGS = ("Severity", "What", "Count", "First", "File")
-_WIDTHS = (92, 0, 56, 112, 150)
+_WIDTHS = (88, 0, 52, 96, 144)
 _ONLY_IF_TOLD = (2, 3)  # columns that are hidden where no row has anything in them
 _ROW_AIR = 10
 _CELL_PADDING = 24

@@ -32,11 +32,12 @@ from viewer.model.trace import Clock, KeyKind, Run, RunKind
 from viewer.model.untimed import values_of, values_summary
 from viewer.program.graph import Frame, Operator, Program, Tensor
 from viewer.program.labels import run_label, track_name
-from viewer.session import Area, OpenTrace
+from viewer.session import NATIVE_UNIT, Area, OpenTrace
 
-NATIVE_UNIT = "native_unit"
+_NATIVE_START = "native_start"
 # Said in rows of their own.
-_SAID_ELSEWHERE = (NATIVE_DURATION, NATIVE_UNIT, "instruction_id")
+_SAID_ELSEWHERE = (NATIVE_DURATION, _NATIVE_START, NATIVE_UNIT, "instruction_id")
+_TITLES = {"metadata": "Metadata"}  # the other columns are called as their file calls them
 MISSING = "–"
 # A key of many lines of JSON is cut here, with its length said.
 _LONGEST_VALUE = 4000
@@ -57,8 +58,14 @@ def figure(ns: float, caption: str) -> Figure:
     return Figure(format_in(ns, factor), unit if ns else "", caption)
 
 
-def slice_figures(shown: OpenTrace, i: int) -> tuple[Figure, Figure, Figure]:
-    """Duration, self time and start of a slice; the start counts from the trace's own start."""
+def slice_figures(shown: OpenTrace, i: int) -> tuple[Figure, ...]:
+    """Duration, self time and start of a slice; the start counts from the trace's own start.
+
+    Of a slice that a clock of its own timed, duration and start as that clock has them.
+    """
+    own = (shown.native(i), "duration"), (shown.native(i, _NATIVE_START), "start")
+    if own[0][0] is not None:
+        return tuple(Figure(*measured, caption) for measured, caption in own if measured)
     slices, rate = shown.trace.slices, shown.axis.ns_per_tick
     start, end = shown.span_ns(i)
     return (
@@ -94,15 +101,14 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
         rows["Logged"] = values_summary(trace.untimed, logged)
     if slices.derived is not None and slices.derived[i]:
         rows["Origin"] = "computed by Opscope, not in the file"
-    native = _native(shown, i)
-    if native:
-        rows["Native"] = native
+    if shown.native(i) is not None:
+        rows["Clock"] = "one of its own; its place inside its call is for drawing only"
     for name, column in slices.columns.items():
         value = column.value(i)
         known = name in _SAID_ELSEWHERE or value == rows.get("Location")
         if not known and value is not None:
             unit = f"{NARROW_SPACE}{column.unit}" if column.unit else ""
-            rows[name] = _value_text(value) + unit
+            rows[_TITLES.get(name, name)] = _value_text(value) + unit
     return rows
 
 
@@ -168,16 +174,6 @@ def _unattributed(shown: OpenTrace, i: int) -> str:
     time = format_time(tick_to_ns(part, shown.axis.ns_per_tick))
     share = f"{part / whole:.1%}".replace("%", f"{NARROW_SPACE}%")
     return f"{time} unattributed · {share}"
-
-
-def _native(shown: OpenTrace, i: int) -> str:
-    columns = shown.trace.slices.columns
-    length = columns[NATIVE_DURATION].value(i) if NATIVE_DURATION in columns else None
-    if length is None:
-        return ""
-    unit = columns[NATIVE_UNIT].value(i) if NATIVE_UNIT in columns else None
-    number = group_digits(length) if isinstance(length, int) else f"{length:g}"
-    return f"{number} {unit or 'ticks'}, on a clock of its own, placed for drawing only"
 
 
 def _value_text(value: int | float | bool | str) -> str:

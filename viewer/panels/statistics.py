@@ -207,18 +207,22 @@ class StatisticsView(RowTable):
     def __init__(self, model: StatisticsModel, theme: Theme) -> None:
         super().__init__(model, "Statistics", theme)
         self._model = model
+        self._with_units: bool | None = None
         header = self.horizontalHeader()
-        for i, cell in enumerate(CELLS):
-            header.resizeSection(i, theme.px(cell.width))
         header.setSortIndicatorClearable(True)
         header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
         self.setSortingEnabled(True)
 
     def fit_columns(self) -> None:
         """Show the columns that tell something, and of them what there is room for."""
+        widths = [cell.room(self._model.with_units) for cell in CELLS]
+        if self._with_units != self._model.with_units:
+            self._with_units = self._model.with_units
+            for i, width in enumerate(widths):
+                self.horizontalHeader().resizeSection(i, self._theme.px(width))
         fit_columns(
             self, self._theme,
-            {i: cell.width or _LEAST_EVENT for i, cell in enumerate(CELLS)},
+            {i: width or _LEAST_EVENT for i, width in enumerate(widths)},
             {CELLS.index(cell) for cell in self._model.silent},
             [CELLS.index(cell) for cell in _DISPENSABLE], CELLS.index(Cell.EVENT),
         )  # fmt: skip

@@ -36,6 +36,7 @@ Index = QModelIndex | QPersistentModelIndex
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 METADATA = "metadata"
+_UNIT_WIDTH = 44  # px, of " cycles"
 
 
 class Cell(Enum):
@@ -63,6 +64,10 @@ class Cell(Enum):
     def is_time(self) -> bool:
         """Whether it tells a length."""
         return bool(self.field) and self not in (Cell.COUNT, Cell.SPREAD)
+
+    def room(self, with_units: bool) -> int:
+        """Its width in px, where lengths on other clocks have their unit with them or not."""
+        return self.width + (_UNIT_WIDTH if with_units and self.is_time else 0)
 
 
 CELLS = tuple(Cell)
@@ -92,6 +97,7 @@ class StatisticsModel(QAbstractTableModel):
         self._picked = ""
         self.rows: Ints = np.empty(0, np.int64)
         self.silent: frozenset[Cell] = frozenset()
+        self.with_units = False
 
     def show(
         self, shown: OpenTrace, found: EventStatistics, picked: tuple[str, Ints] | None = None
@@ -109,6 +115,7 @@ class StatisticsModel(QAbstractTableModel):
             self._texts = []
             self._rate = float(shown.axis.ns_per_tick)
             own = found.unit < 0
+            self.with_units = not bool(own.all())
             longest = float(found.statistics.p50[own].max(initial=0)) * self._rate
             self.unit, self._factor = unit_for(longest)
         self._swatches.clear()
@@ -273,7 +280,9 @@ class StatisticsModel(QAbstractTableModel):
             color: QColor = self._theme.color("text1" if strong else "text2")
             return color
         if role == Qt.ItemDataRole.DecorationRole and cell is Cell.EVENT:
-            return self._swatches.of(self._found.table.links[int(self._found.key[i])].operators)
+            table = self._found.table
+            own = self._swatches.of(table.links[int(self._found.key[i])].operators)
+            return own or (self._swatches.blank() if table.sets else None)
         return None
 
     def _tip(self, i: int, cell: Cell) -> str:

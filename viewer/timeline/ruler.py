@@ -101,6 +101,9 @@ class RulerBar(QWidget):
             QRect(x0, HEIGHT - 4, max(x1 - x0, 2), 3), self._theme.color("accent_fill")
         )
         text = format_time(span[1] - span[0])
+        if session.state.slice is not None:
+            shown = session.traces[session.state.slice.trace]
+            text = shown.length_text(session.state.slice.index)
         self._chip(painter, (x0 + x1) // 2, text, "accent_fill", "on_accent")
 
     def _chip(self, painter: QPainter, x: int, text: str, fill: str, ink: str) -> None:
