@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QToolButton
 
 from tests.gui_events import open_sample, settle
 from viewer.docks import TIMELINE_SHARE
-from viewer.session import Inferences
+from viewer.opening import Inferences
 from viewer.timeline.board import Timeline
 
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from viewer.formats import open_file
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, RunKind
+from viewer.opening import Inferences
 from viewer.resources import SAMPLES
-from viewer.session import BURST, Area, Inferences, Session, SliceRef
+from viewer.session import BURST, Area, Session, SliceRef
 
 _PATHS = {sample.key: sample.paths() for sample in SAMPLES}
 ATTENTION, ATTENTION_RECORD = _PATHS["attention_xnnpack"]

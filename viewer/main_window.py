@@ -170,6 +170,7 @@ class MainWindow(QMainWindow):
     def _connect(self) -> None:
         session = self.session
         session.opened.connect(self._refresh)
+        session.added.connect(self._added)
         session.viewed.connect(self._say_range)
         session.selected.connect(self._say_selection)
         session.history_changed.connect(self.commands.refresh)
@@ -241,21 +242,25 @@ class MainWindow(QMainWindow):
         # In the order in which they were asked for, however long each of them took.
         items = [self._loaded[path] for path in self._asked if path in self._loaded]
         self._asked, self._loaded = [], {}
-        self._late.stop()
-        self._hide_busy()
+        choices, self._choices = self._choices, NO_CHOICES
         if items:
             self._message.hide_if_told()
-            self.session.add(items)  # type: ignore[arg-type]
+            self._busy.setText("Linking")
+            self.session.add(items, choices)  # type: ignore[arg-type]
         else:
             self._refresh()
         if self._given_up:
             self._say(f"{', '.join(self._given_up)} was not opened")
             self._given_up = []
-        choices, self._choices = self._choices, NO_CHOICES
-        if choices != NO_CHOICES:
-            for complaint in self.session.choose(choices):
-                self._message.show_error(complaint)
+
+    def _added(self, complaints: list[str]) -> None:
+        for complaint in complaints:
+            self._message.show_error(complaint)
         self._warn()
+
+    def _stop_waiting(self) -> None:
+        self._late.stop()
+        self._hide_busy()
 
     def _warn(self) -> None:
         """Say which pairs of files must be looked at, with the way to overrule it."""
@@ -269,8 +274,7 @@ class MainWindow(QMainWindow):
                     self._message.show_warning(warning, "Choose…", self.show_links)
 
     def _pair(self, trace: str, program: str) -> None:
-        self.session.pair(trace, program)
-        self._warn()
+        self.session.pair(trace, program, self._warn)
 
     @property
     def is_loading(self) -> bool:
@@ -307,13 +311,11 @@ class MainWindow(QMainWindow):
         self._progress.setValue(round(share * 1000))
 
     def _saved(self, path: str, count: int) -> None:
-        self._late.stop()
-        self._hide_busy()
+        self._stop_waiting()
         self._say(f"Wrote {path} · {count} slices" if self.session.traces else f"Wrote {path}")
 
     def _save_failed(self, path: str, message: str) -> None:
-        self._late.stop()
-        self._hide_busy()
+        self._stop_waiting()
         self._message.show_error(message)
 
     # -- progress ------------------------------------------------------------------------------
@@ -347,6 +349,8 @@ class MainWindow(QMainWindow):
 
     def _refresh(self) -> None:
         session = self.session
+        if not (self.is_loading or self.saver.is_busy):
+            self._stop_waiting()
         empty = session.is_empty
         page = self.start_page if empty else self.timeline if session.traces else self._note
         was = self._pages.currentWidget()

@@ -9,8 +9,9 @@ from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QToolBar, QToolBut
 from viewer.commands import CommandTable
 from viewer.crash_report import guard
 from viewer.model.run_views import has_run_views
+from viewer.opening import Inferences, OpenTrace
 from viewer.panels.link_state import LinkState
-from viewer.session import Inferences, OpenTrace, Session
+from viewer.session import Session
 from viewer.status_text import run_texts
 from viewer.theme import Theme
 

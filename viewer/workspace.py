@@ -57,6 +57,16 @@ class Workspace:
         self._links: dict[int, LinkTable] = {}
         self._sources: dict[str, SourceFile | None] = {}
 
+    def copy(self) -> Workspace:
+        """Another workspace of the same files; a change of one is none of the other."""
+        made = Workspace()
+        made.traces, made.programs = list(self.traces), list(self.programs)
+        made._pairs = dict(self._pairs)
+        made._methods = {pair: dict(chosen) for pair, chosen in self._methods.items()}
+        made._fits, made._links = dict(self._fits), dict(self._links)
+        made._sources = dict(self._sources)
+        return made
+
     # -- files -------------------------------------------------------------------------------
 
     def open(

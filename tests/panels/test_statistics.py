@@ -6,11 +6,12 @@ from PySide6.QtCore import QSizeF, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
+from viewer.opening import Inferences
 from viewer.panels import statistics as statistics_panel
 from viewer.panels.statistics import NO_EVENTS, NOTHING, StatisticsPanel
 from viewer.panels.statistics_table import CELLS, Cell, StatisticsModel
 from viewer.panels.table_style import NoRows, marked_rows
-from viewer.session import Inferences, SliceRef
+from viewer.session import SliceRef
 
 
 @pytest.fixture

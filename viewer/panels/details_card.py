@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.model.times import NARROW_SPACE, format_time, group_digits, tick_to_ns
+from viewer.opening import OpenTrace
 from viewer.panels.cost_feed import CostFeed
 from viewer.panels.run_chart import CodeSnippet, RunChart
 from viewer.panels.slice_facts import (
@@ -47,7 +48,7 @@ from viewer.panels.widgets import (
 from viewer.program.graph import Frame, Operator, Tensor
 from viewer.program.labels import describe_near, set_label
 from viewer.program.linking import Link, LinkState
-from viewer.session import Area, OpenTrace, Session
+from viewer.session import Area, Session
 from viewer.theme import FontRole, Theme
 
 _MAY_BREAK = "\u200b"

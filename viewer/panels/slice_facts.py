@@ -30,9 +30,10 @@ from viewer.model.times import (
 )
 from viewer.model.trace import Clock, KeyKind, Run, RunKind
 from viewer.model.untimed import values_of, values_summary
+from viewer.opening import NATIVE_UNIT, OpenTrace
 from viewer.program.graph import Frame, Operator, Program, Tensor
 from viewer.program.labels import run_label, track_name
-from viewer.session import NATIVE_UNIT, Area, OpenTrace
+from viewer.session import Area
 
 _NATIVE_START = "native_start"
 # Said in rows of their own.

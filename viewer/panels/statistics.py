@@ -23,6 +23,7 @@ from viewer.background import Latest
 from viewer.model.queries import run_of_slices
 from viewer.model.times import group_digits
 from viewer.model.trace import Ints, RunKind
+from viewer.opening import Inferences, OpenTrace
 from viewer.panels.statistics_table import CELLS, Cell, StatisticsModel
 from viewer.panels.table_style import (
     FilterLine,
@@ -35,7 +36,7 @@ from viewer.panels.table_style import (
 from viewer.panels.widgets import ElidedLabel, EmptyPlace
 from viewer.program.event_statistics import EventStatistics, event_statistics
 from viewer.program.labels import run_label
-from viewer.session import Inferences, OpenTrace, Session, SliceRef
+from viewer.session import Session, SliceRef
 from viewer.theme import Theme
 
 NOTHING = "Open a profile to see how long each of its events took over the runs."

@@ -24,12 +24,12 @@ from PySide6.QtGui import QColor, QFont
 from viewer.crash_report import guard
 from viewer.model.times import NARROW_SPACE, format_in, group_digits, unit_for
 from viewer.model.trace import Bools, Ints
+from viewer.opening import OpenTrace
 from viewer.panels.slice_facts import MISSING
 from viewer.panels.swatches import SwatchPixmaps
 from viewer.panels.widgets import tip
 from viewer.program.event_statistics import EventStatistics
 from viewer.program.labels import key_labels
-from viewer.session import OpenTrace
 from viewer.theme import Theme
 
 Index = QModelIndex | QPersistentModelIndex

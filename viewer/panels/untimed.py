@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from viewer.model.times import group_digits
 from viewer.model.trace import Ints
 from viewer.model.untimed import counts_text
+from viewer.opening import Inferences, OpenTrace
 from viewer.panels.table_style import (
     FilterLine,
     NoRows,
@@ -31,7 +32,7 @@ from viewer.panels.untimed_table import CELLS, Cell, EndsShown, UntimedModel
 from viewer.panels.widgets import ElidedLabel, EmptyPlace
 from viewer.program.labels import run_label
 from viewer.program.untimed import HOW_TO_LOG
-from viewer.session import Inferences, OpenTrace, Session, SliceRef
+from viewer.session import Session, SliceRef
 from viewer.theme import Theme
 
 NOTHING = f"No allocation or debug events here. {HOW_TO_LOG}"

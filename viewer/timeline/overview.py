@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.crash_report import guard
 from viewer.model.trace import Ints, Run, RunKind
-from viewer.session import Inferences
+from viewer.opening import Inferences
 from viewer.theme import Theme
 from viewer.timeline.colouring import canvas_rgb
 from viewer.timeline.layout import XMap
