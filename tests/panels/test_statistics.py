@@ -146,7 +146,7 @@ def test_the_marked_row_follows_the_selected_slice(cnn):
         session.select_slice(SliceRef(0, i))
         marked = marked_rows(cnn.table)
         assert [texts(cnn, Cell.EVENT)[row] for row in marked] == [
-            cnn.model._labels[int(trace.slices.key[i])]
+            cnn._answer.contents.labels[int(trace.slices.key[i])]
         ]
     cnn.filter.setText("addmm")
     session.select_slice(SliceRef(0, 0))
@@ -214,7 +214,7 @@ def test_the_model_keeps_the_rules_of_qt(cnn, theme):
     model = StatisticsModel(theme)
     tester = QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
     answer = cnn._answer
-    model.show(answer.shown, answer.found)
+    model.show(answer.shown, answer.contents)
     model.set_filter("conv")
     model.sort(2, Qt.SortOrder.DescendingOrder)
     assert tester.model() is model

@@ -22,9 +22,9 @@ from PySide6.QtWidgets import (
 from viewer.background import Latest
 from viewer.model.queries import run_of_slices
 from viewer.model.times import group_digits
-from viewer.model.trace import Ints, RunKind
+from viewer.model.trace import RunKind
 from viewer.opening import Inferences, OpenTrace
-from viewer.panels.statistics_table import CELLS, Cell, StatisticsModel
+from viewer.panels.statistics_table import CELLS, Cell, Contents, StatisticsModel, contents_of
 from viewer.panels.table_style import (
     FilterLine,
     NoRows,
@@ -34,14 +34,14 @@ from viewer.panels.table_style import (
     marked_rows,
 )
 from viewer.panels.widgets import ElidedLabel, EmptyPlace
-from viewer.program.event_statistics import EventStatistics, event_statistics
+from viewer.program.event_statistics import event_statistics
 from viewer.program.labels import run_label
 from viewer.session import Session, SliceRef
 from viewer.theme import Theme
 
 NOTHING = "Open a profile to see how long each of its events took over the runs."
 NO_EVENTS = "This profile has no events with a time."
-MOST_COPIED = 5000  # rows
+MOST_COPIED = 3000  # rows; writing so many takes 75 ms
 # Up to here the answer takes less than 20 ms: no thread, and no flicker of old figures.
 AT_ONCE = 20_000
 _LEAST_EVENT = 240  # px
@@ -101,7 +101,7 @@ class StatisticsPanel(QWidget):
             self._latest.cancel()
             self._say(NOTHING)
             return
-        known = self._answer.found if self._answer and self._answer.shown is shown else None
+        known = self._answer.contents if self._answer and self._answer.shown is shown else None
         if len(shown.trace.slices) <= AT_ONCE:
             self._latest.cancel()
             self._take(_answer(shown, run, known))
@@ -125,16 +125,16 @@ class StatisticsPanel(QWidget):
     @Slot(object)
     def _take(self, answer: Answer) -> None:
         self._answer = answer
-        shown, found, run = answer.shown, answer.found, answer.run
+        shown, found, run = answer.shown, answer.contents.found, answer.run
         if not len(found):
             self._say(NO_EVENTS)
             return
         self._stack.setCurrentIndex(0)
-        picked = None
+        picked = ""
         if run is not None:
             title = run_label(shown.table, shown.trace.runs[run]).rpartition(" · ")[2]
-            picked = title.partition(" of ")[0].capitalize(), answer.in_run
-        self.model.show(shown, found, picked)
+            picked = title.partition(" of ")[0].capitalize()
+        self.model.show(shown, answer.contents, picked)
         self.table.fit_columns()
         count = sum(r.kind is RunKind.INFERENCE for r in shown.trace.runs)
         where = f"all {group_digits(count)} runs" if count > 1 else "the whole trace"
@@ -183,23 +183,22 @@ class StatisticsPanel(QWidget):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The statistics of a trace, and per row what it took in the picked run (-1: nothing)."""
+    """What is shown of a trace, and which run is picked."""
 
     shown: OpenTrace
-    found: EventStatistics
+    contents: Contents
     run: int | None
-    in_run: Ints
 
 
-def _answer(shown: OpenTrace, run: int | None, known: EventStatistics | None) -> Answer:
-    found = event_statistics(shown.table) if known is None else known
+def _answer(shown: OpenTrace, run: int | None, known: Contents | None) -> Answer:
+    found = event_statistics(shown.table) if known is None else known.found
     in_run = np.full(len(found), -1)
     if run is not None:
         row = np.repeat(np.arange(len(found)), np.diff(found.row_ptr))
         inside = run_of_slices(shown.trace)[found.slices] == run
         in_run[row[inside]] = 0
         np.add.at(in_run, row[inside], found.duration[inside])
-    return Answer(shown, found, run, in_run)
+    return Answer(shown, contents_of(found, in_run, known), run)
 
 
 class StatisticsView(RowTable):
