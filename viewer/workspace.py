@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
+import numpy as np
+
 from viewer.formats import Cancelled, Progress, never_cancelled, no_progress, open_file
 from viewer.model.times import tick_to_ns
 from viewer.model.trace import KeyKind, Trace
@@ -186,7 +188,8 @@ class Workspace:
 
     def candidates(self, trace: Trace) -> list[Candidate]:
         """The open programs of the kind that the trace's identities ask for, best fit first."""
-        kinds = {KeyKind(k) for k in set(trace.keys.kind.tolist())}
+        # Counted, as it is asked with every selection, and a trace may have a key per slice.
+        kinds = {KeyKind(k) for k in np.flatnonzero(np.bincount(trace.keys.kind)).tolist()}
         asked = [
             p for p in self.programs
             if p.methods
