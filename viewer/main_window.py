@@ -12,14 +12,11 @@ from collections.abc import Sequence
 from functools import partial
 from html import escape
 
-from PySide6.QtCore import QBuffer, QCoreApplication, QEvent, QObject, QSize, Qt, QThread, QTimer
+from PySide6.QtCore import QBuffer, QCoreApplication, QEvent, QSize, Qt, QThread, QTimer
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
-    QApplication,
-    QComboBox,
     QFileDialog,
     QLabel,
-    QLineEdit,
     QMainWindow,
     QMessageBox,
     QProgressBar,
@@ -57,8 +54,6 @@ from viewer.toolbar import Toolbar
 from viewer.window_commands import MENUS, MOUSE_HELP, START_KEYS, commands_of
 from viewer.workspace import NO_CHOICES, Choices
 
-MOVING_KEYS = (Qt.Key.Key_W, Qt.Key.Key_A, Qt.Key.Key_S, Qt.Key.Key_D)
-_PLAIN = Qt.KeyboardModifier.NoModifier
 PROGRESS_AFTER_MS = 300
 RESIZE_SETTLES_MS = 120
 EXPORT_FILTERS = (
@@ -121,9 +116,6 @@ class MainWindow(QMainWindow):
         self.addToolBar(self.toolbar)
         self._build_status()
         self._connect()
-        self._events = QApplication.instance()
-        if self._events is not None:
-            self._events.installEventFilter(self)
         self._refresh()
 
     # -- parts -------------------------------------------------------------------------------
@@ -486,26 +478,6 @@ class MainWindow(QMainWindow):
         if not urls:
             self._message.show_error("What was dropped is no file: drop profiles and records")
 
-    @guard(False)
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """W, A, S and D move the timeline wherever the focus is, but not while text is typed."""
-        if event.type() not in (QEvent.Type.KeyPress, QEvent.Type.KeyRelease):
-            return False
-        key = event if isinstance(event, QKeyEvent) else None
-        focus = self.focusWidget()
-        typing = isinstance(focus, QLineEdit | QComboBox) or QApplication.activePopupWidget()
-        if key is None or key.key() not in MOVING_KEYS or typing or key.modifiers() != _PLAIN:
-            return False
-        if not self.isActiveWindow() or self._pages.currentWidget() is not self.timeline:
-            return False
-        if watched is self.timeline.view or not isinstance(watched, QWidget):
-            return False
-        if event.type() == QEvent.Type.KeyPress:
-            self.timeline.view.keyPressEvent(key)
-        else:
-            self.timeline.view.keyReleaseEvent(key)
-        return True
-
     @guard
     def createPopupMenu(self) -> None:
         """No menu that could hide the toolbar: panels are in the View menu."""
@@ -525,10 +497,15 @@ class MainWindow(QMainWindow):
         self.timeline.view.keyReleaseEvent(event)
 
     @guard
+    def changeEvent(self, event: QEvent) -> None:
+        """A key that is let go over another window is never told of."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and not self.isActiveWindow():
+            self.timeline.view.release_keys()
+
+    @guard
     def closeEvent(self, event: QCloseEvent) -> None:
         """Stop what runs and remember how the window lay."""
-        if self._events is not None:
-            self._events.removeEventFilter(self)
         self._docks.show_all(True)
         self.loader.shutdown()
         self.saver.shutdown()

@@ -5,9 +5,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QEnterEvent
-from PySide6.QtWidgets import QApplication, QToolTip
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QScrollArea,
+    QTableView,
+    QTextEdit,
+    QToolTip,
+)
 
 from tests.gui_events import (
     CTRL,
@@ -23,6 +30,7 @@ from tests.gui_events import (
     open_files,
     open_sample,
     place_of,
+    settle,
     wheel,
 )
 from viewer.model.times import format_time
@@ -365,10 +373,33 @@ def test_letters_typed_into_a_field_move_nothing(attention, qtbot):
     assert attention.shows_bottom
 
 
-def test_keys_of_a_table_that_it_does_not_want_move_the_timeline(attention, qtbot):
-    before = view_range(attention)
-    qtbot.keyClick(attention, Key.Key_D)
-    assert view_range(attention)[0] > before[0]
+@pytest.mark.parametrize("dock", ["operators", "statistics", "source", "links", "problems"])
+def test_wherever_the_focus_is_letters_move_the_timeline_and_command(attention, qtbot, dock):
+    attention.problems.add_failure("/some/bad.etdp", "the file is empty")
+    attention.session.select_operators(0, (9,))
+    attention._docks.bring(dock)
+    settle(qtbot, attention)
+    held = attention.timeline.view._held
+    panel = attention._docks.by_name[dock].widget()
+    kinds = QTableView, QTextEdit, QAbstractButton, QScrollArea
+    widgets = [w for kind in kinds for w in panel.findChildren(kind) if w.isVisible()]
+    widgets += [panel] if isinstance(panel, QScrollArea) else []
+    assert widgets
+    for widget in widgets:
+        widget.setFocus()
+        before = view_range(attention)
+        qtbot.keyPress(widget, Key.Key_D)
+        assert view_range(attention)[0] > before[0], widget
+        qtbot.keyRelease(widget, Key.Key_D)
+        assert not held._timer.isActive()
+
+
+def test_a_key_that_is_held_when_the_window_is_left_stops(attention, qtbot, monkeypatch):
+    qtbot.keyPress(attention.operators.table, Key.Key_D)
+    assert attention.timeline.view._held._timer.isActive()
+    monkeypatch.setattr(attention, "isActiveWindow", lambda: False)
+    QApplication.sendEvent(attention, QEvent(QEvent.Type.ActivationChange))
+    assert not attention.timeline.view._held._timer.isActive()
 
 
 def test_every_key_of_motion_has_a_direction():
@@ -469,6 +500,7 @@ def test_a_million_slices_paint(window, qtbot, capsys):
         name=builder.intern("a"), key=builder.key(KeyKind.PLAIN, "a"),
     )  # fmt: skip
     window.session.add([builder.build()])
+    settle(qtbot, window)
     for span in (100 * count, 100_000, 50):
         window.session.set_range(0, span)
         assert not canvas(window).grab().isNull()

@@ -16,12 +16,10 @@ from PySide6.QtGui import (
     QResizeEvent,
 )
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QHBoxLayout,
     QHeaderView,
     QMenu,
     QStackedWidget,
-    QTableView,
     QVBoxLayout,
     QWidget,
 )
@@ -39,7 +37,7 @@ from viewer.panels.operator_table import (
     record_contents,
 )
 from viewer.panels.slice_facts import operator_run_text
-from viewer.panels.table_style import FilterLine, NoRows
+from viewer.panels.table_style import FilterLine, NoRows, QuietTable
 from viewer.panels.widgets import ElidedLabel, EmptyPlace
 from viewer.session import Session, display_name
 from viewer.theme import Theme
@@ -221,31 +219,23 @@ class OperatorsPanel(QWidget):
 _LEAST_NAME = 230  # px of the column of names
 
 
-class OperatorView(QTableView):
+class OperatorView(QuietTable):
     """The table; `chosen(row)` on a click or Enter. Ctrl+C copies the marked rows."""
 
     chosen = Signal(int)
 
     def __init__(self, model: OperatorModel, theme: Theme) -> None:
-        super().__init__()
+        super().__init__("Operators")
         self._theme = theme
         self._model = model
         self.opacity = 1.0
         self.setModel(model)
         self.setHorizontalHeader(_Header(theme))
         self.setItemDelegate(OperatorDelegate(model, theme, self))
-        self.setAccessibleName("Operators")
-        self.setShowGrid(False)
         self.setMouseTracking(True)
         self.setWordWrap(False)
         self.setSortingEnabled(True)
-        self.setCornerButtonEnabled(False)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         rows = self.verticalHeader()
-        rows.hide()
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         rows.setDefaultSectionSize(theme.px(25))
         self.horizontalHeader().setSectionsClickable(True)

@@ -30,7 +30,7 @@ from PySide6.QtWidgets import (
 from viewer.crash_report import guard
 from viewer.model.times import group_digits
 from viewer.model.trace import Problem
-from viewer.panels.table_style import ROW_HEIGHT, let_copy, marked_rows, quieten
+from viewer.panels.table_style import ROW_HEIGHT, QuietTable, let_copy, marked_rows
 from viewer.panels.widgets import EmptyPlace, tip
 from viewer.session import Session, display_name
 from viewer.theme import Theme
@@ -205,10 +205,9 @@ class ProblemsPanel(QWidget):
 
     def _table(self) -> QTableView:
         theme = self._theme
-        table = QTableView()
+        table = QuietTable("Problems")
         table.setModel(self.model)
         table.setItemDelegate(_RoomyDelegate(table, theme))
-        quieten(table, "Problems")
         table.setWordWrap(True)
         table.verticalHeader().setMinimumSectionSize(theme.px(ROW_HEIGHT))
         table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)

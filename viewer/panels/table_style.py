@@ -24,19 +24,6 @@ ROW_HEIGHT = 25
 _FILTER_WIDTH = 260
 
 
-def quieten(table: QTableView, name: str) -> None:
-    """Whole rows, no grid, no row numbers; `name` is what a screen reader calls the table."""
-    table.setAccessibleName(name)
-    table.setShowGrid(False)
-    table.setCornerButtonEnabled(False)
-    table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-    table.setTextElideMode(Qt.TextElideMode.ElideRight)
-    table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    table.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-    table.verticalHeader().hide()
-    table.horizontalHeader().setHighlightSections(False)
-
-
 def fit_columns(
     table: QTableView,
     theme: Theme,
@@ -155,7 +142,33 @@ class NoRows(QLabel):
         self.setVisible(bool(self.text()))
 
 
-class RowTable(QTableView):
+class QuietTable(QTableView):
+    """Whole rows, no grid, no row numbers; letters are left to the window, where all are commands.
+
+    name: what a screen reader calls the table.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setAccessibleName(name)
+        self.setShowGrid(False)
+        self.setCornerButtonEnabled(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.verticalHeader().hide()
+        self.horizontalHeader().setHighlightSections(False)
+
+    @guard
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.text().strip().isprintable() and event.text().strip():
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
+
+
+class RowTable(QuietTable):
     """A quiet table of rows of one height; `chosen(row)` on a click, Enter or an arrow key.
 
     Columns come and go with the room; a subclass says in `fit_columns` which of them.
@@ -164,10 +177,9 @@ class RowTable(QTableView):
     chosen = Signal(int)
 
     def __init__(self, model: QAbstractItemModel, name: str, theme: Theme) -> None:
-        super().__init__()
+        super().__init__(name)
         self._theme = theme
         self.setModel(model)
-        quieten(self, name)
         self.setWordWrap(False)
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.verticalHeader().setDefaultSectionSize(theme.px(ROW_HEIGHT))

@@ -357,8 +357,12 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         if not event.isAutoRepeat():
             self._held.release(event.key())
 
+    def release_keys(self) -> None:
+        """Stop moving, whatever keys are held."""
+        self._held.release_all()
+
     @guard
     def focusOutEvent(self, event: QFocusEvent) -> None:
         """Keys that are released elsewhere must not keep moving."""
-        self._held.release_all()
+        self.release_keys()
         super().focusOutEvent(event)
