@@ -34,6 +34,7 @@ from viewer.docks import Docks
 from viewer.exporting import NothingToExport, prepare
 from viewer.formats import formats
 from viewer.loading import Loader
+from viewer.opening import OpenTrace
 from viewer.panels.details import DetailsPanel
 from viewer.panels.empty_note import EmptyNote
 from viewer.panels.links import LinksPanel
@@ -98,6 +99,10 @@ class MainWindow(QMainWindow):
         self._resized.setSingleShot(True)
         self._resized.setInterval(RESIZE_SETTLES_MS)
         self._resized.timeout.connect(self._fit_width)
+        self._crowded = QTimer(self)  # layouts have to follow first
+        self._crowded.setSingleShot(True)
+        self._crowded.setInterval(RESIZE_SETTLES_MS)
+        self._crowded.timeout.connect(self._show_hidden_rows)
         self._build_centre()
         self._docks = Docks(
             self,
@@ -181,6 +186,7 @@ class MainWindow(QMainWindow):
         self.operators.open_dialog_requested.connect(self.open_dialog)
         self.operators.links_requested.connect(self.show_links)
         self.links.open_dialog_requested.connect(self.open_dialog)
+        self._message.changed.connect(self._crowded.start)
         self.problems.count_changed.connect(self._docks.count_problems)
         self._note.open_requested.connect(self.open_dialog)
         self.toolbar.links_asked.connect(self.show_links)
@@ -236,7 +242,6 @@ class MainWindow(QMainWindow):
         self._asked, self._loaded = [], {}
         choices, self._choices = self._choices, NO_CHOICES
         if items:
-            self._message.hide_if_told()
             self._busy.setText("Linking")
             self.session.add(items, choices)  # type: ignore[arg-type]
         else:
@@ -249,6 +254,7 @@ class MainWindow(QMainWindow):
         for complaint in complaints:
             self._message.show_error(complaint)
         self._warn()
+        self._crowded.start()
 
     def _stop_waiting(self) -> None:
         self._late.stop()
@@ -256,14 +262,19 @@ class MainWindow(QMainWindow):
 
     def _warn(self) -> None:
         """Say which pairs of files must be looked at, with the way to overrule it."""
-        for shown in self.session.traces:
-            candidates = self.session.workspace.candidates(shown.file)
-            for warning in self.session.workspace.warnings(shown.file):
-                if shown.table.program is None and len(candidates) == 1:
-                    pair = (shown.trace.path, candidates[0].program.path)
-                    self._message.show_warning(warning, "Link anyway", partial(self._pair, *pair))
-                else:
-                    self._message.show_warning(warning, "Choose…", self.show_links)
+        space = self.session.workspace
+        doubts = [(shown, text) for shown in self.session.traces for text in self._doubts(shown)]
+        for shown, text in doubts:
+            candidates = space.candidates(shown.file)
+            # One button for all of it: with several doubts it could be of any of them.
+            if len(doubts) == 1 and shown.table.program is None and len(candidates) == 1:
+                pair = (shown.trace.path, candidates[0].program.path)
+                self._message.show_warning(text, "Link anyway", partial(self._pair, *pair))
+            else:
+                self._message.show_warning(text, "Choose…", self.show_links)
+
+    def _doubts(self, shown: OpenTrace) -> list[str]:
+        return self.session.workspace.warnings(shown.file)
 
     def _pair(self, trace: str, program: str) -> None:
         self.session.pair(trace, program, self._warn)
@@ -333,7 +344,7 @@ class MainWindow(QMainWindow):
         if self.is_loading or self.saver.is_busy:
             self._cancel_all()
         elif self._message.isVisible():
-            self._message.hide()
+            self._message.dismiss()
         else:
             self.session.clear_selection()
 
@@ -343,6 +354,8 @@ class MainWindow(QMainWindow):
         session = self.session
         if not (self.is_loading or self.saver.is_busy):
             self._stop_waiting()
+        doubts = {text for shown in session.traces for text in self._doubts(shown)}
+        self._message.keep_warnings(doubts)
         empty = session.is_empty
         page = self.start_page if empty else self.timeline if session.traces else self._note
         was = self._pages.currentWidget()
@@ -377,6 +390,12 @@ class MainWindow(QMainWindow):
         """The timeline gets the height of its rows."""
         rows = self.timeline.content_height if self.session.traces else ABOVE + 100
         self._docks.fit_height(self._pages.height(), rows)
+
+    def _show_hidden_rows(self) -> None:
+        """A message above the timeline, or another file in it, must not push rows out of view."""
+        rows = self.timeline.content_height
+        if self.session.traces and rows > self._pages.height():
+            self._share_height()
 
     def pick_theme(self, choice: str) -> None:
         """Force light or dark, or follow the system."""
