@@ -44,6 +44,22 @@ def test_widths_that_the_user_chose_stay_when_the_runs_are_aligned(attention, qt
     assert details.width() == 500
 
 
+def test_the_bottom_comes_back_as_it_was(attention, qtbot):
+    docks = attention._docks
+    docks.bring("statistics")
+    docks.bring("links")
+    settle(qtbot, attention)
+    before = [docks.by_name[name].width() for name in ("statistics", "links")]
+    for _ in range(2):
+        qtbot.keyClick(attention, Qt.Key.Key_Q)
+        settle(qtbot, attention)
+    assert attention.statistics.isVisible()
+    assert attention.links.isVisible()
+    assert not attention.problems.visibleRegion().boundingRect().isValid()
+    after = [docks.by_name[name].width() for name in ("statistics", "links")]
+    assert after == pytest.approx(before, abs=4)
+
+
 def test_panels_become_tabs_as_room_gets_short_and_part_again(attention, qtbot):
     sizes = []
     for width in (1300, 1000, 1300, 1600):

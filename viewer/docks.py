@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabBar, QTabWidget, QWidget
 
 RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
@@ -26,6 +26,7 @@ class Docks(QObject):
         self._level = 0  # of narrowness, as the docks lie now
         self._closed: set[str] = set()
         self._put_away: set[str] = set()  # what the last toggle of the bottom has hidden
+        self._front_widths: dict[QDockWidget, int] = {}  # of its panels that were to be seen
         window.setDockOptions(
             QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks
         )
@@ -78,12 +79,25 @@ class Docks(QObject):
         return any(not self.by_name[name].isHidden() for name in _BELOW)
 
     def toggle_bottom(self) -> None:
-        """Hide or show the bottom panels."""
+        """Hide the bottom panels, or show them as they were."""
         if self.shows_bottom:
             self._put_away = {name for name in _BELOW if not self.by_name[name].isHidden()}
+            below = [self.by_name[name] for name in _BELOW]
+            self._front_widths = {
+                dock: dock.width() for dock in below if not dock.visibleRegion().isEmpty()
+            }
         shown = self.shows_bottom
         for name in self._put_away or _BELOW:
             self.by_name[name].setVisible(not shown)
+        if not shown and self._front_widths:
+            # Qt brings the last of the tabs to the front, and shares the width anew.
+            for dock in self._front_widths:
+                dock.raise_()
+            QTimer.singleShot(0, self._restore_widths)
+
+    def _restore_widths(self) -> None:
+        docks, widths = list(self._front_widths), list(self._front_widths.values())
+        self._window.resizeDocks(docks, widths, Qt.Orientation.Horizontal)
 
     def fit_width(self) -> None:
         """In a narrow window details, then the source too, become tabs of the bottom."""
