@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtCore import QByteArray, QObject, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabBar, QTabWidget, QWidget
 
 RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
@@ -26,7 +26,7 @@ class Docks(QObject):
         self._level = 0  # of narrowness, as the docks lie now
         self._closed: set[str] = set()
         self._put_away: set[str] = set()  # what the last toggle of the bottom has hidden
-        self._front_widths: dict[QDockWidget, int] = {}  # of its panels that were to be seen
+        self._lay: QByteArray | None = None  # how all lay then
         window.setDockOptions(
             QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks
         )
@@ -80,24 +80,15 @@ class Docks(QObject):
 
     def toggle_bottom(self) -> None:
         """Hide the bottom panels, or show them as they were."""
-        if self.shows_bottom:
+        shown, lay = self.shows_bottom, self._lay
+        if shown:
             self._put_away = {name for name in _BELOW if not self.by_name[name].isHidden()}
-            below = [self.by_name[name] for name in _BELOW]
-            self._front_widths = {
-                dock: dock.width() for dock in below if not dock.visibleRegion().isEmpty()
-            }
-        shown = self.shows_bottom
+            self._lay = self._window.saveState()
         for name in self._put_away or _BELOW:
             self.by_name[name].setVisible(not shown)
-        if not shown and self._front_widths:
-            # Qt brings the last of the tabs to the front, and shares the width anew.
-            for dock in self._front_widths:
-                dock.raise_()
-            QTimer.singleShot(0, self._restore_widths)
-
-    def _restore_widths(self) -> None:
-        docks, widths = list(self._front_widths), list(self._front_widths.values())
-        self._window.resizeDocks(docks, widths, Qt.Orientation.Horizontal)
+        if not shown and lay is not None:
+            # Else Qt brings the last of the tabs to the front, and shares the width anew.
+            self._window.restoreState(lay)
 
     def fit_width(self) -> None:
         """In a narrow window details, then the source too, become tabs of the bottom."""
@@ -106,6 +97,7 @@ class Docks(QObject):
             return
         window, docks, was = self._window, self.by_name, self._level
         self._level = level
+        self._lay = None
         if not was and window.dockWidgetArea(docks["details"]) == RIGHT:
             window.tabifyDockWidget(docks["untimed"], docks["details"])
         elif not level and docks["problems"] in window.tabifiedDockWidgets(docks["details"]):
