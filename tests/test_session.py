@@ -568,6 +568,16 @@ def test_a_fault_in_a_change_leaves_what_is_open(patient, qtbot, monkeypatch, ca
     assert patient.workspace.paths == [ATTENTION]
 
 
+def test_a_choice_that_an_earlier_one_made_impossible_is_told(patient, qtbot, capsys):
+    patient.add([read(ATTENTION), read(ATTENTION_RECORD)])
+    wait(qtbot, patient)
+    patient.pair(ATTENTION, None)
+    with qtbot.waitSignal(patient.added) as told:
+        patient.choose_method(ATTENTION, "Execute", "forward")
+    assert "is not linked to a record" in told.args[0][0]
+    assert capsys.readouterr().err == ""
+
+
 def test_closing_all_takes_back_what_is_worked_on(patient, qtbot):
     patient.add([read(ATTENTION)])
     patient.close_all()
@@ -596,11 +606,18 @@ def test_a_view_that_is_not_wanted_any_more_does_not_come(patient, qtbot):
     patient.step_run(1)
     wait(qtbot, patient)
     assert patient.state.inferences is Inferences.AS_RUN
-    patient.show_inferences(Inferences.ALIGNED)
-    patient.add([read(DEMO)])
+
+
+def test_a_view_that_is_asked_for_while_files_are_linked_is_of_all_of_them(patient, qtbot):
+    patient.add([read(ATTENTION)])
     wait(qtbot, patient)
-    assert patient.state.inferences is Inferences.AS_RUN
-    assert len(patient.traces) == 2
+    patient.add([read(DEMO), read(ATTENTION_RECORD)])
+    patient.show_inferences(Inferences.ALIGNED)
+    wait(qtbot, patient)
+    assert patient.state.inferences is Inferences.ALIGNED
+    assert [shown.trace is shown.file for shown in patient.traces] == [False, False]
+    assert patient.traces[0].table.program is not None
+    assert patient.as_run(0).trace is patient.traces[0].file
 
 
 def test_a_copy_of_a_workspace_changes_for_itself(session):

@@ -111,6 +111,7 @@ class Session(QObject):
         self._editing.answered.connect(self._edited)
         self._editing.failed.connect(self._edit_failed)
         self._viewing.answered.connect(self._view_made)
+        self._wished = Inferences.AS_RUN  # what `_viewing` makes
         # What others work out of each trace that is opened; pure, as it may run in a thread.
         self.also: list[Work] = []
 
@@ -164,7 +165,6 @@ class Session(QObject):
     def _work_on_next(self) -> None:
         if not self._edits:
             return
-        self._viewing.cancel()
         edit = self._edits[0]
         wanted = {Inferences.AS_RUN, self.state.inferences}
         asked = edit, self.workspace.copy(), wanted, self._views, tuple(self.also)
@@ -188,9 +188,16 @@ class Session(QObject):
 
     def _show_edited(self, done: _Edited) -> None:
         start_anew = done.edit.adds and not self.workspace.traces
+        wished = self._wished if self._viewing.pending else None
+        self._viewing.cancel()  # it is of the workspace as it was
         self.workspace, self._views = done.space, done.views
         self._rebuild(start_anew=start_anew)
-        done.edit.then(done.result)
+        if done.complaint:
+            self.added.emit([done.complaint])
+        else:
+            done.edit.then(done.result)
+        if wished is not None:
+            self.show_inferences(wished)
         self._work_on_next()
 
     @property
@@ -252,6 +259,7 @@ class Session(QObject):
             return
         ready = all((id(trace), inferences) in self._views for trace in self.workspace.traces)
         if not ready and self._slices > AT_ONCE:
+            self._wished = inferences
             asked = self.workspace, inferences, self._views, tuple(self.also)
             self._viewing.submit(_view_made, *asked)
             return
@@ -626,15 +634,21 @@ class _Edited:
     edit: _Edit
     space: Workspace
     views: Views
-    result: object
+    result: object = None
+    complaint: str = ""
 
 
 def _edited(
     edit: _Edit, space: Workspace, wanted: set[Inferences], known: Views, also: Sequence[Work]
 ) -> _Edited:
     """Make a change in a workspace that nobody else has, and links, labels and views for it."""
-    result = edit.change(space)
-    return _Edited(edit, space, views_of(space, wanted, known, also), result)
+    result, complaint = None, ""
+    try:
+        result = edit.change(space)
+    except ValueError as error:
+        # An earlier change has taken away what this one is about, before that could be seen.
+        complaint = str(error)
+    return _Edited(edit, space, views_of(space, wanted, known, also), result, complaint)
 
 
 def _view_made(
