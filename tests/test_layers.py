@@ -26,12 +26,15 @@ MODULES = {
 # The drawing's own arithmetic: a room of its own, though its files lie beside those that use Qt.
 PURE_TIMELINE = {"layout", "lod", "raster", "colouring", "ticks"}
 NO_QT_ROOMS = ("model", "program", "formats", "export", "record", "compat")
-NO_QT_MODULES = ("workspace", "exporting", "report", "resources", "cli")
+NO_QT_MODULES = ("workspace", "opening", "exporting", "report", "resources", "cli")
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
 
 FILES = {"model", "program", "formats", "export"}
 LEAVES = {"tokens", "theme", "settings", "resources", "commands", "crash_report"}
-SHOWN = {"model", "program", "workspace", "report", "timeline arithmetic", "background", *LEAVES}
+SHOWN = {
+    "model", "program", "workspace", "opening", "report", "timeline arithmetic", "background",
+    *LEAVES,
+}  # fmt: skip
 WINDOW = {*SHOWN, *FILES, "exporting", "loading", "saving", "session", "timeline", "panels"}
 
 ALLOWED = {
@@ -57,6 +60,7 @@ ALLOWED = {
     "background": {"crash_report", "hand_over"},
     "loading": {"model", "program", "formats", "crash_report", "hand_over"},
     "saving": {"export", "exporting", "crash_report", "hand_over"},
+    "opening": {"model", "program", "workspace", "timeline arithmetic"},
     "session": {*SHOWN, *FILES, "exporting", "loading"},
     "timeline": {*SHOWN, "session"},
     # The start page lists the formats and reads the samples for its pictures.

@@ -167,6 +167,49 @@ def test_a_dump_that_belongs_to_another_record_is_not_linked_and_says_so(window,
     assert ("Warning", message(window)) in problems(window)
 
 
+def test_a_warning_goes_when_it_holds_no_more_and_an_error_stays(window, qtbot, data, tmp_path):
+    names = ("etdump/multi_forward_decode_xnnpack_x3.etdp",
+             "etrecord/multi_forward_decode_teal_xnnpack.etrecord")  # fmt: skip
+    open_files(qtbot, window, *(data / name for name in names), tmp_path / "gone.etdp")
+    error, warning = message(window).splitlines()
+    assert "may be of decode or forward" in warning
+    assert window._message.action.text() == "Choose…"
+    window.session.choose_method(window.session.traces[0].trace.path, "Execute 1", "forward")
+    assert message(window) == error
+    assert not window._message.action.isVisible()
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    assert message(window) == ""
+
+
+def test_one_foreign_record_can_be_linked_anyway_several_must_be_chosen_from(window, qtbot, data):
+    one, other = (
+        data / "etdump" / f"{name}.etdp" for name in ("cnn_portable_x1", "cond_portable_x5")
+    )
+    open_files(qtbot, window, one, ATTENTION_RECORD)
+    assert window._message.action.text() == "Link anyway"
+    open_files(qtbot, window, other)
+    assert len(message(window).splitlines()) == 2
+    assert window._message.action.text() == "Choose…"
+    qtbot.mouseClick(window._message.action, Qt.MouseButton.LeftButton)
+    assert message(window) == ""
+    assert window.links.isVisible()
+
+
+def test_many_messages_are_counted_and_the_last_ones_shown(window, qtbot, tmp_path):
+    open_files(qtbot, window, *(tmp_path / f"{i}.etdp" for i in range(7)))
+    lines = message(window).splitlines()
+    assert len(lines) == 5
+    assert lines[-1] == "and 3 more, see Problems"
+    assert window.problems.count == 7
+
+
+def test_a_message_and_another_file_push_no_row_out_of_view(window, qtbot, data):
+    open_files(qtbot, window, data / "etdump" / "cnn_portable_x10.etdp")
+    for more in (ATTENTION_RECORD, DEMO):
+        open_files(qtbot, window, more)
+        qtbot.waitUntil(lambda: window.timeline.height() >= window.timeline.content_height)
+
+
 def test_what_cannot_be_checked_is_not_called_foreign(window, qtbot):
     open_files(qtbot, window, DEMO, ATTENTION_RECORD)
     assert "cannot be checked" in message(window)
@@ -252,7 +295,7 @@ def test_files_can_be_dropped_on_every_part(attention, qtbot):
 def test_a_dropped_folder_says_what_to_do_and_changes_nothing(attention, qtbot, tmp_path):
     before = attention.session.state, names(attention)
     dropped(qtbot, attention, str(tmp_path))
-    assert message(attention) == f"{tmp_path}: this is a folder. Open the files in it"
+    assert message(attention) == f"{tmp_path.name}: this is a folder. Open the files in it"
     assert (attention.session.state, names(attention)) == before
 
 
@@ -311,10 +354,12 @@ def test_a_bad_file_gives_one_error_that_names_it(attention, qtbot, tmp_path, da
         path = str(folder / name)
         dropped(qtbot, attention, path)
         said = message(attention)
-        assert said.startswith(path)
+        assert said.startswith(name)
         assert words in said
         assert "\n" not in said
-        assert problems(attention).count(("Error", said)) == 1
+        (entry,) = [e for e in attention.problems.model.entries if e.path == path]
+        assert entry.severity.word == "Error"
+        assert said.endswith(entry.what)
         assert sum(word == "Error" for word, _ in problems(attention)) == number
         assert (attention.session.state, names(attention)) == before
         assert attention.grab().size() == attention.size()
@@ -329,7 +374,7 @@ def test_a_file_that_vanishes_while_it_waits_is_named(attention, qtbot, tmp_path
         read = attention.loader._reader
         attention.loader._reader = lambda *given: (path.unlink(), read(*given))[1]
         assert drop(attention, [str(path)])
-    assert message(attention) == f"{path}: there is no such file. Check the path"
+    assert message(attention) == f"{path.name}: there is no such file. Check the path"
 
 
 def test_bad_files_among_good_ones_do_not_hold_those_up(window, qtbot, tmp_path, data):

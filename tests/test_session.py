@@ -8,11 +8,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import viewer.session
+from viewer.background import Latest
 from viewer.formats import open_file
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, RunKind
+from viewer.opening import Inferences
 from viewer.resources import SAMPLES
-from viewer.session import BURST, Area, Inferences, Session, SliceRef
+from viewer.session import BURST, Area, Session, SliceRef
+from viewer.workspace import Choices, Workspace
 
 _PATHS = {sample.key: sample.paths() for sample in SAMPLES}
 ATTENTION, ATTENTION_RECORD = _PATHS["attention_xnnpack"]
@@ -511,3 +515,116 @@ def test_a_trace_with_one_inference_stays_as_it_is(data):
     before = session.traces[0].trace
     session.show_inferences(Inferences.MEAN)
     assert session.traces[0].trace is before
+
+
+# -- large traces: worked out off the GUI thread ---------------------------------------------------
+
+
+@pytest.fixture
+def patient(qapp, monkeypatch):
+    """A session for which every trace is a large one."""
+    monkeypatch.setattr(viewer.session, "AT_ONCE", -1)
+    made = Session()
+    yield made
+    for latest in made.findChildren(Latest):
+        latest.shutdown()
+
+
+def wait(qtbot, session):
+    qtbot.waitUntil(lambda: not any(latest.pending for latest in session.findChildren(Latest)))
+
+
+def test_what_is_added_is_shown_once_it_is_linked_and_complaints_are_told(patient, qtbot):
+    choices = Choices(methods=(("no such runs", "forward"),))
+    with qtbot.waitSignal(patient.added) as told:
+        patient.add([read(ATTENTION), read(ATTENTION_RECORD)], choices)
+        assert patient.is_empty
+    assert [t.table.program is not None for t in patient.traces] == [True]
+    assert "there are no such runs" in told.args[0][0]
+
+
+def test_changes_follow_one_another_however_fast_they_come(patient, qtbot):
+    patient.add([read(ATTENTION)])
+    patient.add([read(ATTENTION_RECORD)])
+    patient.pair(ATTENTION, None)
+    wait(qtbot, patient)
+    assert patient.workspace.paths == [ATTENTION, ATTENTION_RECORD]
+    assert patient.traces[0].table.program is None
+    done = []
+    patient.pair(ATTENTION, ATTENTION_RECORD, lambda: done.append(patient.traces[0].table.program))
+    wait(qtbot, patient)
+    assert [program.path for program in done] == [ATTENTION_RECORD]
+
+
+def test_a_fault_in_a_change_leaves_what_is_open(patient, qtbot, monkeypatch, capsys):
+    patient.add([read(ATTENTION)])
+    wait(qtbot, patient)
+    monkeypatch.setattr(Workspace, "add", lambda space, item: 1 // 0)
+    with qtbot.waitSignal(patient.added) as told:
+        patient.add([read(DEMO)])
+    monkeypatch.undo()
+    assert "ZeroDivisionError" in told.args[0][0]
+    assert "ZeroDivisionError" in capsys.readouterr().err
+    assert patient.workspace.paths == [ATTENTION]
+
+
+def test_a_choice_that_an_earlier_one_made_impossible_is_told(patient, qtbot, capsys):
+    patient.add([read(ATTENTION), read(ATTENTION_RECORD)])
+    wait(qtbot, patient)
+    patient.pair(ATTENTION, None)
+    with qtbot.waitSignal(patient.added) as told:
+        patient.choose_method(ATTENTION, "Execute", "forward")
+    assert "is not linked to a record" in told.args[0][0]
+    assert capsys.readouterr().err == ""
+
+
+def test_closing_all_takes_back_what_is_worked_on(patient, qtbot):
+    patient.add([read(ATTENTION)])
+    patient.close_all()
+    patient.add([read(DEMO)])
+    wait(qtbot, patient)
+    assert patient.workspace.paths == [DEMO]
+
+
+def test_another_view_of_the_runs_comes_when_it_is_ready(patient, qtbot):
+    patient.add([read(ATTENTION)])
+    wait(qtbot, patient)
+    patient.show_inferences(Inferences.MEAN)
+    assert patient.state.inferences is Inferences.AS_RUN
+    wait(qtbot, patient)
+    assert patient.state.inferences is Inferences.MEAN
+    patient.undo()
+    assert patient.state.inferences is Inferences.AS_RUN
+    patient.redo()
+    assert patient.state.inferences is Inferences.MEAN
+
+
+def test_a_view_that_is_not_wanted_any_more_does_not_come(patient, qtbot):
+    patient.add([read(ATTENTION)])
+    wait(qtbot, patient)
+    patient.show_inferences(Inferences.ALIGNED)
+    patient.step_run(1)
+    wait(qtbot, patient)
+    assert patient.state.inferences is Inferences.AS_RUN
+
+
+def test_a_view_that_is_asked_for_while_files_are_linked_is_of_all_of_them(patient, qtbot):
+    patient.add([read(ATTENTION)])
+    wait(qtbot, patient)
+    patient.add([read(DEMO), read(ATTENTION_RECORD)])
+    patient.show_inferences(Inferences.ALIGNED)
+    wait(qtbot, patient)
+    assert patient.state.inferences is Inferences.ALIGNED
+    assert [shown.trace is shown.file for shown in patient.traces] == [False, False]
+    assert patient.traces[0].table.program is not None
+    assert patient.as_run(0).trace is patient.traces[0].file
+
+
+def test_a_copy_of_a_workspace_changes_for_itself(session):
+    space = session.workspace
+    other = space.copy()
+    other.pair(ATTENTION, None)
+    assert other.links(other.traces[0]).program is None
+    assert space.links(space.traces[0]).program is not None
+    other.clear()
+    assert ATTENTION in space.paths

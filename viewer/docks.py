@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QByteArray, QObject, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabBar, QTabWidget, QWidget
 
 RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
@@ -23,9 +23,10 @@ class Docks(QObject):
         super().__init__(window)
         self._window = window
         self._shown = True
-        self._narrow = False
+        self._level = 0  # of narrowness, as the docks lie now
         self._closed: set[str] = set()
         self._put_away: set[str] = set()  # what the last toggle of the bottom has hidden
+        self._lay: QByteArray | None = None  # how all lay then
         window.setDockOptions(
             QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks
         )
@@ -78,53 +79,75 @@ class Docks(QObject):
         return any(not self.by_name[name].isHidden() for name in _BELOW)
 
     def toggle_bottom(self) -> None:
-        """Hide or show the bottom panels."""
-        if self.shows_bottom:
+        """Hide the bottom panels, or show them as they were."""
+        shown, lay = self.shows_bottom, self._lay
+        if shown:
             self._put_away = {name for name in _BELOW if not self.by_name[name].isHidden()}
-        shown = self.shows_bottom
+            self._lay = self._window.saveState()
         for name in self._put_away or _BELOW:
             self.by_name[name].setVisible(not shown)
+        if not shown and lay is not None:
+            # Else Qt brings the last of the tabs to the front, and shares the width anew.
+            self._window.restoreState(lay)
 
     def fit_width(self) -> None:
         """In a narrow window details, then the source too, become tabs of the bottom."""
-        window, docks = self._window, self.by_name
-        narrow = window.width() < NARROW
-        if narrow == self._narrow:
+        level = self._narrowness
+        if level == self._level:
             return
-        self._narrow = narrow
-        if narrow and window.dockWidgetArea(docks["details"]) == RIGHT:
+        window, docks, was = self._window, self.by_name, self._level
+        self._level = level
+        self._lay = None
+        if not was and window.dockWidgetArea(docks["details"]) == RIGHT:
             window.tabifyDockWidget(docks["untimed"], docks["details"])
-        elif not narrow and docks["problems"] in window.tabifiedDockWidgets(docks["details"]):
+        elif not level and docks["problems"] in window.tabifiedDockWidgets(docks["details"]):
             hidden = docks["details"].isHidden()
             window.addDockWidget(RIGHT, docks["details"])
             docks["details"].setHidden(hidden)
-        if window.width() < VERY_NARROW:
+        beside = docks["operators"] in window.tabifiedDockWidgets(docks["source"])
+        if level == 2 and not beside:
             window.tabifyDockWidget(docks["operators"], docks["source"])
             docks["operators"].raise_()
-        docks["details" if narrow else "source"].raise_()
+        elif was == 2 and beside:
+            window.tabifyDockWidget(docks["links"], docks["source"])
+        docks["details" if level else "source"].raise_()
         self._fit_titles()
 
     @property
     def is_misfit(self) -> bool:
         """Whether the docks lie as for another width of the window."""
-        return (self._window.width() < NARROW) != self._narrow
+        return self._narrowness != self._level
+
+    @property
+    def _narrowness(self) -> int:
+        """How short the room is: 0 for a window with room for all, 1 or 2."""
+        return sum(self._window.width() < width for width in (NARROW, VERY_NARROW))
 
     def fit_height(self, above: int, rows: int) -> None:
         """Give what is above the docks (`above` px now) the height of its rows, at most 60 %."""
-        window, docks = self._window, self.by_name
-        # What Qt sizes is the dock with the tabs around it.
+        window = self._window
+        # What Qt sizes is the dock with the tabs around it; one behind another has an old height.
+        front = self._front("operators")
         tabs = [bar.height() for bar in window.findChildren(QTabBar) if bar.isVisible()]
-        tabbed = bool(window.tabifiedDockWidgets(docks["operators"]))
-        height = above + docks["operators"].height() + (max(tabs, default=0) if tabbed else 0)
+        tabbed = bool(window.tabifiedDockWidgets(front))
+        height = above + front.height() + (max(tabs, default=0) if tabbed else 0)
         wanted = max(height - min(rows, round(height * TIMELINE_SHARE)), _LEAST_BOTTOM)
-        window.resizeDocks([docks["operators"]], [wanted], Qt.Orientation.Vertical)
-        window.resizeDocks([docks["details"]], [DETAILS_WIDTH], Qt.Orientation.Horizontal)
-        both = docks["operators"].width() + docks["source"].width()
+        window.resizeDocks([front], [wanted], Qt.Orientation.Vertical)
+
+    def share_width(self) -> None:
+        """Give details and the two halves of the bottom the widths of the design."""
+        window, left, right = self._window, self._front("operators"), self._front("links")
+        window.resizeDocks([self.by_name["details"]], [DETAILS_WIDTH], Qt.Orientation.Horizontal)
+        both = left.width() + right.width()
         window.resizeDocks(
-            [docks["operators"], docks["source"]],
-            [both * 53 // 100, both * 47 // 100],
-            Qt.Orientation.Horizontal,
+            [left, right], [both * 53 // 100, both * 47 // 100], Qt.Orientation.Horizontal
         )
+
+    def _front(self, name: str) -> QDockWidget:
+        """A dock, or the one of its fellow tabs that stands before it."""
+        dock = self.by_name[name]
+        fellows = [dock, *self._window.tabifiedDockWidgets(dock)]
+        return next((d for d in fellows if not d.visibleRegion().isEmpty()), dock)
 
     def retheme(self) -> None:
         """Let the tab bars that Qt makes for docks look like the others."""

@@ -12,14 +12,11 @@ from collections.abc import Sequence
 from functools import partial
 from html import escape
 
-from PySide6.QtCore import QBuffer, QCoreApplication, QEvent, QObject, QSize, Qt, QThread, QTimer
+from PySide6.QtCore import QBuffer, QCoreApplication, QEvent, QSize, Qt, QThread, QTimer
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
-    QApplication,
-    QComboBox,
     QFileDialog,
     QLabel,
-    QLineEdit,
     QMainWindow,
     QMessageBox,
     QProgressBar,
@@ -37,6 +34,7 @@ from viewer.docks import Docks
 from viewer.exporting import NothingToExport, prepare
 from viewer.formats import formats
 from viewer.loading import Loader
+from viewer.opening import OpenTrace
 from viewer.panels.details import DetailsPanel
 from viewer.panels.empty_note import EmptyNote
 from viewer.panels.links import LinksPanel
@@ -57,8 +55,6 @@ from viewer.toolbar import Toolbar
 from viewer.window_commands import MENUS, MOUSE_HELP, START_KEYS, commands_of
 from viewer.workspace import NO_CHOICES, Choices
 
-MOVING_KEYS = (Qt.Key.Key_W, Qt.Key.Key_A, Qt.Key.Key_S, Qt.Key.Key_D)
-_PLAIN = Qt.KeyboardModifier.NoModifier
 PROGRESS_AFTER_MS = 300
 RESIZE_SETTLES_MS = 120
 EXPORT_FILTERS = (
@@ -103,6 +99,10 @@ class MainWindow(QMainWindow):
         self._resized.setSingleShot(True)
         self._resized.setInterval(RESIZE_SETTLES_MS)
         self._resized.timeout.connect(self._fit_width)
+        self._crowded = QTimer(self)  # layouts have to follow first
+        self._crowded.setSingleShot(True)
+        self._crowded.setInterval(RESIZE_SETTLES_MS)
+        self._crowded.timeout.connect(self._show_hidden_rows)
         self._build_centre()
         self._docks = Docks(
             self,
@@ -121,9 +121,6 @@ class MainWindow(QMainWindow):
         self.addToolBar(self.toolbar)
         self._build_status()
         self._connect()
-        self._events = QApplication.instance()
-        if self._events is not None:
-            self._events.installEventFilter(self)
         self._refresh()
 
     # -- parts -------------------------------------------------------------------------------
@@ -170,6 +167,7 @@ class MainWindow(QMainWindow):
     def _connect(self) -> None:
         session = self.session
         session.opened.connect(self._refresh)
+        session.added.connect(self._added)
         session.viewed.connect(self._say_range)
         session.selected.connect(self._say_selection)
         session.history_changed.connect(self.commands.refresh)
@@ -186,7 +184,9 @@ class MainWindow(QMainWindow):
         self.details.source_requested.connect(self._show_source)
         self.operators.source_requested.connect(self._show_source)
         self.operators.open_dialog_requested.connect(self.open_dialog)
+        self.operators.links_requested.connect(self.show_links)
         self.links.open_dialog_requested.connect(self.open_dialog)
+        self._message.changed.connect(self._crowded.start)
         self.problems.count_changed.connect(self._docks.count_problems)
         self._note.open_requested.connect(self.open_dialog)
         self.toolbar.links_asked.connect(self.show_links)
@@ -230,7 +230,8 @@ class MainWindow(QMainWindow):
 
     def _load_failed(self, path: str, message: str) -> None:
         self.problems.add_failure(path, message)
-        self._message.show_error(message)
+        # Its name alone: the Problems panel has the path, and a line of paths is read by nobody.
+        self._message.show_error(message.replace(path, display_name(path), 1))
 
     def _load_cancelled(self, path: str) -> None:
         self._given_up.append(display_name(path))
@@ -239,36 +240,44 @@ class MainWindow(QMainWindow):
         # In the order in which they were asked for, however long each of them took.
         items = [self._loaded[path] for path in self._asked if path in self._loaded]
         self._asked, self._loaded = [], {}
-        self._late.stop()
-        self._hide_busy()
+        choices, self._choices = self._choices, NO_CHOICES
         if items:
-            self._message.hide_if_told()
-            self.session.add(items)  # type: ignore[arg-type]
+            self._busy.setText("Linking")
+            self.session.add(items, choices)  # type: ignore[arg-type]
         else:
             self._refresh()
         if self._given_up:
             self._say(f"{', '.join(self._given_up)} was not opened")
             self._given_up = []
-        choices, self._choices = self._choices, NO_CHOICES
-        if choices != NO_CHOICES:
-            for complaint in self.session.choose(choices):
-                self._message.show_error(complaint)
+
+    def _added(self, complaints: list[str]) -> None:
+        for complaint in complaints:
+            self._message.show_error(complaint)
         self._warn()
+        self._crowded.start()
+
+    def _stop_waiting(self) -> None:
+        self._late.stop()
+        self._hide_busy()
 
     def _warn(self) -> None:
         """Say which pairs of files must be looked at, with the way to overrule it."""
-        for shown in self.session.traces:
-            candidates = self.session.workspace.candidates(shown.file)
-            for warning in self.session.workspace.warnings(shown.file):
-                if shown.table.program is None and len(candidates) == 1:
-                    pair = (shown.trace.path, candidates[0].program.path)
-                    self._message.show_warning(warning, "Link anyway", partial(self._pair, *pair))
-                else:
-                    self._message.show_warning(warning, "Choose…", self.show_links)
+        space = self.session.workspace
+        doubts = [(shown, text) for shown in self.session.traces for text in self._doubts(shown)]
+        for shown, text in doubts:
+            candidates = space.candidates(shown.file)
+            # One button for all of it: with several doubts it could be of any of them.
+            if len(doubts) == 1 and shown.table.program is None and len(candidates) == 1:
+                pair = (shown.trace.path, candidates[0].program.path)
+                self._message.show_warning(text, "Link anyway", partial(self._pair, *pair))
+            else:
+                self._message.show_warning(text, "Choose…", self.show_links)
+
+    def _doubts(self, shown: OpenTrace) -> list[str]:
+        return self.session.workspace.warnings(shown.file)
 
     def _pair(self, trace: str, program: str) -> None:
-        self.session.pair(trace, program)
-        self._warn()
+        self.session.pair(trace, program, self._warn)
 
     @property
     def is_loading(self) -> bool:
@@ -305,13 +314,11 @@ class MainWindow(QMainWindow):
         self._progress.setValue(round(share * 1000))
 
     def _saved(self, path: str, count: int) -> None:
-        self._late.stop()
-        self._hide_busy()
+        self._stop_waiting()
         self._say(f"Wrote {path} · {count} slices" if self.session.traces else f"Wrote {path}")
 
     def _save_failed(self, path: str, message: str) -> None:
-        self._late.stop()
-        self._hide_busy()
+        self._stop_waiting()
         self._message.show_error(message)
 
     # -- progress ------------------------------------------------------------------------------
@@ -337,7 +344,7 @@ class MainWindow(QMainWindow):
         if self.is_loading or self.saver.is_busy:
             self._cancel_all()
         elif self._message.isVisible():
-            self._message.hide()
+            self._message.dismiss()
         else:
             self.session.clear_selection()
 
@@ -345,12 +352,18 @@ class MainWindow(QMainWindow):
 
     def _refresh(self) -> None:
         session = self.session
+        if not (self.is_loading or self.saver.is_busy):
+            self._stop_waiting()
+        doubts = {text for shown in session.traces for text in self._doubts(shown)}
+        self._message.keep_warnings(doubts)
         empty = session.is_empty
         page = self.start_page if empty else self.timeline if session.traces else self._note
         was = self._pages.currentWidget()
         self._pages.setCurrentWidget(page)
         self._docks.show_all(not empty)
         if not empty and (was is not page or self._inferences is not session.state.inferences):
+            if was is not page:
+                QTimer.singleShot(0, self._docks.share_width)
             self._inferences = session.state.inferences
             self._docks.fit_width()
             QTimer.singleShot(0, self._share_height)
@@ -370,12 +383,19 @@ class MainWindow(QMainWindow):
         """Lay the docks out anew when the window has become narrow, or wide again."""
         if not self.session.is_empty and self._docks.is_misfit:
             self._docks.fit_width()
+            self._docks.share_width()
             self._share_height()
 
     def _share_height(self) -> None:
         """The timeline gets the height of its rows."""
         rows = self.timeline.content_height if self.session.traces else ABOVE + 100
         self._docks.fit_height(self._pages.height(), rows)
+
+    def _show_hidden_rows(self) -> None:
+        """A message above the timeline, or another file in it, must not push rows out of view."""
+        rows = self.timeline.content_height
+        if self.session.traces and rows > self._pages.height():
+            self._share_height()
 
     def pick_theme(self, choice: str) -> None:
         """Force light or dark, or follow the system."""
@@ -477,26 +497,6 @@ class MainWindow(QMainWindow):
         if not urls:
             self._message.show_error("What was dropped is no file: drop profiles and records")
 
-    @guard(False)
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """W, A, S and D move the timeline wherever the focus is, but not while text is typed."""
-        if event.type() not in (QEvent.Type.KeyPress, QEvent.Type.KeyRelease):
-            return False
-        key = event if isinstance(event, QKeyEvent) else None
-        focus = self.focusWidget()
-        typing = isinstance(focus, QLineEdit | QComboBox) or QApplication.activePopupWidget()
-        if key is None or key.key() not in MOVING_KEYS or typing or key.modifiers() != _PLAIN:
-            return False
-        if not self.isActiveWindow() or self._pages.currentWidget() is not self.timeline:
-            return False
-        if watched is self.timeline.view or not isinstance(watched, QWidget):
-            return False
-        if event.type() == QEvent.Type.KeyPress:
-            self.timeline.view.keyPressEvent(key)
-        else:
-            self.timeline.view.keyReleaseEvent(key)
-        return True
-
     @guard
     def createPopupMenu(self) -> None:
         """No menu that could hide the toolbar: panels are in the View menu."""
@@ -516,10 +516,15 @@ class MainWindow(QMainWindow):
         self.timeline.view.keyReleaseEvent(event)
 
     @guard
+    def changeEvent(self, event: QEvent) -> None:
+        """A key that is let go over another window is never told of."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and not self.isActiveWindow():
+            self.timeline.view.release_keys()
+
+    @guard
     def closeEvent(self, event: QCloseEvent) -> None:
         """Stop what runs and remember how the window lay."""
-        if self._events is not None:
-            self._events.removeEventFilter(self)
         self._docks.show_all(True)
         self.loader.shutdown()
         self.saver.shutdown()

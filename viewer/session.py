@@ -5,7 +5,11 @@ Timeline and panels know the session and never one another. What is seen is one 
 
 * `opened`: files, links or their order changed; anything may differ;
 * `viewed`: the visible range changed; `folded`: rows were folded or opened; `coloured`: the scheme;
-* `selected`: slice, operators or area changed; `run_picked`: the inference that costs are of.
+* `selected`: slice, operators or area changed; `run_picked`: the inference that costs are of;
+* `added`: files are open now, after `opened`; with what of the choices given with them cannot be.
+
+A change of what is open, of links or of how inferences are shown is worked out on a copy of the
+workspace, off the GUI thread where traces are large; until it is there all stays as it was.
 
 Times are ns on the common axis, where every file starts at 0 unless it shares another's clock.
 """
@@ -13,23 +17,22 @@ Times are ns on the common axis, where every file starts at 0 unless it shares a
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from fractions import Fraction
 
 import numpy as np
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, Slot
 
-from viewer.model.run_views import aligned_runs, has_run_views, mean_run
+from viewer.background import Latest
 from viewer.model.times import tick_to_ns
-from viewer.model.trace import Codes, Ints, KeyKind, Run, RunKind, Trace
-from viewer.program.cost import Costs
+from viewer.model.trace import Ints, KeyKind, Run, RunKind, Trace
+from viewer.opening import Inferences, OpenTrace, Views, Work, views_of
 from viewer.program.graph import Operator, Program
-from viewer.program.labels import run_number, slice_labels
-from viewer.program.linking import Link, LinkTable
-from viewer.timeline.layout import Axis, Part
-from viewer.workspace import Choices, Workspace
+from viewer.program.labels import run_number
+from viewer.timeline.layout import Part
+from viewer.workspace import NO_CHOICES, Choices, Workspace
 
 MIN_SPAN_NS = 1
 # Changes of the range closer together than this, in seconds, are one step of undo (a wheel burst).
@@ -37,6 +40,8 @@ BURST = 0.5
 # A first view shows one run where all runs together are less than this share of the span: loading
 # and the cold first run would fill the picture.
 MOSTLY_RUNS = 0.4
+# Up to so many slices links, labels and other views take less than 50 ms: no thread.
+AT_ONCE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +59,6 @@ class Area:
     t0: int
     t1: int
     tracks: frozenset[tuple[int, int]]
-
-
-class Inferences(Enum):
-    """How the inferences of profiles are shown."""
-
-    AS_RUN = "as they ran"
-    ALIGNED = "aligned at their starts"
-    MEAN = "their mean"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,39 +81,11 @@ class ViewState:
     inferences: Inferences = Inferences.AS_RUN
 
 
-@dataclass
-class OpenTrace:
-    """What the window keeps beside one open trace: labels, costs, all made once.
-
-    trace: what is shown; file: what was read. They differ where inferences are aligned or meant.
-    """
-
-    file: Trace
-    trace: Trace
-    table: LinkTable
-    axis: Axis
-    labels: Codes
-    label_strings: tuple[str, ...]
-    costs: Costs
-
-    def label(self, i: int) -> str:
-        """What slice i is called on screen."""
-        return self.label_strings[int(self.labels[i])]
-
-    def link(self, i: int) -> Link:
-        """The link of slice i."""
-        return self.table.links[int(self.trace.slices.key[i])]
-
-    def span_ns(self, i: int) -> tuple[int, int]:
-        """Where slice i lies on the common axis."""
-        slices = self.trace.slices
-        return self.axis.to_ns(int(slices.start[i])), self.axis.to_ns(int(slices.end[i]))
-
-
 class Session(QObject):
     """The open workspace, the view of it, and its history. Lives on the GUI thread."""
 
     opened = Signal()
+    added = Signal(object)  # sentences: list[str]
     viewed = Signal()
     folded = Signal()
     coloured = Signal()
@@ -136,43 +105,105 @@ class Session(QObject):
         self._undo: list[ViewState] = []
         self._redo: list[ViewState] = []
         self._last_range_change = float("-inf")
-        # Other views of the inferences of what is open, made when first asked for.
-        self._views: dict[tuple[int, Inferences], OpenTrace] = {}
+        # Views of the inferences of what is open, made when first asked for.
+        self._views: Views = {}
+        self._edits: deque[_Edit] = deque()
+        self._editing, self._viewing = Latest(self), Latest(self)
+        self._editing.answered.connect(self._edited)
+        self._editing.failed.connect(self._edit_failed)
+        self._viewing.answered.connect(self._view_made)
+        self._wished = Inferences.AS_RUN  # what `_viewing` makes
+        # What others work out of each trace that is opened; pure, as it may run in a thread.
+        self.also: list[Work] = []
 
     # -- files -------------------------------------------------------------------------------
 
-    def add(self, items: Sequence[Trace | Program]) -> None:
-        """Take in what was read; the view starts anew only if nothing was shown before."""
-        was_empty = not self.workspace.traces
-        for item in items:
-            self.workspace.add(item)
-        self._rebuild(start_anew=was_empty)
+    def add(self, items: Sequence[Trace | Program], choices: Choices = NO_CHOICES) -> None:
+        """Take in what was read; the view starts anew only if nothing was shown before.
 
-    def pair(self, trace_path: str, program_path: str | None) -> None:
-        """Link a profile to a record, or to none, because the user says so."""
-        self.workspace.pair(trace_path, program_path)
-        self._rebuild(start_anew=False)
+        choices: what a command line says of them; a sentence for each that cannot be goes with
+        `added`.
+        """
+
+        def change(space: Workspace) -> object:
+            for item in items:
+                space.add(item)
+            return space.choose(choices)
+
+        slices = sum(len(item.slices) for item in items if isinstance(item, Trace))
+        self._edit(_Edit(change, self.added.emit, slices, adds=True))
+
+    def pair(
+        self, trace_path: str, program_path: str | None, then: Callable[[], None] | None = None
+    ) -> None:
+        """Link a profile to a record, or to none, because the user says so; `then` do something."""
+        self._edit(
+            _Edit(lambda space: space.pair(trace_path, program_path), lambda _: then and then())
+        )
 
     def decide_by_agreement(self, trace_path: str) -> None:
         """Forget what the user chose for a profile."""
-        self.workspace.decide_by_agreement(trace_path)
-        self._rebuild(start_anew=False)
+        self._edit(_Edit(lambda space: space.decide_by_agreement(trace_path)))
 
     def choose_method(self, trace_path: str, scope: str, method: str) -> None:
         """Say of which method the runs of a scope are."""
-        self.workspace.choose_method(trace_path, scope, method)
-        self._rebuild(start_anew=False)
-
-    def choose(self, choices: Choices) -> list[str]:
-        """Apply what a command line says; returns a sentence for each that cannot be."""
-        complaints = self.workspace.choose(choices)
-        self._rebuild(start_anew=False)
-        return complaints
+        self._edit(_Edit(lambda space: space.choose_method(trace_path, scope, method)))
 
     def close_all(self) -> None:
         """Close every file and forget the view."""
-        self.workspace.clear()
+        self._edits.clear()
+        self._editing.cancel()
+        self._viewing.cancel()
+        self.workspace, self._views = Workspace(), {}
         self._rebuild(start_anew=True)
+
+    def _edit(self, edit: _Edit) -> None:
+        """Change the workspace, after the changes that are still worked on."""
+        self._edits.append(edit)
+        if not self._editing.pending:
+            self._work_on_next()
+
+    def _work_on_next(self) -> None:
+        if not self._edits:
+            return
+        edit = self._edits[0]
+        wanted = {Inferences.AS_RUN, self.state.inferences}
+        asked = edit, self.workspace.copy(), wanted, self._views, tuple(self.also)
+        if edit.slices + self._slices <= AT_ONCE:
+            self._edits.popleft()
+            self._show_edited(_edited(*asked))
+        else:
+            self._editing.submit(_edited, *asked)
+
+    @Slot(object)
+    def _edited(self, done: _Edited) -> None:
+        self._edits.popleft()
+        self._show_edited(done)
+
+    @Slot(str)
+    def _edit_failed(self, sentence: str) -> None:
+        """The fault is reported already; what was open stays open."""
+        self._edits.popleft()
+        self.added.emit([sentence])
+        self._work_on_next()
+
+    def _show_edited(self, done: _Edited) -> None:
+        start_anew = done.edit.adds and not self.workspace.traces
+        wished = self._wished if self._viewing.pending else None
+        self._viewing.cancel()  # it is of the workspace as it was
+        self.workspace, self._views = done.space, done.views
+        self._rebuild(start_anew=start_anew)
+        if done.complaint:
+            self.added.emit([done.complaint])
+        else:
+            done.edit.then(done.result)
+        if wished is not None:
+            self.show_inferences(wished)
+        self._work_on_next()
+
+    @property
+    def _slices(self) -> int:
+        return sum(len(trace.slices) for trace in self.workspace.traces)
 
     @property
     def is_empty(self) -> bool:
@@ -211,19 +242,8 @@ class Session(QObject):
     def _show(self, inferences: Inferences) -> None:
         """Bring `traces` in step with the workspace, in one view of their inferences."""
         space = self.workspace
-        views: dict[tuple[int, Inferences], OpenTrace] = {}
-        for trace in space.traces:
-            table = space.links(trace)
-            for view in Inferences:
-                old = self._views.get((id(trace), view))
-                axis = self._axis(trace, view)
-                if old is not None and old.table.links is table.links and old.axis == axis:
-                    views[id(trace), view] = old
-            if (id(trace), inferences) not in views:
-                axis = self._axis(trace, inferences)
-                views[id(trace), inferences] = _opened(trace, table, axis, inferences)
-        self._views = views
-        self.traces = [views[id(trace), inferences] for trace in space.traces]
+        self._views = views_of(space, {inferences}, self._views)
+        self.traces = [self._views[id(trace), inferences] for trace in space.traces]
         if inferences is Inferences.AS_RUN:
             self._span_ns = max(space.span_ns(), 1)
         else:
@@ -231,21 +251,18 @@ class Session(QObject):
 
     def as_run(self, number: int) -> OpenTrace:
         """An open trace with its inferences as they ran, however they are shown."""
-        file = self.traces[number].file
-        key = id(file), Inferences.AS_RUN
-        if key not in self._views:
-            table, axis = self.workspace.links(file), self._axis(file, Inferences.AS_RUN)
-            self._views[key] = _opened(file, table, axis, Inferences.AS_RUN)
-        return self._views[key]
-
-    def _axis(self, trace: Trace, inferences: Inferences) -> Axis:
-        space = self.workspace
-        as_run = inferences is Inferences.AS_RUN or not has_run_views(trace)
-        return Axis(space.ns_per_tick(trace), space.offset_ns(trace) if as_run else 0)
+        return self._views[id(self.traces[number].file), Inferences.AS_RUN]
 
     def show_inferences(self, inferences: Inferences) -> None:
         """Show the inferences as they ran, all from one start, or their mean; and all of it."""
+        self._viewing.cancel()
         if inferences is self.state.inferences:
+            return
+        ready = all((id(trace), inferences) in self._views for trace in self.workspace.traces)
+        if not ready and self._slices > AT_ONCE:
+            self._wished = inferences
+            asked = self.workspace, inferences, self._views, tuple(self.also)
+            self._viewing.submit(_view_made, *asked)
             return
         self._show(inferences)
         self.first_view_note = ""
@@ -256,6 +273,12 @@ class Session(QObject):
                 collapsed=frozenset(),
             )
         )  # fmt: skip
+
+    @Slot(object)
+    def _view_made(self, made: tuple[Inferences, Views]) -> None:
+        inferences, views = made
+        self._views = views
+        self.show_inferences(inferences)
 
     def _first_state(self) -> ViewState:
         """The whole span, or the second inference where loading would fill the picture."""
@@ -594,14 +617,44 @@ class Session(QObject):
         self.history_changed.emit()
 
 
-def _opened(trace: Trace, table: LinkTable, axis: Axis, inferences: Inferences) -> OpenTrace:
-    """One trace as it is shown; the links of its keys hold for every view of it."""
-    shown = trace
-    if inferences is not Inferences.AS_RUN and has_run_views(trace):
-        shown = aligned_runs(trace) if inferences is Inferences.ALIGNED else mean_run(trace)
-        table = replace(table, trace=shown)
-    labels, strings = slice_labels(table)
-    return OpenTrace(trace, shown, table, axis, labels, strings, Costs(table))
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """One change of the workspace, how many slices come with it, and what to do with its result."""
+
+    change: Callable[[Workspace], object]
+    then: Callable[[object], object] = lambda result: None
+    slices: int = 0
+    adds: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Edited:
+    """A workspace with a change made, and all that is shown of it."""
+
+    edit: _Edit
+    space: Workspace
+    views: Views
+    result: object = None
+    complaint: str = ""
+
+
+def _edited(
+    edit: _Edit, space: Workspace, wanted: set[Inferences], known: Views, also: Sequence[Work]
+) -> _Edited:
+    """Make a change in a workspace that nobody else has, and links, labels and views for it."""
+    result, complaint = None, ""
+    try:
+        result = edit.change(space)
+    except ValueError as error:
+        # An earlier change has taken away what this one is about, before that could be seen.
+        complaint = str(error)
+    return _Edited(edit, space, views_of(space, wanted, known, also), result, complaint)
+
+
+def _view_made(
+    space: Workspace, inferences: Inferences, known: Views, also: Sequence[Work]
+) -> tuple[Inferences, Mapping[tuple[int, Inferences], OpenTrace]]:
+    return inferences, views_of(space, {inferences}, known, also)
 
 
 def display_name(path: str) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from viewer.model.queries import native_length
-from viewer.model.times import format_native, format_span, format_time, group_digits
+from viewer.model.times import format_span, format_time, group_digits
 from viewer.model.trace import RunKind
 from viewer.program.labels import run_number, track_name
 from viewer.session import Session
@@ -31,10 +30,7 @@ def selection_text(session: Session) -> str:
     state = session.state
     if state.slice is not None:
         shown = session.traces[state.slice.trace]
-        start, end = shown.span_ns(state.slice.index)
-        native = native_length(shown.trace.slices, state.slice.index)
-        length = format_time(end - start) if native is None else format_native(*native)
-        text = f"1 slice selected · {length}"
+        text = f"1 slice selected · {shown.length_text(state.slice.index)}"
         more = _operator_text(session, less=1)
         return f"{text} · {more}" if more else text
     if state.area is not None:

@@ -118,6 +118,7 @@ class Theme(QObject):
         self._pictures = QTemporaryDir()
         self._choice: Choice = choice
         self._dark = self._wants_dark()
+        app.setStyle("Fusion")
         self._apply()
         app.styleHints().colorSchemeChanged.connect(self._follow_scheme)
 
@@ -188,7 +189,6 @@ class Theme(QObject):
             self.changed.emit()
 
     def _apply(self) -> None:
-        self._app.setStyle("Fusion")
         palette = make_palette(self.tokens)
         self._app.setPalette(palette)
         QToolTip.setPalette(palette)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from viewer.commands import CommandTable
+from viewer.crash_report import guard
 from viewer.model.run_views import has_run_views
+from viewer.opening import Inferences, OpenTrace
 from viewer.panels.link_state import LinkState
-from viewer.session import Inferences, OpenTrace, Session
+from viewer.session import Session
 from viewer.status_text import run_texts
 from viewer.theme import Theme
 
@@ -90,6 +93,25 @@ class Toolbar(QToolBar):
         self.link_state.show_links(self._session)
         self._link_action.setVisible(bool(self._session.traces))
         self._fill_runs()
+        self._fit()
+
+    def _fit(self) -> None:
+        """Shorten the state of links where the rest would be squeezed."""
+        self.link_state.be_brief(False)
+        self.link_state.be_brief(self._wanted_width() > self.width())
+
+    def _wanted_width(self) -> int:
+        """The width of all that is in it, px. The layout knows of new widgets only later."""
+        layout, actions = self.layout(), [a for a in self.actions() if a.isVisible()]
+        assert layout is not None
+        widths = [max(self.widgetForAction(a).sizeHint().width(), 0) for a in actions]
+        margins = layout.contentsMargins()
+        return sum(widths) + layout.spacing() * (len(widths) - 1) + margins.left() + margins.right()
+
+    @guard
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
 
     def _fill_runs(self) -> None:
         session = self._session

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from viewer.commands import SEPARATOR, Command
 from viewer.model.run_views import has_run_views
 from viewer.model.trace import RunKind
+from viewer.opening import Inferences
 from viewer.resources import SAMPLES
-from viewer.session import Inferences
 
 if TYPE_CHECKING:
     from viewer.main_window import MainWindow

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
+import numpy as np
+
 from viewer.formats import Cancelled, Progress, never_cancelled, no_progress, open_file
 from viewer.model.times import tick_to_ns
 from viewer.model.trace import KeyKind, Trace
@@ -58,6 +60,17 @@ class Workspace:
         self._signatures: dict[int, list[Signature]] = {}
         self._links: dict[int, LinkTable] = {}
         self._sources: dict[str, SourceFile | None] = {}
+
+    def copy(self) -> Workspace:
+        """Another workspace of the same files; a change of one is none of the other."""
+        made = Workspace()
+        made.traces, made.programs = list(self.traces), list(self.programs)
+        made._pairs = dict(self._pairs)
+        made._methods = {pair: dict(chosen) for pair, chosen in self._methods.items()}
+        made._fits, made._links = dict(self._fits), dict(self._links)
+        made._signatures = dict(self._signatures)
+        made._sources = dict(self._sources)
+        return made
 
     # -- files -------------------------------------------------------------------------------
 
@@ -172,7 +185,8 @@ class Workspace:
 
     def candidates(self, trace: Trace) -> list[Candidate]:
         """The open programs of the kind that the trace's identities ask for, best fit first."""
-        kinds = {KeyKind(k) for k in set(trace.keys.kind.tolist())}
+        # Counted, as it is asked with every selection, and a trace may have a key per slice.
+        kinds = {KeyKind(k) for k in np.flatnonzero(np.bincount(trace.keys.kind)).tolist()}
         asked = [
             p for p in self.programs
             if p.methods

@@ -12,7 +12,6 @@ from viewer.model.times import format_time
 from viewer.model.trace import KeyKind
 from viewer.panels.details import NOTHING, DetailsPanel
 from viewer.panels.slice_facts import (
-    MISSING,
     area_facts,
     inputs_of,
     slice_figures,
@@ -23,6 +22,7 @@ from viewer.panels.slice_facts import (
 from viewer.panels.widgets import EmptyPlace, KeyFigure
 from viewer.program.graph import GraphNode, Operator, Tensor
 from viewer.session import Area, SliceRef
+from viewer.status_text import selection_text
 
 ATTENTION_0 = 9
 DATA = Path(__file__).parent.parent / "data"
@@ -60,6 +60,20 @@ def attention(sample):
 
 def figures(panel):
     return [f.accessibleName().replace("\u202f", " ") for f in panel.findChildren(KeyFigure)]
+
+
+def test_a_slice_on_a_clock_of_its_own_has_no_time_of_the_files_clock(opened, data, theme, qtbot):
+    session = opened(data / "etdump/SYN_qnn_like.etdp")
+    names = [session.traces[0].trace.name(i) for i in range(7)]
+    session.select_slice(SliceRef(0, names.index("QNN accelerator (execute) time (cycles)")))
+    panel = show(session, theme, qtbot)
+    assert [f.replace("\u2009", " ") for f in figures(panel)] == [
+        "duration: 5 000 cycles", "start: 0 cycles"
+    ]  # fmt: skip
+    rows = panel.widget().rows("Slice")
+    assert rows["Clock"] == "one of its own; its place inside its call is for drawing only"
+    assert not {"Ticks", "native_dur", "native_start", "native_unit"} & set(rows)
+    assert selection_text(session) == "1 slice selected · 5\u2009000\u202fcycles"
 
 
 def test_nothing_selected_says_what_to_do(attention, theme, qtbot):
@@ -133,7 +147,7 @@ def test_an_identifier_is_shown_exactly_and_metadata_as_json(sample, theme, qtbo
     session.select_slice(SliceRef(0, i))
     rows = show(session, theme, qtbot).widget().rows("Slice")
     assert rows["Identifier"] == "'div'"
-    assert rows["metadata"].splitlines()[1] == '  "op": "div_decomp_from_tan",'
+    assert rows["Metadata"].splitlines()[1] == '  "op": "div_decomp_from_tan",'
 
 
 def test_an_unlinked_event_lists_the_operators_of_its_call(attention, theme, qtbot):
@@ -251,17 +265,3 @@ def test_a_delegates_call_says_what_its_events_leave_open(sample):
     assert slice_rows(shown, call)["Not logged"] == f"{format_time(rest)} unattributed · {share}"
     _, own, _ = slice_figures(shown, call)
     assert f"{own.number}\u202f{own.unit}" == format_time(rest)
-
-
-def test_a_slice_of_a_foreign_clock_has_its_own_length_and_no_other(opened, data):
-    shown = opened(data / "etdump" / "SYN_qnn_like.etdp").traces[0]
-    event = next(i for i in range(len(shown.trace.slices)) if "relu" in shown.trace.name(i))
-    length, own, drawn = slice_figures(shown, event)
-    assert (length.number, length.unit, length.caption) == ("300", "cycles", "own clock")
-    assert own.number == MISSING
-    assert drawn.caption == "drawn at"
-    rows = slice_rows(shown, event)
-    assert rows["Native"] == (
-        "300\u202fcycles from 0 on a clock of its own; placed for drawing only"
-    )
-    assert not {"native_start", "native_dur", "native_unit"} & rows.keys()

@@ -8,6 +8,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from viewer.panels.cost_feed import CostFeed
 from viewer.panels.operator_table import Contents, Kind, OperatorModel, TableRow
 from viewer.panels.operators import OperatorsPanel
+from viewer.panels.table_style import NoRows
 
 ATTENTION_0 = 9  # blocks.0 · scaled_dot_product_attention
 
@@ -128,8 +129,61 @@ def test_a_wrong_record_is_said_where_the_table_would_be(
     panel = OperatorsPanel(opened(data / "etdump/cnn_portable_x10.etdp", attention_record), theme)
     qtbot.addWidget(panel)
     assert "do not belong together" in panel._empty.sentence.text()
+    with qtbot.waitSignal(panel.links_requested):
+        panel._empty.pressed.emit()
+
+
+def test_without_a_record_the_next_step_is_to_open_it(opened, data, theme, qtbot):
+    panel = OperatorsPanel(opened(data / "etdump/cnn_portable_x10.etdp"), theme)
+    qtbot.addWidget(panel)
+    assert "Open it to see what each operator cost" in panel._empty.sentence.text()
     with qtbot.waitSignal(panel.open_dialog_requested):
         panel._empty.pressed.emit()
+
+
+def test_undecided_methods_are_said_and_lead_to_the_choice(opened, data, theme, qtbot):
+    names = ("etdump/multi_forward_decode_xnnpack_x3.etdp",
+             "etrecord/multi_forward_decode_teal_xnnpack.etrecord")  # fmt: skip
+    session = opened(*(data / name for name in names))
+    panel = OperatorsPanel(session, theme)
+    qtbot.addWidget(panel)
+    assert "may be of decode or forward" in panel._empty.sentence.text()
+    with qtbot.waitSignal(panel.links_requested):
+        panel._empty.pressed.emit()
+    session.choose_method(session.traces[0].trace.path, "Execute 1", "forward")
+    assert panel._stack.currentIndex() == 0
+    assert panel.model.rows
+
+
+def test_a_filter_that_leaves_nothing_says_so_and_escape_clears_it(panel, qtbot):
+    note = panel.findChild(NoRows)
+    assert note.isHidden()
+    panel.filter.setFocus()
+    qtbot.keyClicks(panel.filter, "no  such")
+    assert note.text() == "No row has “no such” in it. Escape clears the filter."
+    assert note.isVisible()
+    qtbot.keyClick(panel.filter, Qt.Key.Key_Escape)
+    assert panel.filter.text() == ""
+    assert note.isHidden()
+    assert panel.model.rows
+
+
+def test_enter_in_the_filter_goes_to_the_first_row(panel, qtbot):
+    panel.activateWindow()
+    panel.filter.setFocus()
+    qtbot.keyClicks(panel.filter, "gelu")
+    qtbot.keyClick(panel.filter, Qt.Key.Key_Return)
+    assert panel.table.hasFocus()
+    assert panel.table.marked() == [0]
+
+
+def test_the_marked_row_stays_marked_when_the_table_is_sorted(panel):
+    panel.table.mark(1)
+    name = panel.model.rows[1].name
+    panel.table.sortByColumn(0, Qt.SortOrder.AscendingOrder)
+    (row,) = panel.table.marked()
+    assert row != 1
+    assert panel.model.rows[row].name == name
 
 
 def test_the_model_keeps_the_rules_of_qt(sample, theme, qtbot):

@@ -50,6 +50,23 @@ def test_a_failure_comes_first_and_changes_the_count(panel, qtbot):
     assert panel.count == 5
 
 
+def test_a_failure_tells_its_place_and_file_in_columns_of_their_own(panel):
+    path = "/some/where/cut.etdp"
+    panel.add_failure(path, f"{path} (byte 7712): the file ends here: copy it again")
+    assert panel.model.entries[0].texts == (
+        "Error", "the file ends here: copy it again", "", "byte 7712", "cut.etdp"
+    )  # fmt: skip
+
+
+def test_columns_without_any_text_leave_their_room_to_the_sentences(panel, sample, theme, qtbot):
+    assert not panel.table.isColumnHidden(2)
+    one = ProblemsPanel(sample("attention_xnnpack"), theme)
+    qtbot.addWidget(one)
+    one.add_failure("/some/where/bad.etdp", "/some/where/bad.etdp: the file is empty")
+    assert one.table.isColumnHidden(2)
+    assert one.table.isColumnHidden(3)
+
+
 def test_the_same_problem_shows_its_number_and_first_place(panel):
     entry = panel.model.entries[2]
     assert (entry.what, entry.count, entry.first) == (

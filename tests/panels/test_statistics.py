@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSizeF, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
+from viewer.opening import Inferences
 from viewer.panels import statistics as statistics_panel
 from viewer.panels.statistics import NO_EVENTS, NOTHING, StatisticsPanel
 from viewer.panels.statistics_table import CELLS, Cell, StatisticsModel
-from viewer.session import Inferences
+from viewer.panels.table_style import NoRows, marked_rows
+from viewer.session import SliceRef
 
 
 @pytest.fixture
@@ -122,18 +124,60 @@ def test_a_click_selects_the_longest_slice_of_an_event(cnn, qtbot):
     assert trace.slices.end[chosen.index] - trace.slices.start[chosen.index] == longest
 
 
+def test_the_marked_row_survives_a_click_another_run_and_another_order(cnn, qtbot):
+    session = cnn._session
+    row = texts(cnn, Cell.EVENT).index("addmm.out")
+    at = cnn.table.visualRect(cnn.model.index(row, 0)).center()
+    session.pick_run((0, 2))
+    qtbot.mouseClick(cnn.table.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    assert session.state.run != (0, 2)  # of the longest one
+    assert marked_rows(cnn.table) == [row]
+    cnn.table.sortByColumn(CELLS.index(Cell.TOTAL), Qt.SortOrder.DescendingOrder)
+    (now,) = marked_rows(cnn.table)
+    assert now != row
+    assert texts(cnn, Cell.EVENT)[now] == "addmm.out"
+    assert cnn.table.currentIndex().row() == now
+
+
+def test_the_marked_row_follows_the_selected_slice(cnn):
+    session = cnn._session
+    trace = session.traces[0].trace
+    for i in range(0, len(trace.slices), 7):
+        session.select_slice(SliceRef(0, i))
+        marked = marked_rows(cnn.table)
+        assert [texts(cnn, Cell.EVENT)[row] for row in marked] == [
+            cnn._answer.contents.labels[int(trace.slices.key[i])]
+        ]
+    cnn.filter.setText("addmm")
+    session.select_slice(SliceRef(0, 0))
+    assert marked_rows(cnn.table) == []
+
+
+def test_a_filter_that_leaves_nothing_says_so(cnn, qtbot):
+    qtbot.keyClicks(cnn.filter, "no such event")
+    assert "no such event" in cnn.findChild(NoRows).text()
+    qtbot.keyClick(cnn.filter, Qt.Key.Key_Escape)
+    assert cnn.model.rowCount()
+
+
 def test_a_foreign_clock_keeps_its_own_numbers_and_unit(show):
     panel = show("etdump/SYN_qnn_like.etdp")
-    assert titles(panel) == ["Event", "Runs", "Count", "p50", "Unit"]
-    shown = zip(
-        texts(panel, Cell.EVENT), texts(panel, Cell.P50), texts(panel, Cell.UNIT), strict=True
-    )
-    by_name = {name: (number, unit) for name, number, unit in shown}
-    assert by_name["QNN accelerator (execute) time (cycles)"] == ("5\u2009000", "cycles")
-    assert by_name["DELEGATE_CALL"] == ("7.000", "µs")
+    by_name = dict(zip(texts(panel, Cell.EVENT), texts(panel, Cell.P50), strict=True))
+    assert by_name["QNN accelerator (execute) time (cycles)"] == "5\u2009000\u202fcycles"
+    panel.table.grab()
+    wanted = panel.table.sizeHintForColumn(CELLS.index(Cell.P50))
+    assert panel.table.columnWidth(CELLS.index(Cell.P50)) >= wanted  # the unit is not cut off
     rows = {row["Event"]: row for row in plain(panel)}
     assert rows["aten_relu_default:OpId_14 (cycles)"]["p50"] == "300"
-    assert rows["aten_relu_default:OpId_14 (cycles)"]["Unit"] == "cycles"
+    assert rows["aten_relu_default:OpId_14 (cycles)"]["native unit"] == "cycles"
+
+
+def test_names_stand_in_one_line_beside_swatches_and_beside_none(cnn, show):
+    icons = [cnn.model.index(r, 0).data(Qt.ItemDataRole.DecorationRole).deviceIndependentSize()
+             for r in range(cnn.model.rowCount())]  # fmt: skip
+    assert len(set(map(QSizeF.toTuple, icons))) == 1
+    alone = show("etdump/cnn_portable_x10.etdp")
+    assert alone.model.index(0, 0).data(Qt.ItemDataRole.DecorationRole) is None
 
 
 def test_what_happened_once_has_no_distribution(show):
@@ -170,7 +214,7 @@ def test_the_model_keeps_the_rules_of_qt(cnn, theme):
     model = StatisticsModel(theme)
     tester = QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
     answer = cnn._answer
-    model.show(answer.shown, answer.found)
+    model.show(answer.shown, answer.contents)
     model.set_filter("conv")
     model.sort(2, Qt.SortOrder.DescendingOrder)
     assert tester.model() is model

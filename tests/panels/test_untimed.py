@@ -5,10 +5,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QPixmap
 from PySide6.QtTest import QAbstractItemModelTester
 
+from viewer.opening import Inferences
 from viewer.panels.slice_facts import slice_rows, track_text
 from viewer.panels.untimed import NOTHING, UntimedPanel
 from viewer.panels.untimed_table import CELLS, Cell, UntimedModel
-from viewer.session import Inferences, SliceRef
+from viewer.session import SliceRef
 
 DISPLAY = Qt.ItemDataRole.DisplayRole
 TIP = Qt.ItemDataRole.ToolTipRole

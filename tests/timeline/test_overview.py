@@ -1,5 +1,8 @@
 """The overview: a click picks a run, the window in it can be moved and resized with the mouse."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from PySide6.QtCore import QPoint
 
@@ -136,6 +139,34 @@ def test_it_draws_the_window_where_it_is(overview, session, window):
     assert any(abs(c.red() - accent.red()) + abs(c.blue() - accent.blue()) < 40 for c in near)
     session.set_range(700_000, 900_000)
     assert overview.grab().toImage() != image
+
+
+def test_thousands_of_runs_are_drawn_at_once_and_the_picked_one_is_seen(
+    window, overview, session, benchmark
+):
+    from viewer.model.builder import TraceBuilder
+    from viewer.model.trace import Clock, KeyKind, Run
+
+    count = 20_000
+    builder = TraceBuilder("/many.csv", "test", "", Clock())
+    start = np.arange(count, dtype=np.int64) * 100
+    track = builder.track("p", "t", flat=True)
+    builder.add(
+        track=track, start=start, end=start + 70, name=builder.intern("a"),
+        key=builder.key(KeyKind.PLAIN, "a"),
+    )  # fmt: skip
+    runs = tuple(
+        Run(RunKind.INFERENCE, i + 1, "run", track, 0, t, t + 70)
+        for i, t in enumerate(start.tolist())
+    )
+    session.close_all()
+    session.add([replace(builder.build(), runs=runs)])
+    session.pick_run((0, 4))
+    image = benchmark(overview.grab).toImage()
+    accent = window.theme.color("accent_fill")
+    drawn = [x for x in range(image.width()) if image.pixelColor(x, BAND_HEIGHT // 2) == accent]
+    assert drawn
+    assert abs(drawn[0] - column(overview, session, 400)) <= 1
 
 
 def test_nothing_open_is_drawn_and_clicked_without_harm(overview, session, window):

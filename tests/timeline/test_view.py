@@ -5,9 +5,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QEnterEvent
-from PySide6.QtWidgets import QApplication, QToolTip
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QScrollArea,
+    QTableView,
+    QTextEdit,
+    QToolTip,
+)
 
 from tests.gui_events import (
     CTRL,
@@ -23,10 +30,11 @@ from tests.gui_events import (
     open_files,
     open_sample,
     place_of,
+    settle,
     wheel,
 )
 from viewer.model.times import format_time
-from viewer.session import SliceRef
+from viewer.session import Area, SliceRef
 from viewer.timeline import motion
 from viewer.timeline.layout import BandKind
 
@@ -365,10 +373,33 @@ def test_letters_typed_into_a_field_move_nothing(attention, qtbot):
     assert attention.shows_bottom
 
 
-def test_keys_of_a_table_that_it_does_not_want_move_the_timeline(attention, qtbot):
-    before = view_range(attention)
-    qtbot.keyClick(attention, Key.Key_D)
-    assert view_range(attention)[0] > before[0]
+@pytest.mark.parametrize("dock", ["operators", "statistics", "source", "links", "problems"])
+def test_wherever_the_focus_is_letters_move_the_timeline_and_command(attention, qtbot, dock):
+    attention.problems.add_failure("/some/bad.etdp", "the file is empty")
+    attention.session.select_operators(0, (9,))
+    attention._docks.bring(dock)
+    settle(qtbot, attention)
+    held = attention.timeline.view._held
+    panel = attention._docks.by_name[dock].widget()
+    kinds = QTableView, QTextEdit, QAbstractButton, QScrollArea
+    widgets = [w for kind in kinds for w in panel.findChildren(kind) if w.isVisible()]
+    widgets += [panel] if isinstance(panel, QScrollArea) else []
+    assert widgets
+    for widget in widgets:
+        widget.setFocus()
+        before = view_range(attention)
+        qtbot.keyPress(widget, Key.Key_D)
+        assert view_range(attention)[0] > before[0], widget
+        qtbot.keyRelease(widget, Key.Key_D)
+        assert not held._timer.isActive()
+
+
+def test_a_key_that_is_held_when_the_window_is_left_stops(attention, qtbot, monkeypatch):
+    qtbot.keyPress(attention.operators.table, Key.Key_D)
+    assert attention.timeline.view._held._timer.isActive()
+    monkeypatch.setattr(attention, "isActiveWindow", lambda: False)
+    QApplication.sendEvent(attention, QEvent(QEvent.Type.ActivationChange))
+    assert not attention.timeline.view._held._timer.isActive()
 
 
 def test_every_key_of_motion_has_a_direction():
@@ -425,11 +456,28 @@ def named(tmp_path, name):
     return path
 
 
+def test_the_tooltip_of_a_foreign_clock_tells_its_own_numbers(window, qtbot, data, monkeypatch):
+    open_files(qtbot, window, data / "etdump" / "SYN_qnn_like.etdp")
+    text = tip_of(window, monkeypatch, place_of(window, 4))
+    assert "5\u2009000\u202fcycles on a clock of its own, drawn inside its call" in text
+    assert "µs" not in text
+
+
 def test_the_name_of_a_slice_is_never_read_as_markup(window, qtbot, tmp_path, monkeypatch):
     open_files(qtbot, window, named(tmp_path, "<b>conv</b>"))
     text = tip_of(window, monkeypatch, place_of(window, 0))
     assert "&lt;b&gt;conv" in text
     assert "<b>" not in text
+
+
+def test_the_ruler_says_nothing_of_a_selection_out_of_view(attention):
+    session, ruler = attention.session, attention.timeline.ruler
+    t1 = session.state.t1
+    bare = ruler.grab().toImage()
+    session.select_area(Area(t1 + 10_000, t1 + 20_000, frozenset({(0, 0)})))
+    assert ruler.grab().toImage() == bare
+    session.select_area(Area(t1 - 10_000, t1 + 20_000, frozenset({(0, 0)})))
+    assert ruler.grab().toImage() != bare
 
 
 @pytest.mark.parametrize("size", [(700, 400), (1000, 300)])
@@ -452,22 +500,10 @@ def test_a_million_slices_paint(window, qtbot, capsys):
         name=builder.intern("a"), key=builder.key(KeyKind.PLAIN, "a"),
     )  # fmt: skip
     window.session.add([builder.build()])
+    settle(qtbot, window)
     for span in (100 * count, 100_000, 50):
         window.session.set_range(0, span)
         assert not canvas(window).grab().isNull()
         click(qtbot, window, QPoint(3, middle_of(window, 1)))
         assert window.session.state.slice is not None
     assert capsys.readouterr().err == ""
-
-
-def test_a_tooltip_tells_a_foreign_length_and_not_the_drawn_one(window, qtbot, data, monkeypatch):
-    with qtbot.waitSignal(window.loader.all_done):
-        window.open([str(data / "etdump" / "SYN_qnn_like.etdp")])
-    trace = window.session.traces[0].trace
-    event = next(i for i in range(len(trace.slices)) if "relu" in trace.name(i))
-    shown = []
-    monkeypatch.setattr(QToolTip, "showText", lambda point, text, *more: shown.append(text))
-    window.timeline.view._overlay.hovered = SliceRef(0, event)
-    window.timeline.view._show_tip()
-    assert "300\u202fcycles on a clock of its own" in shown[0]
-    assert "420" not in shown[0]

@@ -54,19 +54,6 @@ def foreign(slices: Slices) -> Ints:
     return np.arange(len(slices)) if column.valid is None else np.flatnonzero(column.valid)
 
 
-def native_length(slices: Slices, i: int) -> tuple[int | float, str] | None:
-    """What slice i lasted on a clock of its own, and that clock's unit; None on the trace's clock.
-
-    The extent of such a slice is for drawing only and no length of anything.
-    """
-    column = slices.columns.get(NATIVE_DURATION)
-    length = None if column is None else column.value(i)
-    if not isinstance(length, int | float):
-        return None
-    unit = slices.columns[NATIVE_UNIT].value(i) if NATIVE_UNIT in slices.columns else None
-    return length, str(unit) if unit else "ticks"
-
-
 def execute_keys(trace: Trace) -> Bools:
     """Per key whether its slices are a whole inference, Method::execute."""
     named = np.array([name == EXECUTE for name in trace.strings], np.bool_)

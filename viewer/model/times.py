@@ -74,12 +74,6 @@ def format_time(ns: float) -> str:
     return f"{format_in(ns, factor)}{NARROW_SPACE}{unit}"
 
 
-def format_native(length: int | float, unit: str) -> str:
-    """A length on a clock of its own: "1 200 cycles"."""
-    number = group_digits(length) if isinstance(length, int) else f"{length:g}"
-    return f"{number}{NARROW_SPACE}{unit}"
-
-
 def format_span(first: int, last: int) -> str:
     """Both ends of a range in one unit, with as many decimals as tell them apart."""
     unit, factor = unit_for(max(abs(first), abs(last)))

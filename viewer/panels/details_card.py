@@ -15,8 +15,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from viewer.model.queries import native_length
 from viewer.model.times import NARROW_SPACE, format_time, group_digits, tick_to_ns
+from viewer.opening import OpenTrace
 from viewer.panels.cost_feed import CostFeed
 from viewer.panels.run_chart import CodeSnippet, RunChart
 from viewer.panels.slice_facts import (
@@ -48,7 +48,7 @@ from viewer.panels.widgets import (
 from viewer.program.graph import Frame, Operator, Tensor
 from viewer.program.labels import describe_near, set_label, title_of_near
 from viewer.program.linking import Link, LinkState
-from viewer.session import Area, OpenTrace, Session
+from viewer.session import Area, Session
 from viewer.theme import FontRole, Theme
 
 _MAY_BREAK = "\u200b"
@@ -107,7 +107,7 @@ class Card(QWidget):
         grid = self._section("Slice")
         for key, value in slice_rows(shown, i).items():
             grid.add(key, value, code="\n" in value)
-        if native_length(shown.trace.slices, i) is None:
+        if shown.native(i) is None:
             ticks = escape(ticks_text(shown, i))
             if shown.trace.clock.assumed:
                 ticks += ", " + span("assumed", self._theme.tokens.warning)

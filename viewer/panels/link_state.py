@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QPushButton
 
 from viewer.model.times import NARROW_SPACE
+from viewer.panels.widgets import tip
 from viewer.report import coverage_of
 from viewer.session import Session, display_name
 from viewer.theme import Theme
@@ -17,6 +18,8 @@ class LinkState(QPushButton):
         super().__init__()
         self._theme = theme
         self._token = "text2"
+        self._texts = ("", "")  # in full, and for a narrow window
+        self._brief = False
         self.setProperty("pill", True)
         theme.changed.connect(self._retheme)
 
@@ -32,7 +35,7 @@ class LinkState(QPushButton):
             best = next((c.fit.agreement for c in candidates), None)
             foreign = best is not None and best.checkable and not best.belongs
             undecided = "not linked" if candidates else "no record linked"
-            text = "do not belong together" if foreign else undecided
+            text = brief = "do not belong together" if foreign else undecided
             self._token = "warning" if warned else "text2"
         else:
             agreement = shown.table.fit.agreement
@@ -42,13 +45,28 @@ class LinkState(QPushButton):
             number = f"agreement {agreement.value:.2f}"
             checked = number if agreement.checkable else "cannot be checked"
             text = " · ".join(parts) + f"   {checked}"
+            share = slices if time is None else time
+            brief = " · ".join([*([] if share is None else [f"{_percent(share)} linked"]), checked])
+            if any(shown.table.fit.undecided):
+                text = brief = "methods undecided"
             self._token = "warning" if warned else "ok"
         if len(session.traces) > 1:
             text = f"{display_name(shown.trace.path)}   {text}"
-        self.setText(text)
+        self._texts = text, brief
+        self._show_text()
         reasons = "\n".join(f"{count} × {why}" for why, count in facts["by_reason"].items())
-        self.setToolTip(f"Why the slices are linked or not:\n{reasons}")
+        self.setToolTip(tip(f"{text}\nWhy the slices are linked or not:\n{reasons}"))
         self._retheme()
+
+    def be_brief(self, brief: bool) -> None:
+        """Say less, where the toolbar has no room for all of it; the tooltip has the rest."""
+        if brief != self._brief:
+            self._brief = brief
+            self._show_text()
+
+    def _show_text(self) -> None:
+        self.setText(self._texts[self._brief])
+        self.setAccessibleName(f"Links: {self._texts[0]}")
 
     def _retheme(self) -> None:
         self.setIcon(self._theme.icon("dot", self._token))

@@ -24,11 +24,12 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.model.times import NARROW_SPACE, group_digits
+from viewer.opening import OpenTrace
 from viewer.panels.widgets import ElidedLabel, EmptyPlace, Hairline, label
 from viewer.program.agreement import Agreement
 from viewer.program.linking import LinkState, LinkTable, Reason
 from viewer.report import coverage_of
-from viewer.session import OpenTrace, Session, display_name
+from viewer.session import Session, display_name
 from viewer.theme import Theme
 from viewer.workspace import Candidate
 
@@ -53,6 +54,7 @@ class LinksPanel(QScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName("Links")
+        session.also.append(_count)
         session.opened.connect(self.refresh)
         theme.changed.connect(self.refresh)
         self.refresh()
@@ -79,6 +81,11 @@ class LinksPanel(QScrollArea):
             column.addWidget(Section(self._session, shown, self._theme))
         column.addStretch(1)
         self.setWidget(page)
+
+
+def _count(shown: OpenTrace) -> None:
+    """Work the coverage of a trace out while nobody waits for it; it is told in several places."""
+    coverage_of(shown.table)
 
 
 class Section(QWidget):

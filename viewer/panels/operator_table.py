@@ -219,10 +219,14 @@ class OperatorModel(QAbstractTableModel):
 
     @guard
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        self.beginResetModel()
+        self.layoutAboutToBeChanged.emit()
+        before, kept = self.rows, self.persistentIndexList()
         self._sort = (column, order)
         self._arrange()
-        self.endResetModel()
+        place = {id(row): number for number, row in enumerate(self.rows)}
+        now = [self.index(place[id(before[i.row()])], i.column()) for i in kept]
+        self.changePersistentIndexList(kept, now)
+        self.layoutChanged.emit()
 
     @guard(0)
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008

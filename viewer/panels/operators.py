@@ -16,13 +16,10 @@ from PySide6.QtGui import (
     QResizeEvent,
 )
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QHBoxLayout,
     QHeaderView,
-    QLineEdit,
     QMenu,
     QStackedWidget,
-    QTableView,
     QVBoxLayout,
     QWidget,
 )
@@ -40,6 +37,7 @@ from viewer.panels.operator_table import (
     record_contents,
 )
 from viewer.panels.slice_facts import operator_run_text
+from viewer.panels.table_style import FilterLine, NoRows, QuietTable
 from viewer.panels.widgets import ElidedLabel, EmptyPlace
 from viewer.session import Session, display_name
 from viewer.theme import Theme
@@ -51,10 +49,12 @@ class OperatorsPanel(QWidget):
     """Operators by cost. A click selects; in a record alone it asks for the source line instead.
 
     `source_requested(path, line)`: a recorded place. `open_dialog_requested()`: open more files.
+    `links_requested()`: choose what belongs together.
     """
 
     source_requested = Signal(str, int)
     open_dialog_requested = Signal()
+    links_requested = Signal()
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -64,11 +64,9 @@ class OperatorsPanel(QWidget):
         self.model = OperatorModel(self)
         self.table = OperatorView(self.model, theme)
         self.table.chosen.connect(self._choose)
-        self.filter = QLineEdit()
-        self.filter.setPlaceholderText("Filter by module, operator or line")
-        self.filter.setAccessibleName("Filter operators")
-        self.filter.setClearButtonEnabled(True)
-        self.filter.setMaximumWidth(theme.px(260))
+        self.filter = FilterLine(
+            "Filter by module, operator or line", "Filter operators", self.table, theme
+        )
         self.filter.textChanged.connect(self._filter)
         self.subtitle = ElidedLabel("", theme, "caption", "text2")
         self.subtitle.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -100,7 +98,7 @@ class OperatorsPanel(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(head)
-        column.addWidget(self.table, 1)
+        column.addLayout(NoRows(self.table, self.filter, theme).over_table(), 1)
         column.addWidget(self.footer)
         column.addWidget(self._note)
         return page
@@ -114,7 +112,7 @@ class OperatorsPanel(QWidget):
             program = answer.shown.table.program
         elif not self._session.traces and self._session.workspace.programs:
             program = self._session.workspace.programs[0]
-        if program is None:
+        if program is None or (answer is not None and not answer.table.rows):
             self._show_empty(answer)
             return
         self._stack.setCurrentIndex(0)
@@ -151,23 +149,32 @@ class OperatorsPanel(QWidget):
 
     def _show_empty(self, answer: Answer | None) -> None:
         sentence, button = "Open a profile and the record of its model to see its operators.", ""
+        asked = self.open_dialog_requested
         if answer is not None:
-            trace = answer.shown.trace
-            warnings = self._session.workspace.warnings(trace)
-            sentence = (
-                warnings[0]
-                if warnings
-                else f"No record or source is open that belongs to {display_name(trace.path)}. "
-                "Open it to see what each operator cost."
-            )
-            button = "Open files…"
+            sentence, button = self._why_nothing(answer), "Open files…"
+            if self._session.workspace.candidates(answer.shown.file):
+                button, asked = "Choose what it is linked to…", self.links_requested
         if self._empty is not None:
             self._stack.removeWidget(self._empty)
             self._empty.deleteLater()
         self._empty = EmptyPlace(sentence, self._theme, button)
-        self._empty.pressed.connect(self.open_dialog_requested)
+        self._empty.pressed.connect(asked)
         self._stack.addWidget(self._empty)
         self._stack.setCurrentWidget(self._empty)
+
+    def _why_nothing(self, answer: Answer) -> str:
+        """Why no operator cost anything."""
+        shown = answer.shown
+        warnings = self._session.workspace.warnings(shown.file)
+        if warnings:
+            return warnings[0]
+        if shown.table.program is None:
+            return (
+                f"No record or source is open that belongs to {display_name(shown.trace.path)}. "
+                "Open it to see what each operator cost."
+            )
+        run = operator_run_text(shown, answer.run)
+        return f"Nothing in {run} is linked to an operator. Links tells why."
 
     @Slot()
     def _grey(self) -> None:
@@ -212,31 +219,23 @@ class OperatorsPanel(QWidget):
 _LEAST_NAME = 230  # px of the column of names
 
 
-class OperatorView(QTableView):
+class OperatorView(QuietTable):
     """The table; `chosen(row)` on a click or Enter. Ctrl+C copies the marked rows."""
 
     chosen = Signal(int)
 
     def __init__(self, model: OperatorModel, theme: Theme) -> None:
-        super().__init__()
+        super().__init__("Operators")
         self._theme = theme
         self._model = model
         self.opacity = 1.0
         self.setModel(model)
         self.setHorizontalHeader(_Header(theme))
         self.setItemDelegate(OperatorDelegate(model, theme, self))
-        self.setAccessibleName("Operators")
-        self.setShowGrid(False)
         self.setMouseTracking(True)
         self.setWordWrap(False)
         self.setSortingEnabled(True)
-        self.setCornerButtonEnabled(False)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         rows = self.verticalHeader()
-        rows.hide()
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         rows.setDefaultSectionSize(theme.px(25))
         self.horizontalHeader().setSectionsClickable(True)

@@ -30,14 +30,15 @@ from PySide6.QtWidgets import (
 from viewer.crash_report import guard
 from viewer.model.times import group_digits
 from viewer.model.trace import Problem
-from viewer.panels.table_style import ROW_HEIGHT, let_copy, marked_rows, quieten
+from viewer.panels.table_style import ROW_HEIGHT, QuietTable, let_copy, marked_rows
 from viewer.panels.widgets import EmptyPlace, tip
 from viewer.session import Session, display_name
 from viewer.theme import Theme
 
 NOTHING = "Nothing odd in the open files."
 _HEADINGS = ("Severity", "What", "Count", "First", "File")
-_WIDTHS = (96, 0, 56, 140, 160)
+_WIDTHS = (88, 0, 52, 96, 144)
+_ONLY_IF_TOLD = (2, 3)  # columns that are hidden where no row has anything in them
 _ROW_AIR = 10
 _CELL_PADDING = 24
 
@@ -77,7 +78,7 @@ class Entry:
 def entries_of(session: Session, failures: dict[str, str]) -> list[Entry]:
     """All problems: failures, then doubtful pairs, then odd data file by file."""
     space = session.workspace
-    found = [Entry(Severity.ERROR, text, 0, "", path) for path, text in failures.items()]
+    found = [_failure(path, message) for path, message in failures.items()]
     for trace in space.traces:
         found += [Entry(Severity.WARNING, w, 0, "", trace.path) for w in space.warnings(trace)]
     odd: list[tuple[str, tuple[Problem, ...]]] = [(t.path, t.problems) for t in space.traces]
@@ -85,6 +86,14 @@ def entries_of(session: Session, failures: dict[str, str]) -> list[Entry]:
     for path, problems in odd:
         found += [Entry(Severity.NOTE, p.kind, p.count, p.first, path) for p in problems]
     return found
+
+
+def _failure(path: str, message: str) -> Entry:
+    """A file that could not be opened; path and place have columns of their own."""
+    place, colon, what = message.removeprefix(path).partition(": ")
+    if not message.startswith(path) or not colon:
+        return Entry(Severity.ERROR, message, 0, "", path)
+    return Entry(Severity.ERROR, what, 0, place.strip(" ()"), path)
 
 
 class ProblemModel(QAbstractTableModel):
@@ -196,10 +205,9 @@ class ProblemsPanel(QWidget):
 
     def _table(self) -> QTableView:
         theme = self._theme
-        table = QTableView()
+        table = QuietTable("Problems")
         table.setModel(self.model)
         table.setItemDelegate(_RoomyDelegate(table, theme))
-        quieten(table, "Problems")
         table.setWordWrap(True)
         table.verticalHeader().setMinimumSectionSize(theme.px(ROW_HEIGHT))
         table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
@@ -229,6 +237,9 @@ class ProblemsPanel(QWidget):
         self._failures = {p: m for p, m in self._failures.items() if p not in opened}
         self.model.show(entries_of(self._session, self._failures))
         self._stack.setCurrentIndex(0 if self.count else 1)
+        for column in _ONLY_IF_TOLD:
+            told = any(entry.texts[column] for entry in self.model.entries)
+            self.table.setColumnHidden(column, not told)
         if self.count != self._counted:
             self._counted = self.count
             self.count_changed.emit(self.count)

@@ -19,14 +19,12 @@ from viewer.model.queries import (
     NATIVE_UNIT,
     busy_time,
     children_of,
-    native_length,
     self_time_of,
     slices_within,
 )
 from viewer.model.times import (
     NARROW_SPACE,
     format_in,
-    format_native,
     format_time,
     group_digits,
     tick_to_ns,
@@ -34,12 +32,14 @@ from viewer.model.times import (
 )
 from viewer.model.trace import Clock, KeyKind, Run, RunKind
 from viewer.model.untimed import values_of, values_summary
+from viewer.opening import OpenTrace
 from viewer.program.graph import Frame, Operator, Program, Tensor
 from viewer.program.labels import run_label, track_name
-from viewer.session import Area, OpenTrace
+from viewer.session import Area
 
 # Said in rows of their own.
-_SAID_ELSEWHERE = (NATIVE_START, NATIVE_DURATION, NATIVE_UNIT, "instruction_id")
+_SAID_ELSEWHERE = (NATIVE_DURATION, NATIVE_START, NATIVE_UNIT, "instruction_id")
+_TITLES = {"metadata": "Metadata"}  # the other columns are called as their file calls them
 MISSING = "–"
 # A key of many lines of JSON is cut here, with its length said.
 _LONGEST_VALUE = 4000
@@ -60,18 +60,16 @@ def figure(ns: float, caption: str) -> Figure:
     return Figure(format_in(ns, factor), unit if ns else "", caption)
 
 
-def slice_figures(shown: OpenTrace, i: int) -> tuple[Figure, Figure, Figure]:
+def slice_figures(shown: OpenTrace, i: int) -> tuple[Figure, ...]:
     """Duration, self time and start of a slice; the start counts from the trace's own start.
 
-    Of a slice with a clock of its own its native length, and where it is drawn.
+    Of a slice that a clock of its own timed, duration and start as that clock has them.
     """
+    own = (shown.native(i), "duration"), (shown.native(i, NATIVE_START), "start")
+    if own[0][0] is not None:
+        return tuple(Figure(*measured, caption) for measured, caption in own if measured)
     slices, rate = shown.trace.slices, shown.axis.ns_per_tick
     start, end = shown.span_ns(i)
-    native = native_length(slices, i)
-    if native is not None:
-        number, _, unit = format_native(*native).rpartition(NARROW_SPACE)
-        drawn = figure(start - shown.axis.to_ns(shown.trace.start), "drawn at")
-        return Figure(number, unit, "own clock"), Figure(MISSING, "", "self"), drawn
     return (
         # The difference of the floored ends, as the tooltip and every export have it.
         figure(end - start, "duration"),
@@ -105,15 +103,14 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
         rows["Logged"] = values_summary(trace.untimed, logged)
     if slices.derived is not None and slices.derived[i]:
         rows["Origin"] = "computed by Opscope, not in the file"
-    native = _native(shown, i)
-    if native:
-        rows["Native"] = native
+    if shown.native(i) is not None:
+        rows["Clock"] = "one of its own; its place inside its call is for drawing only"
     for name, column in slices.columns.items():
         value = column.value(i)
         known = name in _SAID_ELSEWHERE or value == rows.get("Location")
         if not known and value is not None:
             unit = f"{NARROW_SPACE}{column.unit}" if column.unit else ""
-            rows[name] = _value_text(value) + unit
+            rows[_TITLES.get(name, name)] = _value_text(value) + unit
     return rows
 
 
@@ -179,16 +176,6 @@ def _unattributed(shown: OpenTrace, i: int) -> str:
     time = format_time(tick_to_ns(part, shown.axis.ns_per_tick))
     share = f"{part / whole:.1%}".replace("%", f"{NARROW_SPACE}%")
     return f"{time} unattributed · {share}"
-
-
-def _native(shown: OpenTrace, i: int) -> str:
-    native = native_length(shown.trace.slices, i)
-    if native is None:
-        return ""
-    columns = shown.trace.slices.columns
-    start = columns[NATIVE_START].value(i) if NATIVE_START in columns else None
-    since = f" from {group_digits(start)}" if isinstance(start, int) else ""
-    return f"{format_native(*native)}{since} on a clock of its own; placed for drawing only"
 
 
 def _value_text(value: int | float | bool | str) -> str:

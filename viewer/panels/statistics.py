@@ -14,7 +14,6 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QLineEdit,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -23,18 +22,26 @@ from PySide6.QtWidgets import (
 from viewer.background import Latest
 from viewer.model.queries import run_of_slices
 from viewer.model.times import group_digits
-from viewer.model.trace import Ints, RunKind
-from viewer.panels.statistics_table import CELLS, Cell, StatisticsModel
-from viewer.panels.table_style import RowTable, fit_columns, let_copy, marked_rows
+from viewer.model.trace import RunKind
+from viewer.opening import Inferences, OpenTrace
+from viewer.panels.statistics_table import CELLS, Cell, Contents, StatisticsModel, contents_of
+from viewer.panels.table_style import (
+    FilterLine,
+    NoRows,
+    RowTable,
+    fit_columns,
+    let_copy,
+    marked_rows,
+)
 from viewer.panels.widgets import ElidedLabel, EmptyPlace
-from viewer.program.event_statistics import EventStatistics, event_statistics
+from viewer.program.event_statistics import event_statistics
 from viewer.program.labels import run_label
-from viewer.session import Inferences, OpenTrace, Session, SliceRef
+from viewer.session import Session, SliceRef
 from viewer.theme import Theme
 
 NOTHING = "Open a profile to see how long each of its events took over the runs."
 NO_EVENTS = "This profile has no events with a time."
-MOST_COPIED = 5000  # rows
+MOST_COPIED = 2000  # rows; writing so many takes 50 ms
 # Up to here the answer takes less than 20 ms: no thread, and no flicker of old figures.
 AT_ONCE = 20_000
 _LEAST_EVENT = 240  # px
@@ -55,11 +62,9 @@ class StatisticsPanel(QWidget):
         self.table = StatisticsView(self.model, theme)
         self.table.chosen.connect(self._choose)
         let_copy(self.table, self.copy)
-        self.filter = QLineEdit()
-        self.filter.setPlaceholderText("Filter by event, operator or metadata")
-        self.filter.setAccessibleName("Filter statistics")
-        self.filter.setClearButtonEnabled(True)
-        self.filter.setMaximumWidth(theme.px(260))
+        self.filter = FilterLine(
+            "Filter by event, operator or metadata", "Filter statistics", self.table, theme
+        )
         self.filter.textChanged.connect(self.model.set_filter)
         self.subtitle = ElidedLabel("", theme, "caption", "text2")
         self.subtitle.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -73,7 +78,7 @@ class StatisticsPanel(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(head)
-        column.addWidget(self.table, 1)
+        column.addLayout(NoRows(self.table, self.filter, theme).over_table(), 1)
         self.empty = EmptyPlace(NOTHING, theme)
         self._stack = QStackedWidget()
         self._stack.addWidget(page)
@@ -84,6 +89,7 @@ class StatisticsPanel(QWidget):
         session.opened.connect(self.refresh)
         session.run_picked.connect(self._follow)
         session.selected.connect(self._follow)
+        session.selected.connect(self._mark)
         theme.changed.connect(self.refresh)
         self.refresh()
 
@@ -95,7 +101,7 @@ class StatisticsPanel(QWidget):
             self._latest.cancel()
             self._say(NOTHING)
             return
-        known = self._answer.found if self._answer and self._answer.shown is shown else None
+        known = self._answer.contents if self._answer and self._answer.shown is shown else None
         if len(shown.trace.slices) <= AT_ONCE:
             self._latest.cancel()
             self._take(_answer(shown, run, known))
@@ -119,21 +125,34 @@ class StatisticsPanel(QWidget):
     @Slot(object)
     def _take(self, answer: Answer) -> None:
         self._answer = answer
-        shown, found, run = answer.shown, answer.found, answer.run
+        shown, found, run = answer.shown, answer.contents.found, answer.run
         if not len(found):
             self._say(NO_EVENTS)
             return
         self._stack.setCurrentIndex(0)
-        picked = None
+        picked = ""
         if run is not None:
             title = run_label(shown.table, shown.trace.runs[run]).rpartition(" · ")[2]
-            picked = title.partition(" of ")[0].capitalize(), answer.in_run
-        self.model.show(shown, found, picked)
+            picked = title.partition(" of ")[0].capitalize()
+        self.model.show(shown, answer.contents, picked)
         self.table.fit_columns()
         count = sum(r.kind is RunKind.INFERENCE for r in shown.trace.runs)
         where = f"all {group_digits(count)} runs" if count > 1 else "the whole trace"
         events = f"{group_digits(len(found))} event{'s' if len(found) != 1 else ''}"
         self.subtitle.setText(f"{events} · {where}")
+
+    @Slot()
+    def _mark(self) -> None:
+        """Let the marked row follow the selected slice; a selection of rows is left alone."""
+        ref, answer = self._session.state.slice, self._answer
+        if ref is None or answer is None or len(marked_rows(self.table)) > 1:
+            return
+        if self._session.traces[ref.trace] is answer.shown:
+            row = self.model.row_of(ref.index)
+            if row < 0:
+                self.table.clearSelection()
+            elif row not in marked_rows(self.table):
+                self.table.selectRow(row)
 
     def _say(self, sentence: str) -> None:
         self.empty.sentence.setText(sentence)
@@ -164,23 +183,22 @@ class StatisticsPanel(QWidget):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The statistics of a trace, and per row what it took in the picked run (-1: nothing)."""
+    """What is shown of a trace, and which run is picked."""
 
     shown: OpenTrace
-    found: EventStatistics
+    contents: Contents
     run: int | None
-    in_run: Ints
 
 
-def _answer(shown: OpenTrace, run: int | None, known: EventStatistics | None) -> Answer:
-    found = event_statistics(shown.table) if known is None else known
+def _answer(shown: OpenTrace, run: int | None, known: Contents | None) -> Answer:
+    found = event_statistics(shown.table) if known is None else known.found
     in_run = np.full(len(found), -1)
     if run is not None:
         row = np.repeat(np.arange(len(found)), np.diff(found.row_ptr))
         inside = run_of_slices(shown.trace)[found.slices] == run
         in_run[row[inside]] = 0
         np.add.at(in_run, row[inside], found.duration[inside])
-    return Answer(shown, found, run, in_run)
+    return Answer(shown, contents_of(found, in_run, known), run)
 
 
 class StatisticsView(RowTable):
@@ -189,18 +207,22 @@ class StatisticsView(RowTable):
     def __init__(self, model: StatisticsModel, theme: Theme) -> None:
         super().__init__(model, "Statistics", theme)
         self._model = model
+        self._with_units: bool | None = None
         header = self.horizontalHeader()
-        for i, cell in enumerate(CELLS):
-            header.resizeSection(i, theme.px(cell.width))
         header.setSortIndicatorClearable(True)
         header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
         self.setSortingEnabled(True)
 
     def fit_columns(self) -> None:
         """Show the columns that tell something, and of them what there is room for."""
+        widths = [cell.room(self._model.with_units) for cell in CELLS]
+        if self._with_units != self._model.with_units:
+            self._with_units = self._model.with_units
+            for i, width in enumerate(widths):
+                self.horizontalHeader().resizeSection(i, self._theme.px(width))
         fit_columns(
             self, self._theme,
-            {i: cell.width or _LEAST_EVENT for i, cell in enumerate(CELLS)},
+            {i: width or _LEAST_EVENT for i, width in enumerate(widths)},
             {CELLS.index(cell) for cell in self._model.silent},
             [CELLS.index(cell) for cell in _DISPENSABLE], CELLS.index(Cell.EVENT),
         )  # fmt: skip

@@ -44,6 +44,8 @@ def paint_swatch(
         painter.drawRoundedRect(_inside(QRectF(x, y, side, side), theme), _RADIUS, _RADIUS)
     else:
         small = theme.px(_SMALL)
+        # Two stand side by side in the middle, four fill the square.
+        y += (side - small) / 2 if len(operators) == 2 else 0
         for i, operator in enumerate(operators[:4]):
             corner = QPointF(x + (i % 2) * (side - small), y + (i // 2) * (side - small))
             painter.setBrush(operator_color(operator))
@@ -69,15 +71,25 @@ class SwatchPixmaps:
         if not operators:
             return None
         if operators not in self._made:
-            side = self._theme.px(SWATCH)
-            made = QPixmap(side * _SHARP, side * _SHARP)
-            made.setDevicePixelRatio(_SHARP)
-            made.fill(Qt.GlobalColor.transparent)
+            made = self._transparent()
             painter = QPainter(made)
             paint_swatch(painter, 0, 0, operators, self._theme)
             painter.end()
             self._made[operators] = made
         return self._made[operators]
+
+    def blank(self) -> QPixmap:
+        """Nothing, as wide as a swatch: keeps the texts of a column in one line."""
+        if () not in self._made:
+            self._made[()] = self._transparent()
+        return self._made[()]
+
+    def _transparent(self) -> QPixmap:
+        side = self._theme.px(SWATCH)
+        made = QPixmap(side * _SHARP, side * _SHARP)
+        made.setDevicePixelRatio(_SHARP)
+        made.fill(Qt.GlobalColor.transparent)
+        return made
 
 
 def paint_bar(painter: QPainter, rect: QRectF, color: QColor, theme: Theme) -> None:

@@ -1,30 +1,28 @@
-"""What plain tables of the panels have in common: quiet looks, rows to choose and to copy."""
+"""What tables of the panels have in common: quiet looks, rows to choose and to copy, a filter."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import cast
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPoint, Qt, Signal
+import numpy as np
+from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QKeyEvent, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QGridLayout,
+    QHeaderView,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QTableView,
+)
 
 from viewer.crash_report import guard
 from viewer.theme import Theme
 
 ROW_HEIGHT = 25
-
-
-def quieten(table: QTableView, name: str) -> None:
-    """Whole rows, no grid, no row numbers; `name` is what a screen reader calls the table."""
-    table.setAccessibleName(name)
-    table.setShowGrid(False)
-    table.setCornerButtonEnabled(False)
-    table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-    table.setTextElideMode(Qt.TextElideMode.ElideRight)
-    table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    table.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-    table.verticalHeader().hide()
-    table.horizontalHeader().setHighlightSections(False)
+_FILTER_WIDTH = 260
 
 
 def fit_columns(
@@ -73,10 +71,106 @@ def let_copy(table: QTableView, copy: Callable[[], None]) -> None:
 def marked_rows(table: QTableView) -> list[int]:
     """The marked rows from top to bottom. Asked of ranges, since a million rows may be marked."""
     ranges = table.selectionModel().selection().toList()
-    return sorted({row for part in ranges for row in range(part.top(), part.bottom() + 1)})
+    rows = [np.arange(part.top(), part.bottom() + 1) for part in ranges]
+    return np.unique(np.concatenate(rows)).tolist() if rows else []
 
 
-class RowTable(QTableView):
+class FilterLine(QLineEdit):
+    """Where the filter of a table is typed. Escape empties it, Enter and Down go to the table.
+
+    hint: what can be typed. name: what a screen reader calls it.
+    """
+
+    def __init__(self, hint: str, name: str, table: QTableView, theme: Theme) -> None:
+        super().__init__()
+        self._table = table
+        self.setPlaceholderText(hint)
+        self.setAccessibleName(name)
+        self.setClearButtonEnabled(True)
+        self.setMaximumWidth(theme.px(_FILTER_WIDTH))
+
+    @guard(False)
+    def event(self, event: QEvent) -> bool:
+        # Else Escape would be taken by the window, which clears the selection with it.
+        asked = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
+        if asked and self._clears(cast(QKeyEvent, event)):
+            event.accept()
+            return True
+        return bool(super().event(event))
+
+    def _clears(self, event: QKeyEvent) -> bool:
+        return event.key() == Qt.Key.Key_Escape and bool(self.text())
+
+    @guard
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if self._clears(event):
+            self.clear()
+        elif event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._table.setFocus()
+            if self._table.model().rowCount() and not self._table.selectionModel().hasSelection():
+                self._table.selectRow(0)
+        else:
+            super().keyPressEvent(event)
+
+
+class NoRows(QLabel):
+    """What stands in a table in place of rows where its filter leaves none."""
+
+    def __init__(self, table: QTableView, line: FilterLine, theme: Theme) -> None:
+        super().__init__()
+        self._table, self._line = table, line
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setFont(theme.font("body"))
+        self.setProperty("tone", "text2")
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        table.model().modelReset.connect(self._follow)
+        self._follow()
+
+    def over_table(self) -> QGridLayout:
+        """The table with this in its middle."""
+        both = QGridLayout()
+        both.addWidget(self._table, 0, 0)
+        both.addWidget(self, 0, 0, Qt.AlignmentFlag.AlignCenter)
+        self.raise_()
+        return both
+
+    @Slot()
+    def _follow(self) -> None:
+        words = " ".join(self._line.text().split())
+        if words and not self._table.model().rowCount():
+            self.setText(f"No row has “{words}” in it. Escape clears the filter.")
+        else:
+            self.setText("")
+        self.setVisible(bool(self.text()))
+
+
+class QuietTable(QTableView):
+    """Whole rows, no grid, no row numbers; letters are left to the window, where all are commands.
+
+    name: what a screen reader calls the table.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setAccessibleName(name)
+        self.setShowGrid(False)
+        self.setCornerButtonEnabled(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.verticalHeader().hide()
+        self.horizontalHeader().setHighlightSections(False)
+
+    @guard
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.text().strip().isprintable() and event.text().strip():
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
+
+
+class RowTable(QuietTable):
     """A quiet table of rows of one height; `chosen(row)` on a click, Enter or an arrow key.
 
     Columns come and go with the room; a subclass says in `fit_columns` which of them.
@@ -85,10 +179,9 @@ class RowTable(QTableView):
     chosen = Signal(int)
 
     def __init__(self, model: QAbstractItemModel, name: str, theme: Theme) -> None:
-        super().__init__()
+        super().__init__(name)
         self._theme = theme
         self.setModel(model)
-        quieten(self, name)
         self.setWordWrap(False)
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.verticalHeader().setDefaultSectionSize(theme.px(ROW_HEIGHT))

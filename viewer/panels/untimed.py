@@ -11,7 +11,6 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QLineEdit,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -20,12 +19,20 @@ from PySide6.QtWidgets import (
 from viewer.model.times import group_digits
 from viewer.model.trace import Ints
 from viewer.model.untimed import counts_text
-from viewer.panels.table_style import RowTable, fit_columns, let_copy, marked_rows
+from viewer.opening import Inferences, OpenTrace
+from viewer.panels.table_style import (
+    FilterLine,
+    NoRows,
+    RowTable,
+    fit_columns,
+    let_copy,
+    marked_rows,
+)
 from viewer.panels.untimed_table import CELLS, Cell, EndsShown, UntimedModel
 from viewer.panels.widgets import ElidedLabel, EmptyPlace
 from viewer.program.labels import run_label
 from viewer.program.untimed import HOW_TO_LOG
-from viewer.session import Inferences, OpenTrace, Session, SliceRef
+from viewer.session import Session, SliceRef
 from viewer.theme import Theme
 
 NOTHING = f"No allocation or debug events here. {HOW_TO_LOG}"
@@ -48,11 +55,12 @@ class UntimedPanel(QWidget):
         self.table = UntimedView(self.model, theme)
         self.table.chosen.connect(self._choose)
         let_copy(self.table, self.copy)
-        self.filter = QLineEdit()
-        self.filter.setPlaceholderText("Filter by operator, name, shape or type")
-        self.filter.setAccessibleName("Filter events without a time")
-        self.filter.setClearButtonEnabled(True)
-        self.filter.setMaximumWidth(theme.px(260))
+        self.filter = FilterLine(
+            "Filter by operator, name, shape or type",
+            "Filter events without a time",
+            self.table,
+            theme,
+        )
         self.filter.textChanged.connect(self._filter)
         self.subtitle = ElidedLabel("", theme, "caption", "text2")
         self.subtitle.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -66,7 +74,7 @@ class UntimedPanel(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(head)
-        column.addWidget(self.table, 1)
+        column.addLayout(NoRows(self.table, self.filter, theme).over_table(), 1)
         self.empty = EmptyPlace(NOTHING, theme)
         self._stack = QStackedWidget()
         self._stack.addWidget(page)

@@ -26,12 +26,12 @@ from viewer.crash_report import guard
 from viewer.model.times import group_digits
 from viewer.model.trace import Bools, Column, Ints, UntimedEvents, UntimedKind, ValueType
 from viewer.model.untimed import TYPE_NAMES, identifier_of, kind_name, value_text
+from viewer.opening import OpenTrace
 from viewer.panels.slice_facts import MISSING
 from viewer.panels.swatches import SwatchPixmaps
 from viewer.panels.widgets import tip
 from viewer.program.labels import set_label
 from viewer.program.untimed import keys_of, link_reason, runs_of
-from viewer.session import OpenTrace
 from viewer.theme import Theme
 
 Index = QModelIndex | QPersistentModelIndex

@@ -7,7 +7,8 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QGridLayout, QScrollBar, QWidget
 
 from viewer.crash_report import guard
-from viewer.session import Inferences, Session
+from viewer.opening import Inferences
+from viewer.session import Session
 from viewer.theme import Theme
 from viewer.timeline.headers import TITLE_INDENT, WIDTH, Headers
 from viewer.timeline.overview import BAND_HEIGHT, LANES_HEIGHT, Overview

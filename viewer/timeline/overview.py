@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.crash_report import guard
 from viewer.model.trace import Ints, Run, RunKind
-from viewer.session import Inferences
+from viewer.opening import Inferences
 from viewer.theme import Theme
 from viewer.timeline.colouring import canvas_rgb
 from viewer.timeline.layout import XMap
@@ -27,7 +27,7 @@ LANES_HEIGHT = 42
 LANE = 16
 LANE_GAP = 3
 EDGE = 5  # px around an edge of the window that grab it
-_MOST_RUNS = 4000  # drawn one by one; more would cover each other's pixels
+_LEAST_ROUND = 8  # px; what is narrower has no room for a number or for round corners
 
 
 class Overview(QWidget):
@@ -104,30 +104,39 @@ class Overview(QWidget):
         trace = session.current_trace
         if trace is None or session.state.inferences is not Inferences.AS_RUN:
             return
+        shown, picked = session.traces[trace], session.state.run
+        runs = shown.trace.runs
+        spans = np.array([(run.start, run.end) for run in runs], np.int64).reshape(-1, 2)
+        x0, x1 = xmap.on(shown.axis).pixel_of(spans.reshape(-1)).reshape(-1, 2).T
+        wide = np.maximum(x1 - x0 - 1, 2)
+        # Of runs that look alike one is drawn: a dump may have thousands. The picked one is last.
+        _, drawn = np.unique(np.column_stack([x0, wide]), axis=0, return_index=True)
+        order = drawn.tolist()
+        if picked is not None and picked[0] == trace:
+            order = [*(number for number in order if number != picked[1]), picked[1]]
         painter.setFont(theme.font("ruler"))
-        picked = session.state.run
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        for number, run in enumerate(session.traces[trace].trace.runs[:_MOST_RUNS]):
-            room = self._run_room(xmap, trace, run)
-            is_picked = picked == (trace, number)
-            is_load = run.kind is RunKind.LOAD
-            fill = "accent_fill" if is_picked else "load" if is_load else "hover"
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(theme.color(fill))
-            painter.drawRoundedRect(QRectF(room), 3, 3)
-            text = "load" if is_load else f"run {run.number}"
-            metrics = painter.fontMetrics()
-            if metrics.horizontalAdvance(text) > room.width() - 8:
-                text = "" if is_load else str(run.number)
-            if text and metrics.horizontalAdvance(text) <= room.width() - 4:
-                painter.setPen(theme.color("on_accent" if is_picked else "text2"))
-                painter.drawText(room, Qt.AlignmentFlag.AlignCenter, text)
+        for number in order:
+            room = QRect(int(x0[number]), 3, int(wide[number]), BAND_HEIGHT - 6)
+            self._run(painter, runs[number], room, picked == (trace, number))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
-    def _run_room(self, xmap: XMap, trace: int, run: Run) -> QRect:
-        t0, t1 = self._scene.session.run_span_ns(trace, run)
-        x0, x1 = (int(x) for x in xmap.pixel_of(np.array([t0, t1])))
-        return QRect(x0, 3, max(x1 - x0 - 1, 2), BAND_HEIGHT - 6)
+    def _run(self, painter: QPainter, run: Run, room: QRect, is_picked: bool) -> None:
+        theme, is_load = self._theme, run.kind is RunKind.LOAD
+        fill = theme.color("accent_fill" if is_picked else "load" if is_load else "hover")
+        if room.width() < _LEAST_ROUND:
+            painter.fillRect(room, fill)
+            return
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(fill)
+        painter.drawRoundedRect(QRectF(room), 3, 3)
+        text = "load" if is_load else f"run {run.number}"
+        metrics = painter.fontMetrics()
+        if metrics.horizontalAdvance(text) > room.width() - 8:
+            text = "" if is_load else str(run.number)
+        if text and metrics.horizontalAdvance(text) <= room.width() - 4:
+            painter.setPen(theme.color("on_accent" if is_picked else "text2"))
+            painter.drawText(room, Qt.AlignmentFlag.AlignCenter, text)
 
     def _window_room(self, xmap: XMap) -> QRect:
         state = self._scene.session.state

@@ -41,6 +41,7 @@ LABEL_INSET = 6
 _MARK = 3  # half the height of a diamond
 _MARK_LABEL_ROOM = 56
 _RING = 2
+_FOREIGN_EDGE = 5  # px
 
 
 @dataclass
@@ -193,8 +194,10 @@ class FramePainter:
         painter.setOpacity(1.0)
 
     def _foreign_edge(self, painter: QPainter, room: QRect) -> None:
-        brush = QBrush(self.theme.color("warning"), Qt.BrushStyle.Dense4Pattern)
-        painter.fillRect(room.left(), room.top(), 3, room.height(), brush)
+        """Stripes on the canvas' own colour, as fills may have the colour of the stripes."""
+        edge = QRect(room.left(), room.top(), min(_FOREIGN_EDGE, room.width()), room.height())
+        painter.fillRect(edge, self.theme.color("canvas"))
+        painter.fillRect(edge, QBrush(self.theme.color("warning"), Qt.BrushStyle.BDiagPattern))
 
     # -- zero-length slices ------------------------------------------------------------------
 

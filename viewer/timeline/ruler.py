@@ -8,8 +8,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from viewer.crash_report import guard
-from viewer.model.queries import native_length
-from viewer.model.times import format_native, format_time, unit_for
+from viewer.model.times import format_time, unit_for
 from viewer.theme import Theme
 from viewer.timeline.scene import Scene
 from viewer.timeline.ticks import ruler
@@ -95,19 +94,17 @@ class RulerBar(QWidget):
         if session.state.slice is None and session.state.area is None:
             return
         span = session.selected_span_ns()
-        if span is None:
+        if span is None or span[1] < session.state.t0 or span[0] >= session.state.t1:
             return
         x0, x1 = (int(x) for x in self._scene.xmap(width).pixel_of(np.array(span)))
         painter.fillRect(
             QRect(x0, HEIGHT - 4, max(x1 - x0, 2), 3), self._theme.color("accent_fill")
         )
-        if x1 >= 0 and x0 < width:
-            text = format_time(span[1] - span[0])
-            if (chosen := session.state.slice) is not None:
-                slices = session.traces[chosen.trace].trace.slices
-                native = native_length(slices, chosen.index)
-                text = format_native(*native) if native else text
-            self._chip(painter, (x0 + x1) // 2, text, "accent_fill", "on_accent")
+        text = format_time(span[1] - span[0])
+        if session.state.slice is not None:
+            shown = session.traces[session.state.slice.trace]
+            text = shown.length_text(session.state.slice.index)
+        self._chip(painter, (x0 + x1) // 2, text, "accent_fill", "on_accent")
 
     def _chip(self, painter: QPainter, x: int, text: str, fill: str, ink: str) -> None:
         wide = painter.fontMetrics().horizontalAdvance(text) + 14

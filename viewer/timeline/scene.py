@@ -13,11 +13,12 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from viewer.model.trace import Bools
+from viewer.opening import Inferences
 from viewer.program.labels import track_name
-from viewer.session import Inferences, Session, SliceRef, display_name
+from viewer.session import Session, SliceRef, display_name
 from viewer.timeline.colouring import Emphasis
 from viewer.timeline.layout import BandKind, Layout, ProcessSpec, XMap, build, specs_of
-from viewer.timeline.pictures import TracePicture, picture_of
+from viewer.timeline.pictures import TracePicture, picture_of, prepare
 from viewer.timeline.raster import Source
 
 _VIEW_NOTES = {
@@ -42,6 +43,7 @@ class Scene(QObject):
         self.layout: Layout = build(())
         self.scroll = 0
         self.viewport_height = 0
+        session.also.append(prepare)
         session.opened.connect(self._reopen)
         session.folded.connect(self._arrange)
         session.coloured.connect(self._recolour)

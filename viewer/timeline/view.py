@@ -26,8 +26,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from viewer.crash_report import guard
-from viewer.model.queries import native_length
-from viewer.model.times import format_native, format_time
+from viewer.model.times import format_time
 from viewer.session import Area, SliceRef
 from viewer.theme import Theme
 from viewer.timeline.items import RowsItem
@@ -256,22 +255,21 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         if found is None or found.trace >= len(self.session.traces):
             return
         shown = self.session.traces[found.trace]
-        start, end = shown.span_ns(found.index)
         name, label = shown.trace.name(found.index), shown.label(found.index)
-        native = native_length(shown.trace.slices, found.index)
-        lines = [label, f"{format_time(end - start)}  at {format_time(start)}"]
-        if native is not None:
-            lines[1] = f"{format_native(*native)} on a clock of its own; placed for drawing only"
+        where = "on a clock of its own, drawn inside its call"
+        if shown.native(found.index) is None:
+            where = f" at {format_time(shown.span_ns(found.index)[0])}"
+        lines = [label, f"{shown.length_text(found.index)} {where}"]
         if name != label:
             lines.insert(1, name)
         link = shown.link(found.index)
         if not link.operators and link.near:
             lines.append(link.detail)
-        where = self.viewport().mapFromGlobal(self.cursor().pos())
+        mouse = self.viewport().mapFromGlobal(self.cursor().pos())
         # Qt would take a name with markup for rich text.
         cut = (line if len(line) <= _TIP_LINE else f"{line[:_TIP_LINE]}…" for line in lines)
         text = escape("\n".join(cut)).replace("\n", "<br>")
-        place = self.viewport().mapToGlobal(where + QPoint(12, 16))
+        place = self.viewport().mapToGlobal(mouse + QPoint(12, 16))
         QToolTip.showText(place, f"<p style='white-space:pre'>{text}</p>", self)
 
     # -- wheel and gestures --------------------------------------------------------------------
@@ -359,8 +357,12 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         if not event.isAutoRepeat():
             self._held.release(event.key())
 
+    def release_keys(self) -> None:
+        """Stop moving, whatever keys are held."""
+        self._held.release_all()
+
     @guard
     def focusOutEvent(self, event: QFocusEvent) -> None:
         """Keys that are released elsewhere must not keep moving."""
-        self._held.release_all()
+        self.release_keys()
         super().focusOutEvent(event)

@@ -1,0 +1,97 @@
+"""Where the panels lie: the timeline as tall as its rows, panels as tabs where room is short."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QToolButton
+
+from tests.gui_events import open_sample, settle
+from viewer.docks import TIMELINE_SHARE
+from viewer.opening import Inferences
+from viewer.timeline.board import Timeline
+
+
+@pytest.fixture
+def attention(window, qtbot):
+    """The window with the attention sample open."""
+    open_sample(qtbot, window, "attention_xnnpack")
+    return window
+
+
+def fellows(window, name):
+    dock = window._docks.by_name[name]
+    tabs = window.tabifiedDockWidgets(dock)
+    return {other for other, d in window._docks.by_name.items() if d in tabs}
+
+
+@pytest.mark.parametrize("front", ["operators", "statistics"])
+def test_the_timeline_is_as_tall_as_its_rows_whichever_tab_is_in_front(attention, qtbot, front):
+    timeline: Timeline = attention.timeline
+    attention._docks.bring(front)
+    settle(qtbot, attention)
+    for view in (Inferences.ALIGNED, Inferences.MEAN, Inferences.AS_RUN):
+        attention.session.show_inferences(view)
+        settle(qtbot, attention)
+        most = (timeline.height() + attention._docks.by_name[front].height()) * TIMELINE_SHARE
+        assert timeline.height() == pytest.approx(min(timeline.content_height, most), abs=30)
+
+
+def test_widths_that_the_user_chose_stay_when_the_runs_are_aligned(attention, qtbot):
+    details = attention._docks.by_name["details"]
+    attention.resizeDocks([details], [500], Qt.Orientation.Horizontal)
+    settle(qtbot, attention)
+    attention.session.show_inferences(Inferences.ALIGNED)
+    settle(qtbot, attention)
+    assert details.width() == 500
+
+
+def test_the_bottom_comes_back_as_it_was(attention, qtbot):
+    docks = attention._docks
+    docks.bring("statistics")
+    docks.bring("links")
+    settle(qtbot, attention)
+    before = [docks.by_name[name].width() for name in ("statistics", "links")]
+    for _ in range(2):
+        qtbot.keyClick(attention, Qt.Key.Key_Q)
+        settle(qtbot, attention)
+    assert attention.statistics.isVisible()
+    assert attention.links.isVisible()
+    assert not attention.problems.visibleRegion().boundingRect().isValid()
+    after = [docks.by_name[name].width() for name in ("statistics", "links")]
+    assert after == pytest.approx(before, abs=4)
+
+
+def test_panels_become_tabs_as_room_gets_short_and_part_again(attention, qtbot):
+    sizes = []
+    for width in (1300, 1000, 1300, 1600):
+        attention.resize(width, 900)
+        qtbot.waitUntil(lambda: not attention._docks.is_misfit)
+        settle(qtbot, attention)
+        sizes.append((fellows(attention, "details"), fellows(attention, "source")))
+    tabs = {"links", "problems", "untimed"}
+    assert sizes[0] == (tabs | {"source"}, tabs | {"details"})
+    assert sizes[1] == (tabs, {"operators", "statistics"})
+    assert sizes[2] == sizes[0]
+    assert sizes[3] == (set(), tabs)
+
+
+def test_in_a_narrow_window_both_halves_of_the_bottom_have_room(attention, qtbot):
+    attention.resize(1000, 700)
+    qtbot.waitUntil(lambda: not attention._docks.is_misfit)
+    settle(qtbot, attention)
+    left, right = (attention._docks.by_name[name].width() for name in ("operators", "details"))
+    assert right > 0.8 * left
+
+
+def test_in_a_narrow_window_no_button_of_the_toolbar_is_squeezed(attention, qtbot):
+    toolbar = attention.toolbar
+    in_full = toolbar.link_state.text()
+    attention.resize(1000, 700)
+    qtbot.waitUntil(lambda: toolbar.width() == 1000)
+    settle(qtbot, attention)
+    assert toolbar.link_state.text() == "100\u202f% linked · agreement 1.00"
+    buttons = toolbar.findChildren(QToolButton, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    squeezed = [b.text() for b in buttons if b.isVisible() and b.width() < b.sizeHint().width()]
+    assert not squeezed
+    attention.resize(1600, 900)
+    qtbot.waitUntil(lambda: toolbar.width() == 1600)
+    assert toolbar.link_state.text() == in_full

@@ -1,0 +1,124 @@
+"""What the window keeps beside each open trace: labels, costs, and other views of its inferences.
+
+All of it is worked out of a workspace and frozen columns alone. So the session has it made off the
+GUI thread where a trace is large, and shows the answer once it is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT
+from viewer.model.run_views import aligned_runs, has_run_views, mean_run
+from viewer.model.times import NARROW_SPACE, format_time, group_digits
+from viewer.model.trace import Codes, Trace
+from viewer.program.cost import Costs
+from viewer.program.labels import slice_labels
+from viewer.program.linking import Link, LinkTable
+from viewer.timeline.colouring import Palette
+from viewer.timeline.layout import Axis
+from viewer.workspace import Workspace
+
+
+class Inferences(Enum):
+    """How the inferences of profiles are shown."""
+
+    AS_RUN = "as they ran"
+    ALIGNED = "aligned at their starts"
+    MEAN = "their mean"
+
+
+@dataclass
+class OpenTrace:
+    """What the window keeps beside one open trace, all made once.
+
+    trace: what is shown; file: what was read. They differ where inferences are aligned or meant.
+    palettes: the palette index of every slice, by scheme, as far as the timeline has asked.
+    """
+
+    file: Trace
+    trace: Trace
+    table: LinkTable
+    axis: Axis
+    labels: Codes
+    label_strings: tuple[str, ...]
+    costs: Costs
+    palettes: dict[str, Palette] = field(default_factory=dict)
+
+    def label(self, i: int) -> str:
+        """What slice i is called on screen."""
+        return self.label_strings[int(self.labels[i])]
+
+    def link(self, i: int) -> Link:
+        """The link of slice i."""
+        return self.table.links[int(self.trace.slices.key[i])]
+
+    def span_ns(self, i: int) -> tuple[int, int]:
+        """Where slice i lies on the common axis."""
+        slices = self.trace.slices
+        return self.axis.to_ns(int(slices.start[i])), self.axis.to_ns(int(slices.end[i]))
+
+    def native(self, i: int, column: str = NATIVE_DURATION) -> tuple[str, str] | None:
+        """What a clock of its own measured of slice i, as number and unit.
+
+        None if the clock of the file timed it; else its extent is for drawing only.
+        """
+        columns = self.trace.slices.columns
+        value = columns[column].value(i) if column in columns else None
+        if value is None or isinstance(value, str):
+            return None
+        unit = columns[NATIVE_UNIT].value(i) if NATIVE_UNIT in columns else None
+        number = group_digits(value) if isinstance(value, int) else f"{value:g}"
+        return number, str(unit or "ticks")
+
+    def length_text(self, i: int) -> str:
+        """How long slice i took: "1.252 µs", or in the unit of its own clock "5 000 cycles"."""
+        native = self.native(i)
+        if native is not None:
+            return NARROW_SPACE.join(native)
+        start, end = self.span_ns(i)
+        return format_time(end - start)
+
+
+# By the identity of a trace, which its `OpenTrace` keeps alive, and how its inferences are shown.
+Views = Mapping[tuple[int, Inferences], OpenTrace]
+Work = Callable[[OpenTrace], object]
+
+
+def views_of(
+    space: Workspace, wanted: Collection[Inferences], known: Views, also: Sequence[Work] = ()
+) -> dict[tuple[int, Inferences], OpenTrace]:
+    """The wanted views of every trace of a workspace, and all known ones that still hold.
+
+    also: what is done with each that is made anew, as long as nobody waits for it.
+    """
+    views: dict[tuple[int, Inferences], OpenTrace] = {}
+    for trace in space.traces:
+        table = space.links(trace)
+        for view in Inferences:
+            axis = _axis(space, trace, view)
+            old = known.get((id(trace), view))
+            if old is not None and old.table.links is table.links and old.axis == axis:
+                views[id(trace), view] = old
+            elif view in wanted:
+                made = views[id(trace), view] = _opened(trace, table, axis, view)
+                for work in also:
+                    work(made)
+    return views
+
+
+def _axis(space: Workspace, trace: Trace, inferences: Inferences) -> Axis:
+    as_run = inferences is Inferences.AS_RUN or not has_run_views(trace)
+    return Axis(space.ns_per_tick(trace), space.offset_ns(trace) if as_run else 0)
+
+
+def _opened(trace: Trace, table: LinkTable, axis: Axis, inferences: Inferences) -> OpenTrace:
+    """One trace as it is shown; the links of its keys hold for every view of it."""
+    shown = trace
+    if inferences is not Inferences.AS_RUN and has_run_views(trace):
+        shown = aligned_runs(trace) if inferences is Inferences.ALIGNED else mean_run(trace)
+        table = replace(table, trace=shown)
+    labels, strings = slice_labels(table)
+    return OpenTrace(trace, shown, table, axis, labels, strings, Costs(table))
