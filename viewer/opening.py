@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT
 from viewer.model.run_views import aligned_runs, has_run_views, mean_run
@@ -46,6 +47,12 @@ class OpenTrace:
     label_strings: tuple[str, ...]
     costs: Costs
     palettes: dict[str, Palette] = field(default_factory=dict)
+
+    @cached_property
+    def left_out(self) -> int:
+        """How many inferences of the file this view of them has no room for."""
+        shown = sum(run.count for run in self.trace.inferences())
+        return sum(1 for _ in self.file.inferences()) - shown
 
     def label(self, i: int) -> str:
         """What slice i is called on screen."""

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from viewer.formats import open_file
+from viewer.model import run_views
+from viewer.opening import Inferences
 from viewer.resources import SAMPLES
 from viewer.session import Session, SliceRef
 from viewer.timeline.layout import BandKind
@@ -160,3 +162,13 @@ def test_bands_of_all_open_files_lie_below_one_another(scene_of):
     headers = layout.process[layout.kind == BandKind.PROCESS]
     assert headers.tolist() == list(range(len(scene.processes)))
     assert set(np.unique(layout.trace).tolist()) == {-1, 0, 1, 2}
+
+
+def test_inferences_without_room_are_told(scene_of, data, monkeypatch):
+    monkeypatch.setattr(run_views, "MOST_TRACKS", 7)
+    scene = scene_of(data / "etdump" / "cnn_portable_x10.etdp")
+    session = scene.session
+    session.show_inferences(Inferences.ALIGNED)
+    assert scene.process_note(0).startswith("3 more inferences have no room · ")
+    session.show_inferences(Inferences.MEAN)
+    assert "no room" not in scene.process_note(0)

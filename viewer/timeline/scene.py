@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
+from viewer.model.times import group_digits
 from viewer.model.trace import Bools
 from viewer.opening import Inferences
 from viewer.program.labels import track_name
@@ -83,7 +84,8 @@ class Scene(QObject):
         note = _VIEW_NOTES.get(self.session.state.inferences)
         shown = self.pictures[trace].shown
         if note and shown.trace is not shown.file:
-            return note
+            more = f"{group_digits(shown.left_out)} more inferences have no room · "
+            return f"{more if shown.left_out else ''}{note}"
         if trace == 0 and process == 0 and self.session.first_view_note:
             return self.session.first_view_note
         domain = self.pictures[trace].shown.trace.clock.domain
