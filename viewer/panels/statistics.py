@@ -11,32 +11,19 @@ from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QWidget
 
 from viewer.background import Latest
 from viewer.model.queries import run_of_slices
 from viewer.model.times import group_digits
 from viewer.model.trace import RunKind
-from viewer.opening import Inferences, OpenTrace
+from viewer.opening import OpenTrace
+from viewer.panels.run_table_panel import RunTablePanel
 from viewer.panels.statistics_table import CELLS, Cell, Contents, StatisticsModel, contents_of
-from viewer.panels.table_style import (
-    FilterLine,
-    NoRows,
-    RowTable,
-    fit_columns,
-    let_copy,
-    marked_rows,
-)
-from viewer.panels.widgets import ElidedLabel, EmptyPlace
+from viewer.panels.table_style import RowTable, fit_columns, marked_rows
 from viewer.program.event_statistics import event_statistics
 from viewer.program.labels import run_label
-from viewer.session import Session, SliceRef
+from viewer.session import Session
 from viewer.theme import Theme
 
 NOTHING = "Open a profile to see how long each of its events took over the runs."
@@ -48,49 +35,22 @@ _LEAST_EVENT = 240  # px
 _DISPENSABLE = (Cell.AVG, Cell.P10, Cell.MIN, Cell.BLOCK, Cell.TOTAL, Cell.SPREAD, Cell.MAX)
 
 
-class StatisticsPanel(QWidget):
+class StatisticsPanel(RunTablePanel):
     """Statistics of the events of the current trace, in the picked run or in all."""
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._session = session
-        self._of: tuple[OpenTrace | None, int | None] = (None, None)
+        self.model = StatisticsModel(theme)
+        super().__init__(
+            session, StatisticsView(self.model, theme), theme,
+            "Filter by event, operator or metadata", "Filter statistics", parent,
+        )  # fmt: skip
+        self.model.setParent(self)
         self._answer: Answer | None = None
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
-        self.model = StatisticsModel(theme, self)
-        self.table = StatisticsView(self.model, theme)
         self.table.chosen.connect(self._choose)
-        let_copy(self.table, self.copy)
-        self.filter = FilterLine(
-            "Filter by event, operator or metadata", "Filter statistics", self.table, theme
-        )
         self.filter.textChanged.connect(self.model.set_filter)
-        self.subtitle = ElidedLabel("", theme, "caption", "text2")
-        self.subtitle.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        head = QHBoxLayout()
-        head.setContentsMargins(theme.px(12), theme.px(6), theme.px(12), theme.px(6))
-        head.setSpacing(theme.px(12))
-        head.addWidget(self.filter, 1)
-        head.addWidget(self.subtitle, 1)
-        page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(head)
-        column.addLayout(NoRows(self.table, self.filter, theme).over_table(), 1)
-        self.empty = EmptyPlace(NOTHING, theme)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(page)
-        self._stack.addWidget(self.empty)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(self._stack)
-        session.opened.connect(self.refresh)
-        session.run_picked.connect(self._follow)
-        session.selected.connect(self._follow)
         session.selected.connect(self._mark)
-        theme.changed.connect(self.refresh)
         self.refresh()
 
     @Slot()
@@ -108,20 +68,6 @@ class StatisticsPanel(QWidget):
         else:
             self._latest.submit(_answer, shown, run, known)
 
-    def _wanted(self) -> tuple[OpenTrace | None, int | None]:
-        trace, picked = self._session.current_trace, self._session.state.run
-        if trace is None:
-            return None, None
-        mine = picked is not None and picked[0] == trace
-        # Statistics are of what the file logged, however its inferences are shown.
-        return self._session.as_run(trace), picked[1] if picked is not None and mine else None
-
-    @Slot()
-    def _follow(self) -> None:
-        shown, run = self._wanted()
-        if shown is not self._of[0] or run != self._of[1]:
-            self.refresh()
-
     @Slot(object)
     def _take(self, answer: Answer) -> None:
         self._answer = answer
@@ -129,7 +75,6 @@ class StatisticsPanel(QWidget):
         if not len(found):
             self._say(NO_EVENTS)
             return
-        self._stack.setCurrentIndex(0)
         picked = ""
         if run is not None:
             title = run_label(shown.table, shown.trace.runs[run]).rpartition(" · ")[2]
@@ -139,7 +84,7 @@ class StatisticsPanel(QWidget):
         count = sum(r.kind is RunKind.INFERENCE for r in shown.trace.runs)
         where = f"all {group_digits(count)} runs" if count > 1 else "the whole trace"
         events = f"{group_digits(len(found))} event{'s' if len(found) != 1 else ''}"
-        self.subtitle.setText(f"{events} · {where}")
+        self._show_table(f"{events} · {where}")
 
     @Slot()
     def _mark(self) -> None:
@@ -154,31 +99,15 @@ class StatisticsPanel(QWidget):
             elif row not in marked_rows(self.table):
                 self.table.selectRow(row)
 
-    def _say(self, sentence: str) -> None:
-        self.empty.sentence.setText(sentence)
-        self._stack.setCurrentIndex(1)
-
     @Slot(int)
     def _choose(self, row: int) -> None:
-        if self._answer is None:
-            return
-        shown, index = self._answer.shown, self.model.longest_slice(row)
-        self._session.show_inferences(Inferences.AS_RUN)
-        number = self._session.number_of(shown)
-        if number is not None:
-            self._session.select_slice(SliceRef(number, index), reveal=True)
+        if self._answer is not None:
+            self._select(self._answer.shown, self.model.longest_slice(row))
 
     @Slot()
     def copy(self) -> None:
         """Put the marked rows on the clipboard; of very many the first, and how many are not."""
-        rows = marked_rows(self.table)
-        if not rows:
-            return
-        text = self.model.tsv(rows[:MOST_COPIED])
-        if len(rows) > MOST_COPIED:
-            rest = len(rows) - MOST_COPIED
-            text += f"{rest} more rows: opscope inspect --tsv_path writes all of them\n"
-        QGuiApplication.clipboard().setText(text)
+        self._copy_rows(self.model.tsv, MOST_COPIED, "opscope inspect --tsv_path")
 
 
 @dataclass(frozen=True, slots=True)

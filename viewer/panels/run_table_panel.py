@@ -1,0 +1,118 @@
+"""What panels with one table about the current trace have in common.
+
+A filter and a line on what is listed above the table, a sentence in its place where there is
+nothing; it follows the current trace and the picked run, copies marked rows, and a chosen row
+selects a slice of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from viewer.opening import Inferences, OpenTrace
+from viewer.panels.table_style import FilterLine, NoRows, RowTable, let_copy, marked_rows
+from viewer.panels.widgets import ElidedLabel, EmptyPlace
+from viewer.session import Session, SliceRef
+from viewer.theme import Theme
+
+
+class RunTablePanel(QWidget):
+    """The frame; a subclass fills the table in `refresh` and says what a row stands for."""
+
+    def __init__(
+        self, session: Session, table: RowTable, theme: Theme, hint: str, name: str,
+        parent: QWidget | None = None,
+    ) -> None:  # fmt: skip
+        """hint, name: what the filter takes, and what a screen reader calls it."""
+        super().__init__(parent)
+        self._session = session
+        self._of: tuple[OpenTrace | None, int | None] = (None, None)
+        self.table = table
+        let_copy(table, self.copy)
+        self.filter = FilterLine(hint, name, table, theme)
+        self.subtitle = ElidedLabel("", theme, "caption", "text2")
+        self.subtitle.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        head = QHBoxLayout()
+        head.setContentsMargins(theme.px(12), theme.px(6), theme.px(12), theme.px(6))
+        head.setSpacing(theme.px(12))
+        head.addWidget(self.filter, 1)
+        head.addWidget(self.subtitle, 1)
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(head)
+        column.addLayout(NoRows(table, self.filter, theme).over_table(), 1)
+        self.empty = EmptyPlace("", theme)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(page)
+        self._stack.addWidget(self.empty)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(self._stack)
+        session.opened.connect(self.refresh)
+        session.run_picked.connect(self._follow)
+        session.selected.connect(self._follow)
+        theme.changed.connect(self.refresh)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether a sentence stands in place of the table."""
+        return self._stack.currentIndex() == 1
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show what the current trace and the picked run have, or `_say` why there is nothing."""
+        raise NotImplementedError
+
+    @Slot()
+    def copy(self) -> None:
+        """Put the marked rows on the clipboard."""
+        raise NotImplementedError
+
+    def _wanted(self) -> tuple[OpenTrace | None, int | None]:
+        """The current trace as it ran, however it is shown, and its picked run."""
+        trace, picked = self._session.current_trace, self._session.state.run
+        if trace is None:
+            return None, None
+        mine = picked is not None and picked[0] == trace
+        return self._session.as_run(trace), picked[1] if picked is not None and mine else None
+
+    @Slot()
+    def _follow(self) -> None:
+        """Refresh if another trace or run is meant now; marks and place stay otherwise."""
+        shown, run = self._wanted()
+        if shown is not self._of[0] or run != self._of[1]:
+            self.refresh()
+
+    def _show_table(self, subtitle: str) -> None:
+        self._stack.setCurrentIndex(0)
+        self.subtitle.setText(subtitle)
+
+    def _say(self, sentence: str) -> None:
+        self.empty.sentence.setText(sentence)
+        self._stack.setCurrentIndex(1)
+
+    def _select(self, shown: OpenTrace, index: int) -> None:
+        """Select a slice of the file, with the inferences as they ran."""
+        self._session.show_inferences(Inferences.AS_RUN)
+        number = self._session.number_of(shown)
+        if number is not None:
+            self._session.select_slice(SliceRef(number, index), reveal=True)
+
+    def _copy_rows(self, tsv: Callable[[Sequence[int]], str], most: int, command: str) -> None:
+        """Put the marked rows on the clipboard; of very many the first, and how many are not.
+
+        command: what writes all of them.
+        """
+        rows = marked_rows(self.table)
+        if not rows:
+            return
+        text = tsv(rows[:most])
+        if len(rows) > most:
+            text += f"{len(rows) - most} more rows: {command} writes all of them\n"
+        QGuiApplication.clipboard().setText(text)
