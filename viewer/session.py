@@ -436,12 +436,8 @@ class Session(QObject):
     def slices_of(self, trace: int, operators: tuple[int, ...]) -> Ints:
         """Every slice of one operator, alone or shared; or those of exactly a set of several."""
         shown = self.traces[trace]
-        wanted = set(operators)
-        if len(operators) == 1:
-            hit = [bool(wanted & set(x.operators)) for x in shown.table.links]
-        else:
-            hit = [wanted == set(x.operators) for x in shown.table.links]
-        return np.flatnonzero(np.array(hit, np.bool_)[shown.trace.slices.key])
+        hit = shown.table.keys_of(operators, exact=len(operators) != 1)
+        return np.flatnonzero(hit[shown.trace.slices.key])
 
     def _in_run(self, trace: int, slices: Ints) -> Ints:
         """Of some slices those that begin in the picked run; all, if no run is picked."""
@@ -465,10 +461,7 @@ class Session(QObject):
         keys = shown.trace.slices.key[found]
         calls = keys[shown.trace.keys.kind[keys] != KeyKind.KERNEL]
         counted = calls if len(calls) else keys
-        distinct, count = np.unique(counted, return_counts=True)
-        wanted = set(operators)
-        exact = [set(shown.table.links[k].operators) == wanted for k in distinct.tolist()]
-        own = int(count[np.array(exact, np.bool_)].sum())
+        own = int(shown.table.keys_of(operators, exact=True)[counted].sum())
         return own, len(counted) - own
 
     def _nearest(self, trace: int, slices: Ints) -> int:

@@ -400,3 +400,13 @@ def test_a_pair_of_different_kinds_links_nothing_and_says_so(program, tmp_path):
 
 def test_reading_a_record_alone_gives_a_program():
     assert isinstance(open_file(str(RECORD / "demo_str.etrecord")), Program)
+
+
+def test_keys_of_operators_are_those_whose_links_name_them():
+    sample = SAMPLES / "attention_xnnpack"
+    table = linked(next(sample.glob("*.etdp")), next(sample.glob("*.etrecord")))
+    for operators in ((9,), (9, 10), table.sets[-1], (), (10_000,)):
+        any_of = [bool(set(operators) & set(x.operators)) for x in table.links]
+        just = [bool(operators) and set(operators) == set(x.operators) for x in table.links]
+        assert table.keys_of(operators).tolist() == any_of
+        assert table.keys_of(operators, exact=True).tolist() == just

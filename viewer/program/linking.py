@@ -8,14 +8,14 @@ contradicts its debug handle is left unlinked with that reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
 import numpy as np
 
-from viewer.model.trace import Codes, Ints, KeyKind, Trace
+from viewer.model.trace import Bools, Codes, Ints, KeyKind, Trace
 from viewer.program.agreement import WRITE_BACK, Fit, fit
 from viewer.program.debug_handles import DelegateMap, Via, is_of_whole_call
 from viewer.program.graph import Method, Operator, Program, base_name
@@ -110,6 +110,15 @@ class LinkTable:
         """Per key 0 not linkable, 1 unlinked, 2 linked."""
         rank = {LinkState.NOT_LINKABLE: 0, LinkState.UNLINKED: 1, LinkState.LINKED: 2}
         return np.array([rank[x.reason.state] for x in self.links], np.uint32)
+
+    def keys_of(self, operators: Collection[int], *, exact: bool = False) -> Bools:
+        """Per key whether it is linked to any of some operators; exact: to just all of them.
+
+        Asked of the distinct sets, as with every frame and selection there may be 200,000 keys.
+        """
+        wanted = frozenset(operators)
+        hit = [wanted == set(x) if exact else not wanted.isdisjoint(x) for x in self.sets]
+        return np.array([*hit, False], np.bool_)[self.set_of_key]
 
     def operators(self, key: int) -> tuple[Operator, ...]:
         """The operators of a key."""

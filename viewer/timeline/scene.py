@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from viewer.model.times import group_digits
@@ -183,6 +182,4 @@ class Scene(QObject):
         wanted = self.session.state.operators
         if wanted is None or wanted[0] != trace:
             return None
-        chosen = set(wanted[1])
-        links = self.pictures[trace].shown.table.links
-        return np.array([bool(chosen & set(link.operators)) for link in links], np.bool_)
+        return self.pictures[trace].shown.table.keys_of(wanted[1])
