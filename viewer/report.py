@@ -17,7 +17,7 @@ from viewer.model.queries import foreign, unattributed_time
 from viewer.model.times import format_time, tick_to_ns
 from viewer.model.trace import Ints, Problem, Trace, UntimedKind
 from viewer.model.untimed import counts_text
-from viewer.program.agreement import mean_agreement
+from viewer.program.agreement import UNCHECKABLE, mean_agreement
 from viewer.program.graph import Program
 from viewer.program.linking import LinkTable
 from viewer.workspace import Candidate, Workspace
@@ -275,7 +275,7 @@ def link_text(entry: Facts) -> str:
         checked = (
             f"{entry['agreement']:.2f} on {entry['evidence']} compared"
             if entry["evidence"]
-            else "cannot be checked: nothing to compare"
+            else UNCHECKABLE
         )
         lines.append(f"  agreement: {checked}")
     lines += [f"    {count} x {reason}" for reason, count in entry["by_reason"].items()]

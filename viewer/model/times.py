@@ -74,6 +74,11 @@ def format_time(ns: float) -> str:
     return f"{format_in(ns, factor)}{NARROW_SPACE}{unit}"
 
 
+def format_share(part: float, whole: float) -> str:
+    """ "85.7 %"."""
+    return f"{part / whole:.1%}".replace("%", f"{NARROW_SPACE}%")
+
+
 def format_span(first: int, last: int) -> str:
     """Both ends of a range in one unit, with as many decimals as tell them apart."""
     unit, factor = unit_for(max(abs(first), abs(last)))

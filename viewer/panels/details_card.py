@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from viewer.model.times import NARROW_SPACE, format_time, group_digits, tick_to_ns
+from viewer.model.times import format_share, format_time, group_digits, tick_to_ns
 from viewer.opening import OpenTrace
 from viewer.panels.cost_feed import CostFeed
 from viewer.panels.run_chart import CodeSnippet, RunChart
@@ -131,7 +131,7 @@ class Card(QWidget):
         )
         grid = self._section("Busy", f"of {format_time(area.t1 - area.t0)}")
         for name, ns in facts.busy:
-            share = f"{ns / max(area.t1 - area.t0, 1):.1%}".replace("%", f"{NARROW_SPACE}%")
+            share = format_share(ns, max(area.t1 - area.t0, 1))
             grid.add(format_time(ns), f"{share} · {name}")
         grid = self._section("Slices by name", f"{len(facts.names)} names")
         for entry in facts.names[:_MOST_NAMES]:
@@ -314,9 +314,9 @@ class Card(QWidget):
         shared = [r for r in table.rows if single and r.is_shared and wanted[0] in r.operators]
         self._head(f"Cost in {operator_run_text(shown, answer.run)}")
         ns = tick_to_ns(own.ticks, rate) if own else 0
-        share = f" · {own.ticks / table.whole:.1%}" if own and table.whole else ""
+        share = f" · {format_share(own.ticks, table.whole)}" if own and table.whole else ""
         what = "own" if single else "the whole set"
-        figures = [figure(ns, what + share.replace("%", f"{NARROW_SPACE}%"))]
+        figures = [figure(ns, what + share)]
         kernel = tick_to_ns(own.kernel, rate) if own else 0
         if any(r.kernel for r in table.rows):
             figures.append(figure(kernel, "kernel") if kernel else Figure(MISSING, "", "kernel"))

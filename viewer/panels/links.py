@@ -23,10 +23,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from viewer.model.times import NARROW_SPACE, group_digits
+from viewer.model.times import format_share, group_digits
 from viewer.opening import OpenTrace
 from viewer.panels.widgets import ElidedLabel, EmptyPlace, Hairline, label
-from viewer.program.agreement import Agreement
+from viewer.program.agreement import UNCHECKABLE, Agreement
 from viewer.program.linking import LinkState, LinkTable, Reason
 from viewer.report import coverage_of
 from viewer.session import Session, display_name
@@ -191,7 +191,7 @@ class Section(QWidget):
         facts = coverage_of(self._session.workspace.links(self._shown.file))
         if facts["linkable"]:
             linked, linkable = group_digits(facts["linked"]), group_digits(facts["linkable"])
-            share = f"{facts['coverage']:.1%}".replace("%", f"{NARROW_SPACE}%")
+            share = format_share(facts["linked"], facts["linkable"])
             text = f"{linked} of {linkable} linkable slices are linked ({share})"
             self._column.addWidget(label(text, theme, "cell"))
         grid = QGridLayout()
@@ -219,7 +219,7 @@ class Section(QWidget):
 def verdict(agreement: Agreement) -> str:
     """What an agreement means, in words: whether the two belong together, and on what it rests."""
     if not agreement.checkable:
-        return "cannot be checked: nothing to compare"
+        return UNCHECKABLE
     compared = f"{group_digits(agreement.evidence)} compared"
     return f"{'belongs' if agreement.belongs else 'does not belong'} · {compared}"
 

@@ -25,6 +25,7 @@ from viewer.model.queries import (
 from viewer.model.times import (
     NARROW_SPACE,
     format_in,
+    format_share,
     format_time,
     group_digits,
     tick_to_ns,
@@ -174,8 +175,7 @@ def _unattributed(shown: OpenTrace, i: int) -> str:
         return ""
     whole = int(slices.end[i] - slices.start[i])
     time = format_time(tick_to_ns(part, shown.axis.ns_per_tick))
-    share = f"{part / whole:.1%}".replace("%", f"{NARROW_SPACE}%")
-    return f"{time} unattributed · {share}"
+    return f"{time} unattributed · {format_share(part, whole)}"
 
 
 def _value_text(value: int | float | bool | str) -> str:

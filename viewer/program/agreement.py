@@ -40,6 +40,7 @@ BELONG = 0.6
 # Real pairs reach 0.83. Below this a record that belongs may be of another version of the model.
 IN_PART = 0.8
 AHEAD = 0.2
+UNCHECKABLE = "cannot be checked: nothing to compare"
 # What the emitter writes on its own: a changed buffer back, and around the body of a loop the
 # slices and their number.
 WRITE_BACK = "copy_"
@@ -69,7 +70,7 @@ class Agreement:
 
     def __str__(self) -> str:
         if not self.checkable:
-            return "cannot be checked: nothing to compare"
+            return UNCHECKABLE
         return f"agreement {self.value:.2f} on {self.evidence} compared"
 
 
