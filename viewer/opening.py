@@ -105,8 +105,10 @@ def views_of(
     for trace in space.traces:
         table = space.links(trace)
         for view in Inferences:
-            axis = _axis(space, trace, view)
             old = known.get((id(trace), view))
+            if old is None and view not in wanted:
+                continue
+            axis = _axis(space, trace, view)
             if old is not None and old.table.links is table.links and old.axis == axis:
                 views[id(trace), view] = old
             elif view in wanted:

@@ -171,9 +171,9 @@ class Session(QObject):
         asked = edit, self.workspace.copy(), wanted, self._views, tuple(self.also)
         if edit.slices + self._slices <= AT_ONCE:
             self._edits.popleft()
-            self._show_edited(_edited(*asked))
+            self._show_edited(_work_out_edit(*asked))
         else:
-            self._editing.submit(_edited, *asked)
+            self._editing.submit(_work_out_edit, *asked)
 
     @Slot(object)
     def _edited(self, done: _Edited) -> None:
@@ -262,7 +262,7 @@ class Session(QObject):
         if not ready and self._slices > AT_ONCE:
             self._wished = inferences
             asked = self.workspace, inferences, self._views, tuple(self.also)
-            self._viewing.submit(_view_made, *asked)
+            self._viewing.submit(_work_out_view, *asked)
             return
         self._show(inferences)
         self.first_view_note = ""
@@ -631,7 +631,7 @@ class _Edited:
     complaint: str = ""
 
 
-def _edited(
+def _work_out_edit(
     edit: _Edit, space: Workspace, wanted: set[Inferences], known: Views, also: Sequence[Work]
 ) -> _Edited:
     """Make a change in a workspace that nobody else has, and links, labels and views for it."""
@@ -644,7 +644,7 @@ def _edited(
     return _Edited(edit, space, views_of(space, wanted, known, also), result, complaint)
 
 
-def _view_made(
+def _work_out_view(
     space: Workspace, inferences: Inferences, known: Views, also: Sequence[Work]
 ) -> tuple[Inferences, Mapping[tuple[int, Inferences], OpenTrace]]:
     return inferences, views_of(space, {inferences}, known, also)

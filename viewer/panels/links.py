@@ -84,8 +84,12 @@ class LinksPanel(QScrollArea):
 
 
 def _count(shown: OpenTrace) -> None:
-    """Work the coverage of a trace out while nobody waits for it; it is told in several places."""
-    coverage_of(shown.table)
+    """Work the coverage of a trace out while nobody waits for it; it is told in several places.
+
+    It is of the file, however its inferences are shown.
+    """
+    if shown.trace is shown.file:
+        coverage_of(shown.table)
 
 
 class Section(QWidget):
