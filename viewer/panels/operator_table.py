@@ -6,15 +6,12 @@ The delegate paints swatches and bars, so no cell has a widget.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
 from PySide6.QtCore import (
-    QAbstractTableModel,
-    QModelIndex,
     QObject,
-    QPersistentModelIndex,
     QRect,
     QRectF,
     QSize,
@@ -28,6 +25,7 @@ from viewer.model.times import format_in, group_digits, tick_to_ns, unit_for
 from viewer.panels.cost_feed import Answer
 from viewer.panels.slice_facts import MISSING, outputs_of, tensor_text
 from viewer.panels.swatches import SWATCH, operator_color, paint_bar, paint_swatch
+from viewer.panels.table_model import LEFT, RIGHT, Index, TitledModel
 from viewer.panels.widgets import tip
 from viewer.program.graph import Operator, Program
 from viewer.program.labels import set_label
@@ -36,10 +34,6 @@ from viewer.theme import Theme
 
 ROW_ROLE = Qt.ItemDataRole.UserRole + 1
 RELATED_ROLE = Qt.ItemDataRole.UserRole + 3
-
-Index = QModelIndex | QPersistentModelIndex
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
 class Kind(Enum):
@@ -157,12 +151,13 @@ def record_contents(program: Program) -> Contents:
     return Contents(headings, tuple(rows), lambda i: source_place(program, i))
 
 
-class OperatorModel(QAbstractTableModel):
+class OperatorModel(TitledModel):
     """The rows of `Contents`, sorted and filtered."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.contents = Contents()
+        self._titles: tuple[str, ...] = ()
         self.rows: list[TableRow] = []
         self._filter = ""
         self._sort: tuple[int, Qt.SortOrder] = (-1, Qt.SortOrder.DescendingOrder)
@@ -174,6 +169,7 @@ class OperatorModel(QAbstractTableModel):
         if len(contents.headings) != len(self.contents.headings):
             self._sort = (-1, Qt.SortOrder.DescendingOrder)
         self.contents = contents
+        self._titles = tuple(heading.title for heading in contents.headings)
         self._arrange()
         self.endResetModel()
 
@@ -200,7 +196,7 @@ class OperatorModel(QAbstractTableModel):
 
     def tsv(self, rows: Iterable[int]) -> str:
         """Some rows with the headings, as tab separated text with plain spaces and points."""
-        lines = ["\t".join(h.title for h in self.contents.headings)]
+        lines = ["\t".join(self._titles)]
         for i in rows:
             row = self.rows[i]
             lines.append("\t".join((row.name, *(_plain(t) for t in row.texts[1:]))))
@@ -228,13 +224,14 @@ class OperatorModel(QAbstractTableModel):
         self.changePersistentIndexList(kept, now)
         self.layoutChanged.emit()
 
-    @guard(0)
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self.rows)
+    def shown_rows(self) -> int:
+        return len(self.rows)
 
-    @guard(0)
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self.contents.headings)
+    def titles(self) -> Sequence[str]:
+        return self._titles
+
+    def is_right(self, column: int) -> bool:
+        return self.contents.headings[column].kind is Kind.NUMBER
 
     @guard
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -249,27 +246,9 @@ class OperatorModel(QAbstractTableModel):
             return not self._wanted.isdisjoint(row.operators)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             kind = self.contents.headings[column].kind
-            return _RIGHT if kind in (Kind.NUMBER, Kind.BAR) else _LEFT
+            return RIGHT if kind in (Kind.NUMBER, Kind.BAR) else LEFT
         if role == Qt.ItemDataRole.ToolTipRole and column == 0:
             return tip(row.name)
-        return None
-
-    @guard
-    def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
-    ) -> object:
-        if orientation != Qt.Orientation.Horizontal or section >= len(self.contents.headings):
-            return None
-        heading = self.contents.headings[section]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return heading.title
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            return heading.title
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if heading.kind is Kind.NUMBER else _LEFT
         return None
 
 
@@ -313,7 +292,7 @@ class OperatorDelegate(QStyledItemDelegate):
             width = theme.px(self.NUMBER_WIDTH)
             painter.setPen(theme.color("text1"))
             number = QRectF(rect.left(), rect.top(), width, rect.height())
-            painter.drawText(number, int(_RIGHT), text)
+            painter.drawText(number, int(RIGHT), text)
             left, height = rect.left() + width + theme.px(12), theme.px(8)
             room = rect.right() - left - theme.px(12)
             color = operator_color(row.operators[0])
@@ -328,7 +307,7 @@ class OperatorDelegate(QStyledItemDelegate):
         inside = rect.adjusted(inset, 0, -inset, 0)
         shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, inside.width())
         right = kind is Kind.NUMBER
-        painter.drawText(inside, int(_RIGHT if right else _LEFT), shown)
+        painter.drawText(inside, int(RIGHT if right else LEFT), shown)
 
     def _name(self, painter: QPainter, rect: QRect, row: TableRow) -> None:
         theme = self._theme
@@ -347,17 +326,17 @@ class OperatorDelegate(QStyledItemDelegate):
             shown_module = module
         painter.setPen(theme.color("text2"))
         at = QRect(left, rect.top(), max(room, 0), rect.height())
-        painter.drawText(at, int(_LEFT), shown_module)
+        painter.drawText(at, int(LEFT), shown_module)
         at.setLeft(left + metrics.horizontalAdvance(shown_module))
         op = metrics.elidedText(row.op, Qt.TextElideMode.ElideRight, at.width())
         painter.setPen(theme.color("text1"))
-        painter.drawText(at, int(_LEFT), op)
+        painter.drawText(at, int(LEFT), op)
         if row.hint:
             painter.setFont(hint_font)
             painter.setPen(theme.color("text2"))
             at.setLeft(at.left() + metrics.horizontalAdvance(op) + theme.px(10))
             at.setRight(right)
-            painter.drawText(at, int(_LEFT), row.hint)
+            painter.drawText(at, int(LEFT), row.hint)
 
 
 def _name(label: str) -> tuple[str, str]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from PySide6.QtCore import (
-    QAbstractTableModel,
-    QModelIndex,
     QObject,
-    QPersistentModelIndex,
     QRect,
     QSize,
     Qt,
@@ -30,6 +28,7 @@ from PySide6.QtWidgets import (
 from viewer.crash_report import guard
 from viewer.model.times import group_digits
 from viewer.model.trace import Problem
+from viewer.panels.table_model import RIGHT, Index, TitledModel
 from viewer.panels.table_style import ROW_HEIGHT, QuietTable, let_copy, marked_rows
 from viewer.panels.widgets import EmptyPlace, tip
 from viewer.session import Session, display_name
@@ -41,8 +40,6 @@ _WIDTHS = (88, 0, 52, 96, 144)
 _ONLY_IF_TOLD = (2, 3)  # columns that are hidden where no row has anything in them
 _ROW_AIR = 10
 _CELL_PADDING = 24
-
-Index = QModelIndex | QPersistentModelIndex
 
 
 class Severity(Enum):
@@ -96,7 +93,7 @@ def _failure(path: str, message: str) -> Entry:
     return Entry(Severity.ERROR, what, 0, place.strip(" ()"), path)
 
 
-class ProblemModel(QAbstractTableModel):
+class ProblemModel(TitledModel):
     """The entries as rows."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
@@ -118,13 +115,14 @@ class ProblemModel(QAbstractTableModel):
             lines.append("\t".join((*entry.texts[:2], str(entry.count), entry.first, entry.path)))
         return "\n".join(lines) + "\n"
 
-    @guard(0)
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self.entries)
+    def shown_rows(self) -> int:
+        return len(self.entries)
 
-    @guard(0)
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(_HEADINGS)
+    def titles(self) -> Sequence[str]:
+        return _HEADINGS
+
+    def is_right(self, column: int) -> bool:
+        return column == 2
 
     @guard
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -141,24 +139,7 @@ class ProblemModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.ForegroundRole and column > 1:
             return self._theme.color("text2")
         if role == Qt.ItemDataRole.TextAlignmentRole and column == 2:
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        return None
-
-    @guard
-    def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
-    ) -> object:
-        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(_HEADINGS):
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return _HEADINGS[section]
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-            left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-            return right if section == 2 else left
+            return RIGHT
         return None
 
 

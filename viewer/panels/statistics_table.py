@@ -14,10 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import (
-    QAbstractTableModel,
-    QModelIndex,
     QObject,
-    QPersistentModelIndex,
     Qt,
 )
 from PySide6.QtGui import QColor, QFont
@@ -28,14 +25,12 @@ from viewer.model.trace import Bools, Ints
 from viewer.opening import OpenTrace
 from viewer.panels.slice_facts import MISSING
 from viewer.panels.swatches import SwatchPixmaps
+from viewer.panels.table_model import LEFT, RIGHT, Index, TitledModel
 from viewer.panels.widgets import tip
 from viewer.program.event_statistics import EventStatistics
 from viewer.program.labels import key_labels
 from viewer.theme import Theme
 
-Index = QModelIndex | QPersistentModelIndex
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 METADATA = "metadata"
 _UNIT_WIDTH = 44  # px, of " cycles"
 
@@ -122,7 +117,7 @@ def _ranks(texts: Sequence[str]) -> Ints:
     return rank
 
 
-class StatisticsModel(QAbstractTableModel):
+class StatisticsModel(TitledModel):
     """The rows of some `EventStatistics`, sorted and filtered; all times in one unit."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
@@ -134,7 +129,7 @@ class StatisticsModel(QAbstractTableModel):
         self._swatches = SwatchPixmaps(theme)
         self._rate = 1.0
         self.unit, self._factor = "ns", 1
-        self._picked = ""
+        self._titles: tuple[str, ...] = tuple(cell.title for cell in CELLS)
         self.rows: Ints = np.empty(0, np.int64)
         self.silent: frozenset[Cell] = frozenset()
         self.with_units = False
@@ -159,7 +154,7 @@ class StatisticsModel(QAbstractTableModel):
             self.unit, self._factor = unit_for(longest)
         self._swatches.clear()
         self._contents = contents
-        self._picked = picked
+        self._titles = tuple(self._title(cell, picked) for cell in CELLS)
         once = bool((found.statistics.count <= 1).all())
         silent = {Cell.P10, Cell.P90, Cell.AVG, Cell.MIN, Cell.MAX, Cell.TOTAL, Cell.SPREAD}
         self.silent = (
@@ -219,7 +214,7 @@ class StatisticsModel(QAbstractTableModel):
 
     def tsv(self, rows: Iterable[int]) -> str:
         """Some rows with the headings, as tab separated text with plain numbers."""
-        lines = ["\t".join([*(self._title(cell) for cell in CELLS), "native unit"])]
+        lines = ["\t".join([*self._titles, "native unit"])]
         for row in rows:
             i = int(self.rows[row])
             texts = [self._text(i, cell, plain=True) for cell in CELLS]
@@ -241,8 +236,8 @@ class StatisticsModel(QAbstractTableModel):
             rows = rows[by[::-1] if order == Qt.SortOrder.DescendingOrder else by]
         self.rows = rows
 
-    def _title(self, cell: Cell) -> str:
-        title = self._picked if cell is Cell.PICKED else cell.title
+    def _title(self, cell: Cell, picked: str) -> str:
+        title = picked if cell is Cell.PICKED else cell.title
         return f"{title}, {self.unit}" if cell.is_time else title
 
     def _text(self, i: int, cell: Cell, *, plain: bool = False) -> str:
@@ -267,13 +262,17 @@ class StatisticsModel(QAbstractTableModel):
         ns = value * self._rate
         return repr(ns / self._factor) if plain else format_in(ns, self._factor)
 
-    @guard(0)
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self.rows)
+    def shown_rows(self) -> int:
+        return len(self.rows)
 
-    @guard(0)
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(CELLS)
+    def titles(self) -> Sequence[str]:
+        return self._titles
+
+    def is_right(self, column: int) -> bool:
+        return bool(CELLS[column].field)
+
+    def title_tip(self, column: int) -> str:
+        return _TIPS.get(CELLS[column], "")
 
     @guard
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -285,7 +284,7 @@ class StatisticsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             return tip(self._tip(i, cell))
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if cell.field else _LEFT
+            return RIGHT if cell.field else LEFT
         if role == Qt.ItemDataRole.FontRole:
             font: QFont = self._theme.font("cell")
             return font
@@ -306,24 +305,6 @@ class StatisticsModel(QAbstractTableModel):
         link = self._found.table.links[int(self._found.key[i])]
         name = self._found.name(i)
         return "\n".join(dict.fromkeys((self._text(i, cell), name, link.detail)))
-
-    @guard
-    def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
-    ) -> object:
-        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(CELLS):
-            return None
-        cell = CELLS[section]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self._title(cell)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return tip(_TIPS.get(cell, ""))
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if cell.field else _LEFT
-        return None
 
 
 def _columns(found: EventStatistics, picked: Ints) -> dict[Cell, NDArray[Any]]:

@@ -13,10 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import (
-    QAbstractTableModel,
-    QModelIndex,
     QObject,
-    QPersistentModelIndex,
     Qt,
 )
 from PySide6.QtGui import QColor, QFont, QPixmap
@@ -29,14 +26,12 @@ from viewer.model.untimed import TYPE_NAMES, identifier_of, kind_name, value_tex
 from viewer.opening import OpenTrace
 from viewer.panels.slice_facts import MISSING
 from viewer.panels.swatches import SwatchPixmaps
+from viewer.panels.table_model import LEFT, RIGHT, Index, TitledModel
 from viewer.panels.widgets import tip
 from viewer.program.labels import set_label
 from viewer.program.untimed import keys_of, link_reason, runs_of
 from viewer.theme import Theme
 
-Index = QModelIndex | QPersistentModelIndex
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 WITHOUT_DATA = "empty"
 
 
@@ -60,11 +55,12 @@ class Cell(Enum):
 
 
 CELLS = tuple(Cell)
+_TITLES = tuple(cell.title for cell in CELLS)
 # What is told in grey: where an event stands, beside what it says.
 _FAINT = frozenset({Cell.RUN, Cell.EVENT, Cell.AFTER, Cell.KIND, Cell.OFFSET})
 
 
-class UntimedModel(QAbstractTableModel):
+class UntimedModel(TitledModel):
     """Some events of one trace as rows; `silent` are the columns that would tell nothing."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
@@ -165,7 +161,7 @@ class UntimedModel(QAbstractTableModel):
 
     def tsv(self, rows: Iterable[int]) -> str:
         """Some rows with the headings, as tab separated text with plain numbers."""
-        lines = ["\t".join(cell.title for cell in CELLS)]
+        lines = ["\t".join(_TITLES)]
         for row in rows:
             i = int(self.rows[row])
             texts = (self._text(i, cell, plain=True) for cell in CELLS)
@@ -211,13 +207,14 @@ class UntimedModel(QAbstractTableModel):
             return f"{text}\nat byte {group_digits(int(place))} of the debug buffer"
         return "" if text == MISSING else text
 
-    @guard(0)
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self.rows)
+    def shown_rows(self) -> int:
+        return len(self.rows)
 
-    @guard(0)
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(CELLS)
+    def titles(self) -> Sequence[str]:
+        return _TITLES
+
+    def is_right(self, column: int) -> bool:
+        return CELLS[column].is_number
 
     @guard
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -229,7 +226,7 @@ class UntimedModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             return tip(self._tip(i, cell))
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if cell.is_number else _LEFT
+            return RIGHT if cell.is_number else LEFT
         if role == Qt.ItemDataRole.FontRole:
             is_code = cell is Cell.VALUE and self._text(i, cell) != MISSING
             font: QFont = self._theme.font("code" if is_code else "cell")
@@ -247,21 +244,6 @@ class UntimedModel(QAbstractTableModel):
         assert self._shown is not None
         key = int(self._keys[i])
         return self._swatches.of(self._shown.table.links[key].operators if key >= 0 else ())
-
-    @guard
-    def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
-    ) -> object:
-        if orientation != Qt.Orientation.Horizontal or section >= len(CELLS):
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return CELLS[section].title
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if CELLS[section].is_number else _LEFT
-        return None
 
 
 class EndsShown(QStyledItemDelegate):
