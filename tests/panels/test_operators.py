@@ -8,7 +8,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from viewer.panels.cost_feed import CostFeed
 from viewer.panels.operator_table import Contents, Kind, OperatorModel, TableRow
 from viewer.panels.operators import OperatorsPanel
-from viewer.panels.table_style import NoRows
+from viewer.panels.table_style import NoRows, marked_rows
 
 ATTENTION_0 = 9  # blocks.0 · scaled_dot_product_attention
 
@@ -57,9 +57,9 @@ def test_a_click_selects_the_operator_and_the_row_follows_the_selection(panel, q
     qtbot.mouseClick(panel.table.viewport(), Qt.MouseButton.LeftButton, pos=rect.center())
     assert session.state.operators == (0, panel.model.rows[1].operators)
     session.select_operators(0, (ATTENTION_0,))
-    assert panel.table.marked() == [0]
+    assert marked_rows(panel.table) == [0]
     session.clear_selection()
-    assert panel.table.marked() == []
+    assert marked_rows(panel.table) == []
 
 
 def test_enter_selects_the_marked_row(panel, qtbot):
@@ -174,14 +174,14 @@ def test_enter_in_the_filter_goes_to_the_first_row(panel, qtbot):
     qtbot.keyClicks(panel.filter, "gelu")
     qtbot.keyClick(panel.filter, Qt.Key.Key_Return)
     assert panel.table.hasFocus()
-    assert panel.table.marked() == [0]
+    assert marked_rows(panel.table) == [0]
 
 
 def test_the_marked_row_stays_marked_when_the_table_is_sorted(panel):
     panel.table.mark(1)
     name = panel.model.rows[1].name
     panel.table.sortByColumn(0, Qt.SortOrder.AscendingOrder)
-    (row,) = panel.table.marked()
+    (row,) = marked_rows(panel.table)
     assert row != 1
     assert panel.model.rows[row].name == name
 

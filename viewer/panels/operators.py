@@ -9,11 +9,9 @@ from PySide6.QtCore import QItemSelectionModel, QPoint, QRect, Qt, Signal, Slot
 from PySide6.QtGui import (
     QAction,
     QGuiApplication,
-    QKeyEvent,
     QKeySequence,
     QPainter,
     QPaintEvent,
-    QResizeEvent,
 )
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -37,12 +35,10 @@ from viewer.panels.operator_table import (
     record_contents,
 )
 from viewer.panels.slice_facts import operator_run_text
-from viewer.panels.table_style import FilterLine, NoRows, QuietTable
+from viewer.panels.table_style import FilterLine, NoRows, RowTable, marked_rows
 from viewer.panels.widgets import ElidedLabel, EmptyPlace
 from viewer.session import Session, display_name
 from viewer.theme import Theme
-
-_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 class OperatorsPanel(QWidget):
@@ -219,30 +215,21 @@ class OperatorsPanel(QWidget):
 _LEAST_NAME = 230  # px of the column of names
 
 
-class OperatorView(QuietTable):
-    """The table; `chosen(row)` on a click or Enter. Ctrl+C copies the marked rows."""
-
-    chosen = Signal(int)
+class OperatorView(RowTable):
+    """The table, painted fainter while its numbers are out of date. Ctrl+C copies marked rows."""
 
     def __init__(self, model: OperatorModel, theme: Theme) -> None:
-        super().__init__("Operators")
-        self._theme = theme
+        super().__init__(model, "Operators", theme)
         self._model = model
         self.opacity = 1.0
-        self.setModel(model)
         self.setHorizontalHeader(_Header(theme))
         self.setItemDelegate(OperatorDelegate(model, theme, self))
         self.setMouseTracking(True)
-        self.setWordWrap(False)
         self.setSortingEnabled(True)
-        rows = self.verticalHeader()
-        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        rows.setDefaultSectionSize(theme.px(25))
         self.horizontalHeader().setSectionsClickable(True)
         self.horizontalHeader().setHighlightSections(False)
         self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
         self.horizontalHeader().setSortIndicatorClearable(True)
-        self.clicked.connect(lambda index: self._click(index.row()))
         copy = QAction("Copy", self)
         copy.setShortcut(QKeySequence.StandardKey.Copy)
         copy.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
@@ -256,11 +243,11 @@ class OperatorView(QuietTable):
         titles = [h.kind for h in self._model.contents.headings]
         self._model.show(contents)
         if titles != [h.kind for h in contents.headings]:
-            self._fit_columns()
+            self._size_columns()
             order = Qt.SortOrder.DescendingOrder
             self.horizontalHeader().setSortIndicator(sorted_by, order)
 
-    def _fit_columns(self) -> None:
+    def _size_columns(self) -> None:
         header = self.horizontalHeader()
         header.setStretchLastSection(False)
         header.setMinimumSectionSize(self._theme.px(40))
@@ -270,9 +257,9 @@ class OperatorView(QuietTable):
             else:
                 header.setSectionResizeMode(i, QHeaderView.ResizeMode.Interactive)
                 header.resizeSection(i, self._theme.px(heading.width))
-        self._hide_what_has_no_room()
+        self.fit_columns()
 
-    def _hide_what_has_no_room(self) -> None:
+    def fit_columns(self) -> None:
         """Keep the names legible: of a narrow table's other columns only the first are shown."""
         room = self.viewport().width() - self._theme.px(_LEAST_NAME)
         for i, heading in enumerate(self._model.contents.headings):
@@ -292,14 +279,10 @@ class OperatorView(QuietTable):
         selection.setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
         self.scrollTo(index)
 
-    def marked(self) -> list[int]:
-        """The marked rows from top to bottom."""
-        return sorted({index.row() for index in self.selectionModel().selectedRows()})
-
     @Slot()
     def copy(self) -> None:
         """Put the marked rows on the clipboard, or all if none is marked."""
-        self._put(self.marked() or range(len(self._model.rows)))
+        self._put(marked_rows(self) or range(len(self._model.rows)))
 
     @Slot()
     def copy_all(self) -> None:
@@ -309,34 +292,15 @@ class OperatorView(QuietTable):
     def _put(self, rows: list[int] | range) -> None:
         QGuiApplication.clipboard().setText(self._model.tsv(rows))
 
-    def _click(self, row: int) -> None:
-        if len(self.marked()) <= 1:
-            self.chosen.emit(row)
-
     @Slot(QPoint)
     def _menu(self, at: QPoint) -> None:
         menu = QMenu(self)
-        count = len(self.marked())
+        count = len(marked_rows(self))
         rows = menu.addAction("Copy row" if count == 1 else f"Copy {count} rows", self.copy)
         rows.setEnabled(count > 0)
         menu.addAction("Copy table as TSV", self.copy_all)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.popup(self.viewport().mapToGlobal(at))
-
-    @guard
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._hide_what_has_no_room()
-
-    @guard
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in _ENTER and self.currentIndex().isValid():
-            self.chosen.emit(self.currentIndex().row())
-            return
-        before = self.currentIndex().row()
-        super().keyPressEvent(event)
-        if self.currentIndex().row() not in (before, -1):
-            self.chosen.emit(self.currentIndex().row())
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
