@@ -29,12 +29,12 @@ from viewer.compat.inspector_stops import InspectorStops
 from viewer.compat.time_scales import MIXED, PER_SECOND, is_mixed
 from viewer.formats.etdump_events import filled
 from viewer.model.event_blocks import first_of, merge_runs
+from viewer.model.runtime_names import DELEGATE_CALL, EXECUTE, INIT, LOAD, OPERATOR_CALL
 from viewer.model.statistics import Floats, Statistics, grouped
 from viewer.model.trace import Ints
 
 _MAX_UINT32 = (1 << 32) - 1
-_WITHOUT_NODES = frozenset({"Method::init", "Program::load_method", "Method::execute"})
-_HIDDEN = "OPERATOR_CALL"
+_WITHOUT_NODES = frozenset({INIT, LOAD, EXECUTE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class OfficialAnswer:
 
     def sheet(self, include_metadata: bool = False) -> Sheet:
         """The visible table: events whose name has "OPERATOR_CALL" in it are not shown."""
-        shown = [i for i, e in enumerate(self.events) if _HIDDEN not in e.name]
+        shown = [i for i, e in enumerate(self.events) if OPERATOR_CALL not in e.name]
         events = [self.events[i] for i in shown]
         columns: dict[str, Sequence[object]] = {
             "event_block_name": [e.block for e in events],
@@ -261,7 +261,7 @@ def _resolved(
     handles: Handles | None = record.handles[key]
     backend = None
     delegate = record.delegates.get(key)
-    if delegate is not None and (identifier is not None or name == "DELEGATE_CALL"):
+    if delegate is not None and (identifier is not None or name == DELEGATE_CALL):
         backend = delegate.backend
     if delegate is not None and identifier is not None:
         handles = _of_identifier(delegate.entries, identifier)

@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 
 from viewer.formats.etdump_events import Events, count_rows, filled
 from viewer.model.builder import TraceBuilder
-from viewer.model.trace import JUMP, Bools, Codes, Ints, KeyKind
+from viewer.model.runtime_names import CONTROL, DELEGATE_CALL, KERNEL_PREFIX, OPERATOR_CALL
+from viewer.model.trace import Bools, Codes, Ints, KeyKind
 
-_CALLS = {"OPERATOR_CALL": KeyKind.OPERATOR_CALL, "DELEGATE_CALL": KeyKind.DELEGATE_CALL}
-_CONTROL = frozenset({"MOVE_CALL", JUMP, "FREE_CALL"})
+_CALLS = {OPERATOR_CALL: KeyKind.OPERATOR_CALL, DELEGATE_CALL: KeyKind.DELEGATE_CALL}
 
 
 def kinds(events: Events) -> NDArray[np.uint8]:
     """The `KeyKind` of every event."""
     of_name = np.full(len(events.names) + 1, KeyKind.PLAIN, np.uint8)  # the last one: no name
     for i, name in enumerate(events.names):
-        if name.startswith("native_call_"):
+        if name.startswith(KERNEL_PREFIX):
             of_name[i] = KeyKind.KERNEL
-        elif name in _CONTROL:
+        elif name in CONTROL:
             of_name[i] = KeyKind.CONTROL
         else:
             of_name[i] = _CALLS.get(name, KeyKind.PLAIN)

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from viewer.formats.etdump_events import Events
 from viewer.formats.etdump_runs import ends_of_runs
 from viewer.model.builder import TraceBuilder
-from viewer.model.trace import JUMP, Bools, Ints, KeyKind
+from viewer.model.runtime_names import JUMP
+from viewer.model.trace import Bools, Ints, KeyKind
 
 # Sessions load a handful, at most one for each size of input. Bounds the search, whose tables take
 # a byte per method and fact.

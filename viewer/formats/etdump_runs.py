@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.formats.etdump_events import Codes32, Events, Runs
-from viewer.model.trace import EXECUTE, Bools, Ints, KeyKind
+from viewer.model.runtime_names import EXECUTE, INIT, LOAD, STEP
+from viewer.model.trace import Bools, Ints, KeyKind
 
-LOADS = ("Method::init", "Program::load_method")
-_STEP = "Method::step"
+LOADS = (INIT, LOAD)
 # Every restart of the clock is a thread; beyond so many, runs share the last one.
 MOST_CLOCKS = 1000
 _INT64 = np.iinfo(np.int64)
@@ -72,7 +72,7 @@ def failed_runs(
     if not (executes.any() or loading.any()):
         return np.empty(0, np.int64)
     began = np.logical_or.reduceat(kind == KeyKind.OPERATOR_CALL, first)
-    ended = np.logical_or.reduceat(executes | events.named(_STEP), first)
+    ended = np.logical_or.reduceat(executes | events.named(STEP), first)
     return np.flatnonzero(began & ~ended & ~is_load)
 
 

@@ -33,6 +33,7 @@ import numpy as np
 from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
 from viewer.formats.text_rows import DistinctTexts
 from viewer.model.builder import TraceBuilder
+from viewer.model.runtime_names import CONTROL, DELEGATE_CALL, EXECUTE, KERNEL_PREFIX, LOAD, SCOPES
 from viewer.model.trace import (
     UNATTRIBUTED,
     Bools,
@@ -71,16 +72,10 @@ _DECIMAL = re.compile(
     r"[+-]?(?:(?:0|[1-9][0-9]{0,14})(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
 )
 _ROW_IN_ERROR = re.compile(r"\b(?:row|line) (\d+)")
-# What the runtime calls its own scopes; in our exports they stand as rows of a table.
-FRAMEWORK_SCOPES = frozenset(
-    {"Method::execute", "Method::init", "Method::step", "Program::load_method"}
-)
-RUN_SCOPES = {"Program::load_method": RunKind.LOAD, "Method::execute": RunKind.INFERENCE}
+RUN_SCOPES = {LOAD: RunKind.LOAD, EXECUTE: RunKind.INFERENCE}
 _CALLS = {
-    "DELEGATE_CALL": KeyKind.DELEGATE_CALL,
-    "MOVE_CALL": KeyKind.CONTROL,
-    "JF_CALL": KeyKind.CONTROL,
-    "FREE_CALL": KeyKind.CONTROL,
+    DELEGATE_CALL: KeyKind.DELEGATE_CALL,
+    **dict.fromkeys(CONTROL, KeyKind.CONTROL),
 }
 
 
@@ -371,8 +366,8 @@ class _Rows:
         elif identifier:
             kind = KeyKind.DELEGATE_EVENT
         elif instruction < 0:
-            kind = KeyKind.FRAMEWORK if name in FRAMEWORK_SCOPES else KeyKind.PLAIN
-        elif name.startswith("native_call_"):
+            kind = KeyKind.FRAMEWORK if name in SCOPES else KeyKind.PLAIN
+        elif name.startswith(KERNEL_PREFIX):
             kind = KeyKind.KERNEL
         else:
             kind = _CALLS.get(name, KeyKind.OPERATOR_CALL)

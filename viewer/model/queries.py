@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from viewer.model import intervals
-from viewer.model.trace import EXECUTE, Bools, Ints, KeyKind, Slices, Trace
+from viewer.model.runtime_names import EXECUTE
+from viewer.model.trace import Bools, Ints, KeyKind, Slices, Trace
 
 NATIVE_START = "native_start"
 NATIVE_DURATION = "native_dur"

@@ -59,10 +59,6 @@ class Problem:
 
 # What slices of kind UNATTRIBUTED are called, in traces and in tables.
 UNATTRIBUTED = "unattributed"
-# The scope of one whole inference; the runtime logs it when the run came to its end.
-EXECUTE = "Method::execute"
-# The instruction of control flow: it goes on elsewhere if a value is false.
-JUMP = "JF_CALL"
 
 
 class KeyKind(IntEnum):

@@ -7,6 +7,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from viewer.crash_report import guard
+from viewer.model.runtime_names import EXECUTE
 from viewer.model.times import NARROW_SPACE, format_time, tick_to_ns
 from viewer.panels.cost_feed import Answer
 from viewer.panels.swatches import paint_hatch
@@ -43,7 +44,7 @@ class CostFooter(QWidget):
             ("Unattributed", "", whole - single - shared),
         )
         self._whole = whole
-        self._what = "Method::execute" if answer.shown.trace.runs else "Busy time"
+        self._what = EXECUTE if answer.shown.trace.runs else "Busy time"
         self.setAccessibleName(self.text())
         self.show()
         self.update()

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from viewer.model.runtime_names import KERNEL_PREFIX
 from viewer.model.trace import Codes, Ints, KeyKind, Run, RunKind, Trace
 from viewer.program.debug_handles import short_identifier
 from viewer.program.linking import Link, LinkTable, Reason
-from viewer.program.logged import KERNEL_PREFIX
 
 
 def operator_count(count: int) -> str:

@@ -13,11 +13,11 @@ from itertools import pairwise
 import numpy as np
 
 from viewer.model.queries import execute_keys, run_of_slices
-from viewer.model.trace import JUMP, Bools, Ints, KeyKind, RunKind, Trace
+from viewer.model.runtime_names import JUMP, KERNEL_PREFIX
+from viewer.model.trace import Bools, Ints, KeyKind, RunKind, Trace
 from viewer.program.debug_handles import Identifier
 from viewer.program.graph import base_name
 
-KERNEL_PREFIX = "native_call_"
 # Of runs that all differ, as with identifiers that count on, the commonest signatures tell enough;
 # each is compared in Python, identity by identity.
 _MOST_KINDS = 64
