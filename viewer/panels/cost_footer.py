@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from viewer.crash_report import guard
 from viewer.model.runtime_names import EXECUTE
-from viewer.model.times import NARROW_SPACE, format_time, tick_to_ns
+from viewer.model.times import format_share, format_time, tick_to_ns
 from viewer.panels.cost_feed import Answer
 from viewer.panels.swatches import paint_hatch
 from viewer.theme import Theme
@@ -55,7 +55,7 @@ class CostFooter(QWidget):
         return ", ".join([*parts, f"{self._what} {format_time(self._whole)}"])
 
     def _share(self, ns: int) -> str:
-        return f"{100 * ns / self._whole:.1f}{NARROW_SPACE}%" if self._whole else ""
+        return format_share(ns, self._whole) if self._whole else ""
 
     @guard(QSize())
     def sizeHint(self) -> QSize:
