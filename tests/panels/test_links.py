@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
 
 from viewer.panels.links import NO_CANDIDATE, LinksPanel, Section
 from viewer.panels.widgets import EmptyPlace
@@ -60,6 +61,13 @@ def test_every_record_stands_with_its_agreement_and_what_it_rests_on(panel_of):
         ("demo_generated_int.etrecord", False),
         ("None of them: leave it unlinked", False),
     ]
+
+
+def test_a_record_that_fits_in_part_is_not_said_to_belong(panel_of):
+    panel = panel_of("lstm_portable_x1.etdp", "gru_toedge_portable.etrecord")
+    assert texts(panel)[1:3] == ["0.73", "fits in part · 44 compared"]
+    value = next(w for w in panel.widget().findChildren(QLabel) if w.text() == "0.73")
+    assert value.property("tone") == "warning"
 
 
 def test_another_record_is_chosen_and_the_choice_is_taken_back(panel_of, qtbot):

@@ -224,8 +224,11 @@ def verdict(agreement: Agreement) -> str:
     """What an agreement means, in words: whether the two belong together, and on what it rests."""
     if not agreement.checkable:
         return UNCHECKABLE
-    compared = f"{group_digits(agreement.evidence)} compared"
-    return f"{'belongs' if agreement.belongs else 'does not belong'} · {compared}"
+    if agreement.is_partial:
+        fits = "fits in part"
+    else:
+        fits = "belongs" if agreement.belongs else "does not belong"
+    return f"{fits} · {group_digits(agreement.evidence)} compared"
 
 
 def _value(agreement: Agreement) -> str:
@@ -235,4 +238,4 @@ def _value(agreement: Agreement) -> str:
 def _tone(agreement: Agreement) -> str:
     if not agreement.checkable:
         return "text3"
-    return "ok" if agreement.belongs else "warning"
+    return "ok" if agreement.belongs and not agreement.is_partial else "warning"
