@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QSettings
+from PySide6.QtWidgets import QWidget
 
 from viewer.resources import SAMPLES
 from viewer.session import Session
@@ -39,3 +40,17 @@ def sample(opened):
 @pytest.fixture
 def attention_record() -> str:
     return _SAMPLES["attention_xnnpack"].paths()[1]
+
+
+@pytest.fixture
+def shown(opened, data, theme, qtbot):
+    """Make a panel of some class over some files of tests/data, wide enough for all columns."""
+
+    def make(kind: type[QWidget], *names: str, width: int = 1100) -> QWidget:
+        made = kind(opened(*(data / name for name in names)), theme)
+        qtbot.addWidget(made)
+        made.resize(width, 400)
+        made.show()
+        return made
+
+    return make

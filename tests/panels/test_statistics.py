@@ -1,5 +1,7 @@
 """The statistics panel: its numbers against numpy on the slices, its filter, sorting and clicks."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QSizeF, Qt
@@ -15,17 +17,9 @@ from viewer.session import SliceRef
 
 
 @pytest.fixture
-def show(opened, data, theme, qtbot):
-    """Make a panel over some files of tests/data."""
-
-    def make(*names: str, width: int = 1100) -> StatisticsPanel:
-        made = StatisticsPanel(opened(*(data / name for name in names)), theme)
-        qtbot.addWidget(made)
-        made.resize(width, 400)
-        made.show()
-        return made
-
-    return make
+def show(shown):
+    """Make the panel over some files of tests/data."""
+    return partial(shown, StatisticsPanel)
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """The panel of events without a time: what it lists, follows, selects and copies."""
 
+from functools import partial
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QPixmap
@@ -16,17 +18,9 @@ TIP = Qt.ItemDataRole.ToolTipRole
 
 
 @pytest.fixture
-def show(opened, data, theme, qtbot):
-    """Make a panel over some files of tests/data."""
-
-    def make(*names: str, width: int = 1100) -> UntimedPanel:
-        made = UntimedPanel(opened(*(data / name for name in names)), theme)
-        qtbot.addWidget(made)
-        made.resize(width, 400)
-        made.show()
-        return made
-
-    return make
+def show(shown):
+    """Make the panel over some files of tests/data."""
+    return partial(shown, UntimedPanel)
 
 
 @pytest.fixture
