@@ -72,7 +72,7 @@ def test_identity_is_the_location_where_there_is_one(tmp_path):
     )
     trace = read(written(tmp_path, text))
     keys = [int(k) for k in trace.slices.key]
-    assert [KeyKind(trace.keys.kind[k]).name for k in keys] == ["LOCATION", "PLAIN", "LOCATION"]
+    assert [KeyKind(trace.keys.kind[k]).name for k in keys] == ["LOCATION", "JOB", "LOCATION"]
     assert [trace.keys.location[k] for k in keys] == [
         'loc("a;b, c.mlir":1:2)',
         None,

@@ -28,7 +28,7 @@ import numpy as np
 from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
 from viewer.formats.text_rows import DistinctTexts, decoded, matching_rows
 from viewer.model.builder import TraceBuilder
-from viewer.model.trace import Clock, Codes, Column, Ints, KeyKind, Trace
+from viewer.model.trace import Clock, Codes, Column, Ints, KeyKind, Trace, Unit
 
 CLOCK = Clock("cycle", Fraction(5, 4), assumed=True)
 
@@ -69,6 +69,9 @@ _UNIT = re.compile(
     r"|(?:S\d+_|Slice )(?P<Slice_unit>\d{1,2})|(?P<Slice_units>S\d+)|(?P<CSS>CSS\d*)",
     re.A,
 )
+_UNITS = {
+    "DMA In": Unit.DMA_IN, "DMA Out": Unit.DMA_OUT, "CDMA": Unit.CDMA, "CSS": Unit.CSS
+}  # fmt: skip
 _DISPLAY_ORDER = ("DMA In", "DMA Out", "CDMA", "Slice units", "Slice unit", "CSS", "Other")
 
 
@@ -170,7 +173,10 @@ class _Rows:
         if c0 and (has_bytes.any() or units & {"Slice unit", "CDMA", "CSS"}):
             builder.generation = "C1"
         process = os.path.basename(builder.path)
-        number = {t: builder.track(process, t, flat=True) for t in sorted(set(threads), key=_rank)}
+        number = {
+            t: builder.track(process, t, flat=True, unit=_unit(t))
+            for t in sorted(set(threads), key=_rank)
+        }
         track_of = np.array([number[thread] for thread in threads], np.uint32)
 
         names = [_NAMES.get(t, t) or "unknown" for t in types] if c0 else events
@@ -275,6 +281,12 @@ def _rank(thread: str) -> tuple[int, int]:
     if kind == "Slice unit" and unit.isdigit():
         return _DISPLAY_ORDER.index(kind), int(unit)
     return _DISPLAY_ORDER.index(thread), 0
+
+
+def _unit(thread: str) -> Unit:
+    if thread.startswith("Slice unit"):
+        return Unit.SLICE
+    return _UNITS.get(thread, Unit.NONE)
 
 
 FORMAT = Format("Torq compile profile", (".csv",), "trace", sniff, read)

@@ -24,7 +24,7 @@ import numpy as np
 from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
 from viewer.formats.text_rows import decoded, matching_rows
 from viewer.model.builder import TraceBuilder
-from viewer.model.trace import Clock, Codes, Column, KeyKind, Trace
+from viewer.model.trace import Clock, Codes, Column, KeyKind, Trace, Unit
 
 CLOCK = Clock("us", Fraction(1000))
 THREAD = "NSS jobs"
@@ -84,7 +84,7 @@ def _generation(header: str) -> str | None:
 class _Jobs:
     def __init__(self, path: str, generation: str) -> None:
         self.builder = TraceBuilder(path, FORMAT.name, generation, CLOCK)
-        self._track = self.builder.track(os.path.basename(path), THREAD, flat=True)
+        self._track = self.builder.track(os.path.basename(path), THREAD, flat=True, unit=Unit.NSS)
         self._line = 2
         self._row = 0
 
@@ -121,8 +121,8 @@ class _Jobs:
             (
                 builder.key(KeyKind.LOCATION, name, location=place)
                 if place
-                else builder.key(KeyKind.PLAIN, name)
-                for name, place in zip(names, locations, strict=True)
+                else builder.key(KeyKind.JOB, name, instruction=number)
+                for name, place, number in zip(names, locations, job.tolist(), strict=True)
             ),
             np.uint32,
             n,

@@ -46,6 +46,7 @@ from viewer.model.trace import (
     Slices,
     Trace,
     Track,
+    Unit,
     UntimedEvents,
 )
 
@@ -71,7 +72,8 @@ class TraceBuilder:
         self.format = format
         self.generation = generation
         self.clock = clock
-        self._tracks: dict[Track, int] = {}
+        self._tracks: dict[tuple[str, str], int] = {}
+        self._units: list[Unit] = []
         self._flat: set[int] = set()
         self._strings: dict[str, int] = {}
         self._scopes: dict[Scope, int] = {}
@@ -85,13 +87,17 @@ class TraceBuilder:
 
     # -- tables ------------------------------------------------------------------------------
 
-    def track(self, process: str, thread: str, *, flat: bool = False) -> int:
+    def track(
+        self, process: str, thread: str, *, flat: bool = False, unit: Unit = Unit.NONE
+    ) -> int:
         """The number of a track; asking again for the same names gives the same number.
 
         flat: its slices are of parallel units and never inside one another, whatever their times;
         those that overlap go to lanes.
         """
-        number = self._tracks.setdefault(Track(process, thread), len(self._tracks))
+        number = self._tracks.setdefault((process, thread), len(self._tracks))
+        if number == len(self._units):
+            self._units.append(unit)
         if flat:
             self._flat.add(number)
         return number
@@ -229,13 +235,16 @@ class TraceBuilder:
         preorder = np.empty(len(track), np.int64)
         lane = np.empty(len(track), np.int64)
         depth = np.empty(len(track), np.int64)
-        for t, name in enumerate(self._tracks):
+        tracks = tuple(
+            Track(*names, unit) for names, unit in zip(self._tracks, self._units, strict=True)
+        )
+        for t, track_of_slices in enumerate(tracks):
             span = slice(int(bounds[t]), int(bounds[t + 1]))
             own = by_track[span]
             if t in self._flat:
                 placed = place_flat(start[own], end[own])
             else:
-                placed = self._place(name, start[own], end[own], level[own])
+                placed = self._place(track_of_slices, start[own], end[own], level[own])
             preorder[span] = own[placed.index]
             lane[span], depth[span] = placed.lane, placed.depth
 
@@ -273,7 +282,7 @@ class TraceBuilder:
             format=self.format,
             generation=self.generation,
             clock=self.clock,
-            tracks=tuple(self._tracks),
+            tracks=tracks,
             strings=tuple(self._strings),
             scopes=tuple(self._scopes) or (Scope("file"),),
             keys=keys,
@@ -288,7 +297,7 @@ class TraceBuilder:
 
     def _numbered_runs(self) -> tuple[Run, ...]:
         """The runs, inferences numbered among those of the same scope of their process."""
-        processes = [track.process for track in self._tracks]
+        processes = [process for process, _ in self._tracks]
         scopes = [(processes[run.track], run.scope) for run in self._runs]
         is_inference = [run.kind is RunKind.INFERENCE for run in self._runs]
         totals = Counter(scope for scope, one in zip(scopes, is_inference, strict=True) if one)

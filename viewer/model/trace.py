@@ -40,12 +40,30 @@ class Clock:
     domain: str = ""
 
 
+class Unit(IntEnum):
+    """Which part of an NPU system works on a track; `NONE` where the file is not of an NPU.
+
+    An NPU's compute engine is a *slice unit* here, since a slice is an interval.
+    """
+
+    NONE = 0
+    DMA_IN = 1
+    DMA_OUT = 2
+    CDMA = 3
+    SLICE = 4
+    CSS = 5
+    NSS = 6  # jobs of the NPU's sequencer: any of its units may be at work in one
+    HOST = 7
+    HAL = 8
+
+
 @dataclass(frozen=True, slots=True)
 class Track:
     """One thread of one process, in display order. Names are what the file says or implies."""
 
     process: str
     thread: str
+    unit: Unit = Unit.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +91,8 @@ class KeyKind(IntEnum):
     DELEGATE_EVENT = 6  # logged by a delegate under its own debug identifier
     LOCATION = 7  # an MLIR location
     UNATTRIBUTED = 8  # computed: time of a DELEGATE_CALL that its delegate's events do not cover
+    ACTION = 9  # an action of a dispatch by its number (`instruction`), the dispatch is the scope
+    JOB = 10  # an NSS job of a dispatch by its number
 
 
 @dataclass(frozen=True, slots=True)

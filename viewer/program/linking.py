@@ -60,6 +60,7 @@ class Reason(Enum):
     NO_DELEGATE_MAP = ("backend wrote no debug handle map", LinkState.UNLINKED)
     IDENTIFIER_UNKNOWN = ("identifier not in the debug handle map", LinkState.UNLINKED)
     IDENTIFIER_AMBIGUOUS = ("identifier in several delegate instances", LinkState.UNLINKED)
+    NO_DEBUG_INFO = ("no debug info of its dispatch is open", LinkState.UNLINKED)
     NOT_IN_TEXT = ("location not in the MLIR text", LinkState.UNLINKED)
 
     def __init__(self, text: str, state: LinkState) -> None:
@@ -150,8 +151,11 @@ def unlinked(trace: Trace, why: str = "") -> LinkTable:
     detail = why or "No record is open that belongs to this profile"
     alone = Link(Reason.NO_PROGRAM, detail)
     identifiers = trace.keys.identifier
+    numbered = np.isin(trace.keys.kind, (_ACTION, _JOB))
 
     def answer(key: int) -> Link:
+        if numbered[key]:
+            return _NO_DEBUG_INFO
         return _not_linkable(trace, key) or (
             _WHOLE_CALL if is_of_whole_call(identifiers[key]) else alone
         )
@@ -173,6 +177,12 @@ _BY_ENTRY = {
 _OPERATOR_CALL, _DELEGATE_EVENT = int(KeyKind.OPERATOR_CALL), int(KeyKind.DELEGATE_EVENT)
 _FRAMEWORK, _CONTROL, _PLAIN = int(KeyKind.FRAMEWORK), int(KeyKind.CONTROL), int(KeyKind.PLAIN)
 _GAP, _LOCATION = int(KeyKind.UNATTRIBUTED), int(KeyKind.LOCATION)
+_ACTION, _JOB = int(KeyKind.ACTION), int(KeyKind.JOB)
+_NO_DEBUG_INFO = Link(
+    Reason.NO_DEBUG_INFO,
+    "The file gives a number and no location: open the dispatch's debug info, as "
+    "torq-compile --torq-debug-info=DIR writes it",
+)
 _NO_IDENTITY = Link(Reason.NO_IDENTITY, "The file gives this slice no identity")
 _OUTSIDE = Link(
     Reason.OUTSIDE_CALLS, "The delegate logged this outside a call, as when it is loaded"
@@ -234,6 +244,8 @@ class _Linker:
         if refused:
             return refused
         kind = self._kind[key]
+        if kind in (_ACTION, _JOB):
+            return _NO_DEBUG_INFO
         if kind == _LOCATION:
             return self._location(self.keys.location[key])
         method = self._methods[self._scope[key]]
