@@ -1,5 +1,6 @@
 """The details panel: what it says about slices, operators and areas, and where its links lead."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -265,3 +266,23 @@ def test_a_delegates_call_says_what_its_events_leave_open(sample):
     assert slice_rows(shown, call)["Not logged"] == f"{format_time(rest)} unattributed · {share}"
     _, own, _ = slice_figures(shown, call)
     assert f"{own.number}\u202f{own.unit}" == format_time(rest)
+
+
+def test_a_location_is_told_place_by_place(opened, theme, qtbot):
+    torq = DATA / "torq"
+    session = opened(torq / "compile_c3_taskid_mtu.csv", torq / "tiny_cnn.mlir")
+    trace = session.traces[0].trace
+    fused = next(i for i in range(len(trace.slices)) if trace.name(i) == "Slice 1")
+    session.select_slice(SliceRef(0, fused))
+    panel = show(session, theme, qtbot)
+    places = [w for w in panel.findChildren(QLabel) if ":3" in w.text() or ":10" in w.text()]
+    told = [re.sub("<[^>]*>|&nbsp;", " ", place.text()).split() for place in places]
+    assert told[:4] == [
+        ["fused", "tiny_cnn.mlir:13:10", "tosa.clamp"],
+        ["called", "from", "tiny_cnn.mlir:2:3", "func.func"],
+        ["fused", "tiny_cnn.mlir:11:10", "tosa.conv2d"],
+        ["called", "from", "tiny_cnn.mlir:2:3", "func.func"],
+    ]
+    with qtbot.waitSignal(panel.source_requested) as asked:
+        places[0].linkActivated.emit("source:13:tiny_cnn.mlir")
+    assert asked.args == ["tiny_cnn.mlir", 13]

@@ -100,6 +100,29 @@ def test_several_operators_are_named_together(cnn):
     assert set_label(cnn, []) == ""
 
 
+def labels_by_name(*files: str) -> set[tuple[str, str]]:
+    workspace = Workspace()
+    opened = [workspace.open(str(DATA / "torq" / name)) for name in files]
+    trace = opened[0]
+    assert isinstance(trace, Trace)
+    codes, labels = slice_labels(workspace.links(trace))
+    return {(trace.name(i), labels[int(codes[i])]) for i in range(len(codes))}
+
+
+def test_what_a_unit_does_is_called_by_its_operation():
+    found = labels_by_name("compile_c3_taskid_mtu.csv", "tiny_cnn.mlir")
+    assert ("Slice 1", "tosa.conv2d@L11 + tosa.clamp@L13") in found
+    assert ("CDMA LRAM to DTCM", "tosa.cast@L15") in found
+    # A place in the function alone is no operation of the model.
+    assert ("DMA In", "DMA In") in found
+
+
+def test_what_is_more_than_its_unit_keeps_its_name_too():
+    found = labels_by_name("compile_c0_callsite.csv", "tiny_cnn.mlir")
+    assert ("conv2d", "conv2d · tosa.conv2d@L11") in found
+    assert ("DMA In", "tosa.conv2d@L11") in found
+
+
 def test_counts_and_neighbours():
     assert (operator_count(1), operator_count(6)) == ("1 op", "6 ops")
     table = linked("cnn_xnnpack_x10", "cnn_teal_xnnpack")

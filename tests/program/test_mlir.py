@@ -11,6 +11,7 @@ from viewer.program.mlir import (
     FusedLocation,
     NameLocation,
     UnknownLocation,
+    outline,
     parse_location,
     positions,
 )
@@ -101,6 +102,28 @@ def test_no_mutation_of_a_location_raises():
 
 def lines_of(data: Path, name: str) -> tuple[str, ...]:
     return tuple((data / "torq" / name).read_text().splitlines())
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ('loc("m.mlir":18:11)', ["0  18:11"]),
+        ("loc(unknown)", ["0  -"]),
+        ("no location", ["0  - no location"]),
+        ('loc(callsite("m.mlir":3:1 at callsite("m.mlir":2:1 at "m.mlir":1:1)))',
+         ["0  3:1", "1 called from 2:1", "2 called from 1:1"]),
+        ('loc(fused["m.mlir":3:1, callsite(unknown at "m.mlir":1:1)])',
+         ["0 fused 3:1", "0 fused -", "1 called from 1:1"]),
+        ('loc("Relu"("m.mlir":2:3))', ["0  2:3 Relu"]),
+        ('loc("Conv_0")', ["0  - Conv_0"]),
+    ],
+)  # fmt: skip
+def test_a_location_line_by_line(text, lines):
+    def told(part):
+        at = f"{part.position.line}:{part.position.col}" if part.position else "-"
+        return f"{part.depth} {part.role.value} {at} {part.name}".rstrip()
+
+    assert [told(part) for part in outline(parse_location(text))] == lines
 
 
 def test_operations_of_custom_assembly(data):

@@ -24,6 +24,10 @@ def ten(text):
         ("blocks.0.attn · linear", ["blocks.0.attn · linear", "attn · linear", "linear"]),
         ("blocks.0 · linear", ["blocks.0 · linear", "linear"]),
         ("attn · linear", ["attn · linear", "attn · linear", "linear"]),
+        ("tosa.conv2d@L11", ["tosa.conv2d@L11", "conv2d@L11", "conv2d"]),
+        ("NSS_WAIT · tosa.add@L16 + tosa.cast@L15",
+         ["NSS_WAIT · tosa.add@L16 + tosa.cast@L15", "NSS_WAIT · add@L16 + cast@L15",
+          "NSS_WAIT · add + cast", "add + cast"]),
     ],
 )  # fmt: skip
 def test_shorter_forms_longest_first(label, forms):

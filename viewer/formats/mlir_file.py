@@ -134,7 +134,7 @@ def _operator(
         text = text[:_FRAME_TEXT_LIMIT] + "…"
     frame = Frame(path, operation.line, operation.func, text)
     node = GraphNode(operation.result, operation.name, -1, (frame,), source_op=operation.name)
-    return Operator(index, method, -1, (node,))
+    return Operator(index, method, -1, (node,), place=f"L{operation.line}")
 
 
 FORMAT = Format("MLIR text", (".mlir",), "program", sniff, read)

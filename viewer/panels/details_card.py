@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 from viewer.model.times import format_share, format_time, group_digits, tick_to_ns
 from viewer.opening import OpenTrace
 from viewer.panels.cost_feed import CostFeed
+from viewer.panels.location_text import location_lines
 from viewer.panels.run_chart import CodeSnippet, RunChart
 from viewer.panels.slice_facts import (
     MISSING,
@@ -48,6 +49,7 @@ from viewer.panels.widgets import (
 from viewer.program.graph import Frame, Operator, Tensor
 from viewer.program.labels import describe_near, set_label, title_of_near
 from viewer.program.linking import Link, LinkState
+from viewer.program.mlir import outline, parse_location
 from viewer.session import Area, Session
 from viewer.theme import FontRole, Theme
 
@@ -55,6 +57,7 @@ _MAY_BREAK = "\u200b"
 _MOST_MEMBERS = 40
 _MOST_TENSORS = 8
 _MOST_NAMES = 12
+_MOST_PLACES = 40
 _STATE_TONES = {
     LinkState.LINKED: "ok",
     LinkState.UNLINKED: "warning",
@@ -112,6 +115,7 @@ class Card(QWidget):
             if shown.trace.clock.assumed:
                 ticks += ", " + span("assumed", self._theme.tokens.warning)
             grid.add("Ticks", ticks, html=True)
+        self._location(shown, i)
         self._link_section(shown, link)
         self._operator_sections(shown, trace, members)
         if link.near and not members:
@@ -154,7 +158,7 @@ class Card(QWidget):
         row.addLayout(beside)
         name, under = fallback, ""
         if len(members) == 1:
-            name = members[0].op
+            name = members[0].name
             under = span(members[0].module_path, theme.tokens.text1)
             if members[0].module_type:
                 kind = span(members[0].module_type, theme.tokens.text2)
@@ -198,6 +202,21 @@ class Card(QWidget):
         if html or hint:
             text += f"&nbsp;&nbsp;{html or span(hint, theme.tokens.text3)}"
         self._column.addWidget(label(text, theme, "section", html=True))
+
+    def _location(self, shown: OpenTrace, i: int) -> None:
+        """Where the compiler says that a slice comes from: members of a fusion, callee, callers."""
+        text = shown.trace.keys.location[int(shown.trace.slices.key[i])]
+        if text is None:
+            return
+        parts = outline(parse_location(text))
+        self._head("Location")
+        lines = location_lines(parts[:_MOST_PLACES], shown.table.program, self._theme)
+        if len(parts) > _MOST_PLACES:
+            lines.append(span(f"and {len(parts) - _MOST_PLACES} more", self._theme.tokens.text3))
+        for line in lines:
+            shown_line = label(line, self._theme, wrap=True, html=True)
+            shown_line.linkActivated.connect(self._follow)
+            self._column.addWidget(shown_line)
 
     def _link_section(self, shown: OpenTrace, link: Link) -> None:
         tokens = self._theme.tokens
@@ -291,7 +310,9 @@ class Card(QWidget):
             row = QHBoxLayout()
             row.setSpacing(theme.px(8))
             row.addWidget(Swatch([member.index], theme), 0, Qt.AlignmentFlag.AlignVCenter)
-            line = f" · line {member.source.line}" if member.source else ""
+            # The name of an MLIR operation has its line.
+            tells = member.source is not None and not member.place
+            line = f" · line {member.source.line}" if tells and member.source else ""
             line += f" · {member.branch}" if member.branch else ""
             link = anchor(f"operator:{trace}:{member.index}", member.label, theme)
             shown = label(link + span(line, theme.tokens.text3), theme, wrap=True, html=True)

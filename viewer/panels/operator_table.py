@@ -147,7 +147,8 @@ def record_contents(program: Program) -> Contents:
             "", *method, *map(str, handle), str(len(operator.nodes)), str(line or MISSING), output
         )  # fmt: skip
         keys = (operator.label, *method, *handle, len(operator.nodes), line, output)
-        rows.append(TableRow((operator.index,), operator.module_path, operator.op, "", texts, keys))
+        module, op = _name(operator.label)
+        rows.append(TableRow((operator.index,), module, op, "", texts, keys))
     return Contents(headings, tuple(rows), lambda i: source_place(program, i))
 
 

@@ -90,8 +90,6 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
     )
     if keys.identifier[key] is not None:
         rows["Identifier"] = _pretty(repr(keys.identifier[key]))
-    if keys.location[key] is not None:
-        rows["Location"] = _pretty(str(keys.location[key]))
     kernel = _kernel_inside(shown, i)
     if kernel:
         rows["Kernel"] = kernel
@@ -108,7 +106,7 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
         rows["Clock"] = "one of its own; its place inside its call is for drawing only"
     for name, column in slices.columns.items():
         value = column.value(i)
-        known = name in _SAID_ELSEWHERE or value == rows.get("Location")
+        known = name in _SAID_ELSEWHERE or value in (trace.name(i), keys.location[key])
         if not known and value is not None:
             unit = f"{NARROW_SPACE}{column.unit}" if column.unit else ""
             rows[_TITLES.get(name, name)] = _value_text(value) + unit

@@ -83,13 +83,15 @@ class Operator:
     """One call in the model's source, with the graph nodes that it became.
 
     index: position in its program, the base of its colour. debug_handle: -1 for an MLIR operation,
-    and for a call without one, to which nothing can be linked.
+    and for a call without one, to which nothing can be linked. place: "L11" of an MLIR operation,
+    which has no module to be told by; else "".
     """
 
     index: int
     method: str
     debug_handle: int
     nodes: tuple[GraphNode, ...]
+    place: str = ""
 
     @cached_property
     def ops(self) -> tuple[str, ...]:
@@ -121,8 +123,18 @@ class Operator:
 
     @property
     def label(self) -> str:
-        """Module path and operator: "features.4 · convolution"."""
-        return f"{self.module_path} · {self.op}" if self.module_path else self.op
+        """Module path and operator, "features.4 · convolution"; of MLIR "tosa.conv2d@L11"."""
+        return f"{self.module_path} · {self.name}" if self.module_path else self.name
+
+    @property
+    def name(self) -> str:
+        """The operator without its module; of MLIR with its line, "tosa.conv2d@L11"."""
+        return f"{self.op}@{self.place}" if self.place else self.op
+
+    @property
+    def is_function(self) -> bool:
+        """Whether it is a function of an MLIR text, the caller side of most locations."""
+        return self.nodes[0].op.endswith(".func")
 
     @property
     def branch(self) -> str:

@@ -1,11 +1,14 @@
 """What a slice is called on screen and in exports, once it is known what it was.
 
 An operator's call is called by its operator, a delegate's call by its backend and how many
-operators it swallowed, a run by its method and number. The name in the file stays beside it.
+operators it swallowed, a run by its method and number. What a unit of an NPU does is called by its
+operation, "tosa.conv2d@L11", since its track says the unit already; any other event with a location
+by both. The name in the file stays beside it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,6 +17,9 @@ from viewer.model.runtime_names import KERNEL_PREFIX
 from viewer.model.trace import Codes, Ints, KeyKind, Run, RunKind, Trace
 from viewer.program.debug_handles import short_identifier
 from viewer.program.linking import Link, LinkTable, Reason
+
+# Names of a compile profile that only repeat the unit.
+_UNIT_ALONE = re.compile(r"DMA (In|Out)|CDMA .*|Slice \d+|CSS")
 
 
 def operator_count(count: int) -> str:
@@ -30,6 +36,7 @@ def key_labels(table: LinkTable) -> list[str]:
         identifier = keys.identifier[key]
         if isinstance(identifier, str) and identifier.startswith("{"):
             labels[key] = short_identifier(identifier)
+    _label_locations(table, labels)
     kernels = _only_kernels(trace)
     made: dict[tuple[int, str, tuple[int, ...]], str] = {}
     calls = (keys.kind == KeyKind.DELEGATE_CALL) | (keys.kind == KeyKind.OPERATOR_CALL)
@@ -45,6 +52,21 @@ def key_labels(table: LinkTable) -> list[str]:
             made[what] = _call_label(table, *what)
         labels[key] = made[what] or labels[key]
     return labels
+
+
+def _label_locations(table: LinkTable, labels: list[str]) -> None:
+    """Call linked locations by their operations; a function alone says nothing and is left out."""
+    keys, made = table.trace.keys, dict[tuple[int, ...], str]()
+    for key in np.flatnonzero(keys.kind == KeyKind.LOCATION).tolist():
+        operators = table.links[key].operators
+        if not operators:
+            continue
+        if operators not in made:
+            is_function = all(op.is_function for op in table.operators(key))
+            made[operators] = "" if is_function else set_label(table, operators)
+        if made[operators]:
+            is_unit = _UNIT_ALONE.fullmatch(labels[key])
+            labels[key] = made[operators] if is_unit else f"{labels[key]} · {made[operators]}"
 
 
 def _call_label(table: LinkTable, kind: int, backend: str, operators: tuple[int, ...]) -> str:
@@ -66,12 +88,17 @@ def _only_kernels(trace: Trace) -> dict[tuple[int, int], str]:
 
 
 def set_label(table: LinkTable, operators: Sequence[int]) -> str:
-    """ "head · linear", or for several operators "linear + gelu" with their modules left out."""
+    """ "head · linear", or for several operators "linear + gelu" with their modules left out.
+
+    Operations of a text keep their lines, in the order of the text: "tosa.add@L16 + tosa.mul@L20".
+    """
     if table.program is None or not operators:
         return ""
-    members = [table.program.operators[i] for i in operators]
+    members = [table.program.operators[i] for i in sorted(operators)]
     if len(members) == 1:
         return members[0].label
+    if all(member.place for member in members):
+        return " + ".join(member.label for member in members)
     counts: dict[str, int] = {}
     for member in members:
         counts[member.op] = counts.get(member.op, 0) + 1

@@ -451,13 +451,8 @@ class _Linker:
 
 def _innermost(found: dict[int, FilePosition], program: Program) -> tuple[int, ...]:
     """The operations proper: a function is only the caller of what stands in it."""
-    inner = [i for i in found if not _is_function(program.operators[i])]
+    inner = [i for i in found if not program.operators[i].is_function]
     return tuple(inner or found)
-
-
-def _is_function(operator: Operator) -> bool:
-    """Whether an operator of an MLIR text is a function, the caller side of most locations."""
-    return operator.nodes[0].op.endswith(".func")
 
 
 def _numbers(handles: tuple[int, ...]) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from enum import Enum
 from typing import TypeAlias
 
 # Inlining nests call sites a few dozen deep; a bound keeps hostile text off Python's own stack.
@@ -90,6 +91,52 @@ def positions(location: Location) -> tuple[FilePosition, ...]:
                 waiting += (caller, callee)
             case FusedLocation(members):
                 waiting += reversed(members)
+    return tuple(found)
+
+
+class PlaceRole(Enum):
+    """What one line of an outline is to the line it stands under."""
+
+    PLACE = ""
+    MEMBER = "fused"
+    CALLER = "called from"
+
+
+@dataclass(frozen=True, slots=True)
+class OutlinedPlace:
+    """One line of a location: how deep it stands, what it is, and where.
+
+    position: None for `unknown` and for a name without a place. name: given by a front end, or the
+    text that is no location; "" if there is none.
+    """
+
+    depth: int
+    role: PlaceRole
+    position: FilePosition | None
+    name: str = ""
+
+
+def outline(location: Location) -> tuple[OutlinedPlace, ...]:
+    """A location line by line: members of a fusion in order, under every callee its callers."""
+    found: list[OutlinedPlace] = []
+    waiting = [(location, 0, PlaceRole.PLACE, "")]
+    while waiting:
+        place, depth, role, name = waiting.pop()
+        match place:
+            case FilePosition() as position:
+                found.append(OutlinedPlace(depth, role, position, name))
+            case NameLocation(own, child):
+                if child is None:
+                    found.append(OutlinedPlace(depth, role, None, own))
+                else:
+                    waiting.append((child, depth, role, own))
+            case CallSite(callee, caller):
+                waiting.append((caller, depth + 1, PlaceRole.CALLER, ""))
+                waiting.append((callee, depth, role, name))
+            case FusedLocation(members):
+                waiting += [(m, depth, PlaceRole.MEMBER, name) for m in reversed(members)]
+            case UnknownLocation(unparsed):
+                found.append(OutlinedPlace(depth, role, None, name or unparsed))
     return tuple(found)
 
 

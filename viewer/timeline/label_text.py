@@ -14,12 +14,19 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QStaticText
 
 _COUNT = re.compile(r"\d+ ops?")
+# "tosa.conv2d@L11": the dialect is told least, then the line.
+_MLIR_LINE = re.compile(r"@L\d+")
+_MLIR_DIALECT = re.compile(r"\b[A-Za-z_]\w*\.(?=[\w.$-]+@L\d)")
 _FEWEST = 3  # letters before an ellipsis
 _STEP = 4  # px: widths are rounded down to this, so that zooming finds cached answers
 
 
 def variants(label: str) -> list[str]:
     """A label and its shorter forms, longest first."""
+    if _MLIR_LINE.search(label):
+        short = _MLIR_DIALECT.sub("", label)
+        bare = _MLIR_LINE.sub("", short)
+        return list(dict.fromkeys((label, short, bare, bare.rpartition(" · ")[2])))
     left, dot, right = label.partition(" · ")
     if not dot:
         return [label]
