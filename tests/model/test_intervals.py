@@ -48,9 +48,27 @@ def test_a_difference_is_what_lies_outside(a, b):
     assert is_minimal(*only)
 
 
+@given(pairs, pairs)
+def test_an_intersection_is_what_lies_in_both(a, b):
+    a, b = arrays(a), arrays(b)
+    both = intervals.intersect(a, b)
+    assert ticks(*both) == ticks(*a) & ticks(*b)
+    assert is_minimal(*both)
+    # What is in both and what is in one alone are the one.
+    alone = intervals.subtract(a, b)
+    assert intervals.length(*both) + intervals.length(*alone) == intervals.length(*a)
+
+
+def test_nothing_lies_in_two_sets_that_only_touch():
+    both = intervals.intersect(arrays([(0, 5), (7, 9)]), arrays([(5, 7)]))
+    assert both[0].tolist() == both[1].tolist() == []
+
+
 def test_ticks_beyond_float_precision_stay_exact():
     far = 2**62
     start, end = arrays([(far, far + 1), (far + 2, far + 3)])
     assert intervals.length(start, end) == 2
     cut = intervals.subtract(arrays([(far, far + 3)]), (start, end))
     assert (cut[0].tolist(), cut[1].tolist()) == ([far + 1], [far + 2])
+    both = intervals.intersect(arrays([(far, far + 3)]), (start, end))
+    assert (both[0].tolist(), both[1].tolist()) == ([far, far + 2], [far + 1, far + 3])

@@ -1,4 +1,4 @@
-"""Sets of time: union and difference of intervals as int64 arrays.
+"""Sets of time: union, difference and intersection of intervals as int64 arrays.
 
 Every function takes and gives starts and ends of equal length. Touching intervals join; empty ones
 vanish. All are linear after one sort.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewer.model.trace import Ints
+from viewer.model.trace import Bools, Ints
 
 Intervals = tuple[Ints, Ints]
 
@@ -44,13 +44,28 @@ def clip(start: Ints, end: Ints, first: int, last: int) -> Intervals:
 
 def subtract(a: Intervals, b: Intervals) -> Intervals:
     """The time of a union that lies outside another."""
+    times, in_a, in_b = _both(a, b)
+    return _pieces(times, in_a & ~in_b)
+
+
+def intersect(a: Intervals, b: Intervals) -> Intervals:
+    """The time that lies in two unions."""
+    times, in_a, in_b = _both(a, b)
+    return _pieces(times, in_a & in_b)
+
+
+def _both(a: Intervals, b: Intervals) -> tuple[Ints, Bools, Bools]:
+    """All ends in order, and whether the time from each to the next lies in a, and in b."""
     a, b = union(*a), union(*b)
     times = np.concatenate([a[0], a[1], b[0], b[1]])
-    if len(times) == 0:
-        return times, times
-    in_a = np.concatenate([np.ones(len(a[0])), -np.ones(len(a[1])), np.zeros(2 * len(b[0]))])
-    in_b = np.concatenate([np.zeros(2 * len(a[0])), np.ones(len(b[0])), -np.ones(len(b[1]))])
     order = np.argsort(times, kind="stable")
-    times = times[order]
-    inside = (np.cumsum(in_a[order]) > 0) & (np.cumsum(in_b[order]) <= 0)
+    step = np.repeat(np.array([1, -1, 0], np.int8), [len(a[0]), len(a[1]), 2 * len(b[0])])
+    in_a = np.cumsum(step[order], dtype=np.int64) > 0
+    step = np.repeat(np.array([0, 1, -1], np.int8), [2 * len(a[0]), len(b[0]), len(b[1])])
+    in_b = np.cumsum(step[order], dtype=np.int64) > 0
+    return times[order], in_a, in_b
+
+
+def _pieces(times: Ints, inside: Bools) -> Intervals:
+    """The united intervals between neighbouring times that are inside."""
     return union(times[:-1][inside[:-1]], times[1:][inside[:-1]])
