@@ -46,7 +46,7 @@ def names(window):
 
 
 DOCKS = {
-    "details", "operators", "statistics", "source", "links", "problems", "untimed"
+    "details", "operators", "overview", "statistics", "source", "links", "problems", "untimed"
 }  # fmt: skip
 
 

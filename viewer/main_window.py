@@ -40,6 +40,7 @@ from viewer.panels.empty_note import EmptyNote
 from viewer.panels.links import LinksPanel
 from viewer.panels.message_bar import MessageBar
 from viewer.panels.operators import OperatorsPanel
+from viewer.panels.overview import OverviewPanel
 from viewer.panels.problems import ProblemsPanel
 from viewer.panels.source import SourcePanel
 from viewer.panels.start_page import StartPage
@@ -90,6 +91,7 @@ class MainWindow(QMainWindow):
         self.problems = ProblemsPanel(self.session, theme)
         self.statistics = StatisticsPanel(self.session, theme)
         self.untimed = UntimedPanel(self.session, theme)
+        self.overview = OverviewPanel(self.session, theme)
         self.start_page = StartPage(theme, settings, START_KEYS)
         self.setWindowTitle("Opscope")
         self.setAcceptDrops(True)
@@ -108,7 +110,8 @@ class MainWindow(QMainWindow):
             self,
             {
                 "details": self.details, "operators": self.operators,
-                "statistics": self.statistics, "source": self.source, "links": self.links,
+                "overview": self.overview, "statistics": self.statistics,
+                "source": self.source, "links": self.links,
                 "problems": self.problems, "untimed": self.untimed,
             },
         )  # fmt: skip

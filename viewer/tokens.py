@@ -49,6 +49,10 @@ class Tokens:
     code_number: str
     code_call: str
     code_comment: str
+    unit_dma: str  # what a unit of an NPU does: moving data, computing, both at once, the host
+    unit_compute: str
+    unit_both: str
+    unit_host: str
 
 
 DARK = Tokens(
@@ -83,6 +87,10 @@ DARK = Tokens(
     code_number="#E0A875",
     code_call="#7FB8F5",
     code_comment="#8A93A0",
+    unit_dma="#4E9BF5",
+    unit_compute="#E5A13C",
+    unit_both="#B48BE6",
+    unit_host="#5FBFA8",
 )
 
 LIGHT = Tokens(
@@ -117,6 +125,10 @@ LIGHT = Tokens(
     code_number="#A3541A",
     code_call="#1559B0",
     code_comment="#616A77",
+    unit_dma="#2F78D6",
+    unit_compute="#C97F17",
+    unit_both="#8A5BC4",
+    unit_host="#2C8C78",
 )
 
 

@@ -38,13 +38,19 @@ class CostFooter(QWidget):
         # The parts are floored one by one; the last is what is left, so that the sum is exact.
         whole = tick_to_ns(table.whole, rate)
         single, shared = tick_to_ns(table.single, rate), tick_to_ns(table.shared, rate)
-        self._parts = (
+        parts = (
             ("Operators", "accent", single),
             ("Shared", "slab", shared),
             ("Unattributed", "", whole - single - shared),
         )
-        self._whole = whole
-        self._what = EXECUTE if answer.shown.trace.runs else "Busy time"
+        self.show_parts(parts, whole, EXECUTE if answer.shown.trace.runs else "Busy time")
+
+    def show_parts(self, parts: tuple[tuple[str, str, int], ...], whole: int, what: str) -> None:
+        """Show parts that add up to a whole: name, colour ("": hatched) and ns of each.
+
+        what: what the whole is called.
+        """
+        self._parts, self._whole, self._what = parts, whole, what
         self.setAccessibleName(self.text())
         self.show()
         self.update()

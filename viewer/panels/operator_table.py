@@ -1,4 +1,4 @@
-"""The operators as a table: what each set cost, or what a record says where nothing ran.
+"""Operators, units and other groups as a table: what each cost, and where nothing ran the record.
 
 Sorting and filtering are done on the rows' own keys, not through a proxy: 5000 rows stay instant.
 The delegate paints swatches and bars, so no cell has a widget.
@@ -34,6 +34,7 @@ from viewer.theme import Theme
 
 ROW_ROLE = Qt.ItemDataRole.UserRole + 1
 RELATED_ROLE = Qt.ItemDataRole.UserRole + 3
+_INDENT = 16  # px a level
 
 
 class Kind(Enum):
@@ -59,7 +60,8 @@ class Heading:
 class TableRow:
     """One row: the operators it stands for and, per column, its text and what it is sorted by.
 
-    share: 0 to 1 of the dearest row, for the bar.
+    share: 0 to 1 of the dearest row, for the bar. tone: the theme's colour of a row without
+    operators. indent: how deep its name stands below those that it is a part of.
     """
 
     operators: tuple[int, ...]
@@ -69,6 +71,8 @@ class TableRow:
     texts: tuple[str, ...]
     keys: tuple[float | str, ...]
     share: float = 0.0
+    tone: str = "slab"
+    indent: int = 0
 
     @property
     def name(self) -> str:
@@ -258,6 +262,7 @@ class OperatorDelegate(QStyledItemDelegate):
 
     NUMBER_WIDTH = 66
     NAME_LEFT = 40
+    BARE_NAME_LEFT = 12  # of names without a swatch
 
     def __init__(self, model: OperatorModel, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)
@@ -296,9 +301,8 @@ class OperatorDelegate(QStyledItemDelegate):
             painter.drawText(number, int(RIGHT), text)
             left, height = rect.left() + width + theme.px(12), theme.px(8)
             room = rect.right() - left - theme.px(12)
-            color = operator_color(row.operators[0])
-            if len(row.operators) > 1:
-                color = theme.color("slab")
+            one = len(row.operators) == 1
+            color = operator_color(row.operators[0]) if one else theme.color(row.tone)
             top = rect.center().y() - height / 2 + 1
             if row.share > 0:
                 paint_bar(painter, QRectF(left, top, room * row.share, height), color, theme)
@@ -314,9 +318,12 @@ class OperatorDelegate(QStyledItemDelegate):
         theme = self._theme
         side = theme.px(SWATCH)
         top = rect.center().y() - side / 2 + 1
-        paint_swatch(painter, rect.left() + theme.px(12), top, row.operators, theme)
-        metrics = QFontMetrics(theme.font("cell"))
         left, right = rect.left() + theme.px(self.NAME_LEFT), rect.right() - theme.px(8)
+        if row.operators:
+            paint_swatch(painter, rect.left() + theme.px(12), top, row.operators, theme)
+        else:
+            left = rect.left() + theme.px(self.BARE_NAME_LEFT + _INDENT * row.indent)
+        metrics = QFontMetrics(theme.font("cell"))
         hint_font = theme.font("caption")
         hint = QFontMetrics(hint_font).horizontalAdvance(row.hint) if row.hint else 0
         room = right - left - (hint + theme.px(10) if hint else 0)

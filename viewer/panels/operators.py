@@ -218,11 +218,11 @@ _LEAST_NAME = 230  # px of the column of names
 class OperatorView(RowTable):
     """The table, painted fainter while its numbers are out of date. Ctrl+C copies marked rows."""
 
-    def __init__(self, model: OperatorModel, theme: Theme) -> None:
-        super().__init__(model, "Operators", theme)
+    def __init__(self, model: OperatorModel, theme: Theme, name: str = "Operators") -> None:
+        super().__init__(model, name, theme)
         self._model = model
         self.opacity = 1.0
-        self.setHorizontalHeader(_Header(theme))
+        self.setHorizontalHeader(_Header(model, theme))
         self.setItemDelegate(OperatorDelegate(model, theme, self))
         self.setMouseTracking(True)
         self.setSortingEnabled(True)
@@ -315,13 +315,16 @@ class OperatorView(RowTable):
 class _Header(QHeaderView):
     """A header whose first title stands over the names, not over their swatches."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, model: OperatorModel, theme: Theme) -> None:
         super().__init__(Qt.Orientation.Horizontal)
+        self._model = model
         self._theme = theme
 
     @guard
     def paintSection(self, painter: QPainter, rect: QRect, section: int) -> None:
-        indent = self._theme.px(OperatorDelegate.NAME_LEFT - 6) if section == 0 else 0
+        swatches = any(row.operators for row in self._model.contents.rows[:1])
+        left = OperatorDelegate.NAME_LEFT if swatches else OperatorDelegate.BARE_NAME_LEFT
+        indent = self._theme.px(left - 6) if section == 0 else 0
         super().paintSection(painter, rect.adjusted(indent, 0, 0, 0), section)
         if indent:
             line = QRect(rect.left(), rect.bottom(), indent, 1)
