@@ -83,6 +83,7 @@ _MODULES = (
     "etdump",
     "torq_runtime_csv",
     "torq_host_csv",
+    "torq_annotated_csv",
     "torq_compile_csv",
     "table_csv",
     "mlir_file",
