@@ -82,6 +82,8 @@ _MODULES = (
     "etrecord",
     "etdump",
     "torq_runtime_csv",
+    "torq_host_csv",
+    "torq_annotated_csv",
     "torq_compile_csv",
     "table_csv",
     "mlir_file",

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
-from viewer.formats.text_rows import DistinctTexts
+from viewer.formats.text_rows import DistinctTexts, combined_codes
 from viewer.model.builder import TraceBuilder
 from viewer.model.runtime_names import CONTROL, DELEGATE_CALL, EXECUTE, KERNEL_PREFIX, LOAD, SCOPES
 from viewer.model.trace import (
@@ -330,7 +330,7 @@ class _Rows:
 
     def _tracks(self, codes: dict[str, Codes], strings: dict[str, tuple[str, ...]]) -> Codes:
         """The track of every row; tracks are numbered as they first appear."""
-        combined, first = _combined([codes["process"], codes["thread"]])
+        combined, first = combined_codes([codes["process"], codes["thread"]])
         numbers = np.empty(len(first), np.uint32)
         for which in np.argsort(first).tolist():
             at = first[which]
@@ -342,7 +342,7 @@ class _Rows:
     def _keys(self, codes: dict[str, Codes], strings: dict[str, tuple[str, ...]]) -> Codes:
         """The key of every row, made once for each distinct identity."""
         parts = [name for name in ("name", *IDENTITY, DERIVED) if name in codes]
-        combined, first = _combined([codes[name] for name in parts])
+        combined, first = combined_codes([codes[name] for name in parts])
         keys = np.empty(len(first), np.uint32)
         for which in np.argsort(first).tolist():
             at = first[which]
@@ -378,17 +378,6 @@ class _Rows:
             instruction=instruction,
             identifier=identifier or None,
         )
-
-
-def _combined(columns: Sequence[Codes]) -> tuple[Ints, Ints]:
-    """One number for each distinct combination of codes, and the first row of each number."""
-    combined = columns[0].astype(np.int64)
-    first: Ints = np.empty(0, np.int64)
-    for i, column in enumerate(columns):
-        # Numbered anew at each step, so the product of two counts never leaves int64.
-        pair = combined if i == 0 else combined * (int(column.max()) + 1) + column
-        _, first, combined = np.unique(pair, return_index=True, return_inverse=True)
-    return combined, first
 
 
 def _argument(codes: Codes, strings: Sequence[str]) -> Column:

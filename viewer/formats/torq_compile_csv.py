@@ -25,8 +25,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
-from viewer.formats.text_rows import DistinctTexts, decoded, matching_rows
+from viewer.formats import Cancelled, Format, Progress, UnreadableFile
+from viewer.formats.text_rows import DistinctTexts, RowCells, chunks_of_lines
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import Clock, Codes, Column, Ints, KeyKind, Trace, Unit
 
@@ -54,8 +54,6 @@ _SPELLED = {
     "C3": "taskId,elapsed,timestamp,event,loc(...),bytes",
 }
 
-# The cells of half a MB of text stay in the processor's cache: half the time of 8 MB at once.
-_CHUNK = 1 << 19
 _NAMES = {
     "DMA_IN": "DMA In",
     "DMA_OUT": "DMA Out",
@@ -83,30 +81,23 @@ def sniff(head: bytes) -> bool:
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """One slice a row, in cycles; see the module's text for the generations."""
-    try:
-        with open(path, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            head = file.read(4096).decode("utf-8-sig", "replace").split("\n")
-            generation = _generation(head)
+    rows: _Rows | None = None
+    for line, raw in chunks_of_lines(path, progress, cancelled):
+        if rows is None:
+            generation = _generation([part.decode("utf-8", "replace") for part in raw[:3]])
             if generation is None:
-                raise UnreadableFile(
-                    path,
-                    "it is no Torq compile profile, by its header and its first rows",
-                    where="line 1",
-                    remedy="Write one with torq-compile --torq-enable-profiling "
-                    "--torq-dump-profiling=FILE",
-                )
-            file.seek(0)
+                break
             rows = _Rows(path, generation)
-            done = 0
-            while lines := file.readlines(_CHUNK):
-                if cancelled():
-                    raise ReadCancelled
-                rows.add(lines)
-                done += sum(map(len, lines))
-                progress(done, max(size, done))
-    except OSError as error:
-        raise UnreadableFile(path, error.strerror or str(error)) from error
+            if generation != "C0":
+                line, raw = 2, raw[1:]
+        rows.add(line, raw)
+    if rows is None:
+        raise UnreadableFile(
+            path,
+            "it is no Torq compile profile, by its header and its first rows",
+            where="line 1",
+            remedy="Write one with torq-compile --torq-enable-profiling --torq-dump-profiling=FILE",
+        )
     return rows.trace()
 
 
@@ -124,10 +115,10 @@ class _Rows:
 
     def __init__(self, path: str, generation: str) -> None:
         self._builder = TraceBuilder(path, FORMAT.name, generation, CLOCK)
-        self._pattern = _ROW_C0 if generation == "C0" else _ROW_C2
+        self._cells = RowCells(
+            _ROW_C0 if generation == "C0" else _ROW_C2, _HUGE, _SPELLED[generation], self._builder
+        )
         self._has_header = generation != "C0"
-        self._lines = 0
-        self._row = 0
         self._events, self._types, self._locations = (
             DistinctTexts(),
             DistinctTexts(),
@@ -136,27 +127,9 @@ class _Rows:
         self._ints: dict[str, list[Ints]] = {}
         self._codes: dict[str, list[Codes]] = {}
 
-    def add(self, raw: list[bytes]) -> None:
-        """Take in some whole lines of the file."""
-        whole = b"".join(raw)
-        if self._lines == 0:
-            whole = whole.removeprefix(b"\xef\xbb\xbf")
-        text = decoded(whole, self._lines + 1, self._builder)
-        first = 1 if self._has_header and self._lines == 0 else 0
-        if first:
-            text = text.partition("\n")[2]
-        found: list[tuple[str, ...]] = self._pattern.findall(text)
-        row = np.arange(self._row, self._row + len(found), dtype=np.uint32)
-        count = len(raw) - first
-        if len(found) != count:
-            found, rows, count = matching_rows(
-                text, self._pattern, _HUGE, _SPELLED[self._builder.generation],
-                self._lines + first + 1, self._builder,
-            )  # fmt: skip
-            row = np.array(rows, np.uint32) + np.uint32(self._row)
-        self._add_columns(found, row)
-        self._lines += len(raw)
-        self._row += count
+    def add(self, line: int, raw: list[bytes]) -> None:
+        """Take in some whole lines of the file; `line` is the number of the first one."""
+        self._add_columns(*self._cells.take(line, raw))
 
     def trace(self) -> Trace:
         """The slices of all rows added."""

@@ -21,8 +21,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
-from viewer.formats.text_rows import decoded, matching_rows
+from viewer.formats import Cancelled, Format, Progress, UnreadableFile
+from viewer.formats.text_rows import RowCells, chunks_of_lines, first_line
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import Clock, Codes, Column, KeyKind, Trace, Unit
 
@@ -42,67 +42,44 @@ _SPELLED = {
 _NUMBER = r"[ ]*(-?[0-9]{1,15})[ ]*"
 _ROW = re.compile(rf"^{_NUMBER};{_NUMBER};{_NUMBER}(?:;(.*))?$", re.MULTILINE)
 _HUGE = re.compile(r"[0-9]{16,} *;|; *-?[0-9]{16,} *$")
-_CHUNK = 1 << 19
 
 
 def sniff(head: bytes) -> bool:
     """Whether the first line is one of the three headers."""
-    return _generation(head.decode("utf-8-sig", "replace").partition("\n")[0]) is not None
+    return first_line(head, ";") in _GENERATIONS
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """One slice a job, at [open - start, open] µs, on one track."""
-    try:
-        with open(path, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            header = file.readline(4096)
-            generation = _generation(header.decode("utf-8-sig", "replace"))
+    jobs: _Jobs | None = None
+    for line, raw in chunks_of_lines(path, progress, cancelled):
+        if jobs is None:
+            generation = _GENERATIONS.get(first_line(raw[0], ";"))
             if generation is None:
-                raise UnreadableFile(
-                    path,
-                    "it is no Torq runtime profile: its header is not " + _SPELLED["R0"],
-                    where="line 1",
-                )
+                break
             jobs = _Jobs(path, generation)
-            done = len(header)
-            progress(done, max(size, done))
-            while lines := file.readlines(_CHUNK):
-                if cancelled():
-                    raise ReadCancelled
-                jobs.add(lines)
-                done += sum(map(len, lines))
-                progress(done, max(size, done))
-    except OSError as error:
-        raise UnreadableFile(path, error.strerror or str(error)) from error
+            line, raw = 2, raw[1:]
+        jobs.add(line, raw)
+    if jobs is None:
+        raise UnreadableFile(
+            path,
+            "it is no Torq runtime profile: its header is not " + _SPELLED["R0"],
+            where="line 1",
+        )
     return jobs.builder.build()
-
-
-def _generation(header: str) -> str | None:
-    return _GENERATIONS.get(";".join(cell.strip() for cell in header.split(";")))
 
 
 class _Jobs:
     def __init__(self, path: str, generation: str) -> None:
         self.builder = TraceBuilder(path, FORMAT.name, generation, CLOCK)
         self._track = self.builder.track(os.path.basename(path), THREAD, flat=True, unit=Unit.NSS)
-        self._line = 2
-        self._row = 0
+        self._cells = RowCells(_ROW, _HUGE, _SPELLED[generation], self.builder)
 
-    def add(self, raw: list[bytes]) -> None:
-        """Take in some whole lines of the file."""
-        text = decoded(b"".join(raw), self._line, self.builder)
-        found: list[tuple[str, ...]] = _ROW.findall(text)
-        rows = np.arange(self._row, self._row + len(found), dtype=np.uint32)
-        count = len(raw)
-        if len(found) != count:
-            found, at, count = matching_rows(
-                text, _ROW, _HUGE, _SPELLED[self.builder.generation], self._line, self.builder
-            )
-            rows = np.array(at, np.uint32) + np.uint32(self._row)
+    def add(self, line: int, raw: list[bytes]) -> None:
+        """Take in some whole lines of the file; `line` is the number of the first one."""
+        found, rows = self._cells.take(line, raw)
         if found:
             self._add_slices(found, rows)
-        self._line += len(raw)
-        self._row += count
 
     def _add_slices(self, found: Sequence[tuple[str, ...]], rows: Codes) -> None:
         builder, n = self.builder, len(found)

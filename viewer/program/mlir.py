@@ -5,6 +5,9 @@
     loc("m.mlir":18:11)   loc("m.mlir":1:2 to 3:4)   loc("m.mlir":1:2 to :9)
     loc(callsite(CALLEE at CALLER))   loc(fused<METADATA>[A, B])   loc("name"(CHILD))   loc(unknown)
 
+and the short form of Torq's annotated profiles, which leaves out the file, as it is the compiler's
+input: `@L13C10+@L11C10`.
+
 It never raises: what is none of these becomes an `UnknownLocation` that keeps the text.
 """
 
@@ -17,6 +20,8 @@ from typing import TypeAlias
 
 # Inlining nests call sites a few dozen deep; a bound keeps hostile text off Python's own stack.
 MAX_NESTING = 200
+# The file of a position that a text gives without one.
+INPUT_FILE = "the input file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,11 @@ Location: TypeAlias = FilePosition | NameLocation | CallSite | FusedLocation | U
 def parse_location(text: str) -> Location:
     """The location that a text prints, with or without the `loc(...)` around it."""
     inner = text.strip()
+    if _SHORT.fullmatch(inner):
+        places = (place.split("C") for place in inner.removeprefix("@L").split("+@L"))
+        return FusedLocation(
+            tuple(FilePosition(INPUT_FILE, int(line), int(col)) for line, col in places)
+        )
     if inner.startswith("loc(") and inner.endswith(")"):
         inner = inner[4:-1]
     parser = _LocationParser(inner)
@@ -144,6 +154,7 @@ class _NotALocation(Exception):
     pass
 
 
+_SHORT = re.compile(r"@L\d{1,9}C\d{1,9}(?:\+@L\d{1,9}C\d{1,9})*", re.A)
 _END = re.compile(r"\s*\Z")
 _STRING = re.compile(r'\s*"((?:[^"\\]|\\.)*)"', re.S)
 _POSITION = re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from viewer.program.graph import Operator, Program
-from viewer.program.mlir import FilePosition, parse_location, positions
+from viewer.program.mlir import INPUT_FILE, FilePosition, parse_location, positions
 from viewer.program.mlir_operations import operation_at
 
 
@@ -28,13 +28,20 @@ class TextPositions:
                 self._by_line.setdefault(frame.line, []).append(operator)
 
     def is_about(self, position: FilePosition) -> bool:
-        """Whether the position names this file, by its last path component."""
-        return _base(position.file) == self._file
+        """Whether the position names this file, by its last path component, or no file."""
+        return position.file == INPUT_FILE or _base(position.file) == self._file
 
     def operator_at(self, position: FilePosition) -> Operator | None:
-        """The operator whose operation begins at the position, None if there is none."""
+        """The operator whose operation begins at the position, None if there is none.
+
+        A position without a file may be of any text, so there the column must be exact too.
+        """
         if not self.is_about(position):
             return None
+        if position.file == INPUT_FILE:
+            exact = operation_at(self._lines, position.line, position.col)
+            if exact is None or (exact.line, exact.col) != (position.line, position.col):
+                return None
         found = self._by_line.get(position.line, [])
         if len(found) <= 1:
             return found[0] if found else None
