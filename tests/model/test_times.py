@@ -12,6 +12,7 @@ from viewer.model.times import (
     format_in,
     format_time,
     group_digits,
+    ns_to_tick,
     parse_range,
     parse_time,
     tick_to_ns,
@@ -35,6 +36,12 @@ def test_conversion_is_the_floor_of_the_exact_product(ticks, rate):
 def test_large_and_negative_ticks_are_exact(tick, rate):
     tick = math.trunc(tick / max(rate, 1))  # the result must fit into int64, as every time does
     assert ticks_to_ns(np.array([tick]), rate).tolist() == [math.floor(tick * rate)]
+
+
+@given(st.integers(-(2**62), 2**62), st.sampled_from([Fraction(1), Fraction(5, 4), Fraction(10)]))
+def test_a_tick_is_found_by_its_floored_time(tick, rate):
+    assert ns_to_tick(tick_to_ns(tick, rate), rate) == tick
+    assert tick_to_ns(ns_to_tick(7, rate) - 1, rate) < 7
 
 
 @pytest.mark.parametrize(

@@ -273,17 +273,31 @@ def total_per_group(
         start = np.maximum(start, first)
     if last is not None:
         end = np.minimum(end, last)
-    length = np.maximum(end - start, 0)
     total = np.zeros(groups, np.int64)
     if not segments.lanes or not len(start):
-        np.add.at(total, segments.group, length)
+        np.add.at(total, segments.group, np.maximum(end - start, 0))
         return total
     part = segments.track * groups + segments.group
-    order = np.argsort(part, kind="stable")
-    numbers, at = np.unique(part[order], return_index=True)
-    for number, own in zip(numbers.tolist(), np.split(order, at[1:]), strict=True):
-        total[number % groups] += intervals.length(start[own], end[own])
+    order = np.lexsort((start, part))
+    order = order[end[order] > start[order]]
+    if len(order):
+        covered = _newly_covered(part[order], start[order], end[order])
+        np.add.at(total, segments.group[order], covered)
     return total
+
+
+def _newly_covered(part: Ints, start: Ints, end: Ints) -> Ints:
+    """Per interval its length less what earlier ones of its part cover; sorted by part and start.
+
+    How far a part reaches is a running maximum; it is taken of ranks, below those of the next part,
+    as ends of ticks cannot be shifted apart within int64.
+    """
+    begins = np.append(True, part[1:] != part[:-1])
+    ends, rank = np.unique(end, return_inverse=True)
+    base = (np.cumsum(begins) - 1) * len(ends)
+    reach = ends[np.maximum.accumulate(base + rank) - base]
+    before = np.where(begins, start, np.append(start[:1], reach[:-1]))
+    return np.maximum(end - np.maximum(start, before), 0)
 
 
 def sum_per_key(

@@ -43,6 +43,11 @@ def tick_to_ns(tick: int, ns_per_tick: Fraction) -> int:
     return tick * ns_per_tick.numerator // ns_per_tick.denominator
 
 
+def ns_to_tick(ns: int, ns_per_tick: Fraction) -> int:
+    """The first tick that is not before a time: of a tick's own time the tick, if it lasts 1 ns."""
+    return -(-ns * ns_per_tick.denominator // ns_per_tick.numerator)
+
+
 def group_digits(value: int) -> str:
     """1234567 as "1 234 567", with thin spaces and a real minus sign."""
     return f"{value:,}".replace(",", THIN_SPACE).replace("-", MINUS)

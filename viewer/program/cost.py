@@ -24,7 +24,7 @@ from viewer.model.queries import (
     sum_per_key,
     total_per_group,
 )
-from viewer.model.trace import Bools, KeyKind, Run
+from viewer.model.trace import Bools, KeyKind, Run, Trace
 from viewer.program.linking import LinkTable
 
 _INSTRUCTIONS = (KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL, KeyKind.CONTROL)
@@ -116,41 +116,58 @@ class Costs:
 
     def _unattributed(self, first: int | None, last: int | None, track: int | None) -> int:
         """Ticks of Method::execute (of the busy time, without any) in which no set is charged."""
-        trace = self._trace
-        lo = trace.start if first is None else first
-        hi = trace.end if last is None else last
-        tracks = range(len(trace.tracks)) if track is None else (track,)
-        free = (intervals.clip(*self._free[t], lo, hi) for t in tracks)
-        return sum(intervals.length(*part) for part in free)
+        return length_within(self._free, self._trace, first, last, track)
 
     @cached_property
     def _free(self) -> list[intervals.Intervals]:
-        """Per track the busy time in which no set is charged; one pass over slices and segments."""
-        slices, charged = self._trace.slices, self._segments
-        rows = slices.rows()
-        busy = slices.row_depth[rows] == 0
-        if self._executes.any():
-            kind = self._trace.keys.kind[slices.key]
-            busy = self._executes | (busy & np.isin(kind, _INSTRUCTIONS))
-        busy[foreign(slices)] = False
-        chosen = np.flatnonzero(busy)
-        chosen = chosen[np.argsort(slices.row_track[rows[chosen]], kind="stable")]
-        numbers = np.arange(len(self._trace.tracks) + 1)
-        own = np.searchsorted(slices.row_track[rows[chosen]], numbers)
-        mine = np.searchsorted(charged.track, numbers)
-        free = []
-        for track in range(len(self._trace.tracks)):
-            at = chosen[own[track] : own[track + 1]]
-            part = slice(int(mine[track]), int(mine[track + 1]))
-            free.append(
-                intervals.subtract(
-                    (slices.start[at], slices.end[at]), (charged.start[part], charged.end[part])
-                )
-            )
-        return free
+        return free_time(self._trace, self._segments, whole_slices(self._trace))
 
-    @cached_property
-    def _executes(self) -> Bools:
-        """Per slice whether it is a Method::execute."""
-        per_slice: Bools = execute_keys(self._trace)[self._trace.slices.key]
-        return per_slice
+
+def whole_slices(trace: Trace) -> Bools:
+    """Per slice whether its time is the whole that shares are shares of, or a part of it."""
+    slices = trace.slices
+    busy: Bools = slices.row_depth[slices.rows()] == 0
+    executes = execute_keys(trace)[slices.key]
+    if executes.any():
+        busy = executes | (busy & np.isin(trace.keys.kind[slices.key], _INSTRUCTIONS))
+    return busy
+
+
+def free_time(trace: Trace, charged: Segments, of: Bools) -> list[intervals.Intervals]:
+    """Per track the time of some slices (one bool each) in which nothing is charged.
+
+    One pass over slices and segments. Foreign slices have no extent of their own.
+    """
+    slices = trace.slices
+    rows = slices.rows()
+    of = of.copy()
+    of[foreign(slices)] = False
+    chosen = np.flatnonzero(of)
+    chosen = chosen[np.argsort(slices.row_track[rows[chosen]], kind="stable")]
+    numbers = np.arange(len(trace.tracks) + 1)
+    own = np.searchsorted(slices.row_track[rows[chosen]], numbers)
+    mine = np.searchsorted(charged.track, numbers)
+    free = []
+    for track in range(len(trace.tracks)):
+        at = chosen[own[track] : own[track + 1]]
+        part = slice(int(mine[track]), int(mine[track + 1]))
+        free.append(
+            intervals.subtract(
+                (slices.start[at], slices.end[at]), (charged.start[part], charged.end[part])
+            )
+        )
+    return free
+
+
+def length_within(
+    times: list[intervals.Intervals],
+    trace: Trace,
+    first: int | None,
+    last: int | None,
+    track: int | None = None,
+) -> int:
+    """Ticks of the times of one track, or of all, inside [first, last] or in the whole trace."""
+    lo = trace.start if first is None else first
+    hi = trace.end if last is None else last
+    chosen = times if track is None else [times[track]]
+    return sum(intervals.length(*intervals.clip(*part, lo, hi)) for part in chosen)

@@ -1,0 +1,473 @@
+"""Statistics by key: what the groups of a linked trace cost, and how long their slices took.
+
+Each key cuts a trace into groups in its own way:
+
+    unit       the rows of `viewer.model.unit_overview`: busy, alone, together, idle
+    operator   an operator of the program, or the set of several that share a slice: "a + b"
+    type       what the operators are: "tosa.conv2d", "convolution"; a set of one type is that type
+    module     the module path of the operators, "features.4"
+    line       the source line of the operators, "models.py:49"
+    location   the MLIR location that the slice carries, as text
+    delegate   a call of a delegate: its backend and instruction
+    thread     a track: process > thread
+    run        an inference
+    name       the slice's own name in the file
+
+But for `unit`, whose rows overlap, `total` adds up: an instant of a track is charged once, to the
+innermost slice around it that has a group, and totals and the unattributed rest are the whole. For
+operators, types, modules and lines these are the costs of `viewer.program.cost`, summed over sets
+and never divided; their whole, and that of delegates, is Method::execute where the file has it.
+Else the whole is the busy time of all tracks. Where lanes of one track overlap, an instant counts
+once for each group (set) that is at work in it.
+
+`own` is the part of `total` in which the innermost slice of all is of the group: a call without the
+unlinked events in it. `spread` is of whole slices that begin in the range; a slice directly inside
+another of its group (a kernel in its call) is a part of that one and not counted beside it. Slices
+on clocks of their own are in no number, but counted. All times are ticks of the trace.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from viewer.model.intervals import Intervals
+from viewer.model.queries import Segments, Tree, charge, foreign, total_per_group, tree
+from viewer.model.statistics import grouped
+from viewer.model.trace import Bools, Ints, KeyKind
+from viewer.model.unit_overview import UnitOverview, has_units
+from viewer.program.cost import Costs, free_time, length_within, whole_slices
+from viewer.program.graph import Operator
+from viewer.program.labels import run_label, set_label, track_name
+from viewer.program.line_costs import lines_text, source_place
+from viewer.program.linking import LinkTable, Reason
+
+KEYS = (
+    "unit", "operator", "type", "module", "line", "location", "delegate", "thread", "run", "name",
+)  # fmt: skip
+NO_MODULE = "(top level)"
+NO_LINE = "(no source line)"
+
+_OF_OPERATORS = ("operator", "type", "module", "line")
+_OF_DELEGATES = (int(KeyKind.DELEGATE_CALL), int(KeyKind.DELEGATE_EVENT))
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How long the slices of a group took, in ticks; all 0 where none begins in the range."""
+
+    count: int
+    mean: float
+    min: int
+    max: int
+    p50: float
+    p90: float
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One group: its label, the ticks charged to it, and their share of the whole.
+
+    key: a name for scripts, of the rows of `unit` alone. own, spread: None there.
+    """
+
+    label: str
+    total: int
+    share: float
+    own: int | None = None
+    spread: Spread | None = None
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTable:
+    """The groups that have a slice or time in a range.
+
+    They are dearest first; units, threads and runs in their own order. foreign: how many slices of
+    the range are left out, since clocks of their own timed them. For `unit` the whole is the length
+    of the range, and nothing is unattributed.
+    """
+
+    key: str
+    groups: tuple[Group, ...]
+    whole: int
+    unattributed: int
+    foreign: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """One way to cut a trace by the keys of its slices: a label per group, a group per key."""
+
+    labels: tuple[str, ...]
+    of_key: Ints
+
+
+class Grouping:
+    """Statistics of one linked trace by any key; what does not depend on the range is kept."""
+
+    def __init__(self, table: LinkTable) -> None:
+        self._table = table
+        self._trace = table.trace
+        self._parts: dict[str, _Parts] = {}
+        self._charged: dict[str, tuple[Segments, list[Intervals]]] = {}
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys that the trace has."""
+        return tuple(key for key in KEYS if not self.missing(key))
+
+    def missing(self, key: str) -> str:
+        """Why the trace has no such groups, as a sentence; "" if it has. ValueError if unknown."""
+        if key not in KEYS:
+            raise ValueError(f"{key!r} is no key: it is one of {', '.join(KEYS)}")
+        trace, table = self._trace, self._table
+        if not len(trace.slices):
+            return "The trace has no slices"
+        if key in _OF_OPERATORS:
+            if table.program is None:
+                return "No record or source that is open belongs to the trace"
+            if not table.sets:
+                return "No slice is linked to an operator"
+            used = [table.program.operators[i] for i in {i for own in table.sets for i in own}]
+            if key == "module" and not any(operator.module_path for operator in used):
+                return "The operators are in no modules"
+            if key == "line" and not any(operator.source for operator in used):
+                return "The record tells no source lines"
+        absent = {
+            "unit": not has_units(trace) and "No track is of a unit of an NPU",
+            "location": all(x is None for x in trace.keys.location.tolist())
+            and "No slice has an MLIR location",
+            "delegate": not self._of_delegates and "No delegate was called",
+            "run": next(trace.inferences(), None) is None and "The file tells no inferences",
+        }
+        return absent.get(key, False) or ""
+
+    def by(self, key: str, first: int | None = None, last: int | None = None) -> GroupTable:
+        """The statistics by a key in the ticks [first, last], or in the whole trace.
+
+        Raises ValueError with the sentence of `missing` for a key that the trace has not.
+        """
+        why = self.missing(key)
+        if why:
+            raise ValueError(why)
+        if key == "unit":
+            return self._by_unit(first, last)
+        if key == "run":
+            return self._by_run(first, last)
+        if key == "thread":
+            return self._by_thread(first, last)
+        return self._by_slices(key, first, last)
+
+    # -- units, threads, runs ----------------------------------------------------------------------
+
+    @cached_property
+    def _overview(self) -> UnitOverview:
+        return UnitOverview(self._trace)
+
+    def _by_unit(self, first: int | None, last: int | None) -> GroupTable:
+        rows = self._overview.rows(first, last)
+        groups = tuple(Group(r.label, r.ticks, r.share, key=r.key) for r in rows)
+        return GroupTable("unit", groups, rows[-1].ticks, 0, 0)
+
+    def _by_thread(self, first: int | None, last: int | None) -> GroupTable:
+        """Every outermost slice is its track's, so a track's total is its busy time."""
+        trace, slices = self._trace, self._trace.slices
+        rows = slices.rows()
+        track = slices.row_track[rows].astype(np.int64)
+        outer = slices.row_depth[rows] == 0
+        outer[foreign(slices)] = False
+        at = np.flatnonzero(outer)
+        spans = Segments(track[at], slices.start[at], slices.end[at], track[at], lanes=True)
+        total = total_per_group(spans, len(trace.tracks), first, last)
+        begun = at[self._begins(slices.start[at], first, last)]
+        labels = [
+            f"{of.process} > {track_name(self._table, i)}" for i, of in enumerate(trace.tracks)
+        ]
+        spread = _spreads(slices.end[begun] - slices.start[begun], track[begun], len(labels))
+        left_out = self._foreign(np.ones(len(slices), np.bool_), first, last)
+        return _table("thread", labels, total, total, spread, 0, left_out)
+
+    def _by_run(self, first: int | None, last: int | None) -> GroupTable:
+        runs = list(self._trace.inferences())
+        start = np.array([run.start for run in runs], np.int64)
+        end = np.array([run.end for run in runs], np.int64)
+        long = end - start
+        lo = start if first is None else np.maximum(start, first)
+        total = np.maximum((end if last is None else np.minimum(end, last)) - lo, 0)
+        begun = np.flatnonzero(self._begins(start, first, last))
+        spread = _spreads(long[begun], begun, len(runs))
+        labels = [run_label(self._table, run) for run in runs]
+        return _table("run", labels, total, total, spread, 0, 0)
+
+    # -- groups of slices by what their keys say ---------------------------------------------------
+
+    def _by_slices(self, key: str, first: int | None, last: int | None) -> GroupTable:
+        parts = self._parts_of(key)
+        count = len(parts.labels)
+        if key in _OF_OPERATORS:
+            total, own, unattributed = self._costs(parts, first, last)
+        else:
+            segments, free = self._charged_to(key)
+            total = total_per_group(segments, count, first, last)
+            own = total_per_group(self._innermost(parts.of_key), count, first, last)
+            unattributed = length_within(free, self._trace, first, last)
+        spread, left_out = self._spread(parts, first, last)
+        table = _table(key, parts.labels, total, own, spread, unattributed, left_out)
+        return replace(table, groups=tuple(sorted(table.groups, key=lambda group: -group.total)))
+
+    def _parts_of(self, key: str) -> _Parts:
+        if key not in self._parts:
+            make: dict[str, Callable[[], _Parts]] = {
+                "name": self._names, "location": self._locations, "delegate": self._delegates
+            }  # fmt: skip
+            self._parts[key] = make[key]() if key in make else self._fold(key)
+        return self._parts[key]
+
+    def _names(self) -> _Parts:
+        """Time that a delegate's events do not cover is its call's own."""
+        keys = self._trace.keys
+        stated = keys.kind != KeyKind.UNATTRIBUTED
+        return _Parts(self._trace.strings, np.where(stated, keys.name.astype(np.int64), -1))
+
+    def _locations(self) -> _Parts:
+        return _numbered(self._trace.keys.location.tolist())
+
+    def _delegates(self) -> _Parts:
+        """By scope and instruction; events of unknown instruction by their backend."""
+        keys, links, scopes = self._trace.keys, self._table.links, self._trace.scopes
+        asked = self._of_delegates
+        scope, instruction = keys.scope.tolist(), keys.instruction.tolist()
+        backends = {(scope[k], instruction[k]): links[k].backend for k in asked if links[k].backend}
+        several = len({scope[k] for k in asked}) > 1
+        labels: list[str | None] = [None] * len(keys)
+        for k in asked:
+            backend = backends.get((scope[k], instruction[k]), "")
+            method = self._table.method_of_scope(scope[k]) or scopes[scope[k]].name
+            labels[k] = " · ".join(
+                part
+                for part in (
+                    method if several else "",
+                    backend or "delegate",
+                    f"instruction {instruction[k]}" if instruction[k] >= 0 else "",
+                )
+                if part
+            )
+        return _numbered(labels)
+
+    @cached_property
+    def _of_delegates(self) -> list[int]:
+        """The keys of calls and of the events in them; what is logged at load is no call's."""
+        links = self._table.links
+        found = np.flatnonzero(np.isin(self._trace.keys.kind, _OF_DELEGATES)).tolist()
+        return [k for k in found if links[k].reason is not Reason.OUTSIDE_CALLS]
+
+    def _fold(self, key: str) -> _Parts:
+        """Operators, types, modules and lines: groups of the sets that cost is charged to."""
+        labels = {
+            "operator": self._operator_labels,
+            "type": lambda: [_joined(o.op for o in own) for own in self._sets],
+            "module": lambda: [
+                _joined(o.module_path or NO_MODULE for o in own) for own in self._sets
+            ],
+            "line": self._line_labels,
+        }[key]()
+        numbers: list[int] = []
+        found: dict[Hashable, int] = {}
+        for i, label in enumerate(labels):
+            numbers.append(found.setdefault((i, label) if key == "operator" else label, len(found)))
+        group_of_set = np.array([*numbers, -1], np.int64)
+        first = {number: label for label, number in zip(labels, numbers, strict=True)}
+        return _Parts(tuple(first.values()), group_of_set[self._table.set_of_key])
+
+    @cached_property
+    def _sets(self) -> list[tuple[Operator, ...]]:
+        """The operators of every set of the link table."""
+        program = self._table.program
+        assert program is not None
+        return [tuple(program.operators[i] for i in own) for own in self._table.sets]
+
+    def _operator_labels(self) -> list[str]:
+        """Sets of one label are told apart by their debug handles."""
+        program = self._table.program
+        if program is not None and program.text_lines:
+            return [" + ".join(map(_text_label, own)) for own in self._sets]
+        labels = [set_label(self._table, own) for own in self._table.sets]
+        often = Counter(labels)
+        return [
+            f"{label} ({_handles(own)})" if often[label] > 1 else label
+            for label, own in zip(labels, self._sets, strict=True)
+        ]
+
+    def _line_labels(self) -> list[str]:
+        program = self._table.program
+        assert program is not None
+        places = [[source_place(program, i) for i in own] for own in self._table.sets]
+        files = {place[0] for own in places for place in own if place}
+        bases = Counter(map(_base, files))
+        short = {path: _base(path) if bases[_base(path)] == 1 else path for path in files}
+        return [_places_text(own, short) for own in places]
+
+    # -- what groups are charged -------------------------------------------------------------------
+
+    @cached_property
+    def _cost(self) -> Costs:
+        return Costs(self._table)
+
+    def _costs(self, parts: _Parts, first: int | None, last: int | None) -> tuple[Ints, Ints, int]:
+        """Total and own ticks per group, summed over the sets in it, and the unattributed rest."""
+        sets = self._table.sets
+        table = self._cost.table(first, last)
+        number = {operators: i for i, operators in enumerate(sets)}
+        own = total_per_group(self._innermost(self._table.set_of_key), len(sets), first, last)
+        group_of_set = np.empty(len(sets), np.int64)
+        linked = self._table.set_of_key >= 0
+        group_of_set[self._table.set_of_key[linked]] = parts.of_key[linked]
+        folded = np.zeros((2, len(parts.labels)), np.int64)
+        for row in table.rows:
+            folded[0, group_of_set[number[row.operators]]] += row.ticks
+        np.add.at(folded[1], group_of_set, own)
+        return folded[0], folded[1], table.unattributed
+
+    def _charged_to(self, key: str) -> tuple[Segments, list[Intervals]]:
+        """Time charged to the groups of a key, and by track the rest of the whole."""
+        if key not in self._charged:
+            slices = self._trace.slices
+            segments = charge(self._trace, self._parts_of(key).of_key)
+            outer = slices.row_depth[slices.rows()] == 0
+            whole = whole_slices(self._trace) if key == "delegate" else outer
+            self._charged[key] = segments, free_time(self._trace, segments, whole)
+        return self._charged[key]
+
+    @cached_property
+    def _by_key(self) -> Segments:
+        """All time charged to the key of the innermost slice; of gaps to the call they are in."""
+        keys = np.arange(len(self._trace.keys))
+        keys[self._trace.keys.kind == KeyKind.UNATTRIBUTED] = -1
+        return charge(self._trace, keys)
+
+    def _innermost(self, group_of_key: Ints) -> Segments:
+        """The time in which the innermost slice is of a group."""
+        segments = self._by_key
+        group = group_of_key[segments.group]
+        own = np.flatnonzero(group >= 0)
+        return Segments(
+            segments.track[own], segments.start[own], segments.end[own], group[own], segments.lanes
+        )
+
+    # -- how long slices took ----------------------------------------------------------------------
+
+    @cached_property
+    def _tree(self) -> Tree:
+        return tree(self._trace.slices)
+
+    def _spread(
+        self, parts: _Parts, first: int | None, last: int | None
+    ) -> tuple[list[Spread], int]:
+        """Of the slices of every group, and how many are left out as foreign."""
+        slices, shape = self._trace.slices, self._tree
+        group = parts.of_key[slices.key]
+        left_out = self._foreign(group >= 0, first, last)
+        group[foreign(slices)] = -1
+        group = group[shape.index]
+        # The group of the slice itself or of the nearest one around it that has any.
+        nearest, inside = group.copy(), np.full(len(group), -1)
+        for level in range(1, int(shape.depth.max(initial=0)) + 1):
+            here = np.flatnonzero(shape.depth == level)
+            inside[here] = nearest[shape.parent[here]]
+            nearest[here] = np.where(group[here] < 0, inside[here], group[here])
+        counted = (group >= 0) & (group != inside)
+        counted &= self._begins(slices.start[shape.index], first, last)
+        own = shape.index[counted]
+        return _spreads(
+            slices.end[own] - slices.start[own], group[counted], len(parts.labels)
+        ), left_out
+
+    def _begins(self, start: Ints, first: int | None, last: int | None) -> Bools:
+        """Which times are in [first, last), so that ranges side by side count nothing twice.
+
+        What begins at the very end of the trace is in the range that ends there.
+        """
+        inside = np.ones(len(start), np.bool_)
+        if first is not None:
+            inside &= start >= first
+        if last is not None:
+            inside &= (start < last) | ((start == last) & (last >= self._trace.end))
+        return inside
+
+    def _foreign(self, of: Bools, first: int | None, last: int | None) -> int:
+        """How many of some slices (one bool each) are foreign and begin in the range."""
+        slices = self._trace.slices
+        native = foreign(slices)
+        return int((of[native] & self._begins(slices.start[native], first, last)).sum())
+
+
+def _table(
+    key: str,
+    labels: Sequence[str],
+    total: Ints,
+    own: Ints,
+    spread: Sequence[Spread],
+    unattributed: int,
+    left_out: int,
+) -> GroupTable:
+    whole = int(total.sum()) + unattributed
+    groups = tuple(
+        Group(label, ticks, ticks / whole if whole else 0.0, inner, lengths)
+        for label, ticks, inner, lengths in zip(
+            labels, total.tolist(), own.tolist(), spread, strict=True
+        )
+        if ticks or lengths.count
+    )
+    return GroupTable(key, groups, whole, unattributed, left_out)
+
+
+def _spreads(durations: Ints, groups: Ints, count: int) -> list[Spread]:
+    found = grouped(durations, groups, count)
+    return [
+        Spread(n, mean, int(least), int(most), middle, high)
+        for n, mean, least, most, middle, high in zip(
+            found.count.tolist(), found.avg.tolist(), found.min.tolist(), found.max.tolist(),
+            found.p50.tolist(), found.p90.tolist(), strict=True,
+        )
+    ]  # fmt: skip
+
+
+def _numbered(labels: Sequence[str | None]) -> _Parts:
+    """One group per distinct label; None is in no group."""
+    numbers: dict[str, int] = {}
+    of_key = [-1 if x is None else numbers.setdefault(x, len(numbers)) for x in labels]
+    return _Parts(tuple(numbers), np.array(of_key, np.int64))
+
+
+def _joined(names: Iterable[str]) -> str:
+    """ "a + b": the distinct names, in one order whatever the order of the operators."""
+    return " + ".join(sorted(set(names)))
+
+
+def _text_label(operator: Operator) -> str:
+    """ "tosa.conv2d@L11": an operation of an MLIR text and its line."""
+    return f"{operator.op}@L{operator.source.line}" if operator.source else operator.op
+
+
+def _handles(operators: Sequence[Operator]) -> str:
+    several = "s" if len(operators) > 1 else ""
+    return f"debug handle{several} {', '.join(str(o.debug_handle) for o in operators)}"
+
+
+def _places_text(places: Sequence[tuple[str, int] | None], short: dict[str, str]) -> str:
+    """ "models.py:49–50, 52 + blocks.py:3": the lines of a set of operators, file by file."""
+    lines: dict[str, set[int]] = {}
+    for place in places:
+        if place:
+            lines.setdefault(place[0], set()).add(place[1])
+    texts = [f"{short[path]}:{lines_text(found)}" for path, found in sorted(lines.items())]
+    return " + ".join([*texts, *([NO_LINE] if None in places else [])])
+
+
+def _base(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
