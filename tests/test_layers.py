@@ -26,7 +26,7 @@ MODULES = {
 # The drawing's own arithmetic: a room of its own, though its files lie beside those that use Qt.
 PURE_TIMELINE = {"layout", "lod", "raster", "colouring", "ticks"}
 NO_QT_ROOMS = ("model", "program", "formats", "export", "record", "compat")
-NO_QT_MODULES = ("workspace", "opening", "exporting", "report", "resources", "cli")
+NO_QT_MODULES = ("workspace", "opening", "exporting", "report", "stats_report", "resources", "cli")
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
 
 FILES = {"model", "program", "formats", "export"}
@@ -47,6 +47,7 @@ ALLOWED = {
     "workspace": FILES,
     "exporting": {*FILES, "workspace"},
     "report": {"model", "program", "workspace"},
+    "stats_report": {"model", "program", "workspace"},
     "compat": {*FILES, "workspace", "exporting", "report"},
     "timeline arithmetic": {"model", "program"},
     "resources": set(),
@@ -68,7 +69,16 @@ ALLOWED = {
     "main_window": WINDOW,
     "app": {*WINDOW, "main_window"},
     # The command line starts without Qt and imports the application when a window is asked for.
-    "cli": {*FILES, "workspace", "exporting", "report", "resources", "compat", "app"},
+    "cli": {
+        *FILES,
+        "workspace",
+        "exporting",
+        "report",
+        "stats_report",
+        "resources",
+        "compat",
+        "app",
+    },
     "__main__": {"cli"},
 }
 

@@ -4,6 +4,7 @@
     opscope info FILES... [--json]          what the files are and how they link
     opscope export FILES... -o OUT          .pftrace .pb (.gz) for Perfetto, .csv .tsv for tables
                    [--table untimed]        of events without a time instead of slices
+    opscope stats FILES... --by KEY         what took how long, by operator, line, unit, ...
     opscope inspect --etdump_path DUMP ...  what each event took, as ExecuTorch's inspector has it
     opscope screenshot FILES... -o OUT.png  the real window as a picture, without a display
 
@@ -26,9 +27,10 @@ from viewer.export.atomic import is_same_file
 from viewer.exporting import EXPORT_SUFFIXES, TABLE_SUFFIXES, TABLES, NothingToExport, export
 from viewer.formats import UnreadableFile
 from viewer.model.times import parse_range
+from viewer.program.grouping import KEYS
 from viewer.workspace import Choices, Workspace
 
-COMMANDS = ("info", "export", "inspect", "screenshot")
+COMMANDS = ("info", "stats", "export", "inspect", "screenshot")
 THEMES = ("light", "dark")
 
 
@@ -55,8 +57,8 @@ def _window(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="opscope",
         description="Show profiles of on-device ML on one timeline, traced back to their source.",
-        epilog="Commands without a window: opscope info, opscope export, opscope inspect, "
-        "opscope screenshot; each has --help.",
+        epilog="Commands without a window: opscope info, opscope stats, opscope export, "
+        "opscope inspect, opscope screenshot; each has --help.",
     )
     _add_files(parser, "*")
     _add_theme(parser)
@@ -85,6 +87,39 @@ def _info(arguments: list[str]) -> int:
         if text:
             print(text)
     _warn(workspace)
+    return 1 if failed else 0
+
+
+def _stats(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="opscope stats", description="What took how long in profiles, grouped by one key."
+    )
+    _add_files(parser, "+")
+    parser.add_argument("--by", required=True, choices=KEYS, metavar="KEY", help=", ".join(KEYS))
+    parser.add_argument(
+        "--range", metavar="START:END", help="count this part from the trace's start, as 1.5ms:2ms"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON for scripts")
+    chosen = parser.parse_args(arguments)
+    try:
+        span = parse_range(chosen.range) if chosen.range else None
+    except ValueError as error:
+        parser.error(str(error))
+    workspace, failed = _open_all(parser, chosen)
+    _warn(workspace)
+    if not workspace.paths:
+        return 1
+    from viewer.stats_report import NoSuchGroups, stats, stats_text
+
+    try:
+        facts = stats(workspace, chosen.by, span)
+    except NoSuchGroups as error:
+        _complain(str(error))
+        return 1
+    print(json.dumps(facts, indent=1) if chosen.json else stats_text(facts))
+    for file in facts["files"]:
+        if file["missing"]:
+            _complain(f"note: {file['path']}: no statistics by {chosen.by}: {file['missing']}")
     return 1 if failed else 0
 
 
@@ -163,7 +198,10 @@ def _screenshot(arguments: list[str]) -> int:
     return 1 if failures else 0
 
 
-_COMMANDS = {"info": _info, "export": _export, "inspect": _inspect, "screenshot": _screenshot}
+_COMMANDS = {
+    "info": _info, "stats": _stats, "export": _export, "inspect": _inspect,
+    "screenshot": _screenshot,
+}  # fmt: skip
 
 
 # -- shared by the commands ------------------------------------------------------------------------
