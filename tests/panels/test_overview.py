@@ -2,6 +2,7 @@
 
 import pytest
 
+from viewer.formats import open_file
 from viewer.model.times import NARROW_SPACE
 from viewer.panels.overview import OverviewPanel
 from viewer.session import Area
@@ -63,6 +64,58 @@ def test_a_selected_range_has_an_overview_of_its_own(panel):
     assert panel.subtitle.text().startswith("the whole trace")
 
 
-def test_a_profile_without_units_says_what_would_have_them(shown):
-    panel = shown(OverviewPanel, "etdump/cnn_portable_x1.etdp")
-    assert panel.is_empty
+def pick(panel, key):
+    """Choose a key as a user does."""
+    index = panel.by.findData(key)
+    panel.by.setCurrentIndex(index)
+    panel.by.activated.emit(index)
+
+
+def test_types_of_operators_add_up_over_what_shares_a_line(panel):
+    pick(panel, "type")
+    rows = table(panel)
+    # By hand: the tasks of tosa.max_pool2d are busy for 38,930 cycles.
+    assert rows["tosa.max_pool2d"][1] == "48.662"
+    assert "In these groups" in panel.footer.text()
+
+
+def test_keys_that_a_trace_has_not_are_greyed_with_the_reason(panel):
+    items = panel.by.model()
+    run = items.item(panel.by.findData("run"))
+    assert not run.isEnabled()
+    assert "no inferences" in run.toolTip()
+
+
+def test_a_row_selects_what_it_stands_for(panel):
+    session = panel._session
+    pick(panel, "operator")
+    names = [row.op for row in panel.model.rows]
+    panel.table.chosen.emit(names.index("tosa.cast@L15"))
+    operator = session.operator(0, session.state.operators[1][0])
+    assert operator.label == "tosa.cast@L15"
+    pick(panel, "name")
+    names = [row.op for row in panel.model.rows]
+    panel.table.chosen.emit(names.index("CSS"))
+    assert session.traces[0].trace.name(session.state.slice.index) == "CSS"
+
+
+def test_an_inference_of_a_dump_is_picked_by_its_row(shown):
+    panel = shown(OverviewPanel, "etdump/cnn_portable_x10.etdp")
+    assert panel.key == "name"  # it has no units, and no record is open
+    pick(panel, "run")
+    assert len(panel.model.rows) == 10
+    panel.table.chosen.emit(3)
+    run = panel._session.state.run
+    assert panel._session.traces[0].trace.runs[run[1]].number == 4
+    assert panel.subtitle.text().startswith("run 4")
+
+
+def test_the_chosen_key_stays_for_the_next_file_that_has_it(panel, data):
+    pick(panel, "thread")
+    session = panel._session
+    session.add([open_file(str(data / "torq/runtime_r0_nss.csv"))])
+    assert panel.key == "thread"
+
+
+def test_without_a_profile_it_says_what_it_is_for(shown):
+    assert shown(OverviewPanel, "torq/tiny_cnn.mlir").is_empty

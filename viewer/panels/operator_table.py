@@ -61,7 +61,8 @@ class TableRow:
     """One row: the operators it stands for and, per column, its text and what it is sorted by.
 
     share: 0 to 1 of the dearest row, for the bar. tone: the theme's colour of a row without
-    operators. indent: how deep its name stands below those that it is a part of.
+    operators. indent: how deep its name stands below those that it is a part of. group: its number
+    among the groups of the table; -1 where rows are no groups.
     """
 
     operators: tuple[int, ...]
@@ -73,6 +74,7 @@ class TableRow:
     share: float = 0.0
     tone: str = "slab"
     indent: int = 0
+    group: int = -1
 
     @property
     def name(self) -> str:

@@ -1,81 +1,83 @@
-"""The overview panel: how long each unit of an NPU was busy, alone, beside others, or not at all.
+"""The overview panel: what units, operators, types, lines, threads and so on cost, as `stats` does.
 
-Of the whole trace, of the picked run, or of the range that is selected on the timeline. The bar
-below adds up to all of it; the rows overlap, as `viewer.model.unit_overview` defines them.
+Of the whole trace, of the picked run, or of the range that is selected on the timeline; by any key
+of `viewer.program.grouping`. An NPU's units come first: how long each was busy, alone, beside
+others, or not at all. Their rows overlap; the bar below adds up to all of it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QStandardItemModel
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from viewer.background import Latest
-from viewer.model.times import format_in, format_time, group_digits, tick_to_ns, unit_for
-from viewer.model.unit_overview import OverviewRow, UnitOverview, has_units
+from viewer.model.runtime_names import EXECUTE
+from viewer.model.times import format_time, group_digits, tick_to_ns
 from viewer.opening import OpenTrace
 from viewer.panels.cost_footer import CostFooter
-from viewer.panels.operator_table import Contents, Heading, Kind, OperatorModel, TableRow
-from viewer.panels.operators import OperatorView
+from viewer.panels.operator_table import OperatorModel
+from viewer.panels.operator_view import OperatorView
+from viewer.panels.overview_table import group_contents, unit_contents
 from viewer.panels.slice_facts import operator_run_text
-from viewer.panels.widgets import ElidedLabel, EmptyPlace
-from viewer.session import Session, display_name
+from viewer.panels.table_style import FilterLine, NoRows
+from viewer.panels.widgets import ElidedLabel, EmptyPlace, label, tip
+from viewer.program.grouping import KEYS, Grouping, GroupTable
+from viewer.session import Session, SliceRef, display_name
 from viewer.theme import Theme
 
-NOTHING = (
-    "Open a Torq profile to see how long each unit of the NPU was busy. Other profiles say which "
-    "operator ran, not which unit."
-)
-# Up to here the sets are made in less than 20 ms: no thread, and no flicker of old figures.
-AT_ONCE = 50_000
-# What stands under what, and in which colour. Slice units are numbered: under "slice".
-_PLACES: dict[str, tuple[int, str]] = {
-    "dma_cdma": (0, "unit_dma"),
-    "dma": (1, "unit_dma"),
-    "dma_in": (2, "unit_dma"),
-    "dma_out": (2, "unit_dma"),
-    "cdma": (1, "unit_dma"),
-    "compute": (0, "unit_compute"),
-    "slice": (1, "unit_compute"),
-    "slice_unit": (2, "unit_compute"),
-    "css": (1, "unit_compute"),
-    "only_dma": (0, "unit_dma"),
-    "only_compute": (0, "unit_compute"),
-    "overlap": (0, "unit_both"),
-    "nss": (0, "unit_compute"),
-    "host": (0, "unit_host"),
-    "host_programs": (1, "unit_host"),
-    "host_copy": (1, "unit_host"),
-    "hal": (0, "unit_host"),
-    "busy": (0, "text3"),
-    "idle": (0, "slab"),
-    "overall": (0, "slab"),
-}
-_ORDER = {key: number for number, key in enumerate(_PLACES)}
+NOTHING = "Open a profile to see what its units, operators and threads cost."
+# Up to here an answer takes less than 20 ms: no thread, and no flicker of old figures.
+AT_ONCE = 20_000
+TITLES = {
+    "unit": "Unit", "operator": "Operator", "type": "Operator type", "module": "Module",
+    "line": "Line", "location": "Location", "delegate": "Delegate", "thread": "Thread",
+    "run": "Inference", "name": "Name",
+}  # fmt: skip
+# What is shown of a trace until another key is chosen: the first of these that it has.
+_FIRST = ("unit", "type", "name")
 
 
 class OverviewPanel(QWidget):
-    """The units of the current trace in the selected range, the picked run, or the whole."""
+    """Groups of the current trace in the selected range, the picked run, or the whole."""
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self._units: tuple[OpenTrace, UnitOverview] | None = None
+        self._grouping: tuple[OpenTrace, Grouping] | None = None
+        self._chosen: str | None = None
+        self._answer: _Answer | None = None
         self.model = OperatorModel(self)
-        self.table = OperatorView(self.model, theme, "Overview of units")
+        self.table = OperatorView(self.model, theme, "Overview")
+        self.table.chosen.connect(self._choose)
+        self.by = QComboBox()
+        self.by.setAccessibleName("Group by")
+        self.by.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        for key in KEYS:
+            self.by.addItem(TITLES[key], key)
+        self.by.activated.connect(self._pick)
+        self.filter = FilterLine("Filter", "Filter overview", self.table, theme)
+        self.filter.textChanged.connect(self.model.set_filter)
         self.subtitle = ElidedLabel("", theme, "caption", "text2")
-        self.subtitle.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        self.subtitle.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.footer = CostFooter(theme)
         page = QWidget()
         head = QHBoxLayout()
-        head.setContentsMargins(theme.px(12), theme.px(8), theme.px(12), theme.px(8))
-        head.addWidget(self.subtitle, 1)
+        head.setContentsMargins(theme.px(12), theme.px(6), theme.px(12), theme.px(6))
+        head.setSpacing(theme.px(8))
+        head.addWidget(label("By", theme, tone="text2"))
+        head.addWidget(self.by)
+        head.addWidget(self.filter, 1)
+        head.addWidget(self.subtitle, 2)
         column = QVBoxLayout(page)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(head)
-        column.addWidget(self.table, 1)
+        column.addLayout(NoRows(self.table, self.filter, theme).over_table(), 1)
         column.addWidget(self.footer)
         self._stack = QStackedWidget()
         self._stack.addWidget(page)
@@ -94,39 +96,50 @@ class OverviewPanel(QWidget):
         """Whether a sentence stands in place of the table."""
         return self._stack.currentIndex() == 1
 
+    @property
+    def key(self) -> str:
+        """By what the trace is grouped now."""
+        key: str = self.by.currentData()
+        return key
+
     @Slot()
     def refresh(self) -> None:
-        """Show the units of the current trace in what is selected now."""
+        """Group what is selected of the current trace now."""
         number = self._session.current_trace
-        shown = None if number is None else self._session.traces[number]
-        if shown is None or not has_units(shown.trace):
+        if number is None or not len(self._session.traces[number].trace.slices):
             self._latest.cancel()
-            self._units = None
+            self._grouping = None
             self._stack.setCurrentIndex(1)
-        elif self._units is not None and self._units[0] is shown:
-            self._show(*self._units)
-        elif len(shown.trace.slices) <= AT_ONCE:
-            self._take(_units_of(shown))
-        else:
-            self._latest.submit(_units_of, shown)
-
-    @Slot(object)
-    def _take(self, made: _Made) -> None:
-        self._units = made.shown, made.units
-        self._show(made.shown, made.units)
-
-    def _show(self, shown: OpenTrace, units: UnitOverview) -> None:
-        number = self._session.number_of(shown)
-        if number is None:
             return
-        first, last, what = self._range(shown, number)
-        rows = units.rows(first, last)
-        self.table.show_contents(_contents(shown, rows), sorted_by=-1)
-        _add_up(self.footer, shown, rows)
-        name = display_name(shown.trace.path)
-        overlap = "units at work at once each count in full"
-        self.subtitle.setText(f"{what} · {name} · {overlap}")
-        self._stack.setCurrentIndex(0)
+        shown = self._session.traces[number]
+        if self._grouping is None or self._grouping[0] is not shown:
+            self._grouping = shown, Grouping(shown.table)
+            self._offer(self._grouping[1])
+        grouping = self._grouping[1]
+        asked = (shown, grouping, self.key, *self._range(shown, number))
+        if len(shown.trace.slices) <= AT_ONCE:
+            self._latest.cancel()
+            self._take(_answer(*asked))
+        else:
+            self._latest.submit(_answer, *asked)
+
+    def _offer(self, grouping: Grouping) -> None:
+        """Offer the keys that a trace has, the others greyed with the reason."""
+        items = self.by.model()
+        assert isinstance(items, QStandardItemModel)
+        missing = {key: grouping.missing(key) for key in KEYS}
+        for i, key in enumerate(KEYS):
+            items.item(i).setEnabled(not missing[key])
+            items.item(i).setToolTip(tip(missing[key]))
+        wanted = self._chosen if self._chosen and not missing[self._chosen] else None
+        wanted = wanted or next(key for key in _FIRST if not missing[key])
+        self.by.setCurrentIndex(KEYS.index(wanted))
+
+    @Slot(int)
+    def _pick(self, index: int) -> None:
+        self._chosen = KEYS[index]
+        self.filter.clear()
+        self.refresh()
 
     def _range(self, shown: OpenTrace, number: int) -> tuple[int | None, int | None, str]:
         """First and last tick of what is selected, and what it is called."""
@@ -135,56 +148,92 @@ class OverviewPanel(QWidget):
             first, last = (shown.axis.to_ticks_floor(ns) for ns in (area.t0, area.t1))
             return first, last, f"selected range, {format_time(area.t1 - area.t0)}"
         ticks = self._session.run_ticks(number)
-        if ticks is not None:
-            assert self._session.state.run is not None
+        if ticks is not None and self._session.state.run is not None:
             run = shown.trace.runs[self._session.state.run[1]]
             return *ticks, operator_run_text(shown, run)
         return None, None, "the whole trace"
 
+    @Slot(object)
+    def _take(self, answer: _Answer) -> None:
+        self._answer = answer
+        shown, table = answer.shown, answer.table
+        make: Callable[..., object] = unit_contents if table.key == "unit" else group_contents
+        contents = make(shown, table, TITLES[table.key])
+        self.table.show_contents(contents, sorted_by=-1)  # type: ignore[arg-type]
+        _add_up(self.footer, shown, table)
+        left_out = f" · {group_digits(table.foreign)} slices on clocks of their own left out"
+        self.subtitle.setText(
+            f"{answer.what} · {display_name(shown.trace.path)}{left_out if table.foreign else ''}"
+        )
+        self._stack.setCurrentIndex(0)
+
+    @Slot(int)
+    def _choose(self, row: int) -> None:
+        """Select what a row stands for: operators, a run, or the longest slice of its group."""
+        answer, group = self._answer, self.model.rows[row].group
+        number = None if answer is None else self._session.number_of(answer.shown)
+        if answer is None or number is None or group < 0:
+            return
+        key, shown = answer.table.key, answer.shown
+        if key == "operator":
+            self._session.select_operators(number, shown.table.sets[group])
+        elif key == "run":
+            run = list(shown.trace.inferences())[group]
+            self._session.pick_run((number, shown.trace.runs.index(run)))
+        else:
+            slices = shown.trace.slices
+            own = answer.grouping.slices(key, group)
+            inside = (slices.end[own] >= answer.first) & (slices.start[own] <= answer.last)
+            own = own[inside] if inside.any() else own
+            longest = own[np.argmax(slices.end[own] - slices.start[own])]
+            self._session.select_slice(SliceRef(number, int(longest)), reveal=True)
+
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _Answer:
+    """The groups of a trace in the ticks [first, last], which are called `what`."""
+
     shown: OpenTrace
-    units: UnitOverview
+    grouping: Grouping
+    table: GroupTable
+    first: int
+    last: int
+    what: str
 
 
-def _units_of(shown: OpenTrace) -> _Made:
-    return _Made(shown, UnitOverview(shown.trace))
+def _answer(
+    shown: OpenTrace, grouping: Grouping, key: str, first: int | None, last: int | None, what: str
+) -> _Answer:
+    lo = shown.trace.start if first is None else first
+    hi = shown.trace.end if last is None else last
+    return _Answer(shown, grouping, grouping.by(key, first, last), lo, hi, what)
 
 
-def _place(key: str) -> str:
-    return "slice_unit" if key.startswith("slice_unit_") else key
+def _add_up(footer: CostFooter, shown: OpenTrace, table: GroupTable) -> None:
+    """The bar of parts that add up to the whole.
 
-
-def _contents(shown: OpenTrace, rows: tuple[OverviewRow, ...]) -> Contents:
-    """The rows under their headings, what is a part of another below it."""
-    rate, clock = shown.axis.ns_per_tick, shown.trace.clock.unit
-    most = max((tick_to_ns(row.ticks, rate) for row in rows), default=0)
-    unit, factor = unit_for(most)
-    cycles = clock == "cycle"
-    headings = (
-        Heading("Unit", Kind.NAME, 0),
-        Heading(f"Time, {unit}", Kind.BAR, 240),
-        Heading("Share, %", Kind.NUMBER, 76),
-        *((Heading("Cycles", Kind.NUMBER, 92),) if cycles else ()),
-    )
-    told = []
-    for row in sorted(rows, key=lambda row: (_ORDER[_place(row.key)], row.key)):
-        indent, tone = _PLACES[_place(row.key)]
-        ns = tick_to_ns(row.ticks, rate)
-        texts: tuple[str, ...] = ("", format_in(ns, factor), f"{100 * row.share:.1f}")
-        keys: tuple[float | str, ...] = (row.label, ns, row.share)
-        if cycles:
-            texts, keys = (*texts, group_digits(row.ticks)), (*keys, row.ticks)
-        told.append(TableRow((), "", row.label, "", texts, keys, row.share, tone, indent))
-    return Contents(headings, tuple(told))
-
-
-def _add_up(footer: CostFooter, shown: OpenTrace, rows: tuple[OverviewRow, ...]) -> None:
-    """The bar of parts that add up: units alone, together, what else was at work, and idle time."""
+    Floored one by one, as in the table: their sum may miss the whole by a few ns, no row its own.
+    """
     rate = shown.axis.ns_per_tick
-    ticks = {row.key: row.ticks for row in rows}
-    told = [
+    if table.key == "unit":
+        parts, what = _unit_parts(table), "Overall"
+    else:
+        parts = [
+            ("In these groups", "accent", table.whole - table.unattributed),
+            ("Unattributed", "", table.unattributed),
+        ]
+        what = EXECUTE if shown.trace.runs and table.unattributed else "Whole"
+    footer.show_parts(
+        tuple((name, tone, tick_to_ns(ticks, rate)) for name, tone, ticks in parts),
+        tick_to_ns(table.whole, rate),
+        what,
+    )
+
+
+def _unit_parts(table: GroupTable) -> list[tuple[str, str, int]]:
+    """Units alone and together, what else was at work, and idle time."""
+    ticks = {group.key: group.total for group in table.groups}
+    parts = [
         (name, tone, ticks[key])
         for key, name, tone in (
             ("only_dma", "Only DMA", "unit_dma"),
@@ -193,11 +242,7 @@ def _add_up(footer: CostFooter, shown: OpenTrace, rows: tuple[OverviewRow, ...])
         )
         if key in ticks
     ] or [("NSS jobs", "unit_compute", ticks.get("nss", 0))]
-    rest = ticks["busy"] - sum(part for _, _, part in told)
+    rest = ticks["busy"] - sum(part for _, _, part in parts)
     if rest:
-        told.append(("Host and HAL alone" if "host" in ticks else "Other work", "unit_host", rest))
-    told.append(("Idle", "", ticks["idle"]))
-    # Floored one by one, as in the table: their sum may miss the whole by a few ns, no row its own.
-    parts = [(name, tone, tick_to_ns(part, rate)) for name, tone, part in told]
-    whole = tick_to_ns(ticks["overall"], rate)
-    footer.show_parts(tuple(parts), whole, "Overall")
+        parts.append(("Host and HAL alone" if "host" in ticks else "Other work", "unit_host", rest))
+    return [*parts, ("Idle", "", ticks["idle"])]

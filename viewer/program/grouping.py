@@ -72,7 +72,9 @@ class Spread:
 class Group:
     """One group: its label, the ticks charged to it, and their share of the whole.
 
-    key: a name for scripts, of the rows of `unit` alone. own, spread: None there.
+    key: a name for scripts, of the rows of `unit` alone. own, spread: None there. number: for
+    `Grouping.slices`; of `operator` also an index into the sets of the link table, of `run` the
+    position among the inferences; -1 for the rows of `unit`.
     """
 
     label: str
@@ -81,6 +83,7 @@ class Group:
     own: int | None = None
     spread: Spread | None = None
     key: str = ""
+    number: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +165,13 @@ class Grouping:
         if key == "thread":
             return self._by_thread(first, last)
         return self._by_slices(key, first, last)
+
+    def slices(self, key: str, number: int) -> Ints:
+        """The slices of a group, by its number; for a thread all on it. Not for units and runs."""
+        slices = self._trace.slices
+        if key == "thread":
+            return np.flatnonzero((slices.row_track == number)[slices.rows()])
+        return np.flatnonzero((self._parts_of(key).of_key == number)[slices.key])
 
     # -- units, threads, runs ----------------------------------------------------------------------
 
@@ -292,14 +302,11 @@ class Grouping:
         return [tuple(program.operators[i] for i in own) for own in self._table.sets]
 
     def _operator_labels(self) -> list[str]:
-        """Sets of one label are told apart by their debug handles."""
-        program = self._table.program
-        if program is not None and program.text_lines:
-            return [" + ".join(map(_text_label, own)) for own in self._sets]
+        """Sets of one label are told apart by their debug handles, if they have any."""
         labels = [set_label(self._table, own) for own in self._table.sets]
         often = Counter(labels)
         return [
-            f"{label} ({_handles(own)})" if often[label] > 1 else label
+            f"{label} ({_handles(own)})" if often[label] > 1 and own[0].debug_handle >= 0 else label
             for label, own in zip(labels, self._sets, strict=True)
         ]
 
@@ -417,9 +424,9 @@ def _table(
 ) -> GroupTable:
     whole = int(total.sum()) + unattributed
     groups = tuple(
-        Group(label, ticks, ticks / whole if whole else 0.0, inner, lengths)
-        for label, ticks, inner, lengths in zip(
-            labels, total.tolist(), own.tolist(), spread, strict=True
+        Group(label, ticks, ticks / whole if whole else 0.0, inner, lengths, number=number)
+        for number, (label, ticks, inner, lengths) in enumerate(
+            zip(labels, total.tolist(), own.tolist(), spread, strict=True)
         )
         if ticks or lengths.count
     )
@@ -447,11 +454,6 @@ def _numbered(labels: Sequence[str | None]) -> _Parts:
 def _joined(names: Iterable[str]) -> str:
     """ "a + b": the distinct names, in one order whatever the order of the operators."""
     return " + ".join(sorted(set(names)))
-
-
-def _text_label(operator: Operator) -> str:
-    """ "tosa.conv2d@L11": an operation of an MLIR text and its line."""
-    return f"{operator.op}@L{operator.source.line}" if operator.source else operator.op
 
 
 def _handles(operators: Sequence[Operator]) -> str:
