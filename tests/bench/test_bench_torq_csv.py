@@ -1,4 +1,4 @@
-"""How long a large Torq compile profile takes, beside the least that any reader would do.
+"""How long a large Torq compile or host profile takes, beside the least that any reader would do.
 
 Run with `pytest tests/bench/test_bench_torq_csv.py --benchmark-enable`; OPSCOPE_BENCH_ROWS sets the
 size (200,000 rows unless set). Prints only; nothing is asserted about time.
@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from viewer.formats import never_cancelled, no_progress
+from viewer.formats import never_cancelled, no_progress, open_file
 from viewer.formats.torq_compile_csv import FORMAT
+from viewer.model.trace import Trace
 
 ROWS = int(os.environ.get("OPSCOPE_BENCH_ROWS", "200000"))
 FUSED = (
@@ -51,3 +52,28 @@ def test_floor_split_at_every_comma(benchmark, profiles, generation):
     path = profiles[generation]
     rows = benchmark(lambda: [line.split(b",") for line in path.read_bytes().splitlines()])
     assert len(rows) == ROWS + (generation == "c3")
+
+
+@pytest.fixture(scope="module")
+def host_profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample of two inferences (60 rows each), with as many more as it takes."""
+    sample = Path(__file__).parents[1] / "data" / "torq" / "host_h4_latest_2inv.csv"
+    header, *lines = sample.read_text().splitlines()
+    inference = [line.split(",") for line in lines[10:70]]
+    rows = [header, *lines[:10]]
+    for number in range(ROWS // 60):
+        rows += [
+            f"{name},{int(scope) + 4 * number},{action},{int(time) + 1518 * number},{event}"
+            for name, scope, action, time, event in inference
+        ]
+    path = tmp_path_factory.mktemp("torq_host") / "h4.csv"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def test_read_host(benchmark, host_profile):
+    trace = benchmark(lambda: open_file(str(host_profile)))
+    assert isinstance(trace, Trace)
+    stated = len(trace.slices) - trace.slices.derived_count
+    assert stated == 5 + ROWS // 60 * 30
+    print(f"{ROWS:,} rows: {ROWS / benchmark.stats['min']:,.0f} rows/s")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from viewer.program.mlir import (
+    INPUT_FILE,
     CallSite,
     FilePosition,
     FusedLocation,
@@ -33,6 +34,13 @@ FORMS = {
     'loc(fused<{a = 1 : i64}>["m.mlir":11:10])': FusedLocation((AT_11,)),
     'loc(fused<#x<"[>", (i32) -> i32>>["m.mlir":2:3])': FusedLocation((AT_2,)),
     "loc(fused[])": FusedLocation(()),
+    "@L2C3": FusedLocation((FilePosition(INPUT_FILE, 2, 3),)),
+    "@L13C10+@L11C10": FusedLocation(
+        (FilePosition(INPUT_FILE, 13, 10), FilePosition(INPUT_FILE, 11, 10))
+    ),
+    "@L13": UnknownLocation("@L13"),
+    "@L13C10+": UnknownLocation("@L13C10+"),
+    'loc("":11:10)': FilePosition("", 11, 10),
     'loc("Conv_0")': NameLocation("Conv_0"),
     'loc("Relu, 0"("m.mlir":2:3))': NameLocation("Relu, 0", AT_2),
     'loc("at"(fused["callsite"]))': NameLocation("at", FusedLocation((NameLocation("callsite"),))),

@@ -214,7 +214,7 @@ class _Rows:
         _count(builder, "time before that of the row above: kept", column["row"][back])
         _count(builder, "negative time: kept", column["row"][column["time"] < 0])
         if self._has_dispatch:
-            builder.generation = _generation(names)
+            builder.generation = _generation([base for base, is_ in split if is_ != _NEITHER])
         elif any(text.lstrip().startswith('"') for text in self._places):
             builder.generation = "H1"
         scope, _ = combined_codes([_codes(column["dispatch"]), _numbered(column["invocation"])])
