@@ -48,6 +48,19 @@ def test_a_difference_is_what_lies_outside(a, b):
     assert is_minimal(*only)
 
 
+@given(pairs, pairs)
+def test_an_intersection_is_what_both_cover(a, b):
+    a, b = arrays(a), arrays(b)
+    both = intervals.intersect(a, b)
+    assert ticks(*both) == ticks(*a) & ticks(*b)
+    assert is_minimal(*both)
+
+
+def test_touching_intervals_share_nothing():
+    both = intervals.intersect(arrays([(0, 5)]), arrays([(5, 9)]))
+    assert [len(part) for part in both] == [0, 0]
+
+
 def test_ticks_beyond_float_precision_stay_exact():
     far = 2**62
     start, end = arrays([(far, far + 1), (far + 2, far + 3)])

@@ -1,4 +1,4 @@
-"""Sets of time: union and difference of intervals as int64 arrays.
+"""Sets of time: union, intersection and difference of intervals as int64 arrays.
 
 Every function takes and gives starts and ends of equal length. Touching intervals join; empty ones
 vanish. All are linear after one sort.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewer.model.trace import Ints
+from viewer.model.trace import Bools, Ints
 
 Intervals = tuple[Ints, Ints]
 
@@ -44,13 +44,26 @@ def clip(start: Ints, end: Ints, first: int, last: int) -> Intervals:
 
 def subtract(a: Intervals, b: Intervals) -> Intervals:
     """The time of a union that lies outside another."""
+    times, in_a, in_b = _steps(a, b)
+    return _where(times, in_a & ~in_b)
+
+
+def intersect(a: Intervals, b: Intervals) -> Intervals:
+    """The time that two unions share."""
+    times, in_a, in_b = _steps(a, b)
+    return _where(times, in_a & in_b)
+
+
+def _steps(a: Intervals, b: Intervals) -> tuple[Ints, Bools, Bools]:
+    """All ends of two unions in order, and whether each union covers the time that follows."""
     a, b = union(*a), union(*b)
-    times = np.concatenate([a[0], a[1], b[0], b[1]])
-    if len(times) == 0:
-        return times, times
-    in_a = np.concatenate([np.ones(len(a[0])), -np.ones(len(a[1])), np.zeros(2 * len(b[0]))])
-    in_b = np.concatenate([np.zeros(2 * len(a[0])), np.ones(len(b[0])), -np.ones(len(b[1]))])
+    times = np.concatenate([*a, *b])
+    step_a, step_b = (np.repeat(np.array([1, -1], np.int8), len(x[0])) for x in (a, b))
     order = np.argsort(times, kind="stable")
-    times = times[order]
-    inside = (np.cumsum(in_a[order]) > 0) & (np.cumsum(in_b[order]) <= 0)
+    in_a = np.cumsum(np.concatenate([step_a, np.zeros_like(step_b)])[order]) > 0
+    in_b = np.cumsum(np.concatenate([np.zeros_like(step_a), step_b])[order]) > 0
+    return times[order], in_a, in_b
+
+
+def _where(times: Ints, inside: Bools) -> Intervals:
     return union(times[:-1][inside[:-1]], times[1:][inside[:-1]])
