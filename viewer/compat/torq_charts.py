@@ -308,19 +308,22 @@ class _CompileRows:
         place = np.empty(0, np.int64) if column is None else _codes(column)
         order = np.lexsort((self._trace.slices.source_row, self._start))
         order = order[of_place[place[order]] > 0]
-        operator = of_place[place[order]]
-        first = np.flatnonzero(np.append(True, operator[1:] != operator[:-1])[: len(operator)])
+        operator, place = of_place[place[order]], place[order]
+        opens = np.append(True, operator[1:] != operator[:-1])[: len(operator)]
+        first = np.flatnonzero(opens)
         start = self._start[order[first]]
         end = np.maximum.reduceat(self._end[order], first) if len(first) else start
-        texts, places = list(number), _places(column)
+        # The distinct places of each group, in the order in which they come.
+        group, places = np.cumsum(opens) - 1, _places(column)
+        at = np.sort(np.unique(group * len(places) + place, return_index=True)[1])
+        bounds = np.searchsorted(group[at], np.arange(len(first) + 1)).tolist()
+        shown = [places[i] for i in place[at].tolist()]
+        texts = [clean(text) for text in number]
         whole = int(self._end.max()) - int(self._start.min()) if len(self._end) else 0
         names = []
-        groups = np.split(order, first[1:]) if len(first) else []
-        for i, (one, rows) in enumerate(zip(operator[first].tolist(), groups, strict=True)):
+        for i, one in enumerate(operator[first].tolist()):
             time = int(end[i] - start[i])
-            used = place[rows]
-            distinct = used[np.sort(np.unique(used, return_index=True)[1])]
-            head = layer_name(clean(texts[one]), [places[p] for p in distinct.tolist()])
+            head = layer_name(texts[one], shown[bounds[i] : bounds[i + 1]])
             names.append(f"{head}dur={time} ({percent(time, whole)})".encode())
         blobs = Blobs(names)
         return ChartColumns(
