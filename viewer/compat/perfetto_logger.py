@@ -1,0 +1,316 @@
+"""Torq's perfetto_logger over our own readers and writer: same arguments, same tracks, but right.
+
+    python -m viewer.compat.perfetto_logger --compile_profile F... --runtime_profile F... --pb OUT
+
+Compile profiles (C0 to C3) and runtime profiles (R0, R1) become one Perfetto trace with a process
+and an overview for each file, and the overview is printed. `--mlir FILE` names the operators of C2
+and C3 rows. `--compat` writes exactly what the original of a file's time wrote, faults included
+(`viewer.compat.original_logger`); files that none of them reads end with exit code 2.
+
+What differs from the original without `--compat`: no row is lost; files of one base name keep a
+process each; NSS jobs lie where they ran, at [time_since_open - time_since_start, time_since_open];
+all times, `dur=` and printed figures are ns (cycles at 800 MHz: 5/4 ns each, ends rounded down);
+Perfetto shows every duration as it is; slice units 0 and 1 have their figures.
+
+Exit code 0; 1 if a file cannot be read (one line each; the others are still converted) or nothing
+can be written; 2 for wrong usage. In Python, as the original's README has it:
+
+    view = TimeChartView("trace.pb")
+    csv_to_view_compile_profile("model", view, "timeline.csv", num_slices=2)
+    view.render(TimeChartLog("host", "main", "prepare", 0, 1500))
+    view.flush()
+
+    convert_to_perfetto({"model": "timeline.csv"}, {"run": "runtime.csv"}, "trace.pb")
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from viewer.compat import original_logger
+from viewer.compat.time_chart import (
+    TYPE_SLICE_BEGIN,
+    TYPE_SLICE_END,
+    TimeChartLog,
+    TimeChartView,
+)
+from viewer.compat.torq_charts import (
+    COMPILE_PROCESS,
+    MlirSource,
+    TorqChart,
+    compile_chart,
+    runtime_chart,
+)
+from viewer.compat.torq_overview import Overview
+from viewer.export.atomic import is_same_file, replacing
+from viewer.formats import (
+    UnreadableFile,
+    never_cancelled,
+    no_progress,
+    open_file,
+    torq_compile_csv,
+    torq_runtime_csv,
+)
+from viewer.model.builder import TraceBuilder
+from viewer.model.trace import Trace
+from viewer.program.graph import Program
+
+__all__ = [
+    "TYPE_SLICE_BEGIN",
+    "TYPE_SLICE_END",
+    "TimeChartLog",
+    "TimeChartView",
+    "convert_to_perfetto",
+    "csv_to_view_compile_profile",
+    "csv_to_view_runtime_profile",
+    "main",
+]
+
+Logs = Mapping[str, str | os.PathLike[str]] | Sequence[str | os.PathLike[str]]
+
+_COMPILE, _RUNTIME = torq_compile_csv.FORMAT.name, torq_runtime_csv.FORMAT.name
+
+
+# -- the documented functions --------------------------------------------------------------------
+
+
+def csv_to_view_compile_profile(
+    view_name: str,
+    view: TimeChartView,
+    csv_path: str | os.PathLike[str],
+    num_slices: int = 2,
+    *,
+    mlir_path: str | os.PathLike[str] | None = None,
+) -> None:
+    """Render a compile profile into a view, as process `view_name`.
+
+    num_slices: over how many threads the numbered slices of a C0 profile are spread; later ones
+    state their unit. mlir_path: the source whose operators name the rows of C2 and C3. Raises
+    UnreadableFile, ValueError for num_slices below 1.
+    """
+    if num_slices < 1:
+        raise ValueError(f"num_slices must be 1 or more, not {num_slices}")
+    source = None if mlir_path is None else _mlir(os.fspath(mlir_path))
+    trace = _read(os.fspath(csv_path), _COMPILE)
+    _render(view, view_name, compile_chart(trace, view_name, num_slices, source))
+
+
+def csv_to_view_runtime_profile(
+    view_name: str, view: TimeChartView, csv_path: str | os.PathLike[str]
+) -> None:
+    """Render a runtime profile into a view, as process `view_name` with a thread per job id.
+
+    Raises UnreadableFile.
+    """
+    trace = _read(os.fspath(csv_path), _RUNTIME)
+    _render(view, view_name, runtime_chart(trace, view_name))
+
+
+def convert_to_perfetto(
+    compile_profile_logs: Logs,
+    runtime_profile_logs: Logs,
+    pb_path: str | os.PathLike[str],
+    num_slices: int = 2,
+) -> Path:
+    """Write a trace of several profiles, each with its overview; returns where.
+
+    Logs are name -> CSV path, or paths alone, which are then named after their files. Raises
+    UnreadableFile, OSError, ValueError; then an existing file stays as it was.
+    """
+    view = TimeChartView(pb_path)
+    jobs = [*_jobs(compile_profile_logs, _COMPILE), *_jobs(runtime_profile_logs, _RUNTIME)]
+    for number, (name, path, kind) in enumerate(jobs, 1):
+        _convert(view, _read(path, kind), name, number, len(jobs), num_slices, None)
+    view.flush()
+    return Path(pb_path)
+
+
+def _jobs(logs: Logs, kind: str) -> list[tuple[str, str, str]]:
+    if isinstance(logs, Mapping):
+        return [(name, os.fspath(path), kind) for name, path in logs.items()]
+    return [(os.path.basename(path), os.fspath(path), kind) for path in logs]
+
+
+def _convert(
+    view: TimeChartView,
+    trace: Trace,
+    name: str,
+    number: int,
+    count: int,
+    num_slices: int,
+    source: MlirSource | None,
+) -> Overview:
+    """Render one file and its overview as the original of its time named them."""
+    alone = count == 1
+    if trace.generation in ("C2", "C3"):
+        process = COMPILE_PROCESS if alone else f"{number:02d} {COMPILE_PROCESS} {name}"
+    elif trace.generation == "C1" and alone:
+        process = name
+    else:
+        process = f"{number:02d} {name}"
+    if trace.format == _COMPILE:
+        chart = compile_chart(trace, process, num_slices, source)
+    else:
+        chart = runtime_chart(trace, process)
+    _render(view, process, chart)
+    for thread, text, time, in_category in chart.overview.slices():
+        start = chart.overview.start
+        category = "overview" if in_category else ""
+        view.render(
+            TimeChartLog(f"{process} Overview", thread, text, start, start + time, category)
+        )
+    return chart.overview
+
+
+def _render(view: TimeChartView, process: str, chart: TorqChart) -> None:
+    for thread in chart.threads:
+        view.add_thread_descriptor(process, thread)
+    for columns in chart.columns:
+        if len(columns.start):
+            view.render_columns(columns)
+
+
+# -- files ---------------------------------------------------------------------------------------
+
+
+def _read(path: str, kind: str) -> Trace:
+    """The trace of a profile of one kind. Raises UnreadableFile, also for other files."""
+    if kind == _COMPILE and _is_empty(path):
+        # C0 and C1 have no header: the profile of a model without work is a file without a byte.
+        return TraceBuilder(path, kind, "C0", torq_compile_csv.CLOCK).build()
+    found = open_file(path, no_progress, never_cancelled)
+    if not isinstance(found, Trace) or found.format != kind:
+        raise UnreadableFile(
+            path, f"this is no {kind} but {found.format}",
+            remedy="opscope export converts all that Opscope opens",
+        )  # fmt: skip
+    return found
+
+
+def _is_empty(path: str) -> bool:
+    try:
+        return os.path.isfile(path) and os.path.getsize(path) == 0
+    except (OSError, ValueError):
+        return False
+
+
+def _mlir(path: str) -> MlirSource:
+    program = open_file(path, no_progress, never_cancelled)
+    if not isinstance(program, Program) or not program.text_lines:
+        raise UnreadableFile(path, f"this is no MLIR text but {program.format}")
+    return MlirSource(os.path.basename(path), tuple(program.text_lines))
+
+
+# -- the command line ----------------------------------------------------------------------------
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    parser = _parser()
+    chosen = parser.parse_args(arguments)
+    mlir = [chosen.mlir] if chosen.mlir else []
+    for path in (*chosen.compile_profile, *chosen.runtime_profile, *mlir):
+        if is_same_file(path, chosen.pb):
+            parser.error(f"{chosen.pb}: this is one of the files to read, and would be lost")
+    try:
+        return (_original if chosen.compat else _right)(chosen, parser.error)
+    except OSError as error:
+        _complain(f"{chosen.pb}: it cannot be written ({error.strerror or error})")
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m viewer.compat.perfetto_logger",
+        description="Torq profile CSVs as one Perfetto trace, with the overview of each file.",
+    )
+    parser.add_argument("--compile_profile", nargs="+", default=[], metavar="CSV")
+    parser.add_argument("--runtime_profile", nargs="+", default=[], metavar="CSV")
+    parser.add_argument("--pb", required=True, metavar="OUT", help="the trace to write")
+    parser.add_argument(
+        "--mlir", metavar="FILE", help="the .mlir that the locations of C2 and C3 point into"
+    )
+    parser.add_argument(
+        "--compat", action="store_true",
+        help="write exactly what the original wrote, faults included: C0 and R0 as f63e303, "
+        "C1 as 36d5652, C2 as 183cae4",
+    )  # fmt: skip
+    return parser
+
+
+def _complain(text: str) -> None:
+    print(f"perfetto_logger: {text}", file=sys.stderr)
+
+
+def _right(chosen: argparse.Namespace, _: Callable[[str], object]) -> int:
+    failed = False
+    source = None
+    if chosen.mlir:
+        try:
+            source = _mlir(chosen.mlir)
+        except UnreadableFile as error:
+            _complain(str(error))
+            failed = True
+    given = [(path, _COMPILE) for path in chosen.compile_profile]
+    given += [(path, _RUNTIME) for path in chosen.runtime_profile]
+    same_name = Counter(os.path.basename(path) for path, _ in given)
+    view = TimeChartView(chosen.pb)
+    printed = []
+    for number, (path, kind) in enumerate(given, 1):
+        try:
+            trace = _read(path, kind)
+        except UnreadableFile as error:
+            _complain(str(error))
+            failed = True
+            continue
+        for problem in trace.problems:
+            _complain(f"note: {path}: {problem.count} × {problem.kind} ({problem.first})")
+        name = os.path.basename(path)
+        overview = _convert(view, trace, name, number, len(given), 2, source)
+        printed.append(overview.printed(name if same_name[name] == 1 else path))
+    if given and not printed:
+        return 1
+    view.flush()
+    print("".join(printed), end="")
+    _print_done(chosen.pb)
+    return 1 if failed else 0
+
+
+def _original(chosen: argparse.Namespace, wrong_usage: Callable[[str], object]) -> int:
+    try:
+        compiled = [_read(path, _COMPILE).generation for path in chosen.compile_profile]
+        measured = [_read(path, _RUNTIME).generation for path in chosen.runtime_profile]
+        form = original_logger.form_of(compiled, measured)
+        if form is None:
+            kinds = ", ".join(sorted({*compiled, *measured}))
+            wrong_usage(f"--compat: no original reads these files together: {kinds}")
+            return 2
+        lines = _mlir(chosen.mlir).lines if chosen.mlir else ()
+        with replacing(chosen.pb) as file:
+            printed = original_logger.write(
+                form, chosen.compile_profile, chosen.runtime_profile, lines, file
+            )
+    except UnreadableFile as error:
+        _complain(str(error))
+        return 1
+    print(printed, end="")
+    if form != "183cae4":  # whose function printed the overviews, but had no working command line
+        _print_done(chosen.pb)
+    return 0
+
+
+def _print_done(path: str) -> None:
+    print(f"\n✓ Perfetto trace generated: {path}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
