@@ -71,7 +71,8 @@ def test_info_json_has_the_keys_and_types_that_scripts_rely_on(desk, capsys):
     code, out, err = run(capsys, "info", "--json", RECORD, DUMP)
     facts = json.loads(out)
     assert (code, err) == (0, "")
-    assert set(facts) == {"opscope", "files", "links"}
+    assert set(facts) == {"opscope", "files", "links", "identifier_columns"}
+    assert facts["identifier_columns"] == []
     assert facts["opscope"] == __version__
     trace, program = facts["files"]
     assert {k: isinstance(trace[k], t) for k, t in FILE.items()} == dict.fromkeys(FILE, True)
@@ -168,7 +169,8 @@ def test_unreadable_files_are_named_and_the_others_answered(desk, capsys):
 def test_nothing_readable_is_still_valid_json(desk, capsys):
     code, out, err = run(capsys, "info", "--json", "gone.etdp")
     assert code == 1
-    assert json.loads(out) == {"opscope": __version__, "files": [], "links": []}
+    empty = {"files": [], "links": [], "identifier_columns": []}
+    assert json.loads(out) == {"opscope": __version__, **empty}
     assert err == "opscope: gone.etdp: there is no such file. Check the path\n"
 
 
