@@ -13,6 +13,7 @@ from viewer.model.trace import Clock, Column, KeyKind, RunKind, Trace
 from viewer.program.debug_handles import DelegateMap
 from viewer.program.graph import Program
 from viewer.program.identifier_columns import (
+    MOST_TEXT,
     MOST_VALUES,
     ColumnMatch,
     column_names,
@@ -261,6 +262,12 @@ def test_amounts_fractions_and_flags_are_no_identifiers():
         done=Column(np.array([True, False])),
     )  # fmt: skip
     assert column_names(trace) == ["name"]
+
+
+def test_a_column_of_endless_texts_is_not_proposed_but_can_be_chosen():
+    texts = [*WORDS, "a:OpId_1 " * (MOST_TEXT // 8)]
+    assert found(profile(text=texts), record("demo_str")) == {}
+    assert len(identified_by(profile(text=texts), "text").keys) == 6
 
 
 def test_a_column_with_a_value_of_its_own_on_every_slice_is_not_proposed():

@@ -39,9 +39,10 @@ NAME = "name"
 MOSTLY_KNOWN = 0.9
 HALF_MET = 0.5
 FEWEST_WORDS = 2
-# A map has an entry an operator. More values than any model has operators are times or addresses,
-# and to look each of them up would take seconds.
+# A map has an entry an operator. More values, or more text in them, than any model has operators
+# are times, addresses or messages, and to look each of them up would take seconds.
 MOST_VALUES = 1 << 16
+MOST_TEXT = 1 << 22
 
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 _STATED = np.array(
@@ -173,7 +174,7 @@ def _all_identifiers(program: Program) -> DelegateMap:
 
 def _match(trace: Trace, name: str, known: DelegateMap) -> ColumnMatch | None:
     values, number = _distinct(trace, name)
-    if not 0 < len(values) <= MOST_VALUES:
+    if not 0 < len(values) <= MOST_VALUES or _length(values) > MOST_TEXT:
         return None
     entries = [known.find(value) for value in values]
     met = {entry.key for entry in entries if entry is not None}
@@ -229,6 +230,11 @@ def _distinct(trace: Trace, name: str) -> tuple[Sequence[int | str], Ints]:
         texts.pop(empty)
         number = np.where(number == empty, -1, number - (number > empty))
     return texts, number
+
+
+def _length(values: Sequence[int | str]) -> int:
+    """The characters of all texts together."""
+    return sum(len(value) for value in values if isinstance(value, str))
 
 
 def _objects(values: Sequence[int | str]) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
