@@ -71,7 +71,8 @@ def test_info_json_has_the_keys_and_types_that_scripts_rely_on(desk, capsys):
     code, out, err = run(capsys, "info", "--json", RECORD, DUMP)
     facts = json.loads(out)
     assert (code, err) == (0, "")
-    assert set(facts) == {"opscope", "files", "links"}
+    assert set(facts) == {"opscope", "files", "links", "identifier_columns"}
+    assert facts["identifier_columns"] == []
     assert facts["opscope"] == __version__
     trace, program = facts["files"]
     assert {k: isinstance(trace[k], t) for k, t in FILE.items()} == dict.fromkeys(FILE, True)
@@ -143,6 +144,44 @@ def test_info_lists_the_graphs_of_a_record_apart_from_its_methods(desk, capsys):
     assert "other graphs: exported_program (9 nodes), aten_copy/forward (9 nodes)" in out
 
 
+def test_a_column_of_identifiers_is_told_with_its_coverage_and_chosen(desk, capsys):
+    for name in ("torq/demo_manual_int_r1.csv", "etrecord/demo_manual_int.etrecord"):
+        shutil.copy(DATA / name, Path(name).name)
+    files = ("demo_manual_int_r1.csv", "demo_manual_int.etrecord")
+    code, out, err = run(capsys, "info", "--json", *files)
+    (entry,) = json.loads(out)["identifier_columns"]
+    assert entry == {
+        "trace": files[0], "program": files[1], "column": "job_id", "in_force": False, "by": None,
+        "values": 5, "known": 5, "identifiers": 5, "met": 5, "words": 0, "of_slices": 1.0,
+        "of_time": 1.0,
+    }  # fmt: skip
+    assert "Numbers match by chance too, so they were not linked" in err
+    for said in ("job_id", f"{files[0]}=job_id"):
+        code, out, err = run(capsys, "info", "--json", *files, "--identifier-column", said)
+        (entry,) = json.loads(out)["identifier_columns"]
+        assert (entry["in_force"], entry["by"], err) == (True, "user", "")
+        (link,) = json.loads(out)["links"]
+        assert (link["linked"], link["agreement"]) == (5, 1.0)
+    out = run(capsys, "info", *files, "--identifier-column", "job_id")[1]
+    assert "identifiers in column job_id (by user): 5 of 5 values in the map" in out
+    code, _, err = run(capsys, "export", *files, "-o", "x.csv", "--identifier-column", "job_id")
+    assert code == 0
+    told = {row["identifier"]: row["debug_handles"] for row in rows("x.csv")}
+    assert told == {"10": "[1, 2]", "1": "[3, 4]", "100": "[5]", "0": "[5]", "7": "[5]"}
+
+
+def test_a_column_that_no_profile_has_is_answered_with_those_that_there_are(desk, capsys):
+    code, _, err = run(capsys, "info", "compile_c0_callsite.csv", "--identifier-column", "a=b")
+    assert code == 2
+    assert err.splitlines()[-1] == (
+        "opscope info: error: --identifier-column a=b: no open profile has such a column; there "
+        "are event, location, type, name"
+    )
+    code, _, err = run(capsys, "info", DUMP, "--identifier-column", f"{DUMP}=name")
+    assert code == 2
+    assert f"the slices of {DUMP} have identities of their own" in err
+
+
 # -- unreadable inputs -----------------------------------------------------------------------------
 
 
@@ -168,7 +207,8 @@ def test_unreadable_files_are_named_and_the_others_answered(desk, capsys):
 def test_nothing_readable_is_still_valid_json(desk, capsys):
     code, out, err = run(capsys, "info", "--json", "gone.etdp")
     assert code == 1
-    assert json.loads(out) == {"opscope": __version__, "files": [], "links": []}
+    empty = {"files": [], "links": [], "identifier_columns": []}
+    assert json.loads(out) == {"opscope": __version__, **empty}
     assert err == "opscope: gone.etdp: there is no such file. Check the path\n"
 
 

@@ -228,6 +228,22 @@ def test_an_explicit_pair_wins_and_an_impossible_one_says_why(window, qtbot, dat
     assert f"{DEMO_RECORD} is not an open record or source" in message(window)
 
 
+def test_a_chosen_column_of_identifiers_is_remembered(window, qtbot, data):
+    files = [str(data / "torq" / "demo_manual_int_r1.csv"),
+             str(data / "etrecord" / "demo_manual_int.etrecord")]  # fmt: skip
+    open_files(qtbot, window, *files)
+    assert "Numbers match by chance too" in message(window)
+    with qtbot.waitSignal(window.session.columns_remembered):
+        window.session.identify(files[0], "job_id")
+    assert list(window.settings.identifier_columns().values()) == ["job_id"]
+    window.session.close_all()
+    open_files(qtbot, window, *files)
+    assert window.session.traces[0].table.program.path == files[1]
+    with qtbot.waitSignal(window.session.columns_remembered):
+        window.session.decide_by_agreement(files[0])
+    assert window.settings.identifier_columns() == {}
+
+
 def test_closing_all_returns_to_the_start_page(attention):
     attention.session.select_slice(SliceRef(0, 3))
     attention.commands.actions["file.close_all"].trigger()

@@ -628,3 +628,19 @@ def test_a_copy_of_a_workspace_changes_for_itself(session):
     assert space.links(space.traces[0]).program is not None
     other.clear()
     assert ATTENTION in space.paths
+
+
+def test_another_column_of_identifiers_keeps_the_view_and_its_history(qapp):
+    """The slices are the same at the same places; only what they stand for is another."""
+    data = Path(__file__).parent / "data"
+    session = Session()
+    csv, record = data / "torq" / "demo_str_c1.csv", data / "etrecord" / "demo_str.etrecord"
+    session.add([open_file(str(csv)), open_file(str(record))])
+    session.set_range(100, 500)
+    assert session.traces[0].table.program is not None
+    session.identify(str(csv), None)
+    assert session.traces[0].table.program is None
+    assert (session.state.t0, session.state.t1) == (100, 500)
+    assert session.can_undo
+    session.undo()
+    assert (session.state.t0, session.state.t1) != (100, 500)

@@ -119,3 +119,24 @@ def test_the_layout_of_an_older_version_is_not_restored(file, monkeypatch):
     assert opened(file).window() == (QByteArray(b"\0place"), QByteArray(b"\0docks"))
     monkeypatch.setattr(settings, "WINDOW_STATE_VERSION", 99)
     assert opened(file).window() == (QByteArray(b"\0place"), QByteArray())
+
+
+def test_columns_of_identifiers_come_back_by_the_form_of_their_profile(file):
+    store = opened(file)
+    store.set_identifier_columns({"Torq:1": "job_id", "Plain:2": "", "Plain:3": "a=b, ünder"})
+    store.sync()
+    assert opened(file).identifier_columns() == {
+        "Torq:1": "job_id", "Plain:2": "", "Plain:3": "a=b, ünder"
+    }  # fmt: skip
+
+
+def test_of_very_many_columns_the_last_are_kept_and_no_endless_name(file):
+    store = opened(file)
+    store.set_identifier_columns({**{f"f{i}": "id" for i in range(70)}, "long": "x" * 300})
+    assert list(store.identifier_columns()) == [f"f{i}" for i in range(20, 70)]
+
+
+def test_damaged_columns_are_left_out(file):
+    store = opened(file)
+    store.set(settings.COLUMNS, ["no form", "=id", "f=id"])
+    assert store.identifier_columns() == {"f": "id"}

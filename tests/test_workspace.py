@@ -5,12 +5,13 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from viewer.formats import UnreadableFile, open_file
 from viewer.model.trace import Trace
 from viewer.program.graph import Program, Tensor
-from viewer.workspace import Workspace
+from viewer.workspace import Choices, Workspace
 
 DATA = Path(__file__).parent / "data"
 TORQ = Path(__file__).parent.parent / "resources" / "samples" / "torq_compile"
@@ -308,3 +309,187 @@ def test_a_choice_that_does_not_exist_says_what_does(scope, method, why):
     workspace = opened(*TWINS)
     with pytest.raises(ValueError, match=why):
         workspace.choose_method(workspace.traces[0].path, scope, method)
+
+
+# -- columns of identifiers ------------------------------------------------------------------------
+
+TORQ_DATA = DATA / "torq"
+STR, MANUAL, GENERATED = (f"demo_{x}.etrecord" for x in ("str", "manual_int", "generated_int"))
+JOBS, TASKS, EVENTS = "demo_manual_int_r1.csv", "demo_generated_int_c3.csv", "demo_str_c1.csv"
+
+
+def with_torq(csv: str, *records: str) -> Workspace:
+    workspace = Workspace()
+    workspace.add(open_file(str(TORQ_DATA / csv)))
+    for name in records:
+        workspace.add(read(name))
+    return workspace
+
+
+def in_force(workspace: Workspace) -> tuple[str | None, str]:
+    found = workspace.identifier_column(workspace.traces[0])
+    return found.column, found.by.value
+
+
+def handles(workspace: Workspace) -> list[tuple[int, ...]]:
+    """The debug handles of every slice, in the order of the file."""
+    trace = workspace.traces[0]
+    links = workspace.links(trace).links
+    order = np.argsort(trace.slices.source_row)
+    return [links[k].handles for k in trace.slices.key[order].tolist()]
+
+
+DEMO = [(1, 2), (3, 4), (5,), (5,), (5,)]
+
+
+def test_words_of_a_record_link_by_themselves_in_any_order():
+    for paths in itertools.permutations(
+        [TORQ_DATA / EVENTS, *(DATA / "etrecord" / r for r in (STR, MANUAL))]
+    ):
+        workspace = Workspace()
+        for path in paths:
+            workspace.add(open_file(str(path)))
+        assert in_force(workspace) == ("type", "evidence")
+        assert chosen(workspace) == {EVENTS: STR}
+        assert handles(workspace) == DEMO * 2
+        assert warnings(workspace) == ""
+        assert not workspace.is_explicit(workspace.traces[0])
+
+
+@pytest.mark.parametrize(
+    ("csv", "record", "column"), [(JOBS, MANUAL, "job_id"), (TASKS, GENERATED, "task_id")]
+)
+def test_numbers_are_proposed_and_link_once_they_are_chosen(csv, record, column):
+    workspace = with_torq(csv, record)
+    trace = workspace.traces[0]
+    assert in_force(workspace) == (None, "nobody")
+    assert chosen(workspace) == {csv: None}
+    assert f"5 of the 5 values in column {column} of {csv}" in warnings(workspace)
+    assert "Numbers match by chance too, so they were not linked" in warnings(workspace)
+    assert [m.column for _, m in workspace.column_matches(trace)] == [column]
+    workspace.identify(trace.path, column)
+    assert in_force(workspace) == (column, "user")
+    assert handles(workspace) == DEMO
+    assert warnings(workspace) == ""
+    assert workspace.is_explicit(workspace.traces[0])
+    workspace.decide_by_agreement(trace.path)
+    assert workspace.traces == [trace]
+    assert chosen(workspace) == {csv: None}
+
+
+@pytest.mark.parametrize(
+    ("csv", "record"),
+    [
+        (EVENTS, MANUAL), (EVENTS, GENERATED), (EVENTS, "cnn_teal_xnnpack.etrecord"), (JOBS, STR),
+        (TASKS, STR), ("compile_c3_taskid.csv", STR), ("compile_c0_callsite.csv", STR),
+        ("runtime_r1_nss_noloc.csv", MANUAL),
+    ],
+)  # fmt: skip
+def test_false_pairs_stay_unlinked(csv, record):
+    workspace = with_torq(csv, record)
+    assert chosen(workspace) == {csv: None}
+    assert in_force(workspace) == (None, "nobody")
+
+
+def test_a_column_of_other_things_too_is_proposed_and_links_when_both_are_chosen():
+    workspace = with_torq("demo_str_dma_c1.csv", STR)
+    path = workspace.traces[0].path
+    assert "5 of the 7 values in column type" in warnings(workspace)
+    assert "chance" not in warnings(workspace)
+    workspace.identify(path, "type")
+    linked = [h for h in handles(workspace) if h]
+    assert linked == DEMO  # the transfers are in no map
+
+
+def test_what_an_mlir_text_says_of_the_slices_is_not_taken_from_them(tmp_path):
+    """Locations that are found in a text mean something else, so words alone do not decide."""
+    body = "module {\n  func.func @f() {\n" + "    %0 = tosa.abs %a\n" * 5 + "  }\n}\n"
+    other, text = tmp_path / "other.mlir", tmp_path / "demo.mlir"
+    other.write_text(body)
+    text.write_text(body)
+    workspace = with_torq(EVENTS, STR)
+    workspace.add(open_file(str(other)))
+    assert chosen(workspace) == {EVENTS: STR}
+    workspace.add(open_file(str(text)))
+    assert in_force(workspace) == (None, "nobody")
+    assert chosen(workspace) == {EVENTS: "demo.mlir"}
+    workspace.identify(workspace.traces[0].path, "type")
+    assert chosen(workspace) == {EVENTS: STR}
+    workspace.pair(workspace.traces[0].path, str(text))
+    assert {x.reason.name for x in workspace.links(workspace.traces[0]).links} == {"BY_LOCATION"}
+
+
+def test_a_choice_is_remembered_for_profiles_of_its_form():
+    first = with_torq(JOBS, MANUAL)
+    first.identify(first.traces[0].path, "job_id", remember=True)
+    again = Workspace(first.remembered)
+    again.add(read(MANUAL))
+    again.add(open_file(str(TORQ_DATA / JOBS)))
+    assert in_force(again) == ("job_id", "memory")
+    assert handles(again) == DEMO
+    # Without a record that has any of its values a profile is what its file says.
+    other = Workspace(first.remembered)
+    other.add(open_file(str(TORQ_DATA / JOBS)))
+    assert in_force(other) == (None, "nobody")
+    # A form with other columns is another one, and the choice can be taken back.
+    other.add(read(MANUAL))
+    other.decide_by_agreement(other.traces[0].path)
+    assert other.remembered == {}
+    assert in_force(other) == (None, "nobody")
+    assert len(first.remembered) == 1
+
+
+def test_that_no_column_is_meant_is_remembered_too():
+    first = with_torq(EVENTS, STR)
+    first.identify(first.traces[0].path, None, remember=True)
+    assert chosen(first) == {EVENTS: None}
+    assert warnings(first) == ""
+    first.clear()
+    first.add(open_file(str(TORQ_DATA / EVENTS)))
+    first.add(read(STR))
+    assert in_force(first) == (None, "memory")
+    assert chosen(first) == {EVENTS: None}
+
+
+def test_traces_are_the_same_objects_as_long_as_nothing_changed():
+    workspace = with_torq(EVENTS, STR)
+    shown = workspace.traces[0]
+    table = workspace.links(shown)
+    workspace.add(open_file(str(TORQ_DATA / TASKS)))
+    assert workspace.traces[0] is shown
+    copied = workspace.copy()
+    copied.identify(shown.path, None)
+    assert workspace.traces[0] is shown
+    assert copied.traces[0] is not shown
+    assert workspace.links(shown).links == table.links
+
+
+def test_a_dump_says_itself_what_its_slices_are():
+    workspace = opened("demo_str_x4.etdp", STR)
+    path = workspace.traces[0].path
+    assert workspace.column_matches(workspace.traces[0]) == []
+    with pytest.raises(ValueError, match="have identities of their own"):
+        workspace.identify(path, "name")
+
+
+def test_columns_of_a_command_line():
+    workspace = with_torq(JOBS, MANUAL)
+    workspace.add(open_file(str(TORQ_DATA / TASKS)))
+    jobs, tasks = (t.path for t in workspace.traces)
+    assert workspace.choose(Choices(columns=((None, "job_id"), (tasks, "task_id")))) == []
+    assert [workspace.identifier_column(t).column for t in workspace.traces] == [
+        "job_id",
+        "task_id",
+    ]
+    assert workspace.choose(Choices(columns=((None, ""),))) == []
+    assert [workspace.identifier_column(t).column for t in workspace.traces] == [None, None]
+    assert workspace.choose(Choices(columns=((None, "nope"),))) == [
+        "--identifier-column nope: no open profile has such a column; there are job_id, name, "
+        "event, location, task_id"
+    ]
+    (complaint,) = workspace.choose(Choices(columns=((jobs, "event"),)))
+    assert complaint.endswith(
+        "has no column 'event' of texts or whole numbers; it has job_id, name"
+    )
+    (complaint,) = workspace.choose(Choices(columns=(("gone.csv", "event"),)))
+    assert complaint == "--identifier-column gone.csv=event: gone.csv is not an open profile"

@@ -217,6 +217,11 @@ def _add_files(parser: argparse.ArgumentParser, count: str) -> None:
         "--method", action="append", default=[], metavar="RUNS=METHOD",
         help='of which method runs are, where the record cannot tell: "Execute 1=forward"',
     )  # fmt: skip
+    parser.add_argument(
+        "--identifier-column", action="append", default=[], metavar="[FILE=]NAME",
+        help="the column of a profile whose values are identifiers in a record's debug handle "
+        'map, of one file or of all that have it; "" for none',
+    )  # fmt: skip
 
 
 def _add_theme(parser: argparse.ArgumentParser) -> None:
@@ -246,7 +251,16 @@ def _choices(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Cho
     for text, (scope, method) in zip(chosen.method, methods, strict=True):
         if not (scope and method):
             parser.error(f'--method {text}: write it as RUNS=METHOD, as in "Execute 1=forward"')
-    return Choices(tuple(_pairs(parser, chosen.pair)), tuple(methods))
+    columns = [_column(text, chosen.files) for text in chosen.identifier_column]
+    return Choices(tuple(_pairs(parser, chosen.pair)), tuple(methods), tuple(columns))
+
+
+def _column(text: str, files: Sequence[str]) -> tuple[str | None, str]:
+    """(profile or None, column) of [FILE=]NAME; a name may hold "=", so FILE must be given too."""
+    given = {os.path.abspath(path) for path in files}
+    cuts = [i for i, char in enumerate(text) if char == "="]
+    found = [(text[:i], text[i + 1 :]) for i in cuts if os.path.abspath(text[:i]) in given]
+    return found[0] if found else (None, text)
 
 
 def _pairs(parser: argparse.ArgumentParser, given: list[str]) -> list[tuple[str, str]]:

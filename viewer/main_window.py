@@ -76,6 +76,7 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.theme, self.settings = theme, settings
         self.session = Session(self)
+        self.session.workspace.remembered.update(settings.identifier_columns())
         self.loader = Loader(self)
         self.saver = Saver(self)
         self._asked: list[str] = []
@@ -174,6 +175,7 @@ class MainWindow(QMainWindow):
         session.viewed.connect(self._say_range)
         session.selected.connect(self._say_selection)
         session.history_changed.connect(self.commands.refresh)
+        session.columns_remembered.connect(self._keep_columns)
         self.loader.progressed.connect(self._loading)
         self.loader.loaded.connect(self._took)
         self.loader.failed.connect(self._load_failed)
@@ -270,7 +272,9 @@ class MainWindow(QMainWindow):
         for shown, text in doubts:
             candidates = space.candidates(shown.file)
             # One button for all of it: with several doubts it could be of any of them.
-            if len(doubts) == 1 and shown.table.program is None and len(candidates) == 1:
+            alone = len(doubts) == 1 and len(candidates) == 1
+            # A record that asks for a column has nothing to be linked by before one is chosen.
+            if alone and shown.table.program is None and not space.proposes_column(shown.file):
                 pair = (shown.trace.path, candidates[0].program.path)
                 self._message.show_warning(text, "Link anyway", partial(self._pair, *pair))
             else:
@@ -281,6 +285,9 @@ class MainWindow(QMainWindow):
 
     def _pair(self, trace: str, program: str) -> None:
         self.session.pair(trace, program, self._warn)
+
+    def _keep_columns(self) -> None:
+        self.settings.set_identifier_columns(self.session.workspace.remembered)
 
     @property
     def is_loading(self) -> bool:

@@ -34,6 +34,7 @@ def info(workspace: Workspace) -> Facts:
             *(program_facts(p) for p in workspace.programs),
         ],
         "links": [entry for t in workspace.traces for entry in link_facts(workspace, t)],
+        "identifier_columns": [e for t in workspace.traces for e in column_facts(workspace, t)],
     }
 
 
@@ -95,6 +96,40 @@ def link_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
     if table.program is not None:
         return _per_method(table)
     return [_considered(table, candidate) for candidate in workspace.candidates(trace)]
+
+
+def column_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
+    """One entry per column whose values are identifiers of an open record, best first.
+
+    in_force: whether slices are linked through it; by: who said so. A column that was chosen and
+    has no such value has an entry without a program.
+    """
+    chosen = workspace.identifier_column(trace)
+    entries = [
+        {
+            "trace": trace.path,
+            "program": program.path,
+            "column": match.column,
+            "in_force": match.column == chosen.column,
+            "by": chosen.by.value if match.column == chosen.column else None,
+            "values": match.values,
+            "known": match.known,
+            "identifiers": match.identifiers,
+            "met": match.met,
+            "words": match.words,
+            "of_slices": round(match.of_slices, 4),
+            "of_time": round(match.of_time, 4),
+        }
+        for program, match in workspace.column_matches(trace)
+    ]
+    if chosen.column is not None and not any(entry["in_force"] for entry in entries):
+        entries.append(
+            {
+                "trace": trace.path, "program": None, "column": chosen.column, "in_force": True,
+                "by": chosen.by.value,
+            }
+        )  # fmt: skip
+    return entries
 
 
 def _problems(problems: tuple[Problem, ...]) -> list[Facts]:
@@ -208,6 +243,8 @@ def info_text(workspace: Workspace) -> str:
     blocks = [_trace_text(t) for t in workspace.traces]
     blocks += [_program_text(p) for p in workspace.programs]
     for trace in workspace.traces:
+        columns = [_column_text(entry) for entry in column_facts(workspace, trace)]
+        blocks += ["\n".join(columns)] if columns else []
         blocks += [link_text(entry) for entry in link_facts(workspace, trace)]
     return "\n\n".join(blocks)
 
@@ -258,6 +295,19 @@ def _problem_lines(problems: tuple[Problem, ...]) -> list[str]:
         f"  problem: {p.count} x {p.kind}{f', first: {p.first}' if p.first else ''}"
         for p in problems
     ]
+
+
+def _column_text(entry: Facts) -> str:
+    """One column of identifiers, for people."""
+    by = f" (by {entry['by']})" if entry["in_force"] else ", not used"
+    head = f"{os.path.basename(entry['trace'])}: identifiers in column {entry['column']}{by}"
+    if entry["program"] is None:
+        return f"{head}: no open record has any of its values"
+    return (
+        f"{head}: {entry['known']} of {entry['values']} values in the map of "
+        f"{os.path.basename(entry['program'])}, {entry['met']} of its {entry['identifiers']} "
+        f"identifiers, {entry['of_slices']:.1%} of slices, {entry['of_time']:.1%} of time"
+    )
 
 
 def link_text(entry: Facts) -> str:

@@ -92,6 +92,7 @@ class Session(QObject):
     selected = Signal()
     run_picked = Signal()
     history_changed = Signal()
+    columns_remembered = Signal()  # `workspace.remembered` is another now
     revealed = Signal(object)  # a SliceRef that should be scrolled into view
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -143,7 +144,19 @@ class Session(QObject):
 
     def decide_by_agreement(self, trace_path: str) -> None:
         """Forget what the user chose for a profile."""
-        self._edit(_Edit(lambda space: space.decide_by_agreement(trace_path)))
+
+        def tell(_: object) -> None:
+            self.columns_remembered.emit()
+
+        self._edit(_Edit(lambda space: space.decide_by_agreement(trace_path), tell))
+
+    def identify(self, trace_path: str, column: str | None) -> None:
+        """Say which column's values are a profile's identifiers, and remember it for its form."""
+
+        def tell(_: object) -> None:
+            self.columns_remembered.emit()
+
+        self._edit(_Edit(lambda space: space.identify(trace_path, column, remember=True), tell))
 
     def choose_method(self, trace_path: str, scope: str, method: str) -> None:
         """Say of which method the runs of a scope are."""
@@ -154,7 +167,7 @@ class Session(QObject):
         self._edits.clear()
         self._editing.cancel()
         self._viewing.cancel()
-        self.workspace, self._views = Workspace(), {}
+        self.workspace, self._views = Workspace(self.workspace.remembered), {}
         self._rebuild(start_anew=True)
 
     def _edit(self, edit: _Edit) -> None:
@@ -215,7 +228,7 @@ class Session(QObject):
         return self._span_ns
 
     def _rebuild(self, *, start_anew: bool) -> None:
-        before = [t.file for t in self.traces]
+        before = [t.file.slices.start for t in self.traces]
         if start_anew:
             self.state = ViewState()
         self._show(self.state.inferences)
@@ -225,8 +238,9 @@ class Session(QObject):
             self.state = self._first_state()
         else:
             self.state = replace(self.state, slice=None, operators=None, area=None)
-            now = [t.file for t in self.traces[: len(before)]]
-            if [id(trace) for trace in now] != [id(trace) for trace in before]:
+            # A trace whose slices have other identities now has the same ones at the same place.
+            now = [t.file.slices.start for t in self.traces[: len(before)]]
+            if [id(starts) for starts in now] != [id(starts) for starts in before]:
                 # Views name traces and slices by position, and those are others now.
                 self.state = replace(self.state, run=None, collapsed=frozenset())
                 self._undo.clear()

@@ -6,6 +6,7 @@ Without a type QSettings reads a list of one as a text and False as "false", so 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -17,6 +18,9 @@ from viewer import APPLICATION_ID
 T = TypeVar("T", str, bool, int, list[str], QByteArray)
 
 RECENT_FILES = 10
+# Forms of profiles whose column of identifiers is remembered, and the longest name of a column.
+REMEMBERED_COLUMNS = 50
+LONGEST_COLUMN = 200
 # Raise it when docks or toolbars change their names: a stored state of others is not restored.
 WINDOW_STATE_VERSION = 2
 
@@ -36,6 +40,9 @@ THEME = Setting("theme", str, "system", "Colours", ("system", "light", "dark"))
 DRAG_PANS = Setting("drag_pans", bool, False, "Dragging in the timeline moves it")
 RECENT = Setting[list[str]]("recent_files", list, [], "Recent files")
 LAST_FOLDER = Setting("last_folder", str, "", "Folder of the last opened file")
+COLUMNS = Setting[list[str]](
+    "identifier_columns", list, [], "Columns of identifiers by profile form"
+)
 WINDOW_GEOMETRY = Setting("window/geometry", QByteArray, QByteArray(), "Place of the window")
 WINDOW_STATE = Setting("window/state", QByteArray, QByteArray(), "Layout of the window")
 WINDOW_VERSION = Setting("window/version", int, 0, "Version of the layout of the window")
@@ -83,6 +90,16 @@ class Settings:
     def clear_recent_files(self) -> None:
         """Forget the recent files."""
         self.reset(RECENT)
+
+    def identifier_columns(self) -> dict[str, str]:
+        """Form of a profile -> the column that was chosen for its identifiers, "" for none."""
+        cut = (entry.partition("=") for entry in self.get(COLUMNS)[-REMEMBERED_COLUMNS:])
+        return {form: column for form, equals, column in cut if form and equals}
+
+    def set_identifier_columns(self, chosen: Mapping[str, str]) -> None:
+        """Store these choices, of very many the last; a name without end is not kept."""
+        kept = [f"{form}={name}" for form, name in chosen.items() if len(name) <= LONGEST_COLUMN]
+        self.set(COLUMNS, kept[-REMEMBERED_COLUMNS:])
 
     def window(self) -> tuple[QByteArray, QByteArray]:
         """Geometry and layout of the window; the layout is empty if an older version wrote it."""

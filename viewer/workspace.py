@@ -8,8 +8,11 @@ why.
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
 from typing import TypeVar
 
@@ -20,6 +23,15 @@ from viewer.model.times import tick_to_ns
 from viewer.model.trace import KeyKind, Trace
 from viewer.program.agreement import AHEAD, Agreement, Fit, fit
 from viewer.program.graph import Program
+from viewer.program.identifier_columns import (
+    ColumnMatch,
+    column_names,
+    identified_by,
+    identifier_columns,
+    said,
+    sure_column,
+    takes_column,
+)
 from viewer.program.linking import LinkTable, link, unlinked
 from viewer.program.logged import Signature, signatures
 from viewer.program.source_code import SourceFile, find_source, shared_suffix
@@ -37,23 +49,56 @@ class Candidate:
     fit: Fit
 
 
+class By(Enum):
+    """Who said which column's values are a profile's identifiers."""
+
+    NOBODY = "nobody"
+    EVIDENCE = "evidence"  # by the maps of the records nothing else can be meant
+    MEMORY = "memory"  # the user, of an earlier profile of this form
+    USER = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class IdentifierColumn:
+    """The column in force for a trace, None where slices are what the file says; and by whom."""
+
+    column: str | None = None
+    by: By = By.NOBODY
+
+
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a command line says beside its files: (profile, record) and (runs, method) pairs."""
+    """What a command line says beside its files: (profile, record) and (runs, method) pairs.
+
+    columns: (profile, column of identifiers) pairs; the profile is None for all that have such a
+    column, the column is "" for none.
+    """
 
     pairs: tuple[tuple[str, str], ...] = ()
     methods: tuple[tuple[str, str], ...] = ()
+    columns: tuple[tuple[str | None, str], ...] = ()
 
 
 NO_CHOICES = Choices()
 
 
 class Workspace:
-    """The open files and everything that follows from them together."""
+    """The open files and everything that follows from them together.
 
-    def __init__(self) -> None:
+    traces: the profiles as they are shown: a column of identifiers may have taken the place of what
+    their files say. remembered: `form_of` a profile -> the column that the user chose for one of
+    that form, "" for none; it outlives `clear`.
+    """
+
+    def __init__(self, remembered: Mapping[str, str] | None = None) -> None:
         self.traces: list[Trace] = []
         self.programs: list[Program] = []
+        self.remembered: dict[str, str] = dict(remembered or {})
+        self._read: dict[str, Trace] = {}  # path -> the trace as it was read
+        self._columns: dict[str, str | None] = {}  # trace -> the column chosen for it, or none
+        self._in_force: dict[str, IdentifierColumn] = {}
+        self._identified: dict[int, Trace] = {}  # by the trace as read, under the column in force
+        self._matches: dict[tuple[int, int], list[ColumnMatch]] = {}
         self._pairs: dict[str, str | None] = {}  # trace -> the program chosen for it, or none
         self._methods: dict[tuple[str, str], dict[int, str]] = {}  # pair -> scope -> method chosen
         self._fits: dict[tuple[int, int], Fit] = {}
@@ -63,8 +108,11 @@ class Workspace:
 
     def copy(self) -> Workspace:
         """Another workspace of the same files; a change of one is none of the other."""
-        made = Workspace()
+        made = Workspace(self.remembered)
         made.traces, made.programs = list(self.traces), list(self.programs)
+        made._read, made._columns = dict(self._read), dict(self._columns)
+        made._in_force, made._identified = dict(self._in_force), dict(self._identified)
+        made._matches = dict(self._matches)
         made._pairs = dict(self._pairs)
         made._methods = {pair: dict(chosen) for pair, chosen in self._methods.items()}
         made._fits, made._links = dict(self._fits), dict(self._links)
@@ -86,13 +134,29 @@ class Workspace:
         """Add what was read; the same path again replaces what it held."""
         if isinstance(item, Trace):
             self.programs = [p for p in self.programs if p.path != item.path]
-            _put(self.traces, item)
+            self._read[item.path] = item
         else:
-            self.traces = [t for t in self.traces if t.path != item.path]
+            self._read.pop(item.path, None)
             _put(self.programs, item)
-        self._forget_fits()
+        self._show()
         self._links.clear()
         self._sources.clear()
+
+    def _show(self) -> None:
+        """Bring `traces` in step with what was read and chosen; the unchanged stay the same."""
+        self.traces = [self._shown(read) for read in self._read.values()]
+        self._forget_fits()
+
+    def _shown(self, read: Trace) -> Trace:
+        """A trace as it is shown, the same object as long as nothing about it has changed."""
+        column = self._in_force[read.path] = self._column_of(read)
+        if column.column is None:
+            self._identified.pop(id(read), None)
+            return read
+        known = self._identified.get(id(read))
+        if known is None or known.identifier_column != column.column:
+            self._identified[id(read)] = identified_by(read, column.column)
+        return self._identified[id(read)]
 
     def _forget_fits(self, of: Trace | None = None) -> None:
         """Drop what was worked out about one trace, or about files that are not open any more."""
@@ -100,13 +164,16 @@ class Workspace:
             self._fits = {k: v for k, v in self._fits.items() if k[0] != id(of)}
             self._links.pop(id(of), None)
             return
-        kept = {id(x) for x in (*self.traces, *self.programs)}
+        kept = {id(x) for x in (*self.traces, *self._read.values(), *self.programs)}
         self._fits = {k: v for k, v in self._fits.items() if kept.issuperset(k)}
+        self._matches = {k: v for k, v in self._matches.items() if kept.issuperset(k)}
         self._signatures = {k: v for k, v in self._signatures.items() if k in kept}
+        self._links = {k: v for k, v in self._links.items() if k in kept}
+        self._identified = {k: v for k, v in self._identified.items() if k in kept}
 
     def clear(self) -> None:
-        """Close everything and forget all choices."""
-        self.__init__()  # type: ignore[misc]
+        """Close everything and forget all choices but the remembered ones."""
+        self.__init__(self.remembered)  # type: ignore[misc]
 
     @property
     def paths(self) -> list[str]:
@@ -131,12 +198,15 @@ class Workspace:
         self._links.pop(id(trace), None)
 
     def decide_by_agreement(self, trace_path: str) -> None:
-        """Forget what was chosen for a trace: its program and its methods."""
+        """Forget what was chosen for a trace: its program, its methods, its column."""
         trace = self._open_trace(trace_path)
         self._pairs.pop(trace.path, None)
         for pair in [pair for pair in self._methods if pair[0] == trace.path]:
             del self._methods[pair]
+        self._columns.pop(trace.path, None)
+        self.remembered.pop(form_of(trace), None)
         self._forget_fits(of=trace)
+        self._show()
 
     def choose_method(self, trace_path: str, scope: str, method: str) -> None:
         """Say of which method the runs of a scope are; the links of the trace follow.
@@ -159,6 +229,8 @@ class Workspace:
     def choose(self, choices: Choices) -> list[str]:
         """Apply what a command line says; returns a sentence for each that cannot be."""
         complaints = []
+        for of, column in choices.columns:
+            complaints += self._choose_column(of, column)
         for profile, record in choices.pairs:
             try:
                 self.pair(profile, record)
@@ -177,6 +249,22 @@ class Workspace:
                     complaints.append(f"{said}{error}")
         return complaints
 
+    def _choose_column(self, of: str | None, column: str) -> list[str]:
+        """Apply one column of a command line, to one profile or to all that have it."""
+        written = f"--identifier-column {column if of is None else f'{of}={column}'}: "
+        try:
+            asked = self.traces if of is None else [self._open_trace(of)]
+            has = [t for t in asked if takes_column(t) and column in ("", *column_names(t))]
+            for trace in has if of is None else asked:
+                self.identify(trace.path, column or None)
+        except ValueError as error:
+            return [f"{written}{error}"]
+        if has or not column:
+            return []
+        names = dict.fromkeys(n for t in asked if takes_column(t) for n in column_names(t))
+        there_are = f"there are {said(list(names))}" if names else "none takes a column"
+        return [f"{written}no open profile has such a column; {there_are}"]
+
     def _open_trace(self, path: str) -> Trace:
         found = next((t for t in self.traces if _same_path(t.path, path)), None)
         if found is None:
@@ -186,18 +274,107 @@ class Workspace:
     def candidates(self, trace: Trace) -> list[Candidate]:
         """The open programs of the kind that the trace's identities ask for, best fit first."""
         # Counted, as it is asked with every selection, and a trace may have a key per slice.
-        kinds = {KeyKind(k) for k in np.flatnonzero(np.bincount(trace.keys.kind)).tolist()}
+        kinds = _kinds(trace)
+        has_places = KeyKind.LOCATION in kinds
+        if trace.identifier_column:
+            has_places = KeyKind.LOCATION in _kinds(self._read.get(trace.path, trace))
         asked = [
             p for p in self.programs
             if p.methods
-            and (KeyKind.LOCATION in kinds if p.text_lines else bool(kinds & _OF_RECORDS))
+            and (has_places if p.text_lines
+                 else bool(kinds & _OF_RECORDS) or bool(self._matches_of(trace.path, p)))
         ]  # fmt: skip
         found = [Candidate(p, self._fit(trace, p)) for p in asked]
-        return sorted(found, key=_rank)
+        wants_text = _wants_text(trace)
+        return sorted(found, key=lambda c: _rank(c, wants_text))
+
+    # -- columns of identifiers ----------------------------------------------------------------
+
+    def identify(self, trace_path: str, column: str | None, *, remember: bool = False) -> None:
+        """Take a column's values as a trace's delegate identifiers; None: what the file says.
+
+        remember: also for other profiles of this form, as far as a record has its values. Raises
+        ValueError for a trace without that column, or one whose file states identities itself.
+        """
+        trace = self._open_trace(trace_path)
+        if not takes_column(trace):
+            raise ValueError(f"the slices of {trace_path} have identities of their own")
+        if column is not None and column not in column_names(trace):
+            raise ValueError(
+                f"{trace_path} has no column {column!r} of texts or whole numbers; it has "
+                f"{said(column_names(trace))}"
+            )
+        self._columns[trace.path] = column
+        if remember:
+            self.remembered[form_of(trace)] = column or ""
+        self._links.pop(id(trace), None)
+        self._show()
+
+    def identifier_column(self, trace: Trace) -> IdentifierColumn:
+        """The column whose values are a trace's identifiers, and who said so."""
+        return self._in_force.get(trace.path, IdentifierColumn())
+
+    def column_matches(self, trace: Trace) -> list[tuple[Program, ColumnMatch]]:
+        """The columns that have identifiers of an open record, best first, each once.
+
+        Those of the linked record, where one is linked; else each with the record it fits best.
+        """
+        linked = self.links(trace).program
+        own = self._matches_of(trace.path, linked) if linked is not None else []
+        if linked is not None and own:
+            return [(linked, match) for match in own]
+        best: dict[str, tuple[Program, ColumnMatch]] = {}
+        for program, match in self._all_matches(trace):
+            best.setdefault(match.column, (program, match))
+        return list(best.values())
+
+    def _all_matches(self, trace: Trace) -> list[tuple[Program, ColumnMatch]]:
+        """The columns that have identifiers of any open record, best first."""
+        found = [(p, match) for p in self.programs for match in self._matches_of(trace.path, p)]
+        return sorted(found, key=lambda one: one[1].rank)
+
+    def _matches_of(self, trace_path: str, program: Program) -> list[ColumnMatch]:
+        """How the columns of a trace match a record; worked out once, on what was read."""
+        read = self._read.get(trace_path)
+        if read is None or program.text_lines:
+            return []
+        key = (id(read), id(program))
+        if key not in self._matches:
+            self._matches[key] = identifier_columns(read, program)
+        return self._matches[key]
+
+    def _column_of(self, read: Trace) -> IdentifierColumn:
+        """The column in force: as chosen, as remembered, or where nothing else can be meant."""
+        if not takes_column(read):
+            return IdentifierColumn()
+        names = {None, *column_names(read)}
+        if read.path in self._columns and self._columns[read.path] in names:
+            return IdentifierColumn(self._columns[read.path], By.USER)
+        matches = [match for _, match in self._all_matches(read)]
+        remembered = self.remembered.get(form_of(read))
+        if remembered == "" and matches:
+            return IdentifierColumn(None, By.MEMORY)
+        if any(match.column == remembered for match in matches):
+            return IdentifierColumn(remembered, By.MEMORY)
+        column = sure_column(read, matches)
+        if column is None or self._has_text(read):
+            return IdentifierColumn()
+        return IdentifierColumn(column, By.EVIDENCE)
+
+    def _has_text(self, read: Trace) -> bool:
+        """Whether an open MLIR text has the locations of a trace: they say what its slices are."""
+        texts = [p for p in self.programs if p.text_lines and p.methods]
+        if not texts or KeyKind.LOCATION not in _kinds(read):
+            return False
+        return any(self._fit(read, p).agreement.belongs for p in texts)
 
     def is_explicit(self, trace: Trace) -> bool:
-        """Whether the user chose the trace's program, or that it has none, or a method."""
-        return self._choice(trace) is not None or any(t == trace.path for t, _ in self._methods)
+        """Whether the user chose the trace's program, or that it has none, a method or a column."""
+        return (
+            self._choice(trace) is not None
+            or any(t == trace.path for t, _ in self._methods)
+            or self.identifier_column(trace).by in (By.USER, By.MEMORY)
+        )
 
     def _choice(self, trace: Trace) -> tuple[Program | None] | None:
         """The chosen program (or none) in a tuple; None if nothing was, or it is not open now."""
@@ -224,7 +401,7 @@ class Workspace:
             if undecided:
                 return undecided
             if not agreement.checkable:
-                return [_uncheckable(name, record)]
+                return [self._proposal(trace) or _uncheckable(name, record)]
             if not agreement.belongs:
                 mismatch = _mismatch(name, record, agreement)
                 return [f"{mismatch} They are linked because you chose so."]
@@ -255,7 +432,7 @@ class Workspace:
         if not rated or not rated[0].fit.agreement.belongs:
             return None
         best = rated[0]
-        if all(_identity(c.program) == _identity(best.program) for c in _rivals(rated)):
+        if all(_identity(c.program) == _identity(best.program) for c in _rivals(trace, rated)):
             return best.program
         return None
 
@@ -266,12 +443,35 @@ class Workspace:
         name = os.path.basename(trace.path)
         best = rated[0]
         record = os.path.basename(best.program.path)
+        if not best.fit.agreement.belongs and self._all_matches(trace):
+            proposal = self._proposal(trace)
+            if proposal or _is_aside(best.program, _wants_text(trace)):
+                return proposal
         if not best.fit.agreement.checkable:
             return f"{_uncheckable(name, record)} They were not linked."
         if not best.fit.agreement.belongs:
             return f"{_mismatch(name, record, best.fit.agreement)} They were not linked."
-        names = " and ".join(os.path.basename(c.program.path) for c in _rivals(rated))
+        names = " and ".join(os.path.basename(c.program.path) for c in _rivals(trace, rated))
         return f"{names} fit {name} about equally well: choose one."
+
+    def _proposal(self, trace: Trace) -> str:
+        """What to say of a trace that a column could link, while none is in force or refused."""
+        if self.identifier_column(trace).by is not By.NOBODY:
+            return ""
+        found = self._all_matches(trace)
+        if not found or not found[0][1].is_likely:
+            return ""
+        program, match = found[0]
+        chance = "" if match.words else " Numbers match by chance too, so they were not linked."
+        return (
+            f"{match.known} of the {match.values} values in column {match.column} of "
+            f"{os.path.basename(trace.path)} are identifiers in {os.path.basename(program.path)}."
+            f"{chance} Choose the column in Links if they mean the same."
+        )
+
+    def proposes_column(self, trace: Trace) -> bool:
+        """Whether a column could link a trace, and nobody has said whether it may."""
+        return bool(self._proposal(trace))
 
     def process_name(self, trace: Trace, process: str) -> str:
         """The name of a process among all open files: two files of one name are told apart."""
@@ -328,20 +528,48 @@ def _same_path(one: str, other: str) -> bool:
     return os.path.abspath(one) == os.path.abspath(other)
 
 
-def _rank(candidate: Candidate) -> tuple[int, float]:
+def form_of(trace: Trace) -> str:
+    """The form of a profile, for a choice that holds for all of it: its format and its columns."""
+    columns = "\n".join(sorted(column_names(trace)))
+    digest = hashlib.sha256(columns.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{trace.format}:{digest[:16]}"
+
+
+def _kinds(trace: Trace) -> set[KeyKind]:
+    """The kinds of a trace's keys; counted, as it is asked with every selection."""
+    return {KeyKind(k) for k in np.flatnonzero(np.bincount(trace.keys.kind)).tolist()}
+
+
+def _wants_text(trace: Trace) -> bool | None:
+    """Whether MLIR texts go before records: locations ask for them, a column of identifiers not.
+
+    None where the file states identities of a record's itself.
+    """
+    return not trace.identifier_column if takes_column(trace) else None
+
+
+def _is_aside(program: Program, wants_text: bool | None) -> bool:
+    """Whether a program is of the other kind than what the slices of a trace stand for now."""
+    return wants_text is not None and bool(program.text_lines) != wants_text
+
+
+def _rank(candidate: Candidate, wants_text: bool | None) -> tuple[bool, bool, int, float]:
     """What belongs goes before what cannot be checked, and that before what does not belong."""
     agreement = candidate.fit.agreement
     group = 1 if not agreement.checkable else 0 if agreement.belongs else 2
-    return group, -agreement.value
+    return group != 0, _is_aside(candidate.program, wants_text), group, -agreement.value
 
 
-def _rivals(rated: list[Candidate]) -> list[Candidate]:
+def _rivals(trace: Trace, rated: list[Candidate]) -> list[Candidate]:
     """The best candidate and those that are too close to it to tell, as far as can be checked."""
     best = rated[0].fit.agreement
+    wants_text = _wants_text(trace)
+    aside = _is_aside(rated[0].program, wants_text)
     return [
         c
         for c in rated
         if c.fit.agreement.checkable == best.checkable
+        and _is_aside(c.program, wants_text) == aside
         and round(best.value - c.fit.agreement.value, 9) < AHEAD
     ]
 

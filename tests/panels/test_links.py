@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QComboBox, QLabel, QPushButton
 
-from viewer.panels.links import NO_CANDIDATE, LinksPanel, Section
+from viewer.panels.links import BY_CHANCE, NO_CANDIDATE, NO_COLUMN, LinksPanel, Section
 from viewer.panels.widgets import EmptyPlace
 
-ETDUMP, RECORD = "etdump", "etrecord"
+RECORD = "etrecord"
+FOLDER = {".etdp": "etdump", ".etrecord": RECORD, ".csv": "torq"}
 
 
 @pytest.fixture
@@ -17,7 +18,7 @@ def panel_of(opened, theme, data, qtbot):
     """Make a panel over a session with some files of the data folder open."""
 
     def make(*names: str) -> LinksPanel:
-        paths = [data / (ETDUMP if n.endswith(".etdp") else RECORD) / n for n in names]
+        paths = [data / FOLDER[Path(n).suffix] / n for n in names]
         panel = LinksPanel(opened(*paths), theme)
         panel.resize(600, 500)
         qtbot.addWidget(panel)
@@ -32,8 +33,6 @@ def section(panel: LinksPanel, number: int = 0) -> Section:
 
 
 def texts(panel: LinksPanel) -> list[str]:
-    from PySide6.QtWidgets import QLabel
-
     return [shown.text() for shown in panel.widget().findChildren(QLabel)]
 
 
@@ -77,8 +76,6 @@ def test_another_record_is_chosen_and_the_choice_is_taken_back(panel_of, qtbot):
     assert linked(panel) == "demo_generated_int.etrecord"
     press(qtbot, panel, "None")
     assert linked(panel) is None
-    from PySide6.QtWidgets import QPushButton
-
     (undo,) = panel.widget().findChildren(QPushButton)
     qtbot.mouseClick(undo, Qt.MouseButton.LeftButton)
     assert linked(panel) == "demo_str.etrecord"
@@ -117,3 +114,46 @@ def test_of_many_records_the_best_are_listed(panel_of, data):
     assert len(section(panel).records) == 13
     assert section(panel).records[0].text() == "demo_str.etrecord"
     assert any(text.startswith("and ") and text.endswith("that fit less") for text in texts(panel))
+
+
+def test_a_column_of_identifiers_is_proposed_chosen_and_taken_back(panel_of, qtbot):
+    panel = panel_of("demo_manual_int_r1.csv", "demo_manual_int.etrecord")
+    panel.show()
+    chooser = section(panel).columns
+    assert [chooser.itemText(i) for i in range(chooser.count())] == [
+        NO_COLUMN, "column job_id · 5 of 5 in the map · 100.0\u202f% of slices"
+    ]  # fmt: skip
+    assert chooser.currentText() == NO_COLUMN
+    assert linked(panel) is None
+    with qtbot.waitSignal(panel._session.columns_remembered):
+        chooser.activated.emit(1)
+    assert linked(panel) == "demo_manual_int.etrecord"
+    assert section(panel).columns.currentIndex() == 1
+    assert f"as you chose · {BY_CHANCE}" in texts(panel)
+    assert list(panel._session.workspace.remembered.values()) == ["job_id"]
+    (undo,) = panel.widget().findChildren(QPushButton)
+    with qtbot.waitSignal(panel._session.columns_remembered):
+        qtbot.mouseClick(undo, Qt.MouseButton.LeftButton)
+    assert linked(panel) is None
+    assert section(panel).columns.currentText() == NO_COLUMN
+    assert panel._session.workspace.remembered == {}
+
+
+def test_a_column_that_can_mean_nothing_else_is_in_force(panel_of):
+    panel = panel_of("demo_str_c1.csv", "demo_str.etrecord")
+    assert linked(panel) == "demo_str.etrecord"
+    assert section(panel).columns.currentText().startswith("column type · 5 of 5 in the map")
+    assert "chosen by what is in it: nothing else can be meant" in texts(panel)
+    assert panel.widget().findChildren(QPushButton) == []
+
+
+def test_a_chosen_column_that_no_record_has_is_still_shown(panel_of):
+    panel = panel_of("demo_manual_int_r1.csv", "demo_manual_int.etrecord", "demo_str.etrecord")
+    panel._session.workspace.identify(panel._session.traces[0].file.path, "name")
+    panel._session.pair(panel._session.traces[0].file.path, None)
+    assert section(panel).columns.currentText() == "name · in no open record's map"
+
+
+def test_a_dump_has_no_chooser_of_columns(panel_of):
+    panel = panel_of("demo_str_x4.etdp", "demo_str.etrecord")
+    assert section(panel).findChildren(QComboBox) == []

@@ -330,7 +330,11 @@ class UntimedEvents:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trace:
-    """One profile file, read. Times are ticks of its own `clock`; nothing in it ever changes."""
+    """One profile file, read. Times are ticks of its own `clock`; nothing in it ever changes.
+
+    identifier_column: the column whose values stand as delegate debug identifiers in `keys`, which
+    the file itself does not say; "" if none does.
+    """
 
     path: str
     format: str
@@ -344,6 +348,7 @@ class Trace:
     runs: tuple[Run, ...] = ()
     problems: tuple[Problem, ...] = ()
     untimed: UntimedEvents = field(default_factory=UntimedEvents.empty)
+    identifier_column: str = ""
 
     @property
     def start(self) -> int:

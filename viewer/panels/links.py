@@ -25,16 +25,25 @@ from PySide6.QtWidgets import (
 
 from viewer.model.times import format_share, group_digits
 from viewer.opening import OpenTrace
-from viewer.panels.widgets import ElidedLabel, EmptyPlace, Hairline, label
+from viewer.panels.widgets import ElidedLabel, EmptyPlace, Hairline, label, tip
 from viewer.program.agreement import UNCHECKABLE, Agreement
+from viewer.program.identifier_columns import ColumnMatch
 from viewer.program.linking import LinkState, LinkTable, Reason
 from viewer.report import coverage_of
 from viewer.session import Session, display_name
 from viewer.theme import Theme
-from viewer.workspace import Candidate
+from viewer.workspace import By, Candidate
 
 NOTHING = "Open a profile and the record of its model to see how well they belong together."
 NO_CANDIDATE = "No record or source is open that its slices could be linked to."
+NO_COLUMN = "none: what the file itself says"
+BY_CHANCE = "numbers match by chance too"
+_WHY = {
+    By.NOBODY: "choose a column if its values mean the same as the record's identifiers",
+    By.EVIDENCE: "chosen by what is in it: nothing else can be meant",
+    By.MEMORY: "as chosen before for profiles of this form",
+    By.USER: "as you chose",
+}
 # The best of many records; the others do not fit, or they would be among these.
 _MOST_RECORDS = 12
 _TONE = {LinkState.LINKED: "ok", LinkState.UNLINKED: "warning", LinkState.NOT_LINKABLE: "text3"}
@@ -101,6 +110,7 @@ class Section(QWidget):
         self._path = shown.trace.path
         self.records: list[QRadioButton] = []
         self.methods: dict[str, QComboBox] = {}
+        self.columns = _wide_chooser("Column of identifiers")
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(theme.px(8))
@@ -110,6 +120,7 @@ class Section(QWidget):
             self._records(candidates)
         else:
             self._column.addWidget(label(NO_CANDIDATE, theme, "cell", "text2", wrap=True))
+        self._column_chooser()
         self._method_choosers(shown.table)
         self._reasons()
 
@@ -153,6 +164,34 @@ class Section(QWidget):
         self.records.append(none)
         grid.addWidget(none, row, 0)
         self._column.addLayout(grid)
+
+    def _column_chooser(self) -> None:
+        """The column whose values are the slices' identifiers, where a record has any of them."""
+        space, theme = self._session.workspace, self._theme
+        found = space.column_matches(self._shown.file)
+        matches = {match.column: match for _, match in found}
+        chosen = space.identifier_column(self._shown.file)
+        if not matches and chosen.column is None:
+            return
+        several = len({program.path for program, _ in found}) > 1
+        self.columns.addItem(NO_COLUMN, None)
+        for program, match in found:
+            where = display_name(program.path) if several else "the map"
+            self.columns.addItem(_match_text(match, where), match.column)
+        if chosen.column is not None and chosen.column not in matches:
+            self.columns.addItem(f"{chosen.column} · in no open record's map", chosen.column)
+        self.columns.setCurrentIndex(self.columns.findData(chosen.column))
+        self.columns.setToolTip(tip(self.columns.currentText()))
+        self.columns.activated.connect(self._identify)
+        row = QHBoxLayout()
+        row.setSpacing(theme.px(12))
+        row.addWidget(label("Identifiers", theme, "cell"))
+        row.addWidget(self.columns, 1)
+        self._column.addLayout(row)
+        by_chance = chosen.column in matches and not matches[chosen.column].words
+        note = f"{_WHY[chosen.by]} · {BY_CHANCE}" if by_chance else _WHY[chosen.by]
+        tone = "warning" if by_chance else "text2"
+        self._column.addWidget(label(note, theme, "cell", tone, wrap=True))
 
     def _method_choosers(self, table: LinkTable) -> None:
         """One row per scope of runs, where the record has more than one method."""
@@ -214,10 +253,29 @@ class Section(QWidget):
     def _pair(self, program_path: str | None, checked: bool = True) -> None:
         self._session.pair(self._path, program_path)
 
+    def _identify(self, index: int) -> None:
+        self._session.identify(self._path, self.columns.itemData(index))
+
     def _choose_method(self, scope: str, index: int) -> None:
         method = self.methods[scope].itemData(index)
         if method is not None:
             self._session.choose_method(self._path, scope, method)
+
+
+def _wide_chooser(name: str) -> QComboBox:
+    """A chooser of long texts that gives way where the panel is narrow."""
+    made = QComboBox()
+    made.setAccessibleName(name)
+    made.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    made.setMinimumContentsLength(20)
+    return made
+
+
+def _match_text(match: ColumnMatch, where: str) -> str:
+    """ "column event · 6 of 6 in the map · 98 % of slices"."""
+    share = format_share(match.of_slices, 1)
+    known, values = group_digits(match.known), group_digits(match.values)
+    return f"column {match.column} · {known} of {values} in {where} · {share} of slices"
 
 
 def verdict(agreement: Agreement) -> str:

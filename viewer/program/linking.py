@@ -62,6 +62,7 @@ class Reason(Enum):
     IDENTIFIER_AMBIGUOUS = ("identifier in several delegate instances", LinkState.UNLINKED)
     NO_DEBUG_INFO = ("no debug info of its dispatch is open", LinkState.UNLINKED)
     NOT_IN_TEXT = ("location not in the MLIR text", LinkState.UNLINKED)
+    LOCATION_ALONE = ("a location and no identifier; the record knows none", LinkState.UNLINKED)
 
     def __init__(self, text: str, state: LinkState) -> None:
         self.text = text
@@ -246,8 +247,11 @@ class _Linker:
         kind = self._kind[key]
         if kind in (_ACTION, _JOB):
             return _NO_DEBUG_INFO
-        if kind == _LOCATION:
-            return self._location(self.keys.location[key])
+        if kind == _LOCATION and not self.program.text_lines:
+            return _no_identifier(self.trace)
+        location = self.keys.location[key]
+        if kind == _LOCATION or (self.program.text_lines and location is not None):
+            return self._location(location) if positions_of(location) else _UNKNOWN_PLACE
         method = self._methods[self._scope[key]]
         return method if isinstance(method, Link) else self._by_kind[kind](key, method)
 
@@ -447,6 +451,17 @@ class _Linker:
         inner = _innermost(found, self.program)
         places = ", ".join(f"{found[i].line}:{found[i].col}" for i in inner)
         return Link(Reason.BY_LOCATION, f"Operation at {places}", (), inner)
+
+
+def _no_identifier(trace: Trace) -> Link:
+    """A slice with a location, which no record has."""
+    column = trace.identifier_column
+    missing = (
+        f"The column {column} has no value here"
+        if column
+        else "No column is chosen whose values are identifiers of the record"
+    )
+    return Link(Reason.LOCATION_ALONE, f"{missing}; a location alone is looked up in the MLIR text")
 
 
 def _innermost(found: dict[int, FilePosition], program: Program) -> tuple[int, ...]:

@@ -155,9 +155,10 @@ def is_outside_calls(trace: Trace, key: int) -> bool:
 
     Dumps give such events chain index -1 and so no instruction. A plain table may have identifiers
     without instructions too, to be looked up in the whole method; only where other rows of it name
-    their method is a row without one outside.
+    their method is a row without one outside. Identifiers that stand in a column were never logged
+    by a runtime that could tell a call from what lies outside.
     """
-    if int(trace.keys.instruction[key]) >= 0:
+    if int(trace.keys.instruction[key]) >= 0 or trace.identifier_column:
         return False
     if any(scope.method for scope in trace.scopes):
         return trace.scopes[int(trace.keys.scope[key])].method is None

@@ -120,4 +120,6 @@ def row_hint(trace: Trace, row: int) -> str:
     inner = {KeyKind.KERNEL: "kernel", KeyKind.DELEGATE_EVENT: "delegate event"}
     if kinds & calls:
         return "instruction"
+    if trace.identifier_column:
+        return ""
     return " · ".join(text for kind, text in inner.items() if kind in kinds)

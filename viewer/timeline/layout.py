@@ -207,7 +207,11 @@ def specs_of(trace: Trace, number: int) -> list[ProcessSpec]:
     long = slices.end > slices.start
     kind = trace.keys.kind[slices.key]
     longs = count(long)
-    kernels = count(long & ((kind == KeyKind.KERNEL) | (kind == KeyKind.DELEGATE_EVENT)))
+    # What a column says to be a delegate's event stands where the file has it, inside no call.
+    inner = (
+        [KeyKind.KERNEL] if trace.identifier_column else [KeyKind.KERNEL, KeyKind.DELEGATE_EVENT]
+    )
+    kernels = count(long & np.isin(kind, inner))
     zeros = np.diff(slices.row_ptr) - longs
     of_track: dict[int, list[RowSpec]] = {t: [] for t in range(len(trace.tracks))}
     for row in range(rows):
