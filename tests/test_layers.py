@@ -24,7 +24,7 @@ MODULES = {
 }
 
 # The drawing's own arithmetic: a room of its own, though its files lie beside those that use Qt.
-PURE_TIMELINE = {"layout", "lod", "raster", "colouring", "ticks"}
+PURE_TIMELINE = {"layout", "lod", "raster", "counter_raster", "colouring", "ticks"}
 NO_QT_ROOMS = ("model", "program", "formats", "export", "record", "compat")
 NO_QT_MODULES = ("workspace", "opening", "exporting", "report", "stats_report", "resources", "cli")
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}

@@ -150,6 +150,7 @@ def perfetto_source(workspace: Workspace, number: int) -> PerfettoSource:
         labels=labels,
         label_strings=strings,
         facts=_key_facts(table),
+        counters=True,
     )
 
 

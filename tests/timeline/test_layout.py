@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from viewer.model.builder import TraceBuilder
+from viewer.model.counters import Counter
 from viewer.model.trace import Clock, KeyKind
 from viewer.timeline.layout import (
+    COUNTER_HEIGHT,
     HEADER_HEIGHT,
     KERNEL_HEIGHT,
     PROCESS_GAP,
@@ -214,3 +216,31 @@ def test_columns_are_exact_where_floats_are_not(t0):
     borders = xmap.edges[1:-1]
     assert xmap.pixel_of(borders).tolist() == list(range(1, 1920))
     assert xmap.pixel_of(borders - 1).tolist() == list(range(1919))
+
+
+def test_counters_lie_below_the_tracks_of_their_process_and_fold_with_it():
+    nothing = np.empty(0, np.int64)
+    counters = [Counter(p, "busy", "%", nothing, nothing) for p in ("b", "a", "gone", "b")]
+    builder = TraceBuilder("in.csv", "test", "", Clock())
+    for process in ("a", "b"):
+        builder.add(
+            track=builder.track(process, "t"), start=np.array([0]), end=np.array([9]), name=0,
+            key=builder.key(KeyKind.PLAIN, ""),
+        )  # fmt: skip
+    specs = specs_of(builder.build(), 3, counters)
+    assert [spec.counters for spec in specs] == [(1,), (0, 3)]
+    layout = build(specs)
+    assert [(BandKind(int(k)).name, int(c)) for k, c in zip(
+        layout.kind, layout.counter, strict=True)] == [
+        ("PROCESS", -1), ("ROW", -1), ("COUNTER", 1), ("GAP", -1),
+        ("PROCESS", -1), ("ROW", -1), ("COUNTER", 0), ("COUNTER", 3),
+    ]  # fmt: skip
+    shown = layout.kind == BandKind.COUNTER
+    assert (layout.height[shown] == COUNTER_HEIGHT).all()
+    assert (layout.row[shown] == -1).all()
+    assert (layout.track[shown] == -1).all()
+    assert layout.process[shown].tolist() == [0, 1, 1]
+    folded = build(specs, {(3, "b")})
+    assert (folded.kind == BandKind.COUNTER).sum() == 1
+    pinned = build(specs, pinned=[(3, 1)])
+    assert pinned.process[pinned.kind == BandKind.COUNTER].tolist() == [0, 1, 1]

@@ -49,12 +49,13 @@ RESERVED = frozenset(
 )  # fmt: skip
 
 # Field numbers of Trace, TracePacket, TrackEvent and DebugAnnotation.
-_PACKET = 1
-_TRACK_EVENT, _ANNOTATION, _TRACK_UUID = 11, 4, 11
+PACKET = 1
+TRACK_EVENT, TRACK_UUID = 11, 11
+_ANNOTATION = 4
 _ARG_NAME_IID, _ARG_BOOL, _ARG_UINT, _ARG_INT, _ARG_DOUBLE, _ARG_TEXT_IID = 1, 2, 3, 4, 5, 17
 
-_TIME = tag(8, VARINT)
-_SEQUENCE_ID = tag(10, VARINT) + varint(SEQUENCE)
+TIME = tag(8, VARINT)
+SEQUENCE_ID = tag(10, VARINT) + varint(SEQUENCE)
 _FLAGS = tag(13, VARINT) + varint(pb.TracePacket.SEQ_NEEDS_INCREMENTAL_STATE)
 _BEGIN = tag(9, VARINT) + varint(pb.TrackEvent.TYPE_SLICE_BEGIN) + tag(10, VARINT)  # + name iid
 _END = tag(9, VARINT) + varint(pb.TrackEvent.TYPE_SLICE_END)
@@ -117,6 +118,23 @@ class BracketOrder:
         return after
 
 
+class Timestamps:
+    """Turns ticks of a source into the ns of a file: the floor, from the file's origin on."""
+
+    def __init__(self, source: PerfettoSource, origin: int) -> None:
+        ratio = self._ratio = source.ns_per_tick
+        # A multiple of the denominator can be taken off before flooring without changing a result;
+        # what is left is small and cannot overflow.
+        self._base = source.trace.start // ratio.denominator * ratio.denominator
+        self._shift = tick_to_ns(self._base, ratio) + source.offset_ns - origin
+
+    def __call__(self, ticks: Ints) -> Ints:
+        """The ns of ticks between the start and the end of the trace."""
+        # Modular on purpose: the base may lie below int64, the differences never do.
+        rest = (ticks.view(np.uint64) - np.uint64(self._base % 2**64)).view(np.int64)
+        return ticks_to_ns(rest, self._ratio) + np.int64(self._shift)
+
+
 class SlicePackets:
     """All slices of one source, ready to be encoded a span at a time.
 
@@ -135,12 +153,7 @@ class SlicePackets:
         self._source = source
         self._slices = slices = source.trace.slices
         self._strings = strings
-        ratio = source.ns_per_tick
-        # A multiple of the denominator can be taken off before flooring without changing a result;
-        # what is left is small and cannot overflow.
-        self._base = source.trace.start // ratio.denominator * ratio.denominator
-        self._shift = tick_to_ns(self._base, ratio) + source.offset_ns - origin
-
+        self._ns = Timestamps(source, origin)
         self._row = slices.rows()
         self._preorder: Codes = np.empty(len(slices), np.uint32)
         self._preorder[slices.order] = np.arange(len(slices), dtype=np.uint32)
@@ -153,11 +166,6 @@ class SlicePackets:
         self.count = len(self._preorder)
         self.first_ns = int(self._ns(slices.start[self._preorder]).min()) if self.count else 0
         self._intern(uuids)
-
-    def _ns(self, ticks: Ints) -> Ints:
-        # Modular on purpose: the base may lie below int64, the differences never do.
-        rest = (ticks.view(np.uint64) - np.uint64(self._base % 2**64)).view(np.int64)
-        return ticks_to_ns(rest, self._source.ns_per_tick) + np.int64(self._shift)
 
     def _inside(self, first: int, last: int) -> Bools:
         """Which slices, in preorder, share time with [first, last), and those around them."""
@@ -186,10 +194,10 @@ class SlicePackets:
             np.int64,
         )
         of_lane = [varint(uuids[lane]) for lane in lanes]
-        track = tag(_TRACK_UUID, VARINT)
+        track = tag(TRACK_UUID, VARINT)
         self._begin_track = Blobs([track + uuid for uuid in of_lane])
         self._end_tail = Blobs(
-            [_SEQUENCE_ID + field(_TRACK_EVENT, _END + track + uuid) + _FLAGS for uuid in of_lane]
+            [SEQUENCE_ID + field(TRACK_EVENT, _END + track + uuid) + _FLAGS for uuid in of_lane]
         )
 
         names = source.trace.strings
@@ -340,16 +348,16 @@ class SlicePackets:
             Picked(self._key_correlation, key),
         ]
         packet = Joined(
-            Numbers(self._ns(start), lambda size: _TIME),
-            Literal(_SEQUENCE_ID, n),
-            Message(_TRACK_EVENT, Joined(*pieces)),
+            Numbers(self._ns(start), lambda size: TIME),
+            Literal(SEQUENCE_ID, n),
+            Message(TRACK_EVENT, Joined(*pieces)),
             Literal(_FLAGS, n),
         )
-        return Message(_PACKET, packet)
+        return Message(PACKET, packet)
 
     def _ends(self, own: Codes) -> Piece:
         packet = Joined(
-            Numbers(self._ns(self._slices.end[own]), lambda size: _TIME),
+            Numbers(self._ns(self._slices.end[own]), lambda size: TIME),
             Picked(self._end_tail, self._lane_of_row[self._row[own]]),
         )
-        return Message(_PACKET, packet)
+        return Message(PACKET, packet)

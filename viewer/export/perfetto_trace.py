@@ -14,18 +14,21 @@ What becomes what:
 * A slice is a BEGIN and an END packet. The importer sorts by time and keeps the file's order among
   equals, so the file holds each lane in bracket order: parents open first and close last, an END
   comes before the BEGIN that follows it, and a zero-length slice is closed at once.
+* Counters of the units of an NPU are counter tracks of the process, with a unit. A value is written
+  where it changes, at the floor of its tick, and of a range also the value that it begins with.
 * What all slices of one key share (operators, handles, source) is encoded once per key.
 * Origin, clocks and file names are trace attributes and, for engines that do not know those yet,
   arguments of one instant per source on a track of its own.
 
-Descriptors and facts are written here with the official protos, slices by `perfetto_slices`.
+Descriptors and facts are written here with the official protos, slices by `perfetto_slices`,
+counters by `perfetto_counters`.
 """
 
 from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, BinaryIO, cast
@@ -42,12 +45,15 @@ from viewer.export.atomic import (
     no_progress,
     replacing,
 )
+from viewer.export.perfetto_counters import CounterPackets, counter_descriptor
 from viewer.export.perfetto_slices import SlicePackets
 from viewer.export.perfetto_strings import SEQUENCE, InternedStrings, clean, framed
+from viewer.model.counters import Counter, unit_counters
 from viewer.model.times import tick_to_ns
 from viewer.model.trace import Codes, Trace
 
 SLICES_AT_ONCE = 100_000
+CHANGES_AT_ONCE = 20_000  # of a counter; what is in work then stays in the processor's cache
 ABOUT_TRACK = "Opscope export"
 
 _ABOUT_UUID = 1
@@ -87,6 +93,7 @@ class PerfettoSource:
     A time is floor(tick * ns_per_tick) + offset_ns. `tracks` is parallel to `trace.tracks`.
     `labels` (as long as the slices) indexes `label_strings`: the name to write where it is not the
     file's own, which then becomes the argument `event`. `assumed` says that the rate is a guess.
+    `counters` asks for the counters of the units, worked out while writing.
     """
 
     trace: Trace
@@ -97,6 +104,7 @@ class PerfettoSource:
     labels: Codes | None = None
     label_strings: Sequence[str] = ()
     facts: KeyFacts | None = None
+    counters: bool = False
 
     @staticmethod
     def of(trace: Trace) -> PerfettoSource:
@@ -149,8 +157,9 @@ def write_perfetto(
     """Write the packets of a trace to a stream, a chunk at a time; returns the slices written.
 
     ns_range: keep only slices that share time with [start, end), on the common axis (ns with
-    offsets, before the origin is taken off), and the slices around them; none is cut. The origin is
-    that of the whole sources, so that several ranges of one trace stay on one axis.
+    offsets, before the origin is taken off), and the slices around them; none is cut, and neither
+    are the steps of counters. The origin is that of the whole sources, so that several ranges of
+    one trace stay on one axis.
     progress(done, total) counts slices. Raises WriteCancelled, TimesTooFarApart, OSError.
     """
     spans = [_span(source) for source in sources]
@@ -173,6 +182,12 @@ def write_perfetto(
                 raise WriteCancelled
             out.write(packets.encoded(first, min(first + SLICES_AT_ONCE, packets.count)))
             progress(min(done + first + SLICES_AT_ONCE, total), total)
+        for counter, uuid in layout.counters[number]:
+            changes = CounterPackets(source, counter, origin, window, uuid)
+            for first in range(0, changes.count, CHANGES_AT_ONCE):
+                if cancelled():
+                    raise WriteCancelled
+                out.write(changes.encoded(first, min(first + CHANGES_AT_ONCE, changes.count)))
         done += len(source.trace.slices)
         written += packets.count
     progress(total, total)
@@ -194,7 +209,7 @@ def _span(source: PerfettoSource) -> tuple[int, int] | None:
 
 
 class _Layout:
-    """Process and thread ids, and a uuid per lane: `uuids[source][track][lane]`."""
+    """Process and thread ids, a uuid per lane, `uuids[source][track, lane]`, and per counter."""
 
     def __init__(self, sources: Sequence[PerfettoSource]) -> None:
         self.descriptors: list[Any] = [
@@ -206,6 +221,7 @@ class _Layout:
             pb.TrackDescriptor(uuid=_ABOUT_UUID, name=ABOUT_TRACK),
         ]
         self.uuids: list[dict[tuple[int, int], int]] = []
+        self.counters: list[list[tuple[Counter, int]]] = []
         self._next = _ABOUT_UUID + 1
         self._tid = 0
         self._processes = 0
@@ -224,11 +240,13 @@ class _Layout:
         for number, track in enumerate(source.tracks):
             by_process.setdefault(track.process, []).append(number)
         uuids: dict[tuple[int, int], int] = {}
+        uuid_of: dict[str, int] = {}
         for process, members in by_process.items():
             pid = self._tid + 1
+            uuid_of[process] = self._uuid()
             self.descriptors.append(
                 pb.TrackDescriptor(
-                    uuid=self._uuid(),
+                    uuid=uuid_of[process],
                     process=pb.ProcessDescriptor(pid=pid, process_name=clean(process)),
                     sibling_order_rank=self._processes,
                 )
@@ -258,7 +276,25 @@ class _Layout:
                             sibling_merge_key_int=thread,
                         )
                     )
+        self._place_counters(source, uuid_of)
         return uuids
+
+    def _place_counters(self, source: PerfettoSource, uuid_of: Mapping[str, int]) -> None:
+        placed: list[tuple[Counter, int]] = []
+        self.counters.append(placed)
+        if not source.counters:
+            return
+        shown = {
+            track.process: named.process
+            for track, named in zip(source.trace.tracks, source.tracks, strict=True)
+        }
+        for counter in unit_counters(source.trace):
+            placed.append((counter, self._uuid()))
+            self.descriptors.append(
+                counter_descriptor(
+                    counter, placed[-1][1], uuid_of[shown[counter.process]], assumed=source.assumed
+                )
+            )
 
 
 def _first_packets(sources: Sequence[PerfettoSource], origin: int, layout: _Layout) -> bytes:

@@ -7,6 +7,7 @@ vanish. All are linear after one sort.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from viewer.model.trace import Bools, Ints
 
@@ -31,6 +32,24 @@ def length(start: Ints, end: Ints) -> int:
     """The total length of the union."""
     starts, ends = union(start, end)
     return int((ends - starts).sum())
+
+
+def durations(start: Ints | np.int64, end: Ints) -> NDArray[np.uint64]:
+    """end - start of each for end >= start, also where the difference does not fit int64."""
+    exact: NDArray[np.uint64] = end.view(np.uint64) - start.view(np.uint64)
+    return exact
+
+
+def covered_until(united: Intervals, times: Ints) -> NDArray[np.uint64]:
+    """How much of a union lies before each of some times."""
+    starts, ends = united
+    before = np.append(np.uint64(0), np.cumsum(durations(starts, ends)))
+    begun = np.searchsorted(starts, times)
+    covered = before[begun]
+    some = np.flatnonzero(begun)
+    reach = ends[begun[some] - 1]
+    covered[some] -= durations(np.minimum(times[some], reach), reach)
+    return covered
 
 
 def clip(start: Ints, end: Ints, first: int, last: int) -> Intervals:

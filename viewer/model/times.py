@@ -53,6 +53,13 @@ def group_digits(value: int) -> str:
     return f"{value:,}".replace(",", THIN_SPACE).replace("-", MINUS)
 
 
+def nice_step(least: int) -> tuple[int, int]:
+    """The smallest 1, 2 or 5 times a power of ten not below `least`, and which of the three."""
+    power = 10 ** (len(str(max(least, 1))) - 1)
+    digit = next((d for d in (1, 2, 5) if d * power >= least), 0)
+    return (digit * power, digit) if digit else (10 * power, 1)
+
+
 def unit_for(ns: float) -> tuple[str, int]:
     """The unit in which a length reads best, and how many ns it has."""
     size = abs(ns)

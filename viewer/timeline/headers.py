@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.crash_report import guard
 from viewer.model.trace import KeyKind, Trace
-from viewer.theme import Theme
+from viewer.theme import FontRole, Theme
 from viewer.timeline.layout import BandKind
 from viewer.timeline.painting import paint_process_header
 from viewer.timeline.scene import Scene
@@ -48,6 +48,8 @@ class Headers(QWidget):
                 painter.fillRect(room, theme.color("canvas"))
             elif kind == BandKind.ROW:
                 self._row(painter, band, room, named)
+            elif kind == BandKind.COUNTER:
+                self._counter(painter, band, room)
             if layout.process[band] >= 0 and scene.has_own_clock(int(layout.process[band])):
                 stripes = QBrush(theme.color("warning"), Qt.BrushStyle.BDiagPattern)
                 painter.fillRect(QRect(0, y, 4, height), stripes)
@@ -91,6 +93,23 @@ class Headers(QWidget):
         painter.setPen(theme.color("text3"))
         text = row_hint(scene.pictures[part[0]].shown.trace, int(layout.row[band]))
         painter.drawText(room, left, text)
+
+    def _counter(self, painter: QPainter, band: int, room: QRect) -> None:
+        room = room.adjusted(TITLE_INDENT, 2, -10, -2)
+        name, hint = self._scene.counter_title(band)
+        upper, lower = (
+            room.adjusted(0, 0, 0, -room.height() // 2),
+            room.adjusted(0, room.height() // 2, 0, 0),
+        )
+        self._text(painter, name, "label", "text1", upper)
+        self._text(painter, hint, "ruler", "text3", lower)
+
+    def _text(self, painter: QPainter, text: str, font: FontRole, ink: str, room: QRect) -> None:
+        """One line of text, its end left out where it has no room."""
+        painter.setFont(self._theme.font(font))
+        painter.setPen(self._theme.color(ink))
+        text = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room.width())
+        painter.drawText(room, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 
     @guard
     def mousePressEvent(self, event: QMouseEvent) -> None:

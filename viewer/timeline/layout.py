@@ -20,6 +20,7 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.model.counters import Counter
 from viewer.model.times import tick_to_ns
 from viewer.model.trace import Ints, KeyKind, Trace
 
@@ -34,6 +35,7 @@ SLICE_TOP = 1
 STRIP_HEIGHT = 12
 HEADER_HEIGHT = 26
 PROCESS_GAP = 8
+COUNTER_HEIGHT = 34
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +164,7 @@ class BandKind(IntEnum):
     ROW = 1  # slices of one row
     STRIP = 2  # the zero-length slices of the row above
     GAP = 3  # space between processes
+    COUNTER = 4  # one counter of a process, as an area
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,19 +187,26 @@ class TrackSpec:
 
 @dataclass(frozen=True, slots=True)
 class ProcessSpec:
-    """One process of one open trace (`trace` is the trace's position among the open ones)."""
+    """One process of one open trace (`trace` is the trace's position among the open ones).
+
+    counters: its counters, by their numbers among those of the trace.
+    """
 
     trace: int
     name: str
     tracks: tuple[TrackSpec, ...]
+    counters: tuple[int, ...] = ()
 
 
 # What can be collapsed or pinned: a process by (trace, name), a track by (trace, number).
 Part = tuple[int, str | int]
 
 
-def specs_of(trace: Trace, number: int) -> list[ProcessSpec]:
-    """The processes of a trace in the order of its tracks; `number` is the trace's position."""
+def specs_of(trace: Trace, number: int, counters: Sequence[Counter] = ()) -> list[ProcessSpec]:
+    """The processes of a trace in the order of its tracks; `number` is the trace's position.
+
+    counters: those of the trace.
+    """
     slices, rows = trace.slices, len(trace.slices.row_ptr) - 1
     first = slices.row_ptr[:-1]
 
@@ -221,7 +231,13 @@ def specs_of(trace: Trace, number: int) -> list[ProcessSpec]:
     processes: dict[str, list[TrackSpec]] = {}
     for t, track in enumerate(trace.tracks):
         processes.setdefault(track.process, []).append(TrackSpec(t, tuple(of_track[t])))
-    return [ProcessSpec(number, name, tuple(tracks)) for name, tracks in processes.items()]
+    plotted: dict[str, list[int]] = {}
+    for c, counter in enumerate(counters):
+        plotted.setdefault(counter.process, []).append(c)
+    return [
+        ProcessSpec(number, name, tuple(tracks), tuple(plotted.get(name, ())))
+        for name, tracks in processes.items()
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +246,8 @@ class Layout:
 
     kind: `BandKind`. y, height: pixels from the top of the content. slice_height: of a row's
     slices, which begin `SLICE_TOP` below y; 0 elsewhere. process: index into the processes given
-    to `build`, -1 for gaps and for the pinned tracks. trace, track, row: -1 where there is none.
+    to `build`, -1 for gaps and for the pinned tracks. trace, track, row, and counter, a number
+    among those of the trace: -1 where there is none.
     """
 
     kind: NDArray[np.uint8]
@@ -241,6 +258,7 @@ class Layout:
     trace: Ints
     track: Ints
     row: Ints
+    counter: Ints
 
     @property
     def total_height(self) -> int:
@@ -271,18 +289,18 @@ def build(
     collapsed: Collection[Part] = frozenset(),
     pinned: Sequence[tuple[int, int]] = (),
 ) -> Layout:
-    """Stack processes, tracks, rows and strips.
+    """Stack processes, tracks, rows and strips, and the counters of a process below its tracks.
 
     A collapsed process keeps its header, a collapsed track its first row. Pinned tracks come first,
     in the order given, under one header of their own (process -1), and leave their processes.
     Parts that do not exist are ignored.
     """
-    bands: list[tuple[int, int, int, int, int, int, int]] = []
+    bands: list[tuple[int, int, int, int, int, int, int, int]] = []
 
     def track_bands(process: int, trace: int, track: TrackSpec) -> None:
         folded = (trace, track.track) in collapsed
         for row in track.rows[:1] if folded else track.rows:
-            where = (process, trace, track.track, row.row)
+            where = (process, trace, track.track, row.row, -1)
             if row.has_lengths or folded:
                 bands.append((BandKind.ROW, ROW_HEIGHT, row.slice_height, *where))
             if row.has_zeros and not folded:
@@ -293,19 +311,23 @@ def build(
     }
     on_top = [part for part in dict.fromkeys(pinned) if part in homes]
     if on_top:
-        bands.append((BandKind.PROCESS, HEADER_HEIGHT, 0, -1, -1, -1, -1))
+        bands.append((BandKind.PROCESS, HEADER_HEIGHT, 0, -1, -1, -1, -1, -1))
         for part in on_top:
             track_bands(-1, part[0], homes[part])
     for number, process in enumerate(processes):
         if bands:
-            bands.append((BandKind.GAP, PROCESS_GAP, 0, -1, -1, -1, -1))
-        bands.append((BandKind.PROCESS, HEADER_HEIGHT, 0, number, process.trace, -1, -1))
+            bands.append((BandKind.GAP, PROCESS_GAP, 0, -1, -1, -1, -1, -1))
+        bands.append((BandKind.PROCESS, HEADER_HEIGHT, 0, number, process.trace, -1, -1, -1))
         if (process.trace, process.name) not in collapsed:
             for track in process.tracks:
                 if (process.trace, track.track) not in on_top:
                     track_bands(number, process.trace, track)
+            bands += [
+                (BandKind.COUNTER, COUNTER_HEIGHT, 0, number, process.trace, -1, -1, counter)
+                for counter in process.counters
+            ]
 
-    table = np.array(bands, np.int64).reshape(len(bands), 7)
+    table = np.array(bands, np.int64).reshape(len(bands), 8)
     height = table[:, 1].copy()
     return Layout(
         kind=table[:, 0].astype(np.uint8),
@@ -316,4 +338,5 @@ def build(
         trace=table[:, 4].copy(),
         track=table[:, 5].copy(),
         row=table[:, 6].copy(),
+        counter=table[:, 7].copy(),
     )

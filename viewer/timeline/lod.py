@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.model.intervals import durations
 from viewer.model.trace import Bools, Codes, Ints, Slices
 
 # Below this many slices a row is drawn from the slices themselves at any zoom.
@@ -70,7 +71,7 @@ class DrawnSlices:
             numbers = long.astype(np.uint32) if numbers is None else numbers[long]
             start, end, row_ptr = start[long], end[long], row_ptr - zero_ptr
         busy = np.zeros(len(start) + 1, np.uint64)
-        np.cumsum(_lengths(start, end), out=busy[1:])
+        np.cumsum(durations(start, end), out=busy[1:])
         return DrawnSlices(start, end, row_ptr, numbers, busy, zero_time, zero_ptr, zero_index)
 
     def number(self, i: int) -> int:
@@ -121,7 +122,7 @@ class RowMip:
         # A cell belongs to the pixel that holds its middle: then each belongs to exactly one pixel,
         # and a pixel has at most two, being less than two cells wide.
         beyond = min(self.origin + ((len(cells) + 1) << shift), np.iinfo(np.int64).max)
-        passed = _lengths(origin, np.clip(edges, origin, np.int64(beyond)))
+        passed = durations(origin, np.clip(edges, origin, np.int64(beyond)))
         half = np.uint64((1 << shift) >> 1)
         first = ((passed + half) >> np.uint64(shift)).astype(np.int64)
         np.minimum(first, len(cells), out=first)
@@ -141,7 +142,7 @@ def weights_of(start: Ints, end: Ints, colour: NDArray[np.uint8]) -> Weights:
 
     Lengths as float32 bits (positive ones sort like their bits) without the last byte.
     """
-    bits = _lengths(start, end).astype(np.float32).view(np.uint32)
+    bits = durations(start, end).astype(np.float32).view(np.uint32)
     weights: Weights = bits & np.uint32(0xFFFFFF00) | colour
     return weights
 
@@ -204,7 +205,7 @@ def _build_mip(start: Ints, end: Ints, colour: NDArray[np.uint8]) -> RowMip:
     while ((span - 1) >> shift) + 1 > len(start):
         shift += 1
     level = _finest(start, end, colour, shift, ((span - 1) >> shift) + 1)
-    levels, lengths = [level.cells()], _lengths(start, end)
+    levels, lengths = [level.cells()], durations(start, end)
     wide = [np.flatnonzero(lengths >> np.uint64(shift) >= WIDE_CELLS).astype(np.uint32)]
     while len(level.weight) > 1:
         level = level.halved()
@@ -216,16 +217,16 @@ def _build_mip(start: Ints, end: Ints, colour: NDArray[np.uint8]) -> RowMip:
 
 def _finest(start: Ints, end: Ints, colour: NDArray[np.uint8], shift: int, cells: int) -> _Level:
     weight = weights_of(start, end, colour)
-    cell = (_lengths(start[0], start) >> np.uint64(shift)).astype(np.int64)
+    cell = (durations(start[0], start) >> np.uint64(shift)).astype(np.int64)
     begun = np.bincount(cell, minlength=cells)
     through = np.cumsum(begun)
     # Slices of a row do not overlap: only the last one begun can reach over a cell's right edge.
     latest = through - 1
-    reach = _lengths(start[0], end)[latest]
+    reach = durations(start[0], end)[latest]
     edge = np.arange(1, cells + 1, dtype=np.uint64) << np.uint64(shift)
     over = np.where(reach > edge, reach - edge, np.uint64(0))
     over[-1] = 0
-    busy = np.cumsum(_lengths(start, end))[latest] - over
+    busy = np.cumsum(durations(start, end))[latest] - over
     covered = np.diff(busy, prepend=np.uint64(0)).astype(np.float64) / 2.0**shift
     entered = np.zeros(cells, np.bool_)
     entered[1:] = over[:-1] > 0
@@ -234,9 +235,3 @@ def _finest(start: Ints, end: Ints, colour: NDArray[np.uint8], shift: int, cells
     best[some] = np.maximum.reduceat(weight, (through - begun)[some])
     best[1:] = np.maximum(best[1:], np.where(entered[1:], weight[latest[:-1]], np.uint32(0)))
     return _Level(best, covered.astype(np.float32), begun.astype(np.int32), entered)
-
-
-def _lengths(start: Ints | np.int64, end: Ints) -> Lengths:
-    """end - start for end >= start, also where the difference does not fit int64."""
-    lengths: Lengths = end.view(np.uint64) - start.view(np.uint64)
-    return lengths

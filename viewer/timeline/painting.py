@@ -29,6 +29,7 @@ from viewer.timeline.colouring import (
     fills,
     label_colours,
 )
+from viewer.timeline.counter_raster import CounterColours, stamp
 from viewer.timeline.label_text import LabelCache
 from viewer.timeline.layout import SLICE_TOP, BandKind, XMap
 from viewer.timeline.pictures import TracePicture
@@ -42,13 +43,17 @@ _MARK = 3  # half the height of a diamond
 _MARK_LABEL_ROOM = 56
 _RING = 2
 _FOREIGN_EDGE = 5  # px
+COUNTER_AIR = 3  # px above and below the area of a counter
+_DOT = 3.5  # px
 
 
 @dataclass
 class Overlay:
-    """What the mouse adds to a frame: the slice under it, an area being drawn, the time line."""
+    """What the mouse adds to a frame: the slice under it, or the band of the counter; an area being
+    drawn, the time line."""
 
     hovered: SliceRef | None = None
+    counter: int | None = None
     dragged: Area | None = None
     cursor_x: int | None = None
 
@@ -85,6 +90,7 @@ class FramePainter:
             scene.layout, scene.scroll, height, xmap, sources, backdrop, self._buffer
         )
         self._stamp_marks(image, xmap)
+        self._stamp_counters(image, xmap)
         painter.drawImage(
             0, 0, QImage(image.data, width, height, width * 4, QImage.Format.Format_RGB32)
         )
@@ -102,6 +108,8 @@ class FramePainter:
         if overlay.cursor_x is not None:
             painter.setPen(QPen(theme.color("line"), 1))
             painter.drawLine(overlay.cursor_x, 0, overlay.cursor_x, height)
+            if overlay.counter is not None:
+                self._dot(painter, overlay.counter, overlay.cursor_x, width)
 
     def _bands(self, kind: BandKind) -> Iterable[int]:
         layout = self.scene.layout
@@ -240,6 +248,36 @@ class FramePainter:
                             QRectF(x, y, 60, self._marks.line_height),
                             Qt.AlignmentFlag.AlignLeft, more,
                         )  # fmt: skip
+
+    # -- counters ------------------------------------------------------------------------------
+
+    def _stamp_counters(self, image: Pixels, xmap: XMap) -> None:
+        layout, theme = self.scene.layout, self.theme
+        area, peak, line, ground = (
+            theme.color(token).rgb() | 0xFF000000
+            for token in ("counter_area", "counter_peak", "counter_line", "hairline")
+        )
+        colours = CounterColours(area, peak, line, ground)
+        for band in self._bands(BandKind.COUNTER):
+            shown = self.scene.pictures[int(layout.trace[band])].shown
+            plot = shown.counters[int(layout.counter[band])]
+            y, tall = self._plot(band)
+            stamp(image, y, tall, plot, xmap.on(shown.axis), colours)
+
+    def _plot(self, band: int) -> tuple[int, int]:
+        """The first line of a counter's area on the canvas, and how many it has."""
+        tall = int(self.scene.layout.height[band])
+        return self._y(band) + COUNTER_AIR, tall - 2 * COUNTER_AIR
+
+    def _dot(self, painter: QPainter, band: int, x: int, width: int) -> None:
+        """Where the counter under the mouse stands at its time."""
+        y, tall = self._plot(band)
+        high, _ = self.scene.counter_value(band, x, width)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(self.theme.color("canvas"), 1.5))
+        painter.setBrush(self.theme.color("text1"))
+        painter.drawEllipse(QPointF(x + 0.5, y + tall - max(high * tall, 1)), _DOT, _DOT)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
     # -- around the slices -------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Signal
 
-from viewer.model.times import group_digits
+from viewer.model.times import format_time, group_digits
 from viewer.model.trace import Bools
 from viewer.opening import Inferences
 from viewer.program.labels import track_name
@@ -104,6 +104,35 @@ class Scene(QObject):
         hint = f"{runs} run{'' if runs == 1 else 's'}" if runs else ""
         return track_name(shown.table, track), hint
 
+    def counter_title(self, band: int) -> tuple[str, str]:
+        """The name of the counter in a band, and its windows and greatest value."""
+        shown = self.pictures[int(self.layout.trace[band])].shown
+        plot = shown.counters[int(self.layout.counter[band])]
+        name, _, windows = plot.counter.name.partition(" · ")
+        greatest = f"max {plot.counter.text(plot.top, shown.axis.ns_per_tick)}"
+        return name, f"{windows} · {greatest}" if windows else greatest
+
+    def counter_value(self, band: int, x: int, width: int) -> tuple[float, str]:
+        """How high the counter of a band is in a column, 0 to 1 of its greatest, and in words."""
+        shown = self.pictures[int(self.layout.trace[band])].shown
+        plot = shown.counters[int(self.layout.counter[band])]
+        rate = shown.axis.ns_per_tick
+        greatest, mean = plot.at(x, self.xmap(width).on(shown.axis))
+        text = plot.counter.text(greatest, rate)
+        if mean < greatest:
+            text = f"up to {text}, mean {plot.counter.text(mean, rate)}"
+        return greatest / plot.top if plot.top else 0.0, text
+
+    def counter_tip(self, band: int, x: int, width: int) -> list[str]:
+        """All that is to be said of the counter in a band, at a column."""
+        shown = self.pictures[int(self.layout.trace[band])].shown
+        counter = shown.counters[int(self.layout.counter[band])].counter
+        at = format_time(self.xmap(width).t_of(x))
+        lines = [counter.name, f"{self.counter_value(band, x, width)[1]} at {at}"]
+        if counter.per_tick and shown.trace.clock.assumed:
+            lines.append("at the assumed rate of the clock")
+        return [*lines, counter.note] if counter.note else lines
+
     # -- vertical ----------------------------------------------------------------------------
 
     @property
@@ -144,7 +173,7 @@ class Scene(QObject):
         self.processes = [
             spec
             for number, shown in enumerate(self.session.traces)
-            for spec in specs_of(shown.trace, number)
+            for spec in specs_of(shown.trace, number, [plot.counter for plot in shown.counters])
         ]
         self._highlight()
         self._arrange()

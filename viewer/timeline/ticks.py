@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewer.model.times import format_in, unit_for
+from viewer.model.times import format_in, nice_step, unit_for
 from viewer.model.trace import Ints
 
 _FARTHEST = 1 << 63  # beyond it a line has no int64
@@ -42,7 +42,7 @@ def ruler(t0: int, t1: int, width: int, origin: int = 0, min_gap: int = 60) -> R
     unit, factor = unit_for(span)
     gap = min_gap
     while True:
-        step, digit = _nice_step(-(-span * gap // width))
+        step, digit = nice_step(-(-span * gap // width))
         decimals = _decimals(step, factor)
         first, last = -(-(t0 - origin) // step), (t1 - origin) // step
         ends = (_label(n * step, factor, decimals) for n in (first, last))
@@ -54,13 +54,6 @@ def ruler(t0: int, t1: int, width: int, origin: int = 0, min_gap: int = 60) -> R
     labels = tuple(_label(n * step, factor, decimals) for n in steps)
     major = np.array([origin + n * step for n in steps], np.int64)
     return Ruler(unit, major, labels, _minor(t0, t1, width, origin, step, digit))
-
-
-def _nice_step(least: int) -> tuple[int, int]:
-    """The smallest 1, 2 or 5 times a power of ten not below `least`, and which of the three."""
-    power = 10 ** (len(str(max(least, 1))) - 1)
-    digit = next((d for d in (1, 2, 5) if d * power >= least), 0)
-    return (digit * power, digit) if digit else (10 * power, 1)
 
 
 def _decimals(step: int, factor: int) -> int:

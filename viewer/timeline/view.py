@@ -97,8 +97,8 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             # The mouse rests while the times move below it.
             self.rows.pointed.emit(self.time_at(self._overlay.cursor_x))
         # What was under the mouse may be elsewhere now: a tip must not name it any more.
-        if self._overlay.hovered is not None:
-            self._overlay.hovered = None
+        if self._overlay.hovered is not None or self._overlay.counter is not None:
+            self._overlay.hovered = self._overlay.counter = None
             self._tip.stop()
             QToolTip.hideText()
         self._item.update()
@@ -141,6 +141,12 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             return SliceRef(trace, int(marks.first[nearest])) if near else None
         found = picture.raster.hit(row, float(position.x()), here)
         return SliceRef(trace, found) if found >= 0 else None
+
+    def _counter_at(self, y: int) -> int | None:
+        """The band of the counter at a line of the canvas."""
+        layout = self.rows.layout
+        band = layout.band_at(y + self.rows.scroll)
+        return band if band >= 0 and layout.kind[band] == BandKind.COUNTER else None
 
     def _process_at(self, y: int) -> int:
         layout = self.rows.layout
@@ -226,7 +232,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
     @guard
     def leaveEvent(self, event: QEvent) -> None:
         """Nothing is under the mouse any more."""
-        self._overlay.hovered = None
+        self._overlay.hovered = self._overlay.counter = None
         self._overlay.cursor_x = None
         self._tip.stop()
         self.rows.pointed.emit(None)
@@ -240,18 +246,24 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         return Area(t0, t1, tracks or self._tracks_between(-self.rows.scroll, _FAR_BELOW))
 
     def _point(self, here: QPoint) -> None:
-        found = self.slice_at(here)
-        if found != self._overlay.hovered:
-            self._overlay.hovered = found
+        found, counter = self.slice_at(here), self._counter_at(here.y())
+        if found != self._overlay.hovered or counter != self._overlay.counter:
+            self._overlay.hovered, self._overlay.counter = found, counter
             QToolTip.hideText()
-            if found is not None:
+            if found is not None or counter is not None:
                 self._tip.start()
             else:
                 self._tip.stop()
+        elif counter is not None and not self._tip.isActive():
+            # A counter has another value at every time.
+            self._show_tip()
         self.viewport().update()
 
     def _show_tip(self) -> None:
-        found = self._overlay.hovered
+        found, counter = self._overlay.hovered, self._overlay.counter
+        if counter is not None and self._overlay.cursor_x is not None:
+            width = self.viewport().width()
+            self._tell(self.rows.counter_tip(counter, self._overlay.cursor_x, width))
         if found is None or found.trace >= len(self.session.traces):
             return
         shown = self.session.traces[found.trace]
@@ -265,6 +277,10 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         link = shown.link(found.index)
         if not link.operators and link.near:
             lines.append(link.detail)
+        self._tell(lines)
+
+    def _tell(self, lines: list[str]) -> None:
+        """Show lines as the tool tip at the mouse."""
         mouse = self.viewport().mapFromGlobal(self.cursor().pos())
         # Qt would take a name with markup for rich text.
         cut = (line if len(line) <= _TIP_LINE else f"{line[:_TIP_LINE]}…" for line in lines)
