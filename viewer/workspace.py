@@ -21,8 +21,10 @@ from viewer.model.trace import KeyKind, Trace
 from viewer.program.agreement import AHEAD, Agreement, Fit, fit
 from viewer.program.graph import Program
 from viewer.program.linking import LinkTable, link, unlinked
+from viewer.program.located import located, same_identities, states_locations
 from viewer.program.logged import Signature, signatures
 from viewer.program.source_code import SourceFile, find_source, shared_suffix
+from viewer.program.torq_debug_info import Dispatch
 
 _OF_RECORDS = {
     KeyKind.OPERATOR_CALL, KeyKind.KERNEL, KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT
@@ -54,6 +56,7 @@ class Workspace:
     def __init__(self) -> None:
         self.traces: list[Trace] = []
         self.programs: list[Program] = []
+        self._read: dict[str, Trace] = {}  # path -> the trace as its file has it
         self._pairs: dict[str, str | None] = {}  # trace -> the program chosen for it, or none
         self._methods: dict[tuple[str, str], dict[int, str]] = {}  # pair -> scope -> method chosen
         self._fits: dict[tuple[int, int], Fit] = {}
@@ -65,6 +68,7 @@ class Workspace:
         """Another workspace of the same files; a change of one is none of the other."""
         made = Workspace()
         made.traces, made.programs = list(self.traces), list(self.programs)
+        made._read = dict(self._read)
         made._pairs = dict(self._pairs)
         made._methods = {pair: dict(chosen) for pair, chosen in self._methods.items()}
         made._fits, made._links = dict(self._fits), dict(self._links)
@@ -86,13 +90,39 @@ class Workspace:
         """Add what was read; the same path again replaces what it held."""
         if isinstance(item, Trace):
             self.programs = [p for p in self.programs if p.path != item.path]
+            self._read[item.path] = item
             _put(self.traces, item)
         else:
             self.traces = [t for t in self.traces if t.path != item.path]
+            self._read.pop(item.path, None)
             _put(self.programs, item)
+        self.traces = [self._kept(trace) for trace in self.traces]
         self._forget_fits()
         self._links.clear()
         self._sources.clear()
+
+    def _kept(self, shown: Trace) -> Trace:
+        """A trace as it is shown now: the same object where that has not changed."""
+        read = self._read[shown.path]
+        made = self._shown(read)
+        if shown.slices is made.slices and same_identities(shown.keys, made.keys):
+            return shown
+        return made
+
+    def _shown(self, read: Trace) -> Trace:
+        """What is shown of a trace that was read: the identities that other open files give."""
+        return located(read, self.dispatches, in_text=self._lowered is not None)
+
+    @property
+    def dispatches(self) -> tuple[Dispatch, ...]:
+        """All Torq debug info that is open."""
+        return tuple(dispatch for program in self.programs for dispatch in program.dispatches)
+
+    @property
+    def _lowered(self) -> Program | None:
+        """The debug info whose own operations are linked: where it is the only MLIR text open."""
+        texts = [program for program in self.programs if program.text_lines and program.methods]
+        return texts[0] if len(texts) == 1 and texts[0].dispatches else None
 
     def _forget_fits(self, of: Trace | None = None) -> None:
         """Drop what was worked out about one trace, or about files that are not open any more."""
@@ -187,13 +217,22 @@ class Workspace:
         """The open programs of the kind that the trace's identities ask for, best fit first."""
         # Counted, as it is asked with every selection, and a trace may have a key per slice.
         kinds = {KeyKind(k) for k in np.flatnonzero(np.bincount(trace.keys.kind)).tolist()}
+        has_locations = KeyKind.LOCATION in kinds
         asked = [
             p for p in self.programs
             if p.methods
-            and (KeyKind.LOCATION in kinds if p.text_lines else bool(kinds & _OF_RECORDS))
+            and (
+                has_locations and (not p.dispatches or self._is_located_in(trace, p))
+                if p.text_lines else bool(kinds & _OF_RECORDS)
+            )
         ]  # fmt: skip
         found = [Candidate(p, self._fit(trace, p)) for p in asked]
         return sorted(found, key=_rank)
+
+    def _is_located_in(self, trace: Trace, program: Program) -> bool:
+        """Whether a trace has its locations from debug info alone, and they are places in it."""
+        read = self._read.get(trace.path, trace)
+        return program is self._lowered and trace is not read and not states_locations(read)
 
     def is_explicit(self, trace: Trace) -> bool:
         """Whether the user chose the trace's program, or that it has none, or a method."""
@@ -244,8 +283,8 @@ class Workspace:
     def _link(self, trace: Trace) -> LinkTable:
         program = self._choose(trace)
         if program is not None:
-            return link(trace, program, self._fit(trace, program))
-        return unlinked(trace, self._why_unlinked(trace))
+            return link(trace, program, self._fit(trace, program), self.dispatches)
+        return unlinked(trace, self._why_unlinked(trace), self.dispatches)
 
     def _choose(self, trace: Trace) -> Program | None:
         choice = self._choice(trace)
