@@ -5,6 +5,7 @@
     opscope export FILES... -o OUT          .pftrace .pb (.gz) for Perfetto, .csv .tsv for tables
                    [--table untimed]        of events without a time instead of slices
     opscope stats FILES... --by KEY         what took how long, by operator, line, unit, ...
+    opscope estimates FILES... [--json]     Torq: estimate beside measurement, action by action
     opscope inspect --etdump_path DUMP ...  what each event took, as ExecuTorch's inspector has it
     opscope screenshot FILES... -o OUT.png  the real window as a picture, without a display
 
@@ -23,6 +24,7 @@ import sys
 from collections.abc import Sequence
 
 from viewer import __version__
+from viewer.debug_info_folder import NoDebugInfo, files_of
 from viewer.export.atomic import is_same_file
 from viewer.exporting import EXPORT_SUFFIXES, TABLE_SUFFIXES, TABLES, NothingToExport, export
 from viewer.formats import UnreadableFile
@@ -30,7 +32,7 @@ from viewer.model.times import parse_range
 from viewer.program.grouping import KEYS
 from viewer.workspace import Choices, Workspace
 
-COMMANDS = ("info", "stats", "export", "inspect", "screenshot")
+COMMANDS = ("info", "stats", "export", "estimates", "inspect", "screenshot")
 THEMES = ("light", "dark")
 
 
@@ -58,6 +60,7 @@ def _window(arguments: list[str]) -> int:
         prog="opscope",
         description="Show profiles of on-device ML on one timeline, traced back to their source.",
         epilog="Commands without a window: opscope info, opscope stats, opscope export, "
+        "opscope estimates, "
         "opscope inspect, opscope screenshot; each has --help.",
     )
     _add_files(parser, "*")
@@ -65,16 +68,19 @@ def _window(arguments: list[str]) -> int:
     parser.add_argument("--version", action="version", version=f"opscope {__version__}")
     chosen = parser.parse_args(arguments)
     choices = _choices(parser, chosen)
+    files, complaints = _files(chosen)
+    for complaint in complaints:
+        _complain(complaint)
     from viewer.app import run
 
-    return run(chosen.files, choices, theme=chosen.theme)
+    return run(files, choices, theme=chosen.theme)
 
 
 def _info(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="opscope info", description="What files are, how they link, and what is odd in them."
     )
-    _add_files(parser, "+")
+    _add_files(parser, "*")
     parser.add_argument("--json", action="store_true", help="print JSON for scripts")
     chosen = parser.parse_args(arguments)
     workspace, failed = _open_all(parser, chosen)
@@ -127,7 +133,7 @@ def _export(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="opscope export", description="Write profiles as a Perfetto trace or as a table."
     )
-    _add_files(parser, "+")
+    _add_files(parser, "*")
     parser.add_argument(
         "-o", "--output", required=True, metavar="OUT", help=f"one of {', '.join(EXPORT_SUFFIXES)}"
     )
@@ -157,6 +163,24 @@ def _export(arguments: list[str]) -> int:
     return 1 if failed else 0
 
 
+def _estimates(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="opscope estimates",
+        description="What the Torq compiler estimated beside what was measured, per action and per "
+        "operator: open a runtime profile with its debug info or its compile profile.",
+    )
+    _add_files(parser, "*")
+    parser.add_argument("--json", action="store_true", help="print JSON for scripts")
+    chosen = parser.parse_args(arguments)
+    workspace, failed = _open_all(parser, chosen)
+    from viewer.estimate_report import estimate_facts, estimate_text, of_workspace
+
+    made = of_workspace(workspace)
+    print(json.dumps(estimate_facts(made), indent=1) if chosen.json else estimate_text(made))
+    _warn(workspace)
+    return 1 if failed else 0
+
+
 def _inspect(arguments: list[str]) -> int:
     from viewer.compat import inspector_cli
 
@@ -183,10 +207,11 @@ def _screenshot(arguments: list[str]) -> int:
     if not chosen.output.lower().endswith(".png"):
         parser.error(f"{chosen.output}: the name must end in .png")
     choices = _choices(parser, chosen)
+    files, complaints = _files(chosen)
     from viewer.app import screenshot
 
-    failures = screenshot(
-        chosen.files,
+    failures = complaints + screenshot(
+        files,
         choices,
         chosen.output,
         size=size,
@@ -199,7 +224,8 @@ def _screenshot(arguments: list[str]) -> int:
 
 
 _COMMANDS = {
-    "info": _info, "stats": _stats, "export": _export, "inspect": _inspect,
+    "info": _info, "stats": _stats, "export": _export, "estimates": _estimates,
+    "inspect": _inspect,
     "screenshot": _screenshot,
 }  # fmt: skip
 
@@ -222,6 +248,21 @@ def _add_files(parser: argparse.ArgumentParser, count: str) -> None:
         help="the column of a profile whose values are identifiers in a record's debug handle "
         'map, of one file or of all that have it; "" for none',
     )  # fmt: skip
+    parser.add_argument(
+        "--debug-info", action="append", default=[], metavar="DIR",
+        help="open the Torq debug info of a folder too (torq-compile --torq-debug-info=DIR)",
+    )  # fmt: skip
+
+
+def _files(chosen: argparse.Namespace) -> tuple[list[str], list[str]]:
+    """All files to open, those of debug-info folders last; and a sentence per folder without."""
+    files, complaints = list(chosen.files), []
+    for folder in chosen.debug_info:
+        try:
+            files += files_of(folder)
+        except NoDebugInfo as error:
+            complaints.append(str(error))
+    return files, complaints
 
 
 def _add_theme(parser: argparse.ArgumentParser) -> None:
@@ -233,16 +274,22 @@ def _open_all(
 ) -> tuple[Workspace, bool]:
     """Open every file that can be read; the others are complained about."""
     choices = _choices(parser, chosen)
-    workspace, failed = Workspace(), False
-    for path in chosen.files:
+    workspace = Workspace()
+    files, complaints = _files(chosen)
+    for complaint in complaints:
+        _complain(complaint)
+    failed = bool(complaints)
+    if not files and not failed:
+        parser.error("nothing to open: give FILES or --debug-info DIR")
+    for path in files:
         try:
             workspace.open(path)
         except UnreadableFile as error:
             _complain(str(error))
             failed = True
-    complaints = workspace.choose(choices)
-    if complaints and not failed:
-        parser.error(complaints[0])
+    refused = workspace.choose(choices)
+    if refused and not failed:
+        parser.error(refused[0])
     return workspace, failed
 
 

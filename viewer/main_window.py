@@ -30,6 +30,7 @@ from viewer import __version__
 from viewer.background import Latest
 from viewer.commands import CommandTable
 from viewer.crash_report import guard
+from viewer.debug_info_folder import NoDebugInfo, files_of
 from viewer.docks import Docks
 from viewer.exporting import NothingToExport, prepare
 from viewer.formats import formats
@@ -494,11 +495,17 @@ class MainWindow(QMainWindow):
 
     @guard
     def dropEvent(self, event: QDropEvent) -> None:
-        """Open what was dropped; folders and remote files are refused with a message."""
+        """Open what was dropped, of folders their debug info; remote files are refused."""
         urls = event.mimeData().urls()
         paths = [url.toLocalFile() for url in urls if url.isLocalFile()]
         event.acceptProposedAction()
-        self.open(paths)
+        files: list[str] = []
+        for path in paths:
+            try:
+                files += files_of(path) if os.path.isdir(path) else [path]
+            except NoDebugInfo as error:
+                self._message.show_error(str(error))
+        self.open(files)
         for url in urls:
             if not url.isLocalFile():
                 self._message.show_error(

@@ -66,7 +66,8 @@ def trace_facts(trace: Trace) -> Facts:
 def program_facts(program: Program) -> Facts:
     """One program: no tracks, no slices, no clock, but methods with their number of operators.
 
-    `graphs` are those beside the methods, with their number of nodes.
+    `graphs` are those beside the methods, with their number of nodes; `dispatches` what a text is
+    the Torq debug info of.
     """
     return {
         "path": program.path,
@@ -83,6 +84,10 @@ def program_facts(program: Program) -> Facts:
         "problems": _problems(program.problems),
         "methods": {m.name: len(m.operators) for m in program.methods},
         "graphs": {g.name: len(g.nodes) for g in program.graphs},
+        "dispatches": {
+            d.name: {"actions": len(d.actions), "jobs": len(d.jobs), "tasks": len(d.tasks)}
+            for d in program.dispatches
+        },
     }
 
 
@@ -287,6 +292,11 @@ def _program_text(program: Program) -> str:
     if program.graphs:
         graphs = ", ".join(f"{g.name} ({len(g.nodes)} nodes)" for g in program.graphs)
         lines.append(f"  other graphs: {graphs}")
+    lines += [
+        f"  debug info of {d.name}: {len(d.actions)} actions, {len(d.jobs)} NSS jobs, "
+        f"{len(d.tasks)} tasks"
+        for d in program.dispatches
+    ]
     return "\n".join([*lines, *_problem_lines(program.problems)])
 
 

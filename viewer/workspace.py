@@ -33,8 +33,10 @@ from viewer.program.identifier_columns import (
     takes_column,
 )
 from viewer.program.linking import LinkTable, link, unlinked
+from viewer.program.located import located, same_identities, states_locations
 from viewer.program.logged import Signature, signatures
 from viewer.program.source_code import SourceFile, find_source, shared_suffix
+from viewer.program.torq_debug_info import Dispatch
 
 _OF_RECORDS = {
     KeyKind.OPERATOR_CALL, KeyKind.KERNEL, KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT
@@ -144,11 +146,27 @@ class Workspace:
 
     def _show(self) -> None:
         """Bring `traces` in step with what was read and chosen; the unchanged stay the same."""
-        self.traces = [self._shown(read) for read in self._read.values()]
+        before = {trace.path: trace for trace in self.traces}
+        self.traces = [self._kept(read, before.get(read.path)) for read in self._read.values()]
         self._forget_fits()
 
+    def _kept(self, read: Trace, before: Trace | None) -> Trace:
+        """A trace as it is shown now: the same object as long as nothing about it has changed."""
+        made = self._shown(read)
+        if (
+            before is not None
+            and before.slices is made.slices
+            and same_identities(before.keys, made.keys)
+        ):
+            return before
+        return made
+
     def _shown(self, read: Trace) -> Trace:
-        """A trace as it is shown, the same object as long as nothing about it has changed."""
+        """What is shown of a trace that was read: the identities that other open files give."""
+        return located(self._by_column(read), self.dispatches, in_text=self._lowered is not None)
+
+    def _by_column(self, read: Trace) -> Trace:
+        """A trace with the identifiers of the column in force, if any is."""
         column = self._in_force[read.path] = self._column_of(read)
         if column.column is None:
             self._identified.pop(id(read), None)
@@ -157,6 +175,17 @@ class Workspace:
         if known is None or known.identifier_column != column.column:
             self._identified[id(read)] = identified_by(read, column.column)
         return self._identified[id(read)]
+
+    @property
+    def dispatches(self) -> tuple[Dispatch, ...]:
+        """All Torq debug info that is open."""
+        return tuple(dispatch for program in self.programs for dispatch in program.dispatches)
+
+    @property
+    def _lowered(self) -> Program | None:
+        """The debug info whose own operations are linked: where it is the only MLIR text open."""
+        texts = [program for program in self.programs if program.text_lines and program.methods]
+        return texts[0] if len(texts) == 1 and texts[0].dispatches else None
 
     def _forget_fits(self, of: Trace | None = None) -> None:
         """Drop what was worked out about one trace, or about files that are not open any more."""
@@ -281,7 +310,8 @@ class Workspace:
         asked = [
             p for p in self.programs
             if p.methods
-            and (has_places if p.text_lines
+            and (has_places and (not p.dispatches or self._is_located_in(trace, p))
+                 if p.text_lines
                  else bool(kinds & _OF_RECORDS) or bool(self._matches_of(trace.path, p)))
         ]  # fmt: skip
         found = [Candidate(p, self._fit(trace, p)) for p in asked]
@@ -368,6 +398,11 @@ class Workspace:
             return False
         return any(self._fit(read, p).agreement.belongs for p in texts)
 
+    def _is_located_in(self, trace: Trace, program: Program) -> bool:
+        """Whether a trace has its locations from debug info alone, and they are places in it."""
+        read = self._read.get(trace.path, trace)
+        return program is self._lowered and trace is not read and not states_locations(read)
+
     def is_explicit(self, trace: Trace) -> bool:
         """Whether the user chose the trace's program, or that it has none, a method or a column."""
         return (
@@ -421,8 +456,8 @@ class Workspace:
     def _link(self, trace: Trace) -> LinkTable:
         program = self._choose(trace)
         if program is not None:
-            return link(trace, program, self._fit(trace, program))
-        return unlinked(trace, self._why_unlinked(trace))
+            return link(trace, program, self._fit(trace, program), self.dispatches)
+        return unlinked(trace, self._why_unlinked(trace), self.dispatches)
 
     def _choose(self, trace: Trace) -> Program | None:
         choice = self._choice(trace)

@@ -105,7 +105,7 @@ def test_bytecode_names_the_command_that_prints_it(tmp_path):
     assert "bytecode" in caught.value.reason
     assert caught.value.remedy.endswith(
         "iree-opt main.mlirb --mlir-print-op-generic --mlir-print-debuginfo "
-        "--mlir-print-local-scope"
+        "--mlir-print-local-scope -o main.mlir"
     )
 
 

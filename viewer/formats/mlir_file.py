@@ -4,8 +4,12 @@ Read: custom and generic assembly of any dialect (`*.mlir`), as printed by iree-
 torq-compile. The operations are found by `viewer.program.mlir`, which knows no dialect; values and
 attributes are not interpreted. Operations outside of any function are the method "(module)", last.
 
-Recognised but not read: MLIR bytecode (`*.mlirb`). Its operations cannot be decoded without their
-dialects; the error names the command that prints it as text.
+A text with the attributes of Torq debug info, in generic form, has its dispatches read too
+(`viewer.program.torq_debug_info`).
+
+Recognised but not read: MLIR bytecode (`*.mlirb`), as `torq-compile --torq-debug-info=DIR` writes
+it. Its operations cannot be decoded without their dialects; the error names the command that prints
+it as text.
 
 Grammar: https://mlir.llvm.org/docs/LangRef/
 """
@@ -14,11 +18,13 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 
 from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
 from viewer.model.trace import Problem
 from viewer.program.graph import Frame, GraphNode, Method, Operator, Program
-from viewer.program.mlir_operations import OperationText, operations
+from viewer.program.mlir_operations import OperationReader, OperationText
+from viewer.program.torq_debug_info import MARK, Dispatch, read_dispatches
 
 MODULE_METHOD = "(module)"
 
@@ -71,9 +77,12 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
     if lines[-1] == "":
         lines = lines[:-1]
     by_function: dict[int, list[OperationText]] = {}
-    for count, operation in enumerate(operations(lines)):
-        if count % _OPERATIONS_PER_CHECK == 0 and cancelled():
+    reader = OperationReader(lines)
+    found_all: list[OperationText] = []
+    for operation in reader:
+        if len(found_all) % _OPERATIONS_PER_CHECK == 0 and cancelled():
             raise ReadCancelled
+        found_all.append(operation)
         by_function.setdefault(operation.function_line, []).append(operation)
     outside = by_function.pop(0, [])
     methods: list[Method] = []
@@ -89,7 +98,11 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
             index += len(operators)
     if not methods:
         problems = (*problems, Problem("no operation in the text", 1, ""))
-    return Program(path, FORMAT.name, "", tuple(methods), problems, lines)
+    dispatches: tuple[Dispatch, ...] = ()
+    if MARK in text:
+        dispatches, odd = read_dispatches(path, found_all, reader)
+        problems = (*problems, *odd)
+    return Program(path, FORMAT.name, "", tuple(methods), problems, lines, dispatches=dispatches)
 
 
 def _read_bytes(path: str, progress: Progress, cancelled: Cancelled) -> bytes:
@@ -114,8 +127,8 @@ def _decode(path: str, data: bytes) -> tuple[str, tuple[Problem, ...]]:
         raise UnreadableFile(
             path,
             "it is MLIR bytecode, not text",
-            remedy=f"Print it as text: iree-opt {os.path.basename(path)} --mlir-print-op-generic "
-            "--mlir-print-debuginfo --mlir-print-local-scope",
+            remedy="Print it as text with the tools of the compiler that wrote it: "
+            f"{_printing(os.path.basename(path))}",
         )
     try:
         return data.decode("utf-8-sig"), ()
@@ -124,6 +137,15 @@ def _decode(path: str, data: bytes) -> tuple[str, tuple[Problem, ...]]:
         count = text.count("\ufffd") - data.count("\ufffd".encode())
         line = data.count(b"\n", 0, error.start) + 1
         return text, (Problem("bytes that are not UTF-8: replaced", count, f"line {line}"),)
+
+
+def _printing(name: str) -> str:
+    """The command that turns a file of bytecode into the text beside it."""
+    text = os.path.splitext(name)[0] + FORMAT.suffixes[0]
+    return (
+        f"iree-opt {shlex.quote(name)} --mlir-print-op-generic --mlir-print-debuginfo "
+        f"--mlir-print-local-scope -o {shlex.quote(text)}"
+    )
 
 
 def _operator(

@@ -14,6 +14,7 @@ from functools import cached_property
 
 from viewer.model.trace import Problem
 from viewer.program.debug_handles import DelegateMap
+from viewer.program.torq_debug_info import Dispatch
 
 NO_HANDLE = -1  # the debug handle of a node that has none
 
@@ -226,7 +227,8 @@ class Program:
     """One model file, read: an ETRecord, a debug handle map or MLIR text.
 
     text_lines: the file's own lines where the program is a text (MLIR), else empty. graphs: what
-    a record holds beside the methods that are linked.
+    a record holds beside the methods that are linked. dispatches: what a text says as Torq debug
+    info; it is of operations after lowering then, and none of its own lines is source.
     """
 
     path: str
@@ -236,6 +238,7 @@ class Program:
     problems: tuple[Problem, ...] = ()
     text_lines: tuple[str, ...] = ()
     graphs: tuple[ExtraGraph, ...] = ()
+    dispatches: tuple[Dispatch, ...] = ()
 
     @cached_property
     def operators(self) -> tuple[Operator, ...]:

@@ -8,7 +8,7 @@ contradicts its debug handle is left unlinked with that reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -19,9 +19,11 @@ from viewer.model.trace import Bools, Codes, Ints, KeyKind, Trace
 from viewer.program.agreement import WRITE_BACK, Fit, fit
 from viewer.program.debug_handles import DelegateMap, Via, is_of_whole_call
 from viewer.program.graph import Method, Operator, Program, base_name
+from viewer.program.located import unplaced
 from viewer.program.logged import is_outside_calls, scope_identities
 from viewer.program.mlir import FilePosition
 from viewer.program.text_positions import TextPositions, positions_of
+from viewer.program.torq_debug_info import Dispatch
 
 
 class LinkState(Enum):
@@ -61,6 +63,7 @@ class Reason(Enum):
     IDENTIFIER_UNKNOWN = ("identifier not in the debug handle map", LinkState.UNLINKED)
     IDENTIFIER_AMBIGUOUS = ("identifier in several delegate instances", LinkState.UNLINKED)
     NO_DEBUG_INFO = ("no debug info of its dispatch is open", LinkState.UNLINKED)
+    NOT_IN_DEBUG_INFO = ("not in the dispatch's debug info", LinkState.UNLINKED)
     NOT_IN_TEXT = ("location not in the MLIR text", LinkState.UNLINKED)
     LOCATION_ALONE = ("a location and no identifier; the record knows none", LinkState.UNLINKED)
 
@@ -147,16 +150,20 @@ class LinkTable:
         return found
 
 
-def unlinked(trace: Trace, why: str = "") -> LinkTable:
-    """The table of a trace that no program belongs to; `why` is said on every linkable key."""
+def unlinked(trace: Trace, why: str = "", dispatches: Sequence[Dispatch] = ()) -> LinkTable:
+    """The table of a trace that no program belongs to; `why` is said on every linkable key.
+
+    dispatches: the debug info that is open, to say why an action or job is not in it.
+    """
     detail = why or "No record is open that belongs to this profile"
     alone = Link(Reason.NO_PROGRAM, detail)
     identifiers = trace.keys.identifier
     numbered = np.isin(trace.keys.kind, (_ACTION, _JOB))
+    absent = unplaced(trace, dispatches)
 
     def answer(key: int) -> Link:
         if numbered[key]:
-            return _NO_DEBUG_INFO
+            return _without_debug_info(absent, key)
         return _not_linkable(trace, key) or (
             _WHOLE_CALL if is_of_whole_call(identifiers[key]) else alone
         )
@@ -164,10 +171,18 @@ def unlinked(trace: Trace, why: str = "") -> LinkTable:
     return LinkTable(trace, None, None, tuple(map(answer, range(len(trace.keys)))))
 
 
-def link(trace: Trace, program: Program, found: Fit | None = None) -> LinkTable:
-    """Link every key of a trace to the operators of a program; `found` is their fit, if known."""
+def link(
+    trace: Trace,
+    program: Program,
+    found: Fit | None = None,
+    dispatches: Sequence[Dispatch] = (),
+) -> LinkTable:
+    """Link every key of a trace to the operators of a program; `found` is their fit, if known.
+
+    dispatches: the debug info that is open, to say why an action or job is not in it.
+    """
     found = found or fit(trace, program)
-    linker = _Linker(trace, program, found)
+    linker = _Linker(trace, program, found, unplaced(trace, dispatches))
     return LinkTable(trace, program, found, tuple(map(linker.link, range(len(trace.keys)))))
 
 
@@ -184,6 +199,16 @@ _NO_DEBUG_INFO = Link(
     "The file gives a number and no location: open the dispatch's debug info, as "
     "torq-compile --torq-debug-info=DIR writes it",
 )
+
+
+def _without_debug_info(absent: Mapping[int, tuple[bool, str]], key: int) -> Link:
+    """The answer for an action or job that got no location."""
+    if key not in absent:
+        return _NO_DEBUG_INFO
+    is_open, why = absent[key]
+    return Link(Reason.NOT_IN_DEBUG_INFO if is_open else Reason.NO_DEBUG_INFO, why)
+
+
 _NO_IDENTITY = Link(Reason.NO_IDENTITY, "The file gives this slice no identity")
 _OUTSIDE = Link(
     Reason.OUTSIDE_CALLS, "The delegate logged this outside a call, as when it is loaded"
@@ -220,8 +245,15 @@ def _not_linkable(trace: Trace, key: int) -> Link | None:
 
 
 class _Linker:
-    def __init__(self, trace: Trace, program: Program, found: Fit) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        program: Program,
+        found: Fit,
+        absent: Mapping[int, tuple[bool, str]],
+    ) -> None:
         self.trace = trace
+        self._absent = absent
         self.keys = trace.keys
         self.program = program
         self.fit = found
@@ -246,7 +278,7 @@ class _Linker:
             return refused
         kind = self._kind[key]
         if kind in (_ACTION, _JOB):
-            return _NO_DEBUG_INFO
+            return _without_debug_info(self._absent, key)
         if kind == _LOCATION and not self.program.text_lines:
             return _no_identifier(self.trace)
         location = self.keys.location[key]
@@ -439,18 +471,12 @@ class _Linker:
         return Link(reason, detail, handles, tuple(op.index for op in known))
 
     def _location(self, location: str) -> Link:
-        asked = positions_of(location)
-        found: dict[int, FilePosition] = {}
-        for position in asked:
-            operator = self._texts.operator_at(position)
-            if operator is not None:
-                found.setdefault(operator.index, position)
+        found = operators_at(location, self._texts)
         if not found:
-            places = ", ".join(f"{p.file}:{p.line}:{p.col}" for p in asked)
+            places = ", ".join(f"{p.file}:{p.line}:{p.col}" for p in positions_of(location))
             return Link(Reason.NOT_IN_TEXT, f"No operation begins at {places}")
-        inner = _innermost(found, self.program)
-        places = ", ".join(f"{found[i].line}:{found[i].col}" for i in inner)
-        return Link(Reason.BY_LOCATION, f"Operation at {places}", (), inner)
+        places = ", ".join(f"{p.line}:{p.col}" for p in found.values())
+        return Link(Reason.BY_LOCATION, f"Operation at {places}", (), tuple(found))
 
 
 def _no_identifier(trace: Trace) -> Link:
@@ -464,10 +490,20 @@ def _no_identifier(trace: Trace) -> Link:
     return Link(Reason.LOCATION_ALONE, f"{missing}; a location alone is looked up in the MLIR text")
 
 
-def _innermost(found: dict[int, FilePosition], program: Program) -> tuple[int, ...]:
-    """The operations proper: a function is only the caller of what stands in it."""
-    inner = [i for i in found if not program.operators[i].is_function]
-    return tuple(inner or found)
+def operators_at(location: str, texts: TextPositions) -> dict[int, FilePosition]:
+    """The operators of a text that a location names, callee before caller: index -> its place.
+
+    Operations proper: a function is only the caller of what stands in it, and named if alone.
+    """
+    found: dict[int, FilePosition] = {}
+    inner: dict[int, FilePosition] = {}
+    for position in positions_of(location):
+        operator = texts.operator_at(position)
+        if operator is not None:
+            found.setdefault(operator.index, position)
+            if not operator.is_function:
+                inner.setdefault(operator.index, position)
+    return inner or found
 
 
 def _numbers(handles: tuple[int, ...]) -> str:

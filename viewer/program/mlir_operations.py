@@ -83,36 +83,74 @@ class _Found:
     start: int
     name_at: int
     function: _Function | None
+    parent: int
     end: int = 0
+    # Of an operation with others in its regions: where the first begins, where the last ends, and
+    # where it ends itself.
+    inside_from: int = -1
+    inside_to: int = -1
+    tail_end: int = -1
+
+
+class OperationReader:
+    """All operations of a text, in its order, and how they lie in one another.
+
+    Iterate once. `parent`, `entry` and `tail` are known of every operation when that is done.
+    """
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        """Lines come without their line ends."""
+        self._text = "\n".join(lines)
+        self._line_starts = [0]
+        for length in map(len, lines):
+            self._line_starts.append(self._line_starts[-1] + length + 1)
+        self._found: list[_Found] = []
+
+    def __iter__(self) -> Iterator[OperationText]:
+        text = self._text
+        for found in _Scanner(text, self._place).scan():
+            self._found.append(found)
+            line, col = self._place(found.name_at)
+            end_line, end_col = self._place(max(found.end - 1, found.start))
+            function = found.function
+            yield OperationText(
+                name=found.name,
+                result=found.result,
+                line=line,
+                col=col,
+                start_col=col - (found.name_at - found.start),
+                end_line=end_line,
+                end_col=end_col,
+                text=text[found.start : found.end],
+                func="" if function is None else function.name or "",
+                function_line=0 if function is None else function.line,
+            )
+
+    def parent(self, number: int) -> int:
+        """The number of the operation in whose region one lies, -1 at the top."""
+        return self._found[number].parent
+
+    def entry(self, number: int) -> str:
+        """What stands in a region before its first operation, as the arguments of its block."""
+        found = self._found[number]
+        return self._text[found.end : max(found.inside_from, found.end)]
+
+    def tail(self, number: int) -> str:
+        """What follows the last operation of the regions: attributes, types, the location.
+
+        "" for an operation without operations inside; its `text` is all of it.
+        """
+        found = self._found[number]
+        return self._text[found.inside_to : found.tail_end] if found.inside_to >= 0 else ""
+
+    def _place(self, at: int) -> tuple[int, int]:
+        line = bisect_right(self._line_starts, at)
+        return line, at - self._line_starts[line - 1] + 1
 
 
 def operations(lines: Sequence[str]) -> Iterator[OperationText]:
     """All operations in the order of the text. Lines come without their line ends."""
-    text = "\n".join(lines)
-    starts = [0]
-    for length in map(len, lines):
-        starts.append(starts[-1] + length + 1)
-
-    def place(at: int) -> tuple[int, int]:
-        line = bisect_right(starts, at)
-        return line, at - starts[line - 1] + 1
-
-    for found in _Scanner(text, place).scan():
-        line, col = place(found.name_at)
-        end_line, end_col = place(max(found.end - 1, found.start))
-        function = found.function
-        yield OperationText(
-            name=found.name,
-            result=found.result,
-            line=line,
-            col=col,
-            start_col=col - (found.name_at - found.start),
-            end_line=end_line,
-            end_col=end_col,
-            text=text[found.start : found.end],
-            func="" if function is None else function.name or "",
-            function_line=0 if function is None else function.line,
-        )
+    return iter(OperationReader(lines))
 
 
 def operation_at(lines: Sequence[str], line: int, col: int) -> OperationText | None:
@@ -152,6 +190,8 @@ class _Scanner:
         self._functions: list[_Function] = []
         self._unnamed = 0
         self._current: _Found | None = None
+        self._around: list[tuple[int, _Found]] = []  # those that have not ended, with their numbers
+        self._count = 0
         # Found operations wait until the name of their function is known: in generic form it may
         # follow the body.
         self._waiting: list[_Found] = []
@@ -191,6 +231,7 @@ class _Scanner:
         if rest := text[at:].rstrip():
             self._code_end = at + len(rest)
         self._finish(self._code_end)
+        self._end_statements(-1)
         self._end_functions(-1, len(text))
         yield from self._flush()
 
@@ -212,6 +253,7 @@ class _Scanner:
         depth = len(self._brackets)
         if self._current is not None and depth < self._current.depth:
             self._finish(self._code_end)
+        self._end_statements(depth + 1)
         is_behind_body = self._current is None and self._tail_from < 0
         if is_behind_body and self._functions and depth == self._functions[-1].depth:
             self._tail_from = at
@@ -222,12 +264,14 @@ class _Scanner:
         if match is None:
             if pattern is _AT_LINE_START and _BREAK.match(self._text, at):
                 self._finish(self._code_end)
+                self._end_statements(len(self._brackets))
             return
         kind = match.lastgroup or ""
         if kind == "result":
             return
         depth = len(self._brackets)
         self._finish(self._code_end)
+        self._end_statements(depth)
         self._end_functions(depth, at)
         name = match[kind]
         result = match["result"] or ""
@@ -236,7 +280,12 @@ class _Scanner:
         found = _Found(
             _BARE.get(name, name), result, depth, match.start("result") if result else name_at,
             name_at, self._functions[-1] if self._functions else None,
+            self._around[-1][0] if self._around else -1,
         )  # fmt: skip
+        if self._around and (parent := self._around[-1][1]).inside_from < 0:
+            parent.inside_from = found.start
+        self._around.append((self._count, found))
+        self._count += 1
         if found.name.rpartition(".")[2] == "func":
             found.function = _Function(depth, self._place(name_at)[0])
             self._functions.append(found.function)
@@ -254,6 +303,14 @@ class _Scanner:
         if function is not None and function.name is None and function.depth == found.depth:
             function.name = self._symbol(found.name_at, found.end)
             self._unnamed -= function.name is not None
+
+    def _end_statements(self, depth: int) -> None:
+        """Leave the operations that stand at `depth` or deeper: their last character is known."""
+        while self._around and self._around[-1][1].depth >= depth:
+            _, found = self._around.pop()
+            found.tail_end = self._code_end
+            if self._around:
+                self._around[-1][1].inside_to = self._code_end
 
     def _end_functions(self, depth: int, at: int) -> None:
         """Leave the functions that stand at `depth` or deeper."""

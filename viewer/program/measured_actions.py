@@ -1,0 +1,164 @@
+"""What the actions and NSS jobs of a Torq dispatch took, out of a runtime profile of any sort.
+
+An NSS job is measured from the begin of the action that starts it to the end of the action that
+waits for it, on its own track "NSS jobs"; the two actions are told with it and not a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.model.trace import Bools, Ints, Trace, Unit
+from viewer.program.located import ACTION_ID, DISPATCH, JOB_ID, dispatch_of_scopes
+from viewer.program.torq_debug_info import Dispatch
+
+Floats = NDArray[np.float64]
+
+_WAIT = "NSS_WAIT"
+_OPERATIONS = "operations"  # a column of annotated profiles alone
+
+
+class Source(IntEnum):
+    """Which sort of profile a measurement is from, the most telling first."""
+
+    HOST = 0
+    ANNOTATED = 1
+    JOBS = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasuredAction:
+    """One action, or one job with its actions, and how long each of its executions took.
+
+    dispatch: "" where the file names none and no debug info tells. start_action, action: of a job
+    those that start it and wait for it, None if not known. location: MLIR text, "" if none. ns:
+    in the order in which the executions began.
+    """
+
+    dispatch: str
+    job: int | None
+    start_action: int | None
+    action: int | None
+    name: str
+    location: str
+    ns: Floats
+
+
+def source_of(trace: Trace) -> Source | None:
+    """Which sort of measurement of actions or jobs a trace is; None if it is none."""
+    columns = trace.slices.columns
+    if trace.clock.unit == "cycle" or columns.keys().isdisjoint((ACTION_ID, JOB_ID)):
+        return None
+    if _OPERATIONS in columns:
+        return Source.ANNOTATED
+    return Source.HOST if ACTION_ID in columns else Source.JOBS
+
+
+def measured_actions(
+    trace: Trace, dispatches: Sequence[Dispatch], ns_per_tick: Fraction
+) -> list[MeasuredAction]:
+    """Everything that a runtime profile measured, jobs first; empty for other traces."""
+    if source_of(trace) is None:
+        return []
+    slices = trace.slices
+    units = np.array([track.unit for track in trace.tracks], np.int64)
+    unit = units[slices.row_track[slices.rows()]]
+    jobs, job_ids = numbers(trace, JOB_ID, unit == Unit.NSS)
+    actions, action_ids = numbers(trace, ACTION_ID, unit == Unit.HOST)
+    known = dispatch_of_scopes(trace, dispatches)
+    names = [
+        d.name if d else scope.name if DISPATCH in slices.columns else ""
+        for d, scope in zip(known, trace.scopes, strict=True)
+    ]
+    by_profile = _actions_of_jobs(trace, jobs, job_ids, actions, action_ids)
+    told: set[tuple[int, int | None]] = set()
+    found: list[MeasuredAction] = []
+
+    def add(scope: int, job: int | None, first: int | None, last: int | None, at: Ints) -> None:
+        ns: Floats = (slices.end[at] - slices.start[at]) * np.float64(float(ns_per_tick))
+        location = trace.keys.location[int(slices.key[at[0]])] or ""
+        name = trace.name(int(at[0]))
+        found.append(MeasuredAction(names[scope], job, first, last, name, location, ns))
+
+    for (scope, job), at in _by_scope(trace, jobs, job_ids):
+        info = known[scope]
+        start, wait = by_profile.get((scope, job), (None, None))
+        if info is not None and job in info.jobs:
+            start, wait = info.jobs[job].start_action, info.jobs[job].wait_action
+        told |= {(scope, start), (scope, wait)}
+        add(scope, job, start, wait, at)
+    for (scope, action), at in _by_scope(trace, actions, action_ids):
+        if (scope, action) not in told:
+            add(scope, None, None, action, at)
+    return found
+
+
+def numbers(trace: Trace, column: str, of: Bools | None = None) -> tuple[Ints, Ints]:
+    """The slices (of some) that have a number in a column, none below 0, and these numbers."""
+    found = trace.slices.columns.get(column)
+    if found is None or found.strings is not None:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    has = found.values >= 0
+    for also in (of, found.valid):
+        has = has if also is None else has & also
+    at = np.flatnonzero(has)
+    return at, found.values[at].astype(np.int64)
+
+
+def groups(values: Ints) -> Iterator[tuple[int, Ints]]:
+    """The distinct values and at which positions each stands, in order of both."""
+    order = np.argsort(values, kind="stable")
+    distinct, first = np.unique(values[order], return_index=True)
+    yield from zip(distinct.tolist(), np.split(order, first[1:]), strict=False)
+
+
+def _by_scope(trace: Trace, at: Ints, ids: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
+    """Some slices by their scope and number, those of one by the time of their begin."""
+    slices = trace.slices
+    in_time = np.argsort(slices.start[at], kind="stable")
+    at, ids = at[in_time], ids[in_time]
+    scope = trace.keys.scope[slices.key[at]].astype(np.int64)
+    for of_scope, own in groups(scope):
+        for number, members in groups(ids[own]):
+            yield (of_scope, number), at[own[members]]
+
+
+def _actions_of_jobs(
+    trace: Trace, jobs: Ints, job_ids: Ints, actions: Ints, action_ids: Ints
+) -> dict[tuple[int, int], tuple[int | None, int | None]]:
+    """(scope, job) -> the actions that start it and wait for it, as far as the profile tells.
+
+    An annotated profile says of each action which job it is of. In a host profile a job stands in
+    the row of its start, and the next wait of its dispatch is its own.
+    """
+    slices = trace.slices
+    id_of = np.full(len(slices), -1, np.int64)
+    id_of[actions] = action_ids
+    is_action = id_of >= 0
+    of_jobs, ids = numbers(trace, JOB_ID, is_action)
+    if len(of_jobs):
+        return {
+            place: (int(id_of[at].min()), int(id_of[at].max()))
+            for place, at in _by_scope(trace, of_jobs, ids)
+        }
+    row = slices.source_row.astype(np.int64)
+    starts = dict(zip(row[actions].tolist(), action_ids.tolist(), strict=True))
+    is_wait = np.array([text == _WAIT for text in trace.strings], np.bool_)
+    waits = actions[is_wait[slices.name[actions]]]
+    waits = waits[np.argsort(row[waits], kind="stable")]
+    waits_of = {
+        scope: waits[own] for scope, own in groups(trace.keys.scope[slices.key[waits]].astype(int))
+    }
+    found: dict[tuple[int, int], tuple[int | None, int | None]] = {}
+    for (scope, job), at in _by_scope(trace, jobs, job_ids):
+        begin = int(row[at[0]])
+        own = waits_of.get(scope, waits[:0])
+        after = own[np.searchsorted(row[own], begin) :][:1]
+        found[scope, job] = starts.get(begin), int(id_of[after[0]]) if len(after) else None
+    return found
