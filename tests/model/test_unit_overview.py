@@ -155,6 +155,19 @@ def test_h4_beside_the_newest_torq(host):
     assert found["idle"] == 1115 - found["busy"] == 38
 
 
+def test_annotated_profiles_have_the_same_rows_under_their_own_names():
+    host = (Unit.HOST, "Host")
+    trace = made(
+        (*host, "torq_hl.host_copy", 0, 10), (*host, "torq_hl.start_program", 10, 12),
+        (*host, "torq_hl.wait_program", 12, 20), (*host, "torq_hl.start_program (host)", 20, 25),
+        (Unit.NSS, "NSS jobs", "job 0", 10, 19),
+    )  # fmt: skip
+    assert ticks(trace) == {
+        "nss": 9, "host": 17, "host_programs": 5, "host_copy": 10, "busy": 24, "idle": 1,
+        "overall": 25,
+    }  # fmt: skip
+
+
 def test_a_call_of_the_hal_that_holds_no_dispatch_is_work():
     hal = (Unit.HAL, "HAL", "HAL_CALL")
     trace = made((*hal, 0, 10), (*hal, 20, 30), (Unit.HOST, "Host", "DISPATCH", 22, 25))

@@ -24,7 +24,7 @@ All is linear but for the sorting; a range costs two searches a row.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,18 +32,23 @@ import numpy as np
 from viewer.model import intervals
 from viewer.model.intervals import Intervals
 from viewer.model.queries import tree
-from viewer.model.trace import Bools, Ints, Trace, Unit
+from viewer.model.trace import Bools, Codes, Ints, Trace, Unit
 
 _DMA = (Unit.DMA_IN, Unit.DMA_OUT)
 _COMPUTE = (Unit.SLICE, Unit.CSS)
 _PROCESSOR = (Unit.HOST, Unit.HAL)
 _NUMBERED = re.compile(r".*\d")  # C0 has one track of all its slice units: that is no unit
 
-# As runtimes call it; a HAL stage of an annotated profile has its scope in front of its name.
-_WAIT = "_WAIT"
+# As host profiles call it, and as annotated ones do. Newer annotated ones start host programs and
+# jobs under one name: they have no row of host programs.
+_WAITS = ("_WAIT", "torq_hl.wait_program")  # the ends of names
 _HOST_PARTS = (
-    ("host_programs", "Host programs", ("HOST_START", "HOST_PROGRAM")),
-    ("host_copy", "Host copy", ("HOST_COPY",)),
+    (
+        "host_programs",
+        "Host programs",
+        ("HOST_START", "HOST_PROGRAM", "torq_hl.start_program (host)"),
+    ),
+    ("host_copy", "Host copy", ("HOST_COPY", "torq_hl.host_copy")),
 )
 
 
@@ -108,7 +113,7 @@ def _sets(trace: Trace) -> list[tuple[str, str, Intervals]]:
     there = set(unit_of_track.tolist())
     rows: list[tuple[str, str, Intervals]] = []
 
-    def time(of: Bools) -> Intervals:
+    def time(of: Bools | Ints) -> Intervals:
         return intervals.union(slices.start[of], slices.end[of])
 
     def row(key: str, label: str, times: Intervals, *of: Unit) -> None:
@@ -125,9 +130,8 @@ def _sets(trace: Trace) -> list[tuple[str, str, Intervals]]:
     row("dma", "DMA", dma, *_DMA)
     row("cdma", "CDMA", one[Unit.CDMA], Unit.CDMA)
     row("dma_cdma", "DMA + CDMA", dma_cdma, *_DMA, Unit.CDMA)
-    for thread in _slice_units(trace):
-        own = np.array([t.thread == thread for t in trace.tracks], np.bool_)
-        row(_key(thread), thread, time(own[track]), Unit.SLICE)
+    for thread, own in _by_slice_unit(trace, track):
+        row(_key(thread), thread, time(own), Unit.SLICE)
     row("slice", "Slice units", one[Unit.SLICE], Unit.SLICE)
     row("css", "CSS", one[Unit.CSS], Unit.CSS)
     row("compute", "Compute", compute, *_COMPUTE)
@@ -149,10 +153,17 @@ def _sets(trace: Trace) -> list[tuple[str, str, Intervals]]:
     return rows
 
 
-def _slice_units(trace: Trace) -> list[str]:
-    """The threads that are of one slice unit each, by number."""
+def _by_slice_unit(trace: Trace, track: Codes) -> Iterator[tuple[str, Ints]]:
+    """The threads that are of one slice unit each, by number, with their slices."""
     threads = {t.thread for t in trace.tracks if t.unit is Unit.SLICE}
-    return sorted(filter(_NUMBERED.fullmatch, threads), key=lambda name: (len(name), name))
+    units = sorted(filter(_NUMBERED.fullmatch, threads), key=lambda name: (len(name), name))
+    number = {thread: i for i, thread in enumerate(units)}
+    unit_of_track = [number.get(t.thread, -1) if t.unit is Unit.SLICE else -1 for t in trace.tracks]
+    unit = np.array(unit_of_track, np.int64)[track]
+    order = np.argsort(unit, kind="stable")
+    bounds = np.searchsorted(unit[order], np.arange(len(units) + 1)).tolist()
+    for thread, lo, hi in zip(units, bounds, bounds[1:], strict=False):
+        yield thread, order[lo:hi]
 
 
 def _key(thread: str) -> str:
@@ -179,5 +190,5 @@ def _work(trace: Trace, unit: Ints) -> Bools:
     begins = np.sort(slices.start[on_host])
     held = np.searchsorted(begins, slices.end[hal]) - np.searchsorted(begins, slices.start[hal])
     work[hal[held > 0]] = False
-    waits = np.array([name.endswith(_WAIT) for name in trace.strings], np.bool_)
+    waits = np.array([name.endswith(_WAITS) for name in trace.strings], np.bool_)
     return work & ~waits[slices.name]
