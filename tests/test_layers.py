@@ -26,7 +26,7 @@ MODULES = {
 # The drawing's own arithmetic: a room of its own, though its files lie beside those that use Qt.
 PURE_TIMELINE = {"layout", "lod", "raster", "colouring", "ticks"}
 NO_QT_ROOMS = ("model", "program", "formats", "export", "record", "compat")
-NO_QT_MODULES = ("workspace", "opening", "exporting", "report", "resources", "cli")
+NO_QT_MODULES = ("companions", "workspace", "opening", "exporting", "report", "resources", "cli")
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
 
 FILES = {"model", "program", "formats", "export"}
@@ -35,7 +35,17 @@ SHOWN = {
     "model", "program", "workspace", "opening", "report", "timeline arithmetic", "background",
     *LEAVES,
 }  # fmt: skip
-WINDOW = {*SHOWN, *FILES, "exporting", "loading", "saving", "session", "timeline", "panels"}
+WINDOW = {
+    *SHOWN,
+    *FILES,
+    "companions",
+    "exporting",
+    "loading",
+    "saving",
+    "session",
+    "timeline",
+    "panels",
+}
 
 ALLOWED = {
     "viewer": set(),
@@ -44,7 +54,8 @@ ALLOWED = {
     "formats": {"model", "program"},
     "export": {"model", "program"},
     "record": {"model"},
-    "workspace": FILES,
+    "companions": {"model", "program", "formats"},
+    "workspace": {*FILES, "companions"},
     "exporting": {*FILES, "workspace"},
     "report": {"model", "program", "workspace"},
     "compat": {*FILES, "workspace", "exporting", "report"},

@@ -6,6 +6,8 @@ Without a type QSettings reads a list of one as a text and False as "false", so 
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -36,6 +38,7 @@ THEME = Setting("theme", str, "system", "Colours", ("system", "light", "dark"))
 DRAG_PANS = Setting("drag_pans", bool, False, "Dragging in the timeline moves it")
 RECENT = Setting[list[str]]("recent_files", list, [], "Recent files")
 LAST_FOLDER = Setting("last_folder", str, "", "Folder of the last opened file")
+SOURCE_PATHS = Setting[list[str]]("source_paths", list, [], "Where recorded sources lie here")
 WINDOW_GEOMETRY = Setting("window/geometry", QByteArray, QByteArray(), "Place of the window")
 WINDOW_STATE = Setting("window/state", QByteArray, QByteArray(), "Layout of the window")
 WINDOW_VERSION = Setting("window/version", int, 0, "Version of the layout of the window")
@@ -83,6 +86,22 @@ class Settings:
     def clear_recent_files(self) -> None:
         """Forget the recent files."""
         self.reset(RECENT)
+
+    def source_paths(self) -> list[tuple[str, str]]:
+        """(recorded path, path on this machine) of folders or files, in the order of adding."""
+        found = []
+        for text in self.get(SOURCE_PATHS):
+            try:
+                recorded, local = json.loads(text)
+            except (ValueError, TypeError, RecursionError):
+                continue
+            if isinstance(recorded, str) and isinstance(local, str):
+                found.append((recorded, local))
+        return found
+
+    def set_source_paths(self, paths: Sequence[tuple[str, str]]) -> None:
+        """Replace them all."""
+        self.set(SOURCE_PATHS, [json.dumps(pair) for pair in paths])
 
     def window(self) -> tuple[QByteArray, QByteArray]:
         """Geometry and layout of the window; the layout is empty if an older version wrote it."""
