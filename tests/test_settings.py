@@ -4,7 +4,15 @@ import pytest
 from PySide6.QtCore import QByteArray, QSettings
 
 from viewer import settings
-from viewer.settings import DRAG_PANS, LAST_FOLDER, RECENT, THEME, WINDOW_VERSION, Settings
+from viewer.settings import (
+    DRAG_PANS,
+    LAST_FOLDER,
+    RECENT,
+    SOURCE_PATHS,
+    THEME,
+    WINDOW_VERSION,
+    Settings,
+)
 
 
 @pytest.fixture
@@ -119,3 +127,14 @@ def test_the_layout_of_an_older_version_is_not_restored(file, monkeypatch):
     assert opened(file).window() == (QByteArray(b"\0place"), QByteArray(b"\0docks"))
     monkeypatch.setattr(settings, "WINDOW_STATE_VERSION", 99)
     assert opened(file).window() == (QByteArray(b"\0place"), QByteArray())
+
+
+def test_source_paths_come_back_and_damaged_ones_are_left_out(file):
+    store = opened(file)
+    assert store.source_paths() == []
+    pairs = [("/home/user", "/data, x"), ("", "/é"), ("C:\\work", "/w=1")]
+    store.set_source_paths(pairs)
+    store.sync()
+    assert opened(file).source_paths() == pairs
+    store.set(SOURCE_PATHS, ["nonsense", "[1, 2]", '["a"]', "[" * 9000, '["/a", "/b"]'])
+    assert store.source_paths() == [("/a", "/b")]

@@ -25,7 +25,7 @@ _UNIT_NS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_
 _TIME = re.compile(r"\s*(-?\d+(?:\.\d*)?|-?\.\d+)\s*(ns|us|µs|ms|s)?\s*")
 _HZ = {"hz": 1, "khz": 1_000, "mhz": 1_000_000, "ghz": 1_000_000_000}
 _RATE_UNITS = (("GHz", 1_000_000_000), ("MHz", 1_000_000), ("kHz", 1_000), ("Hz", 1))
-_RATE = re.compile(r"\s*([0-9]{1,12}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})\s*([kmg]?hz)\s*", re.I)
+_RATE = re.compile(r"\s*([0-9]{1,12}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})\s*([kmg]?hz)\s*", re.I)
 # Above it the numerator and denominator of ns per tick would not multiply in int64.
 _FASTEST_HZ = 9_000_000_000
 # What our own texts use, and what keyboards have instead.

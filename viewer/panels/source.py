@@ -54,6 +54,7 @@ class SourcePanel(QWidget):
         self._paths_menu = QMenu(self)
         self._paths_menu.aboutToShow.connect(self._fill_paths)
         self._paths = self._paths_button()
+        self._paths.setVisible(bool(session.workspace.substitutions))
         self._own = label("", theme, "header", "text2")
         self.crumbs = label("", theme, "header", "text2", html=True)
         self.note = ElidedLabel("", theme, "caption", "text3")
@@ -155,7 +156,6 @@ class SourcePanel(QWidget):
         button.setToolTip("Where sources that were recorded elsewhere lie on this machine")
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         button.setMenu(self._paths_menu)
-        button.setVisible(False)
         return button
 
     @Slot()
@@ -219,6 +219,10 @@ class SourcePanel(QWidget):
             self._empty.deleteLater()
         self._empty = EmptyPlace(sentence, self._theme, button)
         self._empty.pressed.connect(self._locate)
+        if button and self._session.workspace.substitutions:
+            paths = self._paths_button()
+            paths.setProperty("framed", True)
+            self._empty.add_below(paths)
         self._stack.addWidget(self._empty)
         self._stack.setCurrentWidget(self._empty)
 
