@@ -791,6 +791,16 @@ def test_of_files_hours_apart_the_first_is_shown_and_one_steps_through_them(qapp
     assert (session.state.t0, session.state.t1) == seen[0]
 
 
+def test_files_of_one_length_are_one_step(qapp):
+    session = Session()
+    session.add([host_profile("a", 0), host_profile("b", 0), host_profile("c", 5)])
+    seen = []
+    for _ in range(3):
+        session.fit_next_file()
+        seen.append((session.state.t0, session.state.t1))
+    assert seen == [(-18_000, 918_000), (-13_000, 923_000), (-18_000, 918_000)]
+
+
 def test_of_files_that_follow_one_another_all_are_shown(qapp):
     session = Session()
     session.add([host_profile("a", 0), host_profile("b", 1_000)])

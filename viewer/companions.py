@@ -32,7 +32,7 @@ MAX_COMPANION = 64 << 20
 # A profile is of one or a few texts; one that names thousands is not looked after.
 _MOST_NAMES = 32
 _MOST_LOCATIONS = 20_000
-_MOST_CHARACTERS = 8 << 20
+_MOST_CHARACTERS = 1 << 20
 
 
 def companions(

@@ -429,9 +429,8 @@ class Session(QObject):
 
     def fit_next_file(self) -> None:
         """Show the whole of one trace, and of the next one if one is shown so already."""
-        wanted = [
-            self._limited(*_with_margin(*self.file_span_ns(i))) for i in range(len(self.traces))
-        ]
+        every = (self.file_span_ns(i) for i in range(len(self.traces)))
+        wanted = list(dict.fromkeys(self._limited(*_with_margin(*span)) for span in every))
         now = (self.state.t0, self.state.t1)
         at = wanted.index(now) + 1 if now in wanted else 0
         self.set_range(*wanted[at % len(wanted)])
