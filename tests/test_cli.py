@@ -80,7 +80,10 @@ def test_info_json_has_the_keys_and_types_that_scripts_rely_on(desk, capsys):
     assert (trace["kind"], program["kind"]) == ("trace", "program")
     assert (trace["path"], program["path"]) == (DUMP, RECORD)
     assert (trace["slices"], trace["derived"], trace["tracks"]) == (35, 28, 1)
-    assert trace["clock"] == {"unit": "ns", "ns_per_tick": 1, "assumed": True}
+    assert trace["clock"] == {
+        "unit": "ns", "ns_per_tick": 1, "rate": "1 GHz", "origin": "assumed", "assumed": True,
+        "domain": "",
+    }  # fmt: skip
     (link,) = facts["links"]
     assert {k: isinstance(link[k], t) for k, t in LINK.items()} == dict.fromkeys(LINK, True)
     assert (link["trace"], link["program"], link["method"]) == (DUMP, RECORD, "forward")
@@ -180,6 +183,93 @@ def test_a_column_that_no_profile_has_is_answered_with_those_that_there_are(desk
     code, _, err = run(capsys, "info", DUMP, "--identifier-column", f"{DUMP}=name")
     assert code == 2
     assert f"the slices of {DUMP} have identities of their own" in err
+
+
+# -- clocks, companions and where sources lie ------------------------------------------------------
+
+CYCLES, TEXT = "compile_c0_callsite.csv", "tiny_cnn.mlir"
+
+
+@pytest.mark.parametrize(
+    ("given", "clock"),
+    [
+        ((), {"ns_per_tick": 1.25, "rate": "800 MHz", "origin": "assumed", "assumed": True}),
+        (("100MHz",), {"ns_per_tick": 10, "rate": "100 MHz", "origin": "chosen", "assumed": False}),
+        ((f"{CYCLES}=1.2 GHz", "100MHz"),
+         {"ns_per_tick": 5 / 6, "rate": "1.2 GHz", "origin": "chosen", "assumed": False}),
+    ],
+)  # fmt: skip
+def test_the_clock_rate_of_cycles_is_assumed_or_chosen(desk, capsys, given, clock):
+    arguments = [word for rate in given for word in ("--clock", rate)]
+    code, out, err = run(capsys, "info", "--json", CYCLES, *arguments)
+    assert (code, err) == (0, "")
+    told = json.loads(out)["files"][0]["clock"]
+    assert told == {"unit": "cycle", "domain": "", **clock}
+
+
+def test_a_chosen_rate_is_told_to_people_and_exported(desk, capsys):
+    code, out, _ = run(capsys, "info", CYCLES, "--clock", "100 MHz")
+    assert code == 0
+    assert "clock: 1 cycle = 10 ns, 100 MHz (chosen)" in out
+    assert run(capsys, "export", CYCLES, "-o", "slow.csv", "--clock", f"{CYCLES}=100MHz")[0] == 0
+    assert run(capsys, "export", CYCLES, "-o", "fast.csv")[0] == 0
+    for slow, fast in zip(rows("slow.csv"), rows("fast.csv"), strict=True):
+        assert (slow["start_ticks"], slow["dur_ticks"]) == (fast["start_ticks"], fast["dur_ticks"])
+        assert int(slow["dur_ns"]) == 10 * int(slow["dur_ticks"])
+
+
+@pytest.mark.parametrize(
+    ("clock", "why"),
+    [
+        ("fast", "'fast' is not a clock rate"),
+        (f"{CYCLES}=", "'' is not a clock rate"),
+        ("0MHz", "not a whole number of Hz between"),
+        ("gone.csv=800MHz", "gone.csv is not an open profile"),
+        ("plain.csv=800MHz", "states the rate of its clock"),
+    ],
+)
+def test_a_clock_rate_that_cannot_be_is_wrong_usage(desk, capsys, clock, why):
+    Path("plain.csv").write_text("process,thread,name,start_ns,dur_ns\np,t,a,0,5\n")
+    code, out, err = run(capsys, "info", CYCLES, "plain.csv", "--clock", clock)
+    assert (code, out) == (2, "")
+    assert why in err
+
+
+def test_the_text_beside_a_profile_is_opened_with_it_and_that_is_said(desk, capsys):
+    code, out, err = run(capsys, "info", "--json", CYCLES)
+    facts = json.loads(out)
+    assert (code, err) == (0, "")
+    assert [(f["path"], f.get("found_for")) for f in facts["files"]] == [
+        (CYCLES, None), (TEXT, CYCLES)
+    ]  # fmt: skip
+    assert [link["coverage"] for link in facts["links"]] == [1.0]
+    assert f"opened with {CYCLES}, whose locations name it" in run(capsys, "info", CYCLES)[1]
+    asked = json.loads(run(capsys, "info", "--json", CYCLES, TEXT)[1])
+    assert asked["files"][1]["found_for"] is None
+
+
+def test_a_text_beside_a_profile_that_cannot_be_read_stops_nothing(desk, capsys):
+    Path(TEXT).write_bytes(b"ML\xefR bytecode")
+    code, out, err = run(capsys, "info", "--json", CYCLES)
+    assert code == 0
+    assert [f["path"] for f in json.loads(out)["files"]] == [CYCLES]
+    assert err.startswith(
+        f"opscope: warning: {CYCLES} was compiled from a text that cannot be read"
+    )
+
+
+def test_where_sources_lie_can_be_said(desk, capsys):
+    Path("models").mkdir()
+    shutil.move(TEXT, "models")
+    recorded = Path(CYCLES).read_text().replace('"tiny_cnn.mlir"', '"/build/tiny_cnn.mlir"')
+    Path(CYCLES).write_text(recorded)
+    assert json.loads(run(capsys, "info", "--json", CYCLES)[1])["links"] == []
+    found = run(capsys, "info", "--json", CYCLES, "--source-path", "/build=models")[1]
+    assert json.loads(found)["links"][0]["coverage"] == 1.0
+    for wrong in ("models", "=", "/build="):
+        code, _, err = run(capsys, "info", CYCLES, "--source-path", wrong)
+        assert code == 2
+        assert "write it as FROM=TO" in err
 
 
 # -- unreadable inputs -----------------------------------------------------------------------------

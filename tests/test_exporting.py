@@ -6,12 +6,14 @@ What must come out is worked out here from the file's own columns, slice by slic
 import csv
 import json
 from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from tests.trace_processor import TraceProcessor
-from viewer.exporting import NothingToExport, export
+from viewer.exporting import NothingToExport, export, perfetto_source
+from viewer.model.times import RateOrigin
 from viewer.model.trace import Trace
 from viewer.program.labels import slice_labels, track_name
 from viewer.resources import SAMPLES
@@ -168,3 +170,18 @@ def test_files_with_unrelated_clocks_each_count_from_their_start(tmp_path):
     for row in table(tmp_path / "t.csv"):
         first[row["process"]] = min(int(row["start_ns"]), first.get(row["process"], 1 << 62))
     assert set(first.values()) == {0}
+
+
+def test_a_chosen_clock_rate_is_exported_with_the_same_ticks(tmp_path):
+    workspace = Workspace()
+    workspace.open(str(DATA / "torq" / "compile_c3_taskid_mtu.csv"))
+    workspace.set_clock(workspace.traces[0].path, Fraction(10))
+    source = perfetto_source(workspace, 0)
+    assert (source.ns_per_tick, source.rate_origin) == (10, RateOrigin.CHOSEN)
+    export(workspace, str(tmp_path / "t.csv"))
+    for row in table(tmp_path / "t.csv"):
+        assert int(row["start_ns"]) == 10 * int(row["start_ticks"])
+        assert int(row["dur_ns"]) == 10 * int(row["dur_ticks"])
+    export(workspace, str(tmp_path / "t.pftrace"))
+    assert b"clock_rate" in (tmp_path / "t.pftrace").read_bytes()
+    assert b"chosen" in (tmp_path / "t.pftrace").read_bytes()

@@ -26,7 +26,9 @@ MODULES = {
 # The drawing's own arithmetic: a room of its own, though its files lie beside those that use Qt.
 PURE_TIMELINE = {"layout", "lod", "raster", "counter_raster", "colouring", "ticks"}
 NO_QT_ROOMS = ("model", "program", "formats", "export", "record", "compat")
-NO_QT_MODULES = ("workspace", "opening", "exporting", "report", "stats_report", "resources", "cli")
+NO_QT_MODULES = (
+    "companions", "workspace", "opening", "exporting", "report", "stats_report", "resources", "cli",
+)  # fmt: skip
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
 
 FILES = {"model", "program", "formats", "export"}
@@ -35,7 +37,17 @@ SHOWN = {
     "model", "program", "workspace", "opening", "report", "timeline arithmetic", "background",
     *LEAVES,
 }  # fmt: skip
-WINDOW = {*SHOWN, *FILES, "exporting", "loading", "saving", "session", "timeline", "panels"}
+WINDOW = {
+    *SHOWN,
+    *FILES,
+    "companions",
+    "exporting",
+    "loading",
+    "saving",
+    "session",
+    "timeline",
+    "panels",
+}
 
 ALLOWED = {
     "viewer": set(),
@@ -44,10 +56,11 @@ ALLOWED = {
     "formats": {"model", "program"},
     "export": {"model", "program"},
     "record": {"model"},
-    "workspace": FILES,
+    "companions": {"model", "program", "formats"},
+    "workspace": {*FILES, "companions"},
     "exporting": {*FILES, "workspace"},
     "report": {"model", "program", "workspace"},
-    "stats_report": {"model", "program", "workspace"},
+    "stats_report": {"model", "program", "workspace", "report"},
     "compat": {*FILES, "workspace", "exporting", "report"},
     "timeline arithmetic": {"model", "program"},
     "resources": set(),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
-from PySide6.QtWidgets import QMessageBox
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QLabel, QMessageBox
 
 from tests.gui_events import (
     SAMPLE,
@@ -25,7 +25,9 @@ from viewer import crash_report
 from viewer.background import Latest
 from viewer.export.atomic import WriteCancelled
 from viewer.formats import ReadCancelled
+from viewer.main_window import MainWindow
 from viewer.session import SliceRef
+from viewer.window_commands import CLOCK_MENU
 from viewer.workspace import Choices
 
 THIN = "\u202f"
@@ -108,7 +110,7 @@ def test_the_first_view_is_the_second_run_where_load_would_fill_the_picture(atte
     )
     assert attention.windowTitle() == "attn_xnnpack_x5.etdp, attn_teal_xnnpack.etrecord – Opscope"
     assert shown_docks(attention) == DOCKS
-    assert attention._clock.text() == "1 tick = 1 ns assumed · 627 slices"
+    assert attention._clock.text() == f"1 tick = 1{THIN}ns assumed · 627 slices"
 
 
 def test_where_runs_fill_the_span_the_first_view_is_all(window, qtbot):
@@ -811,3 +813,157 @@ def test_pointing_at_the_window_does_not_change_it(attention, qtbot):
     before = attention.session.state
     move(canvas(attention), QPoint(200, 80))
     assert attention.session.state == before
+
+
+# -- clock rates -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cycles(window, qtbot, data):
+    """The window with a compile profile, whose text is found beside it."""
+    open_files(qtbot, window, data / "torq" / "compile_c3_taskid_mtu.csv")
+    return window
+
+
+def clock_words(window):
+    return [action.text().replace("&", "") for action in window._clock.menu().actions()
+            if not action.isSeparator()]  # fmt: skip
+
+
+def checked(window):
+    return [id for id in CLOCK_MENU if id != "-" and window.commands.actions[id].isChecked()]
+
+
+def test_the_clock_in_the_status_bar_is_the_handle_of_its_rate(cycles):
+    assert cycles._clock.text() == f"800{THIN}MHz assumed · 44 slices"
+    assert clock_words(cycles) == [
+        "compile_c3_taskid_mtu.csv", "As assumed or stated", "800 MHz", "100 MHz",
+        "Other clock rate…",
+    ]  # fmt: skip
+    assert checked(cycles) == ["clock.file"]
+    before = cycles._range.text()
+    cycles.commands.actions["clock.100"].trigger()
+    assert cycles._clock.text() == f"100{THIN}MHz chosen · 44 slices"
+    assert f"1 cycle = 10{THIN}ns, chosen" in cycles._clock.toolTip()
+    assert checked(cycles) == ["clock.100"]
+    assert cycles._range.text() != before
+    cycles.commands.actions["go.undo"].trigger()
+    assert (cycles._range.text(), checked(cycles)) == (before, ["clock.file"])
+    assert cycles._clock.text() == f"800{THIN}MHz assumed · 44 slices"
+    cycles.commands.actions["clock.800"].trigger()
+    assert cycles._clock.text() == f"800{THIN}MHz chosen · 44 slices"
+
+
+def test_any_rate_can_be_given_and_what_is_none_is_told(cycles, monkeypatch):
+    answers = iter([("1.2 GHz", True), ("fast", True), ("7 GHz", False)])
+    monkeypatch.setattr(QInputDialog, "getText", lambda *args, **more: next(answers))
+    ask = cycles.commands.actions["clock.other"].trigger
+    ask()
+    assert cycles._clock.text().startswith(f"1.2{THIN}GHz chosen")
+    assert message(cycles) == ""
+    ask()
+    assert message(cycles).startswith("The clock rate stays as it was: 'fast' is not a clock rate")
+    ask()
+    assert cycles._clock.text().startswith(f"1.2{THIN}GHz chosen")
+
+
+def test_a_stated_clock_has_no_menu(window, qtbot):
+    open_files(qtbot, window, CSV)
+    assert window._clock.menu() is None
+    assert not window.commands.actions["clock.other"].isEnabled()
+    window.commands.actions["file.close_all"].trigger()
+    assert not window._clock.isVisible()
+
+
+# -- companions, and where sources lie -------------------------------------------------------------
+
+
+def test_the_text_beside_a_profile_is_opened_with_it_and_can_be_unlinked(cycles, data):
+    assert names(cycles) == ["compile_c3_taskid_mtu.csv", "tiny_cnn.mlir"]
+    assert cycles._selection.text() == (
+        "tiny_cnn.mlir was opened with compile_c3_taskid_mtu.csv, which names it"
+    )
+    recent = cycles.settings.recent_files()
+    assert recent == [str(data / "torq" / "compile_c3_taskid_mtu.csv")]
+    said = [label.text() for label in cycles.links.findChildren(QLabel)]
+    assert any("opened by itself, as the profile names it" in text for text in said)
+    cycles.session.pair(recent[0], None)
+    assert cycles.session.traces[0].table.program is None
+
+
+def test_opening_the_profile_again_does_not_link_what_was_unlinked(cycles, qtbot, data):
+    path = data / "torq" / "compile_c3_taskid_mtu.csv"
+    cycles.session.pair(str(path), None)
+    open_files(qtbot, cycles, path)
+    assert cycles.session.traces[0].table.program is None
+
+
+def test_a_text_that_is_asked_for_is_the_one_that_is_meant(window, qtbot, data, tmp_path):
+    shutil.copy(data / "torq" / "tiny_cnn.mlir", tmp_path / "mine.mlir")
+    open_files(qtbot, window, data / "torq" / "compile_c3_taskid_mtu.csv", tmp_path / "mine.mlir")
+    assert names(window) == ["compile_c3_taskid_mtu.csv", "mine.mlir"]
+
+
+def test_a_text_beside_a_profile_that_cannot_be_read_is_told(window, qtbot, data, tmp_path):
+    shutil.copy(data / "torq" / "compile_c3_taskid_mtu.csv", tmp_path / "p.csv")
+    (tmp_path / "tiny_cnn.mlir").write_bytes(b"ML\xefR bytecode")
+    open_files(qtbot, window, tmp_path / "p.csv")
+    assert names(window) == ["p.csv"]
+    said = "p.csv was compiled from a text that cannot be read: tiny_cnn.mlir: it is MLIR bytecode"
+    assert message(window).startswith(said)
+
+
+def test_a_source_is_located_once_for_all_paths_and_remembered(
+    window, qtbot, qapp, data, tmp_path, monkeypatch
+):
+    (tmp_path / "runs").mkdir()
+    for path in (ATTENTION, ATTENTION_RECORD):
+        shutil.copy(path, tmp_path / "runs")
+    here = tmp_path / "models" / "models.py"
+    here.parent.mkdir()
+    shutil.copy(Path(ATTENTION).parent / "models.py", here)
+    open_files(qtbot, window, *(tmp_path / "runs").iterdir())
+    window.session.select_operators(0, (9,))
+    assert "is not on this machine" in window.source.sentence
+    chosen = [str(tmp_path / "gone.py"), "", str(here)]
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *args: (chosen.pop(0), ""))
+    window.source.locate_requested.emit(window.source.place[0])
+    assert "gone.py is no text of at most 8 MB" in message(window)
+    window.source.locate_requested.emit(window.source.place[0])
+    assert window.settings.source_paths() == []
+    window.source.locate_requested.emit(window.source.place[0])
+    assert window.source.sentence == ""
+    assert window.source.note.text().startswith(f"shown from {here}, ")
+    assert window.settings.source_paths() == [("/home/user", str(tmp_path))]
+    again = MainWindow(window.theme, window.settings)
+    assert [s.recorded for s in again.session.workspace.substitutions] == ["/home/user"]
+    again.close()
+    (substitution,) = window.session.workspace.substitutions
+    window.source.forget_requested.emit(substitution)
+    assert window.settings.source_paths() == []
+    assert "is not on this machine" in window.source.sentence
+
+
+def test_a_text_of_a_profile_is_located_opened_and_found_again(
+    window, qtbot, data, tmp_path, monkeypatch
+):
+    text = (data / "torq" / "compile_c3_taskid_mtu.csv").read_text()
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text(text.replace('"tiny_cnn.mlir"', '"/build/tiny_cnn.mlir"'))
+    (tmp_path / "models").mkdir()
+    moved = shutil.copy(data / "torq" / "tiny_cnn.mlir", tmp_path / "models")
+    open_files(qtbot, window, tmp_path / "a.csv")
+    trace = window.session.traces[0].trace
+    placed = next(i for i in range(44) if window.session.traces[0].link(i).detail and "tiny" in str(
+        trace.keys.location[trace.slices.key[i]]))  # fmt: skip
+    window.session.select_slice(SliceRef(0, placed))
+    assert window.source.sentence.startswith("tiny_cnn.mlir is not on this machine")
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *args: (moved, ""))
+    with qtbot.waitSignal(window.loader.all_done):
+        window.source.locate_requested.emit(window.source.place[0])
+    settle(qtbot, window)
+    assert names(window) == ["a.csv", "tiny_cnn.mlir"]
+    assert window.session.traces[0].table.program.path == moved
+    window.commands.actions["file.close_all"].trigger()
+    open_files(qtbot, window, tmp_path / "b.csv")
+    assert names(window) == ["b.csv", "tiny_cnn.mlir"]

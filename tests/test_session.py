@@ -1,5 +1,6 @@
 """The session: ranges that are always valid, selection, runs, and an undo for every change."""
 
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
@@ -12,8 +13,10 @@ import viewer.session
 from viewer.background import Latest
 from viewer.formats import open_file
 from viewer.model.builder import TraceBuilder
+from viewer.model.times import RateOrigin
 from viewer.model.trace import Clock, KeyKind, RunKind
 from viewer.opening import Inferences
+from viewer.program.source_code import Substitution
 from viewer.resources import SAMPLES
 from viewer.session import BURST, Area, Session, SliceRef
 from viewer.workspace import Choices, Workspace
@@ -559,7 +562,7 @@ def test_changes_follow_one_another_however_fast_they_come(patient, qtbot):
 def test_a_fault_in_a_change_leaves_what_is_open(patient, qtbot, monkeypatch, capsys):
     patient.add([read(ATTENTION)])
     wait(qtbot, patient)
-    monkeypatch.setattr(Workspace, "add", lambda space, item: 1 // 0)
+    monkeypatch.setattr(Workspace, "add", lambda space, item, found_for: 1 // 0)
     with qtbot.waitSignal(patient.added) as told:
         patient.add([read(DEMO)])
     monkeypatch.undo()
@@ -644,3 +647,178 @@ def test_another_column_of_identifiers_keeps_the_view_and_its_history(qapp):
     assert session.can_undo
     session.undo()
     assert (session.state.t0, session.state.t1) != (100, 500)
+
+
+# -- clocks ----------------------------------------------------------------------------------------
+
+CYCLES = Path(__file__).parent / "data" / "torq" / "compile_c3_taskid_mtu.csv"
+STATED = Path(__file__).parent / "data" / "torq" / "runtime_r0_nss.csv"
+MHZ_100 = Fraction(10)  # 8 times as long as the 800 MHz that are assumed
+
+
+def visible_ticks(session, trace=0):
+    axis = session.traces[trace].axis
+    return [Fraction(t - axis.offset_ns) / axis.ns_per_tick
+            for t in (session.state.t0, session.state.t1)]  # fmt: skip
+
+
+def test_another_rate_shows_the_same_ticks_and_is_taken_back_with_the_range(qapp):
+    session = opened(CYCLES)
+    session.set_range(10_000, 30_000)
+    session.select_area(Area(12_000, 14_000, frozenset({(0, 1)})))
+    before, ticks = session.state, visible_ticks(session)
+    length = session.span_ns()
+    session.set_clock(0, MHZ_100)
+    assert (session.state.t0, session.state.t1) == (80_000, 240_000)
+    assert visible_ticks(session) == ticks
+    assert (session.state.area.t0, session.state.area.t1) == (96_000, 112_000)
+    assert session.span_ns() == 8 * length == session.workspace.span_ns()
+    after = session.state
+    session.undo()
+    assert session.state == before
+    assert session.traces[0].axis.ns_per_tick == Fraction(5, 4)
+    assert session.workspace.clocks == {}
+    assert session.span_ns() == length
+    session.redo()
+    assert session.state == after
+    assert session.workspace.clocks == {str(CYCLES): MHZ_100}
+
+
+def test_another_rate_keeps_selection_labels_and_costs(qapp):
+    session = opened(CYCLES)
+    session.select_slice(SliceRef(0, 3))
+    before = session.traces[0]
+    told = []
+    session.opened.connect(lambda: told.append("opened"))
+    session.set_clock(0, MHZ_100)
+    after = session.traces[0]
+    assert told == ["opened"]
+    assert session.state.slice == SliceRef(0, 3)
+    assert after.labels is before.labels
+    assert after.costs is before.costs
+    assert after.rate.origin is RateOrigin.CHOSEN
+    slices = after.trace.slices
+    assert after.span_ns(3) == (10 * slices.start[3], 10 * slices.end[3])
+    session.set_clock(0, MHZ_100)
+    session.undo()
+    assert session.state.clocks == {}
+
+
+def test_the_whole_axis_stays_the_whole_axis(qapp):
+    session = opened(CYCLES)
+    for rate in (Fraction(1, 9), Fraction(10**6), Fraction(1000, 33), None):
+        session.set_clock(0, rate)
+        low, high = limits(session)
+        assert low <= session.state.t0 <= 0
+        assert session.span_ns() <= session.state.t1 <= high
+
+
+def test_a_rate_that_was_chosen_with_the_files_is_part_of_the_first_view(qapp):
+    session = Session()
+    session.add([read(str(CYCLES))], Choices(clocks=((str(CYCLES), MHZ_100),)))
+    assert session.state.clocks == {str(CYCLES): MHZ_100}
+    assert (
+        session.state.t1 > session.workspace.span_ns() == 8 * session.traces[0].trace.end * 5 // 4
+    )
+    session.set_clock(0, None)
+    session.undo()
+    assert session.traces[0].axis.ns_per_tick == MHZ_100
+
+
+def test_the_rate_is_of_the_current_trace_or_of_the_first_that_has_none(qapp):
+    session = opened(STATED, CYCLES)
+    assert session.clock_trace == 1
+    assert opened(STATED).clock_trace is None
+    two = opened(ATTENTION, CYCLES)
+    assert two.clock_trace == 0
+    two.select_slice(SliceRef(1, 0))
+    assert two.clock_trace == 1
+    with pytest.raises(ValueError, match="states the rate"):
+        session.set_clock(0, MHZ_100)
+    assert not session.can_undo
+
+
+def test_a_rate_holds_in_every_view_of_the_inferences(session):
+    session.show_inferences(Inferences.ALIGNED)
+    length = session.span_ns()
+    session.set_clock(0, MHZ_100)
+    assert session.span_ns() == 10 * length
+    session.show_inferences(Inferences.AS_RUN)
+    assert session.traces[0].axis.ns_per_tick == MHZ_100
+    session.undo()
+    session.undo()
+    assert session.span_ns() == length
+
+
+def test_a_rate_chosen_while_files_are_added_is_kept(patient, qtbot):
+    patient.add([read(ATTENTION)])
+    wait(qtbot, patient)
+    patient.add([read(ATTENTION_RECORD)])
+    patient.set_clock(0, MHZ_100)
+    moved = Substitution("/home", "/data")
+    patient.substitute(moved)
+    wait(qtbot, patient)
+    assert patient.traces[0].table.program is not None
+    assert patient.traces[0].axis.ns_per_tick == MHZ_100
+    assert patient.workspace.clocks == patient.state.clocks == {ATTENTION: MHZ_100}
+    assert patient.workspace.substitutions == (moved,)
+
+
+def test_where_sources_lie_is_kept_when_all_files_are_closed(qapp):
+    session = opened(CYCLES)
+    moved = Substitution("/home", "/data")
+    session.substitute(moved)
+    session.close_all()
+    assert session.workspace.substitutions == (moved,)
+    assert session.state.clocks == {}
+    session.withdraw(moved)
+    assert session.workspace.substitutions == ()
+
+
+# -- files of one clock, hours apart ---------------------------------------------------------------
+
+
+def host_profile(path, start):
+    builder = TraceBuilder(path, "test", "", Clock("us", Fraction(1000), domain="boot"))
+    builder.add(
+        track=builder.track("p", "t"), start=np.array([start]), end=np.array([start + 900]),
+        name=builder.intern("a"), key=builder.key(KeyKind.PLAIN, "a"),
+    )  # fmt: skip
+    return builder.build()
+
+
+HOUR = 3_600_000_000  # µs
+
+
+def test_of_files_hours_apart_the_first_is_shown_and_one_steps_through_them(qapp):
+    session = Session()
+    session.add([host_profile("a", 5 * HOUR), host_profile("b", 7 * HOUR), host_profile("c", HOUR)])
+    spans = [session.file_span_ns(i) for i in range(3)]
+    assert spans == [(s * HOUR * 1000, s * HOUR * 1000 + 900_000) for s in (4, 6, 0)]
+    air = 900_000 // 50
+    seen = [(first - air, last + air) for first, last in spans]
+    assert (session.state.t0, session.state.t1) == seen[0]
+    assert session.first_view_note == "first view: a · the other files lie far from it"
+    for expected in (seen[1], seen[2], seen[0]):
+        session.fit_next_file()
+        assert (session.state.t0, session.state.t1) == expected
+    session.fit_all()
+    session.fit_next_file()
+    assert (session.state.t0, session.state.t1) == seen[0]
+
+
+def test_files_of_one_length_are_one_step(qapp):
+    session = Session()
+    session.add([host_profile("a", 0), host_profile("b", 0), host_profile("c", 5)])
+    seen = []
+    for _ in range(3):
+        session.fit_next_file()
+        seen.append((session.state.t0, session.state.t1))
+    assert seen == [(-18_000, 918_000), (-13_000, 923_000), (-18_000, 918_000)]
+
+
+def test_of_files_that_follow_one_another_all_are_shown(qapp):
+    session = Session()
+    session.add([host_profile("a", 0), host_profile("b", 1_000)])
+    assert session.state.t1 >= session.span_ns() == 1_900_000
+    assert session.first_view_note == ""

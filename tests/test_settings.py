@@ -4,7 +4,15 @@ import pytest
 from PySide6.QtCore import QByteArray, QSettings
 
 from viewer import settings
-from viewer.settings import DRAG_PANS, LAST_FOLDER, RECENT, THEME, WINDOW_VERSION, Settings
+from viewer.settings import (
+    DRAG_PANS,
+    LAST_FOLDER,
+    RECENT,
+    SOURCE_PATHS,
+    THEME,
+    WINDOW_VERSION,
+    Settings,
+)
 
 
 @pytest.fixture
@@ -140,3 +148,14 @@ def test_damaged_columns_are_left_out(file):
     store = opened(file)
     store.set(settings.COLUMNS, ["no form", "=id", "f=id"])
     assert store.identifier_columns() == {"f": "id"}
+
+
+def test_source_paths_come_back_and_damaged_ones_are_left_out(file):
+    store = opened(file)
+    assert store.source_paths() == []
+    pairs = [("/home/user", "/data, x"), ("", "/é"), ("C:\\work", "/w=1")]
+    store.set_source_paths(pairs)
+    store.sync()
+    assert opened(file).source_paths() == pairs
+    store.set(SOURCE_PATHS, ["nonsense", "[1, 2]", '["a"]', "[" * 9000, '["/a", "/b"]'])
+    assert store.source_paths() == [("/a", "/b")]

@@ -2,15 +2,20 @@
 
 import itertools
 import random
+import shutil
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from viewer.formats import UnreadableFile, open_file
-from viewer.model.trace import Trace
+from viewer.model.builder import TraceBuilder
+from viewer.model.times import ClockRate, RateOrigin, tick_to_ns
+from viewer.model.trace import Clock, KeyKind, Trace
 from viewer.program.graph import Program, Tensor
+from viewer.program.source_code import Substitution
 from viewer.workspace import Choices, Workspace
 
 DATA = Path(__file__).parent / "data"
@@ -248,6 +253,113 @@ def test_each_file_starts_at_zero():
     assert workspace.span_ns() == max(t.end - t.start for t in workspace.traces)
 
 
+# -- clocks ----------------------------------------------------------------------------------------
+
+MHZ_100, MHZ_800 = Fraction(10), Fraction(5, 4)
+
+
+def test_a_rate_that_no_file_states_is_chosen_and_taken_back():
+    workspace = opened("compile_c0_callsite.csv")
+    (trace,) = workspace.traces
+    before = trace.slices.end.copy()
+    assert workspace.clock_rate(trace) == ClockRate("cycle", MHZ_800, RateOrigin.ASSUMED)
+    assert workspace.span_ns() == trace.end * 5 // 4
+    workspace.set_clock(trace.path, MHZ_100)
+    assert workspace.clock_rate(trace) == ClockRate("cycle", MHZ_100, RateOrigin.CHOSEN)
+    assert workspace.span_ns() == trace.end * 10
+    assert (trace.slices.end == before).all()
+    workspace.set_clock(trace.path, MHZ_800)
+    assert workspace.clock_rate(trace).origin is RateOrigin.CHOSEN
+    workspace.set_clock(trace.path, None)
+    assert workspace.clock_rate(trace).origin is RateOrigin.ASSUMED
+
+
+def test_a_stated_rate_cannot_be_chosen():
+    workspace = opened("runtime_r0_nss.csv")
+    with pytest.raises(ValueError, match="states the rate of its clock"):
+        workspace.set_clock(workspace.traces[0].path, MHZ_100)
+    with pytest.raises(ValueError, match="is not an open profile"):
+        workspace.set_clock("other.csv", MHZ_100)
+    assert workspace.ns_per_tick(workspace.traces[0]) == 1000
+
+
+@pytest.mark.parametrize(
+    ("rate", "why"),
+    [(Fraction(0), "cannot last 0 ns"), (Fraction(-1), "cannot last -1 ns"),
+     (Fraction(2**62, 2**62 - 1), "cannot last"), (Fraction(2**62), "292 years")],
+)  # fmt: skip
+def test_a_rate_with_which_no_time_can_be_told_is_refused(rate, why):
+    workspace = opened("compile_c0_callsite.csv")
+    with pytest.raises(ValueError, match=why):
+        workspace.set_clock(workspace.traces[0].path, rate)
+
+
+def test_a_chosen_rate_holds_for_a_file_that_is_opened_again():
+    workspace = opened("compile_c0_callsite.csv")
+    workspace.set_clock(workspace.traces[0].path, MHZ_100)
+    workspace.add(read("compile_c0_callsite.csv"))
+    assert workspace.ns_per_tick(workspace.traces[0]) == MHZ_100
+    workspace.clear()
+    workspace.add(read("compile_c0_callsite.csv"))
+    assert workspace.ns_per_tick(workspace.traces[0]) == MHZ_800
+
+
+def test_a_copy_has_rates_of_its_own():
+    workspace = opened("compile_c0_callsite.csv")
+    copy = workspace.copy()
+    copy.set_clock(workspace.traces[0].path, MHZ_100)
+    assert workspace.ns_per_tick(workspace.traces[0]) == MHZ_800
+
+
+def test_one_rate_for_all_files_that_state_none_and_another_for_one():
+    workspace = opened("compile_c0_callsite.csv", "runtime_r0_nss.csv", "demo_str_x4.etdp")
+    cycles, stated, dump = workspace.traces
+    every, one = ("", MHZ_100), (dump.path, MHZ_800)
+    for clocks in ((every, one), (one, every)):
+        assert workspace.choose(Choices(clocks=clocks)) == []
+        assert [workspace.ns_per_tick(t) for t in (cycles, stated, dump)] == [
+            MHZ_100, Fraction(1000), MHZ_800,
+        ]  # fmt: skip
+    (said,) = opened("runtime_r0_nss.csv").choose(Choices(clocks=(every,)))
+    assert said.endswith("every open profile states the rate of its clock")
+
+
+def host_profile(path: str, *slices: tuple[int, int], domain: str = "boot") -> Trace:
+    """A trace in µs of one clock domain: (start, end) each."""
+    builder = TraceBuilder(path, "test", "", Clock("us", Fraction(1000), domain=domain))
+    times = np.array(slices, np.int64).reshape(-1, 2)
+    builder.add(
+        track=builder.track(path, "host"), start=times[:, 0], end=times[:, 1],
+        name=builder.intern("a"), key=builder.key(KeyKind.PLAIN, "a"),
+    )  # fmt: skip
+    return builder.build()
+
+
+def test_files_of_one_clock_share_an_axis_that_begins_with_the_first_of_them():
+    workspace = Workspace()
+    one, two = host_profile("one", (5_000, 5_100)), host_profile("two", (5_030, 5_200))
+    other = host_profile("other", (7, 9), domain="")
+    for trace in (two, one, other):
+        workspace.add(trace)
+    starts = [tick_to_ns(t.start, Fraction(1000)) + workspace.offset_ns(t) for t in
+              (one, two, other)]  # fmt: skip
+    assert starts == [0, 30_000, 0]
+    assert workspace.span_ns() == 200_000
+    assert workspace.same_clock(one) == [two, one]
+    assert workspace.same_clock(other) == [other]
+
+
+def test_a_file_without_slices_does_not_move_the_others_of_its_clock():
+    workspace = Workspace()
+    for trace in (host_profile("one", (5_000, 5_100)), host_profile("empty")):
+        workspace.add(trace)
+    assert workspace.offset_ns(workspace.traces[0]) == -5_000_000
+    assert workspace.span_ns() == 100_000
+
+
+# -- sources ---------------------------------------------------------------------------------------
+
+
 def test_sources_are_found_beside_the_opened_files():
     workspace = Workspace()
     workspace.open(str(TORQ.parent / "delegate_handle_map" / "demo_str.etrecord"))
@@ -255,6 +367,66 @@ def test_sources_are_found_beside_the_opened_files():
     assert found is not None
     assert found.shown == str(TORQ.parent / "delegate_handle_map" / "models.py")
     assert workspace.source("/home/user/nothing.py") is None
+
+
+def test_a_source_is_found_where_it_was_said_to_lie(tmp_path):
+    workspace = opened("demo_str_x4.etdp")
+    (tmp_path / "nn").mkdir()
+    (tmp_path / "nn" / "model.py").write_text("there\n")
+    assert workspace.source("/build/nn/model.py") is None
+    moved = Substitution("/build", str(tmp_path))
+    workspace.substitute(moved)
+    found = workspace.source("/build/nn/model.py")
+    assert found is not None
+    assert (found.shown, found.lines) == (str(tmp_path / "nn" / "model.py"), ("there",))
+    assert workspace.source("/build/nn/other.py") is None
+    workspace.withdraw(moved)
+    assert workspace.source("/build/nn/model.py") is None
+
+
+def test_what_was_said_of_a_path_wins_over_an_open_text_of_that_name(tmp_path):
+    (tmp_path / "tiny_cnn.mlir").write_text("another\n")
+    workspace = opened("compile_c0_callsite.csv", "tiny_cnn.mlir")
+    recorded = "/build/tiny_cnn.mlir"
+    assert workspace.source(recorded).shown == str(TORQ / "tiny_cnn.mlir")
+    workspace.substitute(Substitution("/build", str(tmp_path)))
+    assert workspace.source(recorded).lines == ("another",)
+    path = workspace.programs[0].path
+    assert workspace.source(path).lines == workspace.programs[0].text_lines
+
+
+def test_the_text_that_a_profile_names_is_opened_with_it():
+    workspace = opened("compile_c0_callsite.csv", "runtime_r0_nss.csv")
+    assert workspace.open_companions() == []
+    assert chosen(workspace) == dict.fromkeys(
+        ("compile_c0_callsite.csv", "runtime_r0_nss.csv"), "tiny_cnn.mlir"
+    )
+    (text,) = workspace.programs
+    assert workspace.found_for(text) == workspace.traces[0].path
+    workspace.pair(workspace.traces[0].path, None)
+    assert chosen(workspace)["compile_c0_callsite.csv"] is None
+    assert workspace.companions_of(workspace.traces[0]) == []
+    workspace.add(read("tiny_cnn.mlir"))
+    assert workspace.found_for(workspace.programs[0]) is None
+
+
+def test_beside_a_text_that_was_asked_for_none_is_opened(tmp_path):
+    (tmp_path / "mine.mlir").write_text((TORQ / "tiny_cnn.mlir").read_text())
+    workspace = opened("compile_c0_callsite.csv")
+    workspace.open(str(tmp_path / "mine.mlir"))
+    assert workspace.open_companions() == []
+    assert [Path(p.path).name for p in workspace.programs] == ["mine.mlir"]
+
+
+def test_a_text_beside_a_profile_that_cannot_be_read_is_told(tmp_path):
+    shutil.copy(TORQ / "compile_c0_callsite.csv", tmp_path)
+    (tmp_path / "tiny_cnn.mlir").write_bytes(b"ML\xefR bytecode")
+    workspace = Workspace()
+    workspace.open(str(tmp_path / "compile_c0_callsite.csv"))
+    (said,) = workspace.open_companions()
+    assert said.startswith("compile_c0_callsite.csv was compiled from a text that cannot be read: ")
+    assert "iree-opt tiny_cnn.mlir" in said
+    assert workspace.programs == []
 
 
 # -- what the user chooses -------------------------------------------------------------------------

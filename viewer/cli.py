@@ -22,14 +22,16 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from fractions import Fraction
 
 from viewer import __version__
 from viewer.debug_info_folder import NoDebugInfo, files_of
 from viewer.export.atomic import is_same_file
 from viewer.exporting import EXPORT_SUFFIXES, TABLE_SUFFIXES, TABLES, NothingToExport, export
 from viewer.formats import UnreadableFile
-from viewer.model.times import parse_range
+from viewer.model.times import parse_range, parse_rate
 from viewer.program.grouping import KEYS
+from viewer.program.source_code import Substitution
 from viewer.workspace import Choices, Workspace
 
 COMMANDS = ("info", "stats", "export", "estimates", "inspect", "screenshot")
@@ -252,6 +254,14 @@ def _add_files(parser: argparse.ArgumentParser, count: str) -> None:
         "--debug-info", action="append", default=[], metavar="DIR",
         help="open the Torq debug info of a folder too (torq-compile --torq-debug-info=DIR)",
     )  # fmt: skip
+    parser.add_argument(
+        "--clock", action="append", default=[], metavar="[FILE=]RATE",
+        help="how fast the clock of a profile ran that states no rate, as 100MHz or est.csv=1.2GHz",
+    )  # fmt: skip
+    parser.add_argument(
+        "--source-path", action="append", default=[], metavar="FROM=TO",
+        help="sources recorded below FROM lie below TO here: /home/user/models=/data/models",
+    )  # fmt: skip
 
 
 def _files(chosen: argparse.Namespace) -> tuple[list[str], list[str]]:
@@ -263,6 +273,31 @@ def _files(chosen: argparse.Namespace) -> tuple[list[str], list[str]]:
         except NoDebugInfo as error:
             complaints.append(str(error))
     return files, complaints
+
+
+def _source_paths(parser: argparse.ArgumentParser, given: list[str]) -> tuple[Substitution, ...]:
+    made = []
+    for text in given:
+        recorded, equals, local = text.partition("=")
+        if not (equals and local):
+            parser.error(f"--source-path {text}: write it as FROM=TO")
+        try:
+            made.append(Substitution(recorded, os.path.abspath(local)))
+        except ValueError as error:
+            parser.error(f"--source-path {text}: {error}")
+    return tuple(made)
+
+
+def _clocks(parser: argparse.ArgumentParser, given: list[str]) -> tuple[tuple[str, Fraction], ...]:
+    """(profile or "", ns per tick) of each FILE=RATE or RATE."""
+    clocks = []
+    for text in given:
+        path, _, rate = text.rpartition("=")
+        try:
+            clocks.append((path, parse_rate(rate)))
+        except ValueError as error:
+            parser.error(f"--clock {text}: {error}")
+    return tuple(clocks)
 
 
 def _add_theme(parser: argparse.ArgumentParser) -> None:
@@ -287,6 +322,10 @@ def _open_all(
         except UnreadableFile as error:
             _complain(str(error))
             failed = True
+    for substitution in choices.source_paths:
+        workspace.substitute(substitution)
+    for complaint in workspace.open_companions():
+        _complain(f"warning: {complaint}")
     refused = workspace.choose(choices)
     if refused and not failed:
         parser.error(refused[0])
@@ -298,8 +337,13 @@ def _choices(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Cho
     for text, (scope, method) in zip(chosen.method, methods, strict=True):
         if not (scope and method):
             parser.error(f'--method {text}: write it as RUNS=METHOD, as in "Execute 1=forward"')
-    columns = [_column(text, chosen.files) for text in chosen.identifier_column]
-    return Choices(tuple(_pairs(parser, chosen.pair)), tuple(methods), tuple(columns))
+    return Choices(
+        tuple(_pairs(parser, chosen.pair)),
+        tuple(methods),
+        tuple(_column(text, chosen.files) for text in chosen.identifier_column),
+        _clocks(parser, chosen.clock),
+        _source_paths(parser, chosen.source_path),
+    )
 
 
 def _column(text: str, files: Sequence[str]) -> tuple[str | None, str]:

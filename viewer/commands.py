@@ -77,12 +77,16 @@ class CommandTable:
         for title, ids in order:
             menu = bar.addMenu(title)
             menus[title.replace("&", "")] = menu
-            for id in ids:
-                if id == SEPARATOR:
-                    menu.addSeparator()
-                else:
-                    menu.addAction(self.actions[id])
+            self.add_to(menu, ids)
         return menus
+
+    def add_to(self, menu: QMenu, ids: Iterable[str]) -> None:
+        """Add commands, or a line where an id is SEPARATOR, to a menu."""
+        for id in ids:
+            if id == SEPARATOR:
+                menu.addSeparator()
+            else:
+                menu.addAction(self.actions[id])
 
 
 def _runner(command: Command) -> Callable[[bool], None]:

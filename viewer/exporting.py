@@ -146,7 +146,7 @@ def perfetto_source(workspace: Workspace, number: int) -> PerfettoSource:
             for i, t in enumerate(trace.tracks)
         ],
         offset_ns=workspace.offset_ns(trace),
-        assumed=trace.clock.assumed,
+        rate_origin=workspace.clock_rate(trace).origin,
         labels=labels,
         label_strings=strings,
         facts=_key_facts(table),

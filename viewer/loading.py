@@ -59,13 +59,14 @@ class Loader(QObject):
         """The files that are being read or wait for it."""
         return [job.path for job in (*self._running, *self._waiting)]
 
-    def load(self, path: str) -> None:
-        """Read one file; a file that is being read already is not read twice at once."""
+    def load(self, path: str, reader: Reader | None = None) -> None:
+        """Read one file, with another reader than usual if one is given; a file that is being read
+        already is not read twice at once."""
         if self._shut or any(
             job.path == path and not job.stop.is_set() for job in (*self._running, *self._waiting)
         ):
             return
-        self._waiting.append(_Job(path, self._reader, self._owner))
+        self._waiting.append(_Job(path, reader or self._reader, self._owner))
         self._start()
 
     def cancel(self, path: str | None = None) -> None:

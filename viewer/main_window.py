@@ -6,9 +6,11 @@ was dropped, what is said in the status bar. All state of the view is the sessio
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import partial
 from html import escape
 
@@ -16,12 +18,14 @@ from PySide6.QtCore import QBuffer, QCoreApplication, QEvent, QSize, Qt, QThread
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFileDialog,
+    QInputDialog,
     QLabel,
     QMainWindow,
     QMessageBox,
     QProgressBar,
     QPushButton,
     QStackedWidget,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -29,12 +33,15 @@ from PySide6.QtWidgets import (
 from viewer import __version__
 from viewer.background import Latest
 from viewer.commands import CommandTable
+from viewer.companions import read_companion
 from viewer.crash_report import guard
 from viewer.debug_info_folder import NoDebugInfo, files_of
 from viewer.docks import Docks
 from viewer.exporting import NothingToExport, prepare
 from viewer.formats import formats
 from viewer.loading import Loader
+from viewer.model.times import format_rate, parse_rate
+from viewer.model.trace import Trace
 from viewer.opening import OpenTrace
 from viewer.panels.details import DetailsPanel
 from viewer.panels.empty_note import EmptyNote
@@ -47,6 +54,13 @@ from viewer.panels.source import SourcePanel
 from viewer.panels.start_page import StartPage
 from viewer.panels.statistics import StatisticsPanel
 from viewer.panels.untimed import UntimedPanel
+from viewer.program.graph import Program
+from viewer.program.source_code import (
+    MAX_SOURCE,
+    Substitution,
+    is_plain_file,
+    substitution_between,
+)
 from viewer.saving import Saver
 from viewer.session import Session, display_name
 from viewer.settings import LAST_FOLDER, THEME, WINDOW_STATE_VERSION, Settings
@@ -54,8 +68,8 @@ from viewer.status_text import clock_text, range_text, selection_text
 from viewer.theme import Theme
 from viewer.timeline.board import ABOVE, Timeline
 from viewer.toolbar import Toolbar
-from viewer.window_commands import MENUS, MOUSE_HELP, START_KEYS, commands_of
-from viewer.workspace import NO_CHOICES, Choices
+from viewer.window_commands import CLOCK_MENU, MENUS, MOUSE_HELP, START_KEYS, commands_of
+from viewer.workspace import NO_CHOICES, Choices, companion_complaint, is_text
 
 PROGRESS_AFTER_MS = 300
 RESIZE_SETTLES_MS = 120
@@ -81,8 +95,10 @@ class MainWindow(QMainWindow):
         self.loader = Loader(self)
         self.saver = Saver(self)
         self._asked: list[str] = []
-        self._loaded: dict[str, object] = {}
+        self._loaded: dict[str, Trace | Program] = {}
         self._given_up: list[str] = []
+        self._found: dict[str, str] = {}  # companions that are read -> the traces that name them
+        self._told_found = ""
         self._choices = NO_CHOICES
         self._inferences = self.session.state.inferences  # as which the heights were shared
         self.timeline = Timeline(self.session, theme)
@@ -120,12 +136,17 @@ class MainWindow(QMainWindow):
         self.commands = CommandTable(self, commands_of(self))
         self._menus = self.commands.fill(self.menuBar(), MENUS)
         self._docks.fill(self._menus["View"].addMenu("Pa&nels"))
+        self._clock_menu = self._menus["View"].addMenu("Clock &rate")
+        self._clock_title = self._clock_menu.addAction("")
+        self._clock_title.setEnabled(False)
+        self.commands.add_to(self._clock_menu, CLOCK_MENU)
         self._recent_menu = self._menus["File"].addMenu("Open &recent")
         self._menus["File"].insertMenu(self.commands.actions["file.export"], self._recent_menu)
         self.toolbar = Toolbar(self.session, theme, self.commands)
         self.addToolBar(self.toolbar)
         self._build_status()
         self._connect()
+        self._remembered_source_paths()
         self._refresh()
 
     # -- parts -------------------------------------------------------------------------------
@@ -156,8 +177,10 @@ class MainWindow(QMainWindow):
         self._progress.setTextVisible(False)
         self._busy = QLabel()
         self._cancel = QPushButton("Cancel")
-        self._clock = QLabel()
-        for text in (self._range, self._selection, self._busy, self._clock):
+        self._clock = QToolButton()
+        self._clock.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._clock.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        for text in (self._range, self._selection, self._busy):
             text.setTextFormat(Qt.TextFormat.PlainText)
         status.addWidget(self._range)
         status.addWidget(self._selection, 1)
@@ -194,6 +217,8 @@ class MainWindow(QMainWindow):
         self.links.open_dialog_requested.connect(self.open_dialog)
         self._message.changed.connect(self._crowded.start)
         self.problems.count_changed.connect(self._docks.count_problems)
+        self.source.locate_requested.connect(self._locate)
+        self.source.forget_requested.connect(self._forget_source_path)
         self._note.open_requested.connect(self.open_dialog)
         self.toolbar.links_asked.connect(self.show_links)
         self._cancel.clicked.connect(self._cancel_all)
@@ -207,8 +232,11 @@ class MainWindow(QMainWindow):
         """Read files in the background and add them to what is open."""
         if choices != NO_CHOICES:
             self._choices = choices
+        for substitution in choices.source_paths:
+            self.session.substitute(substitution)
         for path in dict.fromkeys(os.path.abspath(p) for p in paths):
             self._asked.append(path)
+            self._found.pop(path, None)
             self.loader.load(path)
         if paths:
             self._late.start()
@@ -229,12 +257,23 @@ class MainWindow(QMainWindow):
         if paths:
             self.open(paths)
 
-    def _took(self, path: str, item: object) -> None:
+    def _took(self, path: str, item: Trace | Program) -> None:
         self._loaded[path] = item
-        self.settings.add_recent_file(path)
-        self.start_page.refresh_recent()
+        if isinstance(item, Trace):
+            self._look_for_companions(item)
+        if path not in self._found:
+            self.settings.add_recent_file(path)
+            self.start_page.refresh_recent()
+
+    def _look_for_companions(self, trace: Trace) -> None:
+        """Read the texts too that a profile names and that lie on this machine."""
+        for path in self.session.workspace.companions_of(trace, (*self._asked, *self._found)):
+            self._found[path] = trace.path
+            self.loader.load(path, read_companion)
 
     def _load_failed(self, path: str, message: str) -> None:
+        if path in self._found:
+            message = companion_complaint(self._found[path], message)
         self.problems.add_failure(path, message)
         # Its name alone: the Problems panel has the path, and a line of paths is read by nobody.
         self._message.show_error(message.replace(path, display_name(path), 1))
@@ -245,11 +284,20 @@ class MainWindow(QMainWindow):
     def _loads_done(self) -> None:
         # In the order in which they were asked for, however long each of them took.
         items = [self._loaded[path] for path in self._asked if path in self._loaded]
-        self._asked, self._loaded = [], {}
+        found = {path: trace for path, trace in self._found.items() if path in self._loaded}
+        # A text that was asked for is the one that is meant.
+        if any(is_text(item) for item in items):
+            found = {}
+        items += [self._loaded[path] for path in found]
+        self._asked, self._loaded, self._found = [], {}, {}
         choices, self._choices = self._choices, NO_CHOICES
         if items:
             self._busy.setText("Linking")
-            self.session.add(items, choices)  # type: ignore[arg-type]
+            self._told_found = ", ".join(
+                f"{display_name(path)} was opened with {display_name(trace)}, which names it"
+                for path, trace in found.items()
+            )
+            self.session.add(items, choices, found)
         else:
             self._refresh()
         if self._given_up:
@@ -261,6 +309,42 @@ class MainWindow(QMainWindow):
             self._message.show_error(complaint)
         self._warn()
         self._crowded.start()
+        if self._told_found:
+            self._say(self._told_found)
+            self._told_found = ""
+
+    def _locate(self, recorded: str) -> None:
+        """Ask where a recorded source lies on this machine, and look for all others there too."""
+        name = display_name(recorded.replace("\\", "/"))
+        path, _ = QFileDialog.getOpenFileName(
+            self, f"Where is {name}?", self.settings.get(LAST_FOLDER)
+        )
+        if not path:
+            return
+        if not is_plain_file(path):
+            self._message.show_error(f"{path} is no text of at most {MAX_SOURCE >> 20} MB")
+            return
+        try:
+            made = substitution_between(recorded, path)
+        except ValueError as error:
+            self._message.show_error(str(error))
+            return
+        others = [pair for pair in self.settings.source_paths() if pair[0] != made.recorded]
+        self.settings.set_source_paths([*others, (made.recorded, made.local)])
+        self.session.substitute(made)
+        for trace in self.session.workspace.traces:
+            self._look_for_companions(trace)
+
+    def _forget_source_path(self, gone: Substitution) -> None:
+        pair = (gone.recorded, gone.local)
+        self.settings.set_source_paths([p for p in self.settings.source_paths() if p != pair])
+        self.session.withdraw(gone)
+
+    def _remembered_source_paths(self) -> None:
+        """Look for sources where they were found before."""
+        for recorded, local in self.settings.source_paths():
+            with contextlib.suppress(ValueError):  # it was stored on another system
+                self.session.substitute(Substitution(recorded, local))
 
     def _stop_waiting(self) -> None:
         self._late.stop()
@@ -419,10 +503,51 @@ class MainWindow(QMainWindow):
 
     def _say_range(self) -> None:
         self._range.setText(range_text(self.session))
-        self._clock.setText(clock_text(self.session))
+
+    def _say_clock(self) -> None:
+        """What the clocks of the files are, and the menu for the one that can be chosen."""
+        number = self.session.clock_trace
+        text, ticks = clock_text(self.session), ""
+        self._clock.setText(text.replace("&", "&&"))
+        self._clock.setVisible(bool(text))
+        self._clock.setMenu(None if number is None else self._clock_menu)  # type: ignore[arg-type]
+        if number is not None:
+            shown = self.session.traces[number]
+            self._clock_title.setText(display_name(shown.file.path).replace("&", "&&"))
+            ticks = f"{shown.rate.tick_text}, {shown.rate.origin}. Click to choose another rate"
+        self._clock.setToolTip(ticks)
+        self._clock_menu.setEnabled(number is not None)
+
+    def choose_clock(self, ns_per_tick: Fraction | None) -> None:
+        """Choose the clock rate of the current trace, None: as its file has it."""
+        number = self.session.clock_trace
+        if number is None:
+            return
+        try:
+            self.session.set_clock(number, ns_per_tick)
+        except ValueError as error:
+            self._message.show_error(f"The clock rate stays as it was: {error}")
+
+    def ask_clock(self) -> None:
+        """Ask for the clock rate of the current trace."""
+        number = self.session.clock_trace
+        if number is None:
+            return
+        shown = self.session.traces[number]
+        text, answered = QInputDialog.getText(
+            self, "Clock rate", f"Clock rate of {display_name(shown.file.path)}:",
+            text=format_rate(shown.rate.ns_per_tick),
+        )  # fmt: skip
+        if not answered:
+            return
+        try:
+            self.choose_clock(parse_rate(text))
+        except ValueError as error:
+            self._message.show_error(f"The clock rate stays as it was: {error}")
 
     def _say_selection(self) -> None:
         self._selection.setText(selection_text(self.session))
+        self._say_clock()  # it is that of the current trace
 
     def _show_source(self, path: str, line: int) -> None:
         self.source.show_source(path, line)

@@ -14,7 +14,7 @@ from functools import cached_property
 from viewer.model.counters import unit_counters
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT
 from viewer.model.run_views import aligned_runs, has_run_views, mean_run
-from viewer.model.times import NARROW_SPACE, format_time, group_digits
+from viewer.model.times import NARROW_SPACE, ClockRate, format_time, group_digits
 from viewer.model.trace import Codes, Trace
 from viewer.program.cost import Costs
 from viewer.program.labels import slice_labels
@@ -45,6 +45,7 @@ class OpenTrace:
     trace: Trace
     table: LinkTable
     axis: Axis
+    rate: ClockRate
     labels: Codes
     label_strings: tuple[str, ...]
     costs: Costs
@@ -110,16 +111,18 @@ def views_of(
     """
     views: dict[tuple[int, Inferences], OpenTrace] = {}
     for trace in space.traces:
-        table = space.links(trace)
+        table, rate = space.links(trace), space.clock_rate(trace)
         for view in Inferences:
             old = known.get((id(trace), view))
             if old is None and view not in wanted:
                 continue
             axis = _axis(space, trace, view)
-            if old is not None and old.table.links is table.links and old.axis == axis:
-                views[id(trace), view] = old
+            if old is not None and old.table.links is table.links:
+                # Labels, costs and colours are of ticks: another rate or offset changes none.
+                kept = old.axis == axis and old.rate == rate
+                views[id(trace), view] = old if kept else replace(old, axis=axis, rate=rate)
             elif view in wanted:
-                made = views[id(trace), view] = _opened(trace, table, axis, view)
+                made = views[id(trace), view] = _opened(trace, table, axis, rate, view)
                 for work in also:
                     work(made)
     return views
@@ -130,11 +133,13 @@ def _axis(space: Workspace, trace: Trace, inferences: Inferences) -> Axis:
     return Axis(space.ns_per_tick(trace), space.offset_ns(trace) if as_run else 0)
 
 
-def _opened(trace: Trace, table: LinkTable, axis: Axis, inferences: Inferences) -> OpenTrace:
+def _opened(
+    trace: Trace, table: LinkTable, axis: Axis, rate: ClockRate, inferences: Inferences
+) -> OpenTrace:
     """One trace as it is shown; the links of its keys hold for every view of it."""
     shown = trace
     if inferences is not Inferences.AS_RUN and has_run_views(trace):
         shown = aligned_runs(trace) if inferences is Inferences.ALIGNED else mean_run(trace)
         table = replace(table, trace=shown)
     labels, strings = slice_labels(table)
-    return OpenTrace(trace, shown, table, axis, labels, strings, Costs(table))
+    return OpenTrace(trace, shown, table, axis, rate, labels, strings, Costs(table))

@@ -14,7 +14,14 @@ import numpy as np
 from viewer import __version__
 from viewer.model import intervals
 from viewer.model.queries import foreign, unattributed_time
-from viewer.model.times import format_time, tick_to_ns
+from viewer.model.times import (
+    NARROW_SPACE,
+    ClockRate,
+    RateOrigin,
+    format_rate,
+    format_time,
+    tick_to_ns,
+)
 from viewer.model.trace import Ints, Problem, Trace, UntimedKind
 from viewer.model.untimed import counts_text
 from viewer.program.agreement import UNCHECKABLE, mean_agreement
@@ -30,23 +37,23 @@ def info(workspace: Workspace) -> Facts:
     return {
         "opscope": __version__,
         "files": [
-            *(trace_facts(t) for t in workspace.traces),
-            *(program_facts(p) for p in workspace.programs),
+            *(trace_facts(workspace, t) for t in workspace.traces),
+            *(program_facts(workspace, p) for p in workspace.programs),
         ],
         "links": [entry for t in workspace.traces for entry in link_facts(workspace, t)],
         "identifier_columns": [e for t in workspace.traces for e in column_facts(workspace, t)],
     }
 
 
-def trace_facts(trace: Trace) -> Facts:
+def trace_facts(workspace: Workspace, trace: Trace) -> Facts:
     """One trace; `slices` are the intervals that the file states, `derived` those computed.
 
-    `untimed`: how many events without a time there are of each kind.
+    `untimed`: how many events without a time there are of each kind. `clock`: how long a tick is,
+    that as a rate, and whether the file states it, nothing does (assumed) or the user chose it.
     """
     derived = trace.slices.derived_count
     part, whole = unattributed_time(trace)
-    ratio = trace.clock.ns_per_tick
-    rate = ratio.numerator if ratio.denominator == 1 else float(ratio)
+    clock = workspace.clock_rate(trace)
     return {
         "path": trace.path,
         "format": trace.format,
@@ -58,16 +65,29 @@ def trace_facts(trace: Trace) -> Facts:
         "unattributed": {"ticks": part, "of_ticks": whole},
         "untimed": {k.name.lower(): trace.untimed.count(k) for k in UntimedKind},
         "origin": trace.start,
-        "clock": {"unit": trace.clock.unit, "ns_per_tick": rate, "assumed": trace.clock.assumed},
+        "clock": {**clock_facts(clock), "domain": trace.clock.domain},
         "problems": _problems(trace.problems),
     }
 
 
-def program_facts(program: Program) -> Facts:
+def clock_facts(clock: ClockRate) -> Facts:
+    """How long a tick is, that as a rate, and who says so."""
+    ratio = clock.ns_per_tick
+    return {
+        "unit": clock.unit,
+        "ns_per_tick": ratio.numerator if ratio.denominator == 1 else float(ratio),
+        "rate": format_rate(ratio).replace(NARROW_SPACE, " "),
+        "origin": str(clock.origin),
+        "assumed": clock.origin is RateOrigin.ASSUMED,
+    }
+
+
+def program_facts(workspace: Workspace, program: Program) -> Facts:
     """One program: no tracks, no slices, no clock, but methods with their number of operators.
 
     `graphs` are those beside the methods, with their number of nodes; `dispatches` what a text is
-    the Torq debug info of.
+    the Torq debug info of. `found_for`: the trace with which it was opened without being asked for,
+    None for what was.
     """
     return {
         "path": program.path,
@@ -81,6 +101,7 @@ def program_facts(program: Program) -> Facts:
         "untimed": {k.name.lower(): 0 for k in UntimedKind},
         "origin": None,
         "clock": None,
+        "found_for": workspace.found_for(program),
         "problems": _problems(program.problems),
         "methods": {m.name: len(m.operators) for m in program.methods},
         "graphs": {g.name: len(g.nodes) for g in program.graphs},
@@ -245,8 +266,8 @@ def _covered(trace: Trace, of_key: np.ndarray[Any, np.dtype[np.bool_]]) -> int:
 
 def info_text(workspace: Workspace) -> str:
     """The same facts for people."""
-    blocks = [_trace_text(t) for t in workspace.traces]
-    blocks += [_program_text(p) for p in workspace.programs]
+    blocks = [_trace_text(workspace, t) for t in workspace.traces]
+    blocks += [_program_text(workspace, p) for p in workspace.programs]
     for trace in workspace.traces:
         columns = [_column_text(entry) for entry in column_facts(workspace, trace)]
         blocks += ["\n".join(columns)] if columns else []
@@ -254,17 +275,16 @@ def info_text(workspace: Workspace) -> str:
     return "\n\n".join(blocks)
 
 
-def _trace_text(trace: Trace) -> str:
-    ratio = trace.clock.ns_per_tick
-    rate = f"1 {trace.clock.unit} = {float(ratio):g} ns" if ratio != 1 else "1 tick = 1 ns"
-    span = tick_to_ns(trace.end - trace.start, ratio)
+def _trace_text(workspace: Workspace, trace: Trace) -> str:
+    clock = workspace.clock_rate(trace)
+    span = tick_to_ns(trace.end - trace.start, clock.ns_per_tick)
     lines = [
         f"{trace.path}",
         f"  {trace.format} {trace.generation}".rstrip(),
         f"  {len(trace.slices) - trace.slices.derived_count} slices on "
         f"{len(trace.tracks)} tracks, {format_time(span)}",
-        *_derived_lines(trace),
-        f"  clock: {rate}{' (assumed)' if trace.clock.assumed else ''}",
+        *_derived_lines(trace, clock),
+        f"  clock: {_clock_text(clock)}",
     ]
     runs = sum(1 for _ in trace.inferences())
     if runs:
@@ -277,18 +297,29 @@ def _trace_text(trace: Trace) -> str:
     return "\n".join([*lines, *_problem_lines(trace.problems)])
 
 
-def _derived_lines(trace: Trace) -> list[str]:
+def _clock_text(clock: ClockRate) -> str:
+    """ "1 cycle = 1.25 ns, 800 MHz (assumed)"."""
+    text = clock.tick_text.replace(NARROW_SPACE, " ")
+    if clock.unit == "cycle":
+        text += f", {format_rate(clock.ns_per_tick).replace(NARROW_SPACE, ' ')}"
+    return text if clock.origin is RateOrigin.STATED else f"{text} ({clock.origin})"
+
+
+def _derived_lines(trace: Trace, clock: ClockRate) -> list[str]:
     """How much of the delegate calls none of their events covers."""
     part, whole = unattributed_time(trace)
     if not part:
         return []
-    amount = format_time(tick_to_ns(part, trace.clock.ns_per_tick))
+    amount = format_time(tick_to_ns(part, clock.ns_per_tick))
     return [f"  unattributed: {amount}, {part / whole:.1%} of the delegate calls that log events"]
 
 
-def _program_text(program: Program) -> str:
+def _program_text(workspace: Workspace, program: Program) -> str:
     methods = ", ".join(f"{m.name} ({len(m.operators)} operators)" for m in program.methods)
     lines = [f"{program.path}", f"  {program.format} {program.generation}".rstrip(), f"  {methods}"]
+    found_for = workspace.found_for(program)
+    if found_for is not None:
+        lines.append(f"  opened with {os.path.basename(found_for)}, whose locations name it")
     if program.graphs:
         graphs = ", ".join(f"{g.name} ({len(g.nodes)} nodes)" for g in program.graphs)
         lines.append(f"  other graphs: {graphs}")

@@ -6,6 +6,7 @@ Timeline and panels know the session and never one another. What is seen is one 
 * `opened`: files, links or their order changed; anything may differ;
 * `viewed`: the visible range changed; `folded`: rows were folded or opened; `coloured`: the scheme;
 * `selected`: slice, operators or area changed; `run_picked`: the inference that costs are of;
+* `sources_changed`: other places are known for the sources that records name;
 * `added`: files are open now, after `opened`; with what of the choices given with them cannot be.
 
 A change of what is open, of links or of how inferences are shown is worked out on a copy of the
@@ -19,7 +20,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -31,8 +32,9 @@ from viewer.model.trace import Ints, KeyKind, Run, RunKind, Trace
 from viewer.opening import Inferences, OpenTrace, Views, Work, views_of
 from viewer.program.graph import Operator, Program
 from viewer.program.labels import run_number
-from viewer.timeline.layout import Part
-from viewer.workspace import NO_CHOICES, Choices, Workspace
+from viewer.program.source_code import Substitution
+from viewer.timeline.layout import Axis, Part
+from viewer.workspace import NO_CHOICES, Choices, Clocks, Workspace, can_choose_clock
 
 MIN_SPAN_NS = 1
 # Changes of the range closer together than this, in seconds, are one step of undo (a wheel burst).
@@ -40,6 +42,8 @@ BURST = 0.5
 # A first view shows one run where all runs together are less than this share of the span: loading
 # and the cold first run would fill the picture.
 MOSTLY_RUNS = 0.4
+# And one file where all of them, of one clock, are less than this share: each would be a hair.
+MOSTLY_FILES = 0.05
 # Up to so many slices links, labels and other views take less than 50 ms: no thread.
 AT_ONCE = 20_000
 
@@ -67,7 +71,9 @@ class ViewState:
 
     operators: (trace, indexes into its program's operators) that are highlighted. run: (trace,
     position in `Trace.runs`) that costs are of, None for all inferences. tracks folded or opened:
-    `collapsed`. inferences: how they lie; slices, tracks and runs are those of that view.
+    `collapsed`. inferences: how they lie; slices, tracks and runs are those of that view. clocks:
+    the chosen rates, as `Workspace.clocks`. They are of the workspace, and here since range and
+    area are ns that hold for these rates alone: undo takes both back together.
     """
 
     t0: int = 0
@@ -79,6 +85,7 @@ class ViewState:
     scheme: str = "operator"
     run: tuple[int, int] | None = None
     inferences: Inferences = Inferences.AS_RUN
+    clocks: Clocks = field(default_factory=dict)
 
 
 class Session(QObject):
@@ -93,6 +100,7 @@ class Session(QObject):
     run_picked = Signal()
     history_changed = Signal()
     columns_remembered = Signal()  # `workspace.remembered` is another now
+    sources_changed = Signal()
     revealed = Signal(object)  # a SliceRef that should be scrolled into view
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -109,6 +117,8 @@ class Session(QObject):
         # Views of the inferences of what is open, made when first asked for.
         self._views: Views = {}
         self._edits: deque[_Edit] = deque()
+        # Changes made while an edit was worked out on a copy of the workspace that lacks them.
+        self._meanwhile: list[Callable[[Workspace], object]] = []
         self._editing, self._viewing = Latest(self), Latest(self)
         self._editing.answered.connect(self._edited)
         self._editing.failed.connect(self._edit_failed)
@@ -119,16 +129,23 @@ class Session(QObject):
 
     # -- files -------------------------------------------------------------------------------
 
-    def add(self, items: Sequence[Trace | Program], choices: Choices = NO_CHOICES) -> None:
+    def add(
+        self,
+        items: Sequence[Trace | Program],
+        choices: Choices = NO_CHOICES,
+        found_for: Mapping[str, str] | None = None,
+    ) -> None:
         """Take in what was read; the view starts anew only if nothing was shown before.
 
         choices: what a command line says of them; a sentence for each that cannot be goes with
-        `added`.
+        `added`. found_for: the traces whose companions some of the items are, by path.
         """
+
+        found = found_for or {}
 
         def change(space: Workspace) -> object:
             for item in items:
-                space.add(item)
+                space.add(item, found_for=found.get(item.path))
             return space.choose(choices)
 
         slices = sum(len(item.slices) for item in items if isinstance(item, Trace))
@@ -165,10 +182,31 @@ class Session(QObject):
     def close_all(self) -> None:
         """Close every file and forget the view."""
         self._edits.clear()
+        self._meanwhile.clear()
         self._editing.cancel()
         self._viewing.cancel()
-        self.workspace, self._views = Workspace(self.workspace.remembered), {}
+        space = self.workspace
+        self.workspace, self._views = Workspace(space.remembered), {}
+        for substitution in space.substitutions:  # these are of the machine, not of the files
+            self.workspace.substitute(substitution)
         self._rebuild(start_anew=True)
+
+    def substitute(self, substitution: Substitution) -> None:
+        """Look for sources that were recorded below one path below another."""
+        self._change_now(lambda space: space.substitute(substitution))
+        self.sources_changed.emit()
+
+    def withdraw(self, substitution: Substitution) -> None:
+        """Forget a substitution."""
+        self._change_now(lambda space: space.withdraw(substitution))
+        self.sources_changed.emit()
+
+    def _change_now(self, change: Callable[[Workspace], object]) -> None:
+        """Change the workspace where no link, label or cost follows; `change` must not raise."""
+        self.workspace = self.workspace.copy()
+        change(self.workspace)
+        if self._editing.pending:
+            self._meanwhile.append(change)
 
     def _edit(self, edit: _Edit) -> None:
         """Change the workspace, after the changes that are still worked on."""
@@ -204,6 +242,9 @@ class Session(QObject):
         start_anew = done.edit.adds and not self.workspace.traces
         wished = self._wished if self._viewing.pending else None
         self._viewing.cancel()  # it is of the workspace as it was
+        for change in self._meanwhile:
+            change(done.space)
+        self._meanwhile.clear()
         self.workspace, self._views = done.space, done.views
         self._rebuild(start_anew=start_anew)
         if done.complaint:
@@ -237,7 +278,8 @@ class Session(QObject):
             self._redo.clear()
             self.state = self._first_state()
         else:
-            self.state = replace(self.state, slice=None, operators=None, area=None)
+            clocks = self.workspace.clocks
+            self.state = replace(self.state, slice=None, operators=None, area=None, clocks=clocks)
             # A trace whose slices have other identities now has the same ones at the same place.
             now = [t.file.slices.start for t in self.traces[: len(before)]]
             if [id(starts) for starts in now] != [id(starts) for starts in before]:
@@ -258,10 +300,7 @@ class Session(QObject):
         space = self.workspace
         self._views = views_of(space, {inferences}, self._views)
         self.traces = [self._views[id(trace), inferences] for trace in space.traces]
-        if inferences is Inferences.AS_RUN:
-            self._span_ns = max(space.span_ns(), 1)
-        else:
-            self._span_ns = max((t.axis.to_ns(t.trace.end) for t in self.traces), default=1)
+        self._span_ns = _span_of(space, self.traces, inferences)
 
     def as_run(self, number: int) -> OpenTrace:
         """An open trace with its inferences as they ran, however they are shown."""
@@ -294,13 +333,53 @@ class Session(QObject):
         self._views = views
         self.show_inferences(inferences)
 
+    # -- clocks ------------------------------------------------------------------------------
+
+    @property
+    def clock_trace(self) -> int | None:
+        """The trace whose clock rate can be chosen: the current one, else the first that has such
+        a clock, None if none has."""
+        can = [i for i, t in enumerate(self.traces) if can_choose_clock(t.file)]
+        current = self.current_trace
+        return current if current in can else can[0] if can else None
+
+    def set_clock(self, trace: int, ns_per_tick: Fraction | None) -> None:
+        """Choose how long a tick of a trace lasts, None: as its file has it. The visible range and
+        the selected area stay at the same ticks of that trace.
+
+        Raises ValueError as `Workspace.set_clock` does.
+        """
+        inferences = self.state.inferences
+        space = self.workspace.copy()
+        space.set_clock(self.traces[trace].file.path, ns_per_tick)
+        if space.clocks == self.state.clocks:
+            return
+        views = views_of(space, {inferences}, self._views)
+        traces = [views[id(t), inferences] for t in space.traces]
+        axes = self.traces[trace].axis, traces[trace].axis
+        whole = _span_of(space, traces, inferences)
+        t0, t1 = self._limited(*_at_same_ticks(self.state.t0, self.state.t1, *axes), whole)
+        area = self.state.area
+        if area is not None:
+            # An area on tracks of several traces has no ticks that it could keep.
+            own = all(owner == trace for owner, _ in area.tracks)
+            first, last = _at_same_ticks(area.t0, area.t1, *axes)
+            area = replace(area, t0=first, t1=last) if own else None
+        self._change(replace(self.state, t0=t0, t1=t1, area=area, clocks=space.clocks))
+
     def _first_state(self) -> ViewState:
         """The whole span, or the second inference where loading would fill the picture."""
         self.first_view_note = ""
         t0, t1 = _with_margin(0, self.span_ns())
-        state = ViewState(t0=t0, t1=t1)
+        state = ViewState(t0=t0, t1=t1, clocks=self.workspace.clocks)
         if not self.traces:
             return state
+        spans = [self.file_span_ns(i) for i in range(len(self.traces))]
+        if sum(last - first for first, last in spans) < MOSTLY_FILES * self.span_ns():
+            t0, t1 = _with_margin(*spans[0])
+            name = display_name(self.traces[0].file.path)
+            self.first_view_note = f"first view: {name} · the other files lie far from it"
+            return replace(state, t0=t0, t1=t1)
         first = self.traces[0]
         runs = list(first.trace.inferences())
         whole = first.trace.end - first.trace.start
@@ -357,6 +436,19 @@ class Session(QObject):
         """Show the whole axis."""
         self.set_range(*_with_margin(0, self.span_ns()))
 
+    def file_span_ns(self, trace: int) -> tuple[int, int]:
+        """Where a trace lies on the axis."""
+        shown = self.traces[trace]
+        return shown.axis.to_ns(shown.trace.start), shown.axis.to_ns(shown.trace.end)
+
+    def fit_next_file(self) -> None:
+        """Show the whole of one trace, and of the next one if one is shown so already."""
+        every = (self.file_span_ns(i) for i in range(len(self.traces)))
+        wanted = list(dict.fromkeys(self._limited(*_with_margin(*span)) for span in every))
+        now = (self.state.t0, self.state.t1)
+        at = wanted.index(now) + 1 if now in wanted else 0
+        self.set_range(*wanted[at % len(wanted)])
+
     def fit_selection(self) -> None:
         """Show what is selected; what is shown so already is followed by the whole axis."""
         span = self.selected_span_ns()
@@ -366,8 +458,8 @@ class Session(QObject):
         else:
             self.set_range(*wanted)
 
-    def _limited(self, t0: int, t1: int) -> tuple[int, int]:
-        whole = self.span_ns()
+    def _limited(self, t0: int, t1: int, whole: int | None = None) -> tuple[int, int]:
+        whole = self.span_ns() if whole is None else whole
         margin = max(whole // 10, 1)
         low, high = -margin, whole + margin
         span = min(max(t1 - t0, MIN_SPAN_NS), high - low)
@@ -607,7 +699,9 @@ class Session(QObject):
 
     def _apply(self, state: ViewState) -> None:
         old, self.state = self.state, state
-        if old.inferences is not state.inferences:
+        if old.clocks != state.clocks:
+            self._change_now(lambda space: space.restore_clocks(state.clocks))
+        if old.inferences is not state.inferences or old.clocks != state.clocks:
             self._show(state.inferences)
             self._tell_all()
             return
@@ -672,6 +766,20 @@ def display_name(path: str) -> str:
 def length_ns(shown: OpenTrace, ticks: int) -> int:
     """A length in ticks of a trace as ns."""
     return tick_to_ns(ticks, shown.axis.ns_per_tick)
+
+
+def _span_of(space: Workspace, traces: Sequence[OpenTrace], inferences: Inferences) -> int:
+    """How long the common axis is where traces are shown so, at least 1 ns."""
+    if inferences is Inferences.AS_RUN:
+        return max(space.span_ns(), 1)
+    return max((t.axis.to_ns(t.trace.end) for t in traces), default=1)
+
+
+def _at_same_ticks(t0: int, t1: int, before: Axis, axis: Axis) -> tuple[int, int]:
+    """The range of one axis that shows the ticks that a range of another did, at least 1 ns."""
+    scale = axis.ns_per_tick / before.ns_per_tick
+    first, last = (round((t - before.offset_ns) * scale) + axis.offset_ns for t in (t0, t1))
+    return first, max(last, first + MIN_SPAN_NS)
 
 
 def _with_margin(t0: int, t1: int) -> tuple[int, int]:

@@ -6,7 +6,8 @@ Without a type QSettings reads a list of one as a text and False as "false", so 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -43,6 +44,7 @@ LAST_FOLDER = Setting("last_folder", str, "", "Folder of the last opened file")
 COLUMNS = Setting[list[str]](
     "identifier_columns", list, [], "Columns of identifiers by profile form"
 )
+SOURCE_PATHS = Setting[list[str]]("source_paths", list, [], "Where recorded sources lie here")
 WINDOW_GEOMETRY = Setting("window/geometry", QByteArray, QByteArray(), "Place of the window")
 WINDOW_STATE = Setting("window/state", QByteArray, QByteArray(), "Layout of the window")
 WINDOW_VERSION = Setting("window/version", int, 0, "Version of the layout of the window")
@@ -100,6 +102,22 @@ class Settings:
         """Store these choices, of very many the last; a name without end is not kept."""
         kept = [f"{form}={name}" for form, name in chosen.items() if len(name) <= LONGEST_COLUMN]
         self.set(COLUMNS, kept[-REMEMBERED_COLUMNS:])
+
+    def source_paths(self) -> list[tuple[str, str]]:
+        """(recorded path, path on this machine) of folders or files, in the order of adding."""
+        found = []
+        for text in self.get(SOURCE_PATHS):
+            try:
+                recorded, local = json.loads(text)
+            except (ValueError, TypeError, RecursionError):
+                continue
+            if isinstance(recorded, str) and isinstance(local, str):
+                found.append((recorded, local))
+        return found
+
+    def set_source_paths(self, paths: Sequence[tuple[str, str]]) -> None:
+        """Replace them all."""
+        self.set(SOURCE_PATHS, [json.dumps(pair) for pair in paths])
 
     def window(self) -> tuple[QByteArray, QByteArray]:
         """Geometry and layout of the window; the layout is empty if an older version wrote it."""

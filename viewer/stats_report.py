@@ -14,6 +14,7 @@ from typing import Any
 
 from viewer import __version__
 from viewer.model.times import (
+    ClockRate,
     format_in,
     group_digits,
     ns_to_tick,
@@ -22,6 +23,7 @@ from viewer.model.times import (
 )
 from viewer.model.trace import UNATTRIBUTED, Trace
 from viewer.program.grouping import KEYS, Group, Grouping, GroupTable
+from viewer.report import clock_facts
 from viewer.workspace import Workspace
 
 Facts = dict[str, Any]
@@ -52,11 +54,13 @@ def stats(workspace: Workspace, key: str, span: tuple[int, int] | None = None) -
         raise NoSuchGroups(f"no statistics by {key}: {why}{there}")
     files, rows = [], []
     for trace, grouping in groupings:
-        rate = workspace.ns_per_tick(trace)
+        clock = workspace.clock_rate(trace)
         first, last = _ticks(workspace, trace, span)
         found = None if missing[trace.path] else grouping.by(key, first, last)
-        files.append(_file_facts(trace, rate, (first, last), found, missing[trace.path]))
-        rows += [_row_facts(trace, rate, group) for group in found.groups] if found else []
+        files.append(_file_facts(trace, clock, (first, last), found, missing[trace.path]))
+        rows += (
+            [_row_facts(trace, clock.ns_per_tick, group) for group in found.groups] if found else []
+        )
     return {
         "opscope": __version__,
         "by": key,
@@ -78,21 +82,18 @@ def _ticks(workspace: Workspace, trace: Trace, span: tuple[int, int] | None) -> 
 
 def _file_facts(
     trace: Trace,
-    rate: Fraction,
+    clock: ClockRate,
     ticks: tuple[int, int],
     found: GroupTable | None,
     missing: str,
 ) -> Facts:
+    rate = clock.ns_per_tick
     amounts = {WHOLE: found.whole, UNATTRIBUTED: found.unattributed} if found else {}
     return {
         "path": trace.path,
         "format": trace.format,
         "generation": trace.generation,
-        "clock": {
-            "unit": trace.clock.unit,
-            "ns_per_tick": rate.numerator if rate.denominator == 1 else float(rate),
-            "assumed": trace.clock.assumed,
-        },
+        "clock": clock_facts(clock),
         "range_ticks": list(ticks),
         **{k: v for name, value in amounts.items() for k, v in _time(name, value, rate).items()},
         "foreign": found.foreign if found else 0,
@@ -154,9 +155,9 @@ def stats_text(facts: Facts) -> str:
 def _file_lines(file: Facts) -> list[str]:
     clock = file["clock"]
     rate = f"1 {clock['unit']} = {clock['ns_per_tick']:g} ns" if clock["ns_per_tick"] != 1 else ""
-    assumed = "assumed" if clock["assumed"] else "stated"
+    rate = f"{rate or '1 tick = 1 ns'} ({clock['origin']})"
     what = f"{file['format']} {file['generation']}".rstrip()
-    lines = [f"{_one_line(file['path'])}: {what}, clock {rate or '1 tick = 1 ns'} ({assumed})"]
+    lines = [f"{_one_line(file['path'])}: {what}, clock {rate}"]
     if file["foreign"]:
         lines.append(f"  {file['foreign']} slices on clocks of their own are in no number")
     return lines

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viewer.model.times import format_span, format_time, group_digits
+from viewer.model.times import RateOrigin, format_span, format_time, group_digits
 from viewer.model.trace import RunKind
 from viewer.program.labels import run_number, track_name
 from viewer.session import Session
@@ -13,16 +13,12 @@ def clock_text(session: Session) -> str:
     if not session.traces:
         return ""
     slices = sum(len(t.file.slices) - t.file.slices.derived_count for t in session.traces)
-    clocks = {
-        (t.trace.clock.unit, t.axis.ns_per_tick, t.trace.clock.assumed) for t in session.traces
-    }
-    if len(clocks) > 1:
-        guessed = sum(assumed for _, _, assumed in clocks)
-        how = f", {guessed} assumed" if guessed else ""
-        return f"{len(clocks)} clocks{how} · {_counted(slices, 'slice')}"
-    unit, ratio, assumed = clocks.pop()
-    text = f"1 {unit} = {float(ratio):g} ns" if unit != "ns" else "1 tick = 1 ns"
-    return f"{text}{' assumed' if assumed else ''} · {_counted(slices, 'slice')}"
+    clocks = {t.rate for t in session.traces}
+    text = clocks.pop().text if len(clocks) == 1 else f"{len(clocks)} clocks"
+    for origin in (RateOrigin.ASSUMED, RateOrigin.CHOSEN):
+        count = sum(clock.origin is origin for clock in clocks)
+        text += f", {count} {origin}" if count else ""
+    return f"{text} · {_counted(slices, 'slice')}"
 
 
 def selection_text(session: Session) -> str:

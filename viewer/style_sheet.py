@@ -155,6 +155,8 @@ QDockWidget::title { background: $chrome; padding: ${px8} ${px12};
 QStatusBar { background: $chrome; color: $text2; border-top: 1px solid $line;
   min-height: ${px25}; }
 QStatusBar::item { border: 0; }
+QStatusBar QToolButton { color: $text2; padding: 0 ${px8}; min-height: ${px22};
+  max-height: ${px22}; }
 QStatusBar QLabel { color: $text2; padding: 0 ${px8}; }
 QProgressBar { background: $hairline; border: 0; border-radius: 2px; max-height: 4px;
   min-height: 4px; }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from viewer.commands import SEPARATOR, Command
 from viewer.model.run_views import has_run_views
+from viewer.model.times import parse_rate
 from viewer.model.trace import RunKind
 from viewer.opening import Inferences
 from viewer.resources import SAMPLES
@@ -18,8 +20,9 @@ MENUS = (
     (
         "&View",
         (
-            "view.fit", "view.fit_all", "view.zoom_in", "view.zoom_out", SEPARATOR, "view.clear",
-            "view.panels", SEPARATOR, "view.theme_system", "view.theme_light", "view.theme_dark",
+            "view.fit", "view.fit_all", "view.fit_file", "view.zoom_in", "view.zoom_out", SEPARATOR,
+            "view.clear", "view.panels", SEPARATOR, "view.theme_system", "view.theme_light",
+            "view.theme_dark",
         ),
     ),
     (
@@ -35,6 +38,10 @@ MENUS = (
         ("help.keys", SEPARATOR, *(f"sample.{s.key}" for s in SAMPLES), SEPARATOR, "help.about"),
     ),
 )  # fmt: skip
+# What NPUs run at, offered for clocks whose rate no file states.
+CYCLE_RATES = ("800 MHz", "100 MHz")
+CLOCK_MENU = ("clock.file", *(f"clock.{text.partition(' ')[0]}" for text in CYCLE_RATES), SEPARATOR,
+              "clock.other")  # fmt: skip
 START_KEYS = (("Open files", "Ctrl+O"), ("Export", "Ctrl+E"), ("All keys", "?"))
 MOUSE_HELP = (
     ("Wheel, Up, Down", "Scroll tracks"),
@@ -65,6 +72,15 @@ def commands_of(window: MainWindow) -> list[Command]:
 
     def something() -> bool:
         return not session.is_empty
+
+    def has_clock() -> bool:
+        return session.clock_trace is not None
+
+    def chosen_rate() -> Fraction | None:
+        number = session.clock_trace
+        return (
+            None if number is None else session.state.clocks.get(session.traces[number].file.path)
+        )
 
     view = window.timeline.view
     theme = window.theme
@@ -113,6 +129,10 @@ def commands_of(window: MainWindow) -> list[Command]:
         ),
         Command("view.fit_all", "Fit &all", "View", session.fit_all, ("Home",), has_trace),
         Command(
+            "view.fit_file", "Fit &next file", "View", session.fit_next_file, ("Shift+F",),
+            lambda: len(session.traces) > 1,
+        ),
+        Command(
             "view.zoom_in", "Zoom &in", "View", lambda: view.zoom_step(-1),
             ("Ctrl+=", "Ctrl++"), has_trace,
         ),
@@ -125,6 +145,22 @@ def commands_of(window: MainWindow) -> list[Command]:
         Command(
             "view.panels", "&Bottom panels", "View", window.toggle_bottom, ("Q",), something,
             lambda: window.shows_bottom,
+        ),
+        Command(
+            "clock.file", "As &assumed or stated", "View", lambda: window.choose_clock(None),
+            enabled=has_clock, checked=lambda: has_clock() and chosen_rate() is None,
+        ),
+        *(
+            Command(
+                f"clock.{text.partition(' ')[0]}", f"&{text}", "View",
+                lambda text=text: window.choose_clock(parse_rate(text)),  # type: ignore[misc]
+                enabled=has_clock,
+                checked=lambda text=text: chosen_rate() == parse_rate(text),  # type: ignore[misc]
+            )
+            for text in CYCLE_RATES
+        ),
+        Command(
+            "clock.other", "&Other clock rate…", "View", window.ask_clock, enabled=has_clock
         ),
         *(
             Command(

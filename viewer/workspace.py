@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -18,8 +18,16 @@ from typing import TypeVar
 
 import numpy as np
 
-from viewer.formats import Cancelled, Progress, never_cancelled, no_progress, open_file
-from viewer.model.times import tick_to_ns
+from viewer.companions import companions, read_companion
+from viewer.formats import (
+    Cancelled,
+    Progress,
+    UnreadableFile,
+    never_cancelled,
+    no_progress,
+    open_file,
+)
+from viewer.model.times import ClockRate, RateOrigin, format_rate, tick_to_ns
 from viewer.model.trace import KeyKind, Trace
 from viewer.program.agreement import AHEAD, Agreement, Fit, fit
 from viewer.program.graph import Program
@@ -35,7 +43,14 @@ from viewer.program.identifier_columns import (
 from viewer.program.linking import LinkTable, link, unlinked
 from viewer.program.located import located, same_identities, states_locations
 from viewer.program.logged import Signature, signatures
-from viewer.program.source_code import SourceFile, find_source, shared_suffix
+from viewer.program.source_code import (
+    SourceFile,
+    Substitution,
+    find_source,
+    local_paths,
+    read_source,
+    shared_suffix,
+)
 from viewer.program.torq_debug_info import Dispatch
 
 _OF_RECORDS = {
@@ -74,14 +89,20 @@ class Choices:
 
     columns: (profile, column of identifiers) pairs; the profile is None for all that have such a
     column, the column is "" for none.
+    clocks: (profile, ns per tick); a rate without a profile is of all files that state none.
+    source_paths: recorded folders and where they lie on this machine.
     """
 
     pairs: tuple[tuple[str, str], ...] = ()
     methods: tuple[tuple[str, str], ...] = ()
     columns: tuple[tuple[str | None, str], ...] = ()
+    clocks: tuple[tuple[str, Fraction], ...] = ()
+    source_paths: tuple[Substitution, ...] = ()
 
 
 NO_CHOICES = Choices()
+
+Clocks = Mapping[str, Fraction]  # path of a trace -> the ns per tick that was chosen for it
 
 
 class Workspace:
@@ -103,10 +124,13 @@ class Workspace:
         self._matches: dict[tuple[int, int], list[ColumnMatch]] = {}
         self._pairs: dict[str, str | None] = {}  # trace -> the program chosen for it, or none
         self._methods: dict[tuple[str, str], dict[int, str]] = {}  # pair -> scope -> method chosen
+        self._clocks: Clocks = {}
         self._fits: dict[tuple[int, int], Fit] = {}
         self._signatures: dict[int, list[Signature]] = {}
         self._links: dict[int, LinkTable] = {}
         self._sources: dict[str, SourceFile | None] = {}
+        self._substitutions: tuple[Substitution, ...] = ()
+        self._companions: dict[str, str] = {}  # text that was found -> the trace it was found for
 
     def copy(self) -> Workspace:
         """Another workspace of the same files; a change of one is none of the other."""
@@ -117,9 +141,11 @@ class Workspace:
         made._matches = dict(self._matches)
         made._pairs = dict(self._pairs)
         made._methods = {pair: dict(chosen) for pair, chosen in self._methods.items()}
+        made._clocks = self._clocks
         made._fits, made._links = dict(self._fits), dict(self._links)
         made._signatures = dict(self._signatures)
         made._sources = dict(self._sources)
+        made._substitutions, made._companions = self._substitutions, dict(self._companions)
         return made
 
     # -- files -------------------------------------------------------------------------------
@@ -132,8 +158,14 @@ class Workspace:
         self.add(item)
         return item
 
-    def add(self, item: Trace | Program) -> None:
-        """Add what was read; the same path again replaces what it held."""
+    def add(self, item: Trace | Program, *, found_for: str | None = None) -> None:
+        """Add what was read; the same path again replaces what it held.
+
+        found_for: the path of the trace whose companion it is, if nobody asked for it.
+        """
+        self._companions.pop(item.path, None)
+        if found_for is not None:
+            self._companions[item.path] = found_for
         if isinstance(item, Trace):
             self.programs = [p for p in self.programs if p.path != item.path]
             self._read[item.path] = item
@@ -186,6 +218,34 @@ class Workspace:
         """The debug info whose own operations are linked: where it is the only MLIR text open."""
         texts = [program for program in self.programs if program.text_lines and program.methods]
         return texts[0] if len(texts) == 1 and texts[0].dispatches else None
+
+    def open_companions(self) -> list[str]:
+        """Open the texts that traces name and that lie beside them; a sentence for each that
+        cannot be read. None for a trace if any text was asked for: that one is meant then."""
+        complaints: list[str] = []
+        if any(is_text(program) for program in self.programs):
+            return complaints
+        for trace in list(self.traces):
+            for path in self.companions_of(trace):
+                try:
+                    self.add(read_companion(path), found_for=trace.path)
+                except UnreadableFile as error:
+                    complaints.append(companion_complaint(trace.path, error))
+        return complaints
+
+    def companions_of(self, trace: Trace, asked: Iterable[str] = ()) -> list[str]:
+        """The texts that the locations of a trace name and that lie on this machine.
+
+        Not those that are open or, by their paths, `asked` for; none for a trace whose program was
+        chosen.
+        """
+        if self.is_explicit(trace):
+            return []
+        return companions(trace, (*self.paths, *asked), self._substitutions)
+
+    def found_for(self, program: Program) -> str | None:
+        """The trace for which a program was found and opened, None if it was asked for."""
+        return self._companions.get(program.path)
 
     def _forget_fits(self, of: Trace | None = None) -> None:
         """Drop what was worked out about one trace, or about files that are not open any more."""
@@ -257,7 +317,9 @@ class Workspace:
 
     def choose(self, choices: Choices) -> list[str]:
         """Apply what a command line says; returns a sentence for each that cannot be."""
-        complaints = []
+        for substitution in choices.source_paths:
+            self.substitute(substitution)
+        complaints = self._choose_clocks(choices.clocks)
         for of, column in choices.columns:
             complaints += self._choose_column(of, column)
         for profile, record in choices.pairs:
@@ -293,6 +355,21 @@ class Workspace:
         names = dict.fromkeys(n for t in asked if takes_column(t) for n in column_names(t))
         there_are = f"there are {said(list(names))}" if names else "none takes a column"
         return [f"{written}no open profile has such a column; {there_are}"]
+
+    def _choose_clocks(self, clocks: tuple[tuple[str, Fraction], ...]) -> list[str]:
+        """Complaints about clock rates; what is said of one file wins over what is said of all."""
+        complaints = []
+        for path, rate in sorted(clocks, key=lambda clock: clock[0] != ""):
+            said = f"--clock {path}={format_rate(rate)}" if path else f"--clock {format_rate(rate)}"
+            asked = [path] if path else [t.path for t in self.traces if t.clock.assumed]
+            if not asked:
+                complaints.append(f"{said}: every open profile states the rate of its clock")
+            for each in asked:
+                try:
+                    self.set_clock(each, rate)
+                except ValueError as error:
+                    complaints.append(f"{said}: {error}")
+        return complaints
 
     def _open_trace(self, path: str) -> Trace:
         found = next((t for t in self.traces if _same_path(t.path, path)), None)
@@ -516,16 +593,61 @@ class Workspace:
 
     # -- clocks ------------------------------------------------------------------------------
 
+    def set_clock(self, trace_path: str, ns_per_tick: Fraction | None) -> None:
+        """Choose how long a tick of a trace lasts, None: as its file states or its reader assumes.
+
+        No column changes. Raises ValueError for a trace that is not open or states its rate, and
+        for a rate with which its times cannot be told.
+        """
+        trace = self._open_trace(trace_path)
+        others = {path: rate for path, rate in self._clocks.items() if path != trace.path}
+        if ns_per_tick is None:
+            self._clocks = others
+            return
+        if not can_choose_clock(trace):
+            stated = self.clock_rate(trace).tick_text
+            raise ValueError(f"{trace_path} states the rate of its clock ({stated})")
+        ratio = ns_per_tick.as_integer_ratio()
+        if ns_per_tick <= 0 or ratio[0] * ratio[1] >= 2**63:
+            raise ValueError(f"a tick cannot last {ns_per_tick} ns")
+        if max(abs(trace.start), abs(trace.end)) * ns_per_tick >= 2**63:
+            raise ValueError(
+                f"at {format_rate(ns_per_tick)} {trace_path} would be more than 292 years long"
+            )
+        self._clocks = {**others, trace.path: ns_per_tick}
+
+    @property
+    def clocks(self) -> Clocks:
+        """The chosen rates, of traces that may be closed by now too; it is never changed."""
+        return self._clocks
+
+    def restore_clocks(self, clocks: Clocks) -> None:
+        """Choose again what `clocks` was at another time."""
+        self._clocks = clocks
+
+    def clock_rate(self, trace: Trace) -> ClockRate:
+        """How long a tick of a trace lasts, and whether the file, a guess or the user says so."""
+        clock = trace.clock
+        chosen = self._clocks.get(trace.path)
+        if chosen is not None and can_choose_clock(trace):
+            return ClockRate(clock.unit, chosen, RateOrigin.CHOSEN)
+        origin = RateOrigin.ASSUMED if clock.assumed else RateOrigin.STATED
+        return ClockRate(clock.unit, clock.ns_per_tick, origin)
+
     def ns_per_tick(self, trace: Trace) -> Fraction:
-        """The rate of a trace's clock."""
-        return trace.clock.ns_per_tick
+        """How long a tick of a trace lasts."""
+        return self.clock_rate(trace).ns_per_tick
 
     def offset_ns(self, trace: Trace) -> int:
         """What to add to a trace's times so that it starts at 0 with all of its clock domain."""
-        group = [trace]
-        if trace.clock.domain:
-            group = [t for t in self.traces if t.clock.domain == trace.clock.domain] or group
+        # A trace without slices begins nowhere: its 0 would set the others hours apart from it.
+        group = [t for t in self.same_clock(trace) if len(t.slices)] or [trace]
         return -min(tick_to_ns(t.start, self.ns_per_tick(t)) for t in group)
+
+    def same_clock(self, trace: Trace) -> list[Trace]:
+        """The open traces that one clock stamped, this one among them, in the order of opening."""
+        domain = trace.clock.domain
+        return [t for t in self.traces if t is trace or (domain and t.clock.domain == domain)]
 
     def span_ns(self) -> int:
         """The length of the common axis: the latest end of any trace, in ns from the start."""
@@ -537,17 +659,54 @@ class Workspace:
     def source(self, recorded: str) -> SourceFile | None:
         """The source of a recorded path: opened, or found there, or beside the opened files."""
         if recorded not in self._sources:
-            opened = max(
-                (p for p in self.programs if p.text_lines),
-                key=lambda p: shared_suffix(p.path, recorded), default=None,
-            )  # fmt: skip
-            if opened is not None and shared_suffix(opened.path, recorded):
-                found = SourceFile(recorded, opened.path, opened.text_lines)
-                self._sources[recorded] = found
-                return found
-            folders = dict.fromkeys(os.path.dirname(os.path.abspath(p)) for p in self.paths)
-            self._sources[recorded] = find_source(recorded, list(folders))
+            self._sources[recorded] = self._find_source(recorded)
         return self._sources[recorded]
+
+    def _find_source(self, recorded: str) -> SourceFile | None:
+        texts = [p for p in self.programs if p.text_lines]
+        opened = max(texts, key=lambda p: shared_suffix(p.path, recorded), default=None)
+        if opened is not None and opened.path == recorded:
+            return SourceFile(recorded, recorded, opened.text_lines)
+        # What the user said about a path wins over a text that is only called alike.
+        for path in local_paths(recorded, self._substitutions):
+            lines = read_source(path)
+            if lines is not None:
+                return SourceFile(recorded, path, lines)
+        if opened is not None and shared_suffix(opened.path, recorded):
+            return SourceFile(recorded, opened.path, opened.text_lines)
+        folders = dict.fromkeys(os.path.dirname(os.path.abspath(p)) for p in self.paths)
+        return find_source(recorded, list(folders))
+
+    def substitute(self, substitution: Substitution) -> None:
+        """Look for what was recorded below a path below another; the same path again moves it."""
+        others = (s for s in self._substitutions if s.recorded != substitution.recorded)
+        self._substitutions = (*others, substitution)
+        self._sources.clear()
+
+    def withdraw(self, substitution: Substitution) -> None:
+        """Forget a substitution."""
+        self._substitutions = tuple(s for s in self._substitutions if s != substitution)
+        self._sources.clear()
+
+    @property
+    def substitutions(self) -> tuple[Substitution, ...]:
+        """What `substitute` was told, in that order."""
+        return self._substitutions
+
+
+def is_text(item: Trace | Program) -> bool:
+    """Whether it is a text with operations, as those that traces are compiled from."""
+    return isinstance(item, Program) and bool(item.text_lines and item.methods)
+
+
+def companion_complaint(trace_path: str, error: object) -> str:
+    """What to say of a text that was found beside a trace and cannot be read."""
+    return f"{os.path.basename(trace_path)} was compiled from a text that cannot be read: {error}"
+
+
+def can_choose_clock(trace: Trace) -> bool:
+    """Whether the rate of a trace's clock may be chosen: nothing states it, or it counts cycles."""
+    return trace.clock.assumed or trace.clock.unit == "cycle"
 
 
 Item = TypeVar("Item", Trace, Program)

@@ -26,6 +26,7 @@ from viewer.export.perfetto_trace import (
     write_perfetto,
 )
 from viewer.model.builder import TraceBuilder
+from viewer.model.times import RateOrigin
 from viewer.model.trace import Clock, Column, KeyKind, Trace
 
 SLICES = """
@@ -230,7 +231,7 @@ def annotated() -> list[PerfettoSource]:
         ns_per_tick=Fraction(1, 2),
         tracks=(ExportTrack("model", "npu"),),
         offset_ns=1498,
-        assumed=True,
+        rate_origin=RateOrigin.ASSUMED,
     )
     return [first, second]
 

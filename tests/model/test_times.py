@@ -9,11 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewer.model.times import (
+    ClockRate,
+    RateOrigin,
     format_in,
+    format_rate,
     format_time,
     group_digits,
     ns_to_tick,
     parse_range,
+    parse_rate,
     parse_time,
     tick_to_ns,
     ticks_to_ns,
@@ -58,6 +62,69 @@ def test_times_with_units(text, ns):
 def test_what_is_no_time_is_refused_with_what_is_accepted(text):
     with pytest.raises(ValueError, match=r"is not a time: write 1500, 1500ns, 20us, 1\.5ms or 2s"):
         parse_time(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "ns"),
+    [("800 MHz", Fraction(5, 4)), ("100MHz", Fraction(10)), ("1.2 GHz", Fraction(5, 6)),
+     ("32.768 kHz", Fraction(10**9, 32768)), ("33.333333 mhz", Fraction(10**9, 33_333_333)),
+     ("1 Hz", Fraction(10**9)), ("9 GHz", Fraction(1, 9)), (".5GHz", Fraction(2)),
+     (" 800\u202fMHz ", Fraction(5, 4))],
+)  # fmt: skip
+def test_clock_rates(text, ns):
+    assert parse_rate(text) == ns
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "800", "MHz", "-1 MHz", "1e3 MHz", "nan MHz", "1,2 GHz", "0x8MHz", "1 THz", "1 MHz 2",
+     "٣ MHz", "9" * 10_000 + " MHz", "1." + "3" * 10_000 + " MHz", "\0", "800 MHz\n800 MHz"],
+)  # fmt: skip
+def test_what_is_no_clock_rate_is_refused_with_what_is_accepted(text):
+    with pytest.raises(ValueError, match="is not a clock rate: write 800 MHz") as told:
+        parse_rate(text)
+    assert len(str(told.value)) < 200
+
+
+@pytest.mark.parametrize(
+    "text", ["0 MHz", "0.5 Hz", "10 GHz", "1.0000000005 GHz", "999999999999 GHz"]
+)
+def test_a_clock_rate_is_a_whole_number_of_hz_that_clocks_have(text):
+    with pytest.raises(ValueError, match="whole number of Hz between 1 Hz and 9 GHz"):
+        parse_rate(text)
+
+
+@given(st.integers(1, 9 * 10**9), st.integers(0, 10**8))
+def test_every_accepted_rate_converts_exactly_in_int64(hz, tick):
+    rate = parse_rate(f"{hz} Hz")
+    assert rate * hz == 10**9
+    ticks = min(tick, math.floor((2**63 - 1) / rate))
+    assert ticks_to_ns(np.array([ticks]), rate).tolist() == [math.floor(ticks * rate)]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [("800 MHz", "800 MHz"), ("0.0012 GHz", "1.2 MHz"), ("9 GHz", "9 GHz"),
+                       ("32.768kHz", "32.768 kHz"), ("7 Hz", "7 Hz"), ("1000 MHz", "1 GHz")]
+)  # fmt: skip
+def test_a_rate_is_told_as_people_write_it(text, told):
+    assert format_rate(parse_rate(text)).replace("\u202f", " ") == told
+
+
+def test_a_rate_that_no_decimal_has_is_rounded():
+    assert format_rate(Fraction(3)).replace("\u202f", " ") == "333.333 MHz"
+
+
+@pytest.mark.parametrize(
+    ("rate", "tick", "text"),
+    [(ClockRate("cycle", Fraction(5, 4), RateOrigin.ASSUMED), "1 cycle = 1.25 ns",
+      "800 MHz assumed"),
+     (ClockRate("cycle", Fraction(10), RateOrigin.CHOSEN), "1 cycle = 10 ns", "100 MHz chosen"),
+     (ClockRate("ns", Fraction(1), RateOrigin.ASSUMED), "1 tick = 1 ns", "1 tick = 1 ns assumed"),
+     (ClockRate("us", Fraction(1000)), "1 tick = 1000 ns", "1 tick = 1000 ns")],
+)  # fmt: skip
+def test_what_is_said_of_a_clock(rate, tick, text):
+    assert rate.tick_text.replace("\u202f", " ") == tick
+    assert rate.text.replace("\u202f", " ") == text
 
 
 def test_ranges():

@@ -1,6 +1,7 @@
 """The details panel: what it says about slices, operators and areas, and where its links lead."""
 
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -108,6 +109,10 @@ def test_ticks_are_exact_and_an_assumed_rate_says_so(attention, theme, qtbot):
     attention.select_slice(SliceRef(0, i))
     panel = show(attention, theme, qtbot)
     assert "assumed" in panel.widget().rows("Slice")["Ticks"]
+    attention.set_clock(0, Fraction(10))
+    assert ticks_text(attention.traces[0], i).endswith("1 tick = 10\u202fns")
+    panel.refresh()
+    assert "chosen" in panel.widget().rows("Slice")["Ticks"]
 
 
 def test_the_card_shows_the_link_the_operator_and_its_cost(attention, theme, qtbot):

@@ -9,7 +9,9 @@ from PySide6.QtCore import QPoint, Qt
 from viewer.panels.code_view import MOST_LINES, CodeView
 from viewer.panels.source import NOTHING, SourcePanel
 from viewer.panels.syntax import language_of, spans
+from viewer.program.source_code import Substitution
 from viewer.resources import SAMPLES
+from viewer.session import SliceRef
 
 ATTENTION_0 = 9
 RECORDED = "/home/user/models/models.py"
@@ -97,8 +99,42 @@ def test_an_absent_file_says_where_it_was_recorded_and_what_to_do(
     session.select_operators(0, (ATTENTION_0,))
     assert panel.sentence == (
         f"models.py is not on this machine. It was recorded as {RECORDED}. Open it together with "
-        "the profile, or put it beside it."
+        "the profile, put it beside it, or say where it is."
     )
+
+
+def test_what_was_said_about_paths_is_listed_and_can_be_forgotten(panel, tmp_path):
+    session = panel._session
+    assert panel._paths.isHidden()
+    session.select_operators(0, (ATTENTION_0,))
+    moved = Substitution("/home/user", str(tmp_path))
+    session.substitute(moved)
+    assert not panel._paths.isHidden()
+    panel._paths_menu.aboutToShow.emit()
+    listed = [action.text() for action in panel._paths_menu.actions() if action.text()]
+    assert listed == ["Locate models.py…", f"Forget /home/user → {tmp_path}"]
+    told = []
+    panel.forget_requested.connect(told.append)
+    panel.locate_requested.connect(told.append)
+    for action in panel._paths_menu.actions():
+        action.trigger()
+    assert told == [RECORDED, moved]
+    session.withdraw(moved)
+    assert panel._paths.isHidden()
+
+
+def test_an_unlinked_slice_shows_the_place_that_its_location_names(opened, data, theme, qtbot):
+    session = opened(data / "torq" / "compile_c3_taskid_mtu.csv")
+    panel = SourcePanel(session, theme)
+    qtbot.addWidget(panel)
+    trace = session.traces[0].trace
+    locations = [str(trace.keys.location[key]) for key in trace.slices.key.tolist()]
+    placed = next(i for i, place in enumerate(locations) if place.startswith(
+        'loc(callsite("tiny_cnn.mlir":16:10'))  # fmt: skip
+    session.select_slice(SliceRef(0, placed))
+    assert session.traces[0].table.program is None
+    assert panel.place == ("tiny_cnn.mlir", 16)
+    assert panel.code.marked == (16,)
 
 
 def test_an_mlir_text_is_its_own_source(sample, theme, qtbot):

@@ -4,7 +4,13 @@ import os
 
 import pytest
 
-from viewer.program.source_code import MAX_SOURCE, find_source
+from viewer.program.source_code import (
+    MAX_SOURCE,
+    Substitution,
+    find_source,
+    local_paths,
+    substitution_between,
+)
 
 
 def write(path, text="import torch\nx = 1\n"):
@@ -80,3 +86,53 @@ def test_lines_end_where_python_ends_them(tmp_path, text):
     found = find_source(write(tmp_path / "m.py", text), [])
     assert found is not None
     assert found.line(3) == "c"
+
+
+# -- where recorded folders lie here ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("recorded", "local", "expected"),
+    [
+        ("/home/user/models/nn/a.py", "/data/models/nn/a.py", ("/home/user", "/data")),
+        ("/home/user/a.py", "/data/a.py", ("/home/user", "/data")),
+        ("/build/old.py", "/data/new.py", ("/build/old.py", "/data/new.py")),
+        ("C:\\work\\nn\\a.py", "/data/nn/a.py", ("C:/work", "/data")),
+        ("nn/a.py", "/data/nn/a.py", ("", "/data")),
+        ("/nn/a.py", "/data/nn/a.py", ("/", "/data")),
+        ("/data/nn/a.py", "/nn/a.py", ("/data", "/")),
+    ],
+)
+def test_two_paths_of_one_file_say_which_folder_is_which(recorded, local, expected):
+    made = substitution_between(recorded, local)
+    assert (made.recorded, made.local) == expected
+    assert made.applied(recorded) == local
+
+
+def test_a_substitution_is_of_all_paths_below_and_of_no_other():
+    made = Substitution("/home/user", "/data")
+    assert made.applied("/home/user/x/y.py") == "/data/x/y.py"
+    assert made.applied("/home/username/y.py") is None
+    assert made.applied("home/user/y.py") is None
+    assert made.applied("//home/user/y.py") is None
+    assert Substitution("", "/data").applied("/y.py") is None
+
+
+def test_no_path_leads_out_of_the_folder_that_was_said():
+    made = Substitution("/home", "/data/models")
+    for hostile in ("/home/../../etc/passwd", "/home/a/../../b", "/home/a\0b"):
+        assert made.applied(hostile) is None
+
+
+@pytest.mark.parametrize(
+    "local", ["", "models", "../x", "/a/../b", "//server/share", "/dev/shm", "/proc/1", "/a\0"]
+)
+def test_only_plain_local_places_are_taken(local):
+    with pytest.raises(ValueError, match="is not the absolute path of a local"):
+        Substitution("/home", local)
+
+
+def test_the_substitution_that_says_most_comes_first():
+    two = (Substitution("/home", "/all"), Substitution("/home/user", "/mine"))
+    for order in (two, two[::-1]):
+        assert local_paths("/home/user/a.py", order) == ["/mine/a.py", "/all/user/a.py"]

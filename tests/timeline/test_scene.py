@@ -1,10 +1,14 @@
 """What all parts of the timeline share: titles, layout, scroll, and how it follows the session."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from viewer.formats import open_file
 from viewer.model import run_views
+from viewer.model.builder import TraceBuilder
+from viewer.model.trace import Clock, KeyKind
 from viewer.opening import Inferences
 from viewer.resources import SAMPLES
 from viewer.session import Session, SliceRef
@@ -63,6 +67,53 @@ def test_a_file_of_another_clock_says_that_it_was_aligned(scene_of):
     scene = scene_of(ATTENTION, _PATHS["delegate_handle_map"][0])
     assert [scene.has_own_clock(process) for process in range(2)] == [False, True]
     assert scene.process_note(1) == "own clock · aligned at start"
+
+
+def test_a_guessed_or_chosen_rate_is_told_with_the_process(scene_of, data):
+    scene = scene_of(data / "torq" / "compile_c3_taskid_mtu.csv")
+    assert scene.process_note(0) == "800\u202fMHz assumed"
+    scene.session.set_clock(0, Fraction(10))
+    assert scene.process_note(0) == "100\u202fMHz chosen"
+
+
+def host_profile(path, *slices, domain="boot"):
+    """A trace in µs of one clock domain: (start, end) each."""
+    builder = TraceBuilder(path, "test", "", Clock("us", Fraction(1000), domain=domain))
+    times = np.array(slices, np.int64).reshape(-1, 2)
+    builder.add(
+        track=builder.track(path, "host"), start=times[:, 0], end=times[:, 1],
+        name=builder.intern("a"), key=builder.key(KeyKind.PLAIN, "a"),
+    )  # fmt: skip
+    return builder.build()
+
+
+def test_files_of_one_clock_say_so_whatever_was_opened_first(scene_of):
+    scene = scene_of(ATTENTION)
+    scene.session.add(
+        [
+            host_profile("a.csv", (7_000, 7_100)),
+            host_profile("b.csv", (7_020, 7_090)),
+            host_profile("c.csv", (6_990, 7_000)),
+            host_profile("d.csv", (7_000, 7_001)),
+        ]
+    )
+    assert [scene.has_own_clock(i) for i in range(5)] == [False, True, True, True, True]
+    own = "own clock · aligned at start"
+    assert [scene.process_note(i) for i in range(1, 5)] == [
+        own, f"{own} · clock of a.csv, begins 20.000\u202fµs later",
+        f"{own} · clock of a.csv, begins 10.000\u202fµs earlier",
+        f"{own} · clock of a.csv, begins with it",
+    ]  # fmt: skip
+
+
+def test_files_of_the_first_clock_are_on_the_axis_by_right(scene_of):
+    scene = scene_of()
+    scene.session.add([host_profile("a.csv", (0, 9)), host_profile("b.csv", (4, 9)),
+                       host_profile("e.csv")])  # fmt: skip
+    assert scene.process_note(1) == "clock of a.csv, begins 4.000\u202fµs later"
+    assert [scene.has_own_clock(i) for i in range(len(scene.processes))] == [False] * len(
+        scene.processes
+    )
 
 
 def test_every_slice_has_a_band_of_its_row(attention):

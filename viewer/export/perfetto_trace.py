@@ -49,7 +49,7 @@ from viewer.export.perfetto_counters import CounterPackets, counter_descriptor
 from viewer.export.perfetto_slices import SlicePackets
 from viewer.export.perfetto_strings import SEQUENCE, InternedStrings, clean, framed
 from viewer.model.counters import Counter, unit_counters
-from viewer.model.times import tick_to_ns
+from viewer.model.times import RateOrigin, tick_to_ns
 from viewer.model.trace import Codes, Trace
 
 SLICES_AT_ONCE = 100_000
@@ -92,7 +92,7 @@ class PerfettoSource:
 
     A time is floor(tick * ns_per_tick) + offset_ns. `tracks` is parallel to `trace.tracks`.
     `labels` (as long as the slices) indexes `label_strings`: the name to write where it is not the
-    file's own, which then becomes the argument `event`. `assumed` says that the rate is a guess.
+    file's own, which then becomes the argument `event`. `rate_origin`: who says how long a tick is.
     `counters` asks for the counters of the units, worked out while writing.
     """
 
@@ -100,7 +100,7 @@ class PerfettoSource:
     ns_per_tick: Fraction
     tracks: Sequence[ExportTrack]
     offset_ns: int = 0
-    assumed: bool = False
+    rate_origin: RateOrigin = RateOrigin.STATED
     labels: Codes | None = None
     label_strings: Sequence[str] = ()
     facts: KeyFacts | None = None
@@ -113,7 +113,7 @@ class PerfettoSource:
             trace=trace,
             ns_per_tick=trace.clock.ns_per_tick,
             tracks=tuple(ExportTrack(t.process, t.thread) for t in trace.tracks),
-            assumed=trace.clock.assumed,
+            rate_origin=RateOrigin.ASSUMED if trace.clock.assumed else RateOrigin.STATED,
         )
 
 
@@ -292,7 +292,10 @@ class _Layout:
             placed.append((counter, self._uuid()))
             self.descriptors.append(
                 counter_descriptor(
-                    counter, placed[-1][1], uuid_of[shown[counter.process]], assumed=source.assumed
+                    counter,
+                    placed[-1][1],
+                    uuid_of[shown[counter.process]],
+                    assumed=source.rate_origin is RateOrigin.ASSUMED,
                 )
             )
 
@@ -334,7 +337,7 @@ def _facts(source: PerfettoSource, origin: int) -> dict[str, int | str]:
         "generation": trace.generation,
         "clock_unit": trace.clock.unit,
         "clock_domain": trace.clock.domain,
-        "clock_rate": "assumed" if source.assumed else "stated",
+        "clock_rate": str(source.rate_origin),
         "ns_per_tick": str(source.ns_per_tick),
         "offset_ns": source.offset_ns,
     }

@@ -7,6 +7,8 @@ never drifts. Texts follow one rule: three decimals and a unit when a time stand
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from enum import StrEnum
 from fractions import Fraction
 
 import numpy as np
@@ -21,8 +23,43 @@ _FARTHEST = (1 << 63) - 1
 _UNITS = (("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1_000), ("ns", 1))
 _UNIT_NS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 _TIME = re.compile(r"\s*(-?\d+(?:\.\d*)?|-?\.\d+)\s*(ns|us|µs|ms|s)?\s*")
+_HZ = {"hz": 1, "khz": 1_000, "mhz": 1_000_000, "ghz": 1_000_000_000}
+_RATE_UNITS = (("GHz", 1_000_000_000), ("MHz", 1_000_000), ("kHz", 1_000), ("Hz", 1))
+_RATE = re.compile(r"\s*([0-9]{1,12}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})\s*([kmg]?hz)\s*", re.I)
+# Above it the numerator and denominator of ns per tick would not multiply in int64.
+_FASTEST_HZ = 9_000_000_000
 # What our own texts use, and what keyboards have instead.
 _TYPED = str.maketrans({MINUS: "-", "μ": "µ", THIN_SPACE: None, NARROW_SPACE: None})
+
+
+class RateOrigin(StrEnum):
+    """Who says how long a tick of a clock lasts."""
+
+    STATED = "stated"  # the file
+    ASSUMED = "assumed"  # nobody: it is what such clocks usually have
+    CHOSEN = "chosen"  # the user
+
+
+@dataclass(frozen=True, slots=True)
+class ClockRate:
+    """How long a tick of a file lasts, and who says so. `unit` names one tick, as in `Clock`."""
+
+    unit: str
+    ns_per_tick: Fraction
+    origin: RateOrigin = RateOrigin.STATED
+
+    @property
+    def tick_text(self) -> str:
+        """ "1 tick = 1 ns", "1 cycle = 1.25 ns"."""
+        tick = self.unit if self.unit == "cycle" else "tick"
+        return f"1 {tick} = {float(self.ns_per_tick):g}{NARROW_SPACE}ns"
+
+    @property
+    def text(self) -> str:
+        """The rate as it is usually told, and who says so unless it is the file: "800 MHz assumed"
+        of cycles, "1 tick = 1 ns" of others."""
+        rate = format_rate(self.ns_per_tick) if self.unit == "cycle" else self.tick_text
+        return rate if self.origin is RateOrigin.STATED else f"{rate} {self.origin}"
 
 
 def ticks_to_ns(ticks: Ints, ns_per_tick: Fraction) -> Ints:
@@ -110,6 +147,30 @@ def parse_time(text: str) -> int:
     if match is None:
         raise ValueError(f"{text!r} is not a time: write 1500, 1500ns, 20us, 1.5ms or 2s")
     return int(Fraction(match[1]) * _UNIT_NS[match[2] or "ns"])
+
+
+def parse_rate(text: str) -> Fraction:
+    """ "800 MHz", "1.2 GHz" or "32.768kHz" as exact ns per tick.
+
+    Raises ValueError that says what is accepted.
+    """
+    match = _RATE.fullmatch(text.translate(_TYPED))
+    if match is None:
+        raise ValueError(f"{text[:40]!r} is not a clock rate: write 800 MHz, 1.2 GHz or 32.768 kHz")
+    hz = Fraction(match[1]) * _HZ[match[2].lower()]
+    if hz.denominator != 1 or not 1 <= hz <= _FASTEST_HZ:
+        raise ValueError(f"{text.strip()} is not a whole number of Hz between 1 Hz and 9 GHz")
+    return Fraction(1_000_000_000) / hz
+
+
+def format_rate(ns_per_tick: Fraction) -> str:
+    """A clock rate as people say it: "800 MHz", "1.2 GHz"; rounded where no decimal is exact."""
+    hz = 1_000_000_000 / ns_per_tick
+    unit, factor = next((u, f) for u, f in _RATE_UNITS if hz >= f or f == 1)
+    scaled = hz / factor
+    exact = f"{float(scaled):.9f}".rstrip("0").rstrip(".")
+    number = exact if Fraction(exact) == scaled else f"{float(scaled):.6g}"
+    return f"{number}{NARROW_SPACE}{unit}"
 
 
 def parse_range(text: str) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from viewer.model.times import format_share, format_time, group_digits, tick_to_ns
+from viewer.model.times import RateOrigin, format_share, format_time, group_digits, tick_to_ns
 from viewer.opening import OpenTrace
 from viewer.panels.cost_feed import CostFeed
 from viewer.panels.location_text import location_lines
@@ -112,8 +112,10 @@ class Card(QWidget):
             grid.add(key, value, code="\n" in value)
         if shown.native(i) is None:
             ticks = escape(ticks_text(shown, i))
-            if shown.trace.clock.assumed:
-                ticks += ", " + span("assumed", self._theme.tokens.warning)
+            if shown.rate.origin is not RateOrigin.STATED:
+                guessed = shown.rate.origin is RateOrigin.ASSUMED
+                tone = self._theme.tokens.warning if guessed else self._theme.tokens.text2
+                ticks += ", " + span(shown.rate.origin, tone)
             grid.add("Ticks", ticks, html=True)
         self._location(shown, i)
         self._link_section(shown, link)

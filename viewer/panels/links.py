@@ -44,6 +44,7 @@ _WHY = {
     By.MEMORY: "as chosen before for profiles of this form",
     By.USER: "as you chose",
 }
+OPENED_BY_ITSELF = "opened by itself, as the profile names it"
 # The best of many records; the others do not fit, or they would be among these.
 _MOST_RECORDS = 12
 _TONE = {LinkState.LINKED: "ok", LinkState.UNLINKED: "warning", LinkState.NOT_LINKABLE: "text3"}
@@ -149,7 +150,10 @@ class Section(QWidget):
             choice.clicked.connect(partial(self._pair, candidate.program.path))
             grid.addWidget(choice, row, 0)
             grid.addWidget(label(_value(agreement), theme, "cell", _tone(agreement)), row, 1)
-            grid.addWidget(label(verdict(agreement), theme, "cell", "text2"), row, 2)
+            said = verdict(agreement)
+            if self._session.workspace.found_for(candidate.program) is not None:
+                said += f" · {OPENED_BY_ITSELF}"
+            grid.addWidget(label(said, theme, "cell", "text2"), row, 2)
             group.addButton(choice)
             self.records.append(choice)
         row = len(self.records)

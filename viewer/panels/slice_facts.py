@@ -31,7 +31,7 @@ from viewer.model.times import (
     tick_to_ns,
     unit_for,
 )
-from viewer.model.trace import Clock, KeyKind, Run, RunKind
+from viewer.model.trace import KeyKind, Run, RunKind
 from viewer.model.untimed import values_of, values_summary
 from viewer.opening import OpenTrace
 from viewer.program.graph import Frame, Operator, Program, Tensor
@@ -117,13 +117,7 @@ def ticks_text(shown: OpenTrace, i: int) -> str:
     """ "1 643 · 1 tick = 1 ns": the exact length and what a tick is."""
     slices = shown.trace.slices
     length = int(slices.end[i]) - int(slices.start[i])
-    return f"{group_digits(length)} · {rate_text(shown.trace.clock)}"
-
-
-def rate_text(clock: Clock) -> str:
-    """ "1 tick = 1 ns", "1 cycle = 1.25 ns"."""
-    tick = clock.unit if clock.unit == "cycle" else "tick"
-    return f"1 {tick} = {float(clock.ns_per_tick):g}{NARROW_SPACE}ns"
+    return f"{group_digits(length)} · {shown.rate.tick_text}"
 
 
 def track_text(shown: OpenTrace, i: int) -> str:

@@ -7,10 +7,11 @@ bracket over them and a figure in the footer, never divided.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
 from viewer.crash_report import guard
 from viewer.model.times import format_in, tick_to_ns, unit_for
@@ -21,6 +22,8 @@ from viewer.panels.syntax import language_of
 from viewer.panels.widgets import ElidedLabel, EmptyPlace, Hairline, label, span
 from viewer.program.graph import Operator
 from viewer.program.line_costs import LineCosts, line_costs, lines_text
+from viewer.program.mlir import FilePosition
+from viewer.program.text_positions import positions_of
 from viewer.session import Session
 from viewer.theme import Theme
 
@@ -29,7 +32,14 @@ _MOST_SHARED = 6
 
 
 class SourcePanel(QWidget):
-    """Shows source; a click on a line with a cost selects the operators of that line."""
+    """Shows source; a click on a line with a cost selects the operators of that line.
+
+    `locate_requested`: the recorded path of a file that should be looked for by hand.
+    `forget_requested`: a `Substitution` that does not hold any more.
+    """
+
+    locate_requested = Signal(object)
+    forget_requested = Signal(object)
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -41,6 +51,10 @@ class SourcePanel(QWidget):
         self._empty: EmptyPlace | None = None
         self.code = CodeView(theme)
         self.code.line_clicked.connect(self._click)
+        self._paths_menu = QMenu(self)
+        self._paths_menu.aboutToShow.connect(self._fill_paths)
+        self._paths = self._paths_button()
+        self._paths.setVisible(bool(session.workspace.substitutions))
         self._own = label("", theme, "header", "text2")
         self.crumbs = label("", theme, "header", "text2", html=True)
         self.note = ElidedLabel("", theme, "caption", "text3")
@@ -53,6 +67,7 @@ class SourcePanel(QWidget):
         column.addWidget(self._stack)
         session.opened.connect(self._reopen)
         session.selected.connect(self._follow)
+        session.sources_changed.connect(self._look_again)
         self._costs.changed.connect(self._recount)
         theme.changed.connect(self._restyle)
         self._follow()
@@ -68,6 +83,7 @@ class SourcePanel(QWidget):
         row.addWidget(self._own)
         row.addWidget(self.crumbs)
         row.addWidget(self.note, 1)
+        row.addWidget(self._paths)
         self._foot = QWidget()
         foot = QHBoxLayout(self._foot)
         foot.setContentsMargins(theme.px(12), theme.px(5), theme.px(12), theme.px(6))
@@ -107,12 +123,58 @@ class SourcePanel(QWidget):
         elif members:
             self._place = None
             self._say("The record names no source line for this operator.")
+        elif (position := self._position()) is not None:
+            self._place = (position.file, position.line)
+            self._show(None)
         elif self._place is None:
             self._say(NOTHING)
         else:
             # The file stays, but no line of it is that of what is selected now.
             self._place = (self._place[0], 0)
             self._recount()
+
+    def _position(self) -> FilePosition | None:
+        """The first place that the location of the selected slice names, linked or not."""
+        ref = self._session.state.slice
+        if ref is None:
+            return None
+        trace = self._session.traces[ref.trace].trace
+        location = trace.keys.location[trace.slices.key[ref.index]]
+        return next(iter(positions_of(location)), None) if location else None
+
+    @Slot()
+    def _look_again(self) -> None:
+        """Show what is shown from where it lies now."""
+        self._paths.setVisible(bool(self._session.workspace.substitutions))
+        if self._place is not None:
+            self._show(next(iter(self._members()), None))
+
+    def _paths_button(self) -> QToolButton:
+        """The handle of what was said about where sources lie; hidden while nothing was."""
+        button = QToolButton()
+        button.setText("Paths")
+        button.setToolTip("Where sources that were recorded elsewhere lie on this machine")
+        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        button.setMenu(self._paths_menu)
+        return button
+
+    @Slot()
+    def _fill_paths(self) -> None:
+        self._paths_menu.clear()
+        if self._place is not None:
+            name = file_name(self._place[0]).replace("&", "&&")
+            ask = self._paths_menu.addAction(f"Locate {name}…")
+            ask.triggered.connect(self._locate)
+            self._paths_menu.addSeparator()
+        for substitution in self._session.workspace.substitutions:
+            text = f"Forget {substitution.recorded or 'names alone'} → {substitution.local}"
+            forget = self._paths_menu.addAction(text.replace("&", "&&"))
+            forget.triggered.connect(partial(self.forget_requested.emit, substitution))
+
+    @Slot()
+    def _locate(self) -> None:
+        if self._place is not None:
+            self.locate_requested.emit(self._place[0])
 
     def _members(self) -> list[Operator]:
         chosen = self._session.state.operators
@@ -129,7 +191,8 @@ class SourcePanel(QWidget):
         if file is None:
             self._say(
                 f"{file_name(path)} is not on this machine. It was recorded as {path}. Open it "
-                "together with the profile, or put it beside it."
+                "together with the profile, put it beside it, or say where it is.",
+                "Locate…",
             )
             return
         self.code.show_lines(file.lines, language_of(file.shown), line)
@@ -150,11 +213,16 @@ class SourcePanel(QWidget):
         joined.append(span(parts[-1], tokens.text1, bold=True))
         self.crumbs.setText(span(" › ", tokens.text3).join(joined))
 
-    def _say(self, sentence: str) -> None:
+    def _say(self, sentence: str, button: str = "") -> None:
         if self._empty is not None:
             self._stack.removeWidget(self._empty)
             self._empty.deleteLater()
-        self._empty = EmptyPlace(sentence, self._theme)
+        self._empty = EmptyPlace(sentence, self._theme, button)
+        self._empty.pressed.connect(self._locate)
+        if button and self._session.workspace.substitutions:
+            paths = self._paths_button()
+            paths.setProperty("framed", True)
+            self._empty.add_below(paths)
         self._stack.addWidget(self._empty)
         self._stack.setCurrentWidget(self._empty)
 
@@ -237,7 +305,7 @@ class SourcePanel(QWidget):
     @Slot()
     def _restyle(self) -> None:
         self.code.restyle()
-        if self.sentence:
+        if self.sentence and self._place is None:
             self._say(self.sentence)
         else:
             self._follow()

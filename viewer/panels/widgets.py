@@ -215,4 +215,11 @@ class EmptyPlace(QWidget):
             press = QPushButton(button)
             press.clicked.connect(self.pressed)
             column.addWidget(press, 0, Qt.AlignmentFlag.AlignHCenter)
+        self._column = column
         column.addStretch(1)
+
+    def add_below(self, widget: QWidget) -> None:
+        """Add what is needed there now and then, below the button."""
+        self._column.insertWidget(
+            self._column.count() - 1, widget, 0, Qt.AlignmentFlag.AlignHCenter
+        )

@@ -1,7 +1,8 @@
 """Source files on this machine for the paths that a record names.
 
 A recorded path is data from a file and may name anything. Only plain local files are read: never a
-device, a pipe, a UNC or network path, never more than `MAX_SOURCE` bytes. Where the recorded path
+device, a pipe, a UNC or network path, never more than `MAX_SOURCE` bytes. A `Substitution` says
+where a folder of the recording machine lies on this one. Where none applies and the recorded path
 does not exist here, the longest suffix of it that exists beside the opened files is taken, and the
 caller is told so.
 """
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 MAX_SOURCE = 8 << 20
 # Regular files by mode that are none: reading some of them blocks or has effects.
 _KERNEL_FOLDERS = ("/dev/", "/proc/", "/sys/", "/run/", "/net/")
+_SEPARATORS = re.compile(r"[\\/]+")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 
@@ -36,6 +38,51 @@ class SourceFile:
     def line(self, number: int) -> str | None:
         """The text of a line counted from 1, None beyond the end."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Substitution:
+    """Paths that were recorded below `recorded` lie below `local` on this machine.
+
+    Both may name one file. An empty `recorded` is of names that were recorded without a root.
+    Raises ValueError for a `local` that is no absolute path of a plain local place.
+    """
+
+    recorded: str
+    local: str
+
+    def __post_init__(self) -> None:
+        if not _is_plain_absolute(self.local) or "\0" in self.recorded + self.local:
+            raise ValueError(f"{self.local!r} is not the absolute path of a local folder or file")
+
+    def applied(self, path: str) -> str | None:
+        """The local path of a recorded one, None if it is not below `recorded`."""
+        parts, prefix = _parts(path), _parts(self.recorded)
+        if ".." in _SEPARATORS.split(path) or "\0" in path:
+            return None
+        if parts[: len(prefix)] != prefix or _root(path) != _root(self.recorded):
+            return None
+        return os.path.join(self.local, *parts[len(prefix) :])
+
+
+def substitution_between(recorded: str, local: str) -> Substitution:
+    """What makes a local file of a recorded path: both without the components they end in alike.
+
+    Raises ValueError as `Substitution` does.
+    """
+    local = os.path.abspath(local)
+    shared = shared_suffix(recorded, local)
+    if shared == 0:
+        return Substitution(recorded, local)
+    kept = _parts(recorded)[:-shared]
+    folder = os.path.join(os.path.abspath(os.sep), *_parts(local)[:-shared])
+    return Substitution(_root(recorded) + "/".join(kept), folder)
+
+
+def local_paths(recorded: str, substitutions: Sequence[Substitution]) -> list[str]:
+    """Where substitutions say that a recorded path lies here, the one that says most first."""
+    by_length = sorted(substitutions, key=lambda s: -len(_parts(s.recorded)))
+    return [path for s in by_length if (path := s.applied(recorded)) is not None]
 
 
 def find_source(recorded: str, beside: Sequence[str]) -> SourceFile | None:
@@ -65,7 +112,7 @@ def _candidates(recorded: str, beside: Sequence[str]) -> list[str]:
 def _is_plain_absolute(path: str) -> bool:
     if path.startswith(("\\\\", "//")) or path.startswith(_KERNEL_FOLDERS):
         return False
-    return os.path.isabs(path) and ".." not in re.split(r"[\\/]", path)
+    return os.path.isabs(path) and ".." not in _SEPARATORS.split(path)
 
 
 def shared_suffix(one: str, other: str) -> int:
@@ -77,17 +124,31 @@ def shared_suffix(one: str, other: str) -> int:
 
 
 def _parts(path: str) -> list[str]:
-    return [p for p in re.split(r"[\\/]+", path) if p not in ("", ".", "..")]
+    return [p for p in _SEPARATORS.split(path) if p not in ("", ".", "..")]
+
+
+def _root(path: str) -> str:
+    """ "/" of absolute paths, "//" of network paths, "" of names and of Windows drives, which are
+    a component of their own."""
+    return "//" if path[:2] in ("//", "\\\\") else "/" if path[:1] in ("/", "\\") else ""
+
+
+def is_plain_file(path: str, most: int = MAX_SOURCE) -> bool:
+    """Whether a path leads to a regular local file of at most so many bytes."""
+    try:
+        if os.path.realpath(path).startswith(_KERNEL_FOLDERS):
+            return False
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_size <= most
 
 
 def read_source(path: str) -> tuple[str, ...] | None:
     """The lines of a plain local text file; None if it is none, is too big or is not there."""
+    if not is_plain_file(path):
+        return None
     try:
-        if os.path.realpath(path).startswith(_KERNEL_FOLDERS):
-            return None
-        status = os.stat(path)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_SOURCE:
-            return None
         with open(path, "rb") as file:
             data = file.read(MAX_SOURCE + 1)
     except (OSError, ValueError):

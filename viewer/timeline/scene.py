@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Signal
 
-from viewer.model.times import format_time, group_digits
+from viewer.model.times import RateOrigin, format_time, group_digits
 from viewer.model.trace import Bools
-from viewer.opening import Inferences
+from viewer.opening import Inferences, OpenTrace
 from viewer.program.labels import track_name
 from viewer.session import Session, SliceRef, display_name
 from viewer.timeline.colouring import Emphasis
@@ -40,6 +40,7 @@ class Scene(QObject):
         self.session = session
         self.pictures: list[TracePicture] = []
         self.processes: list[ProcessSpec] = []
+        self._same_clock: list[str] = []  # by trace: the file whose clock it shares
         self.layout: Layout = build(())
         self.scroll = 0
         self.viewport_height = 0
@@ -85,15 +86,24 @@ class Scene(QObject):
         if note and shown.trace is not shown.file:
             more = f"{group_digits(shown.left_out)} more inferences have no room · "
             return f"{more if shown.left_out else ''}{note}"
+        rate = shown.rate
+        guess = rate.origin is RateOrigin.ASSUMED and rate.unit == "cycle"
+        parts = [rate.text] if guess or rate.origin is RateOrigin.CHOSEN else []
+        if self.has_own_clock(process):
+            parts.append("own clock · aligned at start")
+        if self._same_clock[trace]:
+            parts.append(self._same_clock[trace])
         if trace == 0 and process == 0 and self.session.first_view_note:
-            return self.session.first_view_note
-        domain = self.pictures[trace].shown.trace.clock.domain
-        shared = domain and domain == self.pictures[0].shown.trace.clock.domain
-        return "" if trace == 0 or shared else "own clock · aligned at start"
+            parts.append(self.session.first_view_note)
+        return " · ".join(parts)
 
     def has_own_clock(self, process: int) -> bool:
-        """Whether a process is aligned with the others by its start alone."""
-        return self.process_note(process).startswith("own clock")
+        """Whether a process is aligned with the first file by its start alone."""
+        if process < 0:
+            return False
+        shown = self.pictures[self.processes[process].trace].shown
+        space = self.session.workspace
+        return shown.trace is shown.file and space.traces[0] not in space.same_clock(shown.file)
 
     def track_title(self, trace: int, track: int) -> tuple[str, str]:
         """The name of a track and how many runs it has."""
@@ -175,8 +185,20 @@ class Scene(QObject):
             for number, shown in enumerate(self.session.traces)
             for spec in specs_of(shown.trace, number, [plot.counter for plot in shown.counters])
         ]
+        self._same_clock = [self._same_clock_note(shown) for shown in self.session.traces]
         self._highlight()
         self._arrange()
+
+    def _same_clock_note(self, shown: OpenTrace) -> str:
+        """With which earlier file a trace shares its clock, and how much later it begins."""
+        space = self.session.workspace
+        group = space.same_clock(shown.file)
+        first = group[0]
+        if first is shown.file or not (len(first.slices) and len(shown.file.slices)):
+            return ""
+        later = shown.axis.to_ns(shown.file.start) - shown.axis.to_ns(first.start)
+        when = f"{format_time(abs(later))} {'later' if later > 0 else 'earlier'}"
+        return f"clock of {display_name(first.path)}, begins {when if later else 'with it'}"
 
     def _recolour(self) -> None:
         scheme = self.session.state.scheme
