@@ -24,7 +24,7 @@ from viewer.model.queries import (
     sum_per_key,
     total_per_group,
 )
-from viewer.model.trace import Bools, KeyKind, Run
+from viewer.model.trace import Bools, Ints, KeyKind, Run
 from viewer.program.linking import LinkTable
 
 _INSTRUCTIONS = (KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL, KeyKind.CONTROL)
@@ -81,7 +81,26 @@ class Costs:
 
     @cached_property
     def _segments(self) -> Segments:
-        return charge(self._trace, self._table.set_of_key)
+        return charge(self._trace, self._set_of_key)
+
+    @cached_property
+    def _derived(self) -> Bools:
+        """Per slice whether it is made of stated ones, which are charged; of a mean none is."""
+        derived = self._trace.slices.derived
+        if derived is None or derived.all():
+            return np.zeros(len(self._trace.slices), np.bool_)
+        return derived
+
+    @cached_property
+    def _set_of_key(self) -> Ints:
+        """Per key its set, -1 if it is not linked or only of derived slices.
+
+        An NSS job covers the host's start and wait of it on another track: both of them charged
+        would make the operator twice as dear.
+        """
+        stated = self._trace.slices.key[~self._derived]
+        is_stated = np.bincount(stated, minlength=len(self._trace.keys)) > 0
+        return np.where(is_stated, self._table.set_of_key, -1)
 
     def table(
         self, first: int | None = None, last: int | None = None, track: int | None = None
@@ -93,7 +112,7 @@ class Costs:
         sets = self._table.sets
         ticks = total_per_group(self._segments, len(sets), first, last, track)
         count, total = sum_per_key(self._trace, first, last, track)
-        set_of_key = self._table.set_of_key
+        set_of_key = self._set_of_key
         linked = np.flatnonzero(set_of_key >= 0)
         slices = np.zeros(len(sets), np.int64)
         np.add.at(slices, set_of_key[linked], count[linked])
@@ -133,6 +152,7 @@ class Costs:
             kind = self._trace.keys.kind[slices.key]
             busy = self._executes | (busy & np.isin(kind, _INSTRUCTIONS))
         busy[foreign(slices)] = False
+        busy[self._derived] = False
         chosen = np.flatnonzero(busy)
         chosen = chosen[np.argsort(slices.row_track[rows[chosen]], kind="stable")]
         numbers = np.arange(len(self._trace.tracks) + 1)
