@@ -76,4 +76,3 @@ def test_read_host(benchmark, host_profile):
     assert isinstance(trace, Trace)
     stated = len(trace.slices) - trace.slices.derived_count
     assert stated == 5 + ROWS // 60 * 30
-    print(f"{ROWS:,} rows: {ROWS / benchmark.stats['min']:,.0f} rows/s")

@@ -222,3 +222,23 @@ def test_a_slice_between_two_runs_that_touch_is_of_the_next():
         builder.run(RunKind.INFERENCE, "Execute", track, 0, begin, begin + 100)
     trace = builder.build()
     assert [trace.run_at(track, t) for t in (0, 99, 100, 200, 201)] == [0, 0, 1, 1, None]
+
+
+@pytest.mark.parametrize("name", ["host_h1_quoted.csv", "annotated_a1_host.csv"])
+def test_a_job_is_charged_as_its_start_and_wait_and_not_once_more(name):
+    """Of the rows of the file: conv2d with its clamp is started for 10 µs and waited for 120."""
+    trace, program = (open_file(str(DATA / "torq" / n)) for n in (name, "tiny_cnn.mlir"))
+    table = link(trace, program)
+    costs = Costs(table).table()
+    found = {
+        " + ".join(sorted(program.operators[i].op for i in row.operators)): (row.ticks, row.slices)
+        for row in costs.rows
+    }
+    assert found == {
+        "func.func": (0 + 1 + 178 + 154, 4),
+        "tosa.max_pool2d": (13 + 57 + 117, 3),
+        "tosa.depthwise_conv2d + tosa.rescale": (16 + 126, 2),
+        "tosa.clamp + tosa.conv2d": (10 + 120, 2),
+        "tosa.cast": (16 + 35, 2),
+    }
+    assert costs.whole == sum(ticks for ticks, _ in found.values())

@@ -24,7 +24,7 @@ from viewer.model.queries import (
     sum_per_key,
     total_per_group,
 )
-from viewer.model.trace import Bools, KeyKind, Run, Trace
+from viewer.model.trace import Bools, Ints, KeyKind, Run, Trace
 from viewer.program.linking import LinkTable
 
 _INSTRUCTIONS = (KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL, KeyKind.CONTROL)
@@ -81,7 +81,11 @@ class Costs:
 
     @cached_property
     def _segments(self) -> Segments:
-        return charge(self._trace, self._table.set_of_key)
+        return charge(self._trace, self._set_of_key)
+
+    @cached_property
+    def _set_of_key(self) -> Ints:
+        return stated_alone(self._trace, self._table.set_of_key)
 
     def table(
         self, first: int | None = None, last: int | None = None, track: int | None = None
@@ -93,7 +97,7 @@ class Costs:
         sets = self._table.sets
         ticks = total_per_group(self._segments, len(sets), first, last, track)
         count, total = sum_per_key(self._trace, first, last, track)
-        set_of_key = self._table.set_of_key
+        set_of_key = self._set_of_key
         linked = np.flatnonzero(set_of_key >= 0)
         slices = np.zeros(len(sets), np.int64)
         np.add.at(slices, set_of_key[linked], count[linked])
@@ -123,6 +127,25 @@ class Costs:
         return free_time(self._trace, self._segments, whole_slices(self._trace))
 
 
+def stated_alone(trace: Trace, group_of_key: Ints) -> Ints:
+    """Groups per key, without (-1) those of keys that only derived slices have.
+
+    An NSS job covers the host's start and wait of it on another track: both of them charged would
+    make the operator twice as dear.
+    """
+    stated = trace.slices.key[~made_of_others(trace)]
+    is_stated = np.bincount(stated, minlength=len(trace.keys)) > 0
+    return np.where(is_stated, group_of_key, -1)
+
+
+def made_of_others(trace: Trace) -> Bools:
+    """Per slice whether it is made of stated ones, which are charged; of a mean none is."""
+    derived = trace.slices.derived
+    if derived is None or derived.all():
+        return np.zeros(len(trace.slices), np.bool_)
+    return derived
+
+
 def whole_slices(trace: Trace) -> Bools:
     """Per slice whether its time is the whole that shares are shares of, or a part of it."""
     slices = trace.slices
@@ -130,7 +153,7 @@ def whole_slices(trace: Trace) -> Bools:
     executes = execute_keys(trace)[slices.key]
     if executes.any():
         busy = executes | (busy & np.isin(trace.keys.kind[slices.key], _INSTRUCTIONS))
-    return busy
+    return busy & ~made_of_others(trace)
 
 
 def free_time(trace: Trace, charged: Segments, of: Bools) -> list[intervals.Intervals]:

@@ -40,7 +40,14 @@ from viewer.model.queries import Segments, Tree, charge, foreign, total_per_grou
 from viewer.model.statistics import grouped
 from viewer.model.trace import Bools, Ints, KeyKind
 from viewer.model.unit_overview import UnitOverview, has_units
-from viewer.program.cost import Costs, free_time, length_within, whole_slices
+from viewer.program.cost import (
+    Costs,
+    free_time,
+    length_within,
+    made_of_others,
+    stated_alone,
+    whole_slices,
+)
 from viewer.program.graph import Operator
 from viewer.program.labels import run_label, set_label, track_name
 from viewer.program.line_costs import lines_text, source_place
@@ -344,8 +351,10 @@ class Grouping:
         """Time charged to the groups of a key, and by track the rest of the whole."""
         if key not in self._charged:
             slices = self._trace.slices
-            segments = charge(self._trace, self._parts_of(key).of_key)
+            of_key = stated_alone(self._trace, self._parts_of(key).of_key)
+            segments = charge(self._trace, of_key)
             outer = slices.row_depth[slices.rows()] == 0
+            outer &= ~made_of_others(self._trace)
             whole = whole_slices(self._trace) if key == "delegate" else outer
             self._charged[key] = segments, free_time(self._trace, segments, whole)
         return self._charged[key]
@@ -353,7 +362,7 @@ class Grouping:
     @cached_property
     def _by_key(self) -> Segments:
         """All time charged to the key of the innermost slice; of gaps to the call they are in."""
-        keys = np.arange(len(self._trace.keys))
+        keys = stated_alone(self._trace, np.arange(len(self._trace.keys)))
         keys[self._trace.keys.kind == KeyKind.UNATTRIBUTED] = -1
         return charge(self._trace, keys)
 
