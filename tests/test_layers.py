@@ -26,13 +26,16 @@ MODULES = {
 # The drawing's own arithmetic: a room of its own, though its files lie beside those that use Qt.
 PURE_TIMELINE = {"layout", "lod", "raster", "colouring", "ticks"}
 NO_QT_ROOMS = ("model", "program", "formats", "export", "record", "compat")
-NO_QT_MODULES = ("workspace", "opening", "exporting", "report", "resources", "cli")
+NO_QT_MODULES = (
+    "workspace", "opening", "exporting", "report", "estimate_report", "resources", "cli",
+)  # fmt: skip
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
 
 FILES = {"model", "program", "formats", "export"}
+REPORTS = {"report", "estimate_report"}
 LEAVES = {"tokens", "theme", "settings", "resources", "commands", "crash_report"}
 SHOWN = {
-    "model", "program", "workspace", "opening", "report", "timeline arithmetic", "background",
+    "model", "program", "workspace", "opening", *REPORTS, "timeline arithmetic", "background",
     *LEAVES,
 }  # fmt: skip
 WINDOW = {*SHOWN, *FILES, "exporting", "loading", "saving", "session", "timeline", "panels"}
@@ -47,6 +50,7 @@ ALLOWED = {
     "workspace": FILES,
     "exporting": {*FILES, "workspace"},
     "report": {"model", "program", "workspace"},
+    "estimate_report": {"model", "program", "workspace"},
     "compat": {*FILES, "workspace", "exporting", "report"},
     "timeline arithmetic": {"model", "program"},
     "resources": set(),
@@ -68,7 +72,7 @@ ALLOWED = {
     "main_window": WINDOW,
     "app": {*WINDOW, "main_window"},
     # The command line starts without Qt and imports the application when a window is asked for.
-    "cli": {*FILES, "workspace", "exporting", "report", "resources", "compat", "app"},
+    "cli": {*FILES, "workspace", "exporting", *REPORTS, "resources", "compat", "app"},
     "__main__": {"cli"},
 }
 

@@ -23,10 +23,10 @@ import sys
 from collections.abc import Sequence
 
 from viewer import __version__
-from viewer.debug_info_folder import NoDebugInfo, files_of
 from viewer.export.atomic import is_same_file
 from viewer.exporting import EXPORT_SUFFIXES, TABLE_SUFFIXES, TABLES, NothingToExport, export
 from viewer.formats import UnreadableFile
+from viewer.formats.debug_info_folder import NoDebugInfo, files_of
 from viewer.model.times import parse_range
 from viewer.workspace import Choices, Workspace
 
