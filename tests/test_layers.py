@@ -27,27 +27,21 @@ MODULES = {
 PURE_TIMELINE = {"layout", "lod", "raster", "counter_raster", "colouring", "ticks"}
 NO_QT_ROOMS = ("model", "program", "formats", "export", "record", "compat")
 NO_QT_MODULES = (
-    "companions", "workspace", "opening", "exporting", "report", "stats_report", "resources", "cli",
+    "companions", "workspace", "opening", "exporting", "report", "stats_report", "estimate_report",
+    "resources", "cli",
 )  # fmt: skip
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
 
 FILES = {"model", "program", "formats", "export"}
+REPORTS = {"report", "stats_report", "estimate_report"}
 LEAVES = {"tokens", "theme", "settings", "resources", "commands", "crash_report"}
 SHOWN = {
-    "model", "program", "workspace", "opening", "report", "timeline arithmetic", "background",
+    "model", "program", "workspace", "opening", *REPORTS, "timeline arithmetic", "background",
     *LEAVES,
 }  # fmt: skip
 WINDOW = {
-    *SHOWN,
-    *FILES,
-    "companions",
-    "exporting",
-    "loading",
-    "saving",
-    "session",
-    "timeline",
-    "panels",
-}
+    *SHOWN, *FILES, "companions", "exporting", "loading", "saving", "session", "timeline", "panels",
+}  # fmt: skip
 
 ALLOWED = {
     "viewer": set(),
@@ -61,6 +55,7 @@ ALLOWED = {
     "exporting": {*FILES, "workspace"},
     "report": {"model", "program", "workspace"},
     "stats_report": {"model", "program", "workspace", "report"},
+    "estimate_report": {"model", "program", "workspace"},
     "compat": {*FILES, "workspace", "exporting", "report"},
     "timeline arithmetic": {"model", "program"},
     "resources": set(),
@@ -82,16 +77,7 @@ ALLOWED = {
     "main_window": WINDOW,
     "app": {*WINDOW, "main_window"},
     # The command line starts without Qt and imports the application when a window is asked for.
-    "cli": {
-        *FILES,
-        "workspace",
-        "exporting",
-        "report",
-        "stats_report",
-        "resources",
-        "compat",
-        "app",
-    },
+    "cli": {*FILES, "workspace", "exporting", *REPORTS, "resources", "compat", "app"},
     "__main__": {"cli"},
 }
 

@@ -25,10 +25,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from viewer import __version__
-from viewer.debug_info_folder import NoDebugInfo, files_of
 from viewer.export.atomic import is_same_file
 from viewer.exporting import EXPORT_SUFFIXES, TABLE_SUFFIXES, TABLES, NothingToExport, export
 from viewer.formats import UnreadableFile
+from viewer.formats.debug_info_folder import NoDebugInfo, files_of
 from viewer.model.times import parse_range, parse_rate
 from viewer.program.grouping import KEYS
 from viewer.program.source_code import Substitution

@@ -35,10 +35,10 @@ from viewer.background import Latest
 from viewer.commands import CommandTable
 from viewer.companions import read_companion
 from viewer.crash_report import guard
-from viewer.debug_info_folder import NoDebugInfo, files_of
 from viewer.docks import Docks
 from viewer.exporting import NothingToExport, prepare
 from viewer.formats import formats
+from viewer.formats.debug_info_folder import dropped
 from viewer.loading import Loader
 from viewer.model.times import format_rate, parse_rate
 from viewer.model.trace import Trace
@@ -624,13 +624,7 @@ class MainWindow(QMainWindow):
         urls = event.mimeData().urls()
         paths = [url.toLocalFile() for url in urls if url.isLocalFile()]
         event.acceptProposedAction()
-        files: list[str] = []
-        for path in paths:
-            try:
-                files += files_of(path) if os.path.isdir(path) else [path]
-            except NoDebugInfo as error:
-                self._message.show_error(str(error))
-        self.open(files)
+        self.open([file for path in paths for file in dropped(path)])
         for url in urls:
             if not url.isLocalFile():
                 self._message.show_error(
