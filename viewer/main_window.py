@@ -321,7 +321,7 @@ class MainWindow(QMainWindow):
         )
         if not path:
             return
-        if not is_plain_file(path):
+        if not is_plain_file(path, MAX_SOURCE):
             self._message.show_error(f"{path} is no text of at most {MAX_SOURCE >> 20} MB")
             return
         try:

@@ -53,7 +53,6 @@ def trace_facts(workspace: Workspace, trace: Trace) -> Facts:
     """
     derived = trace.slices.derived_count
     part, whole = unattributed_time(trace)
-    clock = workspace.clock_rate(trace)
     return {
         "path": trace.path,
         "format": trace.format,
@@ -65,13 +64,14 @@ def trace_facts(workspace: Workspace, trace: Trace) -> Facts:
         "unattributed": {"ticks": part, "of_ticks": whole},
         "untimed": {k.name.lower(): trace.untimed.count(k) for k in UntimedKind},
         "origin": trace.start,
-        "clock": {**clock_facts(clock), "domain": trace.clock.domain},
+        "clock": clock_facts(workspace, trace),
         "problems": _problems(trace.problems),
     }
 
 
-def clock_facts(clock: ClockRate) -> Facts:
-    """How long a tick is, that as a rate, and who says so."""
+def clock_facts(workspace: Workspace, trace: Trace) -> Facts:
+    """How long a tick of a trace is, and who says so."""
+    clock = workspace.clock_rate(trace)
     ratio = clock.ns_per_tick
     return {
         "unit": clock.unit,
@@ -79,6 +79,7 @@ def clock_facts(clock: ClockRate) -> Facts:
         "rate": format_rate(ratio).replace(NARROW_SPACE, " "),
         "origin": str(clock.origin),
         "assumed": clock.origin is RateOrigin.ASSUMED,
+        "domain": trace.clock.domain,
     }
 
 

@@ -14,7 +14,6 @@ from typing import Any
 
 from viewer import __version__
 from viewer.model.times import (
-    ClockRate,
     format_in,
     group_digits,
     ns_to_tick,
@@ -54,13 +53,11 @@ def stats(workspace: Workspace, key: str, span: tuple[int, int] | None = None) -
         raise NoSuchGroups(f"no statistics by {key}: {why}{there}")
     files, rows = [], []
     for trace, grouping in groupings:
-        clock = workspace.clock_rate(trace)
+        rate = workspace.ns_per_tick(trace)
         first, last = _ticks(workspace, trace, span)
         found = None if missing[trace.path] else grouping.by(key, first, last)
-        files.append(_file_facts(trace, clock, (first, last), found, missing[trace.path]))
-        rows += (
-            [_row_facts(trace, clock.ns_per_tick, group) for group in found.groups] if found else []
-        )
+        files.append(_file_facts(workspace, trace, (first, last), found, missing[trace.path]))
+        rows += [_row_facts(trace, rate, group) for group in found.groups] if found else []
     return {
         "opscope": __version__,
         "by": key,
@@ -81,19 +78,19 @@ def _ticks(workspace: Workspace, trace: Trace, span: tuple[int, int] | None) -> 
 
 
 def _file_facts(
+    workspace: Workspace,
     trace: Trace,
-    clock: ClockRate,
     ticks: tuple[int, int],
     found: GroupTable | None,
     missing: str,
 ) -> Facts:
-    rate = clock.ns_per_tick
+    rate = workspace.ns_per_tick(trace)
     amounts = {WHOLE: found.whole, UNATTRIBUTED: found.unattributed} if found else {}
     return {
         "path": trace.path,
         "format": trace.format,
         "generation": trace.generation,
-        "clock": clock_facts(clock),
+        "clock": clock_facts(workspace, trace),
         "range_ticks": list(ticks),
         **{k: v for name, value in amounts.items() for k, v in _time(name, value, rate).items()},
         "foreign": found.foreign if found else 0,

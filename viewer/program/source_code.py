@@ -133,7 +133,7 @@ def _root(path: str) -> str:
     return "//" if path[:2] in ("//", "\\\\") else "/" if path[:1] in ("/", "\\") else ""
 
 
-def is_plain_file(path: str, most: int = MAX_SOURCE) -> bool:
+def is_plain_file(path: str, most: int) -> bool:
     """Whether a path leads to a regular local file of at most so many bytes."""
     try:
         if os.path.realpath(path).startswith(_KERNEL_FOLDERS):
@@ -146,7 +146,7 @@ def is_plain_file(path: str, most: int = MAX_SOURCE) -> bool:
 
 def read_source(path: str) -> tuple[str, ...] | None:
     """The lines of a plain local text file; None if it is none, is too big or is not there."""
-    if not is_plain_file(path):
+    if not is_plain_file(path, MAX_SOURCE):
         return None
     try:
         with open(path, "rb") as file:
