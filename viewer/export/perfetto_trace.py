@@ -52,8 +52,8 @@ from viewer.model.counters import Counter, unit_counters
 from viewer.model.times import tick_to_ns
 from viewer.model.trace import Codes, Trace
 
-SLICES_AT_ONCE = 100_000
-CHANGES_AT_ONCE = 20_000  # of a counter; what is in work then stays in the processor's cache
+SLICES_AT_ONCE = 25_000  # what is in work then stays in the processor's cache
+CHANGES_AT_ONCE = 25_000  # of a counter
 ABOUT_TRACK = "Opscope export"
 
 _ABOUT_UUID = 1
