@@ -80,9 +80,7 @@ def points(data):
             names[packet.track_descriptor.uuid] = packet.track_descriptor.name
         event = packet.track_event
         if packet.HasField("track_event") and event.type == pb.TrackEvent.TYPE_COUNTER:
-            whole = event.HasField("counter_value")
-            value = event.counter_value if whole else event.double_counter_value
-            found.append((names[event.track_uuid], packet.timestamp, value))
+            found.append((names[event.track_uuid], packet.timestamp, event.double_counter_value))
     return found
 
 

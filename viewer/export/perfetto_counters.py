@@ -6,6 +6,7 @@ since a counter holds no point at which its value stays the same.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,14 +25,10 @@ from viewer.export.protobuf_encoder import (
     FIXED64,
     LENGTH_DELIMITED,
     VARINT,
-    Doubles,
-    Joined,
-    Message,
-    Numbers,
-    Piece,
-    assemble,
+    repeated,
     tag,
     varint,
+    varint_lengths,
 )
 from viewer.model.counters import Counter
 
@@ -39,7 +36,7 @@ if TYPE_CHECKING:
     from viewer.export.perfetto_trace import PerfettoSource
 
 _COUNTER = tag(9, VARINT) + varint(pb.TrackEvent.TYPE_COUNTER)
-_VALUE, _DOUBLE_VALUE = tag(30, VARINT), tag(44, FIXED64)
+_VALUE = tag(44, FIXED64)  # the double one of the fields for it
 _KNOWN_UNITS = {
     "": pb.CounterDescriptor.UNIT_COUNT,
     "B": pb.CounterDescriptor.UNIT_SIZE_BYTES,
@@ -92,21 +89,24 @@ class CounterPackets:
             ns, value = ns[first:last], value[first:last]
         self.count = len(ns)
         self._ns = ns
-        self._value = value
-        self._track = _COUNTER + tag(TRACK_UUID, VARINT) + varint(uuid)
+        # As the engine keeps it. All packets then have one length, but for that of their times.
+        self._value = value.astype(np.float64)
+        event = _COUNTER + tag(TRACK_UUID, VARINT) + varint(uuid) + _VALUE
+        announced = tag(TRACK_EVENT, LENGTH_DELIMITED) + varint(len(event) + 8)
+        self._before_value = SEQUENCE_ID + announced + event
 
     def encoded(self, first: int, last: int) -> bytes:
         """The packets of changes first .. last-1."""
-        value = self._value[first:last]
-        piece: Piece
-        if value.dtype.kind == "f":
-            piece = Doubles(value, self._event(_DOUBLE_VALUE, 8))
-        else:
-            piece = Numbers(value, lambda size: self._event(_VALUE, size))
-        packet = Joined(Numbers(self._ns[first:last], lambda size: TIME), piece)
-        return assemble([(np.arange(len(value)), Message(PACKET, packet))])
+        ns, value = self._ns[first:last], self._value[first:last]
+        # Times ascend, so those of one length as a varint follow one another.
+        steps = np.searchsorted(varint_lengths(ns.view(np.uint64)), np.arange(1, 12)).tolist()
+        return b"".join(
+            repeated(self._head(size), ns[i:j], size, self._before_value, value[i:j])
+            for size, (i, j) in enumerate(pairwise(steps), 1)
+            if j > i
+        )
 
-    def _event(self, field: bytes, size: int) -> bytes:
-        """What comes after the time, up to a value of so many bytes."""
-        event = self._track + field
-        return SEQUENCE_ID + tag(TRACK_EVENT, LENGTH_DELIMITED) + varint(len(event) + size) + event
+    def _head(self, size: int) -> bytes:
+        """What comes before a time of so many bytes."""
+        length = len(TIME) + size + len(self._before_value) + 8
+        return tag(PACKET, LENGTH_DELIMITED) + varint(length) + TIME

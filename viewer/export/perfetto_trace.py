@@ -15,7 +15,8 @@ What becomes what:
   equals, so the file holds each lane in bracket order: parents open first and close last, an END
   comes before the BEGIN that follows it, and a zero-length slice is closed at once.
 * Counters of the units of an NPU are counter tracks of the process, with a unit. A value is written
-  where it changes, at the floor of its tick, and of a range also the value that it begins with.
+  where it changes, at the floor of its tick; of a range, all values that hold in it and the change
+  that ends the last of them.
 * What all slices of one key share (operators, handles, source) is encoded once per key.
 * Origin, clocks and file names are trace attributes and, for engines that do not know those yet,
   arguments of one instant per source on a track of its own.
@@ -52,8 +53,8 @@ from viewer.model.counters import Counter, unit_counters
 from viewer.model.times import RateOrigin, tick_to_ns
 from viewer.model.trace import Codes, Trace
 
-SLICES_AT_ONCE = 100_000
-CHANGES_AT_ONCE = 20_000  # of a counter; what is in work then stays in the processor's cache
+SLICES_AT_ONCE = 25_000  # what is in work then stays in the processor's cache
+CHANGES_AT_ONCE = 25_000  # of a counter
 ABOUT_TRACK = "Opscope export"
 
 _ABOUT_UUID = 1

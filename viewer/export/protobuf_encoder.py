@@ -84,6 +84,22 @@ def _by_length(length: Ints) -> list[tuple[int, Ints | slice]]:
     return list(zip(sizes.tolist(), np.split(order, first[1:]), strict=True))
 
 
+def repeated(
+    head: bytes, numbers: Ints, size: int, between: bytes, doubles: NDArray[np.float64]
+) -> bytes:
+    """Messages that differ in one varint, of `size` bytes in all, and a float64 at their end.
+
+    All of one length, which is faster than pieces that may have any.
+    """
+    parts = [("head", f"V{len(head)}"), ("number", f"V{size}")]
+    rows = np.empty(len(numbers), [*parts, ("between", f"V{len(between)}"), ("double", "<f8")])
+    rows["head"] = np.void(head)
+    rows["number"] = _varint_rows(numbers.view(np.uint64), size).view(f"V{size}")[:, 0]
+    rows["between"] = np.void(between)
+    rows["double"] = doubles
+    return rows.tobytes()
+
+
 class Piece(Protocol):
     """A part of n messages. `length`: bytes in each (int64, n); `write` puts them at `at` (n)."""
 
