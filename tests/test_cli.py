@@ -568,3 +568,66 @@ def test_the_reader_of_the_output_may_go_away(desk):
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert found.stderr == b""
+
+
+# -- Torq debug info -------------------------------------------------------------------------------
+
+LOWERED, BYTECODE = "tiny_cnn.lowered_generic.mlir", "main_dispatch_1.mlirb"
+
+
+@pytest.fixture
+def debug_info(desk) -> Path:
+    """A folder with the text of one dispatch, and of another its bytecode alone."""
+    folder = desk / "debug info"
+    folder.mkdir()
+    shutil.copy(DATA / "torq" / LOWERED, folder)
+    (folder / BYTECODE).write_bytes(b"ML\xefR\x06MLIR20.0\0")
+    shutil.copy(DATA / "torq" / "compile_c3_taskid_mtu.csv", desk)
+    return folder
+
+
+def test_a_debug_info_folder_opens_its_texts_and_names_what_to_do_with_bytecode(capsys, debug_info):
+    code, out, err = run(capsys, "info", "--json", "tiny_cnn.mlir", "--debug-info", "debug info")
+    assert code == 1
+    (line,) = err.splitlines()
+    assert line.startswith(f"opscope: debug info/{BYTECODE}: it is MLIR bytecode, not text. ")
+    assert line.endswith(f"--mlir-print-local-scope -o {BYTECODE[:-1]}")
+    files = {Path(file["path"]).name: file for file in json.loads(out)["files"]}
+    assert files[LOWERED]["dispatches"] == {
+        "main_dispatch_0_conv_56x56x32_i8": {"actions": 16, "jobs": 4, "tasks": 45}
+    }
+    assert files["tiny_cnn.mlir"]["dispatches"] == {}
+    (debug_info / BYTECODE).unlink()
+    code, out, err = run(capsys, "info", "--debug-info", "debug info")
+    assert (code, err) == (0, "")
+    assert "16 actions, 4 NSS jobs, 45 tasks" in out
+
+
+def test_a_folder_without_debug_info_says_so_and_the_rest_is_answered(capsys, debug_info):
+    empty = debug_info / "empty"
+    empty.mkdir()
+    code, out, err = run(capsys, "info", "tiny_cnn.mlir", "--debug-info", str(empty))
+    assert code == 1
+    assert "tiny_cnn.mlir" in out
+    assert "no debug info is in this folder" in err
+    code, _, err = run(capsys, "info")
+    assert (code, "nothing to open: give FILES or --debug-info DIR" in err) == (2, True)
+    # A folder is still no file.
+    code, _, err = run(capsys, "info", "debug info")
+    assert (code, "this is a folder" in err) == (1, True)
+
+
+def test_estimates_as_text_and_as_json(capsys, debug_info):
+    (debug_info / BYTECODE).unlink()
+    files = ("compile_c3_taskid_mtu.csv", "tiny_cnn.mlir", "--debug-info", "debug info")
+    code, out, err = run(capsys, "estimates", *files, "--json")
+    assert (code, err) == (0, "")
+    facts = json.loads(out)
+    assert [row["estimate_cycles"] for row in facts["actions"] if row["job"] is not None] == [
+        55002, 70555, 10491, 30020
+    ]  # fmt: skip
+    code, out, _ = run(capsys, "estimates", *files)
+    assert code == 0
+    assert "nss_program_2" in out
+    assert "tosa.cast@L15" in out
+    assert run(capsys, "estimates", "tiny_cnn.mlir")[1].startswith("Nothing open has actions")

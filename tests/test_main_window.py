@@ -317,6 +317,15 @@ def test_a_dropped_folder_says_what_to_do_and_changes_nothing(attention, qtbot, 
     assert (attention.session.state, names(attention)) == before
 
 
+def test_a_dropped_folder_of_debug_info_opens_its_texts(window, qtbot, tmp_path, data):
+    text = "tiny_cnn.lowered_generic.mlir"
+    (tmp_path / text).write_bytes((data / "torq" / text).read_bytes())
+    (tmp_path / "main_dispatch_1.mlirb").write_bytes(b"ML\xefR\x06MLIR20.0\0")
+    dropped(qtbot, window, str(tmp_path))
+    assert names(window) == [text]
+    assert message(window).startswith("main_dispatch_1.mlirb: it is MLIR bytecode, not text")
+
+
 REFUSED = {
     "a remote file": {"urls": ["https://example.org/run.etdp"]},
     "a text that is no file": {"text": "just words"},

@@ -77,10 +77,10 @@ def unplaced(trace: Trace, dispatches: Sequence[Dispatch]) -> dict[int, tuple[bo
 
     Empty where no debug info is open at all.
     """
-    if not dispatches:
+    numbered = np.flatnonzero(np.isin(trace.keys.kind, (_ACTION, _JOB)))
+    if not dispatches or not len(numbered):
         return {}
     placement = _Placement(trace, dispatches)
-    numbered = np.flatnonzero(np.isin(trace.keys.kind, (_ACTION, _JOB)))
     return {key: placement.why_not(key) for key in numbered.tolist()}
 
 

@@ -40,7 +40,10 @@ class OperationText:
     function_line: int
 
 
-_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"?|//[^\n]*|\{-#|[()\[\]{}]|\n')
+# What ends a line with a location is one token, as far as nothing but locations and types is in it:
+# most of a debug text is that. The bound keeps hostile lines from being looked through again.
+_LOCATION = " loc("
+_TOKEN = re.compile(r' loc\([^\n]{0,2000}\)(?=\n)|"(?:[^"\\\n]|\\.)*"?|//[^\n]*|\{-#|[()\[\]{}]|\n')
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
 _RESULTS = r"(?:(?P<result>%[\w$.-]+(?::\d+)?(?:[ \t]*,[ \t]*%[\w$.-]+(?::\d+)?)*)[ \t]*=[ \t]*)"
 _GENERIC = r'"(?P<generic>[A-Za-z_][\w$.-]*)"(?=[ \t]*\()'
@@ -179,6 +182,16 @@ def _index(
     return known, starts, first_of_line
 
 
+def _is_closed(location: str) -> bool:
+    """Whether a location, and what follows it on its line, leaves brackets and strings closed."""
+    return (
+        location.count("(") == location.count(")")
+        and location.count("[") == location.count("]")
+        and location.count('"') % 2 == 0
+        and not any(mark in location for mark in ("{", "}", "//", "\\"))
+    )
+
+
 class _Scanner:
     """One pass over a text: brackets, strings, comments, and what begins lines and regions."""
 
@@ -204,9 +217,12 @@ class _Scanner:
         at = 0
         while (token := _TOKEN.search(text, at)) is not None:
             mark, before = token[0], text[at : token.start()]
-            if code := before.rstrip():
+            if before and (code := before.rstrip()):
                 self._code_end = at + len(code)
             at = token.end()
+            if mark.startswith(_LOCATION) and not _is_closed(mark):
+                at = token.start() + len(_LOCATION)
+                mark = "("
             if mark == "\n":
                 if not self._brackets or self._brackets[-1] == "{":
                     self._try_start(at, _AT_LINE_START)
@@ -226,7 +242,7 @@ class _Scanner:
                 self._code_end = at
             elif not mark.startswith("//"):
                 self._code_end = at
-            if self._waiting and not self._unnamed:
+            if len(self._waiting) > 1 and not self._unnamed:
                 yield from self._flush()
         if rest := text[at:].rstrip():
             self._code_end = at + len(rest)

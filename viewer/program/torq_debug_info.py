@@ -194,7 +194,7 @@ class _Parts:
         """The attributes that are numbers or texts, as written; of equal names the first."""
         found: dict[str, str] = {}
         for depth, text in ((0, self.operations[number].text), (1, self.text.tail(number))):
-            for token in _TOKEN.finditer(text):
+            for token in _TOKEN.finditer(_before_location(text)):
                 if brace := token["brace"]:
                     depth += 1 if brace == "{" else -1
                 elif depth == 1 and (value := token["number"] or token["text"]):
@@ -463,6 +463,12 @@ def _arguments(operands: Sequence[str], text: str) -> list[str]:
     match = _SEGMENTS.search(text)
     sizes = [int(n) for n in re.findall(r"[0-9]{1,9}", match[1])] if match else []
     return list(operands[sum(sizes[:2]) :]) if len(sizes) == 3 else []
+
+
+def _before_location(text: str) -> str:
+    """A statement without its location, where that is easily told; else all of it."""
+    at = text.find(" loc(")
+    return text[:at] if at >= 0 and text.count('"', 0, at) % 2 == 0 and "\\" not in text else text
 
 
 def _trailing_location(text: str) -> str:
