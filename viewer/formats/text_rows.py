@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import Codes
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A column of texts: codes into the distinct ones."""
+
+    codes: Codes
+    distinct: list[str]
 
 
 class DistinctTexts(dict[str, int]):
@@ -21,6 +30,23 @@ class DistinctTexts(dict[str, int]):
     def codes(self, texts: Sequence[str]) -> Codes:
         """The codes of many texts (uint32)."""
         return np.fromiter(map(self.__getitem__, texts), np.uint32, len(texts))
+
+    def codes_of(self, texts: Texts) -> Codes:
+        """The codes of a column that is given by its own distinct texts (uint32)."""
+        distinct, first = texts.distinct, len(self)
+        if self.keys().isdisjoint(distinct):
+            numbers = np.arange(first, first + len(distinct), dtype=np.uint32)
+            self.update(zip(distinct, numbers.tolist(), strict=True))
+        else:
+            numbers = self.codes(distinct)
+        return numbers[texts.codes]
+
+
+def distinct_texts(cells: Sequence[str]) -> Texts:
+    """A column of texts as codes into the distinct ones."""
+    known = DistinctTexts()
+    codes = known.codes(cells)
+    return Texts(codes, list(known))
 
 
 def decoded(raw: bytes, line: int, builder: TraceBuilder) -> str:
