@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +15,14 @@ from viewer.model.trace import Codes, Ints
 
 # The cells of half a MB of text stay in the processor's cache: half the time of 8 MB at once.
 CHUNK = 1 << 19
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A column of texts: codes into the distinct ones."""
+
+    codes: Codes
+    distinct: list[str]
 
 
 class DistinctTexts(dict[str, int]):
@@ -26,6 +35,23 @@ class DistinctTexts(dict[str, int]):
     def codes(self, texts: Sequence[str]) -> Codes:
         """The codes of many texts (uint32)."""
         return np.fromiter(map(self.__getitem__, texts), np.uint32, len(texts))
+
+    def codes_of(self, texts: Texts) -> Codes:
+        """The codes of a column that is given by its own distinct texts (uint32)."""
+        distinct, first = texts.distinct, len(self)
+        if self.keys().isdisjoint(distinct):
+            numbers = np.arange(first, first + len(distinct), dtype=np.uint32)
+            self.update(zip(distinct, numbers.tolist(), strict=True))
+        else:
+            numbers = self.codes(distinct)
+        return numbers[texts.codes]
+
+
+def distinct_texts(cells: Sequence[str]) -> Texts:
+    """A column of texts as codes into the distinct ones."""
+    known = DistinctTexts()
+    codes = known.codes(cells)
+    return Texts(codes, list(known))
 
 
 def combined_codes(columns: Sequence[Codes]) -> tuple[Ints, Ints]:

@@ -25,8 +25,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from viewer.formats import Cancelled, Format, Progress, UnreadableFile
-from viewer.formats.text_rows import DistinctTexts, RowCells, chunks_of_lines
+from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
+from viewer.formats.text_rows import DistinctTexts, Texts, decoded, distinct_texts, matching_rows
+from viewer.formats.torq_compile_blocks import Block, split_block
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import Clock, Codes, Column, Ints, KeyKind, Trace, Unit
 
@@ -54,6 +55,7 @@ _SPELLED = {
     "C3": "taskId,elapsed,timestamp,event,loc(...),bytes",
 }
 
+_CHUNK = 1 << 20
 _NAMES = {
     "DMA_IN": "DMA In",
     "DMA_OUT": "DMA Out",
@@ -81,23 +83,30 @@ def sniff(head: bytes) -> bool:
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """One slice a row, in cycles; see the module's text for the generations."""
-    rows: _Rows | None = None
-    for line, raw in chunks_of_lines(path, progress, cancelled):
-        if rows is None:
-            generation = _generation([part.decode("utf-8", "replace") for part in raw[:3]])
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            head = file.read(4096).decode("utf-8-sig", "replace").split("\n")
+            generation = _generation(head)
             if generation is None:
-                break
+                raise UnreadableFile(
+                    path,
+                    "it is no Torq compile profile, by its header and its first rows",
+                    where="line 1",
+                    remedy="Write one with torq-compile --torq-enable-profiling "
+                    "--torq-dump-profiling=FILE",
+                )
+            file.seek(0)
             rows = _Rows(path, generation)
-            if generation != "C0":
-                line, raw = 2, raw[1:]
-        rows.add(line, raw)
-    if rows is None:
-        raise UnreadableFile(
-            path,
-            "it is no Torq compile profile, by its header and its first rows",
-            where="line 1",
-            remedy="Write one with torq-compile --torq-enable-profiling --torq-dump-profiling=FILE",
-        )
+            done = 0
+            while whole := file.read(_CHUNK) + file.readline():
+                if cancelled():
+                    raise ReadCancelled
+                rows.add(whole)
+                done += len(whole)
+                progress(done, max(size, done))
+    except OSError as error:
+        raise UnreadableFile(path, error.strerror or str(error)) from error
     return rows.trace()
 
 
@@ -115,11 +124,12 @@ class _Rows:
 
     def __init__(self, path: str, generation: str) -> None:
         self._builder = TraceBuilder(path, FORMAT.name, generation, CLOCK)
-        self._cells = RowCells(
-            _ROW_C0 if generation == "C0" else _ROW_C2, _HUGE, _SPELLED[generation], self._builder
-        )
+        self._pattern = _ROW_C0 if generation == "C0" else _ROW_C2
         self._has_header = generation != "C0"
-        self._events, self._types, self._locations = (
+        self._lines = 0
+        self._row = 0
+        self._events: list[str] = []  # distinct in each block alone
+        self._types, self._locations, self._threads = (
             DistinctTexts(),
             DistinctTexts(),
             DistinctTexts(),
@@ -127,9 +137,29 @@ class _Rows:
         self._ints: dict[str, list[Ints]] = {}
         self._codes: dict[str, list[Codes]] = {}
 
-    def add(self, line: int, raw: list[bytes]) -> None:
-        """Take in some whole lines of the file; `line` is the number of the first one."""
-        self._add_columns(*self._cells.take(line, raw))
+    def add(self, raw: bytes) -> None:
+        """Take in some whole lines of the file."""
+        if self._lines == 0:
+            raw = raw.removeprefix(b"\xef\xbb\xbf")
+            if self._has_header:
+                self._lines = 1
+                raw = raw.partition(b"\n")[2]
+        block = split_block(raw, self._has_header) if raw else None
+        if block is not None:
+            lines = rows = len(block)
+            row = np.arange(rows, dtype=np.uint32)
+        else:
+            text = decoded(raw, self._lines + 1, self._builder)
+            found, at, rows = matching_rows(
+                text, self._pattern, _HUGE, _SPELLED[self._builder.generation],
+                self._lines + 1, self._builder,
+            )  # fmt: skip
+            lines = raw.count(b"\n")
+            block, row = self._block(found), np.array(at, np.uint32)
+        if len(block):
+            self._add_block(block, row + np.uint32(self._row))
+        self._lines += lines
+        self._row += rows
 
     def trace(self) -> Trace:
         """The slices of all rows added."""
@@ -139,23 +169,24 @@ class _Rows:
             return builder.build()
         ints = {name: np.concatenate(parts) for name, parts in self._ints.items()}
         codes = {name: np.concatenate(parts) for name, parts in self._codes.items()}
-        events, types, locations = tuple(self._events), tuple(self._types), tuple(self._locations)
+        types, locations, threads = (*self._types,), (*self._locations,), (*self._threads,)
+        events, codes["event"] = _distinct(self._events, codes["event"])
         has_bytes = ints["bytes"] >= 0
-        threads = self._threads(events)
-        units = {thread.rpartition(" ")[0] for thread in threads} | {*threads}
+        units = {name.rpartition(" ")[0] for name in threads} | {*threads}
         if c0 and (has_bytes.any() or units & {"Slice unit", "CDMA", "CSS"}):
             builder.generation = "C1"
         process = os.path.basename(builder.path)
         number = {
             t: builder.track(process, t, flat=True, unit=_unit(t))
-            for t in sorted(set(threads), key=_rank)
+            for t in sorted(threads, key=_rank)
         }
-        track_of = np.array([number[thread] for thread in threads], np.uint32)
+        track_of = np.array([number[name] for name in threads], np.uint32)
 
         names = [_NAMES.get(t, t) or "unknown" for t in types] if c0 else events
         named = codes["type"] if c0 else codes["event"]
-        pairs, pair = np.unique(
-            named.astype(np.int64) * len(locations) + codes["location"], return_inverse=True
+        pairs, pair = _distinct_codes(
+            named.astype(np.int64) * len(locations) + codes["location"],
+            len(names) * len(locations),
         )
         keys = np.fromiter(
             (
@@ -175,7 +206,7 @@ class _Rows:
         else:
             columns[_FIRST_COLUMN[generation]] = Column(ints["id"])
         builder.add(
-            track=track_of[codes["event"]],
+            track=track_of[codes["thread"]],
             start=ints["start"],
             end=ints["end"],
             name=builder.intern_all(names)[named],
@@ -185,42 +216,54 @@ class _Rows:
         )
         return builder.build()
 
-    def _add_columns(self, found: list[tuple[str, ...]], row: Codes) -> None:
-        if not found:
-            return
-        n = len(found)
+    def _block(self, found: Sequence[tuple[str, ...]]) -> Block:
+        """What the pattern found, as columns."""
+        cells = list(zip(*found, strict=True)) or [()] * 6
+        numbers, kind = cells[1:3], None
         if self._has_header:
-            first, elapsed, start, event, location, size = zip(*found, strict=True)
-            starts = _ints(start, n)
-            ends = starts + _ints(elapsed, n)
-            ids = _ints(first, n)
-            types = np.zeros(n, np.uint32)
+            numbers, (event, location, size) = cells[:3], cells[3:]
         else:
-            event, start, end, location, kind, size = zip(*found, strict=True)
-            starts, ends = _ints(start, n), _ints(end, n)
+            event, location, size = cells[0], cells[3], cells[5]
+            kind = distinct_texts(cells[4])
+        events = distinct_texts(event)
+        return Block(
+            tuple(np.fromiter(map(int, texts), np.int64, len(found)) for texts in numbers),
+            events, events.codes, distinct_texts(location), kind, distinct_texts(size),
+        )  # fmt: skip
+
+    def _add_block(self, block: Block, row: Codes) -> None:
+        n = len(block)
+        if self._has_header:
+            ids, elapsed, starts = block.numbers
+            ends = starts + elapsed
+        else:
+            starts, ends = block.numbers
             ids = np.zeros(n, np.int64)
-            types = self._types.codes(kind)
         negative = np.flatnonzero((starts < 0) | (ends < 0))
         if len(negative):
             self._builder.problem(
                 "negative time: kept", len(negative), f"row {int(row[negative[0]]) + 1}"
             )
-        ints = {"start": starts, "end": ends, "id": ids, "bytes": self._sizes(size, row)}
+        sizes = self._sizes(block.size, row)
+        ints = {"start": starts, "end": ends, "id": ids, "bytes": sizes}
         for name, values in ints.items():
             self._ints.setdefault(name, []).append(values)
         codes = {
-            "row": row, "type": types, "event": self._events.codes(event),
-            "location": self._locations.codes(location),
+            "row": row, "event": block.event.codes + np.uint32(len(self._events)),
+            "thread": self._threads_of(block),
+            "location": self._locations.codes_of(block.location),
+            "type": np.zeros(n, np.uint32) if block.kind is None
+            else self._types.codes_of(block.kind),
         }  # fmt: skip
         for name, numbers in codes.items():
             self._codes.setdefault(name, []).append(numbers)
+        self._events += block.event.distinct
 
-    def _sizes(self, cells: Sequence[str], row: Codes) -> Ints:
+    def _sizes(self, cells: Texts, row: Codes) -> Ints:
         """Bytes, -1 where none are given."""
-        texts = DistinctTexts()
-        codes = texts.codes(cells)
-        sizes = np.full(len(texts), -1, np.int64)
-        for i, cell in enumerate(texts):
+        codes = cells.codes
+        sizes = np.full(len(cells.distinct), -1, np.int64)
+        for i, cell in enumerate(cells.distinct):
             if re.fullmatch(r" *[0-9]{1,18} *", cell):
                 sizes[i] = int(cell)
             elif cell.strip():
@@ -230,23 +273,39 @@ class _Rows:
                 )
         return sizes[codes]
 
-    def _threads(self, events: Sequence[str]) -> list[str]:
-        """The thread of each distinct event."""
-        threads = []
-        for event in events:
-            match = _UNIT.fullmatch(event)
-            if match is None or match.lastgroup is None:
-                self._builder.problem('event of no known unit: on track "Other"', 1, repr(event))
-                threads.append("Other")
-            elif match.lastgroup == "Slice_unit":
-                threads.append(f"Slice unit {int(match['Slice_unit'])}")
-            else:
-                threads.append(match.lastgroup.replace("_", " "))
-        return threads
+    def _threads_of(self, block: Block) -> Codes:
+        """The thread of each row, as codes; looked up once per shape of its event."""
+        _, first, count = np.unique(block.shape, return_index=True, return_counts=True)
+        events = (block.event.distinct[i] for i in block.event.codes[first].tolist())
+        of_shape = [self._thread(event, n) for event, n in zip(events, count.tolist(), strict=True)]
+        return self._threads.codes(of_shape)[block.shape]
+
+    def _thread(self, event: str, count: int) -> str:
+        match = _UNIT.fullmatch(event)
+        if match is None or match.lastgroup is None:
+            self._builder.problem('event of no known unit: on track "Other"', count, repr(event))
+            return "Other"
+        if match.lastgroup == "Slice_unit":
+            return f"Slice unit {int(match['Slice_unit'])}"
+        return match.lastgroup.replace("_", " ")
 
 
-def _ints(texts: Sequence[str], count: int) -> Ints:
-    return np.fromiter(map(int, texts), np.int64, count)
+def _distinct(texts: Sequence[str], codes: Codes) -> tuple[tuple[str, ...], Codes]:
+    """Texts that may repeat without the repetitions, and the codes of what had codes in them."""
+    if len(set(texts)) == len(texts):
+        return tuple(texts), codes
+    found = distinct_texts(texts)
+    return tuple(found.distinct), found.codes[codes]
+
+
+def _distinct_codes(values: Ints, size: int) -> tuple[Ints, Ints]:
+    """The distinct ones of values below `size`, sorted, and which of them each value is."""
+    if size > 4 * len(values) + 1000:
+        distinct, code = np.unique(values, return_inverse=True)
+        return distinct, code
+    used = np.zeros(size, np.bool_)
+    used[values] = True
+    return np.flatnonzero(used), (np.cumsum(used) - 1)[values]
 
 
 def _rank(thread: str) -> tuple[int, int]:

@@ -60,6 +60,8 @@ def joined_columns(chunks: Sequence[Chunk], final: Ints) -> dict[str, Column]:
 
 def _joined_column(chunks: Sequence[Chunk], name: str, final: Ints) -> Column:
     present = [c.columns[name] for c in chunks if name in c.columns]
+    if len(chunks) == 1:
+        return _alone(present[0], final)
     is_text = any(c.strings is not None for c in present)
     dtype = np.result_type(*(c.values.dtype for c in present))
     table: dict[str, int] = {}
@@ -86,6 +88,13 @@ def _joined_column(chunks: Sequence[Chunk], name: str, final: Ints) -> Column:
         tuple(table) if is_text else None,
         present[0].unit,
     )
+
+
+def _alone(column: Column, final: Ints) -> Column:
+    """A column of one chunk: its texts are interned already, and only its order changes."""
+    found = column.taken(final)
+    valid = None if found.valid is None or found.valid.all() else found.valid
+    return Column(found.values, valid, found.strings, found.unit)
 
 
 def slices_at(wanted: NDArray[np.int32], slices: Slices) -> NDArray[np.int32]:

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.model.trace import Ints
+from viewer.model.trace import Bools, Ints
 
 # trace_processor leaves slices open beyond 512 levels.
 MAX_DEPTH = 500
 NESTING_LANES = 64
+_CHAINED_LANES = 8
 
 
 @dataclass(slots=True)
@@ -80,16 +81,46 @@ def place_flat(start: Ints, end: Ints) -> Placed:
     index = np.lexsort((end, start))
     s, e = start[index], end[index]
     lane = np.zeros(len(index), np.int64)
-    if len(index) and (s[1:] < np.maximum.accumulate(e)[:-1]).any():
-        busy: list[tuple[int, int]] = []
-        free: list[int] = []
-        for i, (begin, stop) in enumerate(zip(s.tolist(), e.tolist(), strict=True)):
-            while busy and busy[0][0] <= begin:
-                heapq.heappush(free, heapq.heappop(busy)[1])
-            lane[i] = heapq.heappop(free) if free else len(busy)
-            heapq.heappush(busy, (stop, int(lane[i])))
+    # Sorted by start, a lane takes the first slice, then the first one that begins after that has
+    # ended, and so on; what is left is for the next lane. Those that need many lanes go one by one.
+    rest, number = np.arange(len(index)), 0
+    while len(rest) and number < _CHAINED_LANES:
+        taken = _chain(s[rest], e[rest])
+        lane[rest[taken]] = number
+        rest, number = rest[~taken], number + 1
+    lane[rest] = number + _lanes_one_by_one(s[rest], e[rest])
     by_lane = np.argsort(lane, kind="stable")
     return Placed(index[by_lane], lane[by_lane], np.zeros(len(index), np.int64))
+
+
+def _chain(start: Ints, end: Ints) -> Bools:
+    """Which slices, sorted by start, one lane takes that takes each as soon as it is free."""
+    after = np.searchsorted(start, end)
+    # One without a length ends where it begins, and must not be followed by itself.
+    after = np.maximum(after, np.arange(1, len(start) + 1))
+    taken = np.zeros(len(start), np.bool_)
+    if (after == np.arange(1, len(start) + 1)).all():
+        taken[:] = True
+        return taken
+    following, found, i = after.tolist(), [], 0
+    while i < len(following):
+        found.append(i)
+        i = following[i]
+    taken[found] = True
+    return taken
+
+
+def _lanes_one_by_one(start: Ints, end: Ints) -> Ints:
+    """The lowest lane that is free, for each of many slices sorted by start."""
+    lane = np.zeros(len(start), np.int64)
+    busy: list[tuple[int, int]] = []
+    free: list[int] = []
+    for i, (begin, stop) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
+        while busy and busy[0][0] <= begin:
+            heapq.heappush(free, heapq.heappop(busy)[1])
+        lane[i] = heapq.heappop(free) if free else len(busy)
+        heapq.heappush(busy, (stop, int(lane[i])))
+    return lane
 
 
 def _is_nested(start: Ints, end: Ints, depth: Ints) -> bool:
