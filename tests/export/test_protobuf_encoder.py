@@ -12,6 +12,7 @@ from viewer.export.protobuf_encoder import (
     LENGTH_DELIMITED,
     VARINT,
     Blobs,
+    Decimals,
     Doubles,
     Joined,
     Literal,
@@ -139,3 +140,25 @@ def test_parts_are_interleaved_by_position():
 def test_no_messages_are_no_bytes():
     assert assemble([]) == b""
     assert alone(Message(1, Numbers(np.empty(0, np.int64), lambda size: b"x"))) == b""
+
+
+@given(st.lists(st.integers(0, 2**63 - 1)))
+def test_decimals_are_what_str_gives(values):
+    piece = Decimals(np.array(values, np.int64))
+    assert alone(piece) == "".join(map(str, values)).encode()
+
+
+def test_decimals_at_every_change_of_length():
+    values = [10**k + d for k in range(19) for d in (-1, 0)] + [2**63 - 1]
+    assert alone(Decimals(np.array(values))) == "".join(map(str, values)).encode()
+
+
+@given(st.lists(st.text()))
+def test_blobs_of_texts_are_their_utf8(texts):
+    picked = Picked(Blobs.of_texts(texts), np.arange(len(texts)))
+    assert alone(picked) == "".join(texts).encode()
+
+
+def test_lone_surrogates_do_not_stop_a_text():
+    texts = ["a\udcffb", "é\udcff"]
+    assert alone(Picked(Blobs.of_texts(texts), np.arange(2))) == "a?bé?".encode()

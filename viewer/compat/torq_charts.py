@@ -23,7 +23,7 @@ from viewer.compat.time_chart import ChartColumns, Names
 from viewer.compat.torq_names import layer_name, percent, short_location
 from viewer.compat.torq_overview import Overview, all_units, runtime_overview, two_units
 from viewer.export.perfetto_strings import clean
-from viewer.export.protobuf_encoder import Blobs, Joined, Picked, Piece, Where
+from viewer.export.protobuf_encoder import Blobs, Decimals, Joined, Literal, Picked, Piece, Where
 from viewer.model.intervals import Intervals
 from viewer.model.times import ticks_to_ns
 from viewer.model.trace import Bools, Codes, Column, Ints, Trace, Unit
@@ -177,10 +177,13 @@ class _CompileRows:
         own = np.flatnonzero(self._unit == Unit.SLICE)
         if len(own):
             events = trace.slices.columns["event"]
-            used, code = np.unique(events.values[own], return_inverse=True)
-            texts = events.strings or ()
-            indices = [_index(texts[i]) % self._num_slices for i in used.tolist()]
-            number[own] = np.array(indices, np.int64)[code]
+            texts, codes = events.strings or (), events.values[own]
+            used = np.flatnonzero(np.bincount(codes, minlength=len(texts)))
+            # 18 digits are more than any program has slices, and fit.
+            indices = (int(texts[i][1:19]) for i in used.tolist())
+            index = np.zeros(len(texts), np.int64)
+            index[used] = np.fromiter(indices, np.int64, len(used)) % self._num_slices
+            number[own] = index[codes]
         return number
 
     def _of(self, *units: Unit) -> Intervals:
@@ -247,7 +250,7 @@ class _CompileRows:
             return _nameless
         types, events = columns["type"], columns["event"]
         type_text = Blobs([*(f"{clean(text)}, ".encode() for text in types.strings or ()), b""])
-        event_text = Blobs([*(text.encode() for text in events.strings or ()), b""])
+        event_text = Blobs.of_texts((*(events.strings or ()), ""))
         places = Blobs([f", MLIR - {place}, ".encode() for place in _places(columns["location"])])
         type, event, place = map(_codes, (types, events, columns["location"]))
         duration, size = _Durations(self._start, self._end), self._sizes(", bytes=")
@@ -266,14 +269,13 @@ class _CompileRows:
         kind_text = Blobs([*(kind.encode() for kind in kinds), b""])
         inputs = Blobs([f" | Input: {clean(o)}".encode() if o else b"" for o in operators])
         first = "action_id" if "action_id" in columns else "task_id"
-        ids, id = np.unique(columns[first].values, return_inverse=True)
-        word = first.partition("_")[0].title()
-        id_text = Blobs([f" | {word} {number} | ".encode() for number in ids.tolist()])
+        ids = _number_text(columns[first].values)
+        word = f" | {first.partition('_')[0].title()} ".encode()
         kind = _codes(events)
         duration, size = _Durations(self._start, self._end), self._sizes(" | bytes=")
         return lambda own: Joined(
-            Picked(kind_text, kind[own]), Picked(inputs, places[own]), Picked(id_text, id[own]),
-            duration.piece(own), size(own),
+            Picked(kind_text, kind[own]), Picked(inputs, places[own]), Literal(word, len(own)),
+            ids(own), Literal(b" | ", len(own)), duration.piece(own), size(own),
         )  # fmt: skip
 
     def _sizes(self, before: str) -> Names:
@@ -281,12 +283,11 @@ class _CompileRows:
         valid: Bools = (
             np.ones(len(column.values), np.bool_) if column.valid is None else column.valid
         )
-        sizes, code = np.unique(column.values, return_inverse=True)
-        texts = Blobs([f"{before}{size}".encode() for size in sizes.tolist()])
+        head, sizes = before.encode(), _number_text(column.values)
 
         def piece(own: Ints) -> Piece:
-            has = valid[own]
-            return Where(has, Picked(texts, code[own[has]]))
+            sized = own[valid[own]]
+            return Where(valid[own], Joined(Literal(head, len(sized)), sizes(sized)))
 
         return piece
 
@@ -332,9 +333,13 @@ class _CompileRows:
         )  # fmt: skip
 
 
-def _index(event: str) -> int:
-    """The running number of "S12"; 0 for one that no program could have reached."""
-    return int(event[1:]) if len(event) < 20 else 0
+def _number_text(values: Ints) -> Names:
+    """Numbers as text; negative ones, which no compiler writes, one by one."""
+    if int(values.min(initial=0)) >= 0:
+        return lambda own: Decimals(values[own])
+    distinct, code = np.unique(values, return_inverse=True)
+    texts = Blobs.of_texts([str(value) for value in distinct.tolist()])
+    return lambda own: Picked(texts, code[own])
 
 
 def _nameless(own: NDArray[np.int64]) -> Piece:

@@ -288,11 +288,10 @@ class SlicePackets:
         if column.strings is not None:
             head, table = self._text_arg(name), column.strings
             present = self._preorder if valid is None else self._preorder[valid[self._preorder]]
-            iid = _table(
-                _used(values[present], len(table)),
-                len(table),
-                lambda i: self._strings.value(table[i]),
-            )
+            used = _used(values[present], len(table))
+            iid = np.zeros(len(table), np.int64)
+            texts = table if len(used) == len(table) else [table[i] for i in used.tolist()]
+            iid[used] = self._strings.values(texts)
             encode = lambda codes: Numbers(iid[codes], head)  # noqa: E731
         elif values.dtype.kind == "f":
             inner = tag(_ARG_NAME_IID, VARINT) + varint(self._strings.argument(name))

@@ -151,6 +151,29 @@ class Numbers:
             _put(out, at[rows], data)
 
 
+class Decimals:
+    """Numbers from 0 to 2^63 - 1 as the text of their decimal digits."""
+
+    def __init__(self, values: Ints) -> None:
+        self._values = values
+        self.length: Ints = np.ones(len(values), np.int64)
+        top, power = int(values.max(initial=0)), 10
+        while power <= top:
+            self.length += values >= power
+            power *= 10
+
+    def write(self, out: Bytes, at: Ints) -> None:
+        """See `Piece`."""
+        for size, rows in _by_length(self.length):
+            rest = self._values[rows]
+            digits = np.empty((len(rest), size), np.uint8)
+            for k in range(size - 1, -1, -1):
+                tens = rest // 10
+                digits[:, k] = rest - tens * 10
+                rest = tens
+            _put(out, at[rows], digits + np.uint8(ord("0")))
+
+
 class Doubles:
     """Eight bytes of a float64 per message, after constant bytes."""
 
@@ -169,16 +192,32 @@ class Blobs:
     """A table of distinct byte strings that were encoded once, to be picked from by number."""
 
     def __init__(self, blobs: Sequence[bytes]) -> None:
-        self.length: Ints = np.fromiter(map(len, blobs), np.int64, len(blobs))
-        self._slot = np.zeros(len(blobs), np.int64)
+        self._lay(b"".join(blobs), np.fromiter(map(len, blobs), np.int64, len(blobs)))
+
+    @classmethod
+    def of_texts(cls, texts: Sequence[str]) -> Blobs:
+        """Texts as UTF-8; lone surrogates, which a name that is not UTF-8 has, become "?"."""
+        data = "".join(texts).encode("utf-8", "replace")
+        length = np.fromiter(map(len, texts), np.int64, len(texts))
+        if len(data) != int(length.sum()):
+            return cls([text.encode("utf-8", "replace") for text in texts])
+        made = cls(())
+        made._lay(data, length)
+        return made
+
+    def _lay(self, data: bytes, length: Ints) -> None:
+        self.length = length
+        self._slot = np.zeros(len(length), np.int64)
         self._tables: dict[int, NDArray[Any]] = {}
-        everything = np.arange(len(blobs))
-        for size, rows in _by_length(self.length):
+        first = np.cumsum(length) - length
+        everything = np.arange(len(length))
+        for size, rows in _by_length(length):
             numbers = everything[rows]
             self._slot[numbers] = np.arange(len(numbers))
             if size:
-                data = b"".join(blobs[i] for i in numbers.tolist())
-                self._tables[size] = np.frombuffer(data, np.dtype(f"V{size}"))
+                kind = np.dtype(f"V{size}")
+                window: NDArray[Any] = np.ndarray((len(data) - size + 1,), kind, data, strides=(1,))
+                self._tables[size] = window[first[numbers]]
 
     def rows(self, codes: NDArray[Any], length: int) -> Bytes:
         """The blobs of these numbers, all of one length > 0, as a (n, length) array."""
