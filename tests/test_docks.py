@@ -69,7 +69,7 @@ def test_panels_become_tabs_as_room_gets_short_and_part_again(attention, qtbot):
         sizes.append((fellows(attention, "details"), fellows(attention, "source")))
     tabs = {"links", "problems", "untimed"}
     assert sizes[0] == (tabs | {"source"}, tabs | {"details"})
-    assert sizes[1] == (tabs, {"operators", "overview", "statistics"})
+    assert sizes[1] == (tabs, {"operators", "overview", "statistics", "estimates"})
     assert sizes[2] == sizes[0]
     assert sizes[3] == (set(), tabs)
 

@@ -48,7 +48,8 @@ def names(window):
 
 
 DOCKS = {
-    "details", "operators", "overview", "statistics", "source", "links", "problems", "untimed"
+    "details", "operators", "overview", "statistics", "estimates", "source", "links", "problems",
+    "untimed",
 }  # fmt: skip
 
 

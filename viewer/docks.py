@@ -11,13 +11,15 @@ DETAILS_WIDTH = 372
 NARROW, VERY_NARROW = 1400, 1100  # px of the window
 TIMELINE_SHARE = 0.6
 _LEAST_BOTTOM = 200  # px
-_BELOW = ("operators", "overview", "statistics", "source", "links", "problems", "untimed")
+_BELOW = (
+    "operators", "overview", "statistics", "estimates", "source", "links", "problems", "untimed",
+)  # fmt: skip
 _TITLES = {"untimed": "Untimed events"}
 
 
 class Docks(QObject):
-    """The docks of one window, by name: details, operators, overview, statistics, source, links,
-    problems and untimed."""
+    """The docks of one window, by name: details, operators, overview, statistics, estimates,
+    source, links, problems and untimed."""
 
     def __init__(self, window: QMainWindow, panels: dict[str, QWidget]) -> None:
         super().__init__(window)
@@ -42,7 +44,7 @@ class Docks(QObject):
             self.by_name[name] = dock
         docks = self.by_name
         window.splitDockWidget(docks["operators"], docks["source"], Qt.Orientation.Horizontal)
-        for name in ("overview", "statistics"):
+        for name in ("overview", "statistics", "estimates"):
             window.tabifyDockWidget(docks["operators"], docks[name])
         for name in ("links", "problems", "untimed"):
             window.tabifyDockWidget(docks["source"], docks[name])

@@ -45,6 +45,7 @@ from viewer.model.trace import Trace
 from viewer.opening import OpenTrace
 from viewer.panels.details import DetailsPanel
 from viewer.panels.empty_note import EmptyNote
+from viewer.panels.estimates import EstimatesPanel
 from viewer.panels.links import LinksPanel
 from viewer.panels.message_bar import MessageBar
 from viewer.panels.operators import OperatorsPanel
@@ -110,6 +111,7 @@ class MainWindow(QMainWindow):
         self.statistics = StatisticsPanel(self.session, theme)
         self.untimed = UntimedPanel(self.session, theme)
         self.overview = OverviewPanel(self.session, theme)
+        self.estimates = EstimatesPanel(self.session, theme)
         self.start_page = StartPage(theme, settings, START_KEYS)
         self.setWindowTitle("Opscope")
         self.setAcceptDrops(True)
@@ -129,6 +131,7 @@ class MainWindow(QMainWindow):
             {
                 "details": self.details, "operators": self.operators,
                 "overview": self.overview, "statistics": self.statistics,
+                "estimates": self.estimates,
                 "source": self.source, "links": self.links,
                 "problems": self.problems, "untimed": self.untimed,
             },

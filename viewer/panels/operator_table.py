@@ -62,7 +62,8 @@ class TableRow:
 
     share: 0 to 1 of the dearest row, for the bar. tone: the theme's colour of a row without
     operators. indent: how deep its name stands below those that it is a part of. group: its number
-    among the groups of the table; -1 where rows are no groups.
+    among the groups of the table; -1 where rows are no groups. mark: where on the bar's scale a
+    line crosses it, 0 to 1; -1 for none. detail: a sentence for the tooltip.
     """
 
     operators: tuple[int, ...]
@@ -75,6 +76,8 @@ class TableRow:
     tone: str = "slab"
     indent: int = 0
     group: int = -1
+    mark: float = -1.0
+    detail: str = ""
 
     @property
     def name(self) -> str:
@@ -255,7 +258,7 @@ class OperatorModel(TitledModel):
             kind = self.contents.headings[column].kind
             return RIGHT if kind in (Kind.NUMBER, Kind.BAR) else LEFT
         if role == Qt.ItemDataRole.ToolTipRole and column == 0:
-            return tip(row.name)
+            return tip("\n".join(filter(None, (row.name, row.detail))))
         return None
 
 
@@ -308,6 +311,10 @@ class OperatorDelegate(QStyledItemDelegate):
             top = rect.center().y() - height / 2 + 1
             if row.share > 0:
                 paint_bar(painter, QRectF(left, top, room * row.share, height), color, theme)
+            if row.mark >= 0:
+                at, over = left + room * min(row.mark, 1.0), theme.px(3)
+                line = QRectF(at - 1, top - over, 2, height + 2 * over)
+                painter.fillRect(line, theme.color("text1"))
             return
         faint = index.column() == len(self._model.contents.headings) - 1 or text == MISSING
         painter.setPen(theme.color("text2" if faint else "text1"))

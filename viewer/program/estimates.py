@@ -370,7 +370,13 @@ class _Comparison:
         )  # fmt: skip
 
     def _label(self, operators: tuple[int, ...]) -> str:
-        return set_label(self._table, operators) if self._table else ""
+        """What operators are called; nothing of a function alone, which is no operation."""
+        table = self._table
+        if table is None or table.program is None:
+            return ""
+        if all(table.program.operators[i].is_function for i in operators):
+            return ""
+        return set_label(table, operators)
 
     def _operator_rows(
         self, rows: Sequence[ActionRow], values: Sequence[Floats]
@@ -395,8 +401,10 @@ class _Comparison:
             elif measured is None and any(len(values[i]) for i in own):
                 lacking = sum(not len(values[i]) for i in own)
                 reason = f"{lacking} of its {len(own)} actions were not measured"
+            first = rows[own[0]] if own else None
+            label = self._label(first.operators if first else operators)
             yield OperatorRow(
-                self._label(rows[own[0]].operators if own else operators), operators, on_npu,
+                label or (first.operation if first else ""), operators, on_npu,
                 estimate, ns, measured, reason, actions=len(own),
             )  # fmt: skip
 

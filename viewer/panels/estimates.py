@@ -1,0 +1,221 @@
+"""The estimates panel: what the Torq compiler expected beside what was measured, and the ratio.
+
+Action by action (an NSS job is one) or operator by operator, of everything that is open together:
+debug info and compile profiles estimate, host, annotated and job profiles measure. The bar is what
+was measured, the line across it what was estimated. What is missing on one side is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from viewer.background import Latest
+from viewer.estimate_report import of_workspace
+from viewer.model.times import format_in, format_rate, group_digits, unit_for
+from viewer.panels.operator_table import Contents, Heading, Kind, OperatorModel, TableRow
+from viewer.panels.operator_view import OperatorView
+from viewer.panels.slice_facts import MISSING
+from viewer.panels.table_style import FilterLine, NoRows
+from viewer.panels.widgets import ElidedLabel, EmptyPlace, label
+from viewer.program.estimates import ActionRow, Compared, Estimates, OperatorRow
+from viewer.session import Session, display_name
+from viewer.theme import Theme
+
+NOTHING = (
+    "Open a Torq runtime profile together with its compile profile or its debug info to see what "
+    "was estimated beside what was measured."
+)
+# Up to here an answer takes less than 20 ms: no thread, and no flicker of old figures.
+AT_ONCE = 20_000
+BY_ACTION, BY_OPERATOR = "Action", "Operator"
+
+
+class EstimatesPanel(QWidget):
+    """Estimate beside measurement of all that is open."""
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._made: Estimates | None = None
+        self.model = OperatorModel(self)
+        self.table = OperatorView(self.model, theme, "Estimates")
+        self.table.chosen.connect(self._choose)
+        self.by = QComboBox()
+        self.by.setAccessibleName("Compare by")
+        self.by.addItems([BY_ACTION, BY_OPERATOR])
+        self.by.activated.connect(self._show)
+        self.filter = FilterLine("Filter by operator or action", "Filter estimates", self.table,
+                                 theme)  # fmt: skip
+        self.filter.textChanged.connect(self.model.set_filter)
+        self.subtitle = ElidedLabel("", theme, "caption", "text2")
+        self.subtitle.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.note = ElidedLabel("", theme, "caption", "text2")
+        self.note.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(8))
+        page = QWidget()
+        head = QHBoxLayout()
+        head.setContentsMargins(theme.px(12), theme.px(6), theme.px(12), theme.px(6))
+        head.setSpacing(theme.px(8))
+        head.addWidget(label("By", theme, tone="text2"))
+        head.addWidget(self.by)
+        head.addWidget(self.filter, 1)
+        head.addWidget(self.subtitle, 2)
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(head)
+        column.addLayout(NoRows(self.table, self.filter, theme).over_table(), 1)
+        column.addWidget(self.note)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(page)
+        self._stack.addWidget(EmptyPlace(NOTHING, theme))
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(self._stack)
+        self._latest = Latest(self)
+        self._latest.answered.connect(self._take)
+        session.opened.connect(self.refresh)
+        theme.changed.connect(self.refresh)
+        self.refresh()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether a sentence stands in place of the table."""
+        return self._stack.currentIndex() == 1
+
+    @Slot()
+    def refresh(self) -> None:
+        """Compare what is open now."""
+        space = self._session.workspace.copy()
+        if sum(len(trace.slices) for trace in space.traces) <= AT_ONCE:
+            self._latest.cancel()
+            self._take(of_workspace(space))
+        else:
+            self._latest.submit(of_workspace, space)
+
+    @Slot(object)
+    def _take(self, made: Estimates) -> None:
+        self._made = made
+        self._show()
+
+    @Slot()
+    def _show(self) -> None:
+        made = self._made
+        if made is None or (not made.actions and not made.operators):
+            self._stack.setCurrentIndex(1)
+            return
+        by_action = self.by.currentText() == BY_ACTION
+        rows: Sequence[Compared] = made.actions if by_action else made.operators
+        several = len({row.dispatch for row in made.actions}) > 1
+        self.table.show_contents(_contents(rows, self.by.currentText(), several), sorted_by=-1)
+        both = [row for row in rows if row.ratio is not None]
+        told = f"{group_digits(len(both))} of {group_digits(len(rows))} have both sides"
+        if both:
+            measured = sum(row.measured.mean for row in both if row.measured is not None)
+            estimate = sum(row.estimate_ns or 0.0 for row in both)
+            told = f"{told} · {_ratio(measured / estimate)} of the estimate together"
+        self.subtitle.setText(told)
+        self.note.setText(_sources(made))
+        self.note.setToolTip(_sources(made))
+        self._stack.setCurrentIndex(0)
+
+    @Slot(int)
+    def _choose(self, row: int) -> None:
+        """Highlight the operators of a row, in a profile that measured if there is one."""
+        operators, made = self.model.rows[row].operators, self._made
+        if not operators or made is None or made.table is None:
+            return
+        program = made.table.program
+        measured = {path for path, gives in made.sources if gives == "measurement"}
+        linked = [
+            number for number, shown in enumerate(self._session.traces)
+            if shown.table.program is program
+        ]  # fmt: skip
+        linked.sort(key=lambda number: self._session.traces[number].file.path not in measured)
+        if linked:
+            self._session.select_operators(linked[0], operators)
+
+
+def _contents(rows: Sequence[Compared], title: str, several: bool) -> Contents:
+    """several: whether there are dispatches to be told apart."""
+    longest = [max(row.estimate_ns or 0.0, row.measured.mean if row.measured else 0.0)
+               for row in rows]  # fmt: skip
+    most = max(longest, default=0.0)
+    unit, factor = unit_for(most)
+
+    def time(ns: float | None) -> str:
+        return MISSING if ns is None else format_in(ns, factor)
+
+    headings = (
+        Heading(title, Kind.NAME, 0),
+        Heading(f"Measured, {unit}", Kind.BAR, 190),
+        Heading("Estimate", Kind.NUMBER, 76),
+        Heading("Ratio", Kind.NUMBER, 64),
+        Heading("Runs", Kind.NUMBER, 52),
+        Heading("p50", Kind.NUMBER, 72),
+        Heading("Min", Kind.NUMBER, 72),
+        Heading("Max", Kind.NUMBER, 72),
+    )
+    told = []
+    for row in rows:
+        measured, ratio = row.measured, row.ratio
+        spread = (measured.p50, measured.min, measured.max) if measured else (None,) * 3
+        mean = measured.mean if measured else None
+        texts = (
+            "", time(mean), time(row.estimate_ns), MISSING if ratio is None else _ratio(ratio),
+            group_digits(measured.runs) if measured else MISSING, *map(time, spread),
+        )  # fmt: skip
+        numbers = (mean, row.estimate_ns, ratio, measured.runs if measured else None, *spread)
+        keys = (row.label.lower(), *(-1.0 if n is None else n for n in numbers))
+        told.append(
+            TableRow(
+                row.operators, "", row.label, _place(row, several), texts, keys,
+                (mean or 0.0) / most if most else 0.0,
+                tone="unit_compute" if row.on_npu else "unit_host",
+                mark=row.estimate_ns / most if row.estimate_ns is not None and most else -1.0,
+                detail=_detail(row),
+            )
+        )  # fmt: skip
+    return Contents(headings, tuple(told))
+
+
+def _place(row: Compared, several: bool) -> str:
+    """ "job 0" or "action 2", or of how many actions a row is the sum."""
+    if isinstance(row, OperatorRow):
+        where = "NPU" if row.on_npu else "host"
+        count = f" · {row.actions} action{'' if row.actions == 1 else 's'}" if row.actions else ""
+        return f"{where}{count}"
+    assert isinstance(row, ActionRow)
+    parts = [row.dispatch] if several and row.dispatch else []
+    if row.job is not None:
+        parts.append(f"job {row.job}")
+    elif row.action is not None:
+        parts.append(f"action {row.action}")
+    return " · ".join(parts)
+
+
+def _detail(row: Compared) -> str:
+    """What the tooltip adds: the operation of the dispatch, its actions, and what is missing."""
+    if not isinstance(row, ActionRow):
+        return row.reason
+    actions = [str(a) for a in (row.start_action, row.action) if a is not None]
+    waits = f"actions {' and '.join(actions)}" if len(actions) > 1 else f"action {actions[0]}"
+    return "\n".join(filter(None, (f"{row.operation} · {waits}" if actions else row.operation,
+                                   row.reason)))  # fmt: skip
+
+
+def _ratio(ratio: float) -> str:
+    return f"{ratio:.2f}×" if ratio < 100 else f"{ratio:,.0f}×".replace(",", "\u2009")
+
+
+def _sources(made: Estimates) -> str:
+    """Which files gave which side, at which rate, and what could not be used."""
+    sides = []
+    for gives, said in (("estimate", "estimated by"), ("measurement", "measured by")):
+        names = [display_name(path) for path, side in made.sources if side == gives]
+        if names:
+            rate = f" at {format_rate(made.cycle_ns)}" if gives == "estimate" else ""
+            sides.append(f"{said} {', '.join(names)}{rate}")
+    return " · ".join([*sides, *made.notes])
