@@ -8,10 +8,10 @@ from PySide6.QtGui import QImage
 
 from tests.gui_events import put_away
 from viewer import app
+from viewer.choices import Choices
 from viewer.main_window import MainWindow
 from viewer.panels import start_page
 from viewer.resources import SAMPLES
-from viewer.workspace import Choices
 
 DEMO, DEMO_RECORD = next(s.paths() for s in SAMPLES if s.key == "delegate_handle_map")
 SIZE = (1000, 700)

@@ -27,8 +27,8 @@ MODULES = {
 PURE_TIMELINE = {"layout", "lod", "raster", "counter_raster", "colouring", "ticks"}
 NO_QT_ROOMS = ("model", "program", "formats", "export", "record", "compat")
 NO_QT_MODULES = (
-    "companions", "workspace", "opening", "exporting", "report", "stats_report", "estimate_report",
-    "resources", "cli",
+    "companions", "workspace", "choices", "opening", "exporting", "report", "stats_report",
+    "estimate_report", "resources", "cli",
 )  # fmt: skip
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
 
@@ -40,7 +40,8 @@ SHOWN = {
     *LEAVES,
 }  # fmt: skip
 WINDOW = {
-    *SHOWN, *FILES, "companions", "exporting", "loading", "saving", "session", "timeline", "panels",
+    *SHOWN, *FILES, "companions", "choices", "exporting", "loading", "saving", "session",
+    "timeline", "panels",
 }  # fmt: skip
 
 ALLOWED = {
@@ -52,6 +53,7 @@ ALLOWED = {
     "record": {"model"},
     "companions": {"model", "program", "formats"},
     "workspace": {*FILES, "companions"},
+    "choices": {"model", "program", "workspace"},
     "exporting": {*FILES, "workspace"},
     "report": {"model", "program", "workspace"},
     "stats_report": {"model", "program", "workspace", "report"},
@@ -70,14 +72,14 @@ ALLOWED = {
     "loading": {"model", "program", "formats", "crash_report", "hand_over"},
     "saving": {"export", "exporting", "crash_report", "hand_over"},
     "opening": {"model", "program", "workspace", "timeline arithmetic"},
-    "session": {*SHOWN, *FILES, "exporting", "loading"},
+    "session": {*SHOWN, *FILES, "choices", "exporting", "loading"},
     "timeline": {*SHOWN, "session"},
     # The start page lists the formats and reads the samples for its pictures.
     "panels": {*SHOWN, "session", "formats"},
     "main_window": WINDOW,
     "app": {*WINDOW, "main_window"},
     # The command line starts without Qt and imports the application when a window is asked for.
-    "cli": {*FILES, "workspace", "exporting", *REPORTS, "resources", "compat", "app"},
+    "cli": {*FILES, "workspace", "choices", "exporting", *REPORTS, "resources", "compat", "app"},
     "__main__": {"cli"},
 }
 

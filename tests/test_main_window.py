@@ -23,12 +23,12 @@ from tests.gui_events import (
 )
 from viewer import crash_report
 from viewer.background import Latest
+from viewer.choices import Choices
 from viewer.export.atomic import WriteCancelled
 from viewer.formats import ReadCancelled
 from viewer.main_window import MainWindow
 from viewer.session import SliceRef
 from viewer.window_commands import CLOCK_MENU
-from viewer.workspace import Choices
 
 THIN = "\u202f"
 ATTENTION, ATTENTION_RECORD = SAMPLE["attention_xnnpack"].paths()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import viewer.session
 from viewer.background import Latest
+from viewer.choices import Choices
 from viewer.formats import open_file
 from viewer.model.builder import TraceBuilder
 from viewer.model.times import RateOrigin
@@ -19,7 +20,7 @@ from viewer.opening import Inferences
 from viewer.program.source_code import Substitution
 from viewer.resources import SAMPLES
 from viewer.session import BURST, Area, Session, SliceRef
-from viewer.workspace import Choices, Workspace
+from viewer.workspace import Workspace
 
 _PATHS = {sample.key: sample.paths() for sample in SAMPLES}
 ATTENTION, ATTENTION_RECORD = _PATHS["attention_xnnpack"]

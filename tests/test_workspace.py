@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from viewer.choices import Choices, apply
 from viewer.formats import UnreadableFile, open_file
 from viewer.model.builder import TraceBuilder
 from viewer.model.times import ClockRate, RateOrigin, tick_to_ns
 from viewer.model.trace import Clock, KeyKind, Trace
 from viewer.program.graph import Program, Tensor
 from viewer.program.source_code import Substitution
-from viewer.workspace import Choices, Workspace
+from viewer.workspace import Workspace
 
 DATA = Path(__file__).parent / "data"
 TORQ = Path(__file__).parent.parent / "resources" / "samples" / "torq_compile"
@@ -316,11 +317,11 @@ def test_one_rate_for_all_files_that_state_none_and_another_for_one():
     cycles, stated, dump = workspace.traces
     every, one = ("", MHZ_100), (dump.path, MHZ_800)
     for clocks in ((every, one), (one, every)):
-        assert workspace.choose(Choices(clocks=clocks)) == []
+        assert apply(Choices(clocks=clocks), workspace) == []
         assert [workspace.ns_per_tick(t) for t in (cycles, stated, dump)] == [
             MHZ_100, Fraction(1000), MHZ_800,
         ]  # fmt: skip
-    (said,) = opened("runtime_r0_nss.csv").choose(Choices(clocks=(every,)))
+    (said,) = apply(Choices(clocks=(every,)), opened("runtime_r0_nss.csv"))
     assert said.endswith("every open profile states the rate of its clock")
 
 
@@ -648,20 +649,20 @@ def test_columns_of_a_command_line():
     workspace = with_torq(JOBS, MANUAL)
     workspace.add(open_file(str(TORQ_DATA / TASKS)))
     jobs, tasks = (t.path for t in workspace.traces)
-    assert workspace.choose(Choices(columns=((None, "job_id"), (tasks, "task_id")))) == []
+    assert apply(Choices(columns=((None, "job_id"), (tasks, "task_id"))), workspace) == []
     assert [workspace.identifier_column(t).column for t in workspace.traces] == [
         "job_id",
         "task_id",
     ]
-    assert workspace.choose(Choices(columns=((None, ""),))) == []
+    assert apply(Choices(columns=((None, ""),)), workspace) == []
     assert [workspace.identifier_column(t).column for t in workspace.traces] == [None, None]
-    assert workspace.choose(Choices(columns=((None, "nope"),))) == [
+    assert apply(Choices(columns=((None, "nope"),)), workspace) == [
         "--identifier-column nope: no open profile has such a column; there are job_id, name, "
         "event, location, task_id"
     ]
-    (complaint,) = workspace.choose(Choices(columns=((jobs, "event"),)))
+    (complaint,) = apply(Choices(columns=((jobs, "event"),)), workspace)
     assert complaint.endswith(
         "has no column 'event' of texts or whole numbers; it has job_id, name"
     )
-    (complaint,) = workspace.choose(Choices(columns=(("gone.csv", "event"),)))
+    (complaint,) = apply(Choices(columns=(("gone.csv", "event"),)), workspace)
     assert complaint == "--identifier-column gone.csv=event: gone.csv is not an open profile"

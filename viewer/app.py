@@ -18,7 +18,7 @@ from viewer import APPLICATION_ID, __version__
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
-    from viewer.workspace import Choices
+    from viewer.choices import Choices
 
 XCB_PACKAGES = (
     "libgl1 libegl1 libxkbcommon0 libdbus-1-3 libfontconfig1 libglib2.0-0 libxcb-cursor0 "

@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from viewer import __version__
+from viewer.choices import Choices, apply
 from viewer.export.atomic import is_same_file
 from viewer.exporting import EXPORT_SUFFIXES, TABLE_SUFFIXES, TABLES, NothingToExport, export
 from viewer.formats import UnreadableFile
@@ -32,7 +33,7 @@ from viewer.formats.debug_info_folder import NoDebugInfo, files_of
 from viewer.model.times import parse_range, parse_rate
 from viewer.program.grouping import KEYS
 from viewer.program.source_code import Substitution
-from viewer.workspace import Choices, Workspace
+from viewer.workspace import Workspace
 
 COMMANDS = ("info", "stats", "export", "estimates", "inspect", "screenshot")
 THEMES = ("light", "dark")
@@ -326,7 +327,7 @@ def _open_all(
         workspace.substitute(substitution)
     for complaint in workspace.open_companions():
         _complain(f"warning: {complaint}")
-    refused = workspace.choose(choices)
+    refused = apply(choices, workspace)
     if refused and not failed:
         parser.error(refused[0])
     return workspace, failed

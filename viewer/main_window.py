@@ -32,6 +32,7 @@ from PySide6.QtWidgets import (
 
 from viewer import __version__
 from viewer.background import Latest
+from viewer.choices import NO_CHOICES, Choices
 from viewer.commands import CommandTable
 from viewer.companions import read_companion
 from viewer.crash_report import guard
@@ -70,7 +71,7 @@ from viewer.theme import Theme
 from viewer.timeline.board import ABOVE, Timeline
 from viewer.toolbar import Toolbar
 from viewer.window_commands import CLOCK_MENU, MENUS, MOUSE_HELP, START_KEYS, commands_of
-from viewer.workspace import NO_CHOICES, Choices, companion_complaint, is_text
+from viewer.workspace import companion_complaint, is_text
 
 PROGRESS_AFTER_MS = 300
 RESIZE_SETTLES_MS = 120

@@ -27,7 +27,8 @@ from viewer.model.untimed import counts_text
 from viewer.program.agreement import UNCHECKABLE, mean_agreement
 from viewer.program.graph import Program
 from viewer.program.linking import LinkTable
-from viewer.workspace import Candidate, Workspace
+from viewer.program.pairing import Candidate
+from viewer.workspace import Workspace
 
 Facts = dict[str, Any]
 

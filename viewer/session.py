@@ -27,6 +27,7 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.background import Latest
+from viewer.choices import NO_CHOICES, Choices, apply
 from viewer.model.times import tick_to_ns
 from viewer.model.trace import Ints, KeyKind, Run, RunKind, Trace
 from viewer.opening import Inferences, OpenTrace, Views, Work, views_of
@@ -34,7 +35,7 @@ from viewer.program.graph import Operator, Program
 from viewer.program.labels import run_number
 from viewer.program.source_code import Substitution
 from viewer.timeline.layout import Axis, Part
-from viewer.workspace import NO_CHOICES, Choices, Clocks, Workspace, can_choose_clock
+from viewer.workspace import Clocks, Workspace, can_choose_clock
 
 MIN_SPAN_NS = 1
 # Changes of the range closer together than this, in seconds, are one step of undo (a wheel burst).
@@ -146,7 +147,7 @@ class Session(QObject):
         def change(space: Workspace) -> object:
             for item in items:
                 space.add(item, found_for=found.get(item.path))
-            return space.choose(choices)
+            return apply(choices, space)
 
         slices = sum(len(item.slices) for item in items if isinstance(item, Trace))
         self._edit(_Edit(change, self.added.emit, slices, adds=True))

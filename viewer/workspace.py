@@ -29,7 +29,7 @@ from viewer.formats import (
 )
 from viewer.model.times import ClockRate, RateOrigin, format_rate, tick_to_ns
 from viewer.model.trace import KeyKind, Trace
-from viewer.program.agreement import AHEAD, Agreement, Fit, fit
+from viewer.program.agreement import Fit, fit
 from viewer.program.graph import Program
 from viewer.program.identifier_columns import (
     ColumnMatch,
@@ -43,27 +43,25 @@ from viewer.program.identifier_columns import (
 from viewer.program.linking import LinkTable, link, unlinked
 from viewer.program.located import located, same_identities, states_locations
 from viewer.program.logged import Signature, signatures
-from viewer.program.source_code import (
-    SourceFile,
-    Substitution,
-    find_source,
-    local_paths,
-    read_source,
-    shared_suffix,
+from viewer.program.pairing import (
+    Candidate,
+    is_aside,
+    links_alike,
+    mismatch,
+    partial,
+    rank,
+    rivals,
+    uncheckable,
+    undecided_sentences,
+    wants_text,
 )
+from viewer.program.source_code import SourceFile, Substitution
+from viewer.program.sources import Sources
 from viewer.program.torq_debug_info import Dispatch
 
 _OF_RECORDS = {
     KeyKind.OPERATOR_CALL, KeyKind.KERNEL, KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A program that might belong to a trace, and how well it fits."""
-
-    program: Program
-    fit: Fit
 
 
 class By(Enum):
@@ -82,25 +80,6 @@ class IdentifierColumn:
     column: str | None = None
     by: By = By.NOBODY
 
-
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """What a command line says beside its files: (profile, record) and (runs, method) pairs.
-
-    columns: (profile, column of identifiers) pairs; the profile is None for all that have such a
-    column, the column is "" for none.
-    clocks: (profile, ns per tick); a rate without a profile is of all files that state none.
-    source_paths: recorded folders and where they lie on this machine.
-    """
-
-    pairs: tuple[tuple[str, str], ...] = ()
-    methods: tuple[tuple[str, str], ...] = ()
-    columns: tuple[tuple[str | None, str], ...] = ()
-    clocks: tuple[tuple[str, Fraction], ...] = ()
-    source_paths: tuple[Substitution, ...] = ()
-
-
-NO_CHOICES = Choices()
 
 Clocks = Mapping[str, Fraction]  # path of a trace -> the ns per tick that was chosen for it
 
@@ -128,8 +107,7 @@ class Workspace:
         self._fits: dict[tuple[int, int], Fit] = {}
         self._signatures: dict[int, list[Signature]] = {}
         self._links: dict[int, LinkTable] = {}
-        self._sources: dict[str, SourceFile | None] = {}
-        self._substitutions: tuple[Substitution, ...] = ()
+        self._sources = Sources()
         self._companions: dict[str, str] = {}  # text that was found -> the trace it was found for
 
     def copy(self) -> Workspace:
@@ -144,8 +122,8 @@ class Workspace:
         made._clocks = self._clocks
         made._fits, made._links = dict(self._fits), dict(self._links)
         made._signatures = dict(self._signatures)
-        made._sources = dict(self._sources)
-        made._substitutions, made._companions = self._substitutions, dict(self._companions)
+        made._sources = self._sources.copy()
+        made._companions = dict(self._companions)
         return made
 
     # -- files -------------------------------------------------------------------------------
@@ -174,7 +152,7 @@ class Workspace:
             _put(self.programs, item)
         self._show()
         self._links.clear()
-        self._sources.clear()
+        self._sources.forget()
 
     def _show(self) -> None:
         """Bring `traces` in step with what was read and chosen; the unchanged stay the same."""
@@ -241,7 +219,7 @@ class Workspace:
         """
         if self.is_explicit(trace):
             return []
-        return companions(trace, (*self.paths, *asked), self._substitutions)
+        return companions(trace, (*self.paths, *asked), self.substitutions)
 
     def found_for(self, program: Program) -> str | None:
         """The trace for which a program was found and opened, None if it was asked for."""
@@ -276,7 +254,7 @@ class Workspace:
 
         Raises ValueError if either is not open.
         """
-        trace = self._open_trace(trace_path)
+        trace = self.open_trace(trace_path)
         program = None
         if program_path is not None:
             found = (p.path for p in self.programs if _same_path(p.path, program_path))
@@ -288,7 +266,7 @@ class Workspace:
 
     def decide_by_agreement(self, trace_path: str) -> None:
         """Forget what was chosen for a trace: its program, its methods, its column."""
-        trace = self._open_trace(trace_path)
+        trace = self.open_trace(trace_path)
         self._pairs.pop(trace.path, None)
         for pair in [pair for pair in self._methods if pair[0] == trace.path]:
             del self._methods[pair]
@@ -302,7 +280,7 @@ class Workspace:
 
         Raises ValueError for a trace without that scope, or a program without that method.
         """
-        trace = self._open_trace(trace_path)
+        trace = self.open_trace(trace_path)
         names = [s.name for s in trace.scopes]
         if scope not in names:
             raise ValueError(f"{trace_path} has no {scope!r}; it has {', '.join(names)}")
@@ -315,63 +293,8 @@ class Workspace:
         self._methods.setdefault((trace.path, program.path), {})[names.index(scope)] = method
         self._forget_fits(of=trace)
 
-    def choose(self, choices: Choices) -> list[str]:
-        """Apply what a command line says; returns a sentence for each that cannot be."""
-        for substitution in choices.source_paths:
-            self.substitute(substitution)
-        complaints = self._choose_clocks(choices.clocks)
-        for of, column in choices.columns:
-            complaints += self._choose_column(of, column)
-        for profile, record in choices.pairs:
-            try:
-                self.pair(profile, record)
-            except ValueError as error:
-                complaints.append(f"--pair {profile}={record}: {error}")
-        for scope, method in choices.methods:
-            traces = [t for t in self.traces if any(s.name == scope for s in t.scopes)]
-            said = f"--method {scope}={method}: "
-            if not traces:
-                names = sorted({s.name for t in self.traces for s in t.scopes})
-                complaints.append(f"{said}there are no such runs, only {', '.join(names)}")
-            for trace in traces:
-                try:
-                    self.choose_method(trace.path, scope, method)
-                except ValueError as error:
-                    complaints.append(f"{said}{error}")
-        return complaints
-
-    def _choose_column(self, of: str | None, column: str) -> list[str]:
-        """Apply one column of a command line, to one profile or to all that have it."""
-        written = f"--identifier-column {column if of is None else f'{of}={column}'}: "
-        try:
-            asked = self.traces if of is None else [self._open_trace(of)]
-            has = [t for t in asked if takes_column(t) and column in ("", *column_names(t))]
-            for trace in has if of is None else asked:
-                self.identify(trace.path, column or None)
-        except ValueError as error:
-            return [f"{written}{error}"]
-        if has or not column:
-            return []
-        names = dict.fromkeys(n for t in asked if takes_column(t) for n in column_names(t))
-        there_are = f"there are {said(list(names))}" if names else "none takes a column"
-        return [f"{written}no open profile has such a column; {there_are}"]
-
-    def _choose_clocks(self, clocks: tuple[tuple[str, Fraction], ...]) -> list[str]:
-        """Complaints about clock rates; what is said of one file wins over what is said of all."""
-        complaints = []
-        for path, rate in sorted(clocks, key=lambda clock: clock[0] != ""):
-            said = f"--clock {path}={format_rate(rate)}" if path else f"--clock {format_rate(rate)}"
-            asked = [path] if path else [t.path for t in self.traces if t.clock.assumed]
-            if not asked:
-                complaints.append(f"{said}: every open profile states the rate of its clock")
-            for each in asked:
-                try:
-                    self.set_clock(each, rate)
-                except ValueError as error:
-                    complaints.append(f"{said}: {error}")
-        return complaints
-
-    def _open_trace(self, path: str) -> Trace:
+    def open_trace(self, path: str) -> Trace:
+        """The open trace of a path. Raises ValueError if there is none."""
         found = next((t for t in self.traces if _same_path(t.path, path)), None)
         if found is None:
             raise ValueError(f"{path} is not an open profile")
@@ -392,8 +315,8 @@ class Workspace:
                  else bool(kinds & _OF_RECORDS) or bool(self._matches_of(trace.path, p)))
         ]  # fmt: skip
         found = [Candidate(p, self._fit(trace, p)) for p in asked]
-        wants_text = _wants_text(trace)
-        return sorted(found, key=lambda c: _rank(c, wants_text))
+        text = wants_text(trace)
+        return sorted(found, key=lambda c: rank(c, text))
 
     # -- columns of identifiers ----------------------------------------------------------------
 
@@ -403,7 +326,7 @@ class Workspace:
         remember: also for other profiles of this form, as far as a record has its values. Raises
         ValueError for a trace without that column, or one whose file states identities itself.
         """
-        trace = self._open_trace(trace_path)
+        trace = self.open_trace(trace_path)
         if not takes_column(trace):
             raise ValueError(f"the slices of {trace_path} have identities of their own")
         if column is not None and column not in column_names(trace):
@@ -509,15 +432,15 @@ class Workspace:
         if table.program is not None and table.fit is not None:
             record = os.path.basename(table.program.path)
             agreement = table.fit.agreement
-            undecided = _undecided(trace, table.fit)
+            undecided = undecided_sentences(trace, table.fit)
             if undecided:
                 return undecided
             if not agreement.checkable:
-                return [self._proposal(trace) or _uncheckable(name, record)]
+                return [self._proposal(trace) or uncheckable(name, record)]
             if not agreement.belongs:
-                mismatch = _mismatch(name, record, agreement)
-                return [f"{mismatch} They are linked because you chose so."]
-            return [_partial(name, record, agreement)] if agreement.is_partial else []
+                wrong = mismatch(name, record, agreement)
+                return [f"{wrong} They are linked because you chose so."]
+            return [partial(name, record, agreement)] if agreement.is_partial else []
         why = self._why_unlinked(trace)
         return [why] if why else []
 
@@ -544,7 +467,7 @@ class Workspace:
         if not rated or not rated[0].fit.agreement.belongs:
             return None
         best = rated[0]
-        if all(_identity(c.program) == _identity(best.program) for c in _rivals(trace, rated)):
+        if all(links_alike(c.program) == links_alike(best.program) for c in rivals(trace, rated)):
             return best.program
         return None
 
@@ -557,13 +480,13 @@ class Workspace:
         record = os.path.basename(best.program.path)
         if not best.fit.agreement.belongs and self._all_matches(trace):
             proposal = self._proposal(trace)
-            if proposal or _is_aside(best.program, _wants_text(trace)):
+            if proposal or is_aside(best.program, wants_text(trace)):
                 return proposal
         if not best.fit.agreement.checkable:
-            return f"{_uncheckable(name, record)} They were not linked."
+            return f"{uncheckable(name, record)} They were not linked."
         if not best.fit.agreement.belongs:
-            return f"{_mismatch(name, record, best.fit.agreement)} They were not linked."
-        names = " and ".join(os.path.basename(c.program.path) for c in _rivals(trace, rated))
+            return f"{mismatch(name, record, best.fit.agreement)} They were not linked."
+        names = " and ".join(os.path.basename(c.program.path) for c in rivals(trace, rated))
         return f"{names} fit {name} about equally well: choose one."
 
     def _proposal(self, trace: Trace) -> str:
@@ -599,7 +522,7 @@ class Workspace:
         No column changes. Raises ValueError for a trace that is not open or states its rate, and
         for a rate with which its times cannot be told.
         """
-        trace = self._open_trace(trace_path)
+        trace = self.open_trace(trace_path)
         others = {path: rate for path, rate in self._clocks.items() if path != trace.path}
         if ns_per_tick is None:
             self._clocks = others
@@ -658,40 +581,20 @@ class Workspace:
 
     def source(self, recorded: str) -> SourceFile | None:
         """The source of a recorded path: opened, or found there, or beside the opened files."""
-        if recorded not in self._sources:
-            self._sources[recorded] = self._find_source(recorded)
-        return self._sources[recorded]
-
-    def _find_source(self, recorded: str) -> SourceFile | None:
-        texts = [p for p in self.programs if p.text_lines]
-        opened = max(texts, key=lambda p: shared_suffix(p.path, recorded), default=None)
-        if opened is not None and opened.path == recorded:
-            return SourceFile(recorded, recorded, opened.text_lines)
-        # What the user said about a path wins over a text that is only called alike.
-        for path in local_paths(recorded, self._substitutions):
-            lines = read_source(path)
-            if lines is not None:
-                return SourceFile(recorded, path, lines)
-        if opened is not None and shared_suffix(opened.path, recorded):
-            return SourceFile(recorded, opened.path, opened.text_lines)
-        folders = dict.fromkeys(os.path.dirname(os.path.abspath(p)) for p in self.paths)
-        return find_source(recorded, list(folders))
+        return self._sources.source(recorded, self.programs, self.paths)
 
     def substitute(self, substitution: Substitution) -> None:
         """Look for what was recorded below a path below another; the same path again moves it."""
-        others = (s for s in self._substitutions if s.recorded != substitution.recorded)
-        self._substitutions = (*others, substitution)
-        self._sources.clear()
+        self._sources.substitute(substitution)
 
     def withdraw(self, substitution: Substitution) -> None:
         """Forget a substitution."""
-        self._substitutions = tuple(s for s in self._substitutions if s != substitution)
-        self._sources.clear()
+        self._sources.withdraw(substitution)
 
     @property
     def substitutions(self) -> tuple[Substitution, ...]:
         """What `substitute` was told, in that order."""
-        return self._substitutions
+        return self._sources.substitutions
 
 
 def is_text(item: Trace | Program) -> bool:
@@ -732,82 +635,3 @@ def form_of(trace: Trace) -> str:
 def _kinds(trace: Trace) -> set[KeyKind]:
     """The kinds of a trace's keys; counted, as it is asked with every selection."""
     return {KeyKind(k) for k in np.flatnonzero(np.bincount(trace.keys.kind)).tolist()}
-
-
-def _wants_text(trace: Trace) -> bool | None:
-    """Whether MLIR texts go before records: locations ask for them, a column of identifiers not.
-
-    None where the file states identities of a record's itself.
-    """
-    return not trace.identifier_column if takes_column(trace) else None
-
-
-def _is_aside(program: Program, wants_text: bool | None) -> bool:
-    """Whether a program is of the other kind than what the slices of a trace stand for now."""
-    return wants_text is not None and bool(program.text_lines) != wants_text
-
-
-def _rank(candidate: Candidate, wants_text: bool | None) -> tuple[bool, bool, int, float]:
-    """What belongs goes before what cannot be checked, and that before what does not belong."""
-    agreement = candidate.fit.agreement
-    group = 1 if not agreement.checkable else 0 if agreement.belongs else 2
-    return group != 0, _is_aside(candidate.program, wants_text), group, -agreement.value
-
-
-def _rivals(trace: Trace, rated: list[Candidate]) -> list[Candidate]:
-    """The best candidate and those that are too close to it to tell, as far as can be checked."""
-    best = rated[0].fit.agreement
-    wants_text = _wants_text(trace)
-    aside = _is_aside(rated[0].program, wants_text)
-    return [
-        c
-        for c in rated
-        if c.fit.agreement.checkable == best.checkable
-        and _is_aside(c.program, wants_text) == aside
-        and round(best.value - c.fit.agreement.value, 9) < AHEAD
-    ]
-
-
-def _identity(program: Program) -> object:
-    """Equal for programs that link alike: the same maps, operators, shapes and source lines."""
-    return [
-        (
-            m.name, dict(m.handles), dict(m.delegates),
-            [
-                (o.debug_handle, o.ops, o.source, [[t.shape for t in n.outputs] for n in o.nodes])
-                for o in m.operators
-            ],
-        )
-        for m in program.methods
-    ]  # fmt: skip
-
-
-def _undecided(trace: Trace, found: Fit) -> list[str]:
-    """What to say of scopes whose runs could be of several methods."""
-    texts = []
-    for names in dict.fromkeys(n for n in found.undecided if n):
-        scopes = [s.name for s, n in zip(trace.scopes, found.undecided, strict=True) if n == names]
-        methods = " or ".join((", ".join(names[:-1]), names[-1]))
-        texts.append(
-            f"The runs {' and '.join(scopes)} of {os.path.basename(trace.path)} may be of "
-            f"{methods}, which have the same instructions: not linked until one is chosen."
-        )
-    return texts
-
-
-def _uncheckable(trace: str, program: str) -> str:
-    return f"Whether {program} belongs to {trace} cannot be checked: they have nothing to compare."
-
-
-def _partial(trace: str, program: str, agreement: Agreement) -> str:
-    return (
-        f"{trace} and {program} fit in part only: {agreement}. The record may be of another "
-        "version of the model; kernels that contradict it are not linked."
-    )
-
-
-def _mismatch(trace: str, program: str, agreement: Agreement) -> str:
-    return (
-        f"{trace} and {program} do not belong together: {agreement}. Either the record is of "
-        "another model or export, or it was made without deepcopy."
-    )

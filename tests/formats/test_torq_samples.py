@@ -79,7 +79,9 @@ def as_read(facts: dict) -> tuple[str, str, int]:
 
 
 def test_every_sample_is_told_of(data):
-    assert {p.name for p in (data / "torq").glob("*.csv")} == SAMPLES.keys()
+    # The demo files are made for their identifiers; they are no samples of Torq's tools.
+    there = {p.name for p in (data / "torq").glob("*.csv") if not p.name.startswith("demo_")}
+    assert there == SAMPLES.keys()
 
 
 @pytest.mark.parametrize("name", SAMPLES)

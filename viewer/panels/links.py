@@ -29,10 +29,11 @@ from viewer.panels.widgets import ElidedLabel, EmptyPlace, Hairline, label, tip
 from viewer.program.agreement import UNCHECKABLE, Agreement
 from viewer.program.identifier_columns import ColumnMatch
 from viewer.program.linking import LinkState, LinkTable, Reason
+from viewer.program.pairing import Candidate
 from viewer.report import coverage_of
 from viewer.session import Session, display_name
 from viewer.theme import Theme
-from viewer.workspace import By, Candidate
+from viewer.workspace import By
 
 NOTHING = "Open a profile and the record of its model to see how well they belong together."
 NO_CANDIDATE = "No record or source is open that its slices could be linked to."

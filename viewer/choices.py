@@ -1,0 +1,90 @@
+"""What a command line says beside its files, and how it is applied to what they are opened into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from viewer.model.times import format_rate
+from viewer.program.identifier_columns import column_names, said, takes_column
+from viewer.program.source_code import Substitution
+from viewer.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a command line says beside its files: (profile, record) and (runs, method) pairs.
+
+    columns: (profile, column of identifiers) pairs; the profile is None for all that have such a
+    column, the column is "" for none.
+    clocks: (profile, ns per tick); a rate without a profile is of all files that state none.
+    source_paths: recorded folders and where they lie on this machine.
+    """
+
+    pairs: tuple[tuple[str, str], ...] = ()
+    methods: tuple[tuple[str, str], ...] = ()
+    columns: tuple[tuple[str | None, str], ...] = ()
+    clocks: tuple[tuple[str, Fraction], ...] = ()
+    source_paths: tuple[Substitution, ...] = ()
+
+
+NO_CHOICES = Choices()
+
+
+def apply(choices: Choices, workspace: Workspace) -> list[str]:
+    """Apply choices to a workspace; returns a sentence for each that cannot be."""
+    for substitution in choices.source_paths:
+        workspace.substitute(substitution)
+    complaints = _apply_clocks(choices.clocks, workspace)
+    for of, column in choices.columns:
+        complaints += _apply_column(of, column, workspace)
+    for profile, record in choices.pairs:
+        try:
+            workspace.pair(profile, record)
+        except ValueError as error:
+            complaints.append(f"--pair {profile}={record}: {error}")
+    for scope, method in choices.methods:
+        traces = [t for t in workspace.traces if any(s.name == scope for s in t.scopes)]
+        written = f"--method {scope}={method}: "
+        if not traces:
+            names = sorted({s.name for t in workspace.traces for s in t.scopes})
+            complaints.append(f"{written}there are no such runs, only {', '.join(names)}")
+        for trace in traces:
+            try:
+                workspace.choose_method(trace.path, scope, method)
+            except ValueError as error:
+                complaints.append(f"{written}{error}")
+    return complaints
+
+
+def _apply_column(of: str | None, column: str, workspace: Workspace) -> list[str]:
+    """One column of identifiers, of one profile or of all that have it."""
+    written = f"--identifier-column {column if of is None else f'{of}={column}'}: "
+    try:
+        asked = workspace.traces if of is None else [workspace.open_trace(of)]
+        has = [t for t in asked if takes_column(t) and column in ("", *column_names(t))]
+        for trace in has if of is None else asked:
+            workspace.identify(trace.path, column or None)
+    except ValueError as error:
+        return [f"{written}{error}"]
+    if has or not column:
+        return []
+    names = dict.fromkeys(n for t in asked if takes_column(t) for n in column_names(t))
+    there_are = f"there are {said(list(names))}" if names else "none takes a column"
+    return [f"{written}no open profile has such a column; {there_are}"]
+
+
+def _apply_clocks(clocks: tuple[tuple[str, Fraction], ...], workspace: Workspace) -> list[str]:
+    """Clock rates; what is said of one file wins over what is said of all."""
+    complaints = []
+    for path, rate in sorted(clocks, key=lambda clock: clock[0] != ""):
+        written = f"--clock {path}={format_rate(rate)}" if path else f"--clock {format_rate(rate)}"
+        asked = [path] if path else [t.path for t in workspace.traces if t.clock.assumed]
+        if not asked:
+            complaints.append(f"{written}: every open profile states the rate of its clock")
+        for each in asked:
+            try:
+                workspace.set_clock(each, rate)
+            except ValueError as error:
+                complaints.append(f"{written}: {error}")
+    return complaints
