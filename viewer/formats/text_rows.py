@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewer.model.builder import TraceBuilder
-from viewer.model.trace import Codes
+from viewer.model.trace import Codes, Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,19 @@ def distinct_texts(cells: Sequence[str]) -> Texts:
     known = DistinctTexts()
     codes = known.codes(cells)
     return Texts(codes, list(known))
+
+
+def distinct_codes(values: Ints, size: int) -> tuple[Ints, Ints]:
+    """The distinct ones of values from 0 to `size` - 1, sorted, and which of them each value is.
+
+    Without sorting, unless the values are too few for their range.
+    """
+    if size > 4 * len(values) + 1000:
+        distinct, code = np.unique(values, return_inverse=True)
+        return distinct, code
+    used = np.zeros(size, np.bool_)
+    used[values] = True
+    return np.flatnonzero(used), (np.cumsum(used) - 1)[values]
 
 
 def decoded(raw: bytes, line: int, builder: TraceBuilder) -> str:
