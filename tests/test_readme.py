@@ -1,6 +1,7 @@
 """What the README shows must work: its CSV, its commands, its files."""
 
 import re
+import shutil
 from pathlib import Path
 
 from viewer.cli import COMMANDS
@@ -42,3 +43,10 @@ def test_every_file_that_the_readme_names_is_there():
         assert (ROOT / path).exists(), path
     for script in re.findall(r"```sh\n(packaging/\w+)", README):
         assert (ROOT / script).exists()
+
+
+def test_the_python_of_the_readme_writes_a_trace(tmp_path, monkeypatch):
+    shutil.copy(ROOT / "tests/data/torq/compile_c0_callsite.csv", tmp_path / "timeline.csv")
+    monkeypatch.chdir(tmp_path)
+    exec(re.findall(r"```python\n(.*?)```", README, re.S)[0], {})
+    assert (tmp_path / "trace.pb").stat().st_size > 1000

@@ -24,6 +24,7 @@ from viewer.compat.torq_names import layer_name, percent, short_location
 from viewer.compat.torq_overview import Overview, all_units, runtime_overview, two_units
 from viewer.export.perfetto_strings import clean
 from viewer.export.protobuf_encoder import Blobs, Decimals, Joined, Literal, Picked, Piece, Where
+from viewer.formats.text_rows import distinct_codes
 from viewer.model.intervals import Intervals
 from viewer.model.times import ticks_to_ns
 from viewer.model.trace import Bools, Codes, Column, Ints, Trace, Unit
@@ -128,7 +129,8 @@ class _Durations:
 
     def __init__(self, start: Ints, end: Ints) -> None:
         whole = int(end.max()) - int(start.min()) if len(start) else 0
-        lengths, self._code = np.unique(end - start, return_inverse=True)
+        lasted = end - start
+        lengths, self._code = distinct_codes(lasted, int(lasted.max(initial=0)) + 1)
         self._texts = Blobs(
             [f"dur={time} ({percent(time, whole)})".encode() for time in lengths.tolist()]
         )
@@ -179,10 +181,8 @@ class _CompileRows:
             events = trace.slices.columns["event"]
             texts, codes = events.strings or (), events.values[own]
             used = np.flatnonzero(np.bincount(codes, minlength=len(texts)))
-            # 18 digits are more than any program has slices, and fit.
-            indices = (int(texts[i][1:19]) for i in used.tolist())
             index = np.zeros(len(texts), np.int64)
-            index[used] = np.fromiter(indices, np.int64, len(used)) % self._num_slices
+            index[used] = _numbered([texts[i] for i in used.tolist()]) % self._num_slices
             number[own] = index[codes]
         return number
 
@@ -331,6 +331,13 @@ class _CompileRows:
             process, (_LAYERS,), np.zeros(len(first), np.int64), start, end,
             lambda own: Picked(blobs, own),
         )  # fmt: skip
+
+
+def _numbered(events: list[str]) -> Ints:
+    """The running numbers of "S12" and the like; of a hostile one its first 18 digits."""
+    if max(map(len, events)) > 19:
+        events = [event[:19] for event in events]
+    return np.fromstring("".join(events).replace("S", " "), np.int64, sep=" ")
 
 
 def _number_text(values: Ints) -> Names:

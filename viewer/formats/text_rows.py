@@ -95,6 +95,19 @@ def first_line(head: bytes, separator: str) -> str:
     return separator.join(cell.strip() for cell in line.split(separator))
 
 
+def distinct_codes(values: Ints, size: int) -> tuple[Ints, Ints]:
+    """The distinct ones of values from 0 to `size` - 1, sorted, and which of them each value is.
+
+    Without sorting, unless the values are too few for their range.
+    """
+    if size > 4 * len(values) + 1000:
+        distinct, code = np.unique(values, return_inverse=True)
+        return distinct, code
+    used = np.zeros(size, np.bool_)
+    used[values] = True
+    return np.flatnonzero(used), (np.cumsum(used) - 1)[values]
+
+
 def decoded(raw: bytes, line: int, builder: TraceBuilder) -> str:
     """UTF-8 with "\\n" as line ends; other bytes are replaced and counted. `line`: of the first."""
     try:

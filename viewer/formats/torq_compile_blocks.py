@@ -25,6 +25,7 @@ _MAX_SHORT = 24
 _MAX_DIGITS = 18
 # More lengths than this in one block would cost more to tell apart than their rows.
 _MAX_LENGTHS = 64
+_SLOT_BITS = 12
 
 # The first (or the last) k of the eight characters in a word.
 _FIRST: Words = np.array([(1 << 8 * k) - 1 for k in range(9)], np.uint64)
@@ -166,17 +167,13 @@ class _Text:
             words.append(word)
             key = (key ^ word) * _MIX[k]
             key ^= key >> np.uint64(29)
-        _, first, codes = np.unique(key, return_index=True, return_inverse=True)
+        first, codes = _alike(key)
         # Two texts of one key are as good as impossible, but a text taken for another is not.
         if not all((word == word[first][codes]).all() for word in words):
             raise _NotPlain
-        # In the order of the text: memory is read forwards, and codes rise as rows do.
-        order = np.argsort(first)
-        rank = np.empty(len(order), np.uint32)
-        rank[order] = np.arange(len(order), dtype=np.uint32)
-        distinct = self._slices(start[first[order]], end[first[order]])
+        distinct = self._slices(start[first], end[first])
         _refuse_brackets(distinct)
-        return Texts(rank[codes], distinct)
+        return Texts(codes, distinct)
 
     def texts_apart(self, start: Ints, end: Ints) -> Texts:
         """Cells of at most 24 characters without brackets, each as a text of its own."""
@@ -197,7 +194,7 @@ class _Text:
         unit = self.short_texts(np.where(has_unit, stem, end), end)
         numbered = (number > 0) * 2 + (digits > 0)
         code = (head.codes.astype(np.int64) * len(unit.distinct) + unit.codes) * 4 + numbered
-        return np.unique(code, return_inverse=True)[1].astype(np.uint32)
+        return _alike(code.astype(np.uint64) * _MIX[0])[1]
 
     def _digits_before(self, start: Ints, end: Ints) -> Ints:
         """How many of the characters before an end are digits."""
@@ -242,6 +239,24 @@ class _Text:
     def _slices(self, start: Ints, end: Ints) -> list[str]:
         text = self._str
         return [text[i:j] for i, j in zip(start.tolist(), end.tolist(), strict=True)]
+
+
+def _alike(keys: Words) -> tuple[Ints, Codes]:
+    """The first row of each distinct key, in the order of the rows, and the codes of all rows."""
+    slot = (keys >> np.uint64(64 - _SLOT_BITS)).astype(np.int64)
+    rows = np.arange(len(keys))
+    row_of_slot = np.full(1 << _SLOT_BITS, -1, np.int64)
+    row_of_slot[slot[::-1]] = rows[::-1]  # of several, the last one written stays: the first row
+    first = row_of_slot[slot]
+    if (keys[first] == keys).all():
+        codes = np.cumsum(first == rows) - 1
+        return np.flatnonzero(first == rows), codes[first].astype(np.uint32)
+    # Many keys, or two in one slot.
+    _, at, found = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(at)
+    rank = np.empty(len(order), np.uint32)
+    rank[order] = np.arange(len(order), dtype=np.uint32)
+    return at[order], rank[found]
 
 
 def _refuse_brackets(texts: list[str]) -> None:

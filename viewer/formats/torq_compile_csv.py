@@ -26,7 +26,14 @@ from fractions import Fraction
 import numpy as np
 
 from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
-from viewer.formats.text_rows import DistinctTexts, Texts, decoded, distinct_texts, matching_rows
+from viewer.formats.text_rows import (
+    DistinctTexts,
+    Texts,
+    decoded,
+    distinct_codes,
+    distinct_texts,
+    matching_rows,
+)
 from viewer.formats.torq_compile_blocks import Block, split_block
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import Clock, Codes, Column, Ints, KeyKind, Trace, Unit
@@ -55,7 +62,7 @@ _SPELLED = {
     "C3": "taskId,elapsed,timestamp,event,loc(...),bytes",
 }
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 21
 _NAMES = {
     "DMA_IN": "DMA In",
     "DMA_OUT": "DMA Out",
@@ -184,7 +191,7 @@ class _Rows:
 
         names = [_NAMES.get(t, t) or "unknown" for t in types] if c0 else events
         named = codes["type"] if c0 else codes["event"]
-        pairs, pair = _distinct_codes(
+        pairs, pair = distinct_codes(
             named.astype(np.int64) * len(locations) + codes["location"],
             len(names) * len(locations),
         )
@@ -296,16 +303,6 @@ def _distinct(texts: Sequence[str], codes: Codes) -> tuple[tuple[str, ...], Code
         return tuple(texts), codes
     found = distinct_texts(texts)
     return tuple(found.distinct), found.codes[codes]
-
-
-def _distinct_codes(values: Ints, size: int) -> tuple[Ints, Ints]:
-    """The distinct ones of values below `size`, sorted, and which of them each value is."""
-    if size > 4 * len(values) + 1000:
-        distinct, code = np.unique(values, return_inverse=True)
-        return distinct, code
-    used = np.zeros(size, np.bool_)
-    used[values] = True
-    return np.flatnonzero(used), (np.cumsum(used) - 1)[values]
 
 
 def _rank(thread: str) -> tuple[int, int]:
