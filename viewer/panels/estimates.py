@@ -201,9 +201,9 @@ def _detail(row: Compared) -> str:
     if not isinstance(row, ActionRow):
         return row.reason
     actions = [str(a) for a in (row.start_action, row.action) if a is not None]
-    waits = f"actions {' and '.join(actions)}" if len(actions) > 1 else f"action {actions[0]}"
-    return "\n".join(filter(None, (f"{row.operation} · {waits}" if actions else row.operation,
-                                   row.reason)))  # fmt: skip
+    numbers = f"action{'s' if len(actions) > 1 else ''} {' and '.join(actions)}" if actions else ""
+    operation = " · ".join(filter(None, (row.operation, numbers)))
+    return "\n".join(filter(None, (operation, row.reason)))
 
 
 def _ratio(ratio: float) -> str:
