@@ -75,21 +75,21 @@ def test_runs_are_told_apart_and_host_work_has_no_estimate(torq):
 def test_operators_are_summed_over_their_actions_and_never_divided(torq):
     made = compared(host_trace([EXECUTION, SLOWER]), torq / LOWERED, torq / MODEL)
     rows = {(row.label, row.on_npu): row for row in made.operators}
-    conv = rows["tosa.clamp + tosa.conv2d", True]
+    conv = rows["tosa.conv2d@L11 + tosa.clamp@L13", True]
     assert (conv.actions, conv.estimate, conv.measured.mean) == (1, 55002, 128_000.0)
     # The two copies and the two allocations of the function: by run 1 + 0 + 142 + 179 µs.
-    whole = rows["func.func", False]
+    whole = rows["func.func@L2", False]
     assert whole.actions == 4
     assert whole.measured == Measured(2, 322_500.0, 322_500.0, 322_000.0, 323_000.0)
     # What the host does of an operator is apart from the NPU's part, which alone is estimated.
-    assert rows["tosa.max_pool2d", True].estimate == 30020
-    assert rows["tosa.max_pool2d", False].reason == module.NO_HOST_CYCLES
+    assert rows["tosa.max_pool2d@L18", True].estimate == 30020
+    assert rows["tosa.max_pool2d@L18", False].reason == module.NO_HOST_CYCLES
 
 
 def test_actions_of_one_set_that_ran_differently_often_have_a_mean_only(torq):
     short = tuple(event for event in EXECUTION if event[0] != 13)
     made = compared(host_trace([EXECUTION, short]), torq / LOWERED, torq / MODEL)
-    whole = next(row for row in made.operators if row.label == "func.func")
+    whole = next(row for row in made.operators if row.label == "func.func@L2")
     assert whole.measured == Measured(1, 322_000.0, None, None, None)
 
 
@@ -102,8 +102,8 @@ def test_a_compile_profile_with_action_ids_meets_a_runtime_profile_without_debug
         (3, 4, 47953), (5, 6, 101333 - 47953), (7, 8, 111824 - 101333), (9, 10, 132209 - 111824)
     ]  # fmt: skip
     labels = {row.job: row.label for row in made.actions if row.job is not None}
-    assert labels[0] == "tosa.conv2d"
-    assert labels[1] == "tosa.depthwise_conv2d + tosa.add"
+    assert labels[0] == "tosa.conv2d@L11"
+    assert labels[1] == "tosa.depthwise_conv2d@L14 + tosa.add@L16"
 
 
 def test_a_compile_profile_that_could_be_of_two_dispatches_is_of_neither(torq):
@@ -135,7 +135,7 @@ def test_tasks_without_debug_info_are_compared_by_operators(torq, tmp_path):
         '2;100;60;loc(callsite("tiny_cnn.mlir":15:10 at "tiny_cnn.mlir":2:3))\n'
     )
     made = compared(places, torq / C3, torq / MODEL)
-    cast = next(row for row in made.operators if row.label == "tosa.cast")
+    cast = next(row for row in made.operators if row.label == "tosa.cast@L15")
     assert (cast.estimate, cast.measured.mean) == (10491, 60_000.0)
     assert cast.ratio == pytest.approx(60_000 / (10491 * 1.25))
     (note,) = made.notes

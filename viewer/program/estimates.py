@@ -370,7 +370,7 @@ class _Comparison:
         )  # fmt: skip
 
     def _label(self, operators: tuple[int, ...]) -> str:
-        """What operators are called; nothing of a function alone, which is no operation."""
+        """What the operators of an action are called; a function alone is none, but its place."""
         table = self._table
         if table is None or table.program is None:
             return ""
@@ -401,10 +401,8 @@ class _Comparison:
             elif measured is None and any(len(values[i]) for i in own):
                 lacking = sum(not len(values[i]) for i in own)
                 reason = f"{lacking} of its {len(own)} actions were not measured"
-            first = rows[own[0]] if own else None
-            label = self._label(first.operators if first else operators)
             yield OperatorRow(
-                label or (first.operation if first else ""), operators, on_npu,
+                set_label(self._table, operators) if self._table else "", operators, on_npu,
                 estimate, ns, measured, reason, actions=len(own),
             )  # fmt: skip
 
