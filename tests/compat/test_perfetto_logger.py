@@ -356,6 +356,8 @@ def test_num_slices_is_over_how_many_threads_c0_is_spread(count):
             assert thread == f"SLICE {index % count}"
     with pytest.raises(ValueError, match="num_slices"):
         csv_to_view_compile_profile("model", view, C0, 0)
+    with pytest.raises(ValueError, match="num_slices"):
+        convert_to_perfetto([C0], [], "out.pb", num_slices=0)
 
 
 def test_names_are_of_the_dictionary_or_of_the_files():

@@ -94,8 +94,6 @@ def csv_to_view_compile_profile(
     state their unit. mlir_path: the source whose operators name the rows of C2 and C3. Raises
     UnreadableFile, ValueError for num_slices below 1.
     """
-    if num_slices < 1:
-        raise ValueError(f"num_slices must be 1 or more, not {num_slices}")
     source = None if mlir_path is None else _mlir(os.fspath(mlir_path))
     trace = _read(os.fspath(csv_path), _COMPILE)
     _render(view, view_name, compile_chart(trace, view_name, num_slices, source))

@@ -77,7 +77,12 @@ class MlirSource:
 def compile_chart(
     trace: Trace, process: str, num_slices: int = 2, source: MlirSource | None = None
 ) -> TorqChart:
-    """A compile profile; num_slices: over how many threads C0's numbered slices are spread."""
+    """A compile profile; num_slices: over how many threads C0's numbered slices are spread.
+
+    Raises ValueError for num_slices below 1.
+    """
+    if num_slices < 1:
+        raise ValueError(f"num_slices must be 1 or more, not {num_slices}")
     return _CompileRows(trace, num_slices).chart(process, source)
 
 

@@ -18,7 +18,7 @@ from viewer.model.trace import Bools, Codes, Ints
 
 Words = NDArray[np.uint64]
 
-_FRONT, _BACK = b"0" * 24, b"\0" * 24
+_FRONT, _BACK = b"0" * 24, b"\0" * 32
 _COMMA, _CLOSE, _UNDERSCORE = ord(","), ord(")"), ord("_")
 _LOC = int.from_bytes(b"loc(", "little")
 _MAX_SHORT = 24
@@ -177,11 +177,17 @@ class _Text:
 
     def texts_apart(self, start: Ints, end: Ints) -> Texts:
         """Cells of at most 24 characters without brackets, each as a text of its own."""
-        if (end - start > _MAX_SHORT).any():
+        size = (end - start)[:, np.newaxis]
+        longest = int(size.max(initial=0))
+        if longest > _MAX_SHORT:
             raise _NotPlain
-        found = self._slices(start, end)
-        _refuse_brackets(found)
-        return Texts(np.arange(len(found), dtype=np.uint32), found)
+        # One line a cell, cut by one call instead of one for each.
+        cells = self._window(start, longest + 1).view(np.uint8).reshape(len(start), -1).copy()
+        column = np.arange(longest + 1)
+        cells[column == size] = ord("\n")
+        lines = cells[column <= size].tobytes().decode("ascii")
+        _refuse_brackets([lines])
+        return Texts(np.arange(len(start), dtype=np.uint32), lines.split("\n")[:-1])
 
     def shapes(self, start: Ints, end: Ints) -> Codes:
         """What is left of "DI17" and "S17_1" without the 17, as codes."""
@@ -230,11 +236,14 @@ class _Text:
 
     def _changes(self, start: Ints, length: int) -> Ints:
         """Which cells of one length differ from the one before."""
-        kind = np.dtype(f"S{length}")
-        count = len(self.bytes) - length + 1
-        window: NDArray[np.bytes_] = np.ndarray((count,), kind, self._raw, strides=(1,))
-        cells = window[start]
+        cells = self._window(start, length)
         return np.flatnonzero(cells[1:] != cells[:-1]) + 1
+
+    def _window(self, start: Ints, length: int) -> NDArray[np.bytes_]:
+        """So many characters from some places on."""
+        kind, count = np.dtype(f"S{length}"), len(self.bytes) - length + 1
+        window: NDArray[np.bytes_] = np.ndarray((count,), kind, self._raw, strides=(1,))
+        return window[start]
 
     def _slices(self, start: Ints, end: Ints) -> list[str]:
         text = self._str
