@@ -1,5 +1,6 @@
 """Shared by all tests: offscreen Qt, settings in a throw-away folder, the bundled data."""
 
+import gc
 import os
 import tempfile
 from collections.abc import Callable
@@ -10,6 +11,17 @@ import pytest
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 # Before Qt is imported: QSettings of any test must not touch those of the user.
 os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="opscope-test-settings-")
+
+# Widgets of earlier tests must not be collected in the thread of a reader; see viewer/garbage.py.
+gc.disable()
+
+
+def pytest_runtest_teardown() -> None:
+    """Collect between tests what the program collects by its timer."""
+    from viewer.garbage import collect_due
+
+    collect_due()
+
 
 DATA = Path(__file__).parent / "data"
 

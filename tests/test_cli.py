@@ -26,8 +26,8 @@ def desk(tmp_path, monkeypatch) -> Path:
         DATA / "etdump" / "demo_str_x4.etdp",
         DATA / "etrecord" / "demo_str.etrecord",
         DATA / "etrecord" / "demo_generated_int.etrecord",
-        SAMPLES / "torq_compile" / "compile_c0_callsite.csv",
-        SAMPLES / "torq_compile" / "tiny_cnn.mlir",
+        DATA / "torq" / "compile_c0_callsite.csv",
+        DATA / "torq" / "tiny_cnn.mlir",
     ):
         shutil.copy(path, tmp_path)
     monkeypatch.chdir(tmp_path)

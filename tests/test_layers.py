@@ -68,6 +68,7 @@ ALLOWED = {
     "commands": set(),
     "crash_report": {"settings"},
     "hand_over": set(),
+    "garbage": set(),
     "background": {"crash_report", "hand_over"},
     "loading": {"model", "program", "formats", "crash_report", "hand_over"},
     "saving": {"export", "exporting", "crash_report", "hand_over"},
@@ -77,7 +78,7 @@ ALLOWED = {
     # The start page lists the formats and reads the samples for its pictures.
     "panels": {*SHOWN, "session", "formats"},
     "main_window": WINDOW,
-    "app": {*WINDOW, "main_window"},
+    "app": {*WINDOW, "main_window", "garbage"},
     # The command line starts without Qt and imports the application when a window is asked for.
     "cli": {*FILES, "workspace", "choices", "exporting", *REPORTS, "resources", "compat", "app"},
     "__main__": {"cli"},

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+import shiboken6
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QLabel, QMessageBox
 
@@ -47,6 +48,7 @@ def names(window):
     return [Path(path).name for path in window.session.workspace.paths]
 
 
+TORQ = ("compile_c0_callsite.csv", "runtime_r0_nss.csv", "tiny_cnn.mlir")
 DOCKS = {
     "details", "operators", "overview", "statistics", "estimates", "source", "links", "problems",
     "untimed",
@@ -122,8 +124,8 @@ def test_where_runs_fill_the_span_the_first_view_is_all(window, qtbot):
     assert window.toolbar.run.currentText() == "All runs"
 
 
-def test_a_profile_without_runs_offers_none(window, qtbot):
-    open_sample(qtbot, window, "torq_compile")
+def test_a_profile_without_runs_offers_none(window, qtbot, data):
+    open_files(qtbot, window, *(str(data / "torq" / name) for name in TORQ))
     assert runs_offered(window) == ["No runs"]
     assert not window.toolbar.run.isEnabled()
     assert not window.commands.actions["go.next_run"].isEnabled()
@@ -948,6 +950,7 @@ def test_a_source_is_located_once_for_all_paths_and_remembered(
     again = MainWindow(window.theme, window.settings)
     assert [s.recorded for s in again.session.workspace.substitutions] == ["/home/user"]
     again.close()
+    shiboken6.delete(again)  # before the theme, which is the other window's
     (substitution,) = window.session.workspace.substitutions
     window.source.forget_requested.emit(substitution)
     assert window.settings.source_paths() == []

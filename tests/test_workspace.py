@@ -20,7 +20,7 @@ from viewer.program.source_code import Substitution
 from viewer.workspace import Workspace
 
 DATA = Path(__file__).parent / "data"
-TORQ = Path(__file__).parent.parent / "resources" / "samples" / "torq_compile"
+TORQ = DATA / "torq"
 
 
 def read(name: str) -> Trace | Program:

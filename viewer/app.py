@@ -98,6 +98,7 @@ def screenshot(
         else:
             window.show()
         if visible is not None:
+            window.settle()  # of a large file the view is made after all has been read
             window.session.set_range(*visible)
         window.settle()
         data = window.picture_png()
@@ -120,6 +121,7 @@ def _application() -> QApplication:
     from PySide6.QtWidgets import QApplication
 
     from viewer.crash_report import guard
+    from viewer.garbage import GuiCollector
     from viewer.resources import resource
 
     class Application(QApplication):
@@ -142,6 +144,7 @@ def _application() -> QApplication:
     app.setApplicationVersion(__version__)
     app.setDesktopFileName(APPLICATION_ID)
     app.setWindowIcon(QIcon(str(resource("icons", "app.svg"))))
+    GuiCollector(app)
     return app
 
 

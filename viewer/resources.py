@@ -70,11 +70,11 @@ SAMPLES = (
         ("demo_str_x4.csv", "demo_str.etrecord"),
     ),
     Sample(
-        "torq_compile",
-        "Torq compile profile",
-        "DMA and slice units as planned, and the NSS jobs of a run. Real formats with invented "
-        "times, down to lines of MLIR.",
-        "CSV · MLIR",
-        ("compile_c0_callsite.csv", "runtime_r0_nss.csv", "tiny_cnn.mlir"),
+        "torq_npu",
+        "Torq NPU",
+        "Two inferences as the host saw them, and what the compiler estimated of each job. Real "
+        "formats with invented times.",
+        "CSV · MLIR · debug info",
+        ("host.csv", "compile.csv", "tiny_cnn.mlir", "main_dispatch_0_conv_56x56x32_i8.mlir"),
     ),
 )

@@ -99,9 +99,8 @@ def test_copying_gives_plain_tab_separated_text(panel):
     assert row.split("\t")[:3] == ["blocks.0 · scaled_dot_product_attention", "8.544", "15.5"]
 
 
-def test_operators_without_any_time_are_counted_not_listed(sample, theme, qtbot):
-    panel = OperatorsPanel(sample("torq_compile"), theme)
-    qtbot.addWidget(panel)
+def test_operators_without_any_time_are_counted_not_listed(shown):
+    panel = shown(OperatorsPanel, "torq/compile_c0_callsite.csv", "torq/tiny_cnn.mlir")
     program = panel._session.traces[0].table.program
     listed = {i for row in panel.model.rows for i in row.operators}
     idle = len(program.operators) - len(listed)

@@ -137,8 +137,9 @@ def test_an_unlinked_slice_shows_the_place_that_its_location_names(opened, data,
     assert panel.code.marked == (16,)
 
 
-def test_an_mlir_text_is_its_own_source(sample, theme, qtbot):
-    session = sample("torq_compile")
+def test_an_mlir_text_is_its_own_source(opened, data, theme, qtbot):
+    torq = data / "torq"
+    session = opened(torq / "compile_c0_callsite.csv", torq / "tiny_cnn.mlir")
     panel = SourcePanel(session, theme)
     qtbot.addWidget(panel)
     table = session.traces[0].table

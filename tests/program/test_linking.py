@@ -375,7 +375,7 @@ def test_the_profile_as_a_plain_csv_names_the_same_operators():
 
 
 def test_torq_locations_find_the_operations_of_the_text():
-    folder = SAMPLES / "torq_compile"
+    folder = DATA / "torq"
     table = linked(folder / "compile_c0_callsite.csv", folder / "tiny_cnn.mlir")
     assert {x.reason for x in table.links} == {Reason.BY_LOCATION}
     lines = (folder / "tiny_cnn.mlir").read_text().splitlines()
@@ -388,9 +388,9 @@ def test_torq_locations_find_the_operations_of_the_text():
 @pytest.mark.parametrize("program", ["tiny_cnn.mlir", "demo_str.etrecord"])
 def test_a_pair_of_different_kinds_links_nothing_and_says_so(program, tmp_path):
     other = {
-        "tiny_cnn.mlir": (ETDUMP / "demo_str_x4.etdp", SAMPLES / "torq_compile" / program),
+        "tiny_cnn.mlir": (ETDUMP / "demo_str_x4.etdp", DATA / "torq" / program),
         "demo_str.etrecord": (
-            SAMPLES / "torq_compile" / "compile_c0_callsite.csv", RECORD / program,
+            DATA / "torq" / "compile_c0_callsite.csv", RECORD / program,
         ),
     }  # fmt: skip
     table = linked(*other[program])

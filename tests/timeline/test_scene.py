@@ -207,7 +207,7 @@ def test_recolouring_changes_the_palette_and_keeps_the_highlight(attention):
 
 
 def test_bands_of_all_open_files_lie_below_one_another(scene_of):
-    scene = scene_of(*_PATHS["torq_compile"], ATTENTION)
+    scene = scene_of(*_PATHS["torq_npu"], ATTENTION)
     layout = scene.layout
     assert (layout.y[1:] == layout.y[:-1] + layout.height[:-1]).all()
     headers = layout.process[layout.kind == BandKind.PROCESS]

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QStandardItemModel
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from viewer.background import Latest
@@ -38,6 +37,9 @@ TITLES = {
     "line": "Line", "location": "Location", "delegate": "Delegate", "thread": "Thread",
     "run": "Inference", "name": "Name",
 }  # fmt: skip
+# The role in which a combo box keeps the flags of an entry. Its items themselves are not asked for:
+# their Python wrappers outlive the box and take the program down with them.
+_ENABLED = Qt.ItemDataRole.UserRole - 1
 # What is shown of a trace until another key is chosen: the first of these that it has.
 _FIRST = ("unit", "type", "name")
 
@@ -125,12 +127,10 @@ class OverviewPanel(QWidget):
 
     def _offer(self, grouping: Grouping) -> None:
         """Offer the keys that a trace has, the others greyed with the reason."""
-        items = self.by.model()
-        assert isinstance(items, QStandardItemModel)
         missing = {key: grouping.missing(key) for key in KEYS}
         for i, key in enumerate(KEYS):
-            items.item(i).setEnabled(not missing[key])
-            items.item(i).setToolTip(tip(missing[key]))
+            self.by.setItemData(i, None if not missing[key] else 0, _ENABLED)
+            self.by.setItemData(i, tip(missing[key]), Qt.ItemDataRole.ToolTipRole)
         wanted = self._chosen if self._chosen and not missing[self._chosen] else None
         wanted = wanted or next(key for key in _FIRST if not missing[key])
         self.by.setCurrentIndex(KEYS.index(wanted))
