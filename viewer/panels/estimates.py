@@ -9,17 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QWidget
 
 from viewer.background import Latest
 from viewer.estimate_report import of_workspace
 from viewer.model.times import format_in, format_rate, group_digits, unit_for
-from viewer.panels.operator_table import Contents, Heading, Kind, OperatorModel, TableRow
-from viewer.panels.operator_view import OperatorView
+from viewer.panels.grouped_panel import GroupedPanel
+from viewer.panels.operator_table import Contents, Heading, Kind, TableRow
 from viewer.panels.slice_facts import MISSING
-from viewer.panels.table_style import FilterLine, NoRows
-from viewer.panels.widgets import ElidedLabel, EmptyPlace, label
+from viewer.panels.widgets import ElidedLabel
 from viewer.program.estimates import ActionRow, Compared, Estimates, OperatorRow
 from viewer.session import Session, display_name
 from viewer.theme import Theme
@@ -33,57 +32,24 @@ AT_ONCE = 20_000
 BY_ACTION, BY_OPERATOR = "Action", "Operator"
 
 
-class EstimatesPanel(QWidget):
+class EstimatesPanel(GroupedPanel):
     """Estimate beside measurement of all that is open."""
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._session = session
-        self._made: Estimates | None = None
-        self.model = OperatorModel(self)
-        self.table = OperatorView(self.model, theme, "Estimates")
-        self.table.chosen.connect(self._choose)
-        self.by = QComboBox()
-        self.by.setAccessibleName("Compare by")
-        self.by.addItems([BY_ACTION, BY_OPERATOR])
-        self.by.activated.connect(self._show)
-        self.filter = FilterLine("Filter by operator or action", "Filter estimates", self.table,
-                                 theme)  # fmt: skip
-        self.filter.textChanged.connect(self.model.set_filter)
-        self.subtitle = ElidedLabel("", theme, "caption", "text2")
-        self.subtitle.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.note = ElidedLabel("", theme, "caption", "text2")
         self.note.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(8))
-        page = QWidget()
-        head = QHBoxLayout()
-        head.setContentsMargins(theme.px(12), theme.px(6), theme.px(12), theme.px(6))
-        head.setSpacing(theme.px(8))
-        head.addWidget(label("By", theme, tone="text2"))
-        head.addWidget(self.by)
-        head.addWidget(self.filter, 1)
-        head.addWidget(self.subtitle, 2)
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(head)
-        column.addLayout(NoRows(self.table, self.filter, theme).over_table(), 1)
-        column.addWidget(self.note)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(page)
-        self._stack.addWidget(EmptyPlace(NOTHING, theme))
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(self._stack)
+        hint = "Filter by operator or action"
+        super().__init__(theme, "Estimates", hint, NOTHING, self.note, parent)
+        self._session = session
+        self._made: Estimates | None = None
+        self.by.addItems([BY_ACTION, BY_OPERATOR])
+        self.by.activated.connect(self._show)
+        self.table.chosen.connect(self._choose)
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
         session.opened.connect(self.refresh)
         theme.changed.connect(self.refresh)
         self.refresh()
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether a sentence stands in place of the table."""
-        return self._stack.currentIndex() == 1
 
     @Slot()
     def refresh(self) -> None:
@@ -104,7 +70,7 @@ class EstimatesPanel(QWidget):
     def _show(self) -> None:
         made = self._made
         if made is None or (not made.actions and not made.operators):
-            self._stack.setCurrentIndex(1)
+            self.set_empty(True)
             return
         by_action = self.by.currentText() == BY_ACTION
         rows: Sequence[Compared] = made.actions if by_action else made.operators
@@ -119,7 +85,7 @@ class EstimatesPanel(QWidget):
         self.subtitle.setText(told)
         self.note.setText(_sources(made))
         self.note.setToolTip(_sources(made))
-        self._stack.setCurrentIndex(0)
+        self.set_empty(False)
 
     @Slot(int)
     def _choose(self, row: int) -> None:

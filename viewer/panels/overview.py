@@ -12,19 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from viewer.background import Latest
 from viewer.model.runtime_names import EXECUTE
 from viewer.model.times import format_time, group_digits, tick_to_ns
 from viewer.opening import OpenTrace
 from viewer.panels.cost_footer import CostFooter
-from viewer.panels.operator_table import OperatorModel
-from viewer.panels.operator_view import OperatorView
+from viewer.panels.grouped_panel import GroupedPanel
 from viewer.panels.overview_table import group_contents, unit_contents
 from viewer.panels.slice_facts import operator_run_text
-from viewer.panels.table_style import FilterLine, NoRows
-from viewer.panels.widgets import ElidedLabel, EmptyPlace, label, tip
+from viewer.panels.widgets import tip
 from viewer.program.grouping import KEYS, Grouping, GroupTable
 from viewer.session import Session, SliceRef, display_name
 from viewer.theme import Theme
@@ -44,59 +42,25 @@ _ENABLED = Qt.ItemDataRole.UserRole - 1
 _FIRST = ("unit", "type", "name")
 
 
-class OverviewPanel(QWidget):
+class OverviewPanel(GroupedPanel):
     """Groups of the current trace in the selected range, the picked run, or the whole."""
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        self.footer = CostFooter(theme)
+        super().__init__(theme, "Overview", "Filter", NOTHING, self.footer, parent)
         self._session = session
         self._grouping: tuple[OpenTrace, Grouping] | None = None
         self._chosen: str | None = None
         self._answer: _Answer | None = None
-        self.model = OperatorModel(self)
-        self.table = OperatorView(self.model, theme, "Overview")
-        self.table.chosen.connect(self._choose)
-        self.by = QComboBox()
-        self.by.setAccessibleName("Group by")
-        self.by.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         for key in KEYS:
             self.by.addItem(TITLES[key], key)
         self.by.activated.connect(self._pick)
-        self.filter = FilterLine("Filter", "Filter overview", self.table, theme)
-        self.filter.textChanged.connect(self.model.set_filter)
-        self.subtitle = ElidedLabel("", theme, "caption", "text2")
-        self.subtitle.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.footer = CostFooter(theme)
-        page = QWidget()
-        head = QHBoxLayout()
-        head.setContentsMargins(theme.px(12), theme.px(6), theme.px(12), theme.px(6))
-        head.setSpacing(theme.px(8))
-        head.addWidget(label("By", theme, tone="text2"))
-        head.addWidget(self.by)
-        head.addWidget(self.filter, 1)
-        head.addWidget(self.subtitle, 2)
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(head)
-        column.addLayout(NoRows(self.table, self.filter, theme).over_table(), 1)
-        column.addWidget(self.footer)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(page)
-        self._stack.addWidget(EmptyPlace(NOTHING, theme))
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(self._stack)
+        self.table.chosen.connect(self._choose)
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
         for signal in (session.opened, session.selected, session.run_picked, theme.changed):
             signal.connect(self.refresh)
         self.refresh()
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether a sentence stands in place of the table."""
-        return self._stack.currentIndex() == 1
 
     @property
     def key(self) -> str:
@@ -111,7 +75,7 @@ class OverviewPanel(QWidget):
         if number is None or not len(self._session.traces[number].trace.slices):
             self._latest.cancel()
             self._grouping = None
-            self._stack.setCurrentIndex(1)
+            self.set_empty(True)
             return
         shown = self._session.traces[number]
         if self._grouping is None or self._grouping[0] is not shown:
@@ -165,7 +129,7 @@ class OverviewPanel(QWidget):
         self.subtitle.setText(
             f"{answer.what} · {display_name(shown.trace.path)}{left_out if table.foreign else ''}"
         )
-        self._stack.setCurrentIndex(0)
+        self.set_empty(False)
 
     @Slot(int)
     def _choose(self, row: int) -> None:

@@ -1,0 +1,66 @@
+"""What panels with one table that can be cut in several ways have in common.
+
+A chooser, a filter and a line on what is listed above the table, a widget below it that sums it up,
+and a sentence in place of all of it where there is nothing.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from viewer.panels.operator_table import OperatorModel
+from viewer.panels.operator_view import OperatorView
+from viewer.panels.table_style import FilterLine, NoRows
+from viewer.panels.widgets import ElidedLabel, EmptyPlace, label
+from viewer.theme import Theme
+
+
+class GroupedPanel(QWidget):
+    """The frame: `by` chooses how the table is cut; a subclass fills `model`."""
+
+    def __init__(
+        self, theme: Theme, name: str, hint: str, nothing: str, below: QWidget,
+        parent: QWidget | None = None,
+    ) -> None:  # fmt: skip
+        """name: what a screen reader calls the table. hint: what the filter takes. nothing: what
+        stands in place of the table. below: stands under it."""
+        super().__init__(parent)
+        self.model = OperatorModel(self)
+        self.table = OperatorView(self.model, theme, name)
+        self.by = QComboBox()
+        self.by.setAccessibleName(f"{name} by")
+        self.by.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.filter = FilterLine(hint, f"Filter {name.lower()}", self.table, theme)
+        self.filter.textChanged.connect(self.model.set_filter)
+        self.subtitle = ElidedLabel("", theme, "caption", "text2")
+        self.subtitle.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        page = QWidget()
+        head = QHBoxLayout()
+        head.setContentsMargins(theme.px(12), theme.px(6), theme.px(12), theme.px(6))
+        head.setSpacing(theme.px(8))
+        head.addWidget(label("By", theme, tone="text2"))
+        head.addWidget(self.by)
+        head.addWidget(self.filter, 1)
+        head.addWidget(self.subtitle, 2)
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(head)
+        column.addLayout(NoRows(self.table, self.filter, theme).over_table(), 1)
+        column.addWidget(below)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(page)
+        self._stack.addWidget(EmptyPlace(nothing, theme))
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(self._stack)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether a sentence stands in place of the table."""
+        return self._stack.currentIndex() == 1
+
+    def set_empty(self, empty: bool) -> None:
+        """Show the sentence, or the table."""
+        self._stack.setCurrentIndex(int(empty))
