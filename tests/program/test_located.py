@@ -9,7 +9,7 @@ from viewer.formats import open_file
 from viewer.model.trace import KeyKind, Trace
 from viewer.program.graph import Program
 from viewer.program.linking import Reason
-from viewer.program.located import located, misfit
+from viewer.program.located import dispatch_of_scopes, located, misfit
 from viewer.workspace import Workspace
 
 LOWERED = "tiny_cnn.lowered_generic.mlir"
@@ -206,6 +206,22 @@ def test_a_stated_location_that_contradicts_the_debug_info_keeps_it_away(torq, t
         )
         made = workspace(jobs, torq / LOWERED, torq / "tiny_cnn.mlir")
         assert linked(made)["job 0 -1"] == (("tosa.clamp", "tosa.conv2d") if fits else ())
+
+
+@pytest.mark.parametrize("name", ["annotated_a1_host.csv", "annotated_a3_latest.csv"])
+def test_an_annotated_profile_fits_the_debug_info_that_it_was_made_of(torq, name):
+    """A3 states positions without a file, "@L13C10+@L11C10": they contradict no file's."""
+    trace = open_file(str(torq / name))
+    found = program(torq / LOWERED).dispatches
+    assert dispatch_of_scopes(trace, found) == found * len(trace.scopes)
+    assert misfit(trace, found) == ""
+
+
+def test_an_annotated_profile_of_other_positions_does_not_fit(torq, tmp_path):
+    changed = tmp_path / "annotated.csv"
+    text = (torq / "annotated_a3_latest.csv").read_text()
+    changed.write_text(text.replace("@L15C10", "@L16C10"))
+    assert misfit(open_file(str(changed)), program(torq / LOWERED).dispatches)
 
 
 def test_the_same_text_from_two_folders_is_one_debug_info(torq, tmp_path):

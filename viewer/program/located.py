@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from viewer.model.trace import Ints, KeyKind, Keys, Trace, Unit
-from viewer.program.mlir import FilePosition
+from viewer.program.mlir import INPUT_FILE, FilePosition
 from viewer.program.text_positions import positions_of
 from viewer.program.torq_debug_info import Action, Dispatch, Job, Task
 
@@ -296,12 +296,15 @@ def _is_itself(one: _Stated) -> bool:
 
 def _contradict(own: str, other: str) -> bool:
     """Whether two locations, both known, have no position in common."""
-    here, there = set(positions_of(own)), set(positions_of(other))
-    return bool(here and there) and _bases(here).isdisjoint(_bases(there))
+    here, there = positions_of(own), positions_of(other)
+    return bool(here and there) and not any(_is_same(a, b) for a in here for b in there)
 
 
-def _bases(places: set[FilePosition]) -> set[tuple[str, int, int]]:
-    return {(_last(p.file), p.line, p.col) for p in places}
+def _is_same(one: FilePosition, other: FilePosition) -> bool:
+    """Whether two positions are one place, wherever its file lies; "@L13C10" names no file."""
+    if (one.line, one.col) != (other.line, other.col):
+        return False
+    return INPUT_FILE in (one.file, other.file) or _last(one.file) == _last(other.file)
 
 
 def _last(path: str) -> str:
