@@ -23,7 +23,8 @@ once for each group (set) that is at work in it.
 `own` is the part of `total` in which the innermost slice of all is of the group: a call without the
 unlinked events in it. `spread` is of whole slices that begin in the range; a slice directly inside
 another of its group (a kernel in its call) is a part of that one and not counted beside it; nor is
-an NSS job that a reader derived beside the start and the wait that it is made of. Slices on clocks of their own are in no number, but counted. All times are ticks of the trace.
+an NSS job that a reader derived beside the start and the wait that it is made of. Slices on clocks
+of their own are in no number, but counted. All times are ticks of the trace.
 """
 
 from __future__ import annotations
