@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.program.torq_host_trace import DISPATCH, EXECUTION, host_trace, renamed
+from tests.program.torq_host_trace import DISPATCH, EXECUTION, host_trace, recompiled, renamed
 from viewer.formats import open_file
 from viewer.model.trace import Trace
 from viewer.program import estimates as module
@@ -161,6 +161,26 @@ def test_estimates_of_a_dispatch_that_did_not_run_say_so(torq, tmp_path):
     }  # fmt: skip
     assert made.notes == (
         f"host.csv: The debug info that is open is of main_dispatch_7, and this ran in {DISPATCH}",
+    )
+
+
+def test_estimates_of_another_compilation_are_beside_no_measurement(torq, tmp_path):
+    made = compared(host_trace(), recompiled(torq / LOWERED, tmp_path), torq / MODEL)
+    assert [(row.dispatch, row.ratio) for row in made.actions if row.estimate is not None] == [
+        (DISPATCH, None)
+    ] * 4
+    measured = [row for row in made.actions if row.measured is not None]
+    assert {row.dispatch for row in measured} == {f"{DISPATCH} (another compilation)"}
+    assert [row.action for row in measured] == [0, 1, 2, 4, 6, 8, 10, 11, 12, 13, 14, 15]
+    (note,) = made.notes
+    assert note.endswith("it is of another compilation")
+
+
+def test_an_annotated_profile_without_files_in_its_positions_meets_its_debug_info(torq):
+    """The rows of A3 are those of the host profile that it was made of."""
+    made = compared(torq / "annotated_a3_latest.csv", torq / LOWERED, torq / MODEL)
+    assert (
+        made.actions == compared(torq / "host_h4_latest.csv", torq / LOWERED, torq / MODEL).actions
     )
 
 

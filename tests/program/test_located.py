@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.program.torq_host_trace import DISPATCH, EXECUTION, host_trace, renamed
+from tests.program.torq_host_trace import DISPATCH, EXECUTION, host_trace, recompiled, renamed
 from viewer.formats import open_file
 from viewer.model.trace import KeyKind, Trace
 from viewer.program.graph import Program
@@ -161,14 +161,27 @@ def test_an_action_that_the_debug_info_does_not_have_says_so(torq):
     )
 
 
-def test_an_action_of_another_kind_than_in_the_debug_info_is_not_linked(torq):
-    events = [(2, "DEALLOC", 3, 145) if action == 2 else (action, *rest)
-              for action, *rest in EXECUTION]  # fmt: skip
-    made = workspace(host_trace([events]), torq / LOWERED)
-    assert reasons(made)[Reason.NOT_IN_DEBUG_INFO] == (
-        f"The profile has a DEALLOC as action 2, the debug info of {DISPATCH} a torq_hl.host_copy: "
+def test_debug_info_of_another_compilation_links_nothing_not_even_jobs(torq, tmp_path):
+    """All number from 0: its job 0 would be told of this one's, whatever is in it."""
+    made = workspace(host_trace(), recompiled(torq / LOWERED, tmp_path), torq / "tiny_cnn.mlir")
+    said = (
+        f"The profile has a HOST_COPY as action 2, the debug info of {DISPATCH} a memref.alloc: "
         "it is of another compilation"
     )
+    assert reasons(made) == {Reason.NOT_IN_DEBUG_INFO: said}
+    assert set(linked(made).values()) == {()}
+    assert misfit(made.traces[0], made.dispatches) == said
+
+
+def test_another_compilation_of_one_dispatch_keeps_the_others_linked(torq, tmp_path):
+    other = renamed(torq / LOWERED, tmp_path, "main_dispatch_1")
+    trace = host_trace([EXECUTION, EXECUTION], (DISPATCH, "main_dispatch_1"))
+    found = [*program(recompiled(torq / LOWERED, tmp_path)).dispatches, *program(other).dispatches]
+    known = {
+        scope.name: dispatch is not None
+        for scope, dispatch in zip(trace.scopes, dispatch_of_scopes(trace, found), strict=True)
+    }
+    assert (known[DISPATCH], known["main_dispatch_1"]) == (False, True)
 
 
 def test_a_profile_that_names_no_dispatch_is_matched_only_if_all_of_it_fits(torq, tmp_path):
