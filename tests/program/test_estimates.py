@@ -146,6 +146,18 @@ def test_tasks_without_debug_info_are_compared_by_operators(torq, tmp_path):
     assert "it is not compared" in compared(host_trace(), torq / C3).notes[0]
 
 
+def test_two_compilations_of_one_dispatch_are_not_added(torq):
+    """As when both are open to see which is better: neither takes the sum of both."""
+    first, second = C3, "compile_c3_taskid.csv"
+    both = compared(torq / "host_h1_quoted.csv", torq / first, torq / second, torq / MODEL)
+    alone = compared(torq / "host_h1_quoted.csv", torq / first, torq / MODEL)
+    assert both.operators == alone.operators
+    assert [path for path, gives in both.sources if gives == "estimate"] == [str(torq / first)]
+    assert f"{second}: Of operators that an earlier compile profile estimates, that one counts" in (
+        both.notes
+    )
+
+
 def test_the_rate_of_cycles_is_the_one_in_force(torq):
     slow = compared(host_trace(), torq / LOWERED, cycle_ns=Fraction(10))
     row = next(row for row in slow.actions if row.job == 0)
