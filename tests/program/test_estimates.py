@@ -196,6 +196,26 @@ def test_an_annotated_profile_without_files_in_its_positions_meets_its_debug_inf
     )
 
 
+def test_an_annotated_profile_of_several_dispatches_is_not_mixed_up(torq, tmp_path):
+    """Both number from 0 and neither is named: the mean of a copy and an allocation is of none."""
+    path = tmp_path / "annotated.csv"
+    header = (torq / "annotated_a3_latest.csv").read_text().partition("\n")[0]
+    rows = [
+        "0;;memref.alloc;;;1;;;;;;;1000;1001;@L2C3",
+        "0;;torq_hl.host_copy;;;50;;;;;;;2001;2051;@L18C10",
+    ]
+    path.write_text("\n".join([header, *rows, ""]))
+    made = compared(path, torq / MODEL)
+    assert made.actions == ()
+    assert made.notes == (
+        "annotated.csv: It has actions of several dispatches and does not say which are whose: "
+        "action 0 is memref.alloc @L2C3 and torq_hl.host_copy @L18C10",
+    )
+    path.write_text("\n".join([header, rows[0], rows[0].replace(";100", ";300"), ""]))
+    (row,) = compared(path, torq / MODEL).actions
+    assert (row.action, row.measured.runs) == (0, 2)
+
+
 def test_profiles_of_other_runtimes_and_nothing_at_all_give_no_rows(data):
     assert compared().actions == ()
     assert compared(data / "etdump" / "cnn_portable_x1.etdp").actions == ()

@@ -40,6 +40,7 @@ from viewer.program.measured_actions import (
     groups,
     measured_actions,
     numbers,
+    several_dispatches,
     source_of,
 )
 from viewer.program.text_positions import TextPositions
@@ -253,6 +254,9 @@ class _Comparison:
         """The times of the jobs and the other actions of a runtime profile."""
         source = source_of(trace)
         assert source is not None
+        if why := several_dispatches(trace):
+            self._note(trace, why)
+            return
         if why := misfit(trace, self._dispatches):
             self._note(trace, why)
         for one in measured_actions(trace, self._dispatches, rate):

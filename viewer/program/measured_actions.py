@@ -68,6 +68,30 @@ def source_of(trace: Trace) -> Source | None:
     return Source.HOST if ACTION_ID in columns else Source.JOBS
 
 
+def several_dispatches(trace: Trace) -> str:
+    """Why the actions of an annotated profile cannot be told apart; else "".
+
+    It lists the executions of all dispatches and names none. All number from 0, so one number that
+    stands for two operations, or for two places, is of two dispatches.
+    """
+    if source_of(trace) is not Source.ANNOTATED:
+        return ""
+    at, ids = numbers(trace, ACTION_ID)
+    keys = trace.slices.key[at]
+    for action, own in groups(ids):
+        found = np.unique(keys[own]).tolist()
+        if len(found) > 1:
+            first, second = (
+                f"{trace.strings[int(trace.keys.name[key])]} {trace.keys.location[key] or ''}"
+                for key in found[:2]
+            )
+            return (
+                "It has actions of several dispatches and does not say which are whose: action "
+                f"{action} is {first.rstrip()} and {second.rstrip()}"
+            )
+    return ""
+
+
 def measured_actions(
     trace: Trace, dispatches: Sequence[Dispatch], ns_per_tick: Fraction
 ) -> list[MeasuredAction]:
