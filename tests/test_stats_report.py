@@ -13,10 +13,11 @@ from viewer.workspace import Workspace
 
 ROOT = Path(__file__).parent.parent
 TORQ = ROOT / "tests" / "data" / "torq"
-C3, C1, JOBS, TEXT = (
+C3, C1, JOBS, HOST, TEXT = (
     str(TORQ / name)
     for name in (
-        "compile_c3_taskid.csv", "compile_c1_css_cdma.csv", "runtime_r0_nss.csv", "tiny_cnn.mlir",
+        "compile_c3_taskid.csv", "compile_c1_css_cdma.csv", "runtime_r0_nss.csv",
+        "host_h1_quoted.csv", "tiny_cnn.mlir",
     )
 )  # fmt: skip
 ATTENTION = [
@@ -143,6 +144,24 @@ def test_a_range_beside_the_trace_is_empty(capsys):
     assert code == 0
     assert out.splitlines()[-1] == "nothing in this range"
     assert answer(capsys, C3, "--by", "unit", "--range", "1s:2s")["files"][0]["whole_ticks"] == 0
+
+
+def test_a_range_of_host_profiles_of_one_boot_is_on_the_axis_that_they_share(capsys, tmp_path):
+    """The later one began 200 ms after the other; its INIT took 1.349 ms."""
+    first, later = TORQ / "host_h4_latest.csv", tmp_path / "later.csv"
+    later.write_text(first.read_text().replace(",48123", ",48125"))
+    for paths in ((first, later), (later, first)):
+        asked = ("--by", "name", "--range", "200ms:201.349ms")
+        rows = answer(capsys, *map(str, paths), *asked)["rows"]
+        assert {row["file"] for row in rows} == {str(later)}
+        assert sum(row["total_ns"] for row in rows) == 1_349_000
+
+
+def test_what_has_no_length_at_the_end_of_a_trace_is_not_in_a_range_behind_it(capsys):
+    """A host profile ends with a DEALLOC that took no time, at 852 µs."""
+    for part, count in (("0:852us", 2), ("100ms:200ms", 0)):
+        facts = answer(capsys, HOST, "--by", "name", "--range", part)
+        assert sum(r["count"] for r in facts["rows"] if r["label"] == "DEALLOC") == count
 
 
 # -- text ------------------------------------------------------------------------------------------

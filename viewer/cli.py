@@ -106,8 +106,10 @@ def _stats(arguments: list[str]) -> int:
     _add_files(parser, "+")
     parser.add_argument("--by", required=True, choices=KEYS, metavar="KEY", help=", ".join(KEYS))
     parser.add_argument(
-        "--range", metavar="START:END", help="count this part from the trace's start, as 1.5ms:2ms"
-    )
+        "--range", metavar="START:END",
+        help="count this part, from the start of the trace (of the first of several that one clock "
+        "stamped), as 1.5ms:2ms",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print JSON for scripts")
     chosen = parser.parse_args(arguments)
     try:

@@ -68,12 +68,15 @@ def stats(workspace: Workspace, key: str, span: tuple[int, int] | None = None) -
 
 
 def _ticks(workspace: Workspace, trace: Trace, span: tuple[int, int] | None) -> tuple[int, int]:
-    """The ticks of a range of the shared axis inside the trace; empty where it is beside it."""
+    """The ticks of a range of the shared axis inside the trace; empty where it is beside it.
+
+    One behind the trace is after its end, not at it: what begins at the end is not in it.
+    """
     if span is None:
         return trace.start, trace.end
     rate, offset = workspace.ns_per_tick(trace), workspace.offset_ns(trace)
     first, last = (ns_to_tick(ns - offset, rate) for ns in span)
-    first = min(max(first, trace.start), trace.end)
+    first = min(max(first, trace.start), trace.end + 1)
     return first, max(min(last, trace.end), first)
 
 

@@ -284,6 +284,18 @@ def test_times_that_go_back_are_counted_and_kept(made):
     assert sorted((a, b) for *_, a, b in slices(trace, "Host")) == [(10, 10), (50, 60)]
 
 
+@pytest.mark.parametrize("lost", ["3,4812340125,NSS_START_BEGIN", "3,4812340138,NSS_START_END"])
+def test_a_start_that_lost_its_begin_or_its_end_is_still_counted(data, tmp_path, lost):
+    """Debug info knows jobs by number: with job 0 gone, the next one is still job 1."""
+    whole = (data / "torq" / "host_h4_latest.csv").read_text()
+    path = tmp_path / "host.csv"
+    path.write_text(whole.replace(f"{DISPATCH},3,{lost}\n", ""))
+    trace = read(path)
+    assert [slice_[0] for slice_ in slices(trace, "NSS jobs")] == ["job 1", "job 2", "job 3"]
+    ((name, _, start, end), *_) = slices(trace, "NSS jobs")
+    assert (name, start, end) == ("job 1", 4812340249, 4812340384)
+
+
 def test_a_job_is_numbered_by_its_start_in_its_execution(made):
     """The second start has no wait: it is no job, and the third one keeps its number."""
     lines = []

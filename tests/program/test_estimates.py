@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.program.torq_host_trace import DISPATCH, EXECUTION, host_trace, renamed
+from tests.program.torq_host_trace import DISPATCH, EXECUTION, host_trace, recompiled, renamed
 from viewer.formats import open_file
 from viewer.model.trace import Trace
 from viewer.program import estimates as module
@@ -146,6 +146,18 @@ def test_tasks_without_debug_info_are_compared_by_operators(torq, tmp_path):
     assert "it is not compared" in compared(host_trace(), torq / C3).notes[0]
 
 
+def test_two_compilations_of_one_dispatch_are_not_added(torq):
+    """As when both are open to see which is better: neither takes the sum of both."""
+    first, second = C3, "compile_c3_taskid.csv"
+    both = compared(torq / "host_h1_quoted.csv", torq / first, torq / second, torq / MODEL)
+    alone = compared(torq / "host_h1_quoted.csv", torq / first, torq / MODEL)
+    assert both.operators == alone.operators
+    assert [path for path, gives in both.sources if gives == "estimate"] == [str(torq / first)]
+    assert f"{second}: Of operators that an earlier compile profile estimates, that one counts" in (
+        both.notes
+    )
+
+
 def test_the_rate_of_cycles_is_the_one_in_force(torq):
     slow = compared(host_trace(), torq / LOWERED, cycle_ns=Fraction(10))
     row = next(row for row in slow.actions if row.job == 0)
@@ -162,6 +174,46 @@ def test_estimates_of_a_dispatch_that_did_not_run_say_so(torq, tmp_path):
     assert made.notes == (
         f"host.csv: The debug info that is open is of main_dispatch_7, and this ran in {DISPATCH}",
     )
+
+
+def test_estimates_of_another_compilation_are_beside_no_measurement(torq, tmp_path):
+    made = compared(host_trace(), recompiled(torq / LOWERED, tmp_path), torq / MODEL)
+    assert [(row.dispatch, row.ratio) for row in made.actions if row.estimate is not None] == [
+        (DISPATCH, None)
+    ] * 4
+    measured = [row for row in made.actions if row.measured is not None]
+    assert {row.dispatch for row in measured} == {f"{DISPATCH} (another compilation)"}
+    assert [row.action for row in measured] == [0, 1, 2, 4, 6, 8, 10, 11, 12, 13, 14, 15]
+    (note,) = made.notes
+    assert note.endswith("it is of another compilation")
+
+
+def test_an_annotated_profile_without_files_in_its_positions_meets_its_debug_info(torq):
+    """The rows of A3 are those of the host profile that it was made of."""
+    made = compared(torq / "annotated_a3_latest.csv", torq / LOWERED, torq / MODEL)
+    assert (
+        made.actions == compared(torq / "host_h4_latest.csv", torq / LOWERED, torq / MODEL).actions
+    )
+
+
+def test_an_annotated_profile_of_several_dispatches_is_not_mixed_up(torq, tmp_path):
+    """Both number from 0 and neither is named: the mean of a copy and an allocation is of none."""
+    path = tmp_path / "annotated.csv"
+    header = (torq / "annotated_a3_latest.csv").read_text().partition("\n")[0]
+    rows = [
+        "0;;memref.alloc;;;1;;;;;;;1000;1001;@L2C3",
+        "0;;torq_hl.host_copy;;;50;;;;;;;2001;2051;@L18C10",
+    ]
+    path.write_text("\n".join([header, *rows, ""]))
+    made = compared(path, torq / MODEL)
+    assert made.actions == ()
+    assert made.notes == (
+        "annotated.csv: It has actions of several dispatches and does not say which are whose: "
+        "action 0 is memref.alloc @L2C3 and torq_hl.host_copy @L18C10",
+    )
+    path.write_text("\n".join([header, rows[0], rows[0].replace(";100", ";300"), ""]))
+    (row,) = compared(path, torq / MODEL).actions
+    assert (row.action, row.measured.runs) == (0, 2)
 
 
 def test_profiles_of_other_runtimes_and_nothing_at_all_give_no_rows(data):

@@ -264,6 +264,24 @@ def test_slices_that_overlap_on_one_track_are_one_group_once():
     assert totals(grouping, "thread") == {"a > units": 21}
 
 
+@pytest.mark.parametrize("key", ["operator", "type", "location"])
+def test_a_job_is_no_third_occurrence_beside_its_start_and_its_wait(key):
+    """On actions 3 and 4 the host starts job 0, 10 µs, and waits for it, 120 µs."""
+    table = linked("torq/host_h1_quoted.csv", "torq/tiny_cnn.mlir")
+    (found,) = (g for g in Grouping(table).by(key).groups if g.total == 130)
+    spread = found.spread
+    assert (spread.count, spread.mean, spread.min, spread.max) == (2, 65, 10, 120)
+    if key == "operator":
+        (row,) = (row for row in Costs(table).table().rows if row.ticks == 130)
+        assert row.slices == spread.count
+
+
+def test_by_name_jobs_have_rows_of_their_own():
+    table = unlinked(open_file(str(DATA / "torq" / "host_h1_quoted.csv")))
+    found = {g.label: g for g in Grouping(table).by("name").groups}
+    assert (found["job 0"].total, found["job 0"].spread.mean) == (0, 131)
+
+
 def test_an_operator_without_a_source_line_says_so():
     table = linked("etdump/cnn_portable_x10.etdp", "etrecord/cnn_toedge_portable.etrecord")
     lines = totals(Grouping(table), "line")

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.program.torq_host_trace import DISPATCH, EXECUTION, host_trace, renamed
+from tests.program.torq_host_trace import DISPATCH, EXECUTION, host_trace, recompiled, renamed
 from viewer.formats import open_file
 from viewer.model.trace import KeyKind, Trace
 from viewer.program.graph import Program
 from viewer.program.linking import Reason
-from viewer.program.located import located, misfit
+from viewer.program.located import dispatch_of_scopes, located, misfit
 from viewer.workspace import Workspace
 
 LOWERED = "tiny_cnn.lowered_generic.mlir"
@@ -161,14 +161,27 @@ def test_an_action_that_the_debug_info_does_not_have_says_so(torq):
     )
 
 
-def test_an_action_of_another_kind_than_in_the_debug_info_is_not_linked(torq):
-    events = [(2, "DEALLOC", 3, 145) if action == 2 else (action, *rest)
-              for action, *rest in EXECUTION]  # fmt: skip
-    made = workspace(host_trace([events]), torq / LOWERED)
-    assert reasons(made)[Reason.NOT_IN_DEBUG_INFO] == (
-        f"The profile has a DEALLOC as action 2, the debug info of {DISPATCH} a torq_hl.host_copy: "
+def test_debug_info_of_another_compilation_links_nothing_not_even_jobs(torq, tmp_path):
+    """All number from 0: its job 0 would be told of this one's, whatever is in it."""
+    made = workspace(host_trace(), recompiled(torq / LOWERED, tmp_path), torq / "tiny_cnn.mlir")
+    said = (
+        f"The profile has a HOST_COPY as action 2, the debug info of {DISPATCH} a memref.alloc: "
         "it is of another compilation"
     )
+    assert reasons(made) == {Reason.NOT_IN_DEBUG_INFO: said}
+    assert set(linked(made).values()) == {()}
+    assert misfit(made.traces[0], made.dispatches) == said
+
+
+def test_another_compilation_of_one_dispatch_keeps_the_others_linked(torq, tmp_path):
+    other = renamed(torq / LOWERED, tmp_path, "main_dispatch_1")
+    trace = host_trace([EXECUTION, EXECUTION], (DISPATCH, "main_dispatch_1"))
+    found = [*program(recompiled(torq / LOWERED, tmp_path)).dispatches, *program(other).dispatches]
+    known = {
+        scope.name: dispatch is not None
+        for scope, dispatch in zip(trace.scopes, dispatch_of_scopes(trace, found), strict=True)
+    }
+    assert (known[DISPATCH], known["main_dispatch_1"]) == (False, True)
 
 
 def test_a_profile_that_names_no_dispatch_is_matched_only_if_all_of_it_fits(torq, tmp_path):
@@ -206,6 +219,22 @@ def test_a_stated_location_that_contradicts_the_debug_info_keeps_it_away(torq, t
         )
         made = workspace(jobs, torq / LOWERED, torq / "tiny_cnn.mlir")
         assert linked(made)["job 0 -1"] == (("tosa.clamp", "tosa.conv2d") if fits else ())
+
+
+@pytest.mark.parametrize("name", ["annotated_a1_host.csv", "annotated_a3_latest.csv"])
+def test_an_annotated_profile_fits_the_debug_info_that_it_was_made_of(torq, name):
+    """A3 states positions without a file, "@L13C10+@L11C10": they contradict no file's."""
+    trace = open_file(str(torq / name))
+    found = program(torq / LOWERED).dispatches
+    assert dispatch_of_scopes(trace, found) == found * len(trace.scopes)
+    assert misfit(trace, found) == ""
+
+
+def test_an_annotated_profile_of_other_positions_does_not_fit(torq, tmp_path):
+    changed = tmp_path / "annotated.csv"
+    text = (torq / "annotated_a3_latest.csv").read_text()
+    changed.write_text(text.replace("@L15C10", "@L16C10"))
+    assert misfit(open_file(str(changed)), program(torq / LOWERED).dispatches)
 
 
 def test_the_same_text_from_two_folders_is_one_debug_info(torq, tmp_path):

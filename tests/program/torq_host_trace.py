@@ -1,5 +1,6 @@
 """Small host profiles of Torq as traces, with the columns and keys that their reader gives them."""
 
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -86,4 +87,17 @@ def renamed(text: Path, folder: Path, dispatch: str) -> Path:
     """A copy of a lowered text whose function has another name."""
     path = folder / f"{dispatch}.mlir"
     path.write_text(text.read_text().replace(DISPATCH, dispatch))
+    return path
+
+
+def recompiled(text: Path, folder: Path) -> Path:
+    """A copy of a lowered text as of another compilation: with one action more at the begin."""
+    path = folder / "recompiled.mlir"
+    path.write_text(
+        re.sub(
+            r'(?<="torq-action-id" = )\d+',
+            lambda number: str(int(number[0]) + 1),
+            text.read_text(),
+        )
+    )
     return path

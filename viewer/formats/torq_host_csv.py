@@ -378,10 +378,8 @@ class _Slices:
         first = np.flatnonzero(meets)
         if not len(first):
             return
-        # The n-th start of its scope: starts so far, less those before the scope.
-        before: Ints = np.cumsum(starts) - starts
-        number: Ints = (before - before[np.searchsorted(scope, scope)])[first]
         start, wait = begin[first], begin[first + 1]
+        number = self._number_of_starts(start)
         names = [f"job {n}" for n in number.tolist()]
         if self._has_dispatch:
             key = [
@@ -415,6 +413,23 @@ class _Slices:
             derived=np.ones(len(start), np.bool_),
             columns=columns,
         )
+
+    def _number_of_starts(self, start: Ints) -> Ints:
+        """How many NSS_STARTs of its scope are before each of some.
+
+        One that lost its begin or its end has no job, but a number all the same: the jobs after it
+        would else be taken for those before.
+        """
+        events = self._events
+        told = events.phase == _END
+        told[self._end] = False  # else its begin is told
+        told |= events.phase == _BEGIN
+        at = np.flatnonzero(told & events.is_named(_NSS_START))
+        at = at[np.argsort(events.scope[at], kind="stable")]
+        scope = events.scope[at]
+        number = np.zeros(len(told), np.int64)
+        number[at] = np.arange(len(at)) - np.searchsorted(scope, scope)
+        return number[start]
 
     # -- runs --------------------------------------------------------------------------------
 

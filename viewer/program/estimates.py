@@ -9,8 +9,9 @@ cycles for work of the host.
 Estimates, in this order: cycles in open debug info (a job from the start of its first task to the
 end of its last); compile profiles with action ids (C2; the action is the one that waits); compile
 profiles with task ids (C3), whose jobs only debug info knows. Without it C3 is compared operator by
-operator, through locations. Measurements, in this order: host profiles, annotated ones, profiles
-of NSS jobs; all files of the first sort that has an action count, each execution is one run.
+operator, through locations; of two such profiles the first counts where both have an operator.
+Measurements, in this order: host profiles, annotated ones, profiles of NSS jobs; all files of the
+first sort that has an action count, each execution is one run.
 
 A file that does not name its dispatch is matched through debug info (`viewer.program.located`); a
 compile profile without it belongs to the one measured dispatch whose waits have all of its actions,
@@ -39,6 +40,7 @@ from viewer.program.measured_actions import (
     groups,
     measured_actions,
     numbers,
+    several_dispatches,
     source_of,
 )
 from viewer.program.text_positions import TextPositions
@@ -215,6 +217,7 @@ class _Comparison:
         self._sources: dict[tuple[str, str], None] = {}
         self._notes: dict[str, None] = {}
         # Of C3 files without debug info: operators -> ticks, ns in which any unit works for them.
+        # Never a sum over files: two of them are two compilations more often than two dispatches.
         self._by_operators: dict[tuple[int, ...], tuple[int, float]] = {}
 
     def _job(self, dispatch: str, job: int) -> _Draft:
@@ -251,6 +254,9 @@ class _Comparison:
         """The times of the jobs and the other actions of a runtime profile."""
         source = source_of(trace)
         assert source is not None
+        if why := several_dispatches(trace):
+            self._note(trace, why)
+            return
         if why := misfit(trace, self._dispatches):
             self._note(trace, why)
         for one in measured_actions(trace, self._dispatches, rate):
@@ -336,12 +342,19 @@ class _Comparison:
 
     def _add_by_operators(self, trace: Trace, table: LinkTable, rate: Fraction) -> bool:
         slices = trace.slices
+        known = set(self._by_operators)
         for number, own in groups(table.set_of_key[slices.key]):
-            if number >= 0:
-                ticks = intervals.length(slices.start[own], slices.end[own])
-                before, ns = self._by_operators.get(table.sets[number], (0, 0.0))
-                self._by_operators[table.sets[number]] = before + ticks, ns + float(ticks * rate)
-        return bool(self._by_operators)
+            if number < 0:
+                continue
+            operators = table.sets[number]
+            if operators in known:
+                self._note(
+                    trace, "Of operators that an earlier compile profile estimates, that one counts"
+                )
+                continue
+            ticks = intervals.length(slices.start[own], slices.end[own])
+            self._by_operators[operators] = ticks, float(ticks * rate)
+        return len(self._by_operators) > len(known)
 
     # -- result ------------------------------------------------------------------------------
 

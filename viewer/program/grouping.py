@@ -22,8 +22,9 @@ once for each group (set) that is at work in it.
 
 `own` is the part of `total` in which the innermost slice of all is of the group: a call without the
 unlinked events in it. `spread` is of whole slices that begin in the range; a slice directly inside
-another of its group (a kernel in its call) is a part of that one and not counted beside it. Slices
-on clocks of their own are in no number, but counted. All times are ticks of the trace.
+another of its group (a kernel in its call) is a part of that one and not counted beside it; nor is
+an NSS job that a reader derived beside the start and the wait that it is made of. Slices on clocks
+of their own are in no number, but counted. All times are ticks of the trace.
 """
 
 from __future__ import annotations
@@ -386,7 +387,12 @@ class Grouping:
     ) -> tuple[list[Spread], int]:
         """Of the slices of every group, and how many are left out as foreign."""
         slices, shape = self._trace.slices, self._tree
-        group = parts.of_key[slices.key]
+        # A job beside the start and the wait that it is made of would be a third occurrence of
+        # their group. Where it is a group of its own, as by name, there is nothing beside it.
+        mixed = stated_alone(self._trace, parts.of_key)
+        has_stated = np.bincount(mixed[mixed >= 0], minlength=len(parts.labels)) > 0
+        of_key = np.where((parts.of_key >= 0) & has_stated[parts.of_key], mixed, parts.of_key)
+        group = of_key[slices.key]
         left_out = self._foreign(group >= 0, first, last)
         group[foreign(slices)] = -1
         group = group[shape.index]

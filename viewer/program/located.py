@@ -9,7 +9,9 @@ Which debug info is a trace's? One that names its dispatches (`dispatch` column)
 name: the function of the text, else the name of the file, as the compiler calls it after the
 dispatch. Files of one dispatch do not name it; there a dispatch counts that has every number of the
 file and contradicts none of its locations and kinds of action, and only if it is the only such one.
-Names that differ are never matched: a model has many dispatches, and all number from 0.
+Names that differ are never matched: a model has many dispatches, and all number from 0. Nor is one
+of the right name if it has another kind of action under any number: it is of another compilation,
+whose jobs and locations would be told of this one.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from viewer.model.trace import Ints, KeyKind, Keys, Trace, Unit
-from viewer.program.mlir import FilePosition
+from viewer.program.mlir import INPUT_FILE, FilePosition
 from viewer.program.text_positions import positions_of
 from viewer.program.torq_debug_info import Action, Dispatch, Job, Task
 
@@ -64,9 +66,19 @@ def dispatch_of_scopes(trace: Trace, dispatches: Sequence[Dispatch]) -> tuple[Di
     return _Placement(trace, dispatches).of_scopes
 
 
+def other_compilations(trace: Trace, dispatches: Sequence[Dispatch]) -> dict[int, str]:
+    """The scopes of which debug info of their name is open, but of another compilation, and why."""
+    return _Placement(trace, dispatches).others
+
+
 def misfit(trace: Trace, dispatches: Sequence[Dispatch]) -> str:
-    """Why none of the open debug info is of a trace with actions, jobs or tasks; else ""."""
+    """Why none of the open debug info is of a trace with actions, jobs or tasks; else "".
+
+    Debug info of another compilation of any of its dispatches is told first.
+    """
     placement = _Placement(trace, dispatches)
+    if placement.others:
+        return next(iter(placement.others.values()))
     if not dispatches or any(placement.of_scopes) or not placement.states_numbers:
         return ""
     return placement.why_no_dispatch(" and ".join(placement.own_names()[:3]))
@@ -126,12 +138,17 @@ class _Placement:
         self._names_dispatches = DISPATCH in columns
         self._stated: list[_Stated] = []
         self.of_scopes: tuple[Dispatch | None, ...] = (None,) * len(trace.scopes)
+        self.others: dict[int, str] = {}
         self._ambiguous = False
         if not dispatches or columns.keys().isdisjoint((ACTION_ID, JOB_ID, TASK_ID)):
             return
         self._stated = list(_stated(trace))
         if self._names_dispatches:
-            self.of_scopes = tuple(map(self._by_name(), (scope.name for scope in trace.scopes)))
+            named = tuple(map(self._by_name(), (scope.name for scope in trace.scopes)))
+            self.others = self._contradicted(named)
+            self.of_scopes = tuple(
+                None if scope in self.others else dispatch for scope, dispatch in enumerate(named)
+            )
         elif self._stated:
             fitting = [d for d in _distinct(dispatches) if self._fits(d)]
             self._ambiguous = len(fitting) > 1
@@ -160,18 +177,15 @@ class _Placement:
         number = int(keys.instruction[key])
         is_job = int(keys.kind[key]) == _JOB
         what = f"NSS job {number}" if is_job else f"action {number}"
+        scope = int(keys.scope[key])
+        if scope in self.others:
+            return True, self.others[scope]
         dispatch = self._of(key)
         if dispatch is None:
-            scope = self._trace.scopes[int(keys.scope[key])]
-            return False, self.why_no_dispatch(scope.name)
+            return False, self.why_no_dispatch(self._trace.scopes[scope].name)
         known = dispatch.jobs if is_job else dispatch.actions
         if number not in known:
             return True, f"The debug info of {dispatch.name} has no {what}, of {len(known)}"
-        if not is_job and action_contradicts(self._name(key), dispatch.actions[number]):
-            return True, (
-                f"The profile has a {self._name(key)} as {what}, the debug info of {dispatch.name} "
-                f"a {dispatch.actions[number].op}: it is of another compilation"
-            )
         return True, f"The debug info of {dispatch.name} was printed without locations"
 
     @property
@@ -216,6 +230,22 @@ class _Placement:
 
         return named
 
+    def _contradicted(self, named: Sequence[Dispatch | None]) -> dict[int, str]:
+        """The scopes whose debug info by name has another kind of action under a number."""
+        found: dict[int, str] = {}
+        for one in self._stated:
+            scope = int(self._trace.keys.scope[one.key])
+            dispatch = named[scope]
+            if one.sort != ACTION_ID or dispatch is None or scope in found:
+                continue
+            known = dispatch.actions.get(one.number)
+            if known is not None and action_contradicts(self._name(one.key), known):
+                found[scope] = (
+                    f"The profile has a {self._name(one.key)} as action {one.number}, the debug "
+                    f"info of {dispatch.name} a {known.op}: it is of another compilation"
+                )
+        return found
+
     def _fits(self, dispatch: Dispatch) -> bool:
         """Whether a dispatch has every number of a file, and contradicts nothing in it."""
         for one in self._stated:
@@ -236,8 +266,6 @@ class _Placement:
     def _place(self, dispatch: Dispatch, one: _Stated, in_text: bool) -> str:
         """The location of what a number stands for; "" if it says none."""
         known = _look_up(dispatch, one)
-        if isinstance(known, Action) and action_contradicts(self._name(one.key), known):
-            return ""
         if isinstance(known, Task) and not in_text:
             # The row is one piece of work of the task, not the task.
             places = {w.location for w in known.work if w.unit is one.unit}
@@ -296,12 +324,15 @@ def _is_itself(one: _Stated) -> bool:
 
 def _contradict(own: str, other: str) -> bool:
     """Whether two locations, both known, have no position in common."""
-    here, there = set(positions_of(own)), set(positions_of(other))
-    return bool(here and there) and _bases(here).isdisjoint(_bases(there))
+    here, there = positions_of(own), positions_of(other)
+    return bool(here and there) and not any(_is_same(a, b) for a in here for b in there)
 
 
-def _bases(places: set[FilePosition]) -> set[tuple[str, int, int]]:
-    return {(_last(p.file), p.line, p.col) for p in places}
+def _is_same(one: FilePosition, other: FilePosition) -> bool:
+    """Whether two positions are one place, wherever its file lies; "@L13C10" names no file."""
+    if (one.line, one.col) != (other.line, other.col):
+        return False
+    return INPUT_FILE in (one.file, other.file) or _last(one.file) == _last(other.file)
 
 
 def _last(path: str) -> str:

@@ -15,12 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.model.trace import Bools, Ints, Trace, Unit
-from viewer.program.located import ACTION_ID, DISPATCH, JOB_ID, dispatch_of_scopes
+from viewer.program.located import (
+    ACTION_ID,
+    DISPATCH,
+    JOB_ID,
+    dispatch_of_scopes,
+    other_compilations,
+)
 from viewer.program.torq_debug_info import Dispatch
 
 Floats = NDArray[np.float64]
 
 _WAIT = "NSS_WAIT"
+_OTHER = "another compilation"
 _OPERATIONS = "operations"  # a column of annotated profiles alone
 
 
@@ -36,9 +43,10 @@ class Source(IntEnum):
 class MeasuredAction:
     """One action, or one job with its actions, and how long each of its executions took.
 
-    dispatch: "" where the file names none and no debug info tells. start_action, action: of a job
-    those that start it and wait for it, None if not known. location: MLIR text, "" if none. ns:
-    in the order in which the executions began.
+    dispatch: "" where the file names none and no debug info tells; with a remark where debug info
+    of its name is open that is of another compilation. start_action, action: of a job those that
+    start it and wait for it, None if not known. location: MLIR text, "" if none. ns: in the order
+    in which the executions began.
     """
 
     dispatch: str
@@ -60,6 +68,30 @@ def source_of(trace: Trace) -> Source | None:
     return Source.HOST if ACTION_ID in columns else Source.JOBS
 
 
+def several_dispatches(trace: Trace) -> str:
+    """Why the actions of an annotated profile cannot be told apart; else "".
+
+    It lists the executions of all dispatches and names none. All number from 0, so one number that
+    stands for two operations, or for two places, is of two dispatches.
+    """
+    if source_of(trace) is not Source.ANNOTATED:
+        return ""
+    at, ids = numbers(trace, ACTION_ID)
+    keys = trace.slices.key[at]
+    for action, own in groups(ids):
+        found = np.unique(keys[own]).tolist()
+        if len(found) > 1:
+            first, second = (
+                f"{trace.strings[int(trace.keys.name[key])]} {trace.keys.location[key] or ''}"
+                for key in found[:2]
+            )
+            return (
+                "It has actions of several dispatches and does not say which are whose: action "
+                f"{action} is {first.rstrip()} and {second.rstrip()}"
+            )
+    return ""
+
+
 def measured_actions(
     trace: Trace, dispatches: Sequence[Dispatch], ns_per_tick: Fraction
 ) -> list[MeasuredAction]:
@@ -72,10 +104,13 @@ def measured_actions(
     jobs, job_ids = numbers(trace, JOB_ID, unit == Unit.NSS)
     actions, action_ids = numbers(trace, ACTION_ID, unit == Unit.HOST)
     known = dispatch_of_scopes(trace, dispatches)
+    others = other_compilations(trace, dispatches)
     names = [
         d.name if d else scope.name if DISPATCH in slices.columns else ""
         for d, scope in zip(known, trace.scopes, strict=True)
     ]
+    # Equal numbers mean other actions there: they must not meet the estimates of that name.
+    names = [f"{name} ({_OTHER})" if i in others else name for i, name in enumerate(names)]
     by_profile = _actions_of_jobs(trace, jobs, job_ids, actions, action_ids)
     told: set[tuple[int, int | None]] = set()
     found: list[MeasuredAction] = []
