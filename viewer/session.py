@@ -103,6 +103,7 @@ class Session(QObject):
     columns_remembered = Signal()  # `workspace.remembered` is another now
     sources_changed = Signal()
     revealed = Signal(object)  # a SliceRef that should be scrolled into view
+    file_fitted = Signal(int)  # the trace that is shown from its begin to its end
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -444,11 +445,15 @@ class Session(QObject):
 
     def fit_next_file(self) -> None:
         """Show the whole of one trace, and of the next one if one is shown so already."""
-        every = (self.file_span_ns(i) for i in range(len(self.traces)))
-        wanted = list(dict.fromkeys(self._limited(*_with_margin(*span)) for span in every))
+        every = [
+            self._limited(*_with_margin(*self.file_span_ns(i))) for i in range(len(self.traces))
+        ]
+        wanted = list(dict.fromkeys(every))
         now = (self.state.t0, self.state.t1)
         at = wanted.index(now) + 1 if now in wanted else 0
-        self.set_range(*wanted[at % len(wanted)])
+        chosen = wanted[at % len(wanted)]
+        self.set_range(*chosen)
+        self.file_fitted.emit(every.index(chosen))
 
     def fit_selection(self) -> None:
         """Show what is selected; what is shown so already is followed by the whole axis."""
@@ -603,7 +608,7 @@ class Session(QObject):
     def step_run(self, by: int) -> None:
         """The next or previous inference of the trace of the picked one, at the same zoom."""
         self.show_inferences(Inferences.AS_RUN)
-        trace = self.current_trace
+        trace = self.run_trace
         if trace is None:
             return
         runs = self.traces[trace].trace.runs
@@ -646,6 +651,16 @@ class Session(QObject):
             if part is not None:
                 return part.trace if isinstance(part, SliceRef) else part[0]
         return 0 if self.traces else None
+
+    @property
+    def run_trace(self) -> int | None:
+        """The trace whose inferences are picked, listed and stepped through: the current one, or the
+        first that has any, so that a profile without inferences does not hide those beside it."""
+        current = self.current_trace
+        if current is None or any(self.traces[current].file.inferences()):
+            return current
+        others = (i for i, shown in enumerate(self.traces) if any(shown.file.inferences()))
+        return next(others, current)
 
     def toggle(self, part: Part) -> None:
         """Fold or open a process or a track."""

@@ -173,6 +173,20 @@ def test_a_slice_below_or_above_the_view_is_scrolled_into_it(attention):
         assert top + attention.layout.height[band] <= attention.scroll + 60
 
 
+def test_the_file_that_is_fitted_is_scrolled_into_view(scene_of, data):
+    torq = data / "torq"
+    scene = scene_of(torq / "compile_c3_taskid.csv", torq / "host_h4_latest_2inv.csv")
+    scene.set_viewport_height(60)
+    scene.session.fit_next_file()
+    tops = {}
+    for _ in scene.session.traces:
+        scene.session.fit_next_file()
+        header = scene.layout.band_at(scene.scroll)
+        assert scene.layout.kind[header] == BandKind.PROCESS
+        tops[int(scene.layout.trace[header])] = scene.scroll
+    assert tops.keys() == {0, 1}
+
+
 def test_what_is_selected_is_highlighted_in_its_trace_alone(scene_of):
     scene = scene_of(ATTENTION, ATTENTION_RECORD, *_PATHS["delegate_handle_map"])
     scene.session.select_operators(1, (0,))

@@ -51,6 +51,7 @@ class Scene(QObject):
         session.selected.connect(self._highlight)
         session.viewed.connect(self.changed)
         session.revealed.connect(self._reveal)
+        session.file_fitted.connect(self._scroll_to_file)
 
     # -- what is drawn -----------------------------------------------------------------------
 
@@ -171,6 +172,12 @@ class Scene(QObject):
         zero = slices.start[ref.index] == slices.end[ref.index]
         kind = BandKind.STRIP if zero else BandKind.ROW
         return self.layout.band_of(ref.trace, slices.row_of(ref.index), kind)
+
+    def _scroll_to_file(self, trace: int) -> None:
+        """Put the first header of a file on top."""
+        headers = (self.layout.kind == BandKind.PROCESS) & (self.layout.trace == trace)
+        if headers.any():
+            self.scroll_to(int(self.layout.y[headers][0]))
 
     # -- following the session ---------------------------------------------------------------
 
