@@ -654,8 +654,8 @@ class Session(QObject):
 
     @property
     def run_trace(self) -> int | None:
-        """The trace whose inferences are picked, listed and stepped through: the current one, or the
-        first that has any, so that a profile without inferences does not hide those beside it."""
+        """The trace whose inferences are listed and stepped through: the current one, or the first
+        that has any, so that a profile without inferences does not hide those beside it."""
         current = self.current_trace
         if current is None or any(self.traces[current].file.inferences()):
             return current
