@@ -345,6 +345,16 @@ class Session(QObject):
         current = self.current_trace
         return current if current in can else can[0] if can else None
 
+    def set_cycle_rate(self, ns_per_tick: Fraction | None) -> None:
+        """Choose how long a cycle in debug info lasts, None: as it is assumed. Nothing drawn is
+        counted in these cycles: the view stays.
+
+        Raises ValueError as `Workspace.set_cycle_rate` does.
+        """
+        space = self.workspace.copy()
+        space.set_cycle_rate(ns_per_tick)
+        self._change(replace(self.state, clocks=space.clocks))
+
     def set_clock(self, trace: int, ns_per_tick: Fraction | None) -> None:
         """Choose how long a tick of a trace lasts, None: as its file has it. The visible range and
         the selected area stay at the same ticks of that trace.

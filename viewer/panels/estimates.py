@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QStackedWidget, QVBoxLayou
 
 from viewer.background import Latest
 from viewer.estimate_report import of_workspace
-from viewer.model.times import format_in, format_rate, group_digits, unit_for
+from viewer.model.times import format_in, group_digits, unit_for
 from viewer.panels.operator_table import Contents, Heading, Kind, OperatorModel, TableRow
 from viewer.panels.operator_view import OperatorView
 from viewer.panels.slice_facts import MISSING
@@ -52,7 +52,7 @@ class EstimatesPanel(QWidget):
         self.filter.textChanged.connect(self.model.set_filter)
         self.subtitle = ElidedLabel("", theme, "caption", "text2")
         self.subtitle.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.note = ElidedLabel("", theme, "caption", "text2")
+        self.note = label("", theme, "caption", "text2", wrap=True)
         self.note.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(8))
         page = QWidget()
         head = QHBoxLayout()
@@ -118,7 +118,6 @@ class EstimatesPanel(QWidget):
             told = f"{told} · {_ratio(measured / estimate)} of the estimate together"
         self.subtitle.setText(told)
         self.note.setText(_sources(made))
-        self.note.setToolTip(_sources(made))
         self._stack.setCurrentIndex(0)
 
     @Slot(int)
@@ -151,12 +150,12 @@ def _contents(rows: Sequence[Compared], title: str, several: bool) -> Contents:
     headings = (
         Heading(title, Kind.NAME, 0),
         Heading(f"Measured, {unit}", Kind.BAR, 190),
-        Heading("Estimate", Kind.NUMBER, 76),
+        Heading(f"Estimate, {unit}", Kind.NUMBER, 92),
         Heading("Ratio", Kind.NUMBER, 64),
         Heading("Runs", Kind.NUMBER, 52),
-        Heading("p50", Kind.NUMBER, 72),
-        Heading("Min", Kind.NUMBER, 72),
-        Heading("Max", Kind.NUMBER, 72),
+        Heading(f"p50, {unit}", Kind.NUMBER, 72),
+        Heading(f"Min, {unit}", Kind.NUMBER, 72),
+        Heading(f"Max, {unit}", Kind.NUMBER, 72),
     )
     told = []
     for row in rows:
@@ -190,7 +189,8 @@ def _place(row: Compared, several: bool) -> str:
     assert isinstance(row, ActionRow)
     parts = [row.dispatch] if several and row.dispatch else []
     if row.job is not None:
-        parts.append(f"job {row.job}")
+        name = f"job {row.job}"
+        parts += [name] if name != row.label else []
     elif row.action is not None:
         parts.append(f"action {row.action}")
     return " · ".join(parts)
@@ -216,6 +216,6 @@ def _sources(made: Estimates) -> str:
     for gives, said in (("estimate", "estimated by"), ("measurement", "measured by")):
         names = [display_name(path) for path, side in made.sources if side == gives]
         if names:
-            rate = f" at {format_rate(made.cycle_ns)}" if gives == "estimate" else ""
+            rate = f" at {made.cycles.text}" if gives == "estimate" else ""
             sides.append(f"{said} {', '.join(names)}{rate}")
     return " · ".join([*sides, *made.notes])
