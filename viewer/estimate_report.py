@@ -6,6 +6,7 @@ The data is the contract that scripts rely on; the text is made from it.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -120,9 +121,9 @@ def estimate_text(made: Estimates) -> str:
         ]  # fmt: skip
         blocks += ["", "operators", *_aligned(table, left=2)]
     everything: list[Compared] = [*made.actions, *made.operators]
-    reasons = dict.fromkeys(row.reason for row in everything if row.reason)
+    reasons = Counter(row.reason for row in everything if row.reason)
     if reasons:
-        blocks += ["", *(f"-: {reason}" for reason in reasons)]
+        blocks += ["", *(f"{count} without both sides: {why}" for why, count in reasons.items())]
     return "\n".join(blocks)
 
 

@@ -54,12 +54,14 @@ def test_an_empty_scene_has_nothing_to_draw(scene_of):
     assert scene.xmap(0).width == 1
 
 
-def test_titles_name_the_file_its_record_and_its_runs(attention, scene_of):
+def test_titles_name_the_file_its_record_and_its_runs(attention, scene_of, data):
     assert attention.process_title(0) == (
         "attn_xnnpack_x5.etdp", "record attn_teal_xnnpack.etrecord"
     )  # fmt: skip
     assert attention.track_title(0, 0) == ("forward", "5 runs")
     assert scene_of(ATTENTION).process_title(0)[1] == "no record"
+    host = scene_of(data / "torq" / "host_h4_latest.csv")
+    assert host.process_title(0)[1] == "no source"
     assert attention.process_title(-1) == ("Pinned", "")
 
 

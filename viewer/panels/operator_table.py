@@ -214,9 +214,11 @@ class OperatorModel(TitledModel):
 
     def _arrange(self) -> None:
         words = self._filter.lower().split()
+        titles = [heading.title for heading in self.contents.headings]
+        line = titles.index("Line") if "Line" in titles else 0  # the name's own text is empty
         self.rows = [
             row for row in self.contents.rows
-            if all(w in row.name.lower() or w in row.texts[-1] for w in words)
+            if all(w in row.name.lower() or w in row.texts[line] for w in words)
         ]  # fmt: skip
         column, order = self._sort
         if 0 <= column < len(self.contents.headings):

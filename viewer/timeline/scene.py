@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, Signal
 from viewer.model.times import RateOrigin, format_time, group_digits
 from viewer.model.trace import Bools
 from viewer.opening import Inferences, OpenTrace
-from viewer.program.labels import track_name
+from viewer.program.labels import track_name, unlinked_text
 from viewer.session import Session, SliceRef, display_name
 from viewer.timeline.colouring import Emphasis
 from viewer.timeline.layout import BandKind, Layout, ProcessSpec, XMap, build, specs_of
@@ -73,7 +73,7 @@ class Scene(QObject):
         spec = self.processes[process]
         table = self.pictures[spec.trace].shown.table
         if table.program is None:
-            return spec.name, "no record"
+            return spec.name, unlinked_text(table.trace)
         kind = "source" if table.program.text_lines else "record"
         return spec.name, f"{kind} {display_name(table.program.path)}"
 
