@@ -153,7 +153,7 @@ def _contents(rows: Sequence[Compared], title: str, several: bool) -> Contents:
         Heading(title, Kind.NAME, 0),
         Heading(f"Measured, {unit}", Kind.BAR, 190),
         Heading(f"Estimate, {unit}", Kind.NUMBER, 92),
-        Heading("Ratio", Kind.NUMBER, 64),
+        Heading("Ratio", Kind.NUMBER, 76),
         Heading("Runs", Kind.NUMBER, 52),
         Heading(f"p50, {unit}", Kind.NUMBER, 72),
         Heading(f"Min, {unit}", Kind.NUMBER, 72),

@@ -224,6 +224,8 @@ class OperatorModel(TitledModel):
         if 0 <= column < len(self.contents.headings):
             reverse = order == Qt.SortOrder.DescendingOrder
             self.rows.sort(key=lambda row: row.keys[column], reverse=reverse)
+            # What has no number is neither the least nor the greatest: it comes last.
+            self.rows.sort(key=lambda row: row.texts[column] == MISSING)
 
     @guard
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
@@ -244,6 +246,9 @@ class OperatorModel(TitledModel):
 
     def is_right(self, column: int) -> bool:
         return self.contents.headings[column].kind is Kind.NUMBER
+
+    def is_number(self, column: int) -> bool:
+        return self.contents.headings[column].kind in (Kind.NUMBER, Kind.BAR)
 
     @guard
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
