@@ -56,7 +56,6 @@ from viewer.panels.source import SourcePanel
 from viewer.panels.start_page import StartPage
 from viewer.panels.statistics import StatisticsPanel
 from viewer.panels.untimed import UntimedPanel
-from viewer.panels.widgets import tip
 from viewer.program.graph import Program
 from viewer.program.source_code import (
     MAX_SOURCE,
@@ -519,8 +518,8 @@ class MainWindow(QMainWindow):
         if adjustable is not None:
             of, rate = adjustable
             self._clock_title.setText(of.replace("&", "&&"))
-            ticks = f"{of}: {rate.tick_text}, {rate.origin}. Click to choose another rate"
-        self._clock.setToolTip(tip(ticks))
+            ticks = f"{rate.tick_text}, {rate.origin}. Click to choose another rate"
+        self._clock.setToolTip(ticks)
         self._clock_menu.setEnabled(adjustable is not None)
 
     def _adjustable_clock(self) -> tuple[str, ClockRate] | None:
@@ -540,7 +539,7 @@ class MainWindow(QMainWindow):
             if number is not None:
                 self.session.set_clock(number, ns_per_tick)
             elif self.session.workspace.cycle_rate is not None:
-                self.session.set_cycle_rate(ns_per_tick)
+                self.session.set_clock(None, ns_per_tick)
         except ValueError as error:
             self._message.show_error(f"The clock rate stays as it was: {error}")
 

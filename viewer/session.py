@@ -28,7 +28,6 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.background import Latest
 from viewer.choices import NO_CHOICES, Choices, apply
-from viewer.model.times import tick_to_ns
 from viewer.model.trace import Ints, KeyKind, Run, RunKind, Trace
 from viewer.opening import Inferences, OpenTrace, Views, Work, views_of
 from viewer.program.graph import Operator, Program
@@ -345,24 +344,19 @@ class Session(QObject):
         current = self.current_trace
         return current if current in can else can[0] if can else None
 
-    def set_cycle_rate(self, ns_per_tick: Fraction | None) -> None:
-        """Choose how long a cycle in debug info lasts, None: as it is assumed. Nothing drawn is
-        counted in these cycles: the view stays.
-
-        Raises ValueError as `Workspace.set_cycle_rate` does.
-        """
-        space = self.workspace.copy()
-        space.set_cycle_rate(ns_per_tick)
-        self._change(replace(self.state, clocks=space.clocks))
-
-    def set_clock(self, trace: int, ns_per_tick: Fraction | None) -> None:
-        """Choose how long a tick of a trace lasts, None: as its file has it. The visible range and
+    def set_clock(self, trace: int | None, ns_per_tick: Fraction | None) -> None:
+        """Choose how long a tick of a trace lasts, None: as its file has it. Without a trace it is
+        the cycles of debug info, in which nothing drawn is counted. The visible range and
         the selected area stay at the same ticks of that trace.
 
         Raises ValueError as `Workspace.set_clock` does.
         """
         inferences = self.state.inferences
         space = self.workspace.copy()
+        if trace is None:
+            space.set_cycle_rate(ns_per_tick)
+            self._change(replace(self.state, clocks=space.clocks))
+            return
         space.set_clock(self.traces[trace].file.path, ns_per_tick)
         if space.clocks == self.state.clocks:
             return
@@ -455,9 +449,8 @@ class Session(QObject):
 
     def fit_next_file(self) -> None:
         """Show the whole of one trace, and of the next one if one is shown so already."""
-        every = [
-            self._limited(*_with_margin(*self.file_span_ns(i))) for i in range(len(self.traces))
-        ]
+        spans = map(self.file_span_ns, range(len(self.traces)))
+        every = [self._limited(*_with_margin(*span)) for span in spans]
         wanted = list(dict.fromkeys(every))
         now = (self.state.t0, self.state.t1)
         at = wanted.index(now) + 1 if now in wanted else 0
@@ -667,10 +660,8 @@ class Session(QObject):
         """The trace whose inferences are listed and stepped through: the current one, or the first
         that has any, so that a profile without inferences does not hide those beside it."""
         current = self.current_trace
-        if current is None or any(self.traces[current].file.inferences()):
-            return current
-        others = (i for i, shown in enumerate(self.traces) if any(shown.file.inferences()))
-        return next(others, current)
+        order = () if current is None else (current, *range(len(self.traces)))
+        return next((i for i in order if any(self.traces[i].file.inferences())), current)
 
     def toggle(self, part: Part) -> None:
         """Fold or open a process or a track."""
@@ -787,11 +778,6 @@ def _work_out_view(
 def display_name(path: str) -> str:
     """The last component of a path, as headers and messages show it."""
     return os.path.basename(path) or path
-
-
-def length_ns(shown: OpenTrace, ticks: int) -> int:
-    """A length in ticks of a trace as ns."""
-    return tick_to_ns(ticks, shown.axis.ns_per_tick)
 
 
 def _span_of(space: Workspace, traces: Sequence[OpenTrace], inferences: Inferences) -> int:

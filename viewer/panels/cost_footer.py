@@ -7,8 +7,10 @@ from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from viewer.crash_report import guard
+from viewer.model.queries import execute_keys
 from viewer.model.runtime_names import EXECUTE
 from viewer.model.times import format_share, format_time, tick_to_ns
+from viewer.model.trace import Trace
 from viewer.panels.cost_feed import Answer
 from viewer.panels.swatches import paint_hatch
 from viewer.panels.widgets import tip
@@ -46,7 +48,7 @@ class CostFooter(QWidget):
             ("Shared", "slab", shared),
             ("Unattributed", "", whole - single - shared),
         )
-        self.show_parts(parts, whole, EXECUTE if answer.shown.trace.runs else "Busy time")
+        self.show_parts(parts, whole, whole_text(answer.shown.trace, "Busy time"))
 
     def show_parts(self, parts: tuple[tuple[str, str, int], ...], whole: int, what: str) -> None:
         """Show parts that add up to a whole: name, colour ("": hatched) and ns of each.
@@ -146,3 +148,8 @@ class CostFooter(QWidget):
         painter.drawText(
             QRectF(x, y, self.width(), height), int(Qt.AlignmentFlag.AlignVCenter), text
         )
+
+
+def whole_text(trace: Trace, otherwise: str) -> str:
+    """What all costs of a trace are shares of: "Method::execute" where the runtime logs that."""
+    return EXECUTE if execute_keys(trace).any() else otherwise
