@@ -58,6 +58,7 @@ COLUMNS = [
 NUMBER = (int, float)
 FILE = {"path": str, "format": str, "generation": str, "kind": str, "tracks": int, "slices": int,
         "untimed": dict, "derived": int, "unattributed": dict, "origin": int, "clock": dict,
+        "inferences": list,
         "problems": list}  # fmt: skip
 LINK = {"trace": str, "program": str, "method": str, "linkable": int, "linked": int,
         "coverage": NUMBER, "covered_time": NUMBER, "by_reason": dict, "agreement": NUMBER,
@@ -132,7 +133,7 @@ def test_a_record_of_another_model_is_warned_about_on_stderr(desk, capsys):
 def test_info_for_people_says_the_same(desk, capsys):
     code, out, _ = run(capsys, "info", DUMP, RECORD)
     assert code == 0
-    assert "35 slices on 1 tracks" in out
+    assert "35 slices on 1 track," in out
     assert "24 of 28 linkable slices linked (85.7%" in out
     assert "agreement: 0.83 on 6 compared" in out
 
@@ -631,3 +632,29 @@ def test_estimates_as_text_and_as_json(capsys, debug_info):
     assert "nss_program_2" in out
     assert "tosa.cast@L15" in out
     assert run(capsys, "estimates", "tiny_cnn.mlir")[1].startswith("Nothing open has actions")
+
+
+def test_the_rate_of_the_cycles_in_debug_info_can_be_chosen_without_a_profile(capsys, debug_info):
+    (debug_info / BYTECODE).unlink()
+    host = str(DATA / "torq" / "host_h4_latest_2inv.csv")
+    asked = ("estimates", host, "--debug-info", "debug info")
+    assert run(capsys, *asked)[1].startswith("clock: 1 cycle = 1.25 ns, 800 MHz (assumed)\n")
+    code, out, err = run(capsys, *asked, "--clock", "100MHz", "--json")
+    facts = json.loads(out)
+    assert (code, err) == (0, "")
+    assert (facts["rate"], facts["rate_origin"]) == ("100 MHz", "chosen")
+    job = next(row for row in facts["actions"] if row["job"] == 0)
+    assert (job["estimate_cycles"], job["estimate_ns"]) == (55002, 550_020)
+
+
+def test_inferences_are_told_with_ranges_that_stats_takes(capsys):
+    host = str(DATA / "torq" / "host_h4_latest_2inv.csv")
+    (file,) = json.loads(run(capsys, "info", host, "--json")[1])["files"]
+    first, second = file["inferences"]
+    assert (first["label"], first["dur_ns"]) == ("inference · run 1 of 2", 1_118_000)
+    span = f"{second['start_ns']}ns:{second['start_ns'] + second['dur_ns']}ns"
+    assert f"inference · run 2 of 2: 1.158\u202fms, --range {span}" in run(capsys, "info", host)[1]
+    (of_run,) = json.loads(
+        run(capsys, "stats", host, "--by", "unit", "--range", span, "--json")[1]
+    )["files"]
+    assert of_run["whole_ns"] == 1_158_000

@@ -40,7 +40,8 @@ def test_the_text_has_aligned_columns_and_each_reason_once(made):
     lines = estimate_text(made).split("\n")
     job = next(line for line in lines if "nss_program_0" in line)
     assert job.split() == [
-        "3", "..", "4", "0", "nss_program_0", "tosa.clamp@L13", "tosa.conv2d@L11", "68.752", "µs",
+        "3", "..", "4", "0", "nss_program_0", "tosa.clamp@L13", "+", "tosa.conv2d@L11",
+        "68.752", "µs",
         *["123.000", "µs"] * 4, "1", "1.79",
     ]  # fmt: skip
     table = lines[lines.index(DISPATCH) + 1 :][:13]

@@ -57,7 +57,7 @@ ALLOWED = {
     "exporting": {*FILES, "workspace"},
     "report": {"model", "program", "workspace"},
     "stats_report": {"model", "program", "workspace", "report"},
-    "estimate_report": {"model", "program", "workspace"},
+    "estimate_report": {"model", "program", "workspace", "report"},
     "compat": {*FILES, "workspace", "exporting", "report"},
     "timeline arithmetic": {"model", "program"},
     "resources": set(),

@@ -887,6 +887,25 @@ def test_a_stated_clock_has_no_menu(window, qtbot):
     assert not window._clock.isVisible()
 
 
+def test_the_rate_of_estimates_is_chosen_where_only_debug_info_has_them(window, qtbot, data):
+    torq = data / "torq"
+    open_files(
+        qtbot, window, torq / "host_h4_latest_2inv.csv", torq / "tiny_cnn.lowered_generic.mlir"
+    )
+    assert window._clock.text().startswith(
+        f"1 tick = 1000{THIN}ns · estimates at 800{THIN}MHz assumed"
+    )
+    assert clock_words(window)[0] == "estimates of debug info"
+    before = window._range.text()
+    window.commands.actions["clock.100"].trigger()
+    assert f"estimates at 100{THIN}MHz chosen" in window._clock.text()
+    assert checked(window) == ["clock.100"]
+    assert f"at 100{THIN}MHz chosen" in window.estimates.note.text()
+    assert window._range.text() == before
+    window.commands.actions["go.undo"].trigger()
+    assert f"at 800{THIN}MHz assumed" in window.estimates.note.text()
+
+
 # -- companions, and where sources lie -------------------------------------------------------------
 
 

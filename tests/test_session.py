@@ -451,6 +451,16 @@ def test_stepping_through_runs_keeps_zoom_and_place(session):
     assert picked(session) == 1
 
 
+def test_a_profile_without_inferences_does_not_hide_those_of_the_next(qapp, data):
+    torq = data / "torq"
+    session = opened(torq / "compile_c3_taskid.csv", torq / "host_h4_latest_2inv.csv")
+    assert (session.current_trace, session.run_trace) == (0, 1)
+    session.step_run(1)
+    assert session.state.run is not None
+    assert session.traces[1].trace.runs[session.state.run[1]].number == 1
+    assert (session.current_trace, session.run_trace) == (1, 1)
+
+
 def test_from_no_run_one_steps_to_the_first_or_the_last(session):
     session.pick_run(None)
     session.step_run(-1)

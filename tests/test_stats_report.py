@@ -187,7 +187,7 @@ def test_the_table_is_aligned_and_says_whose_clock_it_is(capsys):
 def test_rows_of_several_files_carry_their_file(capsys):
     _, out, _ = run(capsys, C3, JOBS, "--by", "unit")
     lines = out.splitlines()
-    assert f"{JOBS}: Torq runtime profile R0, clock 1 us = 1000 ns (stated)" in lines
+    assert f"{JOBS}: Torq runtime profile R0, clock 1 tick = 1000 ns (stated)" in lines
     assert any(line.endswith("  compile_c3_taskid.csv  Only DMA") for line in lines)
     assert any(line.endswith("  runtime_r0_nss.csv     NSS jobs") for line in lines)
 

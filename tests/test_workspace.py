@@ -21,6 +21,7 @@ from viewer.workspace import Workspace
 
 DATA = Path(__file__).parent / "data"
 TORQ = DATA / "torq"
+SAMPLE = Path(__file__).parent.parent / "resources" / "samples" / "delegate_handle_map"
 
 
 def read(name: str) -> Trace | Program:
@@ -363,10 +364,10 @@ def test_a_file_without_slices_does_not_move_the_others_of_its_clock():
 
 def test_sources_are_found_beside_the_opened_files():
     workspace = Workspace()
-    workspace.open(str(TORQ.parent / "delegate_handle_map" / "demo_str.etrecord"))
+    workspace.open(str(SAMPLE / "demo_str.etrecord"))
     found = workspace.source("/home/user/models/models.py")
     assert found is not None
-    assert found.shown == str(TORQ.parent / "delegate_handle_map" / "models.py")
+    assert found.shown == str(SAMPLE / "models.py")
     assert workspace.source("/home/user/nothing.py") is None
 
 

@@ -17,7 +17,8 @@ class Choices:
 
     columns: (profile, column of identifiers) pairs; the profile is None for all that have such a
     column, the column is "" for none.
-    clocks: (profile, ns per tick); a rate without a profile is of all files that state none.
+    clocks: (profile, ns per tick); a rate without a profile is of all files that state none,
+    and of the cycles in debug info.
     source_paths: recorded folders and where they lie on this machine.
     """
 
@@ -80,7 +81,9 @@ def _apply_clocks(clocks: tuple[tuple[str, Fraction], ...], workspace: Workspace
     for path, rate in sorted(clocks, key=lambda clock: clock[0] != ""):
         written = f"--clock {path}={format_rate(rate)}" if path else f"--clock {format_rate(rate)}"
         asked = [path] if path else [t.path for t in workspace.traces if t.clock.assumed]
-        if not asked:
+        if not path and workspace.cycle_rate is not None:
+            workspace.set_cycle_rate(rate)
+        elif not asked:
             complaints.append(f"{written}: every open profile states the rate of its clock")
         for each in asked:
             try:

@@ -6,11 +6,21 @@ The data is the contract that scripts rely on; the text is made from it.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from viewer.model.times import format_time, group_digits
-from viewer.program.estimates import ActionRow, Compared, Estimates, OperatorRow, estimates
+from viewer import __version__
+from viewer.model.times import NARROW_SPACE, format_rate, format_time, group_digits
+from viewer.program.estimates import (
+    ASSUMED_CYCLES,
+    ActionRow,
+    Compared,
+    Estimates,
+    OperatorRow,
+    estimates,
+)
+from viewer.report import clock_text
 from viewer.workspace import Workspace
 
 Facts = dict[str, Any]
@@ -24,13 +34,19 @@ NOTHING = (
 
 def of_workspace(workspace: Workspace) -> Estimates:
     """The comparison of everything that is open."""
-    return estimates(workspace.traces, workspace.dispatches, workspace.links, workspace.ns_per_tick)
+    return estimates(
+        workspace.traces, workspace.dispatches, workspace.links, workspace.clock_rate,
+        workspace.cycle_rate or ASSUMED_CYCLES,
+    )  # fmt: skip
 
 
 def estimate_facts(made: Estimates) -> Facts:
     """All rows, as `opscope estimates --json` prints them; times in ns, null where unknown."""
     return {
-        "ns_per_cycle": float(made.cycle_ns),
+        "opscope": __version__,
+        "ns_per_cycle": float(made.cycles.ns_per_tick),
+        "rate": format_rate(made.cycles.ns_per_tick).replace(NARROW_SPACE, " "),
+        "rate_origin": str(made.cycles.origin),
         "sources": [{"path": path, "gives": gives} for path, gives in made.sources],
         "notes": list(made.notes),
         "actions": [_action_facts(made, row) for row in made.actions],
@@ -83,7 +99,7 @@ def estimate_text(made: Estimates) -> str:
     """The same rows for people, as aligned columns; the reasons of what is missing below."""
     if not made.actions and not made.operators:
         return "\n".join([NOTHING, *made.notes])
-    blocks = [f"1 cycle = {float(made.cycle_ns):g} ns"]
+    blocks = [f"clock: {clock_text(made.cycles)}"]
     blocks += [f"{gives}: {os.path.basename(path)}" for path, gives in made.sources]
     blocks += [f"note: {note}" for note in made.notes]
     dispatches = dict.fromkeys(row.dispatch for row in made.actions)
@@ -92,22 +108,22 @@ def estimate_text(made: Estimates) -> str:
         table: list[tuple[str, ...]] = [("actions", "job", "operation", "operators", *_COLUMNS)]
         table += [
             (_action_text(row), _text(row.job), row.operation,
-             " ".join(operator_places(made, row.operators)), *_compared_text(row))
+             " + ".join(operator_places(made, row.operators)), *_compared_text(row))
             for row in rows
         ]  # fmt: skip
         blocks += ["", dispatch or "dispatch not named", *_aligned(table, left=4)]
     if made.operators:
         table = [("operators", "on", "actions", *_COLUMNS)]
         table += [
-            (" ".join(operator_places(made, row.operators)), "NPU" if row.on_npu else "host",
+            (" + ".join(operator_places(made, row.operators)), "NPU" if row.on_npu else "host",
              str(row.actions), *_compared_text(row))
             for row in made.operators
         ]  # fmt: skip
         blocks += ["", "operators", *_aligned(table, left=2)]
     everything: list[Compared] = [*made.actions, *made.operators]
-    reasons = dict.fromkeys(row.reason for row in everything if row.reason)
+    reasons = Counter(row.reason for row in everything if row.reason)
     if reasons:
-        blocks += ["", *(f"-: {reason}" for reason in reasons)]
+        blocks += ["", *(f"{count} without both sides: {why}" for why, count in reasons.items())]
     return "\n".join(blocks)
 
 

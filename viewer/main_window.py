@@ -41,7 +41,7 @@ from viewer.exporting import NothingToExport, prepare
 from viewer.formats import formats
 from viewer.formats.debug_info_folder import dropped
 from viewer.loading import Loader
-from viewer.model.times import format_rate, parse_rate
+from viewer.model.times import ClockRate, format_rate, parse_rate
 from viewer.model.trace import Trace
 from viewer.opening import OpenTrace
 from viewer.panels.details import DetailsPanel
@@ -510,38 +510,48 @@ class MainWindow(QMainWindow):
 
     def _say_clock(self) -> None:
         """What the clocks of the files are, and the menu for the one that can be chosen."""
-        number = self.session.clock_trace
-        text, ticks = clock_text(self.session), ""
+        text, adjustable = clock_text(self.session), self._adjustable_clock()
         self._clock.setText(text.replace("&", "&&"))
         self._clock.setVisible(bool(text))
-        self._clock.setMenu(None if number is None else self._clock_menu)  # type: ignore[arg-type]
+        self._clock.setMenu(self._clock_menu if adjustable else None)  # type: ignore[arg-type]
+        ticks = ""
+        if adjustable is not None:
+            of, rate = adjustable
+            self._clock_title.setText(of.replace("&", "&&"))
+            ticks = f"{rate.tick_text}, {rate.origin}. Click to choose another rate"
+        self._clock.setToolTip(ticks)
+        self._clock_menu.setEnabled(adjustable is not None)
+
+    def _adjustable_clock(self) -> tuple[str, ClockRate] | None:
+        """What the clock is of whose rate can be chosen, and its rate: that of a trace, else of the
+        cycles in debug info."""
+        number = self.session.clock_trace
         if number is not None:
             shown = self.session.traces[number]
-            self._clock_title.setText(display_name(shown.file.path).replace("&", "&&"))
-            ticks = f"{shown.rate.tick_text}, {shown.rate.origin}. Click to choose another rate"
-        self._clock.setToolTip(ticks)
-        self._clock_menu.setEnabled(number is not None)
+            return display_name(shown.file.path), shown.rate
+        rate = self.session.workspace.cycle_rate
+        return None if rate is None else ("estimates of debug info", rate)
 
     def choose_clock(self, ns_per_tick: Fraction | None) -> None:
-        """Choose the clock rate of the current trace, None: as its file has it."""
+        """Choose the clock rate of the current trace or of debug info, None: as its file has it."""
         number = self.session.clock_trace
-        if number is None:
-            return
         try:
-            self.session.set_clock(number, ns_per_tick)
+            if number is not None:
+                self.session.set_clock(number, ns_per_tick)
+            elif self.session.workspace.cycle_rate is not None:
+                self.session.set_clock(None, ns_per_tick)
         except ValueError as error:
             self._message.show_error(f"The clock rate stays as it was: {error}")
 
     def ask_clock(self) -> None:
-        """Ask for the clock rate of the current trace."""
-        number = self.session.clock_trace
-        if number is None:
+        """Ask for the clock rate of the current trace or of debug info."""
+        adjustable = self._adjustable_clock()
+        if adjustable is None:
             return
-        shown = self.session.traces[number]
+        of, rate = adjustable
         text, answered = QInputDialog.getText(
-            self, "Clock rate", f"Clock rate of {display_name(shown.file.path)}:",
-            text=format_rate(shown.rate.ns_per_tick),
-        )  # fmt: skip
+            self, "Clock rate", f"Clock rate of {of}:", text=format_rate(rate.ns_per_tick)
+        )
         if not answered:
             return
         try:

@@ -26,11 +26,14 @@ from viewer.model.trace import Ints, Problem, Trace, UntimedKind
 from viewer.model.untimed import counts_text
 from viewer.program.agreement import UNCHECKABLE, mean_agreement
 from viewer.program.graph import Program
+from viewer.program.labels import run_label
 from viewer.program.linking import LinkTable
 from viewer.program.pairing import Candidate
 from viewer.workspace import Workspace
 
 Facts = dict[str, Any]
+
+MOST_TOLD = 10  # inferences that the text lists
 
 
 def info(workspace: Workspace) -> Facts:
@@ -66,8 +69,20 @@ def trace_facts(workspace: Workspace, trace: Trace) -> Facts:
         "untimed": {k.name.lower(): trace.untimed.count(k) for k in UntimedKind},
         "origin": trace.start,
         "clock": clock_facts(workspace, trace),
+        "inferences": inference_facts(workspace, trace),
         "problems": _problems(trace.problems),
     }
+
+
+def inference_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
+    """When each inference ran, in ns of the shared axis, as `opscope stats --range` takes it."""
+    rate, offset = workspace.ns_per_tick(trace), workspace.offset_ns(trace)
+    table = workspace.links(trace)
+    facts = []
+    for run in trace.inferences():
+        start, end = (tick_to_ns(tick, rate) + offset for tick in (run.start, run.end))
+        facts.append({"label": run_label(table, run), "start_ns": start, "dur_ns": end - start})
+    return facts
 
 
 def clock_facts(workspace: Workspace, trace: Trace) -> Facts:
@@ -103,6 +118,7 @@ def program_facts(workspace: Workspace, program: Program) -> Facts:
         "untimed": {k.name.lower(): 0 for k in UntimedKind},
         "origin": None,
         "clock": None,
+        "inferences": [],
         "found_for": workspace.found_for(program),
         "problems": _problems(program.problems),
         "methods": {m.name: len(m.operators) for m in program.methods},
@@ -283,14 +299,17 @@ def _trace_text(workspace: Workspace, trace: Trace) -> str:
     lines = [
         f"{trace.path}",
         f"  {trace.format} {trace.generation}".rstrip(),
-        f"  {len(trace.slices) - trace.slices.derived_count} slices on "
-        f"{len(trace.tracks)} tracks, {format_time(span)}",
+        f"  {_counted(len(trace.slices) - trace.slices.derived_count, 'slice')} on "
+        f"{_counted(len(trace.tracks), 'track')}, {format_time(span)}",
         *_derived_lines(trace, clock),
-        f"  clock: {_clock_text(clock)}",
+        f"  clock: {clock_text(clock)}",
     ]
-    runs = sum(1 for _ in trace.inferences())
+    runs = inference_facts(workspace, trace)
     if runs:
-        lines.append(f"  {runs} inferences")
+        lines.append(f"  {_counted(len(runs), 'inference')}")
+        first = [f"    {_inference_text(run)}" for run in runs[:MOST_TOLD]]
+        rest = len(runs) - len(first)
+        lines += first + ([f"    and {rest} more"] if rest else [])
     bundled = [r.bundled_input for r in trace.runs if r.bundled_input >= 0]
     if bundled:
         lines.append(f"  bundled inputs: {', '.join(map(str, bundled))}")
@@ -299,7 +318,17 @@ def _trace_text(workspace: Workspace, trace: Trace) -> str:
     return "\n".join([*lines, *_problem_lines(trace.problems)])
 
 
-def _clock_text(clock: ClockRate) -> str:
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
+def _inference_text(run: Facts) -> str:
+    """ "inference · run 1 of 2: 1.118 ms, --range 2299000ns:3417000ns", with the exact range."""
+    first, length = run["start_ns"], run["dur_ns"]
+    return f"{run['label']}: {format_time(length)}, --range {first}ns:{first + length}ns"
+
+
+def clock_text(clock: ClockRate) -> str:
     """ "1 cycle = 1.25 ns, 800 MHz (assumed)"."""
     text = clock.tick_text.replace(NARROW_SPACE, " ")
     if clock.unit == "cycle":
@@ -317,13 +346,15 @@ def _derived_lines(trace: Trace, clock: ClockRate) -> list[str]:
 
 
 def _program_text(workspace: Workspace, program: Program) -> str:
-    methods = ", ".join(f"{m.name} ({len(m.operators)} operators)" for m in program.methods)
+    methods = ", ".join(
+        f"{m.name} ({_counted(len(m.operators), 'operator')})" for m in program.methods
+    )
     lines = [f"{program.path}", f"  {program.format} {program.generation}".rstrip(), f"  {methods}"]
     found_for = workspace.found_for(program)
     if found_for is not None:
         lines.append(f"  opened with {os.path.basename(found_for)}, whose locations name it")
     if program.graphs:
-        graphs = ", ".join(f"{g.name} ({len(g.nodes)} nodes)" for g in program.graphs)
+        graphs = ", ".join(f"{g.name} ({_counted(len(g.nodes), 'node')})" for g in program.graphs)
         lines.append(f"  other graphs: {graphs}")
     lines += [
         f"  debug info of {d.name}: {len(d.actions)} actions, {len(d.jobs)} NSS jobs, "

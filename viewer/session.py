@@ -28,7 +28,6 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.background import Latest
 from viewer.choices import NO_CHOICES, Choices, apply
-from viewer.model.times import tick_to_ns
 from viewer.model.trace import Ints, KeyKind, Run, RunKind, Trace
 from viewer.opening import Inferences, OpenTrace, Views, Work, views_of
 from viewer.program.graph import Operator, Program
@@ -103,6 +102,7 @@ class Session(QObject):
     columns_remembered = Signal()  # `workspace.remembered` is another now
     sources_changed = Signal()
     revealed = Signal(object)  # a SliceRef that should be scrolled into view
+    file_fitted = Signal(int)  # the trace that is shown from its begin to its end
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -344,14 +344,19 @@ class Session(QObject):
         current = self.current_trace
         return current if current in can else can[0] if can else None
 
-    def set_clock(self, trace: int, ns_per_tick: Fraction | None) -> None:
-        """Choose how long a tick of a trace lasts, None: as its file has it. The visible range and
+    def set_clock(self, trace: int | None, ns_per_tick: Fraction | None) -> None:
+        """Choose how long a tick of a trace lasts, None: as its file has it. Without a trace it is
+        the cycles of debug info, in which nothing drawn is counted. The visible range and
         the selected area stay at the same ticks of that trace.
 
         Raises ValueError as `Workspace.set_clock` does.
         """
         inferences = self.state.inferences
         space = self.workspace.copy()
+        if trace is None:
+            space.set_cycle_rate(ns_per_tick)
+            self._change(replace(self.state, clocks=space.clocks))
+            return
         space.set_clock(self.traces[trace].file.path, ns_per_tick)
         if space.clocks == self.state.clocks:
             return
@@ -444,11 +449,14 @@ class Session(QObject):
 
     def fit_next_file(self) -> None:
         """Show the whole of one trace, and of the next one if one is shown so already."""
-        every = (self.file_span_ns(i) for i in range(len(self.traces)))
-        wanted = list(dict.fromkeys(self._limited(*_with_margin(*span)) for span in every))
+        spans = map(self.file_span_ns, range(len(self.traces)))
+        every = [self._limited(*_with_margin(*span)) for span in spans]
+        wanted = list(dict.fromkeys(every))
         now = (self.state.t0, self.state.t1)
         at = wanted.index(now) + 1 if now in wanted else 0
-        self.set_range(*wanted[at % len(wanted)])
+        chosen = wanted[at % len(wanted)]
+        self.set_range(*chosen)
+        self.file_fitted.emit(every.index(chosen))
 
     def fit_selection(self) -> None:
         """Show what is selected; what is shown so already is followed by the whole axis."""
@@ -603,7 +611,7 @@ class Session(QObject):
     def step_run(self, by: int) -> None:
         """The next or previous inference of the trace of the picked one, at the same zoom."""
         self.show_inferences(Inferences.AS_RUN)
-        trace = self.current_trace
+        trace = self.run_trace
         if trace is None:
             return
         runs = self.traces[trace].trace.runs
@@ -646,6 +654,14 @@ class Session(QObject):
             if part is not None:
                 return part.trace if isinstance(part, SliceRef) else part[0]
         return 0 if self.traces else None
+
+    @property
+    def run_trace(self) -> int | None:
+        """The trace whose inferences are listed and stepped through: the current one, or the first
+        that has any, so that a profile without inferences does not hide those beside it."""
+        current = self.current_trace
+        order = () if current is None else (current, *range(len(self.traces)))
+        return next((i for i in order if any(self.traces[i].file.inferences())), current)
 
     def toggle(self, part: Part) -> None:
         """Fold or open a process or a track."""
@@ -762,11 +778,6 @@ def _work_out_view(
 def display_name(path: str) -> str:
     """The last component of a path, as headers and messages show it."""
     return os.path.basename(path) or path
-
-
-def length_ns(shown: OpenTrace, ticks: int) -> int:
-    """A length in ticks of a trace as ns."""
-    return tick_to_ns(ticks, shown.axis.ns_per_tick)
 
 
 def _span_of(space: Workspace, traces: Sequence[OpenTrace], inferences: Inferences) -> int:

@@ -154,8 +154,8 @@ def stats_text(facts: Facts) -> str:
 
 def _file_lines(file: Facts) -> list[str]:
     clock = file["clock"]
-    rate = f"1 {clock['unit']} = {clock['ns_per_tick']:g} ns" if clock["ns_per_tick"] != 1 else ""
-    rate = f"{rate or '1 tick = 1 ns'} ({clock['origin']})"
+    tick = "cycle" if clock["unit"] == "cycle" else "tick"
+    rate = f"1 {tick} = {clock['ns_per_tick']:g} ns ({clock['origin']})"
     what = f"{file['format']} {file['generation']}".rstrip()
     lines = [f"{_one_line(file['path'])}: {what}, clock {rate}"]
     if file["foreign"]:

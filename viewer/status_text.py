@@ -18,6 +18,8 @@ def clock_text(session: Session) -> str:
     for origin in (RateOrigin.ASSUMED, RateOrigin.CHOSEN):
         count = sum(clock.origin is origin for clock in clocks)
         text += f", {count} {origin}" if count else ""
+    estimates = session.workspace.cycle_rate
+    text += f" · estimates at {estimates.text}" if estimates else ""
     return f"{text} · {_counted(slices, 'slice')}"
 
 

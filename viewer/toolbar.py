@@ -115,7 +115,7 @@ class Toolbar(QToolBar):
 
     def _fill_runs(self) -> None:
         session = self._session
-        trace = session.current_trace
+        trace = session.run_trace
         shown = session.traces[trace] if trace is not None else None
         if shown is not self._runs_of or shown is None:
             self._runs_of = shown
@@ -142,7 +142,7 @@ class Toolbar(QToolBar):
 
     def _pick_run(self, index: int) -> None:
         chosen = self.run.itemData(index)
-        trace = self._session.current_trace
+        trace = self._session.run_trace
         if isinstance(chosen, int) and trace is not None:
             self._session.pick_run((trace, chosen))
         elif chosen is Inferences.AS_RUN:

@@ -11,6 +11,7 @@ from viewer.model.times import parse_rate
 from viewer.model.trace import RunKind
 from viewer.opening import Inferences
 from viewer.resources import SAMPLES
+from viewer.workspace import DEBUG_INFO
 
 if TYPE_CHECKING:
     from viewer.main_window import MainWindow
@@ -74,13 +75,12 @@ def commands_of(window: MainWindow) -> list[Command]:
         return not session.is_empty
 
     def has_clock() -> bool:
-        return session.clock_trace is not None
+        return session.clock_trace is not None or session.workspace.cycle_rate is not None
 
     def chosen_rate() -> Fraction | None:
         number = session.clock_trace
-        return (
-            None if number is None else session.state.clocks.get(session.traces[number].file.path)
-        )
+        of = DEBUG_INFO if number is None else session.traces[number].file.path
+        return session.state.clocks.get(of)
 
     view = window.timeline.view
     theme = window.theme

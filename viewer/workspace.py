@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 from typing import TypeVar
@@ -30,6 +30,7 @@ from viewer.formats import (
 from viewer.model.times import ClockRate, RateOrigin, format_rate, tick_to_ns
 from viewer.model.trace import KeyKind, Trace
 from viewer.program.agreement import Fit, fit
+from viewer.program.estimates import ASSUMED_CYCLES, is_compiled
 from viewer.program.graph import Program
 from viewer.program.identifier_columns import (
     ColumnMatch,
@@ -82,6 +83,8 @@ class IdentifierColumn:
 
 
 Clocks = Mapping[str, Fraction]  # path of a trace -> the ns per tick that was chosen for it
+# In place of the path: the cycles of Torq debug info, which counts without being a trace.
+DEBUG_INFO = ""
 
 
 class Workspace:
@@ -501,7 +504,8 @@ class Workspace:
         return (
             f"{match.known} of the {match.values} values in column {match.column} of "
             f"{os.path.basename(trace.path)} are identifiers in {os.path.basename(program.path)}."
-            f"{chance} Choose the column in Links if they mean the same."
+            f"{chance} Choose the column in Links (--identifier-column {match.column}) if they "
+            "mean the same."
         )
 
     def proposes_column(self, trace: Trace) -> bool:
@@ -538,6 +542,30 @@ class Workspace:
                 f"at {format_rate(ns_per_tick)} {trace_path} would be more than 292 years long"
             )
         self._clocks = {**others, trace.path: ns_per_tick}
+
+    @property
+    def cycle_rate(self) -> ClockRate | None:
+        """How long a cycle in open debug info lasts; None where there are no such cycles, or a
+        compile profile is open, whose clock is theirs."""
+        counted = any(job.end is not None for d in self.dispatches for job in d.jobs.values())
+        if not counted or any(is_compiled(trace) for trace in self.traces):
+            return None
+        chosen = self._clocks.get(DEBUG_INFO)
+        return ASSUMED_CYCLES if chosen is None else replace(
+            ASSUMED_CYCLES, ns_per_tick=chosen, origin=RateOrigin.CHOSEN
+        )  # fmt: skip
+
+    def set_cycle_rate(self, ns_per_tick: Fraction | None) -> None:
+        """Choose how long a cycle in debug info lasts, None: as it is assumed.
+
+        Raises ValueError where `cycle_rate` is None, and for a rate that is none.
+        """
+        if self.cycle_rate is None:
+            raise ValueError("no debug info with a clock of its own is open")
+        if ns_per_tick is not None and ns_per_tick <= 0:
+            raise ValueError(f"a cycle cannot last {ns_per_tick} ns")
+        chosen = {} if ns_per_tick is None else {DEBUG_INFO: ns_per_tick}
+        self._clocks = {k: rate for k, rate in self._clocks.items() if k != DEBUG_INFO} | chosen
 
     @property
     def clocks(self) -> Clocks:

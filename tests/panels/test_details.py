@@ -101,6 +101,13 @@ def test_the_rows_of_an_operator_call_name_its_kernel_and_run(attention):
     assert rows["Track"] == "forward · run 2"
 
 
+def test_an_action_of_a_dispatch_is_called_so_and_no_instruction(opened, data):
+    (shown,) = opened(data / "torq" / "host_h4_latest.csv").traces
+    start = next(i for i in range(len(shown.trace.slices)) if shown.trace.name(i) == "HOST_START")
+    rows = slice_rows(shown, start)
+    assert (rows["Event"], rows["action_id"]) == ("HOST_START", "11")
+
+
 def test_ticks_are_exact_and_an_assumed_rate_says_so(attention, theme, qtbot):
     i = longest_call(attention)
     assert ticks_text(attention.traces[0], i).replace("\u202f", " ") == (

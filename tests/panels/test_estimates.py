@@ -1,6 +1,7 @@
 """The estimates panel: both sides of every action, the ratio, and what a click leads to."""
 
 import pytest
+from PySide6.QtCore import QPoint, Qt
 
 from viewer.formats import open_file
 from viewer.panels.estimates import EstimatesPanel
@@ -28,6 +29,20 @@ def test_every_job_has_its_estimate_and_its_ratio(panel):
     assert rows["job 2"] == ("tosa.cast@L15", "65.500", "13.114", "4.99×", "2")
     assert rows["job 0"][0] == "tosa.conv2d@L11 + tosa.clamp@L13"
     assert "4 of 12 have both sides" in panel.subtitle.text()
+
+
+def test_one_click_on_the_ratio_brings_the_worst_estimate_to_the_top(panel, qtbot):
+    header = panel.table.horizontalHeader()
+    ratio = [h.title for h in panel.model.contents.headings].index("Ratio")
+    at = QPoint(header.sectionViewportPosition(ratio) + 10, header.height() // 2)
+    qtbot.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    assert [row.texts[ratio] for row in panel.model.rows[:5]] == [
+        "4.99×", "2.21×", "1.76×", "1.64×", "–"
+    ]  # fmt: skip
+    panel.model.sort(ratio, Qt.SortOrder.AscendingOrder)
+    assert [row.texts[ratio] for row in panel.model.rows[:5]] == [
+        "1.64×", "1.76×", "2.21×", "4.99×", "–"
+    ]  # fmt: skip
 
 
 def test_work_of_the_host_is_measured_alone_and_says_why(panel):

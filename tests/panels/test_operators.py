@@ -76,6 +76,13 @@ def test_rows_that_share_the_selected_operator_are_related(panel):
     assert len(related) == 4  # itself and three shared calls
 
 
+def test_a_profile_that_logs_no_method_has_no_share_of_one(shown):
+    names = ("host_h4_latest_2inv.csv", "tiny_cnn.lowered_generic.mlir")
+    panel = shown(OperatorsPanel, *(f"torq/{name}" for name in names))
+    assert "Busy time" in panel.footer.text()
+    assert "Method::execute" not in panel.footer.text()
+
+
 def test_the_filter_keeps_rows_that_have_every_word(panel):
     panel.filter.setText("ln1 layer")
     assert [row.name for row in panel.model.rows] == [

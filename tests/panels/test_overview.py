@@ -47,6 +47,22 @@ def test_the_bar_adds_up_to_the_whole_and_nothing_idle_is_nothing(panel):
     assert text.endswith("Overall 207.585 µs")
 
 
+@pytest.mark.parametrize(("room", "texts_a_part"), [(900, 3), (520, 2), (200, 1)])
+def test_every_colour_of_the_bar_has_its_name_however_narrow(panel, room, texts_a_part):
+    told = panel.footer.legend(room)
+    assert [part[0][0] for part in told] == ["Only DMA", "Both", "Only compute", "Idle"]
+    assert {len(part) for part in told} == {texts_a_part}
+    assert "Only compute 72.125 µs 34.7 %" in plain(panel.footer.toolTip())
+
+
+def test_the_tooltip_of_a_unit_says_what_it_counts(panel):
+    tips = {row.op: row.detail for row in panel.model.rows}
+    assert tips["Only DMA"] == "Transfers are under way, no slice unit and no CSS is at work"
+    assert tips["CSS"] == ""  # a track of its own says what it is
+    panel.filter.setText("8")  # of CSS's 8 000 cycles: numbers are not searched
+    assert panel.model.rows == []
+
+
 def test_a_selected_range_has_an_overview_of_its_own(panel):
     session = panel._session
     every = frozenset((0, track) for track in range(6))

@@ -7,6 +7,7 @@ import pytest
 
 from tests.program.torq_host_trace import DISPATCH, EXECUTION, host_trace, recompiled, renamed
 from viewer.formats import open_file
+from viewer.model.times import ClockRate, RateOrigin
 from viewer.model.trace import Trace
 from viewer.program import estimates as module
 from viewer.program.estimates import Estimates, Measured, estimates
@@ -31,7 +32,11 @@ def compared(*items: Trace | Path, cycle_ns: Fraction = Fraction(5, 4)) -> Estim
     for item in items:
         space.add(item if isinstance(item, Trace) else open_file(str(item)))
     return estimates(
-        space.traces, space.dispatches, space.links, space.ns_per_tick, cycle_ns=cycle_ns
+        space.traces,
+        space.dispatches,
+        space.links,
+        space.clock_rate,
+        ClockRate("cycle", cycle_ns, RateOrigin.ASSUMED),
     )
 
 
@@ -161,7 +166,7 @@ def test_two_compilations_of_one_dispatch_are_not_added(torq):
 def test_the_rate_of_cycles_is_the_one_in_force(torq):
     slow = compared(host_trace(), torq / LOWERED, cycle_ns=Fraction(10))
     row = next(row for row in slow.actions if row.job == 0)
-    assert (row.estimate, row.estimate_ns, slow.cycle_ns) == (55002, 550_020.0, 10)
+    assert (row.estimate, row.estimate_ns, slow.cycles.ns_per_tick) == (55002, 550_020.0, 10)
 
 
 def test_estimates_of_a_dispatch_that_did_not_run_say_so(torq, tmp_path):

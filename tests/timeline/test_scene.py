@@ -54,12 +54,14 @@ def test_an_empty_scene_has_nothing_to_draw(scene_of):
     assert scene.xmap(0).width == 1
 
 
-def test_titles_name_the_file_its_record_and_its_runs(attention, scene_of):
+def test_titles_name_the_file_its_record_and_its_runs(attention, scene_of, data):
     assert attention.process_title(0) == (
         "attn_xnnpack_x5.etdp", "record attn_teal_xnnpack.etrecord"
     )  # fmt: skip
     assert attention.track_title(0, 0) == ("forward", "5 runs")
     assert scene_of(ATTENTION).process_title(0)[1] == "no record"
+    host = scene_of(data / "torq" / "host_h4_latest.csv")
+    assert host.process_title(0)[1] == "no source"
     assert attention.process_title(-1) == ("Pinned", "")
 
 
@@ -171,6 +173,20 @@ def test_a_slice_below_or_above_the_view_is_scrolled_into_it(attention):
         top = int(attention.layout.y[band])
         assert attention.scroll <= top
         assert top + attention.layout.height[band] <= attention.scroll + 60
+
+
+def test_the_file_that_is_fitted_is_scrolled_into_view(scene_of, data):
+    torq = data / "torq"
+    scene = scene_of(torq / "compile_c3_taskid.csv", torq / "host_h4_latest_2inv.csv")
+    scene.set_viewport_height(60)
+    scene.session.fit_next_file()
+    tops = {}
+    for _ in scene.session.traces:
+        scene.session.fit_next_file()
+        header = scene.layout.band_at(scene.scroll)
+        assert scene.layout.kind[header] == BandKind.PROCESS
+        tops[int(scene.layout.trace[header])] = scene.scroll
+    assert tops.keys() == {0, 1}
 
 
 def test_what_is_selected_is_highlighted_in_its_trace_alone(scene_of):

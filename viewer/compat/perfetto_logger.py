@@ -231,8 +231,14 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m viewer.compat.perfetto_logger",
         description="Torq profile CSVs as one Perfetto trace, with the overview of each file.",
     )
-    parser.add_argument("--compile_profile", nargs="+", default=[], metavar="CSV")
-    parser.add_argument("--runtime_profile", nargs="+", default=[], metavar="CSV")
+    parser.add_argument(
+        "--compile_profile", nargs="+", default=[], metavar="CSV",
+        help="what torq-compile --torq-dump-profiling wrote: C0 to C3",
+    )  # fmt: skip
+    parser.add_argument(
+        "--runtime_profile", nargs="+", default=[], metavar="CSV",
+        help="NSS jobs, as --torq_profile wrote them: R0, R1; for host profiles use opscope export",
+    )  # fmt: skip
     parser.add_argument("--pb", required=True, metavar="OUT", help="the trace to write")
     parser.add_argument(
         "--mlir", metavar="FILE", help="the .mlir that the locations of C2 and C3 point into"

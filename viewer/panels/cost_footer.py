@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from viewer.crash_report import guard
+from viewer.model.queries import execute_keys
 from viewer.model.runtime_names import EXECUTE
 from viewer.model.times import format_share, format_time, tick_to_ns
+from viewer.model.trace import Trace
 from viewer.panels.cost_feed import Answer
 from viewer.panels.swatches import paint_hatch
-from viewer.theme import Theme
+from viewer.panels.widgets import tip
+from viewer.theme import FontRole, Theme
+
+_Text = tuple[str, FontRole, str]  # a text, its font, its tone
 
 
 class CostFooter(QWidget):
@@ -43,7 +48,7 @@ class CostFooter(QWidget):
             ("Shared", "slab", shared),
             ("Unattributed", "", whole - single - shared),
         )
-        self.show_parts(parts, whole, EXECUTE if answer.shown.trace.runs else "Busy time")
+        self.show_parts(parts, whole, whole_text(answer.shown.trace, "Busy time"))
 
     def show_parts(self, parts: tuple[tuple[str, str, int], ...], whole: int, what: str) -> None:
         """Show parts that add up to a whole: name, colour ("": hatched) and ns of each.
@@ -52,6 +57,7 @@ class CostFooter(QWidget):
         """
         self._parts, self._whole, self._what = parts, whole, what
         self.setAccessibleName(self.text())
+        self.setToolTip(tip(self.text().replace(", ", "\n")))
         self.show()
         self.update()
 
@@ -100,26 +106,40 @@ class CostFooter(QWidget):
         what = painter.fontMetrics().horizontalAdvance(self._what)
         self._put(painter, right - wide - theme.px(6) - what, y, height, self._what, "text2")
         end = right - wide - what - theme.px(18)
-        for name, token, ns in self._parts:
+        marks, gap = theme.px(13), theme.px(6)
+        for (_, token, _), texts in zip(self._parts, self.legend(end - x), strict=True):
             mark = QRectF(x, y + (height - theme.px(8)) / 2, theme.px(8), theme.px(8))
-            texts = ((name, plain, "text1"), (format_time(ns), bold, "text1"),
-                     (self._share(ns), plain, "text2"))  # fmt: skip
-            widths = []
-            for text, font, _ in texts:
-                painter.setFont(font)
-                widths.append(painter.fontMetrics().horizontalAdvance(text))
-            if x + theme.px(12) + sum(widths) + 2 * theme.px(6) > end:
-                return
             if token:
                 painter.fillRect(mark, theme.color(token))
             else:
                 paint_hatch(painter, mark, theme.color("text3"))
-            x += theme.px(13)
-            for (text, font, tone), wide in zip(texts, widths, strict=True):
-                painter.setFont(font)
+            x += marks
+            for text, role, tone in texts:
+                painter.setFont(theme.font(role))
                 self._put(painter, x, y, height, text, tone)
-                x += wide + theme.px(6)
+                x += painter.fontMetrics().horizontalAdvance(text) + gap
             x += theme.px(10)
+
+    def legend(self, room: float) -> list[tuple[_Text, ...]]:
+        """What is written of each part: every part has a name, or its colour would mean nothing.
+
+        Where there is no room for all, shares go first, then times; the tooltip has them.
+        """
+        theme = self._theme
+        full: list[tuple[_Text, ...]] = [
+            ((name, "caption", "text1"), (format_time(ns), "section", "text1"),
+             (self._share(ns), "caption", "text2"))
+            for name, _, ns in self._parts
+        ]  # fmt: skip
+        for count in (3, 2):
+            texts = [part[:count] for part in full]
+            wide = 0
+            for text, role, _ in (one for part in texts for one in part):
+                wide += QFontMetrics(theme.font(role), self).horizontalAdvance(text)
+            gaps = len(texts) * (theme.px(13) + (count - 1) * theme.px(6))
+            if wide + gaps + (len(texts) - 1) * theme.px(16) <= room:
+                return texts
+        return [part[:1] for part in full]
 
     def _put(
         self, painter: QPainter, x: float, y: float, height: float, text: str, token: str
@@ -128,3 +148,8 @@ class CostFooter(QWidget):
         painter.drawText(
             QRectF(x, y, self.width(), height), int(Qt.AlignmentFlag.AlignVCenter), text
         )
+
+
+def whole_text(trace: Trace, otherwise: str) -> str:
+    """What all costs of a trace are shares of: "Method::execute" where the runtime logs that."""
+    return EXECUTE if execute_keys(trace).any() else otherwise

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from viewer.background import Latest
 from viewer.estimate_report import of_workspace
-from viewer.model.times import format_in, format_rate, group_digits, unit_for
+from viewer.model.times import format_in, group_digits, unit_for
 from viewer.panels.grouped_panel import GroupedPanel
 from viewer.panels.operator_table import Contents, Heading, Kind, TableRow
 from viewer.panels.slice_facts import MISSING
-from viewer.panels.widgets import ElidedLabel
+from viewer.panels.widgets import label
 from viewer.program.estimates import ActionRow, Compared, Estimates, OperatorRow
 from viewer.session import Session, display_name
 from viewer.theme import Theme
@@ -36,10 +36,13 @@ class EstimatesPanel(GroupedPanel):
     """Estimate beside measurement of all that is open."""
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        self.note = ElidedLabel("", theme, "caption", "text2")
-        self.note.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(8))
+        self.note = label("", theme, "caption", "text2", wrap=True)
+        below = QWidget()
+        foot = QVBoxLayout(below)
+        foot.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(8))
+        foot.addWidget(self.note)
         hint = "Filter by operator or action"
-        super().__init__(theme, "Estimates", hint, NOTHING, self.note, parent)
+        super().__init__(theme, "Estimates", hint, NOTHING, below, parent)
         self._session = session
         self._made: Estimates | None = None
         self.by.addItems([BY_ACTION, BY_OPERATOR])
@@ -84,7 +87,6 @@ class EstimatesPanel(GroupedPanel):
             told = f"{told} · {_ratio(measured / estimate)} of the estimate together"
         self.subtitle.setText(told)
         self.note.setText(_sources(made))
-        self.note.setToolTip(_sources(made))
         self.set_empty(False)
 
     @Slot(int)
@@ -117,12 +119,12 @@ def _contents(rows: Sequence[Compared], title: str, several: bool) -> Contents:
     headings = (
         Heading(title, Kind.NAME, 0),
         Heading(f"Measured, {unit}", Kind.BAR, 190),
-        Heading("Estimate", Kind.NUMBER, 76),
-        Heading("Ratio", Kind.NUMBER, 64),
+        Heading(f"Estimate, {unit}", Kind.NUMBER, 92),
+        Heading("Ratio", Kind.NUMBER, 76),
         Heading("Runs", Kind.NUMBER, 52),
-        Heading("p50", Kind.NUMBER, 72),
-        Heading("Min", Kind.NUMBER, 72),
-        Heading("Max", Kind.NUMBER, 72),
+        Heading(f"p50, {unit}", Kind.NUMBER, 72),
+        Heading(f"Min, {unit}", Kind.NUMBER, 72),
+        Heading(f"Max, {unit}", Kind.NUMBER, 72),
     )
     told = []
     for row in rows:
@@ -156,7 +158,8 @@ def _place(row: Compared, several: bool) -> str:
     assert isinstance(row, ActionRow)
     parts = [row.dispatch] if several and row.dispatch else []
     if row.job is not None:
-        parts.append(f"job {row.job}")
+        name = f"job {row.job}"
+        parts += [name] if name != row.label else []
     elif row.action is not None:
         parts.append(f"action {row.action}")
     return " · ".join(parts)
@@ -182,6 +185,6 @@ def _sources(made: Estimates) -> str:
     for gives, said in (("estimate", "estimated by"), ("measurement", "measured by")):
         names = [display_name(path) for path, side in made.sources if side == gives]
         if names:
-            rate = f" at {format_rate(made.cycle_ns)}" if gives == "estimate" else ""
+            rate = f" at {made.cycles.text}" if gives == "estimate" else ""
             sides.append(f"{said} {', '.join(names)}{rate}")
     return " · ".join([*sides, *made.notes])

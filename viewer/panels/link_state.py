@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QPushButton
 
 from viewer.model.times import NARROW_SPACE
 from viewer.panels.widgets import tip
+from viewer.program.labels import unlinked_text
 from viewer.report import coverage_of
 from viewer.session import Session, display_name
 from viewer.theme import Theme
@@ -34,7 +35,7 @@ class LinkState(QPushButton):
         if shown.table.program is None or shown.table.fit is None:
             best = next((c.fit.agreement for c in candidates), None)
             foreign = best is not None and best.checkable and not best.belongs
-            undecided = "not linked" if candidates else "no record linked"
+            undecided = "not linked" if candidates else f"{unlinked_text(shown.file)} linked"
             text = brief = "do not belong together" if foreign else undecided
             self._token = "warning" if warned else "text2"
         else:

@@ -214,14 +214,18 @@ class OperatorModel(TitledModel):
 
     def _arrange(self) -> None:
         words = self._filter.lower().split()
+        titles = [heading.title for heading in self.contents.headings]
+        line = titles.index("Line") if "Line" in titles else 0  # the name's own text is empty
         self.rows = [
             row for row in self.contents.rows
-            if all(w in row.name.lower() or w in row.texts[-1] for w in words)
+            if all(w in row.name.lower() or w in row.texts[line] for w in words)
         ]  # fmt: skip
         column, order = self._sort
         if 0 <= column < len(self.contents.headings):
             reverse = order == Qt.SortOrder.DescendingOrder
             self.rows.sort(key=lambda row: row.keys[column], reverse=reverse)
+            # What has no number is neither the least nor the greatest: it comes last.
+            self.rows.sort(key=lambda row: row.texts[column] == MISSING)
 
     @guard
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
@@ -242,6 +246,9 @@ class OperatorModel(TitledModel):
 
     def is_right(self, column: int) -> bool:
         return self.contents.headings[column].kind is Kind.NUMBER
+
+    def is_number(self, column: int) -> bool:
+        return self.contents.headings[column].kind in (Kind.NUMBER, Kind.BAR)
 
     @guard
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:

@@ -15,10 +15,9 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QWidget
 
 from viewer.background import Latest
-from viewer.model.runtime_names import EXECUTE
 from viewer.model.times import format_time, group_digits, tick_to_ns
 from viewer.opening import OpenTrace
-from viewer.panels.cost_footer import CostFooter
+from viewer.panels.cost_footer import CostFooter, whole_text
 from viewer.panels.grouped_panel import GroupedPanel
 from viewer.panels.overview_table import group_contents, unit_contents
 from viewer.panels.slice_facts import operator_run_text
@@ -186,7 +185,7 @@ def _add_up(footer: CostFooter, shown: OpenTrace, table: GroupTable) -> None:
             ("In these groups", "accent", table.whole - table.unattributed),
             ("Unattributed", "", table.unattributed),
         ]
-        what = EXECUTE if shown.trace.runs and table.unattributed else "Whole"
+        what = whole_text(shown.trace, "Whole") if table.unattributed else "Whole"
     footer.show_parts(
         tuple((name, tone, tick_to_ns(ticks, rate)) for name, tone, ticks in parts),
         tick_to_ns(table.whole, rate),

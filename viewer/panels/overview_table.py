@@ -31,6 +31,24 @@ _PLACES: dict[str, tuple[int, str]] = {
     "idle": (0, "slab"),
     "overall": (0, "slab"),
 }
+# What a row counts, where its name alone does not tell.
+_MEANINGS = {
+    "dma_cdma": "DMA In, DMA Out and CDMA together; an instant counts once",
+    "dma": "DMA In and DMA Out together; an instant counts once",
+    "compute": "Slice units and CSS together; an instant counts once",
+    "slice": "All slice units together; an instant counts once",
+    "only_dma": "Transfers are under way, no slice unit and no CSS is at work",
+    "only_compute": "Slice units or CSS are at work, no transfer is under way",
+    "overlap": "Transfers are under way while slice units or CSS are at work",
+    "nss": "A job of the sequencer is under way: any of the NPU's units may be at work",
+    "host": "All that the processor does in the runtime, but for waiting",
+    "host_programs": "Programs that run on the processor, a part of Host",
+    "host_copy": "Copies by the processor, a part of Host",
+    "hal": "What the HAL does itself, outside the dispatches that it calls",
+    "busy": "Any of the rows above is at work",
+    "idle": "Nothing is at work; a host that waits is not",
+    "overall": "From the earliest start to the latest end",
+}
 _ORDER = {key: number for number, key in enumerate(_PLACES)}
 
 
@@ -54,7 +72,18 @@ def unit_contents(shown: OpenTrace, table: GroupTable, title: str) -> Contents:
         if cycles:
             texts, keys = (*texts, group_digits(group.total)), (*keys, group.total)
         rows.append(
-            TableRow((), "", group.label, "", texts, keys, group.share, tone, indent=indent)
+            TableRow(
+                (),
+                "",
+                group.label,
+                "",
+                texts,
+                keys,
+                group.share,
+                tone,
+                indent=indent,
+                detail=_MEANINGS.get(group.key, ""),
+            )
         )
     return Contents(headings, tuple(rows))
 

@@ -39,6 +39,7 @@ from viewer.program.labels import run_label, track_name
 from viewer.session import Area
 
 # Said in rows of their own.
+_TORQ_NUMBERS = (KeyKind.LOCATION, KeyKind.ACTION, KeyKind.JOB)
 _SAID_ELSEWHERE = (NATIVE_DURATION, NATIVE_START, NATIVE_UNIT, "instruction_id")
 _TITLES = {"metadata": "Metadata"}  # the other columns are called as their file calls them
 MISSING = "–"
@@ -85,9 +86,9 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
     key, keys = int(slices.key[i]), trace.keys
     rows: dict[str, str] = {}
     instruction = int(keys.instruction[key])
-    rows["Event"] = _pretty(trace.name(i)) + (
-        f" · instruction {instruction}" if instruction >= 0 else ""
-    )
+    # Torq numbers actions and jobs, which are columns of their own.
+    told = instruction >= 0 and keys.kind[key] not in _TORQ_NUMBERS
+    rows["Event"] = _pretty(trace.name(i)) + (f" · instruction {instruction}" if told else "")
     if keys.identifier[key] is not None:
         rows["Identifier"] = _pretty(repr(keys.identifier[key]))
     kernel = _kernel_inside(shown, i)

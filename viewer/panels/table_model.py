@@ -29,6 +29,10 @@ class TitledModel(QAbstractTableModel):
         """Whether the title of a column stands on the right, over numbers."""
         raise NotImplementedError
 
+    def is_number(self, column: int) -> bool:
+        """Whether a column has numbers, of which the greatest is what one sorts for first."""
+        return self.is_right(column)
+
     def title_tip(self, column: int) -> str:
         """What is said of a column where the pointer rests on its title; may be nothing."""
         return ""
@@ -56,4 +60,7 @@ class TitledModel(QAbstractTableModel):
             return tip(self.title_tip(section))
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return RIGHT if self.is_right(section) else LEFT
+        if role == Qt.ItemDataRole.InitialSortOrderRole:
+            order = Qt.SortOrder
+            return order.DescendingOrder if self.is_number(section) else order.AscendingOrder
         return None

@@ -24,7 +24,7 @@ from viewer.model.queries import (
     sum_per_key,
     total_per_group,
 )
-from viewer.model.trace import Bools, Ints, KeyKind, Run, Trace
+from viewer.model.trace import Bools, Ints, KeyKind, Run, Trace, Unit
 from viewer.program.linking import LinkTable
 
 _INSTRUCTIONS = (KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL, KeyKind.CONTROL)
@@ -159,7 +159,8 @@ def whole_slices(trace: Trace) -> Bools:
 def free_time(trace: Trace, charged: Segments, of: Bools) -> list[intervals.Intervals]:
     """Per track the time of some slices (one bool each) in which nothing is charged.
 
-    One pass over slices and segments. Foreign slices have no extent of their own.
+    One pass over slices and segments. Foreign slices have no extent of their own. A HAL calls the
+    host that it is drawn above, on one thread: what the host is busy with is not the HAL's too.
     """
     slices = trace.slices
     rows = slices.rows()
@@ -179,7 +180,21 @@ def free_time(trace: Trace, charged: Segments, of: Bools) -> list[intervals.Inte
                 (slices.start[at], slices.end[at]), (charged.start[part], charged.end[part])
             )
         )
-    return free
+    host = _busy_of(trace, Unit.HOST)
+    return [
+        intervals.subtract(times, host) if track.unit is Unit.HAL else times
+        for track, times in zip(trace.tracks, free, strict=True)
+    ]
+
+
+def _busy_of(trace: Trace, unit: Unit) -> intervals.Intervals:
+    """The time in which any track of a unit has an outermost slice."""
+    slices, tracks = trace.slices, np.array([track.unit == unit for track in trace.tracks])
+    rows = np.flatnonzero(tracks[slices.row_track] & (slices.row_depth == 0)) if len(tracks) else ()
+    spans = [slice(*slices.row_ptr[row : row + 2].tolist()) for row in rows]
+    start = np.concatenate([slices.start[span] for span in spans] or [np.empty(0, np.int64)])
+    end = np.concatenate([slices.end[span] for span in spans] or [np.empty(0, np.int64)])
+    return intervals.union(start, end)
 
 
 def length_within(

@@ -29,6 +29,7 @@ from fractions import Fraction
 import numpy as np
 
 from viewer.model import intervals
+from viewer.model.times import ClockRate, RateOrigin
 from viewer.model.trace import Ints, Trace
 from viewer.program.labels import set_label
 from viewer.program.linking import LinkTable, operators_at
@@ -46,7 +47,8 @@ from viewer.program.measured_actions import (
 from viewer.program.text_positions import TextPositions
 from viewer.program.torq_debug_info import Dispatch
 
-CYCLE_NS = Fraction(5, 4)  # of 800 MHz, which is assumed where no compile profile is open
+# Of debug info, where no compile profile is open and nobody chose another rate: 800 MHz.
+ASSUMED_CYCLES = ClockRate("cycle", Fraction(5, 4), RateOrigin.ASSUMED)
 
 NO_HOST_CYCLES = "The compiler counts no cycles for work of the host"
 NO_ESTIMATE = (
@@ -122,6 +124,7 @@ class Estimates:
 
     table: a link table of the program that operators are of, None if no text is linked. sources:
     files and what they gave, "estimate" or "measurement". notes: what could not be used, and why.
+    cycles: how long a cycle of the estimates lasts, and who says so.
     """
 
     actions: tuple[ActionRow, ...]
@@ -129,36 +132,36 @@ class Estimates:
     table: LinkTable | None
     sources: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
-    cycle_ns: Fraction
+    cycles: ClockRate
 
 
 def estimates(
     traces: Sequence[Trace],
     dispatches: Sequence[Dispatch],
     links: Callable[[Trace], LinkTable],
-    ns_per_tick: Callable[[Trace], Fraction],
-    cycle_ns: Fraction = CYCLE_NS,
+    clock_rate: Callable[[Trace], ClockRate],
+    cycles: ClockRate = ASSUMED_CYCLES,
 ) -> Estimates:
     """Compare whatever of estimates and measurements is open.
 
-    traces: all open ones; those of other runtimes are passed over. cycle_ns: the length of a cycle
+    traces: all open ones; those of other runtimes are passed over. cycles: how long a cycle lasts
     of debug info while no compile profile is open; with one its rate counts for both.
     """
-    compiled = [trace for trace in traces if _is_compiled(trace)]
+    compiled = [trace for trace in traces if is_compiled(trace)]
     measured = [trace for trace in traces if source_of(trace) is not None]
     if compiled:
-        cycle_ns = ns_per_tick(compiled[0])
+        cycles = clock_rate(compiled[0])
     made = _Comparison(dispatches, _text_table([links(t) for t in (*measured, *compiled)]))
     for dispatch in dispatches:
-        made.add_debug_info(dispatch, cycle_ns)
+        made.add_debug_info(dispatch, cycles.ns_per_tick)
     for trace in measured:
-        made.add_measurements(trace, ns_per_tick(trace))
+        made.add_measurements(trace, clock_rate(trace).ns_per_tick)
     for trace in compiled:
-        made.add_compile_profile(trace, links(trace), ns_per_tick(trace))
-    return made.result(cycle_ns)
+        made.add_compile_profile(trace, links(trace), clock_rate(trace).ns_per_tick)
+    return made.result(cycles)
 
 
-def _is_compiled(trace: Trace) -> bool:
+def is_compiled(trace: Trace) -> bool:
     """Whether a trace is an estimate of the compiler that numbers actions or tasks."""
     columns = trace.slices.columns
     return trace.clock.unit == "cycle" and (ACTION_ID in columns or TASK_ID in columns)
@@ -358,7 +361,7 @@ class _Comparison:
 
     # -- result ------------------------------------------------------------------------------
 
-    def result(self, cycle_ns: Fraction) -> Estimates:
+    def result(self, cycles: ClockRate) -> Estimates:
         """The rows, in the order of dispatches and of the actions in each."""
         order = {name: i for i, name in enumerate(dict.fromkeys(k[0] for k in self._drafts))}
         drafts = sorted(self._drafts.values(), key=lambda d: (order[d.dispatch], *d.place()))
@@ -366,7 +369,7 @@ class _Comparison:
         rows = [self._row(draft, own) for draft, own in zip(drafts, values, strict=True)]
         return Estimates(
             tuple(rows), tuple(self._operator_rows(rows, values)), self._table,
-            tuple(self._sources), tuple(self._notes), cycle_ns,
+            tuple(self._sources), tuple(self._notes), cycles,
         )  # fmt: skip
 
     def _row(self, draft: _Draft, values: Floats) -> ActionRow:

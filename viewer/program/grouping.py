@@ -247,10 +247,11 @@ class Grouping:
         return self._parts[key]
 
     def _names(self) -> _Parts:
-        """Time that a delegate's events do not cover is its call's own."""
+        """Time that a delegate's events do not cover is its call's own; jobs have no own names."""
         keys = self._trace.keys
         stated = keys.kind != KeyKind.UNATTRIBUTED
-        return _Parts(self._trace.strings, np.where(stated, keys.name.astype(np.int64), -1))
+        of_key = np.where(stated, keys.name.astype(np.int64), -1)
+        return _Parts(self._trace.strings, stated_alone(self._trace, of_key))
 
     def _locations(self) -> _Parts:
         return _numbered(self._trace.keys.location.tolist())

@@ -128,6 +128,11 @@ def run_label(table: LinkTable, run: Run) -> str:
     return f"{method} · {which}"
 
 
+def unlinked_text(trace: Trace) -> str:
+    """What a trace without links lacks: Torq profiles come from MLIR text, others from a record."""
+    return "no source" if trace.format.startswith("Torq") else "no record"
+
+
 def run_number(run: Run) -> str:
     """ "run 2 of 10"; "run 1" if there is no other."""
     return f"run {run.number} of {run.total}" if run.total > 1 else f"run {run.number}"

@@ -101,7 +101,7 @@ class Overview(QWidget):
 
     def _runs(self, painter: QPainter, xmap: XMap) -> None:
         theme, session = self._theme, self._scene.session
-        trace = session.current_trace
+        trace = session.run_trace
         if trace is None or session.state.inferences is not Inferences.AS_RUN:
             return
         shown, picked = session.traces[trace], session.state.run
@@ -223,7 +223,7 @@ class Overview(QWidget):
 
     def _pick_run(self, xmap: XMap, x: int) -> None:
         session = self._scene.session
-        trace = session.current_trace
+        trace = session.run_trace
         if trace is None or session.state.inferences is not Inferences.AS_RUN:
             return
         at = xmap.t_of(x)

@@ -15,9 +15,9 @@ from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPen
 
 from viewer.model.queries import NATIVE_DURATION
-from viewer.model.times import format_time
+from viewer.model.times import format_time, tick_to_ns
 from viewer.model.trace import Ints, KeyKind
-from viewer.session import Area, SliceRef, length_ns
+from viewer.session import Area, SliceRef
 from viewer.theme import Theme
 from viewer.timeline.colouring import (
     OPERATORS,
@@ -175,7 +175,7 @@ class FramePainter:
         kind = shown.trace.keys.kind[shown.trace.slices.key[i]]
         if kind in (KeyKind.FRAMEWORK, KeyKind.PLAIN, KeyKind.UNATTRIBUTED):
             length = int(shown.trace.slices.end[i] - shown.trace.slices.start[i])
-            time = format_time(length_ns(shown, length))
+            time = format_time(tick_to_ns(length, shown.axis.ns_per_tick))
             if used + self._labels.width(time) + 2 * LABEL_INSET < room.width():
                 painter.drawText(
                     room.adjusted(0, 0, -LABEL_INSET, 0),

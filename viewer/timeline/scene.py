@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, Signal
 from viewer.model.times import RateOrigin, format_time, group_digits
 from viewer.model.trace import Bools
 from viewer.opening import Inferences, OpenTrace
-from viewer.program.labels import track_name
+from viewer.program.labels import track_name, unlinked_text
 from viewer.session import Session, SliceRef, display_name
 from viewer.timeline.colouring import Emphasis
 from viewer.timeline.layout import BandKind, Layout, ProcessSpec, XMap, build, specs_of
@@ -51,6 +51,7 @@ class Scene(QObject):
         session.selected.connect(self._highlight)
         session.viewed.connect(self.changed)
         session.revealed.connect(self._reveal)
+        session.file_fitted.connect(self._scroll_to_file)
 
     # -- what is drawn -----------------------------------------------------------------------
 
@@ -72,7 +73,7 @@ class Scene(QObject):
         spec = self.processes[process]
         table = self.pictures[spec.trace].shown.table
         if table.program is None:
-            return spec.name, "no record"
+            return spec.name, unlinked_text(table.trace)
         kind = "source" if table.program.text_lines else "record"
         return spec.name, f"{kind} {display_name(table.program.path)}"
 
@@ -171,6 +172,12 @@ class Scene(QObject):
         zero = slices.start[ref.index] == slices.end[ref.index]
         kind = BandKind.STRIP if zero else BandKind.ROW
         return self.layout.band_of(ref.trace, slices.row_of(ref.index), kind)
+
+    def _scroll_to_file(self, trace: int) -> None:
+        """Put the first header of a file on top."""
+        headers = (self.layout.kind == BandKind.PROCESS) & (self.layout.trace == trace)
+        if headers.any():
+            self.scroll_to(int(self.layout.y[headers][0]))
 
     # -- following the session ---------------------------------------------------------------
 
