@@ -271,6 +271,9 @@ def test_where_sources_lie_can_be_said(desk, capsys):
         code, _, err = run(capsys, "info", CYCLES, "--source-path", wrong)
         assert code == 2
         assert "write it as FROM=TO" in err
+    code, _, err = run(capsys, "info", CYCLES, "--source-path", "/build=nowhere")
+    assert code == 2
+    assert "there is no nowhere here" in err
 
 
 # -- unreadable inputs -----------------------------------------------------------------------------

@@ -100,3 +100,9 @@ def test_only_mlir_text_is_read(tmp_path):
     for name in ("table.mlir", "code.mlir"):
         with pytest.raises(UnreadableFile, match="called as an MLIR text and holds none"):
             read_companion(str(tmp_path / name))
+
+
+def test_debug_info_names_the_text_that_it_was_compiled_from():
+    info = open_file(str(TORQ / "tiny_cnn.lowered_generic.mlir"))
+    assert recorded_texts(info) == ["tiny_cnn.mlir"]
+    assert companions(info, [info.path]) == [str(TORQ / "tiny_cnn.mlir")]

@@ -1,6 +1,7 @@
 """Which record belongs to which dump, in any order of opening, and what is said where none does."""
 
 import itertools
+import os
 import random
 import shutil
 from dataclasses import replace
@@ -418,6 +419,14 @@ def test_beside_a_text_that_was_asked_for_none_is_opened(tmp_path):
     workspace.open(str(tmp_path / "mine.mlir"))
     assert workspace.open_companions() == []
     assert [Path(p.path).name for p in workspace.programs] == ["mine.mlir"]
+
+
+def test_debug_info_is_no_text_that_was_asked_for_and_brings_the_one_it_names():
+    workspace = opened("host_h4_latest.csv", "tiny_cnn.lowered_generic.mlir")
+    assert workspace.open_companions() == []
+    program = workspace.links(workspace.traces[0]).program
+    assert program is not None
+    assert os.path.basename(program.path) == "tiny_cnn.mlir"
 
 
 def test_a_text_beside_a_profile_that_cannot_be_read_is_told(tmp_path):

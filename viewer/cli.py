@@ -284,6 +284,8 @@ def _source_paths(parser: argparse.ArgumentParser, given: list[str]) -> tuple[Su
         recorded, equals, local = text.partition("=")
         if not (equals and local):
             parser.error(f"--source-path {text}: write it as FROM=TO")
+        if not os.path.exists(local):
+            parser.error(f"--source-path {text}: there is no {local} here")
         try:
             made.append(Substitution(recorded, os.path.abspath(local)))
         except ValueError as error:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -36,16 +37,16 @@ _MOST_CHARACTERS = 1 << 20
 
 
 def companions(
-    trace: Trace, open_paths: Iterable[str], substitutions: Sequence[Substitution] = ()
+    item: Trace | Program, open_paths: Iterable[str], substitutions: Sequence[Substitution] = ()
 ) -> list[str]:
-    """Paths of the MLIR texts that the locations of a trace name and that lie on this machine.
+    """Paths of the MLIR texts that the locations of a file name and that lie on this machine.
 
     One whose name an open file has already is left out, however that one came to be open.
     """
     known = {_base(path) for path in open_paths}
-    folder = os.path.dirname(trace.path)
+    folder = os.path.dirname(item.path)
     found: dict[str, str] = {}  # by name, since a link is made by the name alone
-    for recorded in recorded_texts(trace):
+    for recorded in recorded_texts(item):
         name = _base(recorded)
         if name in known or name in found:
             continue
@@ -56,13 +57,12 @@ def companions(
     return list(found.values())
 
 
-def recorded_texts(trace: Trace) -> list[str]:
-    """The distinct files with the suffix of MLIR texts that the locations of a trace name, in
-    order of appearance; of a trace that names very many, the first ones."""
-    keys = np.flatnonzero(trace.keys.kind == KeyKind.LOCATION)[:_MOST_LOCATIONS]
+def recorded_texts(item: Trace | Program) -> list[str]:
+    """The distinct files with the suffix of MLIR texts that the locations of a trace, or of debug
+    info, name, in order of appearance; of one that names very many, the first ones."""
     found: dict[str, None] = {}
     left = _MOST_CHARACTERS
-    for location in dict.fromkeys(trace.keys.location[keys].tolist()):
+    for location in dict.fromkeys(_locations(item)):
         left -= len(location)
         if left < 0 or len(found) >= _MOST_NAMES:
             break
@@ -72,6 +72,16 @@ def recorded_texts(trace: Trace) -> list[str]:
             if after[:1] == ":" and text.lower().endswith(SUFFIX):
                 found[unescape(text)] = None
     return list(found)[:_MOST_NAMES]
+
+
+def _locations(item: Trace | Program) -> list[str]:
+    """The first locations that a file states."""
+    if isinstance(item, Trace):
+        keys = np.flatnonzero(item.keys.kind == KeyKind.LOCATION)[:_MOST_LOCATIONS]
+        stated: list[str] = item.keys.location[keys].tolist()
+        return stated
+    actions = (action for dispatch in item.dispatches for action in dispatch.actions.values())
+    return [action.location for action in islice(actions, _MOST_LOCATIONS)]
 
 
 def read_companion(

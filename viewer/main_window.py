@@ -263,16 +263,16 @@ class MainWindow(QMainWindow):
 
     def _took(self, path: str, item: Trace | Program) -> None:
         self._loaded[path] = item
-        if isinstance(item, Trace):
+        if isinstance(item, Trace) or item.dispatches:
             self._look_for_companions(item)
         if path not in self._found:
             self.settings.add_recent_file(path)
             self.start_page.refresh_recent()
 
-    def _look_for_companions(self, trace: Trace) -> None:
-        """Read the texts too that a profile names and that lie on this machine."""
-        for path in self.session.workspace.companions_of(trace, (*self._asked, *self._found)):
-            self._found[path] = trace.path
+    def _look_for_companions(self, item: Trace | Program) -> None:
+        """Read the texts too that a file names and that lie on this machine."""
+        for path in self.session.workspace.companions_of(item, (*self._asked, *self._found)):
+            self._found[path] = item.path
             self.loader.load(path, read_companion)
 
     def _load_failed(self, path: str, message: str) -> None:

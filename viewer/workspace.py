@@ -111,7 +111,7 @@ class Workspace:
         self._signatures: dict[int, list[Signature]] = {}
         self._links: dict[int, LinkTable] = {}
         self._sources = Sources()
-        self._companions: dict[str, str] = {}  # text that was found -> the trace it was found for
+        self._companions: dict[str, str] = {}  # text that was found -> the file it was found for
 
     def copy(self) -> Workspace:
         """Another workspace of the same files; a change of one is none of the other."""
@@ -142,7 +142,7 @@ class Workspace:
     def add(self, item: Trace | Program, *, found_for: str | None = None) -> None:
         """Add what was read; the same path again replaces what it held.
 
-        found_for: the path of the trace whose companion it is, if nobody asked for it.
+        found_for: the path of the file whose companion it is, if nobody asked for it.
         """
         self._companions.pop(item.path, None)
         if found_for is not None:
@@ -201,31 +201,32 @@ class Workspace:
         return texts[0] if len(texts) == 1 and texts[0].dispatches else None
 
     def open_companions(self) -> list[str]:
-        """Open the texts that traces name and that lie beside them; a sentence for each that
-        cannot be read. None for a trace if any text was asked for: that one is meant then."""
+        """Open the texts that traces and debug info name and that lie beside them; a sentence for
+        each that cannot be read. None if any text was asked for: that one is meant then."""
         complaints: list[str] = []
         if any(is_text(program) for program in self.programs):
             return complaints
-        for trace in list(self.traces):
-            for path in self.companions_of(trace):
+        opened: list[Trace | Program] = [*self._read.values(), *self.programs]
+        for item in opened:
+            for path in self.companions_of(item):
                 try:
-                    self.add(read_companion(path), found_for=trace.path)
+                    self.add(read_companion(path), found_for=item.path)
                 except UnreadableFile as error:
-                    complaints.append(companion_complaint(trace.path, error))
+                    complaints.append(companion_complaint(item.path, error))
         return complaints
 
-    def companions_of(self, trace: Trace, asked: Iterable[str] = ()) -> list[str]:
-        """The texts that the locations of a trace name and that lie on this machine.
+    def companions_of(self, item: Trace | Program, asked: Iterable[str] = ()) -> list[str]:
+        """The texts that the locations of a trace or of debug info name, as they lie here.
 
         Not those that are open or, by their paths, `asked` for; none for a trace whose program was
         chosen.
         """
-        if self.is_explicit(trace):
+        if isinstance(item, Trace) and self.is_explicit(item):
             return []
-        return companions(trace, (*self.paths, *asked), self.substitutions)
+        return companions(item, (*self.paths, *asked), self.substitutions)
 
     def found_for(self, program: Program) -> str | None:
-        """The trace for which a program was found and opened, None if it was asked for."""
+        """The file for which a program was found and opened, None if it was asked for."""
         return self._companions.get(program.path)
 
     def _forget_fits(self, of: Trace | None = None) -> None:
@@ -626,13 +627,15 @@ class Workspace:
 
 
 def is_text(item: Trace | Program) -> bool:
-    """Whether it is a text with operations, as those that traces are compiled from."""
-    return isinstance(item, Program) and bool(item.text_lines and item.methods)
+    """Whether it is a text that traces are compiled from; debug info is what it was compiled to."""
+    if not isinstance(item, Program):
+        return False
+    return bool(item.text_lines and item.methods) and not item.dispatches
 
 
-def companion_complaint(trace_path: str, error: object) -> str:
-    """What to say of a text that was found beside a trace and cannot be read."""
-    return f"{os.path.basename(trace_path)} was compiled from a text that cannot be read: {error}"
+def companion_complaint(path: str, error: object) -> str:
+    """What to say of a text that was found beside a file and cannot be read."""
+    return f"{os.path.basename(path)} was compiled from a text that cannot be read: {error}"
 
 
 def can_choose_clock(trace: Trace) -> bool:

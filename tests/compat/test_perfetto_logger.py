@@ -315,6 +315,13 @@ def test_wrong_usage(arguments, capsys):
     assert stopped.value.code == 2
 
 
+def test_the_form_of_later_originals_is_told_where_to_go(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(("debug_dir", "--pb", "out"))
+    assert stopped.value.code == 2
+    assert "opscope export FILES --debug-info DIR" in capsys.readouterr().err
+
+
 def test_an_input_is_never_overwritten(capsys):
     before = Path(C0).read_bytes()
     with pytest.raises(SystemExit) as stopped:

@@ -240,3 +240,20 @@ def test_ranges_add_up(name):
     assert whole["compute"] == whole["only_compute"] + whole["overlap"]
     assert ticks(trace, trace.end + 5, trace.end + 9)["overall"] == 0
     assert ticks(trace, -(10**30), 10**30) == whole
+
+
+def test_where_the_longest_stretch_of_a_row_lies():
+    overview = UnitOverview(
+        made(
+            (Unit.DMA_IN, "DMA In", "a", 0, 10), (Unit.DMA_IN, "DMA In", "b", 10, 15),
+            (Unit.CSS, "CSS", "c", 12, 40), (Unit.DMA_IN, "DMA In", "d", 60, 70),
+        )
+    )  # fmt: skip
+    assert overview.longest("dma_in") == (0, 15)
+    assert overview.longest("only_dma") == (0, 12)
+    assert overview.longest("overlap") == (12, 15)
+    assert overview.longest("idle") == (40, 60)
+    assert overview.longest("overall") == (0, 70)
+    assert overview.longest("dma_in", 8, 100) == (60, 70)
+    assert overview.longest("css", 50, 70) is None
+    assert overview.longest("slice") is None

@@ -135,3 +135,16 @@ def test_the_chosen_key_stays_for_the_next_file_that_has_it(panel, data):
 
 def test_without_a_profile_it_says_what_it_is_for(shown):
     assert shown(OverviewPanel, "torq/tiny_cnn.mlir").is_empty
+
+
+def test_a_click_on_a_unit_shows_its_longest_stretch(panel):
+    session = panel._session
+    names = [row.op for row in panel.model.rows]
+    panel.table.chosen.emit(names.index("CSS"))
+    # By hand: the one task on the CSS takes 10 µs; as much stands on both sides of it.
+    css = next(i for i in range(44) if session.traces[0].trace.name(i) == "CSS")
+    start, end = session.traces[0].span_ns(css)
+    assert (session.state.t0, session.state.t1) == (start - 10_000, end + 10_000)
+    before = session.state
+    panel.table.chosen.emit(names.index("Idle"))  # there is none
+    assert session.state == before

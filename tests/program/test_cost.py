@@ -242,3 +242,12 @@ def test_a_job_is_charged_as_its_start_and_wait_and_not_once_more(name):
         "tosa.cast": (16 + 35, 2),
     }
     assert costs.whole == sum(ticks for ticks, _ in found.values())
+
+
+def test_what_the_hal_calls_is_not_counted_beside_the_call():
+    """By hand, in µs: INIT takes 1349, and HAL_QUEUE_EXECUTE 1118 with the dispatch inside it."""
+    torq = DATA / "torq"
+    trace, text = (open_file(str(torq / n)) for n in ("host_h4_latest.csv", "tiny_cnn.mlir"))
+    assert isinstance(trace, Trace)
+    assert isinstance(text, Program)
+    assert Costs(link(trace, text)).table().whole == 1349 + 1118

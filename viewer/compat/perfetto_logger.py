@@ -215,6 +215,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     parser = _parser()
     chosen = parser.parse_args(arguments)
+    if chosen.files:
+        parser.error(
+            f"{chosen.files[0]}: say what it is, --compile_profile or --runtime_profile; host "
+            "profiles and folders of debug info are for opscope export FILES --debug-info DIR "
+            "-o OUT.pftrace"
+        )
     mlir = [chosen.mlir] if chosen.mlir else []
     for path in (*chosen.compile_profile, *chosen.runtime_profile, *mlir):
         if is_same_file(path, chosen.pb):
@@ -239,6 +245,8 @@ def _parser() -> argparse.ArgumentParser:
         "--runtime_profile", nargs="+", default=[], metavar="CSV",
         help="NSS jobs, as --torq_profile wrote them: R0, R1; for host profiles use opscope export",
     )  # fmt: skip
+    # Later forms of the original took files, then a folder of debug info, without an option.
+    parser.add_argument("files", nargs="*", help=argparse.SUPPRESS)
     parser.add_argument("--pb", required=True, metavar="OUT", help="the trace to write")
     parser.add_argument(
         "--mlir", metavar="FILE", help="the .mlir that the locations of C2 and C3 point into"

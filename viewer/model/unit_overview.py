@@ -92,6 +92,27 @@ class UnitOverview:
             for (key, label), length in zip(named, ticks, strict=True)
         )
 
+    def longest(
+        self, key: str, first: int | None = None, last: int | None = None
+    ) -> tuple[int, int] | None:
+        """Where the longest unbroken stretch of a row lies in the ticks [first, last].
+
+        None for a row without any time there, and for a key that the trace has no row of.
+        """
+        lo = self._start if first is None else max(first, self._start)
+        hi = self._end if last is None else min(last, self._end)
+        sets = {name: times for name, _, times in self._sets}
+        if key in ("idle", "overall"):
+            whole = (np.array([lo]), np.array([hi]))
+            sets[key] = intervals.subtract(whole, sets["busy"]) if key == "idle" else whole
+        if key not in sets:
+            return None
+        start, end = intervals.clip(*sets[key], lo, hi)
+        if not len(start):
+            return None
+        at = int(np.argmax(end - start))
+        return int(start[at]), int(end[at])
+
 
 def _length_within(times: Intervals, first: int, last: int) -> int:
     """How much of a union lies in [first, last]."""

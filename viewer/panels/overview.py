@@ -132,13 +132,24 @@ class OverviewPanel(GroupedPanel):
 
     @Slot(int)
     def _choose(self, row: int) -> None:
-        """Select what a row stands for: operators, a run, or the longest slice of its group."""
+        """Select what a row stands for: operators, a run, or the longest slice of its group.
+
+        Of a unit, or of idle time, the longest stretch is brought into view: to select it would
+        make it the range that the panel is about.
+        """
         answer, group = self._answer, self.model.rows[row].group
         number = None if answer is None else self._session.number_of(answer.shown)
-        if answer is None or number is None or group < 0:
+        if answer is None or number is None:
             return
         key, shown = answer.table.key, answer.shown
-        if key == "operator":
+        if key == "unit":
+            name = self.model.rows[row].op
+            unit = next(g.key for g in answer.table.groups if g.label == name)
+            stretch = answer.grouping.overview.longest(unit, answer.first, answer.last)
+            if stretch is not None:
+                t0, t1 = (shown.axis.to_ns(tick) for tick in stretch)
+                self._session.set_range(t0 - (t1 - t0), t1 + (t1 - t0))
+        elif key == "operator":
             self._session.select_operators(number, shown.table.sets[group])
         elif key == "run":
             run = list(shown.trace.inferences())[group]

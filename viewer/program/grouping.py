@@ -184,11 +184,12 @@ class Grouping:
     # -- units, threads, runs ----------------------------------------------------------------------
 
     @cached_property
-    def _overview(self) -> UnitOverview:
+    def overview(self) -> UnitOverview:
+        """The units of the trace, as the key `unit` has them."""
         return UnitOverview(self._trace)
 
     def _by_unit(self, first: int | None, last: int | None) -> GroupTable:
-        rows = self._overview.rows(first, last)
+        rows = self.overview.rows(first, last)
         groups = tuple(Group(r.label, r.ticks, r.share, key=r.key) for r in rows)
         return GroupTable("unit", groups, rows[-1].ticks, 0, 0)
 
@@ -247,11 +248,10 @@ class Grouping:
         return self._parts[key]
 
     def _names(self) -> _Parts:
-        """Time that a delegate's events do not cover is its call's own; jobs have no own names."""
+        """Time that a delegate's events do not cover is its call's own."""
         keys = self._trace.keys
         stated = keys.kind != KeyKind.UNATTRIBUTED
-        of_key = np.where(stated, keys.name.astype(np.int64), -1)
-        return _Parts(self._trace.strings, stated_alone(self._trace, of_key))
+        return _Parts(self._trace.strings, np.where(stated, keys.name.astype(np.int64), -1))
 
     def _locations(self) -> _Parts:
         return _numbered(self._trace.keys.location.tolist())
