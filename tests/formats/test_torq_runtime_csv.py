@@ -1,6 +1,7 @@
 """The Torq runtime profile, against the samples and the reference converter's listing."""
 
 import csv
+import time
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -98,6 +99,15 @@ def test_overlapping_jobs_keep_their_times(tmp_path):
     trace = read(written(tmp_path, "id;time_since_open;time_since_start\n0;10;10\n1;15;10\n"))
     assert sorted(zip(trace.slices.start, trace.slices.end, strict=True)) == [(0, 10), (5, 15)]
     assert trace.slices.row_lane.tolist() == [0, 1]
+
+
+def test_a_line_of_digits_is_looked_through_once(tmp_path):
+    header = "id;time_since_open;time_since_start\n"
+    path = written(tmp_path, f"{header}0;10;10\n{'9' * 300_000}x\nx;{'9' * 300_000} x\n")
+    began = time.process_time()
+    trace = read(path)
+    assert time.process_time() - began < 5  # from every digit on it would be minutes
+    assert [(p.kind, p.count) for p in trace.problems] == [(f"row that is not {header.strip()}", 2)]
 
 
 def test_a_header_alone_is_an_empty_trace(tmp_path):

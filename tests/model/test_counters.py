@@ -170,6 +170,11 @@ def test_no_units_no_counters():
     assert unit_counters(trace_of(("CSS", 3, 3, None))) == ()
 
 
+def test_units_whose_work_has_no_length_were_never_at_work():
+    (only,) = unit_counters(trace_of(("CSS", 3, 3, None), ("DMA In", 3, 3, 64)))
+    assert (only.name, steps(only)) == ("Concurrent units", [])
+
+
 # -- the samples ---------------------------------------------------------------------------------
 
 

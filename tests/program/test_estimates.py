@@ -132,6 +132,13 @@ def test_tasks_meet_jobs_through_debug_info_without_cycles(torq, tmp_path):
     assert compared(host_trace(), tmp_path / LOWERED).actions[3].reason == module.NO_ESTIMATE
 
 
+def test_a_row_of_no_known_unit_may_have_a_task_that_is_in_no_debug_info(torq, tmp_path):
+    odd = tmp_path / C3
+    odd.write_text((torq / C3).read_text() + "9999,5,60000,Teleport,loc(unknown),\n")
+    made = compared(host_trace(), torq / LOWERED, odd)
+    assert jobs(made) == jobs(compared(host_trace(), torq / LOWERED, torq / C3))
+
+
 def test_tasks_without_debug_info_are_compared_by_operators(torq, tmp_path):
     """The union of all units' rows: the cast's CDMA and CSS rows lie end to end."""
     places = tmp_path / "jobs.csv"

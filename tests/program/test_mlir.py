@@ -1,6 +1,7 @@
 """MLIR locations of every printed form, and operations found in a text."""
 
 import random
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from viewer.program.mlir import (
 )
 from viewer.program.mlir_operations import operation_at, operations
 
+LONG = "x" * 1_000_000
 AT_11 = FilePosition("m.mlir", 11, 10)
 AT_2 = FilePosition("m.mlir", 2, 3)
 
@@ -262,3 +264,24 @@ def test_hostile_texts_end_quickly():
         list(operations([line, line]))
     nested = ["func.func @f() {"] * 5000
     assert len(list(operations(nested))) == 5000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'loc("{LONG}":1:1)',
+        f'loc(fused<"{LONG}">[unknown])',
+        "@L1C1" + "+@L2C3" * 150_000,
+        f'"a.b"() {{k = "{LONG}"}} : () -> ()',
+        f"%0 = a{'.b' * 500_000}",
+        f"%0{', %1' * 250_000} = a.b",
+    ],
+    ids=["file", "metadata", "short form", "attribute", "dotted", "results"],
+)
+def test_a_long_text_takes_a_few_times_its_size_in_memory(text):
+    tracemalloc.start()
+    parse_location(text)
+    list(operations([text]))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40 * len(text)

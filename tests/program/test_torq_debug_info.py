@@ -1,6 +1,7 @@
 """Actions, jobs and tasks of a lowered dispatch, against what Torq's own tool made of the text."""
 
 import re
+import time
 from collections import defaultdict
 from pathlib import Path
 
@@ -227,6 +228,31 @@ def test_what_does_not_fit_is_counted(kind):
     (dispatch,), problems = parsed(GENERIC.replace(old, new))
     assert problems[kind] == 1
     assert len(dispatch.actions) >= 3
+
+
+def test_a_program_of_many_jobs_has_its_tasks_in_each_of_them():
+    tasks = "".join(
+        '"torq_hw.nss_task"() ({\n"torq_hw.css_start"() : () -> ()\n'
+        f'"torq_hw.css_wait"() : () -> ()\n}}) {{"torq-task-id" = {i} : i64, '
+        f'"torq-start-time-cycles" = {i} : i64, '
+        f'"torq-end-time-cycles" = {i + 5} : i64}} : () -> ()\n'
+        for i in range(1000)
+    )
+    jobs = "".join(
+        f'%i{i} = "torq_hl.create_invocation"(%p) {{"torq-job-id" = {i} : i32}} : (i32) -> i32\n'
+        for i in range(1000)
+    )
+    began = time.process_time()
+    (dispatch,), problems = parsed(
+        f'"func.func"() ({{\n%p = "torq_hl.program"() ({{\n{tasks}}}) : () -> i32\n{jobs}}})'
+        ' {sym_name = "d"} : () -> ()'
+    )
+    assert time.process_time() - began < 5  # gone through once, not once a job
+    assert problems == {}
+    for job in (dispatch.jobs[0], dispatch.jobs[999]):
+        assert job.tasks == tuple(range(1000))
+        assert (job.start, job.end, job.units) == (0, 1004, ((Unit.CSS, 0),))
+    assert {task.job for task in dispatch.tasks.values()} == {0}
 
 
 def test_cut_anywhere_and_filled_with_nonsense_it_is_still_answered():

@@ -41,7 +41,7 @@ _SPELLED = {
 # 15 digits of µs are 31 years; longer ones would not fit int64 as nanoseconds.
 _NUMBER = r"[ ]*(-?[0-9]{1,15})[ ]*"
 _ROW = re.compile(rf"^{_NUMBER};{_NUMBER};{_NUMBER}(?:;(.*))?$", re.MULTILINE)
-_HUGE = re.compile(r"[0-9]{16,} *;|; *-?[0-9]{16,} *$")
+_HUGE = re.compile(r"(?:^|;) *-?[0-9]{16,} *(?=;|$)")
 
 
 def sniff(head: bytes) -> bool:

@@ -266,6 +266,8 @@ def _edges(parts: Sequence[intervals.Intervals]) -> tuple[Ints, Ints]:
 
 def _changes(times: Ints, value: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
     """Of values from given times on, ascending, the last at each time, where it is another."""
+    if not len(times):
+        return times, value  # of units whose work has no length
     last = np.append(times[1:] != times[:-1], True)
     times, value = times[last], value[last]
     changed = np.append(value[:1] != 0, value[1:] != value[:-1])

@@ -335,7 +335,9 @@ class _Comparison:
     def _add_tasks(self, trace: Trace, rate: Fraction, known: Dispatch) -> bool:
         at, ids = numbers(trace, TASK_ID)
         distinct, code = np.unique(ids, return_inverse=True)
-        jobs = (known.tasks[task].job for task in distinct.tolist())
+        # A row of no known unit may have any number: the dispatch was not matched by it.
+        tasks = map(known.tasks.get, distinct.tolist())
+        jobs = (None if task is None else task.job for task in tasks)
         job_of = np.array([-1 if job is None else job for job in jobs], np.int64)
         used = False
         for job, own in groups(job_of[code]):

@@ -20,6 +20,9 @@ from typing import TypeAlias
 
 # Inlining nests call sites a few dozen deep; a bound keeps hostile text off Python's own stack.
 MAX_NESTING = 200
+# What stands between the quotes of a string that ends on its line. Possessive, since a repetition
+# that can be taken back costs a hundred bytes of memory a character.
+STRING_CONTENT = r'[^"\\\n]*+(?:\\.[^"\\\n]*+)*+'
 # The file of a position that a text gives without one.
 INPUT_FILE = "the input file"
 
@@ -154,9 +157,9 @@ class _NotALocation(Exception):
     pass
 
 
-_SHORT = re.compile(r"@L\d{1,9}C\d{1,9}(?:\+@L\d{1,9}C\d{1,9})*", re.A)
+_SHORT = re.compile(r"@L\d{1,9}C\d{1,9}(?:\+@L\d{1,9}C\d{1,9})*+", re.A)
 _END = re.compile(r"\s*\Z")
-_STRING = re.compile(r'\s*"((?:[^"\\]|\\.)*)"', re.S)
+_STRING = re.compile(r'\s*"([^"\\]*+(?:\\.[^"\\]*+)*+)"', re.S)
 _POSITION = re.compile(
     r"\s*:\s*(\d{1,9})(?:\s*:\s*(\d{1,9}))?(?:\s+to\s+(\d{1,9})?\s*:\s*(\d{1,9}))?", re.A
 )
@@ -166,7 +169,7 @@ _OPEN, _CLOSE = re.compile(r"\s*\("), re.compile(r"\s*\)")
 _OPEN_LIST, _CLOSE_LIST = re.compile(r"\s*\["), re.compile(r"\s*\]")
 _COMMA, _OPEN_METADATA = re.compile(r"\s*,"), re.compile(r"\s*<")
 # Inside metadata "->" closes nothing, and brackets in a string are text.
-_METADATA_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|->|[<>]', re.S)
+_METADATA_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|->|[<>]', re.S)
 _ESCAPE = re.compile(rb"\\(?:([0-9A-Fa-f]{2})|(.))", re.S)
 _NAMED_ESCAPES = {b"n": b"\n", b"t": b"\t"}
 

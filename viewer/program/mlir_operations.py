@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from viewer.program.mlir import unescape
+from viewer.program.mlir import STRING_CONTENT, unescape
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,11 @@ class OperationText:
 # What ends a line with a location is one token, as far as nothing but locations and types is in it:
 # most of a debug text is that. The bound keeps hostile lines from being looked through again.
 _LOCATION = " loc("
-_TOKEN = re.compile(r' loc\([^\n]{0,2000}\)(?=\n)|"(?:[^"\\\n]|\\.)*"?|//[^\n]*|\{-#|[()\[\]{}]|\n')
+_TOKEN = re.compile(
+    rf' loc\([^\n]{{0,2000}}\)(?=\n)|"{STRING_CONTENT}"?|//[^\n]*|\{{-#|[()\[\]{{}}]|\n'
+)
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
-_RESULTS = r"(?:(?P<result>%[\w$.-]+(?::\d+)?(?:[ \t]*,[ \t]*%[\w$.-]+(?::\d+)?)*)[ \t]*=[ \t]*)"
+_RESULTS = r"(?:(?P<result>%[\w$.-]+(?::\d+)?(?:[ \t]*,[ \t]*%[\w$.-]+(?::\d+)?)*+)[ \t]*=[ \t]*)"
 _GENERIC = r'"(?P<generic>[A-Za-z_][\w$.-]*)"(?=[ \t]*\()'
 # In custom assembly a dialect may leave its prefix out inside its own functions and modules.
 _BARE = {
@@ -55,9 +57,9 @@ _BARE = {
     "call": "func.call",
     "call_indirect": "func.call_indirect",
 }
-_DOTTED = r"[A-Za-z_][\w$]*(?:\.[\w$]+)+"
+_DOTTED = r"[A-Za-z_][\w$]*(?:\.[\w$]+)++"
 _AT_LINE_START = re.compile(
-    rf"[ \t\r]*(?:{_RESULTS}(?:{_GENERIC}|(?P<own>[A-Za-z_][\w$]*(?:\.[\w$]+)*))"
+    rf"[ \t\r]*(?:{_RESULTS}(?:{_GENERIC}|(?P<own>[A-Za-z_][\w$]*(?:\.[\w$]+)*+))"
     # Without a result a dotted word may be a key of an attribute dictionary: "a.b = 1," "a.b}".
     rf"|{_GENERIC.replace('generic', 'generic_alone')}"
     rf"|(?P<alone>{_DOTTED}|{'|'.join(_BARE)})(?![\w$.:]|[ \t]*[=,}}\]>]))"
@@ -67,8 +69,8 @@ _IN_REGION = re.compile(
     rf"|{_GENERIC.replace('generic', 'generic_alone')})"
 )
 _BREAK = re.compile(r"[ \t]*(?:\^[\w$.-]+|[#!][\w$.-]+[ \t]*=)")
-_SYMBOL = re.compile(r'@(?:"((?:[^"\\\n]|\\.)*)"|([\w$.-]+))')
-_SYMBOL_ATTRIBUTE = re.compile(r'\bsym_name"?\s*=\s*"((?:[^"\\\n]|\\.)*)"')
+_SYMBOL = re.compile(rf'@(?:"({STRING_CONTENT})"|([\w$.-]+))')
+_SYMBOL_ATTRIBUTE = re.compile(rf'\bsym_name"?\s*=\s*"({STRING_CONTENT})"')
 
 
 @dataclass(slots=True)

@@ -29,7 +29,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from viewer.model.trace import Problem, Unit
-from viewer.program.mlir import unescape
+from viewer.program.mlir import STRING_CONTENT, unescape
 from viewer.program.mlir_operations import OperationReader, OperationText
 
 MARK = '"torq-'  # what a text has that is debug info
@@ -130,12 +130,12 @@ def read_dispatches(
 
 _NUMBER = r"-?[0-9]{1,18}(?![0-9])"
 _TOKEN = re.compile(
-    r'(?P<key>"(?:[^"\\\n]|\\.)*"|(?<![\w$.])[A-Za-z_][\w$.]*)\s*=\s*'
-    rf'(?:(?P<number>{_NUMBER})|(?P<text>"(?:[^"\\\n]|\\.)*")|)'
-    r'|"(?:[^"\\\n]|\\.)*"?|(?P<brace>[{}])'
+    rf'(?P<key>"{STRING_CONTENT}"|(?<![\w$.])[A-Za-z_][\w$.]*)\s*=\s*'
+    rf'(?:(?P<number>{_NUMBER})|(?P<text>"{STRING_CONTENT}")|)'
+    rf'|"{STRING_CONTENT}"?|(?P<brace>[{{}}])'
 )
-_LOCATION_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"?|(?P<loc>\bloc\()|[()]')
-_OPERANDS = re.compile(r'\s*"(?:[^"\\\n]|\\.)*"\s*\(([^()"]*)\)')
+_LOCATION_TOKEN = re.compile(rf'"{STRING_CONTENT}"?|(?P<loc>\bloc\()|[()]')
+_OPERANDS = re.compile(rf'\s*"{STRING_CONTENT}"\s*\(([^()"]*)\)')
 _VALUE = re.compile(r"%[\w$.-]+")
 _ARGUMENT = re.compile(r"(%[\w$.-]+)\s*:")
 _SEGMENTS = re.compile(r"\boperandSegmentSizes\s*=\s*array<i32:\s*([0-9,\s]*)>")
@@ -330,33 +330,35 @@ class _DispatchReader:
         starts = {a.job: a.id for a in actions if a.op == _START}
         waits = {a.job: a.id for a in actions if a.op == _WAIT}
         order = sorted(draft.jobs, key=lambda job: (job not in starts, starts.get(job, job)))
-        tasks_of: dict[int, list[int]] = {}
+        # A program that several jobs start has the same tasks in each; they are the first job's.
+        tasks_of: dict[int, tuple[int, ...]] = {}
         for job in order:
-            tasks_of[job] = self._follow(draft.tasks.get(draft.jobs[job].program, []), job)
-        told = {draft.jobs[job].program for job in order}
+            program = draft.jobs[job].program
+            if program not in tasks_of:
+                tasks_of[program] = self._follow(draft.tasks.get(program, []), job)
         for program, numbers in draft.tasks.items():
-            if program not in told:
+            if program not in tasks_of:
                 self._follow(numbers, None)
         self._give_up()
         tasks = {
             task: replace(known, work=tuple(w for _, w in sorted(self._work.get(task, ()))))
             for task, known in self._tasks.items()
         }
+        summed = {
+            program: _summed(program_tasks, tasks) for program, program_tasks in tasks_of.items()
+        }
         jobs = {}
         for job in sorted(order):
-            own = [tasks[i] for i in tasks_of[job]]
-            units = {(w.unit, w.number) for task in own for w in task.work}
-            begun = [t.start for t in own if t.start is not None]
-            done = [t.end for t in own if t.end is not None]
-            known = len(begun) == len(own) > 0
+            program = draft.jobs[job].program
+            units, start, end = summed[program]
             jobs[job] = Job(
-                job, draft.jobs[job].name, starts.get(job), waits.get(job), tuple(tasks_of[job]),
-                tuple(sorted(units)), min(begun) if known else None, max(done) if known else None,
+                job, draft.jobs[job].name, starts.get(job), waits.get(job), tasks_of[program],
+                units, start, end,
             )  # fmt: skip
         return Dispatch(self._path, draft.name, dict(sorted(draft.actions.items())), jobs, tasks)
 
-    def _follow(self, numbers: Sequence[int], job: int | None) -> list[int]:
-        """Go through the tasks of one program; returns their ids, each once."""
+    def _follow(self, numbers: Sequence[int], job: int | None) -> tuple[int, ...]:
+        """Go through the tasks of one program, once; returns their ids, each once."""
         own: dict[int, None] = {}
         for number in numbers:
             operation, attributes = self._parts.operations[number], self._parts.attributes(number)
@@ -364,13 +366,8 @@ class _DispatchReader:
             if task is None:
                 self._parts.odd("a task without an id: left out", number)
                 continue
-            known = self._tasks.get(task)
-            if known is not None:
-                # A program may be started by a second job, which has the same tasks then.
-                if (known.line, known.col) != (operation.line, operation.col):
-                    self._parts.odd("a task id twice in one dispatch: the first one counts", number)
-                else:
-                    own[task] = None
+            if task in self._tasks:
+                self._parts.odd("a task id twice in one dispatch: the first one counts", number)
                 continue
             own[task] = None
             start, end = self._parts.cycles(number, attributes)
@@ -380,7 +377,7 @@ class _DispatchReader:
             )  # fmt: skip
             for at in self._draft.work.get(number, ()):
                 self._take(at, task, job)
-        return list(own)
+        return tuple(own)
 
     def _take(self, number: int, task: int, job: int | None) -> None:
         """A start opens a piece of work, a wait closes the oldest open one of its unit."""
@@ -439,6 +436,17 @@ class _DispatchReader:
             names = _ARGUMENT.findall(self._parts.text.entry(program)) if program >= 0 else []
             self._argument_at[program] = {name: i for i, name in enumerate(names)}
         return self._argument_at[program]
+
+
+def _summed(
+    own: Sequence[int], tasks: Mapping[int, Task]
+) -> tuple[tuple[tuple[Unit, int], ...], int | None, int | None]:
+    """The units that work in some tasks, when the first one begins and the last one ends."""
+    units = {(work.unit, work.number) for task in own for work in tasks[task].work}
+    begun = [start for task in own if (start := tasks[task].start) is not None]
+    done = [end for task in own if (end := tasks[task].end) is not None]
+    known = len(begun) == len(own) > 0
+    return tuple(sorted(units)), min(begun) if known else None, max(done) if known else None
 
 
 def _number(attributes: Mapping[str, str], name: str) -> int | None:
