@@ -16,9 +16,9 @@ DATA = Path(__file__).parent.parent / "data"
 RUN = [operator("native_call_add.out", 0, 110, 120), framework("Method::execute", 100, 150)]
 
 
-def of(path: Path, runs=None) -> EventStatistics:
+def of(path: Path) -> EventStatistics:
     trace = etdump.FORMAT.read(str(path), no_progress, never_cancelled)
-    return event_statistics(unlinked(trace), runs)
+    return event_statistics(unlinked(trace))
 
 
 def durations(found: EventStatistics) -> list[tuple[str, list[int]]]:
@@ -61,14 +61,6 @@ def test_a_clock_that_restarts_at_every_run_mixes_no_runs(dump):
         ((1,), ["native_call_mul.out", "Method::execute"]),
     ]
     assert durations(found)[0] == ("native_call_add.out", [10, 10])
-
-
-def test_some_runs_alone(dump):
-    path = dump(("Execute", RUN), ("Execute", later(RUN, 1000)), ("Execute", later(RUN, 2000)))
-    found = of(path, runs=[1])
-    assert [b.runs for b in found.blocks] == [(1,)]
-    assert found.start.tolist() == [1110, 1100]
-    assert len(of(path, runs=[])) == 0
 
 
 def test_a_clock_of_its_own_keeps_its_numbers_and_its_unit():

@@ -11,7 +11,6 @@ clock. Slices that the reader derived are no events and are left out.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -95,10 +94,10 @@ class EventStatistics:
         )
 
 
-def event_statistics(table: LinkTable, runs: Collection[int] | None = None) -> EventStatistics:
-    """The statistics of a linked trace, over all its runs or over some (indexes into its runs)."""
+def event_statistics(table: LinkTable) -> EventStatistics:
+    """The statistics of a linked trace over all its runs."""
     trace = table.trace
-    order, run = _in_file_order(trace, runs)
+    order, run = _in_file_order(trace)
     key = trace.slices.key[order].astype(np.int64)
     told = np.argsort(first_of(run, _instruction_of_key(trace)[key]), kind="stable")
     none = len(trace.runs)
@@ -147,8 +146,8 @@ def _place(trace: Trace, run: Run) -> tuple[str, int]:
     return trace.tracks[run.track].process, of
 
 
-def _in_file_order(trace: Trace, runs: Collection[int] | None) -> tuple[Ints, Ints]:
-    """The events asked about, run by run in file order, and the run of each.
+def _in_file_order(trace: Trace) -> tuple[Ints, Ints]:
+    """All events, run by run in file order, and the run of each.
 
     Those outside all runs come last, as run number len(trace.runs).
     """
@@ -156,8 +155,6 @@ def _in_file_order(trace: Trace, runs: Collection[int] | None) -> tuple[Ints, In
     keep = np.ones(len(slices), np.bool_) if slices.derived is None else ~slices.derived
     keep &= _has_duration(trace)
     run = run_of_slices(trace)
-    if runs is not None:
-        keep &= np.isin(run, np.array(sorted(runs), np.int64))
     run[run < 0] = len(trace.runs)
     chosen = np.flatnonzero(keep)
     # Files list runs one after another, and both numbers fit 32 bits: one sort of one number.
