@@ -695,18 +695,21 @@ def test_another_rate_shows_the_same_ticks_and_is_taken_back_with_the_range(qapp
     assert session.workspace.clocks == {str(CYCLES): MHZ_100}
 
 
-def test_another_rate_keeps_selection_labels_and_costs(qapp):
+def test_another_rate_keeps_selection_labels_costs_and_counters(qapp):
     session = opened(CYCLES)
     session.select_slice(SliceRef(0, 3))
     before = session.traces[0]
     told = []
     session.opened.connect(lambda: told.append("opened"))
+    counters = before.counters
     session.set_clock(0, MHZ_100)
     after = session.traces[0]
     assert told == ["opened"]
     assert session.state.slice == SliceRef(0, 3)
     assert after.labels is before.labels
     assert after.costs is before.costs
+    assert counters
+    assert after.counters is counters
     assert after.rate.origin is RateOrigin.CHOSEN
     slices = after.trace.slices
     assert after.span_ns(3) == (10 * slices.start[3], 10 * slices.end[3])

@@ -62,6 +62,14 @@ class OpenTrace:
         shown = sum(run.count for run in self.trace.inferences())
         return sum(1 for _ in self.file.inferences()) - shown
 
+    def placed(self, axis: Axis, rate: ClockRate) -> OpenTrace:
+        """The same at another rate or place; labels, costs, colours and counters are of ticks."""
+        made = replace(self, axis=axis, rate=rate)
+        for name in ("counters", "left_out"):
+            if name in vars(self):
+                vars(made)[name] = vars(self)[name]
+        return made
+
     def label(self, i: int) -> str:
         """What slice i is called on screen."""
         return self.label_strings[int(self.labels[i])]
@@ -118,9 +126,8 @@ def views_of(
                 continue
             axis = _axis(space, trace, view)
             if old is not None and old.table.links is table.links:
-                # Labels, costs and colours are of ticks: another rate or offset changes none.
                 kept = old.axis == axis and old.rate == rate
-                views[id(trace), view] = old if kept else replace(old, axis=axis, rate=rate)
+                views[id(trace), view] = old if kept else old.placed(axis, rate)
             elif view in wanted:
                 made = views[id(trace), view] = _opened(trace, table, axis, rate, view)
                 for work in also:
