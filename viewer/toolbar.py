@@ -128,8 +128,9 @@ class Toolbar(QToolBar):
                 self.run.insertSeparator(self.run.count())
             first = self.run.count()
             self._places = {number: first + at for at, number in enumerate(texts)}
-            for number, text in texts.items():
-                self.run.addItem(text, number)
+            self.run.addItems(list(texts.values()))
+            for number, place in self._places.items():
+                self.run.setItemData(place, number)
             self.run.setEnabled(bool(texts))
         picked = session.state.run
         if picked is not None and picked[0] == trace:

@@ -17,7 +17,7 @@ from viewer.program.mlir import (
     parse_location,
     positions,
 )
-from viewer.program.mlir_operations import operation_at, operations
+from viewer.program.mlir_operations import OperationPlaces, operations
 
 LONG = "x" * 1_000_000
 AT_11 = FilePosition("m.mlir", 11, 10)
@@ -175,14 +175,14 @@ def test_operations_of_generic_assembly_with_regions(data):
 
 def test_operation_at_a_position(data):
     lines = lines_of(data, "tiny_cnn.mlir")
-    assert operation_at(lines, 11, 10).name == "tosa.conv2d"
-    assert operation_at(lines, 11, 5).result == "%0"
-    assert operation_at(lines, 11, 200).name == "tosa.conv2d"
-    assert operation_at(lines, 11, 1).name == "tosa.conv2d"  # left of it, on its line
-    assert operation_at(lines, 2, 3).func == "main"
-    assert operation_at(lines, 20, 3) is None  # a closing brace
-    assert operation_at(lines, 99, 1) is None
-    assert operation_at((), 1, 1) is None
+    assert OperationPlaces(lines).at(11, 10).name == "tosa.conv2d"
+    assert OperationPlaces(lines).at(11, 5).result == "%0"
+    assert OperationPlaces(lines).at(11, 200).name == "tosa.conv2d"
+    assert OperationPlaces(lines).at(11, 1).name == "tosa.conv2d"  # left of it, on its line
+    assert OperationPlaces(lines).at(2, 3).func == "main"
+    assert OperationPlaces(lines).at(20, 3) is None  # a closing brace
+    assert OperationPlaces(lines).at(99, 1) is None
+    assert OperationPlaces(()).at(1, 1) is None
 
 
 def test_operation_at_a_later_line_of_a_long_statement():
@@ -195,7 +195,7 @@ def test_operation_at_a_later_line_of_a_long_statement():
         "  return",
         "}",
     ]
-    operation = operation_at(lines, 4, 9)
+    operation = OperationPlaces(lines).at(4, 9)
     assert (operation.name, operation.line, operation.end_line) == ("d.op", 2, 5)
     assert operation.text.endswith(": (i32) -> i32")
     assert [op.name for op in operations(lines)] == ["func.func", "d.op", "func.return"]

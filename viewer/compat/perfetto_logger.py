@@ -94,7 +94,7 @@ def csv_to_view_compile_profile(
     state their unit. mlir_path: the source whose operators name the rows of C2 and C3. Raises
     UnreadableFile, ValueError for num_slices below 1.
     """
-    source = None if mlir_path is None else _mlir(os.fspath(mlir_path))
+    source = None if mlir_path is None else _source(os.fspath(mlir_path))
     trace = _read(os.fspath(csv_path), _COMPILE)
     _render(view, view_name, compile_chart(trace, view_name, num_slices, source))
 
@@ -198,11 +198,15 @@ def _is_empty(path: str) -> bool:
         return False
 
 
-def _mlir(path: str) -> MlirSource:
+def _mlir(path: str) -> Program:
     program = open_file(path, no_progress, never_cancelled)
     if not isinstance(program, Program) or not program.text_lines:
         raise UnreadableFile(path, f"this is no MLIR text but {program.format}")
-    return MlirSource(os.path.basename(path), tuple(program.text_lines))
+    return program
+
+
+def _source(path: str) -> MlirSource:
+    return MlirSource(os.path.basename(path), _mlir(path).operation_places)
 
 
 # -- the command line ----------------------------------------------------------------------------
@@ -268,7 +272,7 @@ def _right(chosen: argparse.Namespace, _: Callable[[str], object]) -> int:
     source = None
     if chosen.mlir:
         try:
-            source = _mlir(chosen.mlir)
+            source = _source(chosen.mlir)
         except UnreadableFile as error:
             _complain(str(error))
             failed = True
@@ -306,7 +310,7 @@ def _original(chosen: argparse.Namespace, wrong_usage: Callable[[str], object]) 
             kinds = ", ".join(sorted({*compiled, *measured}))
             wrong_usage(f"--compat: no original reads these files together: {kinds}")
             return 2
-        lines = _mlir(chosen.mlir).lines if chosen.mlir else ()
+        lines = _mlir(chosen.mlir).text_lines if chosen.mlir else ()
         with replacing(chosen.pb) as file:
             printed = original_logger.write(
                 form, chosen.compile_profile, chosen.runtime_profile, lines, file

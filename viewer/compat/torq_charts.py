@@ -36,7 +36,7 @@ from viewer.program.mlir import (
     NameLocation,
     parse_location,
 )
-from viewer.program.mlir_operations import operation_at
+from viewer.program.mlir_operations import OperationPlaces
 
 COMPILE_PROCESS = "Compile Profile"
 UNKNOWN_THREAD = "UNKNOWN"
@@ -68,10 +68,10 @@ class TorqChart:
 
 @dataclass(frozen=True, slots=True)
 class MlirSource:
-    """The text that locations point into: the file's name without its folder, and its lines."""
+    """The text that locations point into: the file's name without its folder, its operations."""
 
     name: str
-    lines: tuple[str, ...]
+    places: OperationPlaces
 
 
 def compile_chart(
@@ -368,7 +368,7 @@ def _operators_at(location: Location, source: MlirSource) -> str:
     while waiting:
         match waiting.pop():
             case FilePosition() as place if place.file.rpartition("/")[2] == source.name:
-                operation = operation_at(source.lines, place.line, place.col)
+                operation = source.places.at(place.line, place.col)
                 if operation is not None and operation.name.split(".")[0] not in _NOT_SOURCE:
                     found[operation.line] = f"{operation.name}@L{operation.line}"
             case NameLocation(_, child) if child is not None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from viewer.program.graph import Program
 
 HEAD_SIZE = 4096
+# Regular files by mode that are none: to read some of them waits for ever or changes something.
+_KERNEL_FOLDERS = ("/proc/", "/sys/")
 
 Progress = Callable[[int, int], None]  # bytes read so far, bytes in all
 Cancelled = Callable[[], bool]
@@ -152,6 +154,8 @@ def open_file(
 
 def _head(path: str) -> bytes:
     try:
+        if os.path.realpath(path).startswith(_KERNEL_FOLDERS):
+            raise UnreadableFile(path, "this is a file of the kernel, not one on a disk")
         mode = os.stat(path).st_mode
         if stat.S_ISDIR(mode):
             raise UnreadableFile(path, "this is a folder", remedy="Open the files in it")

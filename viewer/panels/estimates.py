@@ -7,7 +7,8 @@ was measured, the line across it what was estimated. What is missing on one side
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
@@ -22,6 +23,7 @@ from viewer.panels.widgets import label
 from viewer.program.estimates import ActionRow, Compared, Estimates, OperatorRow
 from viewer.session import Session, display_name
 from viewer.theme import Theme
+from viewer.workspace import Workspace
 
 NOTHING = (
     "Open a Torq runtime profile together with its compile profile or its debug info to see what "
@@ -44,7 +46,7 @@ class EstimatesPanel(GroupedPanel):
         hint = "Filter by operator or action"
         super().__init__(theme, "Estimates", hint, NOTHING, below, parent)
         self._session = session
-        self._made: Estimates | None = None
+        self._answer: _Answer | None = None
         self.by.addItems([BY_ACTION, BY_OPERATOR])
         self.by.activated.connect(self._show)
         self.table.chosen.connect(self._choose)
@@ -60,39 +62,32 @@ class EstimatesPanel(GroupedPanel):
         space = self._session.workspace.copy()
         if sum(len(trace.slices) for trace in space.traces) <= AT_ONCE:
             self._latest.cancel()
-            self._take(of_workspace(space))
+            self._take(_answer(space))
         else:
-            self._latest.submit(of_workspace, space)
+            self._latest.submit(_answer, space)
 
     @Slot(object)
-    def _take(self, made: Estimates) -> None:
-        self._made = made
+    def _take(self, answer: _Answer) -> None:
+        self._answer = answer
         self._show()
 
     @Slot()
     def _show(self) -> None:
-        made = self._made
-        if made is None or (not made.actions and not made.operators):
+        answer = self._answer
+        if answer is None or not answer.tables:
             self.set_empty(True)
             return
-        by_action = self.by.currentText() == BY_ACTION
-        rows: Sequence[Compared] = made.actions if by_action else made.operators
-        several = len({row.dispatch for row in made.actions}) > 1
-        self.table.show_contents(_contents(rows, self.by.currentText(), several), sorted_by=-1)
-        both = [row for row in rows if row.ratio is not None]
-        told = f"{group_digits(len(both))} of {group_digits(len(rows))} have both sides"
-        if both:
-            measured = sum(row.measured.mean for row in both if row.measured is not None)
-            estimate = sum(row.estimate_ns or 0.0 for row in both)
-            told = f"{told} · {_ratio(measured / estimate)} of the estimate together"
+        contents, told = answer.tables[self.by.currentText()]
+        self.table.show_contents(contents, sorted_by=-1)
         self.subtitle.setText(told)
-        self.note.setText(_sources(made))
+        self.note.setText(_sources(answer.made))
         self.set_empty(False)
 
     @Slot(int)
     def _choose(self, row: int) -> None:
         """Highlight the operators of a row, in a profile that measured if there is one."""
-        operators, made = self.model.rows[row].operators, self._made
+        operators = self.model.rows[row].operators
+        made = None if self._answer is None else self._answer.made
         if not operators or made is None or made.table is None:
             return
         program = made.table.program
@@ -104,6 +99,38 @@ class EstimatesPanel(GroupedPanel):
         linked.sort(key=lambda number: self._session.traces[number].file.path not in measured)
         if linked:
             self._session.select_operators(linked[0], operators)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What is compared, and by title the rows and a line that sums them up; none without rows."""
+
+    made: Estimates
+    tables: Mapping[str, tuple[Contents, str]]
+
+
+def _answer(space: Workspace) -> _Answer:
+    """The comparison of all that is open, with its rows: half a million of them take seconds."""
+    made = of_workspace(space)
+    if not made.actions and not made.operators:
+        return _Answer(made, {})
+    several = len({row.dispatch for row in made.actions}) > 1
+    parts: tuple[tuple[str, Sequence[Compared]], ...] = (
+        (BY_ACTION, made.actions), (BY_OPERATOR, made.operators)
+    )  # fmt: skip
+    tables = {title: (_contents(rows, title, several), _told(rows)) for title, rows in parts}
+    return _Answer(made, tables)
+
+
+def _told(rows: Sequence[Compared]) -> str:
+    """How many rows have both sides, and how far those are off together."""
+    both = [row for row in rows if row.ratio is not None]
+    told = f"{group_digits(len(both))} of {group_digits(len(rows))} have both sides"
+    if not both:
+        return told
+    measured = sum(row.measured.mean for row in both if row.measured is not None)
+    estimate = sum(row.estimate_ns or 0.0 for row in both)
+    return f"{told} · {_ratio(measured / estimate)} of the estimate together"
 
 
 def _contents(rows: Sequence[Compared], title: str, several: bool) -> Contents:

@@ -14,6 +14,7 @@ from functools import cached_property
 
 from viewer.model.trace import Problem
 from viewer.program.debug_handles import DelegateMap
+from viewer.program.mlir_operations import OperationPlaces
 from viewer.program.torq_debug_info import Dispatch
 
 NO_HANDLE = -1  # the debug handle of a node that has none
@@ -244,6 +245,11 @@ class Program:
     def operators(self) -> tuple[Operator, ...]:
         """All operators; `operators[i].index == i`."""
         return tuple(op for method in self.methods for op in method.operators)
+
+    @cached_property
+    def operation_places(self) -> OperationPlaces:
+        """Where the operations of its text stand."""
+        return OperationPlaces(self.text_lines)
 
     def method(self, name: str) -> Method | None:
         """The method of that name."""

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 
 from viewer.program.mlir import STRING_CONTENT, unescape
 
@@ -158,30 +158,32 @@ def operations(lines: Sequence[str]) -> Iterator[OperationText]:
     return iter(OperationReader(lines))
 
 
-def operation_at(lines: Sequence[str], line: int, col: int) -> OperationText | None:
-    """The operation whose statement covers line:col (from 1), else the first one of that line.
+class OperationPlaces:
+    """The operations of one text by where they stand; the text is scanned when first asked."""
 
-    The scan of the last few texts is kept: pass the same tuple to make asking again cheap.
-    """
-    known, starts, first_of_line = _index(tuple(lines))
-    before = bisect_right(starts, (line, col)) - 1
-    if before >= 0:
-        operation = known[before]
-        if (line, col) <= (operation.end_line, operation.end_col):
-            return operation
-    return first_of_line.get(line)
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
 
+    def at(self, line: int, col: int) -> OperationText | None:
+        """The operation whose statement covers line:col (from 1), else the first of that line."""
+        known, starts, first_of_line = self._index
+        before = bisect_right(starts, (line, col)) - 1
+        if before >= 0:
+            operation = known[before]
+            if (line, col) <= (operation.end_line, operation.end_col):
+                return operation
+        return first_of_line.get(line)
 
-@lru_cache(maxsize=4)
-def _index(
-    lines: tuple[str, ...],
-) -> tuple[list[OperationText], list[tuple[int, int]], dict[int, OperationText]]:
-    known = list(operations(lines))
-    starts = [(operation.line, operation.start_col) for operation in known]
-    first_of_line: dict[int, OperationText] = {}
-    for operation in known:
-        first_of_line.setdefault(operation.line, operation)
-    return known, starts, first_of_line
+    @cached_property
+    def _index(
+        self,
+    ) -> tuple[list[OperationText], list[tuple[int, int]], dict[int, OperationText]]:
+        known = list(operations(self._lines))
+        starts = [(operation.line, operation.start_col) for operation in known]
+        first_of_line: dict[int, OperationText] = {}
+        for operation in known:
+            first_of_line.setdefault(operation.line, operation)
+        return known, starts, first_of_line
 
 
 def _is_closed(location: str) -> bool:

@@ -6,7 +6,6 @@ from functools import lru_cache
 
 from viewer.program.graph import Operator, Program
 from viewer.program.mlir import INPUT_FILE, FilePosition, parse_location, positions
-from viewer.program.mlir_operations import operation_at
 
 
 @lru_cache(maxsize=4096)
@@ -19,7 +18,7 @@ class TextPositions:
     """Looks up operators of one MLIR program by (file, line, column)."""
 
     def __init__(self, program: Program) -> None:
-        self._lines = program.text_lines
+        self._places = program.operation_places
         self._file = _base(program.path)
         self._by_line: dict[int, list[Operator]] = {}
         for operator in program.operators:
@@ -39,13 +38,13 @@ class TextPositions:
         if not self.is_about(position):
             return None
         if position.file == INPUT_FILE:
-            exact = operation_at(self._lines, position.line, position.col)
+            exact = self._places.at(position.line, position.col)
             if exact is None or (exact.line, exact.col) != (position.line, position.col):
                 return None
         found = self._by_line.get(position.line, [])
         if len(found) <= 1:
             return found[0] if found else None
-        operation = operation_at(self._lines, position.line, position.col)
+        operation = self._places.at(position.line, position.col)
         name = operation.name if operation else ""
         return next((op for op in found if op.nodes[0].op == name), None)
 
