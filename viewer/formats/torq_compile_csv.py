@@ -50,6 +50,7 @@ _BARE_ROW = re.compile(rf"{_EVENT},-?\d+,-?\d+,loc\(", re.A)
 
 # 18 digits: the sum of two such numbers, and its nanoseconds, still fit int64.
 _NUMBER = r" *(-?[0-9]{1,18}) *"
+_SIZE = re.compile(r" *[0-9]{1,18} *")
 _CELL = r"([^,()\n]*)"
 _ROW_C0 = re.compile(
     rf"^{_CELL},{_NUMBER},{_NUMBER},(loc\(.*\)),{_CELL}(?:,{_CELL})?$", re.MULTILINE
@@ -270,14 +271,17 @@ class _Rows:
         """Bytes, -1 where none are given."""
         codes = cells.codes
         sizes = np.full(len(cells.distinct), -1, np.int64)
+        odd = []
         for i, cell in enumerate(cells.distinct):
-            if re.fullmatch(r" *[0-9]{1,18} *", cell):
+            if _SIZE.fullmatch(cell):
                 sizes[i] = int(cell)
             elif cell.strip():
-                odd = np.flatnonzero(codes == i)
-                self._builder.problem(
-                    "bytes that are no number: left out", len(odd), f"row {int(row[odd[0]]) + 1}"
-                )
+                odd.append(i)
+        if odd:
+            rows = row[np.isin(codes, odd)]
+            self._builder.problem(
+                "bytes that are no number: left out", len(rows), f"row {int(rows[0]) + 1}"
+            )
         return sizes[codes]
 
     def _threads_of(self, block: Block) -> Codes:
