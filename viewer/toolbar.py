@@ -132,6 +132,7 @@ class Toolbar(QToolBar):
             for number, place in self._places.items():
                 self.run.setItemData(place, number)
             self.run.setEnabled(bool(texts))
+            self.run.setToolTip("" if texts else "No open file tells where inferences begin")
         picked = session.state.run
         if picked is not None and picked[0] == trace:
             self.run.setCurrentIndex(self._places.get(picked[1], 0))

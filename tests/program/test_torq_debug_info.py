@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from viewer.model.trace import Unit
+from viewer.program.mlir_aliases import LocationAliases
 from viewer.program.mlir_operations import OperationReader
 from viewer.program.torq_debug_info import Dispatch, Work, read_dispatches
 
@@ -20,8 +21,9 @@ TRACKS = {
 
 def parsed(text: str) -> tuple[tuple[Dispatch, ...], dict[str, int]]:
     """The dispatches of a text, and its problems by kind."""
-    reader = OperationReader(text.split("\n"))
-    found, problems = read_dispatches("d.mlir", list(reader), reader)
+    lines = text.split("\n")
+    reader = OperationReader(lines)
+    found, problems = read_dispatches("d.mlir", list(reader), reader, LocationAliases(lines))
     return found, {p.kind: p.count for p in problems}
 
 
@@ -277,4 +279,26 @@ def test_hostile_texts_end_quickly():
         [start] * 10_000,
     ):
         reader = OperationReader(lines)
-        read_dispatches("d.mlir", list(reader), reader)
+        read_dispatches("d.mlir", list(reader), reader, LocationAliases(lines))
+
+
+def test_a_text_printed_with_aliases_of_its_locations_says_the_same(request):
+    """As iree-opt prints it without --mlir-print-local-scope."""
+    folder = Path(request.path).parent.parent / "data" / "torq"
+    text = (folder / "tiny_cnn.lowered_generic.mlir").read_text()
+    numbers: dict[str, int] = {}
+    lines = []
+    for line in text.splitlines():
+        at = line.rfind(" loc(")
+        # Only where the location alone ends the line is it cut so simply.
+        if at < 0 or line.count(" loc(") > 1 or not line.endswith(")"):
+            lines.append(line)
+            continue
+        alias = numbers.setdefault(line[at + 1 :], len(numbers))
+        lines.append(f"{line[:at]} loc(#loc{alias})")
+    lines += [f"#loc{alias} = {location}" for location, alias in numbers.items()]
+    (plain,), odd = parsed(text)
+    (aliased,), more = parsed("\n".join(lines))
+    assert len(numbers) > 5
+    assert aliased == plain
+    assert more == odd

@@ -23,6 +23,7 @@ import shlex
 from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
 from viewer.model.trace import Problem
 from viewer.program.graph import Frame, GraphNode, Method, Operator, Program
+from viewer.program.mlir_aliases import LocationAliases
 from viewer.program.mlir_operations import OperationReader, OperationText
 from viewer.program.torq_debug_info import MARK, Dispatch, read_dispatches
 
@@ -100,7 +101,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
         problems = (*problems, Problem("no operation in the text", 1, ""))
     dispatches: tuple[Dispatch, ...] = ()
     if MARK in text:
-        dispatches, odd = read_dispatches(path, found_all, reader)
+        dispatches, odd = read_dispatches(path, found_all, reader, LocationAliases(lines))
         problems = (*problems, *odd)
     return Program(path, FORMAT.name, "", tuple(methods), problems, lines, dispatches=dispatches)
 

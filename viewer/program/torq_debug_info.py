@@ -30,6 +30,7 @@ from dataclasses import dataclass, field, replace
 
 from viewer.model.trace import Problem, Unit
 from viewer.program.mlir import STRING_CONTENT, unescape
+from viewer.program.mlir_aliases import LocationAliases
 from viewer.program.mlir_operations import OperationReader, OperationText
 
 MARK = '"torq-'  # what a text has that is debug info
@@ -116,13 +117,16 @@ class Dispatch:
 
 
 def read_dispatches(
-    path: str, operations: Sequence[OperationText], text: OperationReader
+    path: str,
+    operations: Sequence[OperationText],
+    text: OperationReader,
+    aliases: LocationAliases,
 ) -> tuple[tuple[Dispatch, ...], tuple[Problem, ...]]:
     """The dispatches of a text, and what in them is odd; none for a text that is no debug info.
 
-    operations: all that `text` has given, which is read to its end.
+    operations: all that `text` has given, which is read to its end. aliases: of its locations.
     """
-    parts = _Parts(operations, text)
+    parts = _Parts(operations, text, aliases)
     drafts = _drafts(parts)
     found = tuple(_DispatchReader(path, parts, draft).dispatch() for draft in drafts)
     return found, tuple(Problem(k, n, f"line {at}") for k, (n, at) in parts.problems.items())
@@ -178,9 +182,15 @@ class _Draft:
 class _Parts:
     """What single operations say, and what of that is odd."""
 
-    def __init__(self, operations: Sequence[OperationText], text: OperationReader) -> None:
+    def __init__(
+        self,
+        operations: Sequence[OperationText],
+        text: OperationReader,
+        aliases: LocationAliases,
+    ) -> None:
         self.operations = operations
         self.text = text
+        self._aliases = aliases
         self.problems: dict[str, tuple[int, int]] = {}  # kind -> how often, first line
         self.invocations: dict[int, _Invocation] = {}
         self._values: dict[tuple[int, str], int] = {}
@@ -216,7 +226,7 @@ class _Parts:
     def location(self, number: int) -> str:
         """The location at the end of the operation, "" if there is none."""
         tail = self.text.tail(number)
-        return _trailing_location(tail or self.operations[number].text)
+        return self._aliases.resolved(_trailing_location(tail or self.operations[number].text))
 
     def define(self, number: int) -> None:
         """Remember which values an operation makes."""
