@@ -15,12 +15,13 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from viewer.background import Latest
 from viewer.estimate_report import of_workspace
 from viewer.model.times import format_in, group_digits, unit_for
+from viewer.opening import display_name
 from viewer.panels.grouped_panel import GroupedPanel
 from viewer.panels.operator_table import Contents, Heading, Kind, TableRow
 from viewer.panels.slice_facts import MISSING
 from viewer.panels.widgets import label
 from viewer.program.estimates import ActionRow, Compared, Estimates, OperatorRow
-from viewer.session import Session, display_name
+from viewer.session import Session
 from viewer.theme import Theme
 
 NOTHING = (
