@@ -33,6 +33,7 @@ from viewer.formats.debug_info_folder import NoDebugInfo, files_of
 from viewer.model.times import parse_range, parse_rate
 from viewer.program.grouping import KEYS
 from viewer.program.source_code import Substitution
+from viewer.report import info, info_text, one_line
 from viewer.workspace import Workspace
 
 COMMANDS = ("info", "stats", "export", "estimates", "inspect", "screenshot")
@@ -87,8 +88,6 @@ def _info(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON for scripts")
     chosen = parser.parse_args(arguments)
     workspace, failed = _open_all(parser, chosen)
-    from viewer.report import info, info_text
-
     if chosen.json:
         print(json.dumps(info(workspace), indent=1))
     else:
@@ -389,6 +388,5 @@ def _warn(workspace: Workspace) -> None:
 
 
 def _complain(message: str) -> None:
-    """One line on stderr, whatever characters a file name or its content has."""
-    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message)
-    print(f"opscope: {line}", file=sys.stderr)
+    """One line on stderr."""
+    print(f"opscope: {one_line(message)}", file=sys.stderr)

@@ -60,6 +60,7 @@ from viewer.program.graph import Program
 from viewer.program.source_code import (
     MAX_SOURCE,
     Substitution,
+    file_name,
     is_plain_file,
     substitution_between,
 )
@@ -319,7 +320,7 @@ class MainWindow(QMainWindow):
 
     def _locate(self, recorded: str) -> None:
         """Ask where a recorded source lies on this machine, and look for all others there too."""
-        name = display_name(recorded.replace("\\", "/"))
+        name = file_name(recorded)
         path, _ = QFileDialog.getOpenFileName(
             self, f"Where is {name}?", self.settings.get(LAST_FOLDER)
         )

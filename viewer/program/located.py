@@ -25,6 +25,7 @@ import numpy as np
 
 from viewer.model.trace import Ints, KeyKind, Keys, Trace, Unit
 from viewer.program.mlir import INPUT_FILE, FilePosition
+from viewer.program.source_code import file_name
 from viewer.program.text_positions import positions_of
 from viewer.program.torq_debug_info import Action, Dispatch, Job, Task
 
@@ -332,11 +333,7 @@ def _is_same(one: FilePosition, other: FilePosition) -> bool:
     """Whether two positions are one place, wherever its file lies; "@L13C10" names no file."""
     if (one.line, one.col) != (other.line, other.col):
         return False
-    return INPUT_FILE in (one.file, other.file) or _last(one.file) == _last(other.file)
-
-
-def _last(path: str) -> str:
-    return path.replace("\\", "/").rpartition("/")[2]
+    return INPUT_FILE in (one.file, other.file) or file_name(one.file) == file_name(other.file)
 
 
 def _stem(path: str) -> str:

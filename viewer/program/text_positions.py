@@ -7,6 +7,7 @@ from functools import lru_cache
 from viewer.program.graph import Operator, Program
 from viewer.program.mlir import INPUT_FILE, FilePosition, parse_location, positions
 from viewer.program.mlir_operations import operation_at
+from viewer.program.source_code import file_name
 
 
 @lru_cache(maxsize=4096)
@@ -20,7 +21,7 @@ class TextPositions:
 
     def __init__(self, program: Program) -> None:
         self._lines = program.text_lines
-        self._file = _base(program.path)
+        self._file = file_name(program.path)
         self._by_line: dict[int, list[Operator]] = {}
         for operator in program.operators:
             frame = operator.source
@@ -29,7 +30,7 @@ class TextPositions:
 
     def is_about(self, position: FilePosition) -> bool:
         """Whether the position names this file, by its last path component, or no file."""
-        return position.file == INPUT_FILE or _base(position.file) == self._file
+        return position.file == INPUT_FILE or file_name(position.file) == self._file
 
     def operator_at(self, position: FilePosition) -> Operator | None:
         """The operator whose operation begins at the position, None if there is none.
@@ -48,7 +49,3 @@ class TextPositions:
         operation = operation_at(self._lines, position.line, position.col)
         name = operation.name if operation else ""
         return next((op for op in found if op.nodes[0].op == name), None)
-
-
-def _base(path: str) -> str:
-    return path.replace("\\", "/").rpartition("/")[2]
