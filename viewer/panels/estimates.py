@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from viewer.background import Latest
 from viewer.estimate_report import of_workspace
 from viewer.model.times import format_in, group_digits, unit_for
+from viewer.model.torq_words import job_name
 from viewer.opening import display_name
 from viewer.panels.grouped_panel import GroupedPanel
 from viewer.panels.operator_table import Contents, Heading, Kind, TableRow
@@ -159,7 +160,7 @@ def _place(row: Compared, several: bool) -> str:
     assert isinstance(row, ActionRow)
     parts = [row.dispatch] if several and row.dispatch else []
     if row.job is not None:
-        name = f"job {row.job}"
+        name = job_name(row.job)
         parts += [name] if name != row.label else []
     elif row.action is not None:
         parts.append(f"action {row.action}")
