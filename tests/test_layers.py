@@ -28,7 +28,7 @@ PURE_TIMELINE = {"layout", "lod", "raster", "counter_raster", "colouring", "tick
 NO_QT_ROOMS = ("model", "program", "formats", "export", "record", "compat")
 NO_QT_MODULES = (
     "companions", "workspace", "choices", "opening", "exporting", "report", "stats_report",
-    "estimate_report", "resources", "cli",
+    "estimate_report", "resources", "cli", "visible_range",
 )  # fmt: skip
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
 
@@ -73,7 +73,8 @@ ALLOWED = {
     "loading": {"model", "program", "formats", "crash_report", "hand_over"},
     "saving": {"export", "exporting", "crash_report", "hand_over"},
     "opening": {"model", "program", "workspace", "timeline arithmetic"},
-    "session": {*SHOWN, *FILES, "choices", "exporting", "loading"},
+    "visible_range": {"model", "program", "workspace", "opening", "timeline arithmetic"},
+    "session": {*SHOWN, "choices", "visible_range"},
     "timeline": {*SHOWN, "session"},
     # The start page lists the formats and reads the samples for its pictures.
     "panels": {*SHOWN, "session", "formats"},

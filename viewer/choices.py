@@ -33,9 +33,10 @@ NO_CHOICES = Choices()
 
 
 def apply(choices: Choices, workspace: Workspace) -> list[str]:
-    """Apply choices to a workspace; returns a sentence for each that cannot be."""
-    for substitution in choices.source_paths:
-        workspace.substitute(substitution)
+    """Apply choices to a workspace; returns a sentence for each that cannot be.
+
+    Not the source paths: they are told to it before, since companions are looked for there.
+    """
     complaints = _apply_clocks(choices.clocks, workspace)
     for of, column in choices.columns:
         complaints += _apply_column(of, column, workspace)

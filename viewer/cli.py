@@ -33,9 +33,9 @@ from viewer.formats.debug_info_folder import NoDebugInfo, files_of
 from viewer.model.times import parse_range, parse_rate
 from viewer.program.grouping import KEYS
 from viewer.program.source_code import Substitution
+from viewer.report import info, info_text, one_line
 from viewer.workspace import Workspace
 
-COMMANDS = ("info", "stats", "export", "estimates", "inspect", "screenshot")
 THEMES = ("light", "dark")
 
 
@@ -47,8 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = _COMMANDS[given[0]](given[1:]) if given[:1] and given[0] in COMMANDS else None
-        code = _window(given) if code is None else code
+        named = given[:1] and given[0] in COMMANDS
+        code = COMMANDS[given[0]](given[1:]) if named else _window(given)
         sys.stdout.flush()
         return code
     except BrokenPipeError:
@@ -62,9 +62,8 @@ def _window(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="opscope",
         description="Show profiles of on-device ML on one timeline, traced back to their source.",
-        epilog="Commands without a window: opscope info, opscope stats, opscope export, "
-        "opscope estimates, "
-        "opscope inspect, opscope screenshot; each has --help.",
+        epilog=f"Commands without a window: {', '.join(f'opscope {name}' for name in COMMANDS)}; "
+        "each has --help.",
     )
     _add_files(parser, "*")
     _add_theme(parser)
@@ -87,8 +86,6 @@ def _info(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON for scripts")
     chosen = parser.parse_args(arguments)
     workspace, failed = _open_all(parser, chosen)
-    from viewer.report import info, info_text
-
     if chosen.json:
         print(json.dumps(info(workspace), indent=1))
     else:
@@ -228,10 +225,9 @@ def _screenshot(arguments: list[str]) -> int:
     return 1 if failures else 0
 
 
-_COMMANDS = {
+COMMANDS = {
     "info": _info, "stats": _stats, "export": _export, "estimates": _estimates,
-    "inspect": _inspect,
-    "screenshot": _screenshot,
+    "inspect": _inspect, "screenshot": _screenshot,
 }  # fmt: skip
 
 
@@ -327,7 +323,7 @@ def _open_all(
         except UnreadableFile as error:
             _complain(str(error))
             failed = True
-    for substitution in choices.source_paths:
+    for substitution in choices.source_paths:  # before the other choices: companions lie there
         workspace.substitute(substitution)
     for complaint in workspace.open_companions():
         _complain(f"warning: {complaint}")
@@ -351,11 +347,15 @@ def _choices(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Cho
     )
 
 
+def _cut(text: str) -> list[tuple[str, str]]:
+    """What stands before and behind each "=" in a text: names of files and columns may hold one."""
+    return [(text[:i], text[i + 1 :]) for i, char in enumerate(text) if char == "="]
+
+
 def _column(text: str, files: Sequence[str]) -> tuple[str | None, str]:
     """(profile or None, column) of [FILE=]NAME; a name may hold "=", so FILE must be given too."""
     given = {os.path.abspath(path) for path in files}
-    cuts = [i for i, char in enumerate(text) if char == "="]
-    found = [(text[:i], text[i + 1 :]) for i in cuts if os.path.abspath(text[:i]) in given]
+    found = [halves for halves in _cut(text) if os.path.abspath(halves[0]) in given]
     return found[0] if found else (None, text)
 
 
@@ -363,8 +363,7 @@ def _pairs(parser: argparse.ArgumentParser, given: list[str]) -> list[tuple[str,
     """(profile, record) of each DUMP=RECORD; where names hold "=", both halves must be files."""
     pairs = []
     for text in given:
-        cuts = [i for i, char in enumerate(text) if char == "="]
-        halves = [(text[:i], text[i + 1 :]) for i in cuts if text[:i] and text[i + 1 :]]
+        halves = [both for both in _cut(text) if all(both)]
         if not halves:
             parser.error(f"--pair {text}: write it as DUMP=RECORD")
         files = [half for half in halves if all(map(os.path.exists, half))]
@@ -389,6 +388,5 @@ def _warn(workspace: Workspace) -> None:
 
 
 def _complain(message: str) -> None:
-    """One line on stderr, whatever characters a file name or its content has."""
-    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message)
-    print(f"opscope: {line}", file=sys.stderr)
+    """One line on stderr."""
+    print(f"opscope: {one_line(message)}", file=sys.stderr)

@@ -25,7 +25,7 @@ from viewer.formats import (
 from viewer.model.trace import KeyKind, Trace
 from viewer.program.graph import Program
 from viewer.program.mlir import unescape
-from viewer.program.source_code import Substitution, is_plain_file, local_paths
+from viewer.program.source_code import Substitution, file_name, is_plain_file, local_paths
 
 SUFFIX = ".mlir"
 # A text that nobody asked for must not cost seconds; a bigger one can be opened by hand.
@@ -43,11 +43,11 @@ def companions(
 
     One whose name an open file has already is left out, however that one came to be open.
     """
-    known = {_base(path) for path in open_paths}
+    known = {file_name(path) for path in open_paths}
     folder = os.path.dirname(item.path)
     found: dict[str, str] = {}  # by name, since a link is made by the name alone
     for recorded in recorded_texts(item):
-        name = _base(recorded)
+        name = file_name(recorded)
         if name in known or name in found:
             continue
         for path in (*local_paths(recorded, substitutions), os.path.join(folder, name)):
@@ -93,7 +93,3 @@ def read_companion(
     if isinstance(item, Trace) or not (item.text_lines and item.methods):
         raise UnreadableFile(path, "it is called as an MLIR text and holds none")
     return item
-
-
-def _base(path: str) -> str:
-    return path.replace("\\", "/").rpartition("/")[2]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from viewer import __version__
 from viewer.model.times import NARROW_SPACE, format_rate, format_time, group_digits
@@ -20,10 +19,8 @@ from viewer.program.estimates import (
     OperatorRow,
     estimates,
 )
-from viewer.report import clock_text
+from viewer.report import Facts, clock_text
 from viewer.workspace import Workspace
-
-Facts = dict[str, Any]
 
 _COLUMNS = ("estimate", "measured", "p50", "min", "max", "runs", "ratio")
 NOTHING = (

@@ -43,7 +43,7 @@ from viewer.formats.debug_info_folder import dropped
 from viewer.loading import Loader
 from viewer.model.times import ClockRate, format_rate, parse_rate
 from viewer.model.trace import Trace
-from viewer.opening import OpenTrace
+from viewer.opening import OpenTrace, display_name
 from viewer.panels.details import DetailsPanel
 from viewer.panels.empty_note import EmptyNote
 from viewer.panels.estimates import EstimatesPanel
@@ -60,11 +60,12 @@ from viewer.program.graph import Program
 from viewer.program.source_code import (
     MAX_SOURCE,
     Substitution,
+    file_name,
     is_plain_file,
     substitution_between,
 )
 from viewer.saving import Saver
-from viewer.session import Session, display_name
+from viewer.session import Session
 from viewer.settings import LAST_FOLDER, THEME, WINDOW_STATE_VERSION, Settings
 from viewer.status_text import clock_text, range_text, selection_text
 from viewer.theme import Theme
@@ -319,7 +320,7 @@ class MainWindow(QMainWindow):
 
     def _locate(self, recorded: str) -> None:
         """Ask where a recorded source lies on this machine, and look for all others there too."""
-        name = display_name(recorded.replace("\\", "/"))
+        name = file_name(recorded)
         path, _ = QFileDialog.getOpenFileName(
             self, f"Where is {name}?", self.settings.get(LAST_FOLDER)
         )

@@ -6,6 +6,7 @@ GUI thread where a trace is large, and shows the answer once it is there.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -103,6 +104,11 @@ class OpenTrace:
             return NARROW_SPACE.join(native)
         start, end = self.span_ns(i)
         return format_time(end - start)
+
+
+def display_name(path: str) -> str:
+    """The last component of a path, as headers and messages show it."""
+    return os.path.basename(path) or path
 
 
 # By the identity of a trace, which its `OpenTrace` keeps alive, and how its inferences are shown.

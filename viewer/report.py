@@ -322,6 +322,11 @@ def _counted(count: int, thing: str) -> str:
     return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
+def one_line(text: str) -> str:
+    """A name or a sentence as one line, whatever characters of files are in it."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def _inference_text(run: Facts) -> str:
     """ "inference · run 1 of 2: 1.118 ms, --range 2299000ns:3417000ns", with the exact range."""
     first, length = run["start_ns"], run["dur_ns"]

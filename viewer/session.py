@@ -17,7 +17,6 @@ Times are ns on the common axis, where every file starts at 0 unless it shares a
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,19 +30,22 @@ from viewer.choices import NO_CHOICES, Choices, apply
 from viewer.model.trace import Ints, KeyKind, Run, RunKind, Trace
 from viewer.opening import Inferences, OpenTrace, Views, Work, views_of
 from viewer.program.graph import Operator, Program
-from viewer.program.labels import run_number
 from viewer.program.source_code import Substitution
-from viewer.timeline.layout import Axis, Part
+from viewer.timeline.layout import Part
+from viewer.visible_range import (
+    at_same_ticks,
+    axis_length,
+    file_span_ns,
+    first_view,
+    limited,
+    run_span_ns,
+    with_margin,
+    zoomed,
+)
 from viewer.workspace import Clocks, Workspace, can_choose_clock
 
-MIN_SPAN_NS = 1
 # Changes of the range closer together than this, in seconds, are one step of undo (a wheel burst).
 BURST = 0.5
-# A first view shows one run where all runs together are less than this share of the span: loading
-# and the cold first run would fill the picture.
-MOSTLY_RUNS = 0.4
-# And one file where all of them, of one clock, are less than this share: each would be a hair.
-MOSTLY_FILES = 0.05
 # Up to so many slices links, labels and other views take less than 50 ms: no thread.
 AT_ONCE = 20_000
 
@@ -301,7 +303,7 @@ class Session(QObject):
         space = self.workspace
         self._views = views_of(space, {inferences}, self._views)
         self.traces = [self._views[id(trace), inferences] for trace in space.traces]
-        self._span_ns = _span_of(space, self.traces, inferences)
+        self._span_ns = axis_length(space, self.traces, inferences)
 
     def as_run(self, number: int) -> OpenTrace:
         """An open trace with its inferences as they ran, however they are shown."""
@@ -320,7 +322,7 @@ class Session(QObject):
             return
         self._show(inferences)
         self.first_view_note = ""
-        t0, t1 = _with_margin(0, self.span_ns())
+        t0, t1 = with_margin(0, self.span_ns())
         self._change(
             replace(
                 self.state, inferences=inferences, t0=t0, t1=t1, slice=None, area=None, run=None,
@@ -363,41 +365,21 @@ class Session(QObject):
         views = views_of(space, {inferences}, self._views)
         traces = [views[id(t), inferences] for t in space.traces]
         axes = self.traces[trace].axis, traces[trace].axis
-        whole = _span_of(space, traces, inferences)
-        t0, t1 = self._limited(*_at_same_ticks(self.state.t0, self.state.t1, *axes), whole)
+        whole = axis_length(space, traces, inferences)
+        t0, t1 = limited(*at_same_ticks(self.state.t0, self.state.t1, *axes), whole)
         area = self.state.area
         if area is not None:
             # An area on tracks of several traces has no ticks that it could keep.
             own = all(owner == trace for owner, _ in area.tracks)
-            first, last = _at_same_ticks(area.t0, area.t1, *axes)
+            first, last = at_same_ticks(area.t0, area.t1, *axes)
             area = replace(area, t0=first, t1=last) if own else None
         self._change(replace(self.state, t0=t0, t1=t1, area=area, clocks=space.clocks))
 
     def _first_state(self) -> ViewState:
-        """The whole span, or the second inference where loading would fill the picture."""
-        self.first_view_note = ""
-        t0, t1 = _with_margin(0, self.span_ns())
-        state = ViewState(t0=t0, t1=t1, clocks=self.workspace.clocks)
-        if not self.traces:
-            return state
-        spans = [self.file_span_ns(i) for i in range(len(self.traces))]
-        if sum(last - first for first, last in spans) < MOSTLY_FILES * self.span_ns():
-            t0, t1 = _with_margin(*spans[0])
-            name = display_name(self.traces[0].file.path)
-            self.first_view_note = f"first view: {name} · the other files lie far from it"
-            return replace(state, t0=t0, t1=t1)
-        first = self.traces[0]
-        runs = list(first.trace.inferences())
-        whole = first.trace.end - first.trace.start
-        if not runs or sum(r.end - r.start for r in runs) >= MOSTLY_RUNS * whole:
-            return state
-        run = next((r for r in runs if r.number == 2 and r.track == runs[0].track), runs[0])
-        cold = run.number > 1
-        before = "load and the cold run 1 lie before it" if cold else "load lies before it"
-        self.first_view_note = f"first view: {run_number(run)} · {before}"
-        t0, t1 = self.run_span_ns(0, run)
-        t0, t1 = _with_margin(t0, t1)
-        return replace(state, t0=t0, t1=t1, run=(0, first.trace.runs.index(run)))
+        seen = first_view(self.traces, self.span_ns())
+        self.first_view_note = seen.note
+        run = None if seen.run is None else (0, seen.run)
+        return ViewState(t0=seen.t0, t1=seen.t1, run=run, clocks=self.workspace.clocks)
 
     # -- the visible range -------------------------------------------------------------------
 
@@ -424,15 +406,7 @@ class Session(QObject):
         share: where in the view that time stays, 0 to 1; by default where it is now. Given with an
         exact time it keeps a burst of steps from drifting by the ns that each of them rounds.
         """
-        t0, t1 = self.state.t0, self.state.t1
-        span = max(MIN_SPAN_NS, round((t1 - t0) * factor))
-        if span == t1 - t0 and factor != 1:
-            # Of few ns a share is less than one: every step must show all the same.
-            span = max(span + (1 if factor > 1 else -1), MIN_SPAN_NS)
-        if share is None:
-            share = Fraction(at_ns - t0) / (t1 - t0)
-        t0 = round(at_ns - share * span)
-        self.set_range(t0, t0 + span, now=now)
+        self.set_range(*zoomed(self.state.t0, self.state.t1, factor, at_ns, share), now=now)
 
     def pan(self, by_ns: int, *, now: float | None = None) -> None:
         """Move the visible range."""
@@ -440,17 +414,16 @@ class Session(QObject):
 
     def fit_all(self) -> None:
         """Show the whole axis."""
-        self.set_range(*_with_margin(0, self.span_ns()))
+        self.set_range(*with_margin(0, self.span_ns()))
 
     def file_span_ns(self, trace: int) -> tuple[int, int]:
         """Where a trace lies on the axis."""
-        shown = self.traces[trace]
-        return shown.axis.to_ns(shown.trace.start), shown.axis.to_ns(shown.trace.end)
+        return file_span_ns(self.traces[trace])
 
     def fit_next_file(self) -> None:
         """Show the whole of one trace, and of the next one if one is shown so already."""
         spans = map(self.file_span_ns, range(len(self.traces)))
-        every = [self._limited(*_with_margin(*span)) for span in spans]
+        every = [self._limited(*with_margin(*span)) for span in spans]
         wanted = list(dict.fromkeys(every))
         now = (self.state.t0, self.state.t1)
         at = wanted.index(now) + 1 if now in wanted else 0
@@ -461,19 +434,14 @@ class Session(QObject):
     def fit_selection(self) -> None:
         """Show what is selected; what is shown so already is followed by the whole axis."""
         span = self.selected_span_ns()
-        wanted = self._limited(*_with_margin(*span)) if span else None
+        wanted = self._limited(*with_margin(*span)) if span else None
         if wanted is None or wanted == (self.state.t0, self.state.t1):
             self.fit_all()
         else:
             self.set_range(*wanted)
 
-    def _limited(self, t0: int, t1: int, whole: int | None = None) -> tuple[int, int]:
-        whole = self.span_ns() if whole is None else whole
-        margin = max(whole // 10, 1)
-        low, high = -margin, whole + margin
-        span = min(max(t1 - t0, MIN_SPAN_NS), high - low)
-        t0 = min(max(t0, low), high - span)
-        return t0, t0 + span
+    def _limited(self, t0: int, t1: int) -> tuple[int, int]:
+        return limited(t0, t1, self.span_ns())
 
     # -- selection ---------------------------------------------------------------------------
 
@@ -603,7 +571,7 @@ class Session(QObject):
         self.show_inferences(Inferences.AS_RUN)
         state = replace(self.state, run=run)
         if run is not None:
-            t0, t1 = _with_margin(*self.run_span_ns(run[0], self.traces[run[0]].trace.runs[run[1]]))
+            t0, t1 = with_margin(*self.run_span_ns(run[0], self.traces[run[0]].trace.runs[run[1]]))
             t0, t1 = self._limited(t0, t1)
             state = replace(state, t0=t0, t1=t1)
         self._change(state)
@@ -628,7 +596,7 @@ class Session(QObject):
         # A slice stays with its run; what is selected now is the run.
         state = replace(self.state, slice=None, run=(trace, chosen))
         if self.state.t0 <= first and last <= self.state.t1:
-            t0, t1 = self._limited(*_with_margin(*self.run_span_ns(trace, runs[chosen])))
+            t0, t1 = self._limited(*with_margin(*self.run_span_ns(trace, runs[chosen])))
             self._change(replace(state, t0=t0, t1=t1))
             return
         shift = self.run_span_ns(trace, runs[chosen])[0] - first
@@ -637,8 +605,7 @@ class Session(QObject):
 
     def run_span_ns(self, trace: int, run: Run) -> tuple[int, int]:
         """Where a run lies on the axis."""
-        axis = self.traces[trace].axis
-        return axis.to_ns(run.start), axis.to_ns(run.end)
+        return run_span_ns(self.traces[trace], run)
 
     def run_ticks(self, trace: int) -> tuple[int, int] | None:
         """The ticks of the picked run if it is one of this trace, else None."""
@@ -773,28 +740,3 @@ def _work_out_view(
     space: Workspace, inferences: Inferences, known: Views, also: Sequence[Work]
 ) -> tuple[Inferences, Mapping[tuple[int, Inferences], OpenTrace]]:
     return inferences, views_of(space, {inferences}, known, also)
-
-
-def display_name(path: str) -> str:
-    """The last component of a path, as headers and messages show it."""
-    return os.path.basename(path) or path
-
-
-def _span_of(space: Workspace, traces: Sequence[OpenTrace], inferences: Inferences) -> int:
-    """How long the common axis is where traces are shown so, at least 1 ns."""
-    if inferences is Inferences.AS_RUN:
-        return max(space.span_ns(), 1)
-    return max((t.axis.to_ns(t.trace.end) for t in traces), default=1)
-
-
-def _at_same_ticks(t0: int, t1: int, before: Axis, axis: Axis) -> tuple[int, int]:
-    """The range of one axis that shows the ticks that a range of another did, at least 1 ns."""
-    scale = axis.ns_per_tick / before.ns_per_tick
-    first, last = (round((t - before.offset_ns) * scale) + axis.offset_ns for t in (t0, t1))
-    return first, max(last, first + MIN_SPAN_NS)
-
-
-def _with_margin(t0: int, t1: int) -> tuple[int, int]:
-    """A range with 2 % of air on both sides."""
-    air = max((t1 - t0) // 50, 1)
-    return t0 - air, t1 + air

@@ -22,10 +22,8 @@ from viewer.model.times import (
 )
 from viewer.model.trace import UNATTRIBUTED, Trace
 from viewer.program.grouping import KEYS, Group, Grouping, GroupTable
-from viewer.report import clock_facts
+from viewer.report import Facts, clock_facts, one_line
 from viewer.workspace import Workspace
-
-Facts = dict[str, Any]
 
 WHOLE = "whole"
 _LENGTHS = ("mean", "min", "max", "p50", "p90")
@@ -146,8 +144,8 @@ def stats_text(facts: Facts) -> str:
     names = {row["file"]: os.path.basename(row["file"]) for row in rows}
     columns = [
         *_number_columns(rows),
-        *([("File", [_one_line(names[row["file"]]) for row in rows])] if several else []),
-        (str(facts["by"]).capitalize(), [_one_line(row["label"]) for row in rows]),
+        *([("File", [one_line(names[row["file"]]) for row in rows])] if several else []),
+        (str(facts["by"]).capitalize(), [one_line(row["label"]) for row in rows]),
     ]
     return "\n".join([*heads, "", *_lines(columns, right=len(columns) - 1 - several)])
 
@@ -157,7 +155,7 @@ def _file_lines(file: Facts) -> list[str]:
     tick = "cycle" if clock["unit"] == "cycle" else "tick"
     rate = f"1 {tick} = {clock['ns_per_tick']:g} ns ({clock['origin']})"
     what = f"{file['format']} {file['generation']}".rstrip()
-    lines = [f"{_one_line(file['path'])}: {what}, clock {rate}"]
+    lines = [f"{one_line(file['path'])}: {what}, clock {rate}"]
     if file["foreign"]:
         lines.append(f"  {file['foreign']} slices on clocks of their own are in no number")
     return lines
@@ -203,8 +201,3 @@ def _lines(columns: list[tuple[str, list[str]]], right: int) -> list[str]:
         pad = str.rjust if number < right else str.ljust
         padded.append([pad(text, width) for text in (title, *texts)])
     return ["  ".join(cells).rstrip() for cells in zip(*padded, strict=True)]
-
-
-def _one_line(text: str) -> str:
-    """A name is one line, whatever it holds."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -28,7 +28,16 @@ from typing import BinaryIO
 import numpy as np
 
 from viewer.compat.original_packets import OriginalPackets
-from viewer.compat.torq_names import layer_name, percent, short_location
+from viewer.compat.torq_names import (
+    C1_THREADS,
+    C2_THREADS,
+    COMPILE_PROCESS,
+    LAYERS,
+    UNKNOWN_THREAD,
+    layer_name,
+    percent,
+    short_location,
+)
 from viewer.compat.torq_overview import Overview, all_units, runtime_overview, two_units
 from viewer.formats import UnreadableFile
 from viewer.model.intervals import Intervals
@@ -37,13 +46,14 @@ FORMS = ("f63e303", "36d5652", "183cae4")
 
 _OPERATOR = re.compile(r'"?(tosa\.\w+)"?|torch\.operator "([^"]*)"')
 _CALLEE_LINE = re.compile(r'callsite\("[^"]*":(\d+):')
-_C1_THREADS = ("0_DMA_IN", "1_DMA_OUT", "2_SLICE_0", "3_SLICE_1", "4_CDMA", "5_CSS")
-_C2_PROCESS = "Compile Profile"
-_C2_THREADS = (
-    "00_Input_Layer", "01_Torq_Operations", "02_Host", "03_DMA_In", "04_DMA_Out", "05_CDMA",
-    "06_Slice_0", "07_Slice_1", "08_CSS",
-)  # fmt: skip
-_LAYERS = _C2_THREADS[0]
+# Event of a C2 row -> its thread and its unit.
+_C2_UNITS = dict(
+    zip(
+        ("DMA In", "DMA Out", "CDMA", "Slice 0", "Slice 1", "CSS"),
+        zip(C2_THREADS[3:], ("DMA", "DMA", "CDMA", "SLICE", "SLICE", "CSS"), strict=True),
+        strict=True,
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +103,9 @@ def write(
         if form == "36d5652":
             title = os.path.basename(path)
             process = prefix + title
-            threads, rows = _C1_THREADS, list(_c1_rows(path))
+            threads, rows = C1_THREADS, list(_c1_rows(path))
         else:
-            title, process, threads = path, prefix + _C2_PROCESS, _C2_THREADS
+            title, process, threads = path, prefix + COMPILE_PROCESS, C2_THREADS
             rows = _merged(_c2_rows(path, mlir_lines))
         overview = _overview(rows)
         packets.process(process)
@@ -204,7 +214,7 @@ def _c0_rows(path: str) -> Iterator[_Row]:
         times = _timed(path, (first, last), _as_written)
         if times is None:
             continue
-        thread, unit = "UNKNOWN", ""
+        thread, unit = UNKNOWN_THREAD, ""
         if event.startswith(("DI", "DO")):
             thread, unit = ("DMA IN" if event.startswith("DI") else "DMA OUT"), "DMA"
         elif event.startswith("S"):
@@ -246,7 +256,7 @@ def _c1_rows(path: str) -> Iterator[_Row]:
 
 
 def _c1_unit(event: str) -> tuple[str, str]:
-    dma_in, dma_out, slice_0, slice_1, cdma, css = _C1_THREADS
+    dma_in, dma_out, slice_0, slice_1, cdma, css = C1_THREADS
     for start, thread, unit in (
         ("DI", dma_in, "DMA"), ("DO", dma_out, "DMA"), ("CDMA", cdma, "CDMA"), ("CSS", css, "CSS")
     ):  # fmt: skip
@@ -254,7 +264,7 @@ def _c1_unit(event: str) -> tuple[str, str]:
             return thread, unit
     match = re.fullmatch(r"S(\d+)(?:_(\d+))?", event, re.A)
     if match is None:
-        return "UNKNOWN", ""
+        return UNKNOWN_THREAD, ""
     number = int(match[1]) % 2 if match[2] is None else int(match[2])
     return (slice_0 if number == 0 else slice_1), "SLICE"
 
@@ -268,11 +278,7 @@ def _c2_rows(path: str, mlir_lines: Sequence[str]) -> Iterator[_Row]:
             continue
         start, end = _at_800_mhz(times[0]), _at_800_mhz(times[0] + times[1])
         kind = "CDMA" if cells[3].startswith("CDMA") else cells[3]
-        thread, unit = {
-            "DMA In": ("03_DMA_In", "DMA"), "DMA Out": ("04_DMA_Out", "DMA"),
-            "CDMA": ("05_CDMA", "CDMA"), "Slice 0": ("06_Slice_0", "SLICE"),
-            "Slice 1": ("07_Slice_1", "SLICE"), "CSS": ("08_CSS", "CSS"),
-        }.get(kind, ("", ""))  # fmt: skip
+        thread, unit = _C2_UNITS.get(kind, ("", ""))
         action = int(cells[0]) if re.fullmatch(r" *-?\d{1,18} *", cells[0], re.A) else -1
         if not unit:
             continue
@@ -311,7 +317,7 @@ def _layers(rows: Sequence[_Row]) -> list[_Row]:
             groups.append([row])
     return [
         _Row(
-            _LAYERS, group[0].start, max(row.end for row in group),
+            LAYERS, group[0].start, max(row.end for row in group),
             layer_name(group[0].operator, [row.place for row in group]), "",
         )
         for group in groups

@@ -41,12 +41,12 @@ from viewer.compat.time_chart import (
     TimeChartView,
 )
 from viewer.compat.torq_charts import (
-    COMPILE_PROCESS,
     MlirSource,
     TorqChart,
     compile_chart,
     runtime_chart,
 )
+from viewer.compat.torq_names import COMPILE_PROCESS
 from viewer.compat.torq_overview import Overview
 from viewer.export.atomic import is_same_file, replacing
 from viewer.formats import (

@@ -20,13 +20,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.compat.time_chart import ChartColumns, Names
-from viewer.compat.torq_names import layer_name, percent, short_location
+from viewer.compat.torq_names import (
+    C1_THREADS,
+    C2_THREADS,
+    LAYERS,
+    UNKNOWN_THREAD,
+    layer_name,
+    percent,
+    short_location,
+)
 from viewer.compat.torq_overview import Overview, all_units, runtime_overview, two_units
 from viewer.export.perfetto_strings import clean
 from viewer.export.protobuf_encoder import Blobs, Decimals, Joined, Literal, Picked, Piece, Where
 from viewer.formats.text_rows import distinct_codes
 from viewer.model.intervals import Intervals
 from viewer.model.times import ticks_to_ns
+from viewer.model.torq_words import ACTION_ID, BYTES, JOB_ID, TASK_ID, job_name
 from viewer.model.trace import Bools, Codes, Column, Ints, Trace, Unit
 from viewer.program.mlir import (
     CallSite,
@@ -38,23 +47,17 @@ from viewer.program.mlir import (
 )
 from viewer.program.mlir_operations import OperationPlaces
 
-COMPILE_PROCESS = "Compile Profile"
-UNKNOWN_THREAD = "UNKNOWN"
-
-_LAYERS = "00_Input_Layer"
 _NOT_SOURCE = ("func", "builtin")
 _TWO_UNIT_THREADS = {Unit.DMA_IN: "DMA IN", Unit.DMA_OUT: "DMA OUT"}
-_C1_THREADS = {
-    Unit.DMA_IN: "0_DMA_IN", Unit.DMA_OUT: "1_DMA_OUT", Unit.CDMA: "4_CDMA", Unit.CSS: "5_CSS"
+# Slice units have a thread each, by their numbers.
+_C1_UNITS = {
+    Unit.DMA_IN: C1_THREADS[0], Unit.DMA_OUT: C1_THREADS[1], Unit.CDMA: C1_THREADS[4],
+    Unit.CSS: C1_THREADS[5],
 }  # fmt: skip
-_C2_THREADS = {
-    Unit.DMA_IN: "03_DMA_In", Unit.DMA_OUT: "04_DMA_Out", Unit.CDMA: "05_CDMA", Unit.CSS: "08_CSS"
+_C2_UNITS = {
+    Unit.DMA_IN: C2_THREADS[3], Unit.DMA_OUT: C2_THREADS[4], Unit.CDMA: C2_THREADS[5],
+    Unit.CSS: C2_THREADS[8],
 }  # fmt: skip
-_C1_ORDER = ("0_DMA_IN", "1_DMA_OUT", "2_SLICE_0", "3_SLICE_1", "4_CDMA", "5_CSS")
-_C2_ORDER = (
-    _LAYERS, "01_Torq_Operations", "02_Host", "03_DMA_In", "04_DMA_Out", "05_CDMA", "06_Slice_0",
-    "07_Slice_1", "08_CSS",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +93,16 @@ def runtime_chart(trace: Trace, process: str) -> TorqChart:
     """A runtime profile: a thread per job id, in the order of their first rows."""
     slices = trace.slices
     start, end = _ns(trace)
-    job = slices.columns["job_id"].values if len(slices) else np.empty(0, np.int64)
+    job = slices.columns[JOB_ID].values if len(slices) else np.empty(0, np.int64)
     ids, first, thread = np.unique(job, return_index=True, return_inverse=True)
     location = slices.columns.get("location")
     places = _places(location)
     place = np.zeros(len(start), np.int64) if location is None else _codes(location)
     # A job without a location is called by its number.
     named = np.array([bool(text) for text in places])[place]
-    heads = Blobs([f"{text}, ".encode() for text in (*places, *(f"job {i}" for i in ids.tolist()))])
+    heads = Blobs(
+        [f"{text}, ".encode() for text in (*places, *(job_name(i) for i in ids.tolist()))]
+    )
     head = np.where(named, place, len(places) + thread)
     duration = _Durations(start, end)
     threads = tuple(map(str, ids.tolist()))
@@ -165,11 +170,11 @@ class _CompileRows:
             return TorqChart((columns,), threads, self._two_units())
         if generation == "C1":
             columns = self._columns(process, self._c1_thread, self._typed_names())
-            return TorqChart((columns,), _C1_ORDER, self._all_units())
+            return TorqChart((columns,), C1_THREADS, self._all_units())
         operators = self._operators(source)
         layers = self._layers(process, operators)
         columns = self._columns(process, self._c2_thread, self._operator_names(operators))
-        return TorqChart((layers, columns), _C2_ORDER, self._all_units())
+        return TorqChart((layers, columns), C2_THREADS, self._all_units())
 
     # -- units and figures ---------------------------------------------------------------------
 
@@ -220,13 +225,13 @@ class _CompileRows:
     @staticmethod
     def _c1_thread(unit: Unit, number: int) -> str:
         # Further units sort behind unit 1, and before CDMA.
-        return f"{min(2 + number, 3)}_SLICE_{number}" if unit is Unit.SLICE else _C1_THREADS[unit]
+        return f"{min(2 + number, 3)}_SLICE_{number}" if unit is Unit.SLICE else _C1_UNITS[unit]
 
     @staticmethod
     def _c2_thread(unit: Unit, number: int) -> str:
         if unit is Unit.SLICE:
             return f"{min(6 + number, 7):02d}_Slice_{number}"
-        return _C2_THREADS[unit]
+        return _C2_UNITS[unit]
 
     def _columns(
         self, process: str, thread_of: Callable[[Unit, int], str], names: Names
@@ -273,7 +278,7 @@ class _CompileRows:
         kinds = ["CDMA" if e.startswith("CDMA") else clean(e) for e in events.strings or ()]
         kind_text = Blobs([*(kind.encode() for kind in kinds), b""])
         inputs = Blobs([f" | Input: {clean(o)}".encode() if o else b"" for o in operators])
-        first = "action_id" if "action_id" in columns else "task_id"
+        first = ACTION_ID if ACTION_ID in columns else TASK_ID
         ids = _number_text(columns[first].values)
         word = f" | {first.partition('_')[0].title()} ".encode()
         kind = _codes(events)
@@ -284,7 +289,7 @@ class _CompileRows:
         )  # fmt: skip
 
     def _sizes(self, before: str) -> Names:
-        column = self._trace.slices.columns["bytes"]
+        column = self._trace.slices.columns[BYTES]
         valid: Bools = (
             np.ones(len(column.values), np.bool_) if column.valid is None else column.valid
         )
@@ -333,7 +338,7 @@ class _CompileRows:
             names.append(f"{head}dur={time} ({percent(time, whole)})".encode())
         blobs = Blobs(names)
         return ChartColumns(
-            process, (_LAYERS,), np.zeros(len(first), np.int64), start, end,
+            process, (LAYERS,), np.zeros(len(first), np.int64), start, end,
             lambda own: Picked(blobs, own),
         )  # fmt: skip
 

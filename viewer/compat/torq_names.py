@@ -1,9 +1,19 @@
-"""The texts in the names that Torq's perfetto_logger gives to slices: places, times, shares."""
+"""What Torq's perfetto_logger calls processes and threads, and the texts in its names of slices."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+
+COMPILE_PROCESS = "Compile Profile"  # of 183cae4
+UNKNOWN_THREAD = "UNKNOWN"
+# The threads of 36d5652 and of 183cae4, all of them shown whatever is in a file.
+C1_THREADS = ("0_DMA_IN", "1_DMA_OUT", "2_SLICE_0", "3_SLICE_1", "4_CDMA", "5_CSS")
+C2_THREADS = (
+    "00_Input_Layer", "01_Torq_Operations", "02_Host", "03_DMA_In", "04_DMA_Out", "05_CDMA",
+    "06_Slice_0", "07_Slice_1", "08_CSS",
+)  # fmt: skip
+LAYERS = C2_THREADS[0]
 
 _CALL_SITE = re.compile(r'callsite\("([^"]*)":(\d+):(\d+)')
 _MLIR_FILE = re.compile(r'\.mlir":(\d+):(\d+)')

@@ -42,11 +42,22 @@ from viewer.formats.text_rows import (
     first_line,
 )
 from viewer.formats.torq_host_csv import CLOCK as HOST_CLOCK
-from viewer.formats.torq_host_csv import HAL, HOST, NSS_JOBS, is_hal, scope_name
+from viewer.formats.torq_host_csv import is_hal, scope_name
 from viewer.model.builder import TraceBuilder
+from viewer.model.torq_words import (
+    ACTION_ID,
+    HAL,
+    HOST,
+    JOB_ID,
+    NSS_JOBS,
+    OPERATIONS,
+    START_PROGRAM,
+    WAIT_PROGRAM,
+    job_name,
+)
 from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, Trace, Unit
 
-_JOB_COLUMN, _ACTION_COLUMN = "nss_program_index", "action_id"
+_JOB_COLUMN, _ACTION_COLUMN = "nss_program_index", "action_id"  # of the file
 _TIMES = {
     _JOB_COLUMN: ("nss_program_timestamp_start", "nss_program_timestamp_end"),
     _ACTION_COLUMN: ("timestamp_start", "timestamp_end"),
@@ -72,7 +83,7 @@ _CELL = r'("[^"\n]*(?:""[^"\n]*)*"|[^;"\n]*)'
 _NEVER = re.compile(r"(?!)")
 # 15 digits of µs are 31 years; longer ones would not fit int64 as nanoseconds.
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{0,30})?")
-_START, _WAIT, _TASK = "torq_hl.start_program", "torq_hl.wait_program", "torq_hw."
+_TASK = "torq_hw."
 _NO_TIME = "row without a time, of an action that logged none in its scope: not drawn"
 _NS_IN_US = 1000
 
@@ -212,7 +223,7 @@ class _Rows:
         of_hal = [is_hal(one[0].partition(".")[0]) for one in listed]
         names = list(map(_name, listed))
         if self._id == _JOB_COLUMN:
-            names = [f"job {number}" for number in job.tolist()]
+            names = [job_name(number) for number in job.tolist()]
         keys = [
             self._key(
                 name, hal, int(a) if has else None, int(j) if numbered else None, where
@@ -222,9 +233,9 @@ class _Rows:
             )
         ]  # fmt: skip
         columns = {
-            "operations": Column.of_texts([", ".join(one) for one in listed]),
+            OPERATIONS: Column.of_texts([", ".join(one) for one in listed]),
             "units": self._units(column, group, len(first)),
-            "job_id": Column(job, has_job),
+            JOB_ID: Column(job, has_job),
         }
         for name, title in (("invocation", "invocations"), ("operator", "original_operators")):
             codes, texts = self._texts(name, column)
@@ -234,7 +245,7 @@ class _Rows:
                     [", ".join(dict.fromkeys(filter(None, some))) for some in found]
                 )
         if self._id == _ACTION_COLUMN:
-            columns["action_id"] = Column(np.where(has_action, action[0][first], 0), has_action)
+            columns[ACTION_ID] = Column(np.where(has_action, action[0][first], 0), has_action)
             scopes = [
                 one[0].partition(".")[0] if hal else ""
                 for one, hal in zip(listed, of_hal, strict=True)
@@ -258,7 +269,7 @@ class _Rows:
             source_row=row[first], columns=columns,
         )  # fmt: skip
         if self._id == _ACTION_COLUMN:
-            starts = np.array([one[0] == _START for one in listed], np.bool_)
+            starts = np.array([one[0] == START_PROGRAM for one in listed], np.bool_)
             self._add_jobs(start, end, job, has_job & ~hal, starts, row[first], locations, columns)
 
     def _add_jobs(
@@ -281,8 +292,8 @@ class _Rows:
         wait = own[1:][meets]
         if not len(first):
             return
-        names = [f"job {number}" for number in job[first].tolist()]
-        kept = ("units", "invocations", "original_operators", "location", "job_id")
+        names = [job_name(number) for number in job[first].tolist()]
+        kept = ("units", "invocations", "original_operators", "location", JOB_ID)
         keys = [
             self._key(name, False, None, number, locations[at])
             for name, number, at in zip(names, job[first].tolist(), wait.tolist(), strict=True)
@@ -365,7 +376,7 @@ def _name(operations: Sequence[str]) -> str:
     scope, _, event = operations[0].partition(".")
     if is_hal(scope):
         return scope_name(event, scope)
-    return _WAIT if operations[0].startswith(_TASK) else operations[0]
+    return WAIT_PROGRAM if operations[0].startswith(_TASK) else operations[0]
 
 
 def _listed(group: Ints, count: int, texts: Sequence[str]) -> list[list[str]]:

@@ -36,6 +36,7 @@ from viewer.formats.text_rows import (
 )
 from viewer.formats.torq_compile_blocks import Block, split_block
 from viewer.model.builder import TraceBuilder
+from viewer.model.torq_words import ACTION_ID, BYTES, TASK_ID
 from viewer.model.trace import Clock, Codes, Column, Ints, KeyKind, Trace, Unit
 
 CLOCK = Clock("cycle", Fraction(5, 4), assumed=True)
@@ -44,7 +45,7 @@ _HEADERS = {
     "actionIndex,elapsed_time(us),timestamp(us),event,location,bytes": "C2",
     "taskId,elapsed_time(us),timestamp(us),event,location,bytes": "C3",
 }
-_FIRST_COLUMN = {"C2": "action_id", "C3": "task_id"}
+_FIRST_COLUMN = {"C2": ACTION_ID, "C3": TASK_ID}
 _EVENT = r"(?:DI|DO|S|CSS|CDMA_(?:L2D|L2I|D2L))\d+(?:_\d+)?"
 _BARE_ROW = re.compile(rf"{_EVENT},-?\d+,-?\d+,loc\(", re.A)
 
@@ -207,7 +208,7 @@ class _Rows:
         columns = {
             "event": Column.of_codes(codes["event"], events),
             "location": Column.of_codes(codes["location"], locations),
-            "bytes": Column(np.maximum(ints["bytes"], 0), has_bytes, unit="B"),
+            BYTES: Column(np.maximum(ints["bytes"], 0), has_bytes, unit="B"),
         }
         if c0:
             columns["type"] = Column.of_codes(codes["type"], types)

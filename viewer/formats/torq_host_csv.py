@@ -51,10 +51,20 @@ from viewer.formats.text_rows import (
     first_line,
 )
 from viewer.model.builder import TraceBuilder
+from viewer.model.torq_words import (
+    ACTION_ID,
+    DISPATCH,
+    HAL,
+    HOST,
+    JOB_ID,
+    NSS_JOBS,
+    NSS_START,
+    NSS_WAIT,
+    job_name,
+)
 from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, RunKind, Trace, Unit
 
 CLOCK = Clock("us", Fraction(1000), domain="torq host")
-HOST, HAL, NSS_JOBS = "Host", "HAL", "NSS jobs"
 
 _WITH_LOCATION = "actionIndex,elapsed_time(us),timestamp(us),event,location"
 _WITH_DISPATCH = "dispatch_name,invocation_id,action_id,timestamp_us,event"
@@ -69,7 +79,6 @@ _QUEUE_EXECUTE, _HAL_CALL = "__HAL_QUEUE_EXECUTE__", "HAL_CALL"
 _INIT, _DISPATCH = "INIT", "DISPATCH"
 _SCOPES = frozenset((_INIT, _DISPATCH, _HAL_CALL))
 _HW_OPEN = "DISPATCH_HW_OPEN"
-_NSS_START, _NSS_WAIT = "NSS_START", "NSS_WAIT"
 _ONLY_IN_H4 = re.compile(
     r"INIT|INIT_.*|DISPATCH_(?:EXECUTE_ACTIONS|SYNC_BINDINGS_OUT|(?:ACQUIRE|RELEASE)_HW_RESOURCES)"
 )
@@ -316,12 +325,12 @@ class _Slices:
         """What the file says of some rows beside their times."""
         events = self._events
         action = events.action[at]
-        columns = {"action_id": Column(np.maximum(action, 0), action >= 0)}
+        columns = {ACTION_ID: Column(np.maximum(action, 0), action >= 0)}
         if self._has_dispatch:
             kind = self._scope_kind[events.scope[at]]
             of_dispatch = kind < 2
             columns |= {
-                "dispatch": Column.of_codes(events.dispatch[at], events.dispatches, of_dispatch),
+                DISPATCH: Column.of_codes(events.dispatch[at], events.dispatches, of_dispatch),
                 "scope": Column.of_codes(
                     _codes(np.where(of_dispatch, kind, events.dispatch[at] + 2)),
                     (_DISPATCH, _INIT, *events.dispatches),
@@ -364,7 +373,7 @@ class _Slices:
     def _add_jobs(self) -> None:
         """One job a start and the wait after it, within one execution of a dispatch."""
         events, builder = self._events, self._builder
-        is_start, is_wait = events.is_named(_NSS_START), events.is_named(_NSS_WAIT)
+        is_start, is_wait = events.is_named(NSS_START), events.is_named(NSS_WAIT)
         of_nss = np.flatnonzero((is_start | is_wait)[self._begin])
         pair = of_nss[np.argsort(events.scope[self._begin[of_nss]], kind="stable")]
         begin, end = self._begin[pair], self._end[pair]
@@ -380,7 +389,7 @@ class _Slices:
             return
         start, wait = begin[first], begin[first + 1]
         number = self._number_of_starts(start)
-        names = [f"job {n}" for n in number.tolist()]
+        names = [job_name(n) for n in number.tolist()]
         if self._has_dispatch:
             key = [
                 builder.key(
@@ -400,9 +409,9 @@ class _Slices:
                 )
             ]  # fmt: skip
         columns = self._columns(wait)
-        del columns["action_id"]
+        del columns[ACTION_ID]
         columns.pop("elapsed_time", None)
-        columns["job_id"] = Column(number)
+        columns[JOB_ID] = Column(number)
         builder.add(
             track=builder.track(self._process, NSS_JOBS, flat=True, unit=Unit.NSS),
             start=events.time[start],
@@ -424,7 +433,7 @@ class _Slices:
         told = events.phase == _END
         told[self._end] = False  # else its begin is told
         told |= events.phase == _BEGIN
-        at = np.flatnonzero(told & events.is_named(_NSS_START))
+        at = np.flatnonzero(told & events.is_named(NSS_START))
         at = at[np.argsort(events.scope[at], kind="stable")]
         scope = events.scope[at]
         number = np.zeros(len(told), np.int64)
@@ -526,8 +535,8 @@ def _levels(begin: Ints, end: Ints, count: int) -> tuple[Ints, Ints]:
 def _split(event: str, has_dispatch: bool) -> tuple[str, int]:
     """An event without its begin or end, and which of the two it is."""
     begins = "_BEGIN" if has_dispatch else "_START"
-    if not has_dispatch and event == _NSS_START:
-        return _NSS_START, _BEGIN
+    if not has_dispatch and event == NSS_START:
+        return NSS_START, _BEGIN
     for ending, phase in ((begins, _BEGIN), ("_END", _END)):
         if event.endswith(ending) and event != ending:
             return event.removesuffix(ending), phase

@@ -24,10 +24,10 @@ import numpy as np
 from viewer.formats import Cancelled, Format, Progress, UnreadableFile
 from viewer.formats.text_rows import RowCells, chunks_of_lines, first_line
 from viewer.model.builder import TraceBuilder
+from viewer.model.torq_words import JOB_ID, NSS_JOBS, job_name
 from viewer.model.trace import Clock, Codes, Column, KeyKind, Trace, Unit
 
 CLOCK = Clock("us", Fraction(1000))
-THREAD = "NSS jobs"
 
 _GENERATIONS = {
     "id;time_since_open;time_since_start;location": "R0",
@@ -72,7 +72,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
 class _Jobs:
     def __init__(self, path: str, generation: str) -> None:
         self.builder = TraceBuilder(path, FORMAT.name, generation, CLOCK)
-        self._track = self.builder.track(os.path.basename(path), THREAD, flat=True, unit=Unit.NSS)
+        self._track = self.builder.track(os.path.basename(path), NSS_JOBS, flat=True, unit=Unit.NSS)
         self._cells = RowCells(_ROW, _HUGE, _SPELLED[generation], self.builder)
 
     def add(self, line: int, raw: list[bytes]) -> None:
@@ -92,7 +92,7 @@ class _Jobs:
             builder.problem(
                 "negative time: kept", len(negative), f"row {int(rows[negative[0]]) + 1}"
             )
-        names = [f"job {number}" for number in job.tolist()]
+        names = [job_name(number) for number in job.tolist()]
         locations = [place.strip() for place in places]
         key = np.fromiter(
             (
@@ -104,7 +104,7 @@ class _Jobs:
             np.uint32,
             n,
         )
-        columns = {"job_id": Column(job)}
+        columns = {JOB_ID: Column(job)}
         if builder.generation == "R0":
             columns["location"] = Column.of_texts(locations)
         builder.add(

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from viewer.model import intervals
 from viewer.model.times import NARROW_SPACE, format_in, group_digits, nice_step, unit_for
+from viewer.model.torq_words import BYTES
 from viewer.model.trace import Ints, Trace, Unit
 
 Floats = NDArray[np.float64]
@@ -41,7 +42,6 @@ MOST_WINDOWS = 200
 # Of a file with more processes than this, the first ones have counters: each costs about 1 ms.
 MOST_PROCESSES = 200
 
-BYTES = "bytes"  # the column of the slices that tells what a transfer moves
 _TRANSFERS = {Unit.DMA_IN: "DMA In", Unit.DMA_OUT: "DMA Out", Unit.CDMA: "CDMA"}
 _CONCURRENT = {*_TRANSFERS, Unit.SLICE, Unit.CSS}
 _COUNTED = {*_CONCURRENT, Unit.NSS}

@@ -32,6 +32,7 @@ import numpy as np
 from viewer.model import intervals
 from viewer.model.intervals import Intervals
 from viewer.model.queries import tree
+from viewer.model.torq_words import START_PROGRAM, WAIT_PROGRAM
 from viewer.model.trace import Bools, Codes, Ints, Trace, Unit
 
 _DMA = (Unit.DMA_IN, Unit.DMA_OUT)
@@ -41,12 +42,12 @@ _NUMBERED = re.compile(r".*\d")  # C0 has one track of all its slice units: that
 
 # As host profiles call it, and as annotated ones do. Newer annotated ones start host programs and
 # jobs under one name: they have no row of host programs.
-_WAITS = ("_WAIT", "torq_hl.wait_program")  # the ends of names
+_WAITS = ("_WAIT", WAIT_PROGRAM)  # the ends of names
 _HOST_PARTS = (
     (
         "host_programs",
         "Host programs",
-        ("HOST_START", "HOST_PROGRAM", "torq_hl.start_program (host)"),
+        ("HOST_START", "HOST_PROGRAM", f"{START_PROGRAM} (host)"),
     ),
     ("host_copy", "Host copy", ("HOST_COPY", "torq_hl.host_copy")),
 )

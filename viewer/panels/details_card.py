@@ -25,7 +25,6 @@ from viewer.panels.slice_facts import (
     Figure,
     area_facts,
     figure,
-    file_name,
     inputs_of,
     makers,
     operator_run_text,
@@ -50,6 +49,7 @@ from viewer.program.graph import Frame, Operator, Tensor
 from viewer.program.labels import describe_near, set_label, title_of_near
 from viewer.program.linking import Link, LinkState
 from viewer.program.mlir import outline, parse_location
+from viewer.program.source_code import file_name
 from viewer.session import Area, Session
 from viewer.theme import FontRole, Theme
 

@@ -16,12 +16,14 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from viewer.background import Latest
 from viewer.estimate_report import of_workspace
 from viewer.model.times import format_in, group_digits, unit_for
+from viewer.model.torq_words import job_name
+from viewer.opening import display_name
 from viewer.panels.grouped_panel import GroupedPanel
 from viewer.panels.operator_table import Contents, Heading, Kind, TableRow
 from viewer.panels.slice_facts import MISSING
 from viewer.panels.widgets import label
 from viewer.program.estimates import ActionRow, Compared, Estimates, OperatorRow
-from viewer.session import Session, display_name
+from viewer.session import Session
 from viewer.theme import Theme
 from viewer.workspace import Workspace
 
@@ -185,7 +187,7 @@ def _place(row: Compared, several: bool) -> str:
     assert isinstance(row, ActionRow)
     parts = [row.dispatch] if several and row.dispatch else []
     if row.job is not None:
-        name = f"job {row.job}"
+        name = job_name(row.job)
         parts += [name] if name != row.label else []
     elif row.action is not None:
         parts.append(f"action {row.action}")

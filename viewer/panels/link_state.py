@@ -5,10 +5,11 @@ from __future__ import annotations
 from PySide6.QtWidgets import QPushButton
 
 from viewer.model.times import NARROW_SPACE
+from viewer.opening import display_name
 from viewer.panels.widgets import tip
 from viewer.program.labels import unlinked_text
 from viewer.report import coverage_of
-from viewer.session import Session, display_name
+from viewer.session import Session
 from viewer.theme import Theme
 
 

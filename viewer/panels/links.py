@@ -24,14 +24,14 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.model.times import format_share, group_digits
-from viewer.opening import OpenTrace
+from viewer.opening import OpenTrace, display_name
 from viewer.panels.widgets import ElidedLabel, EmptyPlace, Hairline, label, tip
 from viewer.program.agreement import UNCHECKABLE, Agreement
 from viewer.program.identifier_columns import ColumnMatch
 from viewer.program.linking import LinkState, LinkTable, Reason
 from viewer.program.pairing import Candidate
 from viewer.report import coverage_of
-from viewer.session import Session, display_name
+from viewer.session import Session
 from viewer.theme import Theme
 from viewer.workspace import By
 

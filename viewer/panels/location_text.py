@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from viewer.panels.slice_facts import file_name
 from viewer.panels.widgets import anchor, span
 from viewer.program.graph import Program
 from viewer.program.mlir import FilePosition, OutlinedPlace, PlaceRole
+from viewer.program.source_code import file_name
 from viewer.program.text_positions import TextPositions
 from viewer.theme import Theme
 

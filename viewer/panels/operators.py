@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.model.times import group_digits
+from viewer.opening import display_name
 from viewer.panels.cost_feed import Answer, CostFeed
 from viewer.panels.cost_footer import CostFooter
 from viewer.panels.operator_table import (
@@ -27,7 +28,7 @@ from viewer.panels.operator_view import OperatorView
 from viewer.panels.slice_facts import operator_run_text
 from viewer.panels.table_style import FilterLine, NoRows
 from viewer.panels.widgets import ElidedLabel, EmptyPlace
-from viewer.session import Session, display_name
+from viewer.session import Session
 from viewer.theme import Theme
 
 

@@ -16,14 +16,14 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.background import Latest
 from viewer.model.times import format_time, group_digits, tick_to_ns
-from viewer.opening import OpenTrace
+from viewer.opening import OpenTrace, display_name
 from viewer.panels.cost_footer import CostFooter, whole_text
 from viewer.panels.grouped_panel import GroupedPanel
 from viewer.panels.overview_table import group_contents, unit_contents
 from viewer.panels.slice_facts import operator_run_text
 from viewer.panels.widgets import tip
 from viewer.program.grouping import KEYS, Grouping, GroupTable
-from viewer.session import Session, SliceRef, display_name
+from viewer.session import Session, SliceRef
 from viewer.theme import Theme
 
 NOTHING = "Open a profile to see what its units, operators and threads cost."

@@ -28,10 +28,11 @@ from PySide6.QtWidgets import (
 from viewer.crash_report import guard
 from viewer.model.times import group_digits
 from viewer.model.trace import Problem
+from viewer.opening import display_name
 from viewer.panels.table_model import RIGHT, Index, TitledModel
 from viewer.panels.table_style import ROW_HEIGHT, QuietTable, let_copy, marked_rows
 from viewer.panels.widgets import EmptyPlace, tip
-from viewer.session import Session, display_name
+from viewer.session import Session
 from viewer.theme import Theme
 
 NOTHING = "Nothing odd in the open files."

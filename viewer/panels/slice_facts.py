@@ -239,11 +239,6 @@ def place_texts(operator: Operator) -> list[tuple[Frame, str]]:
     return [(f, f"{named[id(f)]}.{f.function}" if id(f) in named else f.function) for f in frames]
 
 
-def file_name(recorded: str) -> str:
-    """The last component of a path of any system."""
-    return os.path.basename(recorded.replace("\\", "/")) or recorded
-
-
 # -- areas ----------------------------------------------------------------------------------------
 
 

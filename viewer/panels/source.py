@@ -17,12 +17,13 @@ from viewer.crash_report import guard
 from viewer.model.times import format_in, tick_to_ns, unit_for
 from viewer.panels.code_view import Bracket, CodeView, Gutter, LineNote
 from viewer.panels.cost_feed import CostFeed
-from viewer.panels.slice_facts import file_name, place_texts
+from viewer.panels.slice_facts import place_texts
 from viewer.panels.syntax import language_of
 from viewer.panels.widgets import ElidedLabel, EmptyPlace, Hairline, label, span
 from viewer.program.graph import Operator
 from viewer.program.line_costs import LineCosts, line_costs, lines_text
 from viewer.program.mlir import FilePosition
+from viewer.program.source_code import file_name
 from viewer.program.text_positions import positions_of
 from viewer.session import Session
 from viewer.theme import Theme

@@ -30,10 +30,11 @@ import numpy as np
 
 from viewer.model import intervals
 from viewer.model.times import ClockRate, RateOrigin
+from viewer.model.torq_words import ACTION_ID, TASK_ID
 from viewer.model.trace import Ints, Trace
 from viewer.program.labels import set_label
 from viewer.program.linking import LinkTable, operators_at
-from viewer.program.located import ACTION_ID, TASK_ID, dispatch_of_scopes, misfit
+from viewer.program.located import dispatch_of_scopes, misfit
 from viewer.program.measured_actions import (
     Floats,
     MeasuredAction,

@@ -53,6 +53,7 @@ from viewer.program.graph import Operator
 from viewer.program.labels import run_label, set_label, track_name
 from viewer.program.line_costs import lines_text, source_place
 from viewer.program.linking import LinkTable, Reason
+from viewer.program.source_code import file_name
 
 KEYS = (
     "unit", "operator", "type", "module", "line", "location", "delegate", "thread", "run", "name",
@@ -324,8 +325,8 @@ class Grouping:
         assert program is not None
         places = [[source_place(program, i) for i in own] for own in self._table.sets]
         files = {place[0] for own in places for place in own if place}
-        bases = Counter(map(_base, files))
-        short = {path: _base(path) if bases[_base(path)] == 1 else path for path in files}
+        bases = Counter(map(file_name, files))
+        short = {path: file_name(path) if bases[file_name(path)] == 1 else path for path in files}
         return [_places_text(own, short) for own in places]
 
     # -- what groups are charged -------------------------------------------------------------------
@@ -485,7 +486,3 @@ def _places_text(places: Sequence[tuple[str, int] | None], short: dict[str, str]
             lines.setdefault(place[0], set()).add(place[1])
     texts = [f"{short[path]}:{lines_text(found)}" for path, found in sorted(lines.items())]
     return " + ".join([*texts, *([NO_LINE] if None in places else [])])
-
-
-def _base(path: str) -> str:
-    return path.replace("\\", "/").rpartition("/")[2]

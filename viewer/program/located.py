@@ -23,23 +23,30 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from viewer.model.torq_words import (
+    ACTION_ID,
+    DISPATCH,
+    JOB_ID,
+    START_PROGRAM,
+    TASK_ID,
+    WAIT_PROGRAM,
+)
 from viewer.model.trace import Ints, KeyKind, Keys, Trace, Unit
 from viewer.program.mlir import INPUT_FILE, FilePosition
+from viewer.program.source_code import file_name
 from viewer.program.text_positions import positions_of
 from viewer.program.torq_debug_info import Action, Dispatch, Job, Task
-
-DISPATCH, ACTION_ID, JOB_ID, TASK_ID = "dispatch", "action_id", "job_id", "task_id"
 
 # What a runtime calls its kinds of action, and the operations that can be behind each.
 _KINDS = (
     ("DEALLOC", ("memref.dealloc",)),
     ("ALLOC", ("memref.alloc",)),
     ("HOSTCOPY", ("torq_hl.host_copy",)),
-    ("NSSSTART", ("torq_hl.start_program",)),
-    ("NSSWAIT", ("torq_hl.wait_program",)),
-    ("HOSTWAIT", ("torq_hl.wait_program",)),
-    ("HOSTSTART", ("torq_hl.start_program",)),
-    ("HOSTPROGRAM", ("torq_hl.start_program",)),
+    ("NSSSTART", (START_PROGRAM,)),
+    ("NSSWAIT", (WAIT_PROGRAM,)),
+    ("HOSTWAIT", (WAIT_PROGRAM,)),
+    ("HOSTSTART", (START_PROGRAM,)),
+    ("HOSTPROGRAM", (START_PROGRAM,)),
 )
 _NO_LETTER = re.compile(r"[^A-Z]+")
 _ACTION, _JOB, _LOCATION = int(KeyKind.ACTION), int(KeyKind.JOB), int(KeyKind.LOCATION)
@@ -332,11 +339,7 @@ def _is_same(one: FilePosition, other: FilePosition) -> bool:
     """Whether two positions are one place, wherever its file lies; "@L13C10" names no file."""
     if (one.line, one.col) != (other.line, other.col):
         return False
-    return INPUT_FILE in (one.file, other.file) or _last(one.file) == _last(other.file)
-
-
-def _last(path: str) -> str:
-    return path.replace("\\", "/").rpartition("/")[2]
+    return INPUT_FILE in (one.file, other.file) or file_name(one.file) == file_name(other.file)
 
 
 def _stem(path: str) -> str:

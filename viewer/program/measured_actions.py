@@ -14,21 +14,14 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.model.torq_words import ACTION_ID, DISPATCH, JOB_ID, NSS_WAIT, OPERATIONS
 from viewer.model.trace import Bools, Ints, Trace, Unit
-from viewer.program.located import (
-    ACTION_ID,
-    DISPATCH,
-    JOB_ID,
-    dispatch_of_scopes,
-    other_compilations,
-)
+from viewer.program.located import dispatch_of_scopes, other_compilations
 from viewer.program.torq_debug_info import Dispatch
 
 Floats = NDArray[np.float64]
 
-_WAIT = "NSS_WAIT"
 _OTHER = "another compilation"
-_OPERATIONS = "operations"  # a column of annotated profiles alone
 
 
 class Source(IntEnum):
@@ -63,7 +56,7 @@ def source_of(trace: Trace) -> Source | None:
     columns = trace.slices.columns
     if trace.clock.unit == "cycle" or columns.keys().isdisjoint((ACTION_ID, JOB_ID)):
         return None
-    if _OPERATIONS in columns:
+    if OPERATIONS in columns:
         return Source.ANNOTATED
     return Source.HOST if ACTION_ID in columns else Source.JOBS
 
@@ -184,7 +177,7 @@ def _actions_of_jobs(
         }
     row = slices.source_row.astype(np.int64)
     starts = dict(zip(row[actions].tolist(), action_ids.tolist(), strict=True))
-    is_wait = np.array([text == _WAIT for text in trace.strings], np.bool_)
+    is_wait = np.array([text == NSS_WAIT for text in trace.strings], np.bool_)
     waits = actions[is_wait[slices.name[actions]]]
     waits = waits[np.argsort(row[waits], kind="stable")]
     waits_of = {

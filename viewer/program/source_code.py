@@ -123,6 +123,11 @@ def shared_suffix(one: str, other: str) -> int:
     )
 
 
+def file_name(recorded: str) -> str:
+    """The last component of a path of any system."""
+    return os.path.basename(recorded.replace("\\", "/")) or recorded
+
+
 def _parts(path: str) -> list[str]:
     return [p for p in _SEPARATORS.split(path) if p not in ("", ".", "..")]
 

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from viewer.program.graph import Operator, Program
 from viewer.program.mlir import INPUT_FILE, FilePosition, parse_location, positions
+from viewer.program.source_code import file_name
 
 
 @lru_cache(maxsize=4096)
@@ -19,7 +20,7 @@ class TextPositions:
 
     def __init__(self, program: Program) -> None:
         self._places = program.operation_places
-        self._file = _base(program.path)
+        self._file = file_name(program.path)
         self._by_line: dict[int, list[Operator]] = {}
         for operator in program.operators:
             frame = operator.source
@@ -28,7 +29,7 @@ class TextPositions:
 
     def is_about(self, position: FilePosition) -> bool:
         """Whether the position names this file, by its last path component, or no file."""
-        return position.file == INPUT_FILE or _base(position.file) == self._file
+        return position.file == INPUT_FILE or file_name(position.file) == self._file
 
     def operator_at(self, position: FilePosition) -> Operator | None:
         """The operator whose operation begins at the position, None if there is none.
@@ -47,7 +48,3 @@ class TextPositions:
         operation = self._places.at(position.line, position.col)
         name = operation.name if operation else ""
         return next((op for op in found if op.nodes[0].op == name), None)
-
-
-def _base(path: str) -> str:
-    return path.replace("\\", "/").rpartition("/")[2]

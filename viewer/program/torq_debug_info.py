@@ -28,6 +28,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from viewer.model.torq_words import START_PROGRAM, WAIT_PROGRAM
 from viewer.model.trace import Problem, Unit
 from viewer.program.mlir import STRING_CONTENT, unescape
 from viewer.program.mlir_aliases import LocationAliases
@@ -149,7 +150,6 @@ _UNITS = {
     "css": Unit.CSS,
 }  # fmt: skip
 _TASK, _PROGRAM, _INVOCATION = "torq_hw.nss_task", "torq_hl.program", "torq_hl.create_invocation"
-_START, _WAIT = "torq_hl.start_program", "torq_hl.wait_program"
 # Values stand in the region of their use or in one around it; nothing real lies deeper.
 _MOST_REGIONS = 64
 
@@ -294,13 +294,13 @@ def _add_action(parts: _Parts, draft: _Draft, number: int) -> None:
         parts.odd("an action id twice in one dispatch: the first one counts", number)
         return
     invocation = None
-    if operation.name in (_START, _WAIT):
+    if operation.name in (START_PROGRAM, WAIT_PROGRAM):
         operands = _operands(operation)
         if operands:
             invocation = parts.invocations.get(parts.maker(number, operands[0]))
         if invocation is None:
             parts.odd("a start or wait of which no invocation is found", number)
-        elif operation.name == _START and invocation.job is not None:
+        elif operation.name == START_PROGRAM and invocation.job is not None:
             draft.given.setdefault(invocation.job, _arguments(operands, operation.text))
     start, end = parts.cycles(number, attributes)
     job, name = (invocation.job, invocation.name) if invocation else (None, "")
@@ -337,8 +337,8 @@ class _DispatchReader:
         """All that is known of it."""
         draft = self._draft
         actions = sorted(draft.actions.values(), key=lambda action: -action.id)
-        starts = {a.job: a.id for a in actions if a.op == _START}
-        waits = {a.job: a.id for a in actions if a.op == _WAIT}
+        starts = {a.job: a.id for a in actions if a.op == START_PROGRAM}
+        waits = {a.job: a.id for a in actions if a.op == WAIT_PROGRAM}
         order = sorted(draft.jobs, key=lambda job: (job not in starts, starts.get(job, job)))
         # A program that several jobs start has the same tasks in each; they are the first job's.
         tasks_of: dict[int, tuple[int, ...]] = {}

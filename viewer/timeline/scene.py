@@ -13,9 +13,9 @@ from PySide6.QtCore import QObject, Signal
 
 from viewer.model.times import RateOrigin, format_time, group_digits
 from viewer.model.trace import Bools
-from viewer.opening import Inferences, OpenTrace
+from viewer.opening import Inferences, OpenTrace, display_name
 from viewer.program.labels import track_name, unlinked_text
-from viewer.session import Session, SliceRef, display_name
+from viewer.session import Session, SliceRef
 from viewer.timeline.colouring import Emphasis
 from viewer.timeline.layout import BandKind, Layout, ProcessSpec, XMap, build, specs_of
 from viewer.timeline.pictures import TracePicture, picture_of, prepare
