@@ -9,8 +9,9 @@ and C3 rows. `--compat` writes exactly what the original of a file's time wrote,
 
 What differs from the original without `--compat`: no row is lost; files of one base name keep a
 process each; NSS jobs lie where they ran, at [time_since_open - time_since_start, time_since_open];
-all times, `dur=` and printed figures are ns (cycles at 800 MHz: 5/4 ns each, ends rounded down);
-Perfetto shows every duration as it is; slice units 0 and 1 have their figures.
+slices are drawn in ns (cycles at 800 MHz: 5/4 ns each, ends rounded down), and Perfetto shows every
+duration as it is; slice units 0 and 1 have their figures. Names and printed figures count as the
+original's: cycles of C0, µs of NSS jobs, ns from C1 on.
 
 Exit code 0; 1 if a file cannot be read (one line each; the others are still converted) or nothing
 can be written; 2 for wrong usage. In Python, as the original's README has it:
@@ -58,6 +59,7 @@ from viewer.formats import (
     torq_runtime_csv,
 )
 from viewer.model.builder import TraceBuilder
+from viewer.model.times import tick_to_ns
 from viewer.model.trace import Trace
 from viewer.program.graph import Program
 
@@ -157,12 +159,11 @@ def _convert(
     else:
         chart = runtime_chart(trace, process)
     _render(view, process, chart)
+    first, rate = chart.overview.start, chart.ns_per_figure
     for thread, text, time, in_category in chart.overview.slices():
-        start = chart.overview.start
+        start, end = (tick_to_ns(at, rate) for at in (first, first + time))
         category = "overview" if in_category else ""
-        view.render(
-            TimeChartLog(f"{process} Overview", thread, text, start, start + time, category)
-        )
+        view.render(TimeChartLog(f"{process} Overview", thread, text, start, end, category))
     return chart.overview
 
 

@@ -1,10 +1,10 @@
 """Torq profiles as perfetto_logger charts them: same threads, names and figures, but right.
 
 A trace of our own readers becomes columns for a `TimeChartView` and an `Overview`. Where the
-original is wrong this is not: every row is there, whatever its location holds; times are ns, at
-800 MHz for the cycles of compile profiles; NSS jobs lie where they ran; the figures of slice units
-0 and 1 are told. Every `dur=` is the ns that are drawn: the floor of the end minus that of the
-start.
+original is wrong this is not: every row is there, whatever its location holds; what is drawn is ns,
+at 800 MHz for the cycles of compile profiles; NSS jobs lie where they ran; the figures of slice
+units 0 and 1 are told. `dur=` and figures count as the original's do: cycles for C0 and µs for NSS
+jobs, as their files have them; from C1 on ns, the floor of the end minus that of the start.
 
 Threads and names are those of the revision that a generation had: C0 and R0 (and R1) as f63e303,
 C1 as 36d5652, C2 (and C3, whose first number is a task) as 183cae4.
@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,11 +63,16 @@ _C2_UNITS = {
 
 @dataclass(frozen=True, slots=True)
 class TorqChart:
-    """One profile as columns for a view, and its figures. threads: shown even without slices."""
+    """One profile as columns for a view, and its figures. threads: shown even without slices.
+
+    ns_per_figure: what a figure of the overview and every `dur=` count. The oldest original told
+    cycles and µs as they stand in the file (and drew them as if they were ns), later ones ns.
+    """
 
     columns: tuple[ChartColumns, ...]
     threads: tuple[str, ...]
     overview: Overview
+    ns_per_figure: Fraction = Fraction(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +110,15 @@ def runtime_chart(trace: Trace, process: str) -> TorqChart:
         [f"{text}, ".encode() for text in (*places, *(job_name(i) for i in ids.tolist()))]
     )
     head = np.where(named, place, len(places) + thread)
-    duration = _Durations(start, end)
+    duration = _Durations(slices.start, slices.end)
     threads = tuple(map(str, ids.tolist()))
     columns = ChartColumns(
         process, threads, thread.astype(np.int64), start, end,
         lambda own: Joined(Picked(heads, head[own]), duration.piece(own)),
     )  # fmt: skip
     in_order = tuple(threads[i] for i in np.argsort(slices.source_row[first]).tolist())
-    return TorqChart((columns,), in_order, runtime_overview((start, end)))
+    figures = runtime_overview((slices.start, slices.end))
+    return TorqChart((columns,), in_order, figures, trace.clock.ns_per_tick)
 
 
 def _ns(trace: Trace) -> Intervals:
@@ -165,11 +172,16 @@ class _CompileRows:
     def chart(self, process: str, source: MlirSource | None) -> TorqChart:
         generation = self._trace.generation
         if generation == "C0":
-            columns = self._columns(process, self._c0_thread, self._typed_names())
+            # Named and summed up in cycles; drawn, as all of it, in ns.
+            cycles = self._trace.slices.start, self._trace.slices.end
+            names = self._typed_names(_Durations(*cycles))
+            columns = self._columns(process, self._c0_thread, names)
             threads = self._in_file_order(columns)
-            return TorqChart((columns,), threads, self._two_units())
+            rate = self._trace.clock.ns_per_tick
+            return TorqChart((columns,), threads, self._two_units(*cycles), rate)
         if generation == "C1":
-            columns = self._columns(process, self._c1_thread, self._typed_names())
+            names = self._typed_names(_Durations(self._start, self._end))
+            columns = self._columns(process, self._c1_thread, names)
             return TorqChart((columns,), C1_THREADS, self._all_units())
         operators = self._operators(source)
         layers = self._layers(process, operators)
@@ -200,10 +212,10 @@ class _CompileRows:
         own = np.isin(self._unit, units)
         return self._start[own], self._end[own]
 
-    def _two_units(self) -> Overview:
-        return two_units(
-            (self._start, self._end), self._of(Unit.DMA_IN, Unit.DMA_OUT), self._of(Unit.SLICE)
-        )
+    def _two_units(self, start: Ints, end: Ints) -> Overview:
+        dma = np.isin(self._unit, (Unit.DMA_IN, Unit.DMA_OUT))
+        own = self._unit == Unit.SLICE
+        return two_units((start, end), (start[dma], end[dma]), (start[own], end[own]))
 
     def _all_units(self) -> Overview:
         slices = self._unit == Unit.SLICE
@@ -253,7 +265,7 @@ class _CompileRows:
 
     # -- names ---------------------------------------------------------------------------------
 
-    def _typed_names(self) -> Names:
+    def _typed_names(self, duration: _Durations) -> Names:
         """ "conv2d, S0, MLIR - m.mlir:11:10, dur=9408 (7.73%), bytes=1024"."""
         columns = self._trace.slices.columns
         if not columns:
@@ -263,7 +275,7 @@ class _CompileRows:
         event_text = Blobs.of_texts((*(events.strings or ()), ""))
         places = Blobs([f", MLIR - {place}, ".encode() for place in _places(columns["location"])])
         type, event, place = map(_codes, (types, events, columns["location"]))
-        duration, size = _Durations(self._start, self._end), self._sizes(", bytes=")
+        size = self._sizes(", bytes=")
         return lambda own: Joined(
             Picked(type_text, type[own]), Picked(event_text, event[own]),
             Picked(places, place[own]), duration.piece(own), size(own),
