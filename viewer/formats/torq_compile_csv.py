@@ -29,6 +29,7 @@ from viewer.formats import Cancelled, Format, Progress, ReadCancelled, Unreadabl
 from viewer.formats.text_rows import (
     DistinctTexts,
     Texts,
+    count_rows,
     decoded,
     distinct_codes,
     distinct_texts,
@@ -247,11 +248,7 @@ class _Rows:
         else:
             starts, ends = block.numbers
             ids = np.zeros(n, np.int64)
-        negative = np.flatnonzero((starts < 0) | (ends < 0))
-        if len(negative):
-            self._builder.problem(
-                "negative time: kept", len(negative), f"row {int(row[negative[0]]) + 1}"
-            )
+        count_rows(self._builder, "negative time: kept", row[(starts < 0) | (ends < 0)])
         sizes = self._sizes(block.size, row)
         ints = {"start": starts, "end": ends, "id": ids, "bytes": sizes}
         for name, values in ints.items():
@@ -275,10 +272,7 @@ class _Rows:
             if re.fullmatch(r" *[0-9]{1,18} *", cell):
                 sizes[i] = int(cell)
             elif cell.strip():
-                odd = np.flatnonzero(codes == i)
-                self._builder.problem(
-                    "bytes that are no number: left out", len(odd), f"row {int(row[odd[0]]) + 1}"
-                )
+                count_rows(self._builder, "bytes that are no number: left out", row[codes == i])
         return sizes[codes]
 
     def _threads_of(self, block: Block) -> Codes:
