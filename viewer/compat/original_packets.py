@@ -8,6 +8,7 @@ writer that does not.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
@@ -59,7 +60,7 @@ class OriginalPackets:
                 event.categories.append("overview")
             self._out.write(framed(packet))
 
-    def _described(self, key: tuple[str, str], describe: Any) -> int:
+    def _described(self, key: tuple[str, str], describe: Callable[[int], Any]) -> int:
         uuid = self._uuids.get(key)
         if uuid is None:
             uuid = self._uuids[key] = len(self._uuids) + 1

@@ -35,6 +35,7 @@ from viewer.export.perfetto_strings import clean
 from viewer.export.protobuf_encoder import Blobs, Decimals, Joined, Literal, Picked, Piece, Where
 from viewer.formats.text_rows import distinct_codes
 from viewer.model.intervals import Intervals
+from viewer.model.queries import units_of
 from viewer.model.times import ticks_to_ns
 from viewer.model.torq_words import ACTION_ID, BYTES, JOB_ID, TASK_ID, job_name
 from viewer.model.trace import Bools, Codes, Column, Ints, Trace, Unit
@@ -165,8 +166,7 @@ class _CompileRows:
         self._start, self._end = _ns(trace)
         slices = trace.slices
         track = slices.row_track[slices.rows()]
-        units = np.array([t.unit for t in trace.tracks], np.int64)
-        self._unit: Ints = units[track] if len(units) else np.empty(0, np.int64)
+        self._unit = units_of(trace)
         self._number = self._slice_numbers(track)
 
     def chart(self, process: str, source: MlirSource | None) -> TorqChart:

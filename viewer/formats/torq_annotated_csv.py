@@ -39,7 +39,9 @@ from viewer.formats.text_rows import (
     RowCells,
     chunks_of_lines,
     combined_codes,
+    count_rows,
     first_line,
+    numbered,
 )
 from viewer.formats.torq_host_csv import CLOCK as HOST_CLOCK
 from viewer.formats.torq_host_csv import is_hal, scope_name
@@ -158,8 +160,10 @@ class _Rows:
         times = self._times(column, row)
         has_time = np.logical_and(*(known for _, known in times))
         blank = np.logical_and(*(self._is_blank(name, column) for name in _TIMES[self._id]))
-        self._count(_NO_TIME, row[blank])
-        self._count("row without a usable start or end: not drawn", row[~has_time & ~blank])
+        count_rows(self._builder, _NO_TIME, row[blank])
+        count_rows(
+            self._builder, "row without a usable start or end: not drawn", row[~has_time & ~blank]
+        )
         keep = np.flatnonzero(has_time)
         if len(keep):
             start, end = (ticks[keep] for ticks, _ in times)
@@ -183,7 +187,7 @@ class _Rows:
             ticks = [0 if value is None else int(value.to_integral_value()) for value in exact]
             finer = np.array([v is not None and v != t for v, t in zip(exact, ticks, strict=True)])
             codes = column[name]
-            self._count("time finer than a nanosecond: rounded", row[finer[codes]])
+            count_rows(self._builder, "time finer than a nanosecond: rounded", row[finer[codes]])
             has = np.array([value is not None for value in values], np.bool_)
             found.append((np.array(ticks, np.int64)[codes], has[codes]))
         return found
@@ -205,8 +209,8 @@ class _Rows:
         apart = np.where(has_action | has_job, 0, operation + 1)
         group, first = combined_codes(
             [
-                _numbered(action[0]), _numbered(job), has_job.astype(np.uint32),
-                _numbered(start), _numbered(end), apart.astype(np.uint32),
+                numbered(action[0]), numbered(job), has_job.astype(np.uint32),
+                numbered(start), numbered(end), apart.astype(np.uint32),
             ]
         )  # fmt: skip
         # Slices in the order of the file.
@@ -347,7 +351,9 @@ class _Rows:
             known.append(is_whole)
             odd.append(bool(text) and not is_whole)
         codes = column[name]
-        self._count(f"{name} that is no whole number: left out", row[np.array(odd)[codes]])
+        count_rows(
+            self._builder, f"{name} that is no whole number: left out", row[np.array(odd)[codes]]
+        )
         return np.array(values, np.int64)[codes], np.array(known, np.bool_)[codes]
 
     def _units(self, column: dict[str, Codes], group: Ints, count: int) -> Column:
@@ -365,10 +371,6 @@ class _Rows:
             for bits in range(1 << len(labels))
         ]
         return Column.of_codes(used.astype(np.uint32), texts, used > 0)
-
-    def _count(self, kind: str, rows: Codes) -> None:
-        if len(rows):
-            self._builder.problem(kind, len(rows), f"row {int(rows[0]) + 1}")
 
 
 def _name(operations: Sequence[str]) -> str:
@@ -400,11 +402,6 @@ def _unquoted(cell: str) -> str:
     if text.startswith('"'):
         return text[1:-1].replace('""', '"')
     return text
-
-
-def _numbered(values: Ints) -> Codes:
-    """Codes of any numbers, equal for equal ones."""
-    return np.unique(values, return_inverse=True)[1].astype(np.uint32)
 
 
 FORMAT = Format("Torq annotated profile", (".csv",), "trace", sniff, read)

@@ -29,6 +29,7 @@ from viewer.formats import Cancelled, Format, Progress, ReadCancelled, Unreadabl
 from viewer.formats.text_rows import (
     DistinctTexts,
     Texts,
+    count_rows,
     decoded,
     distinct_codes,
     distinct_texts,
@@ -248,11 +249,7 @@ class _Rows:
         else:
             starts, ends = block.numbers
             ids = np.zeros(n, np.int64)
-        negative = np.flatnonzero((starts < 0) | (ends < 0))
-        if len(negative):
-            self._builder.problem(
-                "negative time: kept", len(negative), f"row {int(row[negative[0]]) + 1}"
-            )
+        count_rows(self._builder, "negative time: kept", row[(starts < 0) | (ends < 0)])
         sizes = self._sizes(block.size, row)
         ints = {"start": starts, "end": ends, "id": ids, "bytes": sizes}
         for name, values in ints.items():
@@ -279,10 +276,8 @@ class _Rows:
             elif cell.strip():
                 odd.append(i)
         if odd:
-            rows = row[np.isin(codes, odd)]
-            self._builder.problem(
-                "bytes that are no number: left out", len(rows), f"row {int(rows[0]) + 1}"
-            )
+            kind = "bytes that are no number: left out"
+            count_rows(self._builder, kind, row[np.isin(codes, odd)])
         return sizes[codes]
 
     def _threads_of(self, block: Block) -> Codes:

@@ -34,21 +34,27 @@ the gap between them means nothing.
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from viewer.formats import Cancelled, Format, Progress, UnreadableFile
 from viewer.formats.text_rows import (
-    DistinctTexts,
-    RowCells,
     chunks_of_lines,
     combined_codes,
+    count_rows,
     first_line,
+    numbered,
+)
+from viewer.formats.torq_host_events import (
+    BEGIN,
+    END,
+    WITH_DISPATCH,
+    WITH_LOCATION,
+    EventRows,
+    Events,
+    levels,
+    pairs,
 )
 from viewer.model.builder import TraceBuilder
 from viewer.model.torq_words import (
@@ -66,52 +72,43 @@ from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, RunKi
 
 CLOCK = Clock("us", Fraction(1000), domain="torq host")
 
-_WITH_LOCATION = "actionIndex,elapsed_time(us),timestamp(us),event,location"
-_WITH_DISPATCH = "dispatch_name,invocation_id,action_id,timestamp_us,event"
-
-# 15 digits of µs are 31 years; longer ones would not fit int64 as nanoseconds.
-_NUMBER = r"[ ]*(-?[0-9]{1,15})[ ]*"
-_ROW_H0 = re.compile(rf'^{_NUMBER},{_NUMBER},{_NUMBER},([^,"\n]*),(.*)$', re.MULTILINE)
-_ROW_H2 = re.compile(rf"^([^,\n]*),{_NUMBER},{_NUMBER},{_NUMBER},([^,\n]*)$", re.MULTILINE)
-_HUGE = re.compile(r"(?:^|,) *-?[0-9]{16,} *(?=,)")
-
 _QUEUE_EXECUTE, _HAL_CALL = "__HAL_QUEUE_EXECUTE__", "HAL_CALL"
 _INIT, _DISPATCH = "INIT", "DISPATCH"
 _SCOPES = frozenset((_INIT, _DISPATCH, _HAL_CALL))
 _HW_OPEN = "DISPATCH_HW_OPEN"
-_ONLY_IN_H4 = re.compile(
-    r"INIT|INIT_.*|DISPATCH_(?:EXECUTE_ACTIONS|SYNC_BINDINGS_OUT|(?:ACQUIRE|RELEASE)_HW_RESOURCES)"
-)
-_NOT_IN_H2 = re.compile(r"HAL_.*|DISPATCH_.*")
-_BEGIN, _END, _NEITHER = 0, 1, 2
 _NO_END, _NO_BEGIN = "begin without an end", "end without a begin"
 _INFERENCE = "inference"
 
 
 def sniff(head: bytes) -> bool:
     """Whether the first line is one of the two headers."""
-    return first_line(head, ",") in (_WITH_LOCATION, _WITH_DISPATCH)
+    return first_line(head, ",") in (WITH_LOCATION, WITH_DISPATCH)
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """One slice a pair of begin and end, in µs; see the module's text for the generations."""
-    rows: _Rows | None = None
+    rows: EventRows | None = None
     for line, raw in chunks_of_lines(path, progress, cancelled):
         if rows is None:
             header = first_line(raw[0], ",")
-            if header not in (_WITH_LOCATION, _WITH_DISPATCH):
+            if header not in (WITH_LOCATION, WITH_DISPATCH):
                 break
-            rows = _Rows(path, has_dispatch=header == _WITH_DISPATCH)
+            has_dispatch = header == WITH_DISPATCH
+            builder = TraceBuilder(path, FORMAT.name, "H2" if has_dispatch else "H0", CLOCK)
+            rows = EventRows(builder, has_dispatch=has_dispatch)
             line, raw = 2, raw[1:]
         rows.add(line, raw)
     if rows is None:
         raise UnreadableFile(
             path,
-            f"it is no Torq host profile: its header is neither {_WITH_DISPATCH} nor "
-            f"{_WITH_LOCATION}",
+            f"it is no Torq host profile: its header is neither {WITH_DISPATCH} nor "
+            f"{WITH_LOCATION}",
             where="line 1",
         )
-    return rows.trace()
+    events = rows.whole()
+    if events is not None:
+        _Slices(rows.builder, events, rows.has_dispatch).add()
+    return rows.builder.build()
 
 
 def scope_name(event: str, scope: str) -> str:
@@ -124,129 +121,15 @@ def is_hal(scope: str) -> bool:
     return scope.startswith("__HAL_") and scope.endswith("__")
 
 
-@dataclass(slots=True)
-class _Events:
-    """The rows of a file as columns; text columns are codes into `dispatches`, `names`, `places`.
-
-    scope: a number for each (dispatch, invocation). name: the event without begin or end, which
-    `phase` holds. The columns that a generation does not have are zeros.
-    """
-
-    row: Codes
-    time: Ints
-    action: Ints
-    invocation: Ints
-    elapsed: Ints
-    dispatch: Codes
-    scope: Ints
-    name: Codes
-    phase: NDArray[np.uint8]
-    place: Codes
-    dispatches: tuple[str, ...]
-    names: tuple[str, ...]
-    places: tuple[str, ...]
-
-    def is_named(self, name: str) -> Bools:
-        """Which rows are of an event."""
-        found: Bools = np.array([n == name for n in self.names], np.bool_)[self.name]
-        return found
-
-
-class _Rows:
-    """The rows read so far; `trace` makes slices of them."""
-
-    def __init__(self, path: str, *, has_dispatch: bool) -> None:
-        generation = "H2" if has_dispatch else "H0"
-        self._builder = TraceBuilder(path, FORMAT.name, generation, CLOCK)
-        self._has_dispatch = has_dispatch
-        self._cells = RowCells(
-            _ROW_H2 if has_dispatch else _ROW_H0, _HUGE,
-            _WITH_DISPATCH if has_dispatch else _WITH_LOCATION, self._builder,
-        )  # fmt: skip
-        self._dispatches, self._events, self._places = (
-            DistinctTexts(), DistinctTexts(), DistinctTexts()
-        )  # fmt: skip
-        self._parts: dict[str, list[Ints]] = {}
-
-    def add(self, line: int, raw: list[bytes]) -> None:
-        """Take in some whole lines of the file; `line` is the number of the first one."""
-        found, row = self._cells.take(line, raw)
-        if not found:
-            return
-        n = len(found)
-        nothing = np.zeros(n, np.int64)
-        columns: dict[str, Ints | Codes]
-        if self._has_dispatch:
-            dispatch, invocation, action, time, event = zip(*found, strict=True)
-            columns = {
-                "dispatch": self._dispatches.codes(dispatch),
-                "invocation": _ints(invocation, n), "elapsed": nothing, "place": nothing,
-            }  # fmt: skip
-        else:
-            action, elapsed, time, event, place = zip(*found, strict=True)
-            columns = {
-                "dispatch": nothing, "invocation": nothing,
-                "elapsed": _ints(elapsed, n), "place": self._places.codes(place),
-            }  # fmt: skip
-        columns |= {
-            "row": row, "time": _ints(time, n), "action": _ints(action, n),
-            "event": self._events.codes(event),
-        }  # fmt: skip
-        for name, values in columns.items():
-            self._parts.setdefault(name, []).append(values.astype(np.int64))
-
-    def trace(self) -> Trace:
-        """The slices of all rows added."""
-        events = self._whole()
-        if events is not None:
-            _Slices(self._builder, events, self._has_dispatch).add()
-        return self._builder.build()
-
-    def _whole(self) -> _Events | None:
-        """All rows that are a begin or an end; None if there is no row at all."""
-        if not self._parts:
-            return None
-        builder = self._builder
-        column = {name: np.concatenate(parts) for name, parts in self._parts.items()}
-        self._parts.clear()
-        names = DistinctTexts()
-        split = [_split(event.strip(), self._has_dispatch) for event in self._events]
-        name = names.codes([base for base, _ in split])[column["event"]]
-        phase = np.array([phase for _, phase in split], np.uint8)[column["event"]]
-        dispatches = tuple(text.strip() for text in self._dispatches) or ("",)
-        places = tuple(_location(text) for text in self._places) or ("",)
-        _count(builder, "event that is neither a begin nor an end: left out",
-               column["row"][phase == _NEITHER])  # fmt: skip
-        cut = np.array([bool(p) and not _is_whole(p) for p in places], np.bool_)[column["place"]]
-        _count(builder, "location that is not loc(...): kept as text", column["row"][cut])
-        back = np.flatnonzero(np.diff(column["time"]) < 0) + 1
-        _count(builder, "time before that of the row above: kept", column["row"][back])
-        _count(builder, "negative time: kept", column["row"][column["time"] < 0])
-        if self._has_dispatch:
-            builder.generation = _generation([base for base, is_ in split if is_ != _NEITHER])
-        elif any(text.lstrip().startswith('"') for text in self._places):
-            builder.generation = "H1"
-        scope, _ = combined_codes([_codes(column["dispatch"]), _numbered(column["invocation"])])
-        keep = phase != _NEITHER
-        return _Events(
-            row=_codes(column["row"][keep]), time=column["time"][keep],
-            action=column["action"][keep], invocation=column["invocation"][keep],
-            elapsed=column["elapsed"][keep], dispatch=_codes(column["dispatch"][keep]),
-            scope=scope[keep], name=name[keep], phase=phase[keep],
-            place=_codes(column["place"][keep]), dispatches=dispatches, names=tuple(names),
-            places=places,
-        )  # fmt: skip
-
-
 class _Slices:
     """Makes slices, jobs and runs of the rows of a file."""
 
-    def __init__(self, builder: TraceBuilder, events: _Events, has_dispatch: bool) -> None:
+    def __init__(self, builder: TraceBuilder, events: Events, has_dispatch: bool) -> None:
         self._builder, self._events, self._has_dispatch = builder, events, has_dispatch
         self._process = os.path.basename(builder.path)
         self._scopes = self._scope_numbers()
         self._scope_kind, self._is_load = self._kinds_of_scopes()
-        self._begin, self._end = _pairs(events)
+        self._begin, self._end = pairs(events)
 
     def add(self) -> None:
         """Pour everything into the builder."""
@@ -255,9 +138,9 @@ class _Slices:
         alone = np.ones(len(events.row), np.bool_)
         alone[begin] = alone[end] = False
         lone = np.flatnonzero(alone)
-        no_end, no_begin = (lone[events.phase[lone] == phase] for phase in (_BEGIN, _END))
-        _count(self._builder, f"{_NO_END}: drawn with no length", events.row[no_end])
-        _count(self._builder, f"{_NO_BEGIN}: drawn with no length", events.row[no_begin])
+        no_end, no_begin = (lone[events.phase[lone] == phase] for phase in (BEGIN, END))
+        count_rows(self._builder, f"{_NO_END}: drawn with no length", events.row[no_end])
+        count_rows(self._builder, f"{_NO_BEGIN}: drawn with no length", events.row[no_begin])
         for thread, unit, is_own in ((HOST, Unit.HOST, ~is_hal_row), (HAL, Unit.HAL, is_hal_row)):
             self._add_track(thread, unit, is_own, lone)
         self._add_jobs()
@@ -272,9 +155,9 @@ class _Slices:
         begin, end, lone = self._begin[mine], self._end[mine], lone[is_own[lone]]
         if not len(begin) and not len(lone):
             return
-        level, crossing = _levels(begin, end, len(events.row))
-        _count(self._builder, "pairs of begin and end that cross: nested by time",
-               events.row[begin[crossing]])  # fmt: skip
+        level, crossing = levels(begin, end, len(events.row))
+        crossed = events.row[begin[crossing]]
+        count_rows(self._builder, "pairs of begin and end that cross: nested by time", crossed)
         at = np.concatenate([begin, lone])
         order = np.argsort(at)
         at = at[order]
@@ -284,7 +167,7 @@ class _Slices:
         columns = self._columns(at)
         if is_lone.any():
             columns["unpaired"] = Column.of_codes(
-                _codes(events.phase[at]), (_NO_END, _NO_BEGIN), is_lone
+                events.phase[at].astype(np.uint32), (_NO_END, _NO_BEGIN), is_lone
             )
         self._builder.add(
             track=self._builder.track(self._process, thread, unit=unit),
@@ -303,7 +186,7 @@ class _Slices:
         events, builder = self._events, self._builder
         action = np.maximum(events.action[at], -1)
         which, first = combined_codes(
-            [events.dispatch[at], events.name[at], events.place[at], _numbered(action)]
+            [events.dispatch[at], events.name[at], events.place[at], numbered(action)]
         )
         names, keys = np.empty(len(first), np.uint32), np.empty(len(first), np.uint32)
         for i in np.argsort(first).tolist():
@@ -332,7 +215,7 @@ class _Slices:
             columns |= {
                 DISPATCH: Column.of_codes(events.dispatch[at], events.dispatches, of_dispatch),
                 "scope": Column.of_codes(
-                    _codes(np.where(of_dispatch, kind, events.dispatch[at] + 2)),
+                    np.where(of_dispatch, kind, events.dispatch[at] + 2).astype(np.uint32),
                     (_DISPATCH, _INIT, *events.dispatches),
                 ),
                 "invocation_id": Column(events.invocation[at]),
@@ -380,10 +263,14 @@ class _Slices:
         scope, starts = events.scope[begin], is_start[begin]
         meets = np.append((scope[1:] == scope[:-1]) & starts[:-1] & ~starts[1:], False)
         after = np.append(False, meets[:-1])
-        _count(builder, "NSS_START without an NSS_WAIT after it: no NSS job",
-               events.row[begin[starts & ~meets[: len(begin)]]])  # fmt: skip
-        _count(builder, "NSS_WAIT without an NSS_START before it: no NSS job",
-               events.row[begin[~starts & ~after[: len(begin)]]])  # fmt: skip
+        count_rows(
+            builder, "NSS_START without an NSS_WAIT after it: no NSS job",
+            events.row[begin[starts & ~meets[: len(begin)]]],
+        )  # fmt: skip
+        count_rows(
+            builder, "NSS_WAIT without an NSS_START before it: no NSS job",
+            events.row[begin[~starts & ~after[: len(begin)]]],
+        )  # fmt: skip
         first = np.flatnonzero(meets)
         if not len(first):
             return
@@ -430,9 +317,9 @@ class _Slices:
         would else be taken for those before.
         """
         events = self._events
-        told = events.phase == _END
+        told = events.phase == END
         told[self._end] = False  # else its begin is told
-        told |= events.phase == _BEGIN
+        told |= events.phase == BEGIN
         at = np.flatnonzero(told & events.is_named(NSS_START))
         at = at[np.argsort(events.scope[at], kind="stable")]
         scope = events.scope[at]
@@ -497,86 +384,6 @@ class _Slices:
             found[-1] = (found[-1][0], pair)
             seen.add(name)
         return found
-
-
-def _pairs(events: _Events) -> tuple[Ints, Ints]:
-    """The positions of begins and of their ends, in the order of the begins.
-
-    An end belongs to the begin before it of the same dispatch, invocation, action and event.
-    """
-    group, _ = combined_codes([_codes(events.scope), events.name, _numbered(events.action)])
-    order = np.argsort(group, kind="stable")
-    group, phase = group[order], events.phase[order]
-    meets = (group[1:] == group[:-1]) & (phase[:-1] == _BEGIN) & (phase[1:] == _END)
-    at = np.flatnonzero(meets)
-    begin, end = order[at], order[at + 1]
-    by_begin = np.argsort(begin)
-    return begin[by_begin], end[by_begin]
-
-
-def _levels(begin: Ints, end: Ints, count: int) -> tuple[Ints, Ints]:
-    """How many pairs are open at each position of a file, and which pairs cross another.
-
-    Read as brackets, the begins and ends on one level alternate in the order of the file; a pair is
-    crossed where the bracket that closes its begin is not its own end.
-    """
-    step = np.zeros(count, np.int64)
-    step[begin], step[end] = 1, -1
-    after = np.cumsum(step)
-    level = after - step
-    position = np.concatenate([begin, end])
-    on_level = np.concatenate([level[begin], after[end]])
-    pair = np.tile(np.arange(len(begin)), 2)
-    by_level = pair[np.lexsort((position, on_level))]
-    opens, closes = by_level[0::2], by_level[1::2]
-    return level, np.sort(opens[opens != closes])
-
-
-def _split(event: str, has_dispatch: bool) -> tuple[str, int]:
-    """An event without its begin or end, and which of the two it is."""
-    begins = "_BEGIN" if has_dispatch else "_START"
-    if not has_dispatch and event == NSS_START:
-        return NSS_START, _BEGIN
-    for ending, phase in ((begins, _BEGIN), ("_END", _END)):
-        if event.endswith(ending) and event != ending:
-            return event.removesuffix(ending), phase
-    return event, _NEITHER
-
-
-def _generation(names: Iterable[str]) -> str:
-    if any(map(_ONLY_IN_H4.fullmatch, names)):
-        return "H4"
-    return "H3" if any(map(_NOT_IN_H2.fullmatch, names)) else "H2"
-
-
-def _location(cell: str) -> str:
-    """The location in a cell: bare, or quoted with doubled quotes."""
-    text = cell.strip()
-    if len(text) > 1 and text.startswith('"') and text.endswith('"'):
-        return text[1:-1].replace('""', '"')
-    return text
-
-
-def _is_whole(location: str) -> bool:
-    return location.startswith("loc(") and location.endswith(")")
-
-
-def _count(builder: TraceBuilder, kind: str, rows: NDArray[np.integer]) -> None:
-    if len(rows):
-        builder.problem(kind, len(rows), f"row {int(rows[0]) + 1}")
-
-
-def _ints(texts: Sequence[str], count: int) -> Ints:
-    return np.fromiter(map(int, texts), np.int64, count)
-
-
-def _numbered(values: Ints) -> Codes:
-    """Codes of any numbers, equal for equal ones."""
-    return _codes(np.unique(values, return_inverse=True)[1])
-
-
-def _codes(values: Ints) -> Codes:
-    return values.astype(np.uint32)
 
 
 FORMAT = Format("Torq host profile", (".csv",), "trace", sniff, read)

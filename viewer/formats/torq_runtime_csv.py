@@ -22,7 +22,7 @@ from fractions import Fraction
 import numpy as np
 
 from viewer.formats import Cancelled, Format, Progress, UnreadableFile
-from viewer.formats.text_rows import RowCells, chunks_of_lines, first_line
+from viewer.formats.text_rows import MICROSECONDS, RowCells, chunks_of_lines, count_rows, first_line
 from viewer.model.builder import TraceBuilder
 from viewer.model.torq_words import JOB_ID, NSS_JOBS, job_name
 from viewer.model.trace import Clock, Codes, Column, KeyKind, Trace, Unit
@@ -38,9 +38,7 @@ _SPELLED = {
     "R0": "id;time_since_open;time_since_start;location",
     "R1": "id;time_since_open;time_since_start",
 }
-# 15 digits of µs are 31 years; longer ones would not fit int64 as nanoseconds.
-_NUMBER = r"[ ]*(-?[0-9]{1,15})[ ]*"
-_ROW = re.compile(rf"^{_NUMBER};{_NUMBER};{_NUMBER}(?:;(.*))?$", re.MULTILINE)
+_ROW = re.compile(rf"^{MICROSECONDS};{MICROSECONDS};{MICROSECONDS}(?:;(.*))?$", re.MULTILINE)
 _HUGE = re.compile(r"(?:^|;) *-?[0-9]{16,} *(?=;|$)")
 
 
@@ -87,11 +85,7 @@ class _Jobs:
         job = np.fromiter(map(int, ids), np.int64, n)
         end = np.fromiter(map(int, opened), np.int64, n)
         start = end - np.fromiter(map(int, lasted), np.int64, n)
-        negative = np.flatnonzero((start < 0) | (end < 0))
-        if len(negative):
-            builder.problem(
-                "negative time: kept", len(negative), f"row {int(rows[negative[0]]) + 1}"
-            )
+        count_rows(builder, "negative time: kept", rows[(start < 0) | (end < 0)])
         names = [job_name(number) for number in job.tolist()]
         locations = [place.strip() for place in places]
         key = np.fromiter(

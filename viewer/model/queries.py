@@ -55,6 +55,26 @@ def foreign(slices: Slices) -> Ints:
     return np.arange(len(slices)) if column.valid is None else np.flatnonzero(column.valid)
 
 
+def units_of(trace: Trace) -> Ints:
+    """The unit (`Unit`) of the track that each slice is on."""
+    slices = trace.slices
+    units = np.array([track.unit for track in trace.tracks], np.int64)
+    found: Ints = units[slices.row_track[slices.rows()]]
+    return found
+
+
+def numbers(trace: Trace, column: str, of: Bools | None = None) -> tuple[Ints, Ints]:
+    """The slices (of some) that have a number in a column, none below 0, and these numbers."""
+    found = trace.slices.columns.get(column)
+    if found is None or found.strings is not None:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    has = found.values >= 0
+    for also in (of, found.valid):
+        has = has if also is None else has & also
+    at = np.flatnonzero(has)
+    return at, found.values[at].astype(np.int64)
+
+
 def execute_keys(trace: Trace) -> Bools:
     """Per key whether its slices are a whole inference, Method::execute."""
     named = np.array([name == EXECUTE for name in trace.strings], np.bool_)

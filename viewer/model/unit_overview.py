@@ -31,7 +31,7 @@ import numpy as np
 
 from viewer.model import intervals
 from viewer.model.intervals import Intervals
-from viewer.model.queries import tree
+from viewer.model.queries import tree, units_of
 from viewer.model.torq_words import START_PROGRAM, WAIT_PROGRAM
 from viewer.model.trace import Bools, Codes, Ints, Trace, Unit
 
@@ -129,10 +129,9 @@ def _length_within(times: Intervals, first: int, last: int) -> int:
 def _sets(trace: Trace) -> list[tuple[str, str, Intervals]]:
     """Key, label and united time of every row down to `busy`, the last."""
     slices = trace.slices
-    unit_of_track = np.array([track.unit for track in trace.tracks], np.int64)
     track = slices.row_track[slices.rows()]
-    unit = unit_of_track[track]
-    there = set(unit_of_track.tolist())
+    unit = units_of(trace)
+    there = {t.unit for t in trace.tracks}
     rows: list[tuple[str, str, Intervals]] = []
 
     def time(of: Bools | Ints) -> Intervals:

@@ -7,7 +7,6 @@ others, or not at all. Their rows overlap; the bar below adds up to all of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -120,9 +119,9 @@ class OverviewPanel(GroupedPanel):
     def _take(self, answer: _Answer) -> None:
         self._answer = answer
         shown, table = answer.shown, answer.table
-        make: Callable[..., object] = unit_contents if table.key == "unit" else group_contents
+        make = unit_contents if table.key == "unit" else group_contents
         contents = make(shown, table, TITLES[table.key])
-        self.table.show_contents(contents, sorted_by=-1)  # type: ignore[arg-type]
+        self.table.show_contents(contents, sorted_by=-1)
         _add_up(self.footer, shown, table)
         left_out = f" · {group_digits(table.foreign)} slices on clocks of their own left out"
         self.subtitle.setText(

@@ -29,6 +29,7 @@ from fractions import Fraction
 import numpy as np
 
 from viewer.model import intervals
+from viewer.model.queries import numbers
 from viewer.model.times import ClockRate, RateOrigin
 from viewer.model.torq_words import ACTION_ID, TASK_ID
 from viewer.model.trace import Ints, Trace
@@ -41,7 +42,6 @@ from viewer.program.measured_actions import (
     Source,
     groups,
     measured_actions,
-    numbers,
     several_dispatches,
     source_of,
 )

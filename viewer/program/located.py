@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from viewer.model.queries import numbers, units_of
 from viewer.model.torq_words import (
     ACTION_ID,
     DISPATCH,
@@ -291,29 +292,21 @@ class _Placement:
 def _stated(trace: Trace) -> Iterator[_Stated]:
     """The distinct identities that slices state in their columns."""
     slices = trace.slices
-    units = np.array([track.unit for track in trace.tracks], np.int64)
-    unit = units[slices.row_track[slices.rows()]]
+    unit = units_of(trace)
     in_npu = (unit >= Unit.DMA_IN) & (unit <= Unit.CSS)
     for sort, wanted in (
         (ACTION_ID, (unit == Unit.HOST) | in_npu),
         (JOB_ID, unit == Unit.NSS),
         (TASK_ID, in_npu),
     ):
-        column = slices.columns.get(sort)
-        if column is None or column.strings is not None:
-            continue
-        of = np.flatnonzero(wanted & (column.values >= 0) & _valid(column.valid, len(slices)))
-        numbers, code = np.unique(column.values[of].astype(np.int64), return_inverse=True)
+        of, values = numbers(trace, sort, wanted)
+        distinct, code = np.unique(values, return_inverse=True)
         width = max(len(trace.keys), 1)
         packed: Ints = (code * width + slices.key[of]) * len(Unit) + unit[of]
         for one in np.unique(packed).tolist():
             rest, of_unit = divmod(one, len(Unit))
             at, key = divmod(rest, width)
-            yield _Stated(sort, int(numbers[at]), Unit(of_unit), key)
-
-
-def _valid(valid: object, count: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    return np.ones(count, np.bool_) if valid is None else np.asarray(valid, np.bool_)
+            yield _Stated(sort, int(distinct[at]), Unit(of_unit), key)
 
 
 def _look_up(dispatch: Dispatch, one: _Stated) -> Action | Job | Task | None:

@@ -14,8 +14,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.model.queries import numbers, units_of
 from viewer.model.torq_words import ACTION_ID, DISPATCH, JOB_ID, NSS_WAIT, OPERATIONS
-from viewer.model.trace import Bools, Ints, Trace, Unit
+from viewer.model.trace import Ints, Trace, Unit
 from viewer.program.located import dispatch_of_scopes, other_compilations
 from viewer.program.torq_debug_info import Dispatch
 
@@ -92,8 +93,7 @@ def measured_actions(
     if source_of(trace) is None:
         return []
     slices = trace.slices
-    units = np.array([track.unit for track in trace.tracks], np.int64)
-    unit = units[slices.row_track[slices.rows()]]
+    unit = units_of(trace)
     jobs, job_ids = numbers(trace, JOB_ID, unit == Unit.NSS)
     actions, action_ids = numbers(trace, ACTION_ID, unit == Unit.HOST)
     known = dispatch_of_scopes(trace, dispatches)
@@ -125,18 +125,6 @@ def measured_actions(
         if (scope, action) not in told:
             add(scope, None, None, action, at)
     return found
-
-
-def numbers(trace: Trace, column: str, of: Bools | None = None) -> tuple[Ints, Ints]:
-    """The slices (of some) that have a number in a column, none below 0, and these numbers."""
-    found = trace.slices.columns.get(column)
-    if found is None or found.strings is not None:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    has = found.values >= 0
-    for also in (of, found.valid):
-        has = has if also is None else has & also
-    at = np.flatnonzero(has)
-    return at, found.values[at].astype(np.int64)
 
 
 def groups(values: Ints) -> Iterator[tuple[int, Ints]]:
