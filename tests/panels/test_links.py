@@ -157,3 +157,13 @@ def test_a_chosen_column_that_no_record_has_is_still_shown(panel_of):
 def test_a_dump_has_no_chooser_of_columns(panel_of):
     panel = panel_of("demo_str_x4.etdp", "demo_str.etrecord")
     assert section(panel).findChildren(QComboBox) == []
+
+
+def test_runs_of_a_text_are_of_no_method(opened, data, theme, qtbot):
+    torq = data / "torq"
+    session = opened(torq / "host_h1_quoted.csv", torq / "tiny_cnn.mlir")
+    assert list(session.traces[0].trace.inferences())
+    panel = LinksPanel(session, theme)
+    qtbot.addWidget(panel)
+    assert session.traces[0].table.program is not None
+    assert panel.findChildren(QComboBox) == []

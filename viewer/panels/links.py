@@ -199,8 +199,13 @@ class Section(QWidget):
         self._column.addWidget(label(note, theme, "cell", tone, wrap=True))
 
     def _method_choosers(self, table: LinkTable) -> None:
-        """One row per scope of runs, where the record has more than one method."""
-        if table.program is None or table.fit is None or len(table.program.methods) < 2:
+        """One row per scope of runs, where the record has more than one method.
+
+        A text has functions, and locations say themselves where they are in it.
+        """
+        if table.program is None or table.fit is None or table.program.text_lines:
+            return
+        if len(table.program.methods) < 2:
             return
         theme = self._theme
         grid = QGridLayout()
