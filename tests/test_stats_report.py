@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from viewer.cli import main
+from viewer.report import one_line
 from viewer.stats_report import NoSuchGroups, stats
 from viewer.workspace import Workspace
 
@@ -190,6 +191,17 @@ def test_rows_of_several_files_carry_their_file(capsys):
     assert f"{JOBS}: Torq runtime profile R0, clock 1 tick = 1000 ns (stated)" in lines
     assert any(line.endswith("  compile_c3_taskid.csv  Only DMA") for line in lines)
     assert any(line.endswith("  runtime_r0_nss.csv     NSS jobs") for line in lines)
+
+
+def test_files_of_one_name_are_told_apart(capsys, tmp_path):
+    copy = shutil.copy(C3, tmp_path)
+    _, out, _ = run(capsys, C3, copy, JOBS, "--by", "unit")
+    told = [line.split()[-2] for line in out.splitlines() if line.endswith(" Overall")]
+    assert told == [C3, copy, "runtime_r0_nss.csv"]
+
+
+def test_a_line_has_no_line_ends_and_the_spaces_of_a_keyboard():
+    assert one_line("a\nb at 100\u202fMHz, 1\u2009234") == "a\\nb at 100 MHz, 1 234"
 
 
 def test_what_is_on_a_clock_of_its_own_is_said(capsys):

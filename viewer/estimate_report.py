@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from viewer import __version__
-from viewer.model.times import NARROW_SPACE, format_rate, format_time, group_digits
+from viewer.model.times import format_rate, format_time, group_digits, plain_spaces
 from viewer.program.estimates import (
     ASSUMED_CYCLES,
     ActionRow,
@@ -42,7 +42,7 @@ def estimate_facts(made: Estimates) -> Facts:
     return {
         "opscope": __version__,
         "ns_per_cycle": float(made.cycles.ns_per_tick),
-        "rate": format_rate(made.cycles.ns_per_tick).replace(NARROW_SPACE, " "),
+        "rate": plain_spaces(format_rate(made.cycles.ns_per_tick)),
         "rate_origin": str(made.cycles.origin),
         "sources": [{"path": path, "gives": gives} for path, gives in made.sources],
         "notes": list(made.notes),

@@ -15,11 +15,11 @@ from viewer import __version__
 from viewer.model import intervals
 from viewer.model.queries import foreign, unattributed_time
 from viewer.model.times import (
-    NARROW_SPACE,
     ClockRate,
     RateOrigin,
     format_rate,
     format_time,
+    plain_spaces,
     tick_to_ns,
 )
 from viewer.model.trace import Ints, Problem, Trace, UntimedKind
@@ -92,7 +92,7 @@ def clock_facts(workspace: Workspace, trace: Trace) -> Facts:
     return {
         "unit": clock.unit,
         "ns_per_tick": ratio.numerator if ratio.denominator == 1 else float(ratio),
-        "rate": format_rate(ratio).replace(NARROW_SPACE, " "),
+        "rate": plain_spaces(format_rate(ratio)),
         "origin": str(clock.origin),
         "assumed": clock.origin is RateOrigin.ASSUMED,
         "domain": trace.clock.domain,
@@ -324,7 +324,10 @@ def _counted(count: int, thing: str) -> str:
 
 def one_line(text: str) -> str:
     """A name or a sentence as one line, whatever characters of files are in it."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    escaped = (
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in plain_spaces(text)
+    )
+    return "".join(escaped)
 
 
 def _inference_text(run: Facts) -> str:
@@ -335,10 +338,10 @@ def _inference_text(run: Facts) -> str:
 
 def clock_text(clock: ClockRate) -> str:
     """ "1 cycle = 1.25 ns, 800 MHz (assumed)"."""
-    text = clock.tick_text.replace(NARROW_SPACE, " ")
+    text = clock.tick_text
     if clock.unit == "cycle":
-        text += f", {format_rate(clock.ns_per_tick).replace(NARROW_SPACE, ' ')}"
-    return text if clock.origin is RateOrigin.STATED else f"{text} ({clock.origin})"
+        text += f", {format_rate(clock.ns_per_tick)}"
+    return plain_spaces(text if clock.origin is RateOrigin.STATED else f"{text} ({clock.origin})")
 
 
 def _derived_lines(trace: Trace, clock: ClockRate) -> list[str]:

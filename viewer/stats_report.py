@@ -7,7 +7,6 @@ nothing is added up over files. No Qt.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -22,6 +21,7 @@ from viewer.model.times import (
 )
 from viewer.model.trace import UNATTRIBUTED, Trace
 from viewer.program.grouping import KEYS, Group, Grouping, GroupTable
+from viewer.program.source_code import short_names
 from viewer.report import Facts, clock_facts, one_line
 from viewer.workspace import Workspace
 
@@ -141,7 +141,7 @@ def stats_text(facts: Facts) -> str:
             rows += _sums(file)
     if not facts["rows"]:
         return "\n".join([*heads, "nothing in this range"])
-    names = {row["file"]: os.path.basename(row["file"]) for row in rows}
+    names = short_names(row["file"] for row in rows)
     columns = [
         *_number_columns(rows),
         *([("File", [one_line(names[row["file"]]) for row in rows])] if several else []),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viewer.model.times import RateOrigin, format_span, format_time, group_digits
+from viewer.model.times import RateOrigin, counted, format_span, format_time, group_digits
 from viewer.model.trace import RunKind
 from viewer.program.labels import run_number, track_name
 from viewer.session import Session
@@ -20,7 +20,7 @@ def clock_text(session: Session) -> str:
         text += f", {count} {origin}" if count else ""
     estimates = session.workspace.cycle_rate
     text += f" · estimates at {estimates.text}" if estimates else ""
-    return f"{text} · {_counted(slices, 'slice')}"
+    return f"{text} · {counted(slices, 'slice')}"
 
 
 def selection_text(session: Session) -> str:
@@ -33,7 +33,7 @@ def selection_text(session: Session) -> str:
         return f"{text} · {more}" if more else text
     if state.area is not None:
         length = format_time(state.area.t1 - state.area.t0)
-        return f"{length} selected on {_counted(len(state.area.tracks), 'track')}"
+        return f"{length} selected on {counted(len(state.area.tracks), 'track')}"
     return _operator_text(session)
 
 
@@ -48,14 +48,10 @@ def _operator_text(session: Session, less: int = 0) -> str:
     if less and own > less:
         parts.append(f"{group_digits(own - less)} more of its operator{where}")
     elif not less:
-        parts.append(f"{_counted(own, 'slice')} of the operator{where}")
+        parts.append(f"{counted(own, 'slice')} of the operator{where}")
     if shared:
-        parts.append(_counted(shared, "shared call"))
+        parts.append(counted(shared, "shared call"))
     return ", ".join(parts)
-
-
-def _counted(count: int, thing: str) -> str:
-    return f"{group_digits(count)} {thing}{'' if count == 1 else 's'}"
 
 
 def run_texts(session: Session, trace: int) -> dict[int, str]:

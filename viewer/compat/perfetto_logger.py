@@ -30,7 +30,6 @@ import argparse
 import io
 import os
 import sys
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -62,6 +61,7 @@ from viewer.model.builder import TraceBuilder
 from viewer.model.times import tick_to_ns
 from viewer.model.trace import Trace
 from viewer.program.graph import Program
+from viewer.program.source_code import short_names
 
 __all__ = [
     "TYPE_SLICE_BEGIN",
@@ -279,7 +279,7 @@ def _right(chosen: argparse.Namespace, _: Callable[[str], object]) -> int:
             failed = True
     given = [(path, _COMPILE) for path in chosen.compile_profile]
     given += [(path, _RUNTIME) for path in chosen.runtime_profile]
-    same_name = Counter(os.path.basename(path) for path, _ in given)
+    titles = short_names(path for path, _ in given)
     view = TimeChartView(chosen.pb)
     printed = []
     for number, (path, kind) in enumerate(given, 1):
@@ -293,7 +293,7 @@ def _right(chosen: argparse.Namespace, _: Callable[[str], object]) -> int:
             _complain(f"note: {path}: {problem.count} × {problem.kind} ({problem.first})")
         name = os.path.basename(path)
         overview = _convert(view, trace, name, number, len(given), 2, source)
-        printed.append(overview.printed(name if same_name[name] == 1 else path))
+        printed.append(overview.printed(titles[path]))
     if given and not printed:
         return 1
     view.flush()

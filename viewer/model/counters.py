@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.model import intervals
-from viewer.model.times import NARROW_SPACE, format_in, group_digits, nice_step, unit_for
+from viewer.model.times import NARROW_SPACE, counted, format_in, group_digits, nice_step, unit_for
 from viewer.model.torq_words import BYTES
 from viewer.model.trace import Ints, Trace, Unit
 
@@ -276,10 +276,6 @@ def _changes(times: Ints, value: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
 
 def _not_in_it(left_out: Mapping[str, int]) -> str:
     """ "2 transfers without bytes are not in it", or ""."""
-    parts = [
-        f"{group_digits(count)} transfer{'' if count == 1 else 's'} {what}"
-        for what, count in left_out.items()
-        if count
-    ]
+    parts = [f"{counted(count, 'transfer')} {what}" for what, count in left_out.items() if count]
     one = sum(left_out.values()) == 1
     return f"{' and '.join(parts)} {'is' if one else 'are'} not in it" if parts else ""

@@ -85,6 +85,11 @@ def ns_to_tick(ns: int, ns_per_tick: Fraction) -> int:
     return -(-ns * ns_per_tick.denominator // ns_per_tick.numerator)
 
 
+def plain_spaces(text: str) -> str:
+    """A text with the spaces that keyboards have, for terminals and scripts."""
+    return text.replace(NARROW_SPACE, " ").replace(THIN_SPACE, " ")
+
+
 def group_digits(value: int) -> str:
     """1234567 as "1 234 567", with thin spaces and a real minus sign."""
     return f"{value:,}".replace(",", THIN_SPACE).replace("-", MINUS)
@@ -95,6 +100,11 @@ def nice_step(least: int) -> tuple[int, int]:
     power = 10 ** (len(str(max(least, 1))) - 1)
     digit = next((d for d in (1, 2, 5) if d * power >= least), 0)
     return (digit * power, digit) if digit else (10 * power, 1)
+
+
+def counted(count: int, thing: str) -> str:
+    """ "1 slice", "1 234 slices"."""
+    return f"{group_digits(count)} {thing}{'' if count == 1 else 's'}"
 
 
 def unit_for(ns: float) -> tuple[str, int]:

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from viewer.background import Latest
 from viewer.estimate_report import of_workspace
-from viewer.model.times import format_in, group_digits, unit_for
+from viewer.model.times import counted, format_in, group_digits, unit_for
 from viewer.model.torq_words import job_name
 from viewer.opening import display_name
 from viewer.panels.grouped_panel import GroupedPanel
@@ -182,7 +182,7 @@ def _place(row: Compared, several: bool) -> str:
     """ "job 0" or "action 2", or of how many actions a row is the sum."""
     if isinstance(row, OperatorRow):
         where = "NPU" if row.on_npu else "host"
-        count = f" · {row.actions} action{'' if row.actions == 1 else 's'}" if row.actions else ""
+        count = f" · {counted(row.actions, 'action')}" if row.actions else ""
         return f"{where}{count}"
     assert isinstance(row, ActionRow)
     parts = [row.dispatch] if several and row.dispatch else []
@@ -205,7 +205,7 @@ def _detail(row: Compared) -> str:
 
 
 def _ratio(ratio: float) -> str:
-    return f"{ratio:.2f}×" if ratio < 100 else f"{ratio:,.0f}×".replace(",", "\u2009")
+    return f"{ratio:.2f}×" if ratio < 100 else f"{group_digits(round(ratio))}×"
 
 
 def _sources(made: Estimates) -> str:

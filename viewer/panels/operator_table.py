@@ -21,7 +21,7 @@ from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from viewer.crash_report import guard
-from viewer.model.times import format_in, group_digits, tick_to_ns, unit_for
+from viewer.model.times import MINUS, THIN_SPACE, format_in, group_digits, tick_to_ns, unit_for
 from viewer.panels.cost_feed import Answer
 from viewer.panels.slice_facts import MISSING, outputs_of, tensor_text
 from viewer.panels.swatches import SWATCH, operator_color, paint_bar, paint_swatch
@@ -379,4 +379,4 @@ def _first_line(members: list[Operator]) -> int:
 
 
 def _plain(text: str) -> str:
-    return "" if text == MISSING else text.replace("\u2009", "").replace("\u2212", "-")
+    return "" if text == MISSING else text.replace(THIN_SPACE, "").replace(MINUS, "-")

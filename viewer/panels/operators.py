@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from viewer.model.times import group_digits
+from viewer.model.times import counted, group_digits
 from viewer.opening import display_name
 from viewer.panels.cost_feed import Answer, CostFeed
 from viewer.panels.cost_footer import CostFooter
@@ -121,11 +121,7 @@ class OperatorsPanel(QWidget):
         self.subtitle.setText(f"{operator_run_text(answer.shown, answer.run)} · {name}")
         seen = {i for row in answer.table.rows for i in row.operators}
         idle = len(program.operators) - len(seen)
-        self._note.setText(
-            f"{group_digits(idle)} operator{'' if idle == 1 else 's'} cost nothing here"
-            if idle
-            else ""
-        )
+        self._note.setText(f"{counted(idle, 'operator')} cost nothing here" if idle else "")
         self._note.setVisible(bool(idle))
         self._select()
 

@@ -53,7 +53,7 @@ from viewer.program.graph import Operator
 from viewer.program.labels import run_label, set_label, track_name
 from viewer.program.line_costs import lines_text, source_place
 from viewer.program.linking import LinkTable, Reason
-from viewer.program.source_code import file_name
+from viewer.program.source_code import short_names
 
 KEYS = (
     "unit", "operator", "type", "module", "line", "location", "delegate", "thread", "run", "name",
@@ -324,9 +324,7 @@ class Grouping:
         program = self._table.program
         assert program is not None
         places = [[source_place(program, i) for i in own] for own in self._table.sets]
-        files = {place[0] for own in places for place in own if place}
-        bases = Counter(map(file_name, files))
-        short = {path: file_name(path) if bases[file_name(path)] == 1 else path for path in files}
+        short = short_names(place[0] for own in places for place in own if place)
         return [_places_text(own, short) for own in places]
 
     # -- what groups are charged -------------------------------------------------------------------

@@ -12,7 +12,8 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 MAX_SOURCE = 8 << 20
@@ -126,6 +127,14 @@ def shared_suffix(one: str, other: str) -> int:
 def file_name(recorded: str) -> str:
     """The last component of a path of any system."""
     return os.path.basename(recorded.replace("\\", "/")) or recorded
+
+
+def short_names(paths: Iterable[str]) -> dict[str, str]:
+    """Every path with what it is called among the others: its last component where only it has it,
+    else all of it."""
+    names = {path: file_name(path) for path in paths}
+    often = Counter(names.values())
+    return {path: name if often[name] == 1 else path for path, name in names.items()}
 
 
 def _parts(path: str) -> list[str]:
