@@ -4,6 +4,7 @@ import pytest
 
 from viewer.formats import open_file
 from viewer.model.times import NARROW_SPACE
+from viewer.opening import Inferences
 from viewer.panels.overview import OverviewPanel
 from viewer.session import Area
 
@@ -148,3 +149,15 @@ def test_a_click_on_a_unit_shows_its_longest_stretch(panel):
     before = session.state
     panel.table.chosen.emit(names.index("Idle"))  # there is none
     assert session.state == before
+
+
+def test_units_are_those_of_the_run_however_inferences_are_shown(shown):
+    """Their mean has no room for NSS jobs and HAL, which are of no inference's track."""
+    panel = shown(OverviewPanel, "torq/host_h4_latest_2inv.csv")
+    session, before = panel._session, table(panel)
+    assert float(before["NSS jobs"][1]) > 0
+    session.show_inferences(Inferences.MEAN)
+    assert table(panel) == before
+    names = [row.op for row in panel.model.rows]
+    panel.table.chosen.emit(names.index("NSS jobs"))
+    assert session.state.inferences is Inferences.AS_RUN

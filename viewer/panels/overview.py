@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.background import Latest
 from viewer.model.times import format_time, group_digits, tick_to_ns
-from viewer.opening import OpenTrace, display_name
+from viewer.opening import Inferences, OpenTrace, display_name
 from viewer.panels.cost_footer import CostFooter, whole_text
 from viewer.panels.grouped_panel import GroupedPanel
 from viewer.panels.overview_table import group_contents, unit_contents
@@ -75,7 +75,8 @@ class OverviewPanel(GroupedPanel):
             self._grouping = None
             self.set_empty(True)
             return
-        shown = self._session.traces[number]
+        # As they ran: of inferences that are aligned or meant, only the tracks with runs are shown.
+        shown = self._session.as_run(number)
         if self._grouping is None or self._grouping[0] is not shown:
             self._grouping = shown, Grouping(shown.table)
             self._offer(self._grouping[1])
@@ -106,7 +107,7 @@ class OverviewPanel(GroupedPanel):
     def _range(self, shown: OpenTrace, number: int) -> tuple[int | None, int | None, str]:
         """First and last tick of what is selected, and what it is called."""
         area = self._session.state.area
-        if area is not None:
+        if area is not None and self._session.state.inferences is Inferences.AS_RUN:
             first, last = (shown.axis.to_ticks_floor(ns) for ns in (area.t0, area.t1))
             return first, last, f"selected range, {format_time(area.t1 - area.t0)}"
         ticks = self._session.run_ticks(number)
@@ -136,13 +137,13 @@ class OverviewPanel(GroupedPanel):
         Of a unit, or of idle time, the longest stretch is brought into view: to select it would
         make it the range that the panel is about.
         """
-        answer, group = self._answer, self.model.rows[row].group
+        answer, group, name = self._answer, self.model.rows[row].group, self.model.rows[row].op
+        self._session.show_inferences(Inferences.AS_RUN)
         number = None if answer is None else self._session.number_of(answer.shown)
         if answer is None or number is None:
             return
         key, shown = answer.table.key, answer.shown
         if key == "unit":
-            name = self.model.rows[row].op
             unit = next(g.key for g in answer.table.groups if g.label == name)
             stretch = answer.grouping.overview.longest(unit, answer.first, answer.last)
             if stretch is not None:
