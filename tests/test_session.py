@@ -117,7 +117,6 @@ def test_undo_walks_back_through_every_state_and_redo_forth(shared, calls):
         call(shared, *one)
         if len(shared._undo) != before and shared.state != seen[-1]:
             seen.append(shared.state)
-    steps = len(seen) - 1
     last = shared.state
     for _ in range(200):
         if shared.state == seen[0]:
@@ -127,7 +126,6 @@ def test_undo_walks_back_through_every_state_and_redo_forth(shared, calls):
     while shared.can_redo:
         shared.redo()
     assert shared.state == last
-    assert steps >= 0
 
 
 def test_the_visible_range_ends_a_tenth_beyond_the_trace(session):

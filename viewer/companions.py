@@ -90,6 +90,6 @@ def read_companion(
     """Read a text that was found. Raises UnreadableFile, also for what is no MLIR text, and
     ReadCancelled."""
     item = open_file(path, progress, cancelled)
-    if isinstance(item, Trace) or not (item.text_lines and item.methods):
+    if isinstance(item, Trace) or not item.is_mlir:
         raise UnreadableFile(path, "it is called as an MLIR text and holds none")
     return item

@@ -197,7 +197,7 @@ class Workspace:
     @property
     def _lowered(self) -> Program | None:
         """The debug info whose own operations are linked: where it is the only MLIR text open."""
-        texts = [program for program in self.programs if program.text_lines and program.methods]
+        texts = [program for program in self.programs if program.is_mlir]
         return texts[0] if len(texts) == 1 and texts[0].dispatches else None
 
     def open_companions(self) -> list[str]:
@@ -397,7 +397,7 @@ class Workspace:
 
     def _has_text(self, read: Trace) -> bool:
         """Whether an open MLIR text has the locations of a trace: they say what its slices are."""
-        texts = [p for p in self.programs if p.text_lines and p.methods]
+        texts = [p for p in self.programs if p.is_mlir]
         if not texts or KeyKind.LOCATION not in _kinds(read):
             return False
         return any(self._fit(read, p).agreement.belongs for p in texts)
@@ -628,9 +628,7 @@ class Workspace:
 
 def is_text(item: Trace | Program) -> bool:
     """Whether it is a text that traces are compiled from; debug info is what it was compiled to."""
-    if not isinstance(item, Program):
-        return False
-    return bool(item.text_lines and item.methods) and not item.dispatches
+    return isinstance(item, Program) and item.is_mlir and not item.dispatches
 
 
 def companion_complaint(path: str, error: object) -> str:

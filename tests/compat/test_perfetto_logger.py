@@ -382,10 +382,12 @@ def test_num_slices_is_over_how_many_threads_c0_is_spread(count):
     view = TimeChartView("out.pb")
     csv_to_view_compile_profile("model", view, C0, count)
     view.flush()
-    for _, thread, name, *_ in replayed("out.pb"):
-        if thread.startswith("SLICE"):
-            index = int(name.split(", ")[1].removeprefix("S"))
-            assert thread == f"SLICE {index % count}"
+    drawn = [(thread, name) for _, thread, name, *_ in replayed("out.pb")]
+    drawn = [(thread, name) for thread, name in drawn if thread.startswith("SLICE")]
+    assert {thread for thread, _ in drawn} == {f"SLICE {i}" for i in range(count)}
+    for thread, name in drawn:
+        index = int(name.split(", ")[1].removeprefix("S"))
+        assert thread == f"SLICE {index % count}"
     with pytest.raises(ValueError, match="num_slices"):
         csv_to_view_compile_profile("model", view, C0, 0)
     with pytest.raises(ValueError, match="num_slices"):

@@ -42,8 +42,6 @@ from viewer.compat.torq_overview import Overview, all_units, runtime_overview, t
 from viewer.formats import UnreadableFile
 from viewer.model.intervals import Intervals
 
-FORMS = ("f63e303", "36d5652", "183cae4")
-
 _OPERATOR = re.compile(r'"?(tosa\.\w+)"?|torch\.operator "([^"]*)"')
 _CALLEE_LINE = re.compile(r'callsite\("[^"]*":(\d+):')
 # Event of a C2 row -> its thread and its unit.
@@ -88,7 +86,7 @@ def write(
     mlir_lines: Sequence[str],
     out: BinaryIO,
 ) -> str:
-    """Write all packets of one of FORMS; returns what it printed about the files.
+    """Write all packets of a form of `form_of`; returns what it printed about the files.
 
     mlir_lines: the source that the locations of C2 point into. Raises UnreadableFile for what stops
     the original, OSError.

@@ -28,6 +28,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
@@ -116,6 +117,27 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     return rows.trace()
 
 
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """The slices of a file as parallel columns: one for all rows of an action or job and its times.
+
+    group: the slice of each row. row: the first row of each slice. action, job: where `has_...`.
+    operations: of all its rows. hal: whether it is a call of the HAL. locations: "" if none.
+    """
+
+    group: Ints
+    row: Codes
+    start: Ints
+    end: Ints
+    action: Ints
+    has_action: Bools
+    job: Ints
+    has_job: Bools
+    operations: list[list[str]]
+    hal: Bools
+    locations: list[str]
+
+
 class _Rows:
     """The rows read so far, as codes of texts; `trace` makes slices of them."""
 
@@ -196,100 +218,109 @@ class _Rows:
 
     def _add(self, column: dict[str, Codes], row: Codes, start: Ints, end: Ints) -> None:
         """Make one slice of all rows of an action or job with the same times."""
-        builder = self._builder
-        nothing = np.zeros(len(row), np.int64), np.zeros(len(row), np.bool_)
+        drawn = self._drawn(column, row, start, end)
+        columns = self._columns(drawn, column)
+        process = os.path.basename(self._builder.path)
+        on = {HOST: (Unit.HOST, ~drawn.hal), HAL: (Unit.HAL, drawn.hal)}
+        names = list(map(_name, drawn.operations))
         if self._id == _JOB_COLUMN:
-            action, (job, has_job) = nothing, self._numbers(self._id, column, row)
+            on = {NSS_JOBS: (Unit.NSS, ~drawn.hal), HAL: (Unit.HAL, drawn.hal)}
+            names = [job_name(number) for number in drawn.job.tolist()]
+        track = np.zeros(len(names), np.uint32)
+        for thread, (unit, own) in on.items():
+            if own.any():
+                track[own] = self._builder.track(
+                    process, thread, flat=thread == NSS_JOBS, unit=unit
+                )
+        self._builder.add(
+            track=track, start=drawn.start, end=drawn.end, name=self._builder.intern_all(names),
+            key=self._keys(drawn, names), source_row=drawn.row, columns=columns,
+        )  # fmt: skip
+        if self._id == _ACTION_COLUMN:
+            self._add_jobs(drawn, columns)
+
+    def _drawn(self, column: dict[str, Codes], row: Codes, start: Ints, end: Ints) -> _Drawn:
+        """The slices that rows stand for, in the order of the file."""
+        if self._id == _JOB_COLUMN:
+            action, has_action = np.zeros(len(row), np.int64), np.zeros(len(row), np.bool_)
+            job, has_job = self._numbers(self._id, column, row)
         else:
-            action = self._numbers(_ACTION_COLUMN, column, row)
+            action, has_action = self._numbers(_ACTION_COLUMN, column, row)
             job, has_job = self._numbers("job_id", column, row)
         operation, operations = self._texts("operation", column)
-        has_action = action[1] & (action[0] >= 0)
+        has_action = has_action & (action >= 0)
         # Calls of the HAL all have action -1.
         apart = np.where(has_action | has_job, 0, operation + 1)
         group, first = combined_codes(
             [
-                numbered(action[0]), numbered(job), has_job.astype(np.uint32),
+                numbered(action), numbered(job), has_job.astype(np.uint32),
                 numbered(start), numbered(end), apart.astype(np.uint32),
             ]
         )  # fmt: skip
-        # Slices in the order of the file.
         by_row = np.argsort(first)
         rank = np.empty(len(first), np.int64)
         rank[by_row] = np.arange(len(first))
         group, first = rank[group], first[by_row]
-        start, end, job = start[first], end[first], job[first]
-        has_action, has_job = has_action[first], has_job[first]
-
         listed = _listed(group, len(first), [operations[code] for code in operation.tolist()])
         place, places = self._texts("location", column)
-        locations = [places[code] for code in place[first].tolist()]
-        of_hal = [is_hal(one[0].partition(".")[0]) for one in listed]
-        names = list(map(_name, listed))
-        if self._id == _JOB_COLUMN:
-            names = [job_name(number) for number in job.tolist()]
-        keys = [
+        return _Drawn(
+            group=group, row=row[first], start=start[first], end=end[first],
+            action=action[first], has_action=has_action[first], job=job[first],
+            has_job=has_job[first], operations=listed,
+            hal=np.array([is_hal(one[0].partition(".")[0]) for one in listed], np.bool_),
+            locations=[places[code] for code in place[first].tolist()],
+        )  # fmt: skip
+
+    def _keys(self, drawn: _Drawn, names: Sequence[str]) -> Codes:
+        """The identity of every slice."""
+        has_action, has_job = drawn.has_action.tolist(), drawn.has_job.tolist()
+        keys = (
             self._key(
-                name, hal, int(a) if has else None, int(j) if numbered else None, where
+                name, hal, action if has_action[i] else None, job if has_job[i] else None, place
             )
-            for name, hal, a, has, j, numbered, where in zip(
-                names, of_hal, action[0][first], has_action, job, has_job, locations, strict=True
+            for i, (name, hal, action, job, place) in enumerate(
+                zip(
+                    names, drawn.hal.tolist(), drawn.action.tolist(), drawn.job.tolist(),
+                    drawn.locations, strict=True,
+                )
             )
-        ]  # fmt: skip
+        )  # fmt: skip
+        return np.fromiter(keys, np.uint32, len(names))
+
+    def _columns(self, drawn: _Drawn, column: dict[str, Codes]) -> dict[str, Column]:
+        """What the rows of each slice say beside its times."""
+        count = len(drawn.row)
         columns = {
-            OPERATIONS: Column.of_texts([", ".join(one) for one in listed]),
-            "units": self._units(column, group, len(first)),
-            JOB_ID: Column(job, has_job),
+            OPERATIONS: Column.of_texts([", ".join(one) for one in drawn.operations]),
+            "units": self._units(column, drawn.group, count),
+            JOB_ID: Column(drawn.job, drawn.has_job),
         }
         for name, title in (("invocation", "invocations"), ("operator", "original_operators")):
             codes, texts = self._texts(name, column)
             if texts:
-                found = _listed(group, len(first), [texts[code] for code in codes.tolist()])
+                found = _listed(drawn.group, count, [texts[code] for code in codes.tolist()])
                 columns[title] = Column.of_texts(
                     [", ".join(dict.fromkeys(filter(None, some))) for some in found]
                 )
         if self._id == _ACTION_COLUMN:
-            columns[ACTION_ID] = Column(np.where(has_action, action[0][first], 0), has_action)
-            scopes = [
-                one[0].partition(".")[0] if hal else ""
-                for one, hal in zip(listed, of_hal, strict=True)
-            ]
-            columns["scope"] = Column.of_texts(scopes)
-            columns["location"] = Column.of_texts(
-                ["" if hal else text for text, hal in zip(locations, of_hal, strict=True)]
+            of_hal = drawn.hal.tolist()
+            scopes = [one[0].partition(".")[0] for one in drawn.operations]
+            columns[ACTION_ID] = Column(
+                np.where(drawn.has_action, drawn.action, 0), drawn.has_action
             )
-        process = os.path.basename(builder.path)
-        hal = np.array(of_hal, np.bool_)
-        on = {HOST: (Unit.HOST, ~hal), HAL: (Unit.HAL, hal)}
-        if self._id == _JOB_COLUMN:
-            on = {NSS_JOBS: (Unit.NSS, ~hal), HAL: (Unit.HAL, hal)}
-        track = np.zeros(len(first), np.uint32)
-        for thread, (unit, own) in on.items():
-            if own.any():
-                track[own] = builder.track(process, thread, flat=thread == NSS_JOBS, unit=unit)
-        key = np.array(keys, np.uint32)
-        builder.add(
-            track=track, start=start, end=end, name=builder.intern_all(names), key=key,
-            source_row=row[first], columns=columns,
-        )  # fmt: skip
-        if self._id == _ACTION_COLUMN:
-            starts = np.array([one[0] == START_PROGRAM for one in listed], np.bool_)
-            self._add_jobs(start, end, job, has_job & ~hal, starts, row[first], locations, columns)
+            columns["scope"] = Column.of_texts(
+                [scope if hal else "" for scope, hal in zip(scopes, of_hal, strict=True)]
+            )
+            columns["location"] = Column.of_texts(
+                ["" if hal else text for text, hal in zip(drawn.locations, of_hal, strict=True)]
+            )
+        return columns
 
-    def _add_jobs(
-        self,
-        start: Ints,
-        end: Ints,
-        job: Ints,
-        has_job: Bools,
-        starts: Bools,
-        row: Codes,
-        locations: Sequence[str],
-        columns: dict[str, Column],
-    ) -> None:
+    def _add_jobs(self, drawn: _Drawn, columns: dict[str, Column]) -> None:
         """NSS jobs, derived: from the begin of a job's start to the end of the wait after it."""
-        builder = self._builder
-        own = np.flatnonzero(has_job)
+        builder, start, job = self._builder, drawn.start, drawn.job
+        starts = np.array([one[0] == START_PROGRAM for one in drawn.operations], np.bool_)
+        own = np.flatnonzero(drawn.has_job & ~drawn.hal)
         own = own[np.argsort(start[own], kind="stable")]
         meets = (job[own[1:]] == job[own[:-1]]) & starts[own[:-1]] & ~starts[own[1:]]
         first = own[:-1][meets]
@@ -299,7 +330,7 @@ class _Rows:
         names = [job_name(number) for number in job[first].tolist()]
         kept = ("units", "invocations", "original_operators", "location", JOB_ID)
         keys = [
-            self._key(name, False, None, number, locations[at])
+            self._key(name, False, None, number, drawn.locations[at])
             for name, number, at in zip(names, job[first].tolist(), wait.tolist(), strict=True)
         ]
         builder.add(
@@ -307,10 +338,10 @@ class _Rows:
                 os.path.basename(builder.path), NSS_JOBS, flat=True, unit=Unit.NSS
             ),
             start=start[first],
-            end=end[wait],
+            end=drawn.end[wait],
             name=builder.intern_all(names),
             key=np.array(keys, np.uint32),
-            source_row=row[first],
+            source_row=drawn.row[first],
             derived=np.ones(len(first), np.bool_),
             columns={name: columns[name].taken(wait) for name in kept if name in columns},
         )  # fmt: skip

@@ -172,7 +172,7 @@ def _text_table(tables: Sequence[LinkTable]) -> LinkTable | None:
     """The first links to a text that operators are of; those to debug info itself are not meant."""
     for table in tables:
         program = table.program
-        if program is not None and program.text_lines and not program.dispatches:
+        if program is not None and program.is_mlir and not program.dispatches:
             return table
     return None
 

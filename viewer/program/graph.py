@@ -241,6 +241,11 @@ class Program:
     graphs: tuple[ExtraGraph, ...] = ()
     dispatches: tuple[Dispatch, ...] = ()
 
+    @property
+    def is_mlir(self) -> bool:
+        """Whether it is a text whose operations can be linked; Python sources have none."""
+        return bool(self.text_lines and self.methods)
+
     @cached_property
     def operators(self) -> tuple[Operator, ...]:
         """All operators; `operators[i].index == i`."""
