@@ -27,7 +27,7 @@ def test_facts_have_times_in_ns_and_operators_with_their_lines(made):
     ]  # fmt: skip
     assert facts["actions"][3] == {
         "dispatch": DISPATCH, "start_action": 3, "action": 4, "job": 0,
-        "operation": "nss_program_0", "operators": ["tosa.clamp@L13", "tosa.conv2d@L11"],
+        "operation": "nss_program_0", "operators": ["tosa.conv2d@L11", "tosa.clamp@L13"],
         "on_npu": True, "estimate_cycles": 55002, "estimate_ns": 68752.5, "runs": 1,
         "mean_ns": 123_000.0, "p50_ns": 123_000.0, "min_ns": 123_000.0, "max_ns": 123_000.0,
         "ratio": 1.789, "reason": None,
@@ -40,7 +40,7 @@ def test_the_text_has_aligned_columns_and_each_reason_once(made):
     lines = estimate_text(made).split("\n")
     job = next(line for line in lines if "nss_program_0" in line)
     assert job.split() == [
-        "3", "..", "4", "0", "nss_program_0", "tosa.clamp@L13", "+", "tosa.conv2d@L11",
+        "3", "..", "4", "0", "nss_program_0", "tosa.conv2d@L11", "+", "tosa.clamp@L13",
         "68.752", "µs",
         *["123.000", "µs"] * 4, "1", "1.79",
     ]  # fmt: skip

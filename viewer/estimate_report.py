@@ -84,12 +84,9 @@ def _compared_facts(made: Estimates, row: Compared) -> Facts:
 
 
 def operator_places(made: Estimates, operators: Sequence[int]) -> list[str]:
-    """ "tosa.conv2d@L11" of every operator."""
+    """ "tosa.conv2d@L11" of every operator, in the order of the text."""
     program = made.table.program if made.table else None
-    if program is None:
-        return []
-    members = [program.operators[i] for i in operators]
-    return [f"{op.op}@L{op.source.line}" if op.source else op.op for op in members]
+    return [] if program is None else [program.operators[i].label for i in sorted(operators)]
 
 
 def estimate_text(made: Estimates) -> str:
