@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from viewer.formats import open_file
+from viewer.model import queries
 from viewer.model.queries import (
     busy_time,
     children_of,
@@ -40,14 +41,17 @@ def test_children_of_one_slice_are_those_of_the_tree(data: Path, name: str):
         assert children_of(slices, i).tolist() == expected.tolist()
 
 
-def test_slices_within_a_range_are_those_that_touch_it(data: Path):
+@pytest.mark.parametrize("few", [600, 0], ids=["row by row", "all at once"])
+def test_slices_within_a_range_are_those_that_touch_it(data: Path, monkeypatch, few):
+    monkeypatch.setattr(queries, "_FEW_ROWS", few)
     slices = open_file(str(data / "etdump/attn_xnnpack_x5.etdp")).slices
     rng = np.random.default_rng(1)
     lo, hi = int(slices.start.min()), int(slices.end.max())
     for first, last in np.sort(rng.integers(lo, hi, (50, 2))).tolist():
         touches = (slices.start < last) & ((slices.end > first) | (slices.start >= first))
-        found = np.concatenate([np.empty(0, np.int64), *slices_within(slices, 0, first, last)])
-        assert sorted(found.tolist()) == np.flatnonzero(touches).tolist()
+        found = slices_within(slices, 0, first, last)
+        assert found.tolist() == np.flatnonzero(touches).tolist()
+    assert slices_within(slices, 99, lo, hi).tolist() == []  # no such track
 
 
 def test_busy_time_of_a_whole_run_is_its_length(data: Path):

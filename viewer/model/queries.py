@@ -16,6 +16,8 @@ from viewer.model.trace import Bools, Ints, KeyKind, Slices, Trace
 NATIVE_START = "native_start"
 NATIVE_DURATION = "native_dur"
 NATIVE_UNIT = "native_unit"
+# Up to so many rows, searching each is faster than looking at every slice of a track.
+_FEW_ROWS = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,31 +177,37 @@ def unattributed_time(trace: Trace) -> tuple[int, int]:
     return int(long[part].sum()), int(long[calls].sum())
 
 
-def slices_within(slices: Slices, track: int, first: int, last: int) -> list[Ints]:
-    """The slices of a track that touch [first, last), one array per row that has any.
+def slices_within(slices: Slices, track: int, first: int, last: int) -> Ints:
+    """The slices of a track that touch [first, last), ascending.
 
-    Rows hold no overlaps, so each is two searches; slices without a length count where they begin.
+    Rows hold no overlaps, so each is two searches; where a track has very many rows (a million
+    slices of one time have one each) all its slices are asked at once. Slices without a length
+    count where they begin.
     """
-    found = []
     limits = np.iinfo(np.int64)
-    first, last = max(first, limits.min), min(last, limits.max)
-    for row in np.flatnonzero(slices.row_track == track).tolist():
-        lo, hi = int(slices.row_ptr[row]), int(slices.row_ptr[row + 1])
-        begins = int(np.searchsorted(slices.end[lo:hi], np.int64(first), side="right"))
-        begins = min(begins, int(np.searchsorted(slices.start[lo:hi], np.int64(first))))
-        ends = int(np.searchsorted(slices.start[lo:hi], np.int64(last)))
-        if begins < ends:
-            found.append(np.arange(lo + begins, lo + ends))
-    return found
+    lo, hi = (np.int64(min(max(t, limits.min), limits.max)) for t in (first, last))
+    rows = np.flatnonzero(slices.row_track == track)
+    if len(rows) > _FEW_ROWS:
+        span = slice(int(slices.row_ptr[rows[0]]), int(slices.row_ptr[rows[-1] + 1]))
+        start, end = slices.start[span], slices.end[span]
+        touched = np.flatnonzero((start < hi) & ((end > lo) | (start >= lo)))
+        return np.asarray(touched + span.start, np.int64)
+    found = [np.empty(0, np.int64)]
+    for row in rows.tolist():
+        begin, stop = (int(at) for at in slices.row_ptr[row : row + 2])
+        starts = slices.start[begin:stop]
+        begins = int(np.searchsorted(slices.end[begin:stop], lo, side="right"))
+        begins = min(begins, int(np.searchsorted(starts, lo)))
+        found.append(np.arange(begin + begins, begin + int(np.searchsorted(starts, hi))))
+    return np.concatenate(found)
 
 
 def busy_time(slices: Slices, track: int, first: int, last: int) -> int:
     """The ticks of [first, last) in which a track has an outermost slice, lanes united."""
     within = slices_within(slices, track, first, last)
-    rows = [x for x in within if slices.row_depth[slices.row_of(int(x[0]))] == 0]
-    if not rows:
-        return 0
-    own = np.setdiff1d(np.concatenate(rows), foreign(slices), assume_unique=True)
+    row = np.searchsorted(slices.row_ptr, within, side="right") - 1
+    outer = within[slices.row_depth[row] == 0]
+    own = np.setdiff1d(outer, foreign(slices), assume_unique=True)
     return intervals.length(*intervals.clip(slices.start[own], slices.end[own], first, last))
 
 

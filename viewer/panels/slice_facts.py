@@ -272,20 +272,20 @@ def area_facts(traces: list[OpenTrace], area: Area) -> AreaFacts:
         last = shown.axis.to_ticks_floor(area.t1)
         name = f"{os.path.basename(shown.trace.path)} › {track_name(shown.table, track)}"
         busy.append((name, tick_to_ns(busy_time(slices, track, first, last), rate)))
-        for within in slices_within(slices, track, first, last):
-            total += len(within)
-            label = shown.labels[within]
-            long = np.minimum(slices.end[within], last) - np.maximum(slices.start[within], first)
-            if NATIVE_DURATION in slices.columns:
-                own_clock = slices.columns[NATIVE_DURATION].valid
-                long[slice(None) if own_clock is None else own_clock[within]] = 0
-            codes, inverse, count = np.unique(label, return_inverse=True, return_counts=True)
-            ticks = np.zeros(len(codes), np.int64)
-            np.add.at(ticks, inverse, np.maximum(long, 0))
-            for code, n, t in zip(codes.tolist(), count.tolist(), ticks.tolist(), strict=True):
-                text = shown.label_strings[code]
-                known = counts.get(text, (0, 0))
-                counts[text] = (known[0] + n, known[1] + tick_to_ns(t, rate))
+        within = slices_within(slices, track, first, last)
+        total += len(within)
+        label = shown.labels[within]
+        long = np.minimum(slices.end[within], last) - np.maximum(slices.start[within], first)
+        if NATIVE_DURATION in slices.columns:
+            own_clock = slices.columns[NATIVE_DURATION].valid
+            long[slice(None) if own_clock is None else own_clock[within]] = 0
+        codes, inverse, count = np.unique(label, return_inverse=True, return_counts=True)
+        ticks = np.zeros(len(codes), np.int64)
+        np.add.at(ticks, inverse, np.maximum(long, 0))
+        for code, n, t in zip(codes.tolist(), count.tolist(), ticks.tolist(), strict=True):
+            text = shown.label_strings[code]
+            known = counts.get(text, (0, 0))
+            counts[text] = (known[0] + n, known[1] + tick_to_ns(t, rate))
     names = [NameCount(text, n, ns) for text, (n, ns) in counts.items()]
     return AreaFacts(total, tuple(busy), tuple(sorted(names, key=lambda x: (-x.ns, -x.count))))
 
