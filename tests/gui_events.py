@@ -11,9 +11,9 @@ from viewer.background import Latest
 from viewer.main_window import MainWindow
 from viewer.panels import start_page
 from viewer.resources import SAMPLES
-from viewer.session import SliceRef
 from viewer.settings import Settings
 from viewer.theme import Theme
+from viewer.view_state import SliceRef
 
 SAMPLE = {sample.key: sample for sample in SAMPLES}
 LEFT, MIDDLE = Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton

@@ -101,7 +101,7 @@ NEEDS_A_TRACE = {"view.fit", "view.fit_all", "view.zoom_in", "view.zoom_out", "g
 NEEDS_TWO_FILES = {"view.fit_file"}
 NEEDS_RUNS = {"go.next_run", "go.previous_run", "go.runs_aligned", "go.runs_mean"}
 NEEDS_A_FILE = {"file.export", "file.close_all", "view.panels"}
-NEEDS_A_PAST = {"go.undo", "go.redo"}
+NEEDS_A_PAST = {"go.undo", "go.redo", "go.back", "go.forward"}
 
 
 def test_what_makes_no_sense_is_disabled(window, qtbot):
@@ -112,16 +112,19 @@ def test_what_makes_no_sense_is_disabled(window, qtbot):
     open_sample(qtbot, window, "attention_xnnpack")
     assert enabled(window) == everything - NEEDS_A_PAST
     window.commands.actions["view.fit_all"].trigger()
-    assert enabled(window) == everything - {"go.redo"}
+    assert enabled(window) == everything - {"go.redo", "go.forward"}
     window.commands.actions["go.undo"].trigger()
-    assert enabled(window) == everything - {"go.undo"}
+    assert enabled(window) == everything - {"go.undo", "go.back", "go.forward"}
+    window.commands.actions["go.redo"].trigger()
+    window.commands.actions["go.back"].trigger()
+    assert enabled(window) == everything - {"go.redo", "go.back"}
     window.commands.actions["file.close_all"].trigger()
     assert enabled(window) == everything - needy
 
 
 PROMISED = [
      ("F", "view.fit"), ("N", "go.next_run"), ("P", "go.previous_run"), (".", "go.next_slice"),
-     (",", "go.previous_slice"), ("Ctrl+Z", "go.undo"), ("Alt+Left", "go.undo"),
+     (",", "go.previous_slice"), ("Ctrl+Z", "go.undo"), ("Alt+Left", "go.back"),
      ("Ctrl+Shift+Z", "go.redo"), ("Home", "view.fit_all"), ("Escape", "view.clear"),
      ("Q", "view.panels"), ("Ctrl+O", "file.open"), ("Ctrl+E", "file.export"),
      ("Ctrl+W", "file.close_all"),

@@ -28,7 +28,7 @@ PURE_TIMELINE = {"layout", "lod", "raster", "counter_raster", "colouring", "tick
 NO_QT_ROOMS = ("model", "program", "formats", "export", "record", "compat")
 NO_QT_MODULES = (
     "companions", "workspace", "choices", "opening", "exporting", "report", "stats_report",
-    "estimate_report", "resources", "cli", "visible_range",
+    "estimate_report", "resources", "cli", "visible_range", "view_state", "history",
 )  # fmt: skip
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
 
@@ -41,7 +41,7 @@ SHOWN = {
 }  # fmt: skip
 WINDOW = {
     *SHOWN, *FILES, "companions", "choices", "exporting", "loading", "saving", "session",
-    "timeline", "panels",
+    "view_state", "timeline", "panels",
 }  # fmt: skip
 
 ALLOWED = {
@@ -74,10 +74,12 @@ ALLOWED = {
     "saving": {"export", "exporting", "crash_report", "hand_over"},
     "opening": {"model", "program", "workspace", "timeline arithmetic"},
     "visible_range": {"model", "program", "workspace", "opening", "timeline arithmetic"},
-    "session": {*SHOWN, "choices", "visible_range"},
-    "timeline": {*SHOWN, "session"},
+    "view_state": {"workspace", "opening", "timeline arithmetic"},
+    "history": {"view_state"},
+    "session": {*SHOWN, "choices", "visible_range", "view_state", "history"},
+    "timeline": {*SHOWN, "session", "view_state"},
     # The start page lists the formats and reads the samples for its pictures.
-    "panels": {*SHOWN, "session", "formats"},
+    "panels": {*SHOWN, "session", "view_state", "formats"},
     "main_window": WINDOW,
     "app": {*WINDOW, "main_window", "garbage"},
     # The command line starts without Qt and imports the application when a window is asked for.

@@ -28,7 +28,7 @@ from viewer.choices import Choices
 from viewer.export.atomic import WriteCancelled
 from viewer.formats import ReadCancelled
 from viewer.main_window import MainWindow
-from viewer.session import SliceRef
+from viewer.view_state import SliceRef
 from viewer.window_commands import CLOCK_MENU
 
 THIN = "\u202f"
@@ -256,7 +256,7 @@ def test_closing_all_returns_to_the_start_page(attention):
     assert attention.windowTitle() == "Opscope"
     assert shown_docks(attention) == set()
     assert attention.session.is_empty
-    assert not attention.session.can_undo
+    assert not attention.session.history.can_undo
     assert attention._selection.text() == ""
     assert not attention.commands.actions["file.close_all"].isEnabled()
 

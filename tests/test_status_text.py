@@ -6,8 +6,9 @@ import pytest
 
 from viewer.model.trace import KeyKind
 from viewer.resources import SAMPLES
-from viewer.session import Area, Session, SliceRef
+from viewer.session import Session
 from viewer.status_text import clock_text, range_text, selection_text
+from viewer.view_state import Area, SliceRef
 
 THIN = "\u202f"
 _PATHS = {sample.key: sample.paths() for sample in SAMPLES}

@@ -4,8 +4,10 @@ Timeline and panels know the session and never one another. What is seen is one 
 `ViewState`; every change of it goes through here, can be undone, and is told by signals:
 
 * `opened`: files, links or their order changed; anything may differ;
-* `viewed`: the visible range changed; `folded`: rows were folded or opened; `coloured`: the scheme;
-* `selected`: slice, operators or area changed; `run_picked`: the inference that costs are of;
+* `viewed`: the visible range changed; `arranged`: which tracks are seen and how they lie;
+  `coloured`: the scheme; `marked`: marks, or what is measured; `searched`: the query, or whether
+  only hits are shown; `ruled`: what the ruler counts;
+* `selected`: slices, operators or area changed; `run_picked`: the inference that costs are of;
 * `sources_changed`: other places are known for the sources that records name;
 * `added`: files are open now, after `opened`; with what of the choices given with them cannot be.
 
@@ -19,7 +21,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -27,11 +29,13 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.background import Latest
 from viewer.choices import NO_CHOICES, Choices, apply
+from viewer.history import History
 from viewer.model.trace import Ints, KeyKind, Run, RunKind, Trace
 from viewer.opening import Inferences, OpenTrace, Views, Work, views_of
 from viewer.program.graph import Operator, Program
 from viewer.program.source_code import Substitution
 from viewer.timeline.layout import Part
+from viewer.view_state import Area, SliceRef, TrackView, ViewState
 from viewer.visible_range import (
     at_same_ticks,
     axis_length,
@@ -42,52 +46,12 @@ from viewer.visible_range import (
     with_margin,
     zoomed,
 )
-from viewer.workspace import Clocks, Workspace, can_choose_clock
+from viewer.workspace import Workspace, can_choose_clock
 
 # Changes of the range closer together than this, in seconds, are one step of undo (a wheel burst).
 BURST = 0.5
 # Up to so many slices links, labels and other views take less than 50 ms: no thread.
 AT_ONCE = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class SliceRef:
-    """One slice of one open trace, by the trace's position among the open ones."""
-
-    trace: int
-    index: int
-
-
-@dataclass(frozen=True, slots=True)
-class Area:
-    """A span of time, in ns of the axis, on some tracks, given as (trace, track)."""
-
-    t0: int
-    t1: int
-    tracks: frozenset[tuple[int, int]]
-
-
-@dataclass(frozen=True, slots=True)
-class ViewState:
-    """All that the user can change about the view; undo is a list of these.
-
-    operators: (trace, indexes into its program's operators) that are highlighted. run: (trace,
-    position in `Trace.runs`) that costs are of, None for all inferences. tracks folded or opened:
-    `collapsed`. inferences: how they lie; slices, tracks and runs are those of that view. clocks:
-    the chosen rates, as `Workspace.clocks`. They are of the workspace, and here since range and
-    area are ns that hold for these rates alone: undo takes both back together.
-    """
-
-    t0: int = 0
-    t1: int = 1_000_000
-    slice: SliceRef | None = None
-    operators: tuple[int, tuple[int, ...]] | None = None
-    area: Area | None = None
-    collapsed: frozenset[Part] = frozenset()
-    scheme: str = "operator"
-    run: tuple[int, int] | None = None
-    inferences: Inferences = Inferences.AS_RUN
-    clocks: Clocks = field(default_factory=dict)
 
 
 class Session(QObject):
@@ -96,8 +60,11 @@ class Session(QObject):
     opened = Signal()
     added = Signal(object)  # sentences: list[str]
     viewed = Signal()
-    folded = Signal()
+    arranged = Signal()
     coloured = Signal()
+    marked = Signal()
+    searched = Signal()
+    ruled = Signal()
     selected = Signal()
     run_picked = Signal()
     history_changed = Signal()
@@ -114,8 +81,7 @@ class Session(QObject):
         self.first_view_note = ""
         # Asked on every step of a zoom; of the workspace it costs a pass over all slices.
         self._span_ns = 1
-        self._undo: list[ViewState] = []
-        self._redo: list[ViewState] = []
+        self.history = History()
         self._last_range_change = float("-inf")
         # Views of the inferences of what is open, made when first asked for.
         self._views: Views = {}
@@ -277,25 +243,35 @@ class Session(QObject):
             self.state = ViewState()
         self._show(self.state.inferences)
         if start_anew:
-            self._undo.clear()
-            self._redo.clear()
+            self.history.clear()
             self.state = self._first_state()
         else:
             clocks = self.workspace.clocks
-            self.state = replace(self.state, slice=None, operators=None, area=None, clocks=clocks)
+            self.state = replace(
+                self.state, slice=None, others=(), operators=None, area=None, clocks=clocks
+            )
             # A trace whose slices have other identities now has the same ones at the same place.
             now = [t.file.slices.start for t in self.traces[: len(before)]]
             if [id(starts) for starts in now] != [id(starts) for starts in before]:
                 # Views name traces and slices by position, and those are others now.
-                self.state = replace(self.state, run=None, collapsed=frozenset())
-                self._undo.clear()
-                self._redo.clear()
+                tracks = TrackView(filter=self.state.tracks.filter, order=self.state.tracks.order)
+                self.state = replace(self.state, run=None, tracks=tracks)
+                self.history.clear()
         self._tell_all()
 
     def _tell_all(self) -> None:
-        for signal in (self.opened, self.viewed, self.folded, self.coloured, self.selected):
+        for signal in (
+            self.opened,
+            self.viewed,
+            self.arranged,
+            self.coloured,
+            self.selected,
+            self.run_picked,
+            self.marked,
+            self.searched,
+            self.ruled,
+        ):
             signal.emit()
-        self.run_picked.emit()
         self.history_changed.emit()
 
     def _show(self, inferences: Inferences) -> None:
@@ -325,8 +301,8 @@ class Session(QObject):
         t0, t1 = with_margin(0, self.span_ns())
         self._change(
             replace(
-                self.state, inferences=inferences, t0=t0, t1=t1, slice=None, area=None, run=None,
-                collapsed=frozenset(),
+                self.state, inferences=inferences, t0=t0, t1=t1, slice=None, others=(), area=None,
+                run=None, tracks=TrackView(),
             )
         )  # fmt: skip
 
@@ -455,7 +431,12 @@ class Session(QObject):
         run = self._run_of(ref) if self.state.run is not None else None
         self._change(
             replace(
-                self.state, slice=ref, operators=operators, area=None, run=run or self.state.run
+                self.state,
+                slice=ref,
+                others=(),
+                operators=operators,
+                area=None,
+                run=run or self.state.run,
             )
         )
         if reveal:
@@ -470,7 +451,9 @@ class Session(QObject):
 
     def select_operators(self, trace: int, operators: tuple[int, ...]) -> None:
         """Highlight every slice of a set of operators and bring the first of them into view."""
-        self._change(replace(self.state, slice=None, operators=(trace, operators), area=None))
+        self._change(
+            replace(self.state, slice=None, others=(), operators=(trace, operators), area=None)
+        )
         slices = self.slices_of(trace, operators)
         inside = self._in_run(trace, slices)
         if len(slices):
@@ -479,7 +462,7 @@ class Session(QObject):
 
     def select_area(self, area: Area | None) -> None:
         """Select a span of time on some tracks."""
-        self._change(replace(self.state, slice=None, operators=None, area=area))
+        self._change(replace(self.state, slice=None, others=(), operators=None, area=area))
 
     def clear_selection(self) -> None:
         """Select nothing."""
@@ -594,7 +577,7 @@ class Session(QObject):
             return
         first, last = self.run_span_ns(trace, runs[now])
         # A slice stays with its run; what is selected now is the run.
-        state = replace(self.state, slice=None, run=(trace, chosen))
+        state = replace(self.state, slice=None, others=(), run=(trace, chosen))
         if self.state.t0 <= first and last <= self.state.t1:
             t0, t1 = self._limited(*with_margin(*self.run_span_ns(trace, runs[chosen])))
             self._change(replace(state, t0=t0, t1=t1))
@@ -632,7 +615,11 @@ class Session(QObject):
 
     def toggle(self, part: Part) -> None:
         """Fold or open a process or a track."""
-        self._change(replace(self.state, collapsed=self.state.collapsed ^ {part}))
+        self.arrange(self.state.tracks.toggled(part))
+
+    def arrange(self, tracks: TrackView) -> None:
+        """Show other tracks, or let them lie otherwise."""
+        self._change(replace(self.state, tracks=tracks))
 
     def set_scheme(self, scheme: str) -> None:
         """Colour slices by "operator" or by "name"."""
@@ -651,34 +638,32 @@ class Session(QObject):
 
     def undo(self) -> None:
         """Take back the last change of the view."""
-        self._last_range_change = float("-inf")
-        if self._undo:
-            self._redo.append(self.state)
-            self._apply(self._undo.pop())
+        self._return(self.history.undo(self.state))
 
     def redo(self) -> None:
         """Make a change again that was taken back."""
+        self._return(self.history.redo(self.state))
+
+    def go_back(self) -> None:
+        """Go to the range and selection that were seen before."""
+        self._return(self.history.back(self.state))
+
+    def go_forward(self) -> None:
+        """Go where `go_back` came from."""
+        self._return(self.history.forward(self.state))
+
+    def _return(self, state: ViewState) -> None:
         self._last_range_change = float("-inf")
-        if self._redo:
-            self._undo.append(self.state)
-            self._apply(self._redo.pop())
-
-    @property
-    def can_undo(self) -> bool:
-        return bool(self._undo)
-
-    @property
-    def can_redo(self) -> bool:
-        return bool(self._redo)
+        if state != self.state:
+            self._apply(state)
+        self.history_changed.emit()
 
     def _change(self, state: ViewState, *, remember: bool = True) -> None:
         if state == self.state:
             return
         self._last_range_change = float("-inf")  # any other change ends a burst
         if remember:
-            self._undo.append(self.state)
-            del self._undo[:-500]
-            self._redo.clear()
+            self.history.record(self.state, state)
         self._apply(state)
 
     def _apply(self, state: ViewState) -> None:
@@ -691,14 +676,17 @@ class Session(QObject):
             return
         if (old.t0, old.t1) != (state.t0, state.t1):
             self.viewed.emit()
-        if old.collapsed != state.collapsed:
-            self.folded.emit()
-        if old.scheme != state.scheme:
-            self.coloured.emit()
-        if (old.slice, old.operators, old.area) != (state.slice, state.operators, state.area):
-            self.selected.emit()
-        if old.run != state.run:
-            self.run_picked.emit()
+        for changed, signal in (
+            (old.tracks != state.tracks, self.arranged),
+            (old.scheme != state.scheme, self.coloured),
+            (old.selection != state.selection, self.selected),
+            (old.run != state.run, self.run_picked),
+            ((old.marks, old.measured) != (state.marks, state.measured), self.marked),
+            ((old.query, old.only_hits) != (state.query, state.only_hits), self.searched),
+            (old.ruler is not state.ruler, self.ruled),
+        ):
+            if changed:
+                signal.emit()
         self.history_changed.emit()
 
 

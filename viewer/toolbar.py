@@ -34,7 +34,7 @@ class Toolbar(QToolBar):
         self._buttons: list[tuple[QToolButton, str]] = []
         self._add("file.open", "open", text="Open")
         self.addSeparator()
-        for id, icon in (("go.undo", "back"), ("go.redo", "forward"), ("view.fit_all", "fit")):
+        for id, icon in (("go.back", "back"), ("go.forward", "forward"), ("view.fit_all", "fit")):
             self._add(id, icon)
         self.addSeparator()
         caption = QLabel("Colour by")

@@ -29,8 +29,8 @@ MENUS = (
     (
         "&Go",
         (
-            "go.undo", "go.redo", SEPARATOR, "go.next_run", "go.previous_run", "go.runs_aligned",
-            "go.runs_mean", SEPARATOR,
+            "go.undo", "go.redo", "go.back", "go.forward", SEPARATOR, "go.next_run",
+            "go.previous_run", "go.runs_aligned", "go.runs_mean", SEPARATOR,
             "go.next_slice", "go.previous_slice",
         ),
     ),
@@ -92,11 +92,19 @@ def commands_of(window: MainWindow) -> list[Command]:
         Command("file.close_all", "&Close all", "File", session.close_all, ("Ctrl+W",), something),
         Command("file.quit", "&Quit", "File", window.close, ("Ctrl+Q",)),
         Command(
-            "go.undo", "&Back", "Go", session.undo, ("Ctrl+Z", "Alt+Left"), lambda: session.can_undo
+            "go.undo", "&Undo", "Go", session.undo, ("Ctrl+Z",), lambda: session.history.can_undo
         ),
         Command(
-            "go.redo", "&Forward", "Go", session.redo,
-            ("Ctrl+Shift+Z", "Ctrl+Y", "Alt+Right"), lambda: session.can_redo,
+            "go.redo", "&Redo", "Go", session.redo, ("Ctrl+Shift+Z", "Ctrl+Y"),
+            lambda: session.history.can_redo,
+        ),
+        Command(
+            "go.back", "&Back", "Go", session.go_back, ("Alt+Left",),
+            lambda: session.history.can_go_back(session.state),
+        ),
+        Command(
+            "go.forward", "&Forward", "Go", session.go_forward, ("Alt+Right",),
+            lambda: session.history.can_go_forward(session.state),
         ),
         Command(
             "go.next_run", "&Next inference", "Go", lambda: session.step_run(1), ("N",), has_runs

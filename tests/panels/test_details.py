@@ -23,8 +23,8 @@ from viewer.panels.slice_facts import (
 )
 from viewer.panels.widgets import EmptyPlace, KeyFigure
 from viewer.program.graph import GraphNode, Operator, Tensor
-from viewer.session import Area, SliceRef
 from viewer.status_text import selection_text
+from viewer.view_state import Area, SliceRef
 
 ATTENTION_0 = 9
 DATA = Path(__file__).parent.parent / "data"

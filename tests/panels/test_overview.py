@@ -6,7 +6,7 @@ from viewer.formats import open_file
 from viewer.model.times import NARROW_SPACE
 from viewer.opening import Inferences
 from viewer.panels.overview import OverviewPanel
-from viewer.session import Area
+from viewer.view_state import Area
 
 THIN = "\u2009"
 C3 = "torq/compile_c3_taskid_mtu.csv"

@@ -11,7 +11,7 @@ from viewer.panels.source import NOTHING, SourcePanel
 from viewer.panels.syntax import language_of, spans
 from viewer.program.source_code import Substitution
 from viewer.resources import SAMPLES
-from viewer.session import SliceRef
+from viewer.view_state import SliceRef
 
 ATTENTION_0 = 9
 RECORDED = "/home/user/models/models.py"

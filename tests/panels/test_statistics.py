@@ -13,7 +13,7 @@ from viewer.panels import statistics as statistics_panel
 from viewer.panels.statistics import NO_EVENTS, NOTHING, StatisticsPanel
 from viewer.panels.statistics_table import CELLS, Cell, StatisticsModel
 from viewer.panels.table_style import NoRows, marked_rows
-from viewer.session import SliceRef
+from viewer.view_state import SliceRef
 
 
 @pytest.fixture

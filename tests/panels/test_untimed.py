@@ -11,7 +11,7 @@ from viewer.opening import Inferences
 from viewer.panels.slice_facts import slice_rows, track_text
 from viewer.panels.untimed import NOTHING, UntimedPanel
 from viewer.panels.untimed_table import CELLS, Cell, UntimedModel
-from viewer.session import SliceRef
+from viewer.view_state import SliceRef
 
 DISPLAY = Qt.ItemDataRole.DisplayRole
 TIP = Qt.ItemDataRole.ToolTipRole

@@ -17,9 +17,9 @@ from tests.gui_events import (
     open_sample,
     place_of,
 )
-from viewer.session import SliceRef
 from viewer.timeline.layout import BandKind
 from viewer.timeline.painting import COUNTER_AIR
+from viewer.view_state import SliceRef
 
 
 @pytest.fixture

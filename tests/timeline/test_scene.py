@@ -11,9 +11,10 @@ from viewer.model.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind
 from viewer.opening import Inferences
 from viewer.resources import SAMPLES
-from viewer.session import Session, SliceRef
+from viewer.session import Session
 from viewer.timeline.layout import BandKind
 from viewer.timeline.scene import Scene
+from viewer.view_state import SliceRef
 
 _PATHS = {sample.key: sample.paths() for sample in SAMPLES}
 ATTENTION, ATTENTION_RECORD = _PATHS["attention_xnnpack"]

@@ -34,9 +34,9 @@ from tests.gui_events import (
     wheel,
 )
 from viewer.model.times import format_time
-from viewer.session import Area, SliceRef
 from viewer.timeline import motion
 from viewer.timeline.layout import BandKind
+from viewer.view_state import Area, SliceRef
 
 Key = Qt.Key
 
@@ -131,10 +131,10 @@ def test_a_click_on_a_process_header_folds_it_and_another_opens_it(attention, qt
     at = QPoint(50, middle_of(attention, 0))
     before = scene.layout.total_height
     qtbot.mouseClick(onto, Qt.MouseButton.LeftButton, pos=at)
-    assert attention.session.state.collapsed == {(0, scene.processes[0].name)}
+    assert attention.session.state.tracks.collapsed == {(0, scene.processes[0].name)}
     assert scene.layout.kind.tolist() == [BandKind.PROCESS]
     qtbot.mouseClick(onto, Qt.MouseButton.LeftButton, pos=at)
-    assert attention.session.state.collapsed == frozenset()
+    assert attention.session.state.tracks.collapsed == frozenset()
     assert scene.layout.total_height == before
 
 

@@ -50,8 +50,9 @@ from viewer.program.labels import describe_near, set_label, title_of_near
 from viewer.program.linking import Link, LinkState
 from viewer.program.mlir import outline, parse_location
 from viewer.program.source_code import file_name
-from viewer.session import Area, Session
+from viewer.session import Session
 from viewer.theme import FontRole, Theme
+from viewer.view_state import Area
 
 _MAY_BREAK = "\u200b"
 _MOST_MEMBERS = 40

@@ -22,8 +22,9 @@ from viewer.panels.overview_table import group_contents, unit_contents
 from viewer.panels.slice_facts import operator_run_text
 from viewer.panels.widgets import tip
 from viewer.program.grouping import KEYS, Grouping, GroupTable
-from viewer.session import Session, SliceRef
+from viewer.session import Session
 from viewer.theme import Theme
+from viewer.view_state import SliceRef
 
 NOTHING = "Open a profile to see what its units, operators and threads cost."
 # Up to here an answer takes less than 20 ms: no thread, and no flicker of old figures.

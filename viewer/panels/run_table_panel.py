@@ -16,8 +16,9 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 from viewer.opening import Inferences, OpenTrace
 from viewer.panels.table_style import FilterLine, NoRows, RowTable, let_copy, marked_rows
 from viewer.panels.widgets import ElidedLabel, EmptyPlace
-from viewer.session import Session, SliceRef
+from viewer.session import Session
 from viewer.theme import Theme
+from viewer.view_state import SliceRef
 
 
 class RunTablePanel(QWidget):

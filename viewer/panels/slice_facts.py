@@ -36,7 +36,7 @@ from viewer.model.untimed import values_of, values_summary
 from viewer.opening import OpenTrace
 from viewer.program.graph import Frame, Operator, Program, Tensor
 from viewer.program.labels import run_label, track_name
-from viewer.session import Area
+from viewer.view_state import Area
 
 # Said in rows of their own.
 _TORQ_NUMBERS = (KeyKind.LOCATION, KeyKind.ACTION, KeyKind.JOB)

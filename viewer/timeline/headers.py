@@ -60,7 +60,7 @@ class Headers(QWidget):
         if process < 0:
             return
         spec = self._scene.processes[process]
-        folded = (spec.trace, spec.name) in self._scene.session.state.collapsed
+        folded = (spec.trace, spec.name) in self._scene.session.state.tracks.collapsed
         x, y = 12.5, room.center().y() + 0.5
         points = [(0, -3), (4, 1), (0, 5)] if folded else [(-2, -1), (2, 3), (6, -1)]
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

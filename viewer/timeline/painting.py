@@ -17,7 +17,6 @@ from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPen
 from viewer.model.queries import NATIVE_DURATION
 from viewer.model.times import format_time, tick_to_ns
 from viewer.model.trace import Ints, KeyKind
-from viewer.session import Area, SliceRef
 from viewer.theme import Theme
 from viewer.timeline.colouring import (
     OPERATORS,
@@ -36,6 +35,7 @@ from viewer.timeline.pictures import TracePicture
 from viewer.timeline.raster import Backdrop, draw_frame
 from viewer.timeline.scene import Scene
 from viewer.timeline.ticks import ruler
+from viewer.view_state import Area, SliceRef
 
 NOTHING_TO_DRAW = "The file holds no slice with a time: nothing was run, or no time was logged"
 LABEL_INSET = 6

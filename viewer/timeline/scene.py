@@ -15,11 +15,12 @@ from viewer.model.times import RateOrigin, format_time, group_digits
 from viewer.model.trace import Bools
 from viewer.opening import Inferences, OpenTrace, display_name
 from viewer.program.labels import track_name, unlinked_text
-from viewer.session import Session, SliceRef
+from viewer.session import Session
 from viewer.timeline.colouring import Emphasis
 from viewer.timeline.layout import BandKind, Layout, ProcessSpec, XMap, build, specs_of
 from viewer.timeline.pictures import TracePicture, picture_of, prepare
 from viewer.timeline.raster import Source
+from viewer.view_state import SliceRef
 
 _VIEW_NOTES = {
     Inferences.ALIGNED: "inferences from one start · loads are not in it",
@@ -46,7 +47,7 @@ class Scene(QObject):
         self.viewport_height = 0
         session.also.append(prepare)
         session.opened.connect(self._reopen)
-        session.folded.connect(self._arrange)
+        session.arranged.connect(self._arrange)
         session.coloured.connect(self._recolour)
         session.selected.connect(self._highlight)
         session.viewed.connect(self.changed)
@@ -213,7 +214,7 @@ class Scene(QObject):
         self._highlight()
 
     def _arrange(self) -> None:
-        self.layout = build(self.processes, self.session.state.collapsed)
+        self.layout = build(self.processes, self.session.state.tracks.collapsed)
         self.scroll = min(self.scroll, self.scroll_limit)
         self.arranged.emit()
         self.changed.emit()

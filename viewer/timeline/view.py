@@ -27,13 +27,13 @@ from PySide6.QtWidgets import QToolTip, QWidget
 
 from viewer.crash_report import guard
 from viewer.model.times import format_time
-from viewer.session import Area, SliceRef
 from viewer.theme import Theme
 from viewer.timeline.items import RowsItem
 from viewer.timeline.layout import BandKind
 from viewer.timeline.motion import HeldKeys
 from viewer.timeline.painting import FramePainter, Overlay
 from viewer.timeline.scene import Scene
+from viewer.view_state import Area, SliceRef
 
 DRAG_THRESHOLD = 4  # px before a press becomes a drag
 NOTCH = 120  # eighths of a degree that one wheel notch turns
