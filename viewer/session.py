@@ -4,9 +4,10 @@ Timeline and panels know the session and never one another. What is seen is one 
 `ViewState`; every change of it goes through here, can be undone, and is told by signals:
 
 * `opened`: files, links or their order changed; anything may differ;
-* `viewed`: the visible range changed; `arranged`: which tracks are seen and how they lie;
-  `coloured`: the scheme; `marked`: marks, or what is measured; `searched`: the query, or whether
-  only hits are shown; `ruled`: what the ruler counts;
+* `viewed`: the visible range changed; just before it `jumped`, if that was not by hand;
+  `arranged`: which tracks are seen and how they lie; `coloured`: the scheme; `marked`: marks, or
+  what is measured; `searched`: the query, or whether only hits are shown; `ruled`: what the ruler
+  counts;
 * `selected`: slices, operators or area changed; `run_picked`: the inference that costs are of;
 * `sources_changed`: other places are known for the sources that records name;
 * `added`: files are open now, after `opened`; with what of the choices given with them cannot be.
@@ -35,7 +36,7 @@ from viewer.opening import Inferences, OpenTrace, Views, Work, views_of
 from viewer.program.graph import Operator, Program
 from viewer.program.source_code import Substitution
 from viewer.timeline.layout import Part
-from viewer.view_state import Area, SliceRef, TrackView, ViewState
+from viewer.view_state import Area, RulerUnit, SliceRef, TrackView, ViewState
 from viewer.visible_range import (
     at_same_ticks,
     axis_length,
@@ -59,6 +60,7 @@ class Session(QObject):
 
     opened = Signal()
     added = Signal(object)  # sentences: list[str]
+    jumped = Signal(object, object)  # the range before: t0, t1 (int64 would not hold all)
     viewed = Signal()
     arranged = Signal()
     coloured = Signal()
@@ -366,7 +368,8 @@ class Session(QObject):
             return
         self.first_view_note = ""
         joins = now is not None and now - self._last_range_change < BURST
-        self._change(replace(self.state, t0=t0, t1=t1), remember=not joins)
+        moved = replace(self.state, t0=t0, t1=t1)
+        self._change(moved, remember=not joins, by_hand=now is not None)
         self._last_range_change = float("-inf") if now is None else now
 
     def zoom(
@@ -621,6 +624,18 @@ class Session(QObject):
         """Show other tracks, or let them lie otherwise."""
         self._change(replace(self.state, tracks=tracks))
 
+    def set_ruler(self, unit: RulerUnit) -> None:
+        """Choose what the ruler counts."""
+        self._change(replace(self.state, ruler=unit))
+
+    @property
+    def cycle_trace(self) -> int | None:
+        """The trace whose cycles the ruler can count: the current one, else the first that is
+        counted in cycles, None if none is."""
+        counted = [i for i, t in enumerate(self.traces) if t.trace.clock.unit == "cycle"]
+        current = self.current_trace
+        return current if current in counted else counted[0] if counted else None
+
     def set_scheme(self, scheme: str) -> None:
         """Colour slices by "operator" or by "name"."""
         self._change(replace(self.state, scheme=scheme))
@@ -658,15 +673,15 @@ class Session(QObject):
             self._apply(state)
         self.history_changed.emit()
 
-    def _change(self, state: ViewState, *, remember: bool = True) -> None:
+    def _change(self, state: ViewState, *, remember: bool = True, by_hand: bool = False) -> None:
         if state == self.state:
             return
         self._last_range_change = float("-inf")  # any other change ends a burst
         if remember:
             self.history.record(self.state, state)
-        self._apply(state)
+        self._apply(state, by_hand=by_hand)
 
-    def _apply(self, state: ViewState) -> None:
+    def _apply(self, state: ViewState, *, by_hand: bool = False) -> None:
         old, self.state = self.state, state
         if old.clocks != state.clocks:
             self._change_now(lambda space: space.restore_clocks(state.clocks))
@@ -675,6 +690,8 @@ class Session(QObject):
             self._tell_all()
             return
         if (old.t0, old.t1) != (state.t0, state.t1):
+            if not by_hand:
+                self.jumped.emit(old.t0, old.t1)
             self.viewed.emit()
         for changed, signal in (
             (old.tracks != state.tracks, self.arranged),

@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QToolTip
 
 from tests.gui_events import (
     canvas,
@@ -101,60 +100,40 @@ def test_a_file_without_units_has_no_counters(window, qtbot):
 # -- under the mouse -----------------------------------------------------------------------------
 
 
-@pytest.fixture
-def told(monkeypatch):
-    """The texts of tool tips, each as its lines; no real tip is shown."""
-    lines = []
-    monkeypatch.setattr(
-        QToolTip,
-        "showText",
-        lambda place, text, widget: lines.append(re.sub("<p[^>]*>|</p>", "", text).split("<br>")),
-    )
-    return lines
-
-
 def hover(window, name, cycles):
-    """Point at a counter at a time; the tip comes when its wait is over."""
-    tip = window.timeline.view._tip
+    """Point at a counter at a time: the lines that are said at the mouse."""
     at = QPoint(column(window, ns(cycles)), middle_of(window, bands(window)[name]))
     move(canvas(window), at)
-    if tip.isActive():
-        tip.stop()
-        tip.timeout.emit()
+    return window.timeline.view._overlay.tip
 
 
-def test_the_tool_tip_tells_the_value_at_the_time_of_the_mouse(compiled, told):
+def test_the_hover_text_tells_the_value_at_the_time_of_the_mouse(compiled):
     compiled.session.set_range(0, ns(10_000))
-    hover(compiled, "Concurrent units", 5000)
-    assert told[-1][0] == "Concurrent units"
-    assert re.fullmatch("3 at 6[.]2[0-9]{2}\u202fµs", told[-1][1])
-    hover(compiled, "DMA In bandwidth", 3000)
-    name, value, rate = told[-1]
+    title, value = hover(compiled, "Concurrent units", 5000)
+    assert title == "Concurrent units"
+    assert re.fullmatch("3 at 6[.]2[0-9]{2}\u202fµs", value)
+    name, value, rate = hover(compiled, "DMA In bandwidth", 3000)
     assert (name, rate) == ("DMA In bandwidth", "at the assumed rate of the clock")
     assert re.fullmatch("3[.]803\u202fGB/s at 3[.]7[0-9]{2}\u202fµs", value)
-    hover(compiled, "DMA busy", 8000)
-    assert told[-1][0] == "DMA busy · per 1k cycles"
-    assert told[-1][1].startswith("0.0\u202f% at 9.9")
+    title, value = hover(compiled, "DMA busy", 8000)
+    assert title == "DMA busy · per 1k cycles"
+    assert value.startswith("0.0\u202f% at 9.9")
 
 
-def test_the_tool_tip_follows_the_mouse_without_another_wait(compiled, told):
+def test_the_hover_text_follows_the_mouse(compiled):
     compiled.session.set_range(0, ns(10_000))
-    hover(compiled, "Concurrent units", 5000)
-    y = middle_of(compiled, bands(compiled)["Concurrent units"])
-    move(canvas(compiled), QPoint(column(compiled, ns(1000)), y))
-    assert not compiled.timeline.view._tip.isActive()
-    assert told[-1][1].startswith("1 at 1.2")
-    assert len(told) == 2
+    assert hover(compiled, "Concurrent units", 5000)[1].startswith("3 at 6.2")
+    assert hover(compiled, "Concurrent units", 1000)[1].startswith("1 at 1.2")
     move(canvas(compiled), QPoint(5, canvas(compiled).height() - 1))
-    compiled.timeline.view._show_tip()
-    assert len(told) == 2
+    assert compiled.timeline.view._overlay.tip == ()
 
 
 def test_of_a_crowded_column_both_values_are_told(compiled):
     scene, width = compiled.timeline.scene, canvas(compiled).width()
+    whole = compiled.timeline.view.canvas
     band = bands(compiled)["DMA In bytes"]
     compiled.session.fit_all()
-    texts = [scene.counter_value(band, x, width)[1] for x in range(width)]
+    texts = [scene.counter_value(band, x, whole)[1] for x in range(width)]
     assert "9\u2009408\u202fB" in texts
     mixed = [text for text in texts if text.startswith("up to ")]
     assert mixed

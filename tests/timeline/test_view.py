@@ -1,6 +1,5 @@
 """The canvas under a real mouse, wheel and keyboard: what is hit, how the range moves."""
 
-import re
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +12,6 @@ from PySide6.QtWidgets import (
     QScrollArea,
     QTableView,
     QTextEdit,
-    QToolTip,
 )
 
 from tests.gui_events import (
@@ -30,6 +28,8 @@ from tests.gui_events import (
     open_files,
     open_sample,
     place_of,
+    press,
+    release,
     settle,
     wheel,
 )
@@ -415,39 +415,59 @@ def test_pointing_tells_the_time_and_leaving_takes_it_back(attention):
     t0, t1 = view_range(attention)
     move(canvas(attention), QPoint(512, 60))
     assert told == [t0 + 512 * (t1 - t0) // canvas(attention).width()]
-    assert attention.timeline.view._overlay.cursor_x == 512
+    assert attention.timeline.view._overlay.mouse == QPoint(512, 60)
     attention.timeline.view.leaveEvent(None)
     assert told[-1] is None
-    assert attention.timeline.view._overlay.cursor_x is None
+    assert attention.timeline.view._overlay.mouse is None
 
 
-def tip_of(window, monkeypatch, at):
-    shown = []
-    monkeypatch.setattr(QToolTip, "showText", lambda point, text, *more: shown.append(text))
+def tip_of(window, at):
+    """The lines at the mouse once it is there: they come with the same frame."""
     move(canvas(window), at)
-    assert window.timeline.view._tip.isActive()
-    window.timeline.view._show_tip()
-    return shown[-1]
+    return window.timeline.view._overlay.tip
 
 
-def test_the_tooltip_names_the_slice_its_length_and_its_begin(attention, monkeypatch):
+def test_the_hover_text_names_the_slice_its_length_and_its_begin(attention):
     shown = attention.session.traces[0]
     index = next(i for i in in_view(attention, 10) if shown.trace.name(i) != shown.label(i))
-    text = tip_of(attention, monkeypatch, place_of(attention, index))
-    lines = re.sub(r"<p[^>]*>|</p>", "", text).split("<br>")
     start, end = shown.span_ns(index)
-    assert lines[:3] == [
-        shown.label(index), shown.trace.name(index),
-        f"{format_time(end - start)}  at {format_time(start)}",
-    ]  # fmt: skip
+    lines = tip_of(attention, place_of(attention, index))
+    assert lines[:3] == (
+        shown.label(index), f"{format_time(end - start)} at {format_time(start)}",
+        shown.trace.name(index),
+    )  # fmt: skip
 
 
-def test_beside_all_slices_there_is_no_tooltip(attention, monkeypatch):
-    move(canvas(attention), place_of(attention, next(in_view(attention))))
-    move(canvas(attention), QPoint(300, canvas(attention).height() - 1))
-    assert not attention.timeline.view._tip.isActive()
-    monkeypatch.setattr(QToolTip, "showText", lambda *given: pytest.fail("shown"))
-    attention.timeline.view._show_tip()
+def test_the_hover_text_is_painted_beside_the_mouse_and_inside_the_canvas(attention):
+    at = place_of(attention, next(in_view(attention, 10)))
+    surface = attention.theme.color("raised").rgb()
+
+    def box():
+        image = canvas(attention).grab().toImage()
+        painted = [
+            (x, y) for x in range(0, image.width(), 4) for y in range(0, image.height(), 4)
+            if image.pixel(x, y) == surface
+        ]  # fmt: skip
+        return painted
+
+    bare = len(box())
+    move(canvas(attention), at)
+    assert len(box()) > bare + 50
+    attention.timeline.view.leaveEvent(None)
+    assert len(box()) == bare
+
+
+def test_beside_all_slices_nothing_is_said(attention):
+    assert tip_of(attention, place_of(attention, next(in_view(attention))))
+    assert not tip_of(attention, QPoint(300, canvas(attention).height() - 1))
+
+
+def test_while_an_area_is_drawn_nothing_is_said_of_slices(attention):
+    at = place_of(attention, next(in_view(attention, 10)))
+    press(canvas(attention), QPoint(at.x() - 40, at.y()))
+    move(canvas(attention), at, LEFT)
+    assert not attention.timeline.view._overlay.tip
+    release(canvas(attention), at)
 
 
 def named(tmp_path, name):
@@ -456,18 +476,19 @@ def named(tmp_path, name):
     return path
 
 
-def test_the_tooltip_of_a_foreign_clock_tells_its_own_numbers(window, qtbot, data, monkeypatch):
+def test_the_hover_text_of_a_foreign_clock_tells_its_own_numbers(window, qtbot, data):
     open_files(qtbot, window, data / "etdump" / "SYN_qnn_like.etdp")
-    text = tip_of(window, monkeypatch, place_of(window, 4))
-    assert "5\u2009000\u202fcycles on a clock of its own, drawn inside its call" in text
-    assert "µs" not in text
+    lines = tip_of(window, place_of(window, 4))
+    assert "5\u2009000\u202fcycles on a clock of its own, drawn inside its call" in lines
+    assert not any("µs" in line for line in lines)
 
 
-def test_the_name_of_a_slice_is_never_read_as_markup(window, qtbot, tmp_path, monkeypatch):
-    open_files(qtbot, window, named(tmp_path, "<b>conv</b>"))
-    text = tip_of(window, monkeypatch, place_of(window, 0))
-    assert "&lt;b&gt;conv" in text
-    assert "<b>" not in text
+@pytest.mark.parametrize("name", ["<b>conv</b>", "x" * 100_000, "\u202eabc", "a\tb"])
+def test_any_name_has_room_in_one_line_and_is_no_markup(window, qtbot, tmp_path, name):
+    open_files(qtbot, window, named(tmp_path, name))
+    lines = tip_of(window, place_of(window, 0))
+    assert lines[0] == name
+    assert not canvas(window).grab().isNull()
 
 
 def test_the_ruler_says_nothing_of_a_selection_out_of_view(attention):

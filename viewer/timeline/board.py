@@ -91,7 +91,7 @@ class _Corner(QWidget):
         captions = (
             ("Inferences" if self._has_runs() else "", 0, BAND_HEIGHT),
             ("Overview", BAND_HEIGHT, LANES_HEIGHT),
-            (f"{self._ruler.unit} from trace start", BAND_HEIGHT + LANES_HEIGHT, RULER_HEIGHT),
+            (self._ruler.caption, BAND_HEIGHT + LANES_HEIGHT, RULER_HEIGHT),
         )
         painter.setPen(theme.color("text2"))
         for text, top, height in captions:

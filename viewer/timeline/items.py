@@ -8,11 +8,12 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from viewer.crash_report import guard
+from viewer.timeline.canvas import Canvas
 from viewer.timeline.painting import FramePainter, Overlay
 
 
 class RowsItem(pg.GraphicsObject):  # type: ignore[misc]
-    """All visible rows. It paints in device pixels, so the view's transform never blurs it."""
+    """All visible rows. It paints in pixels, so the view's transform never blurs it."""
 
     def __init__(self, painter: FramePainter, overlay: Overlay) -> None:
         super().__init__()
@@ -34,5 +35,6 @@ class RowsItem(pg.GraphicsObject):  # type: ignore[misc]
             return
         painter.save()
         painter.resetTransform()
-        self._frames.paint(painter, widget.width(), widget.height(), self._overlay)
+        canvas = Canvas(widget.width(), widget.height(), widget.devicePixelRatioF())
+        self._frames.paint(painter, canvas, self._overlay)
         painter.restore()

@@ -11,13 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRect, QRectF, Qt
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPen
 
 from viewer.model.queries import NATIVE_DURATION
 from viewer.model.times import format_time, tick_to_ns
 from viewer.model.trace import Ints, KeyKind
 from viewer.theme import Theme
+from viewer.timeline.canvas import Canvas
 from viewer.timeline.colouring import (
     OPERATORS,
     UNATTRIBUTED,
@@ -29,12 +30,12 @@ from viewer.timeline.colouring import (
     label_colours,
 )
 from viewer.timeline.counter_raster import CounterColours, stamp
+from viewer.timeline.hover_tip import paint_tip
 from viewer.timeline.label_text import LabelCache
 from viewer.timeline.layout import SLICE_TOP, BandKind, XMap
 from viewer.timeline.pictures import TracePicture
-from viewer.timeline.raster import Backdrop, draw_frame
+from viewer.timeline.raster import LABEL_WIDTH, Backdrop, draw_frame
 from viewer.timeline.scene import Scene
-from viewer.timeline.ticks import ruler
 from viewer.view_state import Area, SliceRef
 
 NOTHING_TO_DRAW = "The file holds no slice with a time: nothing was run, or no time was logged"
@@ -45,17 +46,19 @@ _RING = 2
 _FOREIGN_EDGE = 5  # px
 COUNTER_AIR = 3  # px above and below the area of a counter
 _DOT = 3.5  # px
+UNDERLINED = 8  # px: narrower slices of a highlighted operator have no line under them
 
 
 @dataclass
 class Overlay:
-    """What the mouse adds to a frame: the slice under it, or the band of the counter; an area being
-    drawn, the time line."""
+    """What the mouse adds to a frame: where it is, the slice under it, or the band of the counter,
+    and what is to be said of it; an area being drawn."""
 
+    mouse: QPoint | None = None
     hovered: SliceRef | None = None
     counter: int | None = None
+    tip: tuple[str, ...] = ()
     dragged: Area | None = None
-    cursor_x: int | None = None
 
 
 class FramePainter:
@@ -66,6 +69,7 @@ class FramePainter:
         self.theme = theme
         self.title_indent = 0
         self._buffer = np.empty((0, 0), np.uint32)
+        self._canvas = Canvas(1, 1)  # of the frame that is painted
         self.retheme()
 
     def retheme(self) -> None:
@@ -73,27 +77,31 @@ class FramePainter:
         self._labels = LabelCache(self.theme.font("label"))
         self._marks = LabelCache(self.theme.font("zero_length"))
 
-    def paint(self, painter: QPainter, width: int, height: int, overlay: Overlay) -> None:
-        """Paint the visible range on width x height pixels, in device coordinates."""
+    def paint(self, painter: QPainter, canvas: Canvas, overlay: Overlay) -> None:
+        """Paint the visible range on the canvas, by a painter of logical pixels."""
         scene, theme = self.scene, self.theme
-        xmap = scene.xmap(width)
-        lines = ruler(xmap.t0, xmap.t1, width)
-        columns = xmap.pixel_of(lines.major)
-        grid = columns[(columns >= 0) & (columns < width)]
-        if self._buffer.shape != (height, width):
-            self._buffer = np.empty((height, width), np.uint32)
+        self._canvas = canvas
+        width, height = canvas.width, canvas.height
+        xmap = scene.xmap(canvas.columns)
+        columns = scene.ruler(canvas).major
+        grid = columns[(columns >= 0) & (columns < canvas.columns)]
+        if self._buffer.shape != (canvas.lines, canvas.columns):
+            self._buffer = np.empty((canvas.lines, canvas.columns), np.uint32)
         backdrop = Backdrop(
             canvas_rgb(theme.dark) | 0xFF000000, theme.color("grid").rgb() | 0xFF000000, grid
         )
         sources = scene.sources(dark=theme.dark)
         image = draw_frame(
-            scene.layout, scene.scroll, height, xmap, sources, backdrop, self._buffer
+            scene.layout, scene.scroll, height, xmap, sources, backdrop, self._buffer, canvas.ratio
         )
         self._stamp_marks(image, xmap)
         self._stamp_counters(image, xmap)
-        painter.drawImage(
-            0, 0, QImage(image.data, width, height, width * 4, QImage.Format.Format_RGB32)
-        )
+        picture = QImage(
+            image.data, canvas.columns, canvas.lines, canvas.columns * 4,
+            QImage.Format.Format_RGB32,
+        )  # fmt: skip
+        picture.setDevicePixelRatio(canvas.ratio)
+        painter.drawImage(0, 0, picture)
         if not scene.layout.total_height:
             painter.setFont(theme.font("body"))
             painter.setPen(theme.color("text2"))
@@ -105,11 +113,13 @@ class FramePainter:
         self._headers(painter, width)
         self._outline(painter, xmap, overlay)
         self._area(painter, xmap, overlay.dragged or scene.session.state.area)
-        if overlay.cursor_x is not None:
+        if overlay.mouse is not None:
             painter.setPen(QPen(theme.color("line"), 1))
-            painter.drawLine(overlay.cursor_x, 0, overlay.cursor_x, height)
+            painter.drawLine(overlay.mouse.x(), 0, overlay.mouse.x(), height)
             if overlay.counter is not None:
-                self._dot(painter, overlay.counter, overlay.cursor_x, width)
+                self._dot(painter, overlay.counter, overlay.mouse.x())
+            if overlay.tip and overlay.dragged is None:
+                paint_tip(painter, overlay.tip, overlay.mouse, canvas, theme)
 
     def _bands(self, kind: BandKind) -> Iterable[int]:
         layout = self.scene.layout
@@ -132,7 +142,8 @@ class FramePainter:
             if not bands:
                 continue
             shown, here = picture.shown, xmap.on(picture.shown.axis)
-            found = picture.raster.labels([int(layout.row[b]) for b in bands], here)
+            rows = [int(layout.row[b]) for b in bands]
+            found = picture.raster.labels(rows, here, self._canvas.device(LABEL_WIDTH))
             related = self.scene.related(number)
             native = shown.trace.slices.columns.get(NATIVE_DURATION)
             colours = {
@@ -149,7 +160,8 @@ class FramePainter:
                 index = int(picture.palette[i])
                 lit = state.operators is None or (related is not None and bool(related[keys[i]]))
                 emphasis = Emphasis.FULL if lit else Emphasis.DIMMED
-                room = QRect(x0, top, x1 - x0 - 1, tall)
+                left, right = self._canvas.x(x0), self._canvas.x(x1 - 1)
+                room = QRectF(left, top, right - left, tall)
                 if index in (UNLINKED, UNATTRIBUTED):
                     self._hatch(painter, room)
                 if native is not None and native.value(i) is not None:
@@ -160,7 +172,7 @@ class FramePainter:
                 self._label(painter, picture, i, room, colour)
 
     def _label(
-        self, painter: QPainter, picture: TracePicture, i: int, room: QRect, colour: QColor
+        self, painter: QPainter, picture: TracePicture, i: int, room: QRectF, colour: QColor
     ) -> None:
         shown = picture.shown
         text = self._labels.fit(shown.label(i), room.width() - 2 * LABEL_INSET)
@@ -185,25 +197,25 @@ class FramePainter:
         if shared:
             self._ribbon(painter, link.operators, room)
 
-    def _ribbon(self, painter: QPainter, operators: tuple[int, ...], room: QRect) -> None:
+    def _ribbon(self, painter: QPainter, operators: tuple[int, ...], room: QRectF) -> None:
         """A chip per operator of a shared slice: it lists them and never divides time."""
         table = fills(self.theme.dark)
-        x, y = room.left() + LABEL_INSET, room.bottom() - 6
+        x, y = room.left() + LABEL_INSET, room.bottom() - 7
         for operator in operators:
-            if x + 8 > room.right() - 4:
+            if x + 8 > room.right() - 5:
                 break
-            painter.fillRect(x, y, 8, 4, QColor.fromRgb(table[operator % OPERATORS]))
+            painter.fillRect(QRectF(x, y, 8, 4), QColor.fromRgb(table[operator % OPERATORS]))
             x += 10
 
-    def _hatch(self, painter: QPainter, room: QRect) -> None:
+    def _hatch(self, painter: QPainter, room: QRectF) -> None:
         brush = QBrush(self.theme.color("text3"), Qt.BrushStyle.BDiagPattern)
         painter.setOpacity(0.55)
         painter.fillRect(room, brush)
         painter.setOpacity(1.0)
 
-    def _foreign_edge(self, painter: QPainter, room: QRect) -> None:
+    def _foreign_edge(self, painter: QPainter, room: QRectF) -> None:
         """Stripes on the canvas' own colour, as fills may have the colour of the stripes."""
-        edge = QRect(room.left(), room.top(), min(_FOREIGN_EDGE, room.width()), room.height())
+        edge = QRectF(room.left(), room.top(), min(_FOREIGN_EDGE, room.width()), room.height())
         painter.fillRect(edge, self.theme.color("canvas"))
         painter.fillRect(edge, QBrush(self.theme.color("warning"), Qt.BrushStyle.BDiagPattern))
 
@@ -213,14 +225,15 @@ class FramePainter:
         layout = self.scene.layout
         height, width = image.shape
         plain = self.theme.color("diamond").rgb() | 0xFF000000
+        reach = self._canvas.device(_MARK)
         for band in self._bands(BandKind.STRIP):
             picture = self.scene.pictures[int(layout.trace[band])]
             marks = picture.raster.zero_marks(int(layout.row[band]), xmap.on(picture.shown.axis))
-            middle = self._y(band) + int(layout.height[band]) // 2
-            for dy in range(-_MARK, _MARK + 1):
+            middle = self._canvas.device(self._y(band) + int(layout.height[band]) // 2)
+            for dy in range(-reach, reach + 1):
                 y = middle + dy
                 if 0 <= y < height:
-                    for dx in range(abs(dy) - _MARK, _MARK - abs(dy) + 1):
+                    for dx in range(abs(dy) - reach, reach - abs(dy) + 1):
                         x = marks.x + dx
                         image[y, x[(x >= 0) & (x < width)]] = plain
 
@@ -232,15 +245,15 @@ class FramePainter:
             picture = self.scene.pictures[int(layout.trace[band])]
             marks = picture.raster.zero_marks(int(layout.row[band]), xmap.on(picture.shown.axis))
             y = self._y(band) + (layout.height[band] - self._marks.line_height) / 2
-            groups = _groups(marks.x, _MARK_LABEL_ROOM, xmap.width)
-            for first, last, room in groups:
+            groups = _groups(marks.x, self._canvas.device(_MARK_LABEL_ROOM), xmap.width)
+            for first, last, columns in groups:
                 count = int(marks.count[first:last].sum())
                 name = picture.shown.label(int(marks.first[first]))
                 more = f" +{count - 1}" if count > 1 else ""
-                free = room - _MARK - 10 - self._marks.width(more)
+                free = self._canvas.x(columns) - _MARK - 10 - self._marks.width(more)
                 text = self._marks.fit(name, free)
                 if text is not None:
-                    x = int(marks.x[last - 1]) + _MARK + 4
+                    x = self._canvas.x(int(marks.x[last - 1])) + _MARK + 4
                     painter.drawStaticText(QPointF(x, y), text)
                     if more:
                         x += int(self._marks.width(text.text()))
@@ -261,7 +274,7 @@ class FramePainter:
         for band in self._bands(BandKind.COUNTER):
             shown = self.scene.pictures[int(layout.trace[band])].shown
             plot = shown.counters[int(layout.counter[band])]
-            y, tall = self._plot(band)
+            y, tall = (self._canvas.device(part) for part in self._plot(band))
             stamp(image, y, tall, plot, xmap.on(shown.axis), colours)
 
     def _plot(self, band: int) -> tuple[int, int]:
@@ -269,10 +282,10 @@ class FramePainter:
         tall = int(self.scene.layout.height[band])
         return self._y(band) + COUNTER_AIR, tall - 2 * COUNTER_AIR
 
-    def _dot(self, painter: QPainter, band: int, x: int, width: int) -> None:
+    def _dot(self, painter: QPainter, band: int, x: int) -> None:
         """Where the counter under the mouse stands at its time."""
         y, tall = self._plot(band)
-        high, _ = self.scene.counter_value(band, x, width)
+        high, _ = self.scene.counter_value(band, x, self._canvas)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(self.theme.color("canvas"), 1.5))
         painter.setBrush(self.theme.color("text1"))
@@ -306,7 +319,7 @@ class FramePainter:
                 painter.setPen(QPen(self.theme.color("canvas"), 1))
                 painter.drawRect(room.adjusted(-1, -1, 0, 0))
                 painter.setPen(QPen(self.theme.color("ring"), _RING))
-                painter.drawRoundedRect(QRectF(room).adjusted(-2, -2, 2, 2), 3, 3)
+                painter.drawRoundedRect(room.adjusted(-2, -2, 2, 2), 3, 3)
 
     def _underline(self, painter: QPainter, xmap: XMap) -> None:
         """A line under every wide slice of the highlighted operator, dashed where it is shared."""
@@ -317,7 +330,8 @@ class FramePainter:
                 continue
             bands = [b for b in self._bands(BandKind.ROW) if layout.trace[b] == number]
             here = xmap.on(picture.shown.axis)
-            found = picture.hits.labels([int(layout.row[b]) for b in bands], here, min_width=8)
+            rows = [int(layout.row[b]) for b in bands]
+            found = picture.hits.labels(rows, here, self._canvas.device(UNDERLINED))
             for position, i, x0, x1 in zip(
                 found.position.tolist(), found.slice.tolist(), found.x0.tolist(),
                 found.x1.tolist(), strict=True,
@@ -328,39 +342,40 @@ class FramePainter:
                 if len(picture.shown.link(i).operators) > 1:
                     pen.setDashPattern([1.5, 1.5])
                 painter.setPen(pen)
-                painter.drawLine(x0, y, x1 - 1, y)
+                left, right = self._canvas.x(x0), self._canvas.x(x1 - 1)
+                painter.drawLine(QPointF(left, y), QPointF(right, y))
 
-    def _room(self, ref: SliceRef, xmap: XMap) -> QRect | None:
+    def _room(self, ref: SliceRef, xmap: XMap) -> QRectF | None:
         """The rectangle of a slice on the canvas, None while it is folded or out of view."""
         band = self.scene.band_of(ref)
         if band < 0:
             return None
         picture = self.scene.pictures[ref.trace]
         slices, here = picture.shown.trace.slices, xmap.on(picture.shown.axis)
-        x0, x1 = (
-            int(x)
-            for x in here.pixel_of(np.array([slices.start[ref.index], slices.end[ref.index]]))
-        )
+        columns = here.pixel_of(np.array([slices.start[ref.index], slices.end[ref.index]]))
         if slices.end[ref.index] < here.edges[0] or slices.start[ref.index] >= here.edges[-1]:
             return None
-        y = self._y(band)
-        if self.scene.layout.kind[band] == BandKind.STRIP:
-            return QRect(x0 - _MARK, y + 2, 2 * _MARK + 1, int(self.scene.layout.height[band]) - 4)
-        return QRect(x0, y + SLICE_TOP, max(x1 - x0, 1), int(self.scene.layout.slice_height[band]))
+        y, layout = self._y(band), self.scene.layout
+        x0, x1 = (self._canvas.x(column) for column in columns.tolist())
+        if layout.kind[band] == BandKind.STRIP:
+            return QRectF(x0 - _MARK, y + 2, 2 * _MARK + 1, int(layout.height[band]) - 4)
+        wide = max(x1 - x0, self._canvas.x(1))
+        return QRectF(x0, y + SLICE_TOP, wide, int(layout.slice_height[band]))
 
     def _area(self, painter: QPainter, xmap: XMap, area: Area | None) -> None:
         if area is None:
             return
         layout = self.scene.layout
-        x0, x1 = (int(x) for x in xmap.pixel_of(np.array([area.t0, area.t1])))
+        x0, x1 = map(self._canvas.x, xmap.pixel_of(np.array([area.t0, area.t1])).tolist())
         fill = QColor(self.theme.color("accent"))
         fill.setAlphaF(0.16)
         for band in [*self._bands(BandKind.ROW), *self._bands(BandKind.STRIP)]:
             if (int(layout.trace[band]), int(layout.track[band])) in area.tracks:
-                painter.fillRect(x0, self._y(band), x1 - x0, int(layout.height[band]), fill)
+                room = QRectF(x0, self._y(band), x1 - x0, int(layout.height[band]))
+                painter.fillRect(room, fill)
         painter.setPen(QPen(self.theme.color("accent"), 1))
         for x in (x0, x1):
-            painter.drawLine(x, 0, x, self.scene.viewport_height)
+            painter.drawLine(QPointF(x, 0), QPointF(x, self.scene.viewport_height))
 
 
 def _groups(x: Ints, room: int, width: int) -> list[tuple[int, int, int]]:

@@ -347,13 +347,16 @@ def draw_frame(
     sources: Sequence[Source],
     backdrop: Backdrop,
     out: Pixels | None = None,
+    ratio: float = 1.0,
 ) -> Pixels:
     """The lines [y0, y0 + height) of the content as (height, width) pixels 0xffRRGGBB.
 
-    Only rows are drawn; headers, strips and gaps show the backdrop. `xmap` is on the shared axis.
-    `out` is reused if given. Rows of a trace that is not in `sources` stay empty.
+    Only rows are drawn; headers, strips and gaps show the backdrop. `xmap` is on the shared axis,
+    its columns are device pixels. `out` is reused if given. Rows of a trace that is not in
+    `sources` stay empty. ratio: device pixels per line of the content; the picture has as many more
+    lines.
     """
-    image = np.empty((height, xmap.width), np.uint32) if out is None else out
+    image = np.empty((round(height * ratio), xmap.width), np.uint32) if out is None else out
     image[:] = backdrop.canvas
     image[:, backdrop.columns] = backdrop.grid
     shown = layout.bands_between(y0, y0 + height)
@@ -375,7 +378,10 @@ def draw_frame(
             np.copyto(line, over.line[hits], where=marked)
         for image_rows in (body, line):
             _let_through(image_rows, cells, backdrop)
-        expand(image, body, line, layout.y[own] - y0 + SLICE_TOP, layout.slice_height[own])
+        tops = layout.y[own] - y0 + SLICE_TOP
+        bottoms = np.rint((tops + layout.slice_height[own]) * ratio).astype(np.int64)
+        tops = np.rint(tops * ratio).astype(np.int64)
+        expand(image, body, line, tops, bottoms - tops)
     return image
 
 

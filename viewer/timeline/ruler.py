@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import QRect, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from viewer.crash_report import guard
-from viewer.model.times import format_time, unit_for
+from viewer.model.times import format_time
 from viewer.theme import Theme
+from viewer.timeline.canvas import Canvas
 from viewer.timeline.scene import Scene
-from viewer.timeline.ticks import ruler
 
 HEIGHT = 26
 _MOST_ROWS = 64  # rows whose hits are marked; an operator has two or three
@@ -24,17 +24,21 @@ class RulerBar(QWidget):
         super().__init__(parent)
         self._scene, self._theme = scene, theme
         self._pointed: int | None = None
-        self._taken: tuple[int, int] | None = None  # columns of the first chip of a frame
+        self._taken: tuple[float, float] | None = None  # where the first chip of a frame is
         self.setFixedHeight(HEIGHT)
         scene.changed.connect(self.update)
         scene.pointed.connect(self._point)
         theme.changed.connect(self.update)
 
     @property
-    def unit(self) -> str:
-        """The unit of the labels."""
-        state = self._scene.session.state
-        return unit_for(state.t1 - state.t0)[0]
+    def caption(self) -> str:
+        """What the labels count."""
+        t0, t1 = self._scene.visible
+        return self._scene.scale.caption(t1 - t0)
+
+    @property
+    def _canvas(self) -> Canvas:
+        return Canvas(self.width(), self.height(), self.devicePixelRatioF())
 
     def _point(self, time: int | None) -> None:
         self._pointed = time
@@ -44,39 +48,39 @@ class RulerBar(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint ticks, labels, the extent of the selection and the time under the mouse."""
         painter = QPainter(self)
-        theme, width = self._theme, self.width()
+        theme, width, canvas = self._theme, self.width(), self._canvas
         painter.fillRect(self.rect(), theme.color("panel"))
-        xmap = self._scene.xmap(width)
-        lines = ruler(xmap.t0, xmap.t1, width)
+        xmap = self._scene.xmap(canvas.columns)
+        lines = self._scene.ruler(canvas)
         painter.setFont(theme.font("ruler"))
         painter.setPen(QPen(theme.color("line"), 1))
-        for x in xmap.pixel_of(lines.minor).tolist():
-            painter.drawLine(x, HEIGHT - 4, x, HEIGHT)
-        major = xmap.pixel_of(lines.major).tolist()
+        for x in map(canvas.x, lines.minor.tolist()):
+            painter.drawLine(QPointF(x, HEIGHT - 4), QPointF(x, HEIGHT))
+        major = [canvas.x(column) for column in lines.major.tolist()]
         for x in major:
-            painter.drawLine(x, HEIGHT - 9, x, HEIGHT)
+            painter.drawLine(QPointF(x, HEIGHT - 9), QPointF(x, HEIGHT))
         painter.setPen(theme.color("text2"))
         for x, text in zip(major, lines.labels, strict=True):
             if x + 5 + painter.fontMetrics().horizontalAdvance(text) > width:
                 continue  # cut off it would read as another number
             painter.drawText(
-                QRect(x + 5, 0, 140, HEIGHT - 6),
+                QRectF(x + 5, 0, 200, HEIGHT - 6),
                 Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter,
                 text,
             )
         self._taken = None
-        self._hits(painter, width)
-        self._selection(painter, width)
+        self._hits(painter, canvas)
+        self._selection(painter, canvas)
         if self._pointed is not None:
-            x = int(xmap.pixel_of(np.array([self._pointed]))[0])
-            self._chip(painter, x, format_time(self._pointed), "raised", "text1")
+            x = canvas.x(int(xmap.pixel_of(np.array([self._pointed]))[0]))
+            self._chip(painter, x, self._scene.scale.text(self._pointed), "raised", "text1")
         painter.setPen(QPen(theme.color("line"), 1))
         painter.drawLine(0, HEIGHT - 1, width, HEIGHT - 1)
         painter.end()
 
-    def _hits(self, painter: QPainter, width: int) -> None:
+    def _hits(self, painter: QPainter, canvas: Canvas) -> None:
         """A mark where the highlighted operator has slices, however small they are."""
-        xmap = self._scene.xmap(width)
+        xmap = self._scene.xmap(canvas.columns)
         for picture in self._scene.pictures:
             if picture.hits is None:
                 continue
@@ -86,29 +90,30 @@ class RulerBar(QWidget):
             cells = picture.hits.draw(held.tolist(), xmap.on(picture.shown.axis))
             shown = np.concatenate([[0], (cells != 0).any(axis=0).astype(np.int8), [0]])
             begin, end = (np.flatnonzero(np.diff(shown) == step).tolist() for step in (1, -1))
-            for x0, x1 in zip(begin, end, strict=True):
-                painter.fillRect(QRect(x0, HEIGHT - 3, x1 - x0, 2), self._theme.color("accent"))
+            for x0, x1 in zip(map(canvas.x, begin), map(canvas.x, end), strict=True):
+                painter.fillRect(QRectF(x0, HEIGHT - 3, x1 - x0, 2), self._theme.color("accent"))
 
-    def _selection(self, painter: QPainter, width: int) -> None:
+    def _selection(self, painter: QPainter, canvas: Canvas) -> None:
         session = self._scene.session
         if session.state.slice is None and session.state.area is None:
             return
         span = session.selected_span_ns()
-        if span is None or span[1] < session.state.t0 or span[0] >= session.state.t1:
+        xmap = self._scene.xmap(canvas.columns)
+        if span is None or span[1] < xmap.t0 or span[0] >= xmap.t1:
             return
-        x0, x1 = (int(x) for x in self._scene.xmap(width).pixel_of(np.array(span)))
+        x0, x1 = map(canvas.x, xmap.pixel_of(np.array(span)).tolist())
         painter.fillRect(
-            QRect(x0, HEIGHT - 4, max(x1 - x0, 2), 3), self._theme.color("accent_fill")
+            QRectF(x0, HEIGHT - 4, max(x1 - x0, 2), 3), self._theme.color("accent_fill")
         )
         text = format_time(span[1] - span[0])
         if session.state.slice is not None:
             shown = session.traces[session.state.slice.trace]
             text = shown.length_text(session.state.slice.index)
-        self._chip(painter, (x0 + x1) // 2, text, "accent_fill", "on_accent")
+        self._chip(painter, (x0 + x1) / 2, text, "accent_fill", "on_accent")
 
-    def _chip(self, painter: QPainter, x: int, text: str, fill: str, ink: str) -> None:
+    def _chip(self, painter: QPainter, x: float, text: str, fill: str, ink: str) -> None:
         wide = painter.fontMetrics().horizontalAdvance(text) + 14
-        left = min(max(x - wide // 2, 0), max(self.width() - wide, 0))
+        left = min(max(x - wide // 2, 0.0), max(self.width() - wide, 0.0))
         if self._taken is not None and left < self._taken[1] and left + wide > self._taken[0]:
             # Beside the other chip, on the side where the mouse is.
             before = self._taken[0] - wide - 4

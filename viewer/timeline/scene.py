@@ -16,11 +16,14 @@ from viewer.model.trace import Bools
 from viewer.opening import Inferences, OpenTrace, display_name
 from viewer.program.labels import track_name, unlinked_text
 from viewer.session import Session
+from viewer.timeline.canvas import Canvas
 from viewer.timeline.colouring import Emphasis
+from viewer.timeline.glide import Glide
 from viewer.timeline.layout import BandKind, Layout, ProcessSpec, XMap, build, specs_of
 from viewer.timeline.pictures import TracePicture, picture_of, prepare
 from viewer.timeline.raster import Source
-from viewer.view_state import SliceRef
+from viewer.timeline.ticks import Ruler, Scale
+from viewer.view_state import RulerUnit, SliceRef
 
 _VIEW_NOTES = {
     Inferences.ALIGNED: "inferences from one start · loads are not in it",
@@ -45,12 +48,18 @@ class Scene(QObject):
         self.layout: Layout = build(())
         self.scroll = 0
         self.viewport_height = 0
+        self.scale = Scale()
+        self.glide = Glide(self)
+        self.glide.moved.connect(self.changed)
         session.also.append(prepare)
         session.opened.connect(self._reopen)
         session.arranged.connect(self._arrange)
         session.coloured.connect(self._recolour)
         session.selected.connect(self._highlight)
-        session.viewed.connect(self.changed)
+        session.jumped.connect(self._glide)
+        session.viewed.connect(self._show)
+        for signal in (session.opened, session.selected, session.run_picked, session.ruled):
+            signal.connect(self._rescale)
         session.revealed.connect(self._reveal)
         session.file_fitted.connect(self._scroll_to_file)
 
@@ -62,10 +71,20 @@ class Scene(QObject):
         emphasis = Emphasis.DIMMED if dimmed else Emphasis.FULL
         return [picture.source(dark=dark, emphasis=emphasis) for picture in self.pictures]
 
-    def xmap(self, width: int) -> XMap:
-        """The visible range on `width` columns."""
+    @property
+    def visible(self) -> tuple[int, int]:
+        """The range that is drawn now: that of the view, or on the way to it."""
         state = self.session.state
-        return XMap(state.t0, state.t1, max(width, 1))
+        return self.glide.now() or (state.t0, state.t1)
+
+    def xmap(self, columns: int) -> XMap:
+        """The visible range on some columns."""
+        t0, t1 = self.visible
+        return XMap(t0, t1, max(columns, 1))
+
+    def ruler(self, canvas: Canvas) -> Ruler:
+        """The lines of the ruler as columns of the canvas, and its labels."""
+        return self.scale.lines(self.xmap(canvas.columns), canvas.width)
 
     def process_title(self, process: int) -> tuple[str, str]:
         """The name of a process and the record or source that it is linked to."""
@@ -124,23 +143,23 @@ class Scene(QObject):
         greatest = f"max {plot.counter.text(plot.top, shown.axis.ns_per_tick)}"
         return name, f"{windows} · {greatest}" if windows else greatest
 
-    def counter_value(self, band: int, x: int, width: int) -> tuple[float, str]:
-        """How high the counter of a band is in a column, 0 to 1 of its greatest, and in words."""
+    def counter_value(self, band: int, x: int, canvas: Canvas) -> tuple[float, str]:
+        """How high the counter of a band is at an x, 0 to 1 of its greatest, and in words."""
         shown = self.pictures[int(self.layout.trace[band])].shown
         plot = shown.counters[int(self.layout.counter[band])]
         rate = shown.axis.ns_per_tick
-        greatest, mean = plot.at(x, self.xmap(width).on(shown.axis))
+        greatest, mean = plot.at(int(canvas.column(x)), self.xmap(canvas.columns).on(shown.axis))
         text = plot.counter.text(greatest, rate)
         if mean < greatest:
             text = f"up to {text}, mean {plot.counter.text(mean, rate)}"
         return greatest / plot.top if plot.top else 0.0, text
 
-    def counter_tip(self, band: int, x: int, width: int) -> list[str]:
-        """All that is to be said of the counter in a band, at a column."""
+    def counter_tip(self, band: int, x: int, canvas: Canvas) -> list[str]:
+        """All that is to be said of the counter in a band, at an x."""
         shown = self.pictures[int(self.layout.trace[band])].shown
         counter = shown.counters[int(self.layout.counter[band])].counter
-        at = format_time(self.xmap(width).t_of(x))
-        lines = [counter.name, f"{self.counter_value(band, x, width)[1]} at {at}"]
+        at = format_time(self.xmap(canvas.width).t_of(x))
+        lines = [counter.name, f"{self.counter_value(band, x, canvas)[1]} at {at}"]
         if counter.per_tick and shown.trace.clock.assumed:
             lines.append("at the assumed rate of the clock")
         return [*lines, counter.note] if counter.note else lines
@@ -181,6 +200,34 @@ class Scene(QObject):
             self.scroll_to(int(self.layout.y[headers][0]))
 
     # -- following the session ---------------------------------------------------------------
+
+    def _glide(self, t0: int, t1: int) -> None:
+        """The view has jumped from a range to that of the state."""
+        state = self.session.state
+        self.glide.start(self.glide.now() or (t0, t1), (state.t0, state.t1))
+
+    def _show(self) -> None:
+        state = self.session.state
+        self.glide.keep_to(state.t0, state.t1)
+        self.changed.emit()
+
+    def _rescale(self) -> None:
+        """What the ruler counts follows the selection and the current trace."""
+        session, unit = self.session, self.session.state.ruler
+        number = session.cycle_trace if unit is RulerUnit.CYCLES else session.current_trace
+        self.scale = Scale()
+        if unit is RulerUnit.FROM_SELECTION:
+            span = session.selected_span_ns()
+            if span is not None:
+                self.scale = Scale(span[0], start="the selection")
+        elif number is not None and unit is not RulerUnit.FROM_START:
+            shown = session.traces[number]
+            if unit is RulerUnit.CYCLES:
+                self.scale = Scale(shown.trace.start, shown.axis)
+            else:
+                name = display_name(shown.file.path)
+                self.scale = Scale(shown.axis.offset_ns, start=f"zero of the clock of {name}")
+        self.changed.emit()
 
     def _reopen(self) -> None:
         before = {id(p.shown.trace): p for p in self.pictures}

@@ -1,17 +1,27 @@
 """Where the ruler has its lines and what stands beside them: whole nanoseconds, one unit.
 
 Steps are 1, 2 or 5 times a power of ten; the unit follows the visible range, the count of labels
-follows their width. Times are counted from an origin, normally the start of the trace.
+follows their width. What is counted, and from where, is a `Scale`: normally ns from the start of
+the trace.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from viewer.model.times import format_in, nice_step, unit_for
+from viewer.model.times import (
+    MINUS,
+    NARROW_SPACE,
+    format_in,
+    format_time,
+    group_digits,
+    nice_step,
+    unit_for,
+)
 from viewer.model.trace import Ints
+from viewer.timeline.layout import Axis, XMap
 
 _FARTHEST = 1 << 63  # beyond it a line has no int64
 _LABEL_GAP = 20
@@ -20,9 +30,12 @@ _MINOR_GAP = 6
 _MINOR_PARTS = {1: 5, 2: 4, 5: 5}
 
 
+CYCLES = ("cycles", 1)
+
+
 @dataclass(frozen=True, slots=True)
 class Ruler:
-    """Lines of the ruler in ns of the shared axis: `major` has labels, `minor` is between them."""
+    """Lines of the ruler, in what it counts: `major` has labels, `minor` is between them."""
 
     unit: str
     major: Ints
@@ -30,16 +43,58 @@ class Ruler:
     minor: Ints
 
 
-def ruler(t0: int, t1: int, width: int, origin: int = 0, min_gap: int = 60) -> Ruler:
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What the ruler counts: ns of the shared axis from `origin`, or cycles of one file.
+
+    cycles: how the cycles lie on the shared axis, None to count ns; `origin` is one of them then.
+    start: what the origin is, "trace start".
+    """
+
+    origin: int = 0
+    cycles: Axis | None = None
+    start: str = "trace start"
+
+    def lines(self, xmap: XMap, width: int) -> Ruler:
+        """The lines of a view as its columns; `width` is what labels have room in, in pixels."""
+        here = xmap if self.cycles is None else xmap.on(self.cycles)
+        t0, t1 = (here.axis.to_ticks_floor(ns) for ns in (xmap.t0, xmap.t1))
+        unit = None if self.cycles is None else CYCLES
+        found = ruler(t0, t1, width, self.origin, unit=unit)
+        return replace(found, major=here.pixel_of(found.major), minor=here.pixel_of(found.minor))
+
+    def caption(self, span: int) -> str:
+        """What the labels of a view of `span` ns count: "µs from trace start"."""
+        unit = unit_for(span) if self.cycles is None else CYCLES
+        return f"{unit[0]} from {self.start}"
+
+    def text(self, ns: int) -> str:
+        """A time on the shared axis as the ruler counts it: "1.250 µs", "1 000 cycles"."""
+        if self.cycles is None:
+            return format_time(ns - self.origin)
+        cycles = self.cycles.to_ticks_floor(ns) - self.origin
+        sign = MINUS if cycles < 0 else ""
+        return f"{sign}{group_digits(abs(cycles))}{NARROW_SPACE}cycles"
+
+
+def ruler(
+    t0: int,
+    t1: int,
+    width: int,
+    origin: int = 0,
+    min_gap: int = 60,
+    unit: tuple[str, int] | None = None,
+) -> Ruler:
     """Lines for [t0, t1] ns on `width` pixels, at least `min_gap` pixels from label to label.
 
-    Labels count from `origin` in one unit. An empty range has no lines.
+    Labels count from `origin` in one unit: the given one (name, how many of the times it is), else
+    the one that suits the range. An empty range has no lines.
     """
     span = t1 - t0
     if span <= 0 or width <= 0:
         none = np.empty(0, np.int64)
         return Ruler("ns", none, (), none)
-    unit, factor = unit_for(span)
+    name, factor = unit or unit_for(span)
     gap = min_gap
     while True:
         step, digit = nice_step(-(-span * gap // width))
@@ -53,7 +108,7 @@ def ruler(t0: int, t1: int, width: int, origin: int = 0, min_gap: int = 60) -> R
     steps = [n for n in range(first, last + 1) if abs(origin + n * step) < _FARTHEST]
     labels = tuple(_label(n * step, factor, decimals) for n in steps)
     major = np.array([origin + n * step for n in steps], np.int64)
-    return Ruler(unit, major, labels, _minor(t0, t1, width, origin, step, digit))
+    return Ruler(name, major, labels, _minor(t0, t1, width, origin, step, digit))
 
 
 def _decimals(step: int, factor: int) -> int:

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import time
 from fractions import Fraction
-from html import escape
 
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, QTimer
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import (
     QEnterEvent,
     QFocusEvent,
@@ -23,11 +22,12 @@ from PySide6.QtGui import (
     QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QToolTip, QWidget
+from PySide6.QtWidgets import QWidget
 
 from viewer.crash_report import guard
-from viewer.model.times import format_time
 from viewer.theme import Theme
+from viewer.timeline.canvas import Canvas
+from viewer.timeline.hover_text import slice_lines
 from viewer.timeline.items import RowsItem
 from viewer.timeline.layout import BandKind
 from viewer.timeline.motion import HeldKeys
@@ -40,8 +40,6 @@ NOTCH = 120  # eighths of a degree that one wheel notch turns
 ZOOM_PER_NOTCH = 1.25
 SCROLL_PER_NOTCH = 60  # px
 _MARK_REACH = 6  # px around a zero-length mark that still hit it
-_TOOLTIP_MS = 250
-_TIP_LINE = 200  # characters
 _FAR_BELOW = 1 << 30  # px, below all rows
 
 
@@ -69,10 +67,6 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self._mouse_x = 0
         # The column that was zoomed around last, the range since then, and the exact time there.
         self._anchor: tuple[float, tuple[int, int], Fraction] | None = None
-        self._tip = QTimer(self)
-        self._tip.setSingleShot(True)
-        self._tip.setInterval(_TOOLTIP_MS)
-        self._tip.timeout.connect(self._show_tip)
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -89,18 +83,13 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
     # -- showing -----------------------------------------------------------------------------
 
     def _show_range(self) -> None:
-        state = self.session.state
-        span = float(state.t1 - state.t0)
+        t0, t1 = self.rows.visible
+        span = float(t1 - t0)
         self._box.setLimits(xMin=0.0, xMax=span, minXRange=span, maxXRange=span)
         self._box.setXRange(0.0, span, padding=0)
-        if self._overlay.cursor_x is not None:
+        if self._overlay.mouse is not None:
             # The mouse rests while the times move below it.
-            self.rows.pointed.emit(self.time_at(self._overlay.cursor_x))
-        # What was under the mouse may be elsewhere now: a tip must not name it any more.
-        if self._overlay.hovered is not None or self._overlay.counter is not None:
-            self._overlay.hovered = self._overlay.counter = None
-            self._tip.stop()
-            QToolTip.hideText()
+            self._point(self._overlay.mouse)
         self._item.update()
         self.viewport().update()
 
@@ -117,9 +106,15 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     # -- finding -----------------------------------------------------------------------------
 
+    @property
+    def canvas(self) -> Canvas:
+        """The canvas as it is now."""
+        port = self.viewport()
+        return Canvas(port.width(), port.height(), port.devicePixelRatioF())
+
     def time_at(self, x: float) -> int:
-        """The time at a column, in ns of the common axis."""
-        return self.rows.xmap(self.viewport().width()).t_of(x)
+        """The time at an x of the canvas, in ns of the common axis."""
+        return self.rows.xmap(max(self.viewport().width(), 1)).t_of(x)
 
     def slice_at(self, position: QPoint) -> SliceRef | None:
         """The slice that is drawn at a point of the canvas."""
@@ -127,19 +122,19 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         band = layout.band_at(position.y() + self.rows.scroll)
         if band < 0 or layout.trace[band] < 0 or layout.row[band] < 0:
             return None
-        trace = int(layout.trace[band])
+        trace, canvas = int(layout.trace[band]), self.canvas
         picture = self.rows.pictures[trace]
-        here = self.rows.xmap(self.viewport().width()).on(picture.shown.axis)
-        row = int(layout.row[band])
+        here = self.rows.xmap(canvas.columns).on(picture.shown.axis)
+        row, column = int(layout.row[band]), canvas.column(position.x())
         if layout.kind[band] == BandKind.STRIP:
             marks = picture.raster.zero_marks(row, here)
             if len(marks.x) == 0:
                 return None
-            distance = abs(marks.x - position.x())
+            distance = abs(marks.x - column)
             nearest = int(distance.argmin())
-            near = distance[nearest] <= _MARK_REACH
+            near = distance[nearest] <= canvas.device(_MARK_REACH)
             return SliceRef(trace, int(marks.first[nearest])) if near else None
-        found = picture.raster.hit(row, float(position.x()), here)
+        found = picture.raster.hit(row, column, here)
         return SliceRef(trace, found) if found >= 0 else None
 
     def _counter_at(self, y: int) -> int | None:
@@ -175,29 +170,27 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             return
         pans = shift or event.button() == Qt.MouseButton.MiddleButton
         self._dragging = "pan?" if pans else "area?"
-        self._tip.stop()
 
     @guard
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Drag what was pressed, or point at what is under the mouse."""
         here = event.position().toPoint()
         self._mouse_x = here.x()
-        self._overlay.cursor_x = here.x()
-        self.rows.pointed.emit(self.time_at(here.x()))
-        if self._press is None:
-            self._point(here)
-            return
+        if self._press is not None:
+            self._drag_to(self._press, here)
+        self._point(here)
+
+    def _drag_to(self, press: QPoint, here: QPoint) -> None:
         if self._dragging.endswith("?"):
-            if (here - self._press).manhattanLength() < DRAG_THRESHOLD:
+            if (here - press).manhattanLength() < DRAG_THRESHOLD:
                 return
             self._dragging = self._dragging.rstrip("?")
         if self._dragging == "pan":
             t0, t1 = self._press_range
-            moved = (self._press.x() - here.x()) * (t1 - t0) // max(self.viewport().width(), 1)
+            moved = (press.x() - here.x()) * (t1 - t0) // max(self.viewport().width(), 1)
             self.session.set_range(t0 + moved, t1 + moved, now=time.monotonic())
         else:
             self._overlay.dragged = self._area_to(here)
-            self.viewport().update()
 
     @guard
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
@@ -232,9 +225,8 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
     @guard
     def leaveEvent(self, event: QEvent) -> None:
         """Nothing is under the mouse any more."""
-        self._overlay.hovered = self._overlay.counter = None
-        self._overlay.cursor_x = None
-        self._tip.stop()
+        self._overlay.hovered = self._overlay.mouse = None
+        self._overlay.tip = ()
         self.rows.pointed.emit(None)
         self.viewport().update()
 
@@ -246,47 +238,22 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         return Area(t0, t1, tracks or self._tracks_between(-self.rows.scroll, _FAR_BELOW))
 
     def _point(self, here: QPoint) -> None:
-        found, counter = self.slice_at(here), self._counter_at(here.y())
-        if found != self._overlay.hovered or counter != self._overlay.counter:
-            self._overlay.hovered, self._overlay.counter = found, counter
-            QToolTip.hideText()
-            if found is not None or counter is not None:
-                self._tip.start()
-            else:
-                self._tip.stop()
-        elif counter is not None and not self._tip.isActive():
+        """Say what is at a point of the canvas, unless something is dragged there."""
+        overlay, session = self._overlay, self.session
+        drags = self._press is not None and not self._dragging.endswith("?")
+        found = None if drags else self.slice_at(here)
+        overlay.mouse = here
+        overlay.counter = None if drags else self._counter_at(here.y())
+        if overlay.counter is not None:
             # A counter has another value at every time.
-            self._show_tip()
+            overlay.tip = tuple(self.rows.counter_tip(overlay.counter, here.x(), self.canvas))
+        elif found is None or found.trace >= len(session.traces):
+            overlay.tip = ()
+        elif found != overlay.hovered or not overlay.tip:
+            overlay.tip = tuple(slice_lines(session.traces[found.trace], found.index))
+        overlay.hovered = found
+        self.rows.pointed.emit(self.time_at(here.x()))
         self.viewport().update()
-
-    def _show_tip(self) -> None:
-        found, counter = self._overlay.hovered, self._overlay.counter
-        if counter is not None and self._overlay.cursor_x is not None:
-            width = self.viewport().width()
-            self._tell(self.rows.counter_tip(counter, self._overlay.cursor_x, width))
-        if found is None or found.trace >= len(self.session.traces):
-            return
-        shown = self.session.traces[found.trace]
-        name, label = shown.trace.name(found.index), shown.label(found.index)
-        where = "on a clock of its own, drawn inside its call"
-        if shown.native(found.index) is None:
-            where = f" at {format_time(shown.span_ns(found.index)[0])}"
-        lines = [label, f"{shown.length_text(found.index)} {where}"]
-        if name != label:
-            lines.insert(1, name)
-        link = shown.link(found.index)
-        if not link.operators and link.near:
-            lines.append(link.detail)
-        self._tell(lines)
-
-    def _tell(self, lines: list[str]) -> None:
-        """Show lines as the tool tip at the mouse."""
-        mouse = self.viewport().mapFromGlobal(self.cursor().pos())
-        # Qt would take a name with markup for rich text.
-        cut = (line if len(line) <= _TIP_LINE else f"{line[:_TIP_LINE]}…" for line in lines)
-        text = escape("\n".join(cut)).replace("\n", "<br>")
-        place = self.viewport().mapToGlobal(mouse + QPoint(12, 16))
-        QToolTip.showText(place, f"<p style='white-space:pre'>{text}</p>", self)
 
     # -- wheel and gestures --------------------------------------------------------------------
 

@@ -1,0 +1,40 @@
+"""The canvas as pixels of the screen: on a sharp display one logical pixel is several of them.
+
+Rows are rasterised in device pixels, so that slices stay sharp at 125 or 200 %; texts and outlines
+are painted in logical pixels, which Qt scales. Both meet here: a column is a device pixel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Canvas:
+    """Its size in logical pixels, and how many device pixels each of them is wide."""
+
+    width: int
+    height: int
+    ratio: float = 1.0
+
+    @property
+    def columns(self) -> int:
+        """Its width in device pixels, at least 1."""
+        return max(round(self.width * self.ratio), 1)
+
+    @property
+    def lines(self) -> int:
+        """Its height in device pixels, at least 1."""
+        return max(round(self.height * self.ratio), 1)
+
+    def x(self, column: float) -> float:
+        """Where a column begins, in logical pixels from the left."""
+        return column / self.ratio
+
+    def column(self, x: float) -> float:
+        """The column, with its fraction, at a logical x."""
+        return x * self.ratio
+
+    def device(self, pixels: float) -> int:
+        """A length in logical pixels as whole device pixels."""
+        return round(pixels * self.ratio)
