@@ -11,7 +11,7 @@ from viewer.background import Latest
 from viewer.main_window import MainWindow
 from viewer.panels import start_page
 from viewer.resources import SAMPLES
-from viewer.settings import Settings
+from viewer.settings import SMOOTH_MOTION, Settings
 from viewer.theme import Theme
 from viewer.view_state import SliceRef
 
@@ -25,7 +25,9 @@ def window_of(qtbot, qapp, tmp_path, monkeypatch, size=(1600, 900)):
     """A shown and active window with settings of its own; the start page draws no thumbnails."""
     monkeypatch.setattr(start_page, "_draw", lambda samples, width: {})
     store = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
-    window = MainWindow(Theme(qapp, "dark"), Settings(store))
+    settings = Settings(store)
+    settings.set(SMOOTH_MOTION, False)  # what is drawn is where the view is, without a wait
+    window = MainWindow(Theme(qapp, "dark"), settings)
     window.resize(*size)
     window.show()
     window.activateWindow()

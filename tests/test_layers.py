@@ -89,7 +89,7 @@ ALLOWED = {
 
 
 # One room in several files, which may know one another.
-SAME_ROOM = dict.fromkeys(("window_commands", "status_text", "toolbar", "docks"), "main_window")
+SAME_ROOM = dict.fromkeys(("status_text", "toolbar", "docks"), "main_window")
 
 
 def room(module: str) -> str:
@@ -99,6 +99,8 @@ def room(module: str) -> str:
         return "viewer"
     if parts[1] == "timeline" and len(parts) > 2 and parts[2] in PURE_TIMELINE:
         return "timeline arithmetic"
+    if parts[1].endswith("_commands"):
+        return "main_window"
     return SAME_ROOM.get(parts[1], parts[1])
 
 

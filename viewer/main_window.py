@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
     QProgressBar,
     QPushButton,
     QStackedWidget,
+    QStyle,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -64,10 +65,11 @@ from viewer.program.source_code import (
     is_plain_file,
     substitution_between,
 )
+from viewer.ruler_commands import RULER_MENU
 from viewer.saving import Saver
 from viewer.session import Session
-from viewer.settings import LAST_FOLDER, THEME, WINDOW_STATE_VERSION, Settings
-from viewer.status_text import clock_text, range_text, selection_text
+from viewer.settings import LAST_FOLDER, SMOOTH_MOTION, THEME, WINDOW_STATE_VERSION, Settings
+from viewer.status_text import clock_text, range_text, selection_text, spoken_text
 from viewer.theme import Theme
 from viewer.timeline.board import ABOVE, Timeline
 from viewer.toolbar import Toolbar
@@ -141,6 +143,8 @@ class MainWindow(QMainWindow):
         self.commands = CommandTable(self, commands_of(self))
         self._menus = self.commands.fill(self.menuBar(), MENUS)
         self._docks.fill(self._menus["View"].addMenu("Pa&nels"))
+        self.ruler_menu = self._menus["View"].addMenu("R&uler")
+        self.commands.add_to(self.ruler_menu, RULER_MENU)
         self._clock_menu = self._menus["View"].addMenu("Clock &rate")
         self._clock_title = self._clock_menu.addAction("")
         self._clock_title.setEnabled(False)
@@ -152,6 +156,7 @@ class MainWindow(QMainWindow):
         self._build_status()
         self._connect()
         self._remembered_source_paths()
+        self.timeline.scene.glide.enabled = self.moves_smoothly
         self._refresh()
 
     # -- parts -------------------------------------------------------------------------------
@@ -204,6 +209,8 @@ class MainWindow(QMainWindow):
         session.viewed.connect(self._say_range)
         session.selected.connect(self._say_selection)
         session.history_changed.connect(self.commands.refresh)
+        session.ruled.connect(self.commands.refresh)
+        self.timeline.ruler.menu_asked.connect(lambda place: self.ruler_menu.popup(place))
         session.columns_remembered.connect(self._keep_columns)
         self.loader.progressed.connect(self._loading)
         self.loader.loaded.connect(self._took)
@@ -503,6 +510,18 @@ class MainWindow(QMainWindow):
         self.theme.set_choice(choice)  # type: ignore[arg-type]
         self.commands.refresh()
 
+    @property
+    def moves_smoothly(self) -> bool:
+        """Whether jumps are motions: as chosen, where the desktop animates at all."""
+        hint = self.style().styleHint(QStyle.StyleHint.SH_Widget_Animation_Duration, None, self)
+        return self.settings.get(SMOOTH_MOTION) and hint > 0
+
+    def toggle_motion(self) -> None:
+        """Let jumps of the timeline be motions, or cuts."""
+        self.settings.set(SMOOTH_MOTION, not self.settings.get(SMOOTH_MOTION))
+        self.timeline.scene.glide.enabled = self.moves_smoothly
+        self.commands.refresh()
+
     def _say(self, text: str) -> None:
         self._selection.setText(text)
 
@@ -563,6 +582,7 @@ class MainWindow(QMainWindow):
     def _say_selection(self) -> None:
         self._selection.setText(selection_text(self.session))
         self._say_clock()  # it is that of the current trace
+        self.timeline.view.tell(spoken_text(self.session))
 
     def _show_source(self, path: str, line: int) -> None:
         self.source.show_source(path, line)
@@ -690,7 +710,9 @@ class MainWindow(QMainWindow):
         quiet = 0
         while quiet < 10 and time.monotonic() < until:
             QCoreApplication.processEvents()
-            waiting = any(latest.pending for latest in self.findChildren(Latest))
+            waiting = self.timeline.scene.glide.is_moving or any(
+                latest.pending for latest in self.findChildren(Latest)
+            )
             quiet = 0 if waiting else quiet + 1
             if waiting:
                 QThread.msleep(2)  # the workers need the interpreter

@@ -6,6 +6,7 @@ from viewer.model.times import RateOrigin, counted, format_span, format_time, gr
 from viewer.model.trace import RunKind
 from viewer.program.labels import run_number, track_name
 from viewer.session import Session
+from viewer.timeline.hover_text import slice_lines
 
 
 def clock_text(session: Session) -> str:
@@ -35,6 +36,15 @@ def selection_text(session: Session) -> str:
         length = format_time(state.area.t1 - state.area.t0)
         return f"{length} selected on {counted(len(state.area.tracks), 'track')}"
     return _operator_text(session)
+
+
+def spoken_text(session: Session) -> str:
+    """What a screen reader says of the selection: of one slice all that hovering tells of it."""
+    state = session.state
+    if len(state.slices) != 1 or state.slice is None:
+        return selection_text(session)
+    lines = slice_lines(session.traces[state.slice.trace], state.slice.index)
+    return ". ".join([*lines, *([more] if (more := _operator_text(session, less=1)) else [])])
 
 
 def _operator_text(session: Session, less: int = 0) -> str:

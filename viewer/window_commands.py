@@ -11,6 +11,7 @@ from viewer.model.times import parse_rate
 from viewer.model.trace import RunKind
 from viewer.opening import Inferences
 from viewer.resources import SAMPLES
+from viewer.ruler_commands import ruler_commands
 from viewer.workspace import DEBUG_INFO
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ MENUS = (
         "&View",
         (
             "view.fit", "view.fit_all", "view.fit_file", "view.zoom_in", "view.zoom_out", SEPARATOR,
-            "view.clear", "view.panels", SEPARATOR, "view.theme_system", "view.theme_light",
-            "view.theme_dark",
+            "view.clear", "view.panels", "view.motion", SEPARATOR, "view.theme_system",
+            "view.theme_light", "view.theme_dark",
         ),
     ),
     (
@@ -186,4 +187,9 @@ def commands_of(window: MainWindow) -> list[Command]:
         ),
         Command("help.keys", "&Keys", "Help", window.show_keys, ("?", "F1")),
         Command("help.about", "&About Opscope", "Help", window.show_about),
+        Command(
+            "view.motion", "S&mooth motion", "View", window.toggle_motion,
+            checked=lambda: window.moves_smoothly,
+        ),
+        *ruler_commands(window),
     ]  # fmt: skip

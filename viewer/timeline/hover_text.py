@@ -35,17 +35,18 @@ def slice_lines(shown: OpenTrace, index: int) -> list[str]:
 
 
 def _operator_lines(members: list[Operator], label: str, path: str) -> list[str]:
+    if len(members) == 1:
+        name, place = members[0].label, _place(members[0], path)
+        return [line for line in ("" if name in label else name, place) if line]
     if not members:
         return []
-    shown = members[:_MOST_OPERATORS]
-    names = " + ".join(member.label for member in shown)
-    if len(members) > len(shown):
-        names += f" + {len(members) - len(shown)} more"
-    lines = [] if len(members) == 1 and names in label else [names]
-    if len(members) > 1:
-        lines[0] = f"shared by {counted(len(members), 'operator')}: {names}"
-    places = list(dict.fromkeys(place for m in shown if (place := _place(m, path))))
-    return [*lines, ", ".join(places)] if places else lines
+    # Each on a line of its own: the time is theirs together, and none has a part of it.
+    lines = [f"shared by {counted(len(members), 'operator')}"]
+    for member in members[:_MOST_OPERATORS]:
+        place = _place(member, path)
+        lines.append(f"{member.label}, {place}" if place else member.label)
+    more = len(members) - _MOST_OPERATORS
+    return [*lines, f"and {more} more"] if more > 0 else lines
 
 
 def _place(operator: Operator, path: str) -> str:

@@ -17,6 +17,7 @@ from viewer.crash_report import guard
 from viewer.model.trace import Ints, Run, RunKind
 from viewer.opening import Inferences
 from viewer.theme import Theme
+from viewer.timeline.canvas import Canvas
 from viewer.timeline.colouring import canvas_rgb
 from viewer.timeline.layout import XMap
 from viewer.timeline.raster import expand
@@ -44,10 +45,11 @@ class Overview(QWidget):
         scene.changed.connect(self.update)
         theme.changed.connect(self.update)
 
-    def _xmap(self) -> XMap:
+    def _xmap(self, columns: int = 0) -> XMap:
+        """The whole span with some air, on columns; without a number these are logical pixels."""
         span = self._scene.session.span_ns()
         air = max(span // 50, 1)
-        return XMap(-air, span + air, max(self.width(), 1))
+        return XMap(-air, span + air, max(columns or self.width(), 1))
 
     # -- painting ------------------------------------------------------------------------------
 
@@ -59,16 +61,17 @@ class Overview(QWidget):
         painter.fillRect(self.rect(), theme.color("canvas"))
         painter.fillRect(0, 0, self.width(), BAND_HEIGHT, theme.color("panel"))
         xmap = self._xmap()
-        self._lanes(painter, xmap)
+        self._lanes(painter, Canvas(self.width(), self.height(), self.devicePixelRatioF()))
         self._runs(painter, xmap)
         self._window(painter, xmap)
         painter.setPen(QPen(theme.color("line"), 1))
         painter.drawLine(0, self.height() - 1, self.width(), self.height() - 1)
         painter.end()
 
-    def _lanes(self, painter: QPainter, xmap: XMap) -> None:
-        width, dark = self.width(), self._theme.dark
-        image = np.full((2 * LANE + LANE_GAP, width), canvas_rgb(dark) | 0xFF000000, np.uint32)
+    def _lanes(self, painter: QPainter, canvas: Canvas) -> None:
+        dark, xmap = self._theme.dark, self._xmap(canvas.columns)
+        size = (canvas.device(2 * LANE + LANE_GAP), canvas.columns)
+        image = np.full(size, canvas_rgb(dark) | 0xFF000000, np.uint32)
         sources = self._scene.sources(dark=dark)
         for lane, (trace, row) in enumerate(self._overview_rows()):
             source = sources[trace]
@@ -79,12 +82,11 @@ class Overview(QWidget):
                 hits = source.hits.draw([row], here)
                 marked = hits != 0
                 body[marked] = source.hit_colours.body[hits[marked]]
-            top = np.array([lane * (LANE + LANE_GAP)])
-            expand(image, body, body, top, np.array([LANE]))
-        painter.drawImage(
-            0, BAND_HEIGHT + 3,
-            QImage(image.data, width, len(image), 4 * width, QImage.Format.Format_RGB32),
-        )  # fmt: skip
+            top = np.array([canvas.device(lane * (LANE + LANE_GAP))])
+            expand(image, body, body, top, np.array([canvas.device(LANE)]))
+        picture = QImage(image.data, *size[::-1], 4 * size[1], QImage.Format.Format_RGB32)
+        picture.setDevicePixelRatio(canvas.ratio)
+        painter.drawImage(0, BAND_HEIGHT + 3, picture)
 
     def _overview_rows(self) -> list[tuple[int, int]]:
         """(trace, row) of the two lanes: two rows of one trace, or one each of two traces."""

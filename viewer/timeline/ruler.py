@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from viewer.crash_report import guard
@@ -19,6 +19,8 @@ _MOST_ROWS = 64  # rows whose hits are marked; an operator has two or three
 
 class RulerBar(QWidget):
     """Draws ticks and labels on the same columns as the rows below."""
+
+    menu_asked = Signal(QPoint)  # a place of the screen
 
     def __init__(self, scene: Scene, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -43,6 +45,11 @@ class RulerBar(QWidget):
     def _point(self, time: int | None) -> None:
         self._pointed = time
         self.update()
+
+    @guard
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Ask for the menu of what the ruler counts."""
+        self.menu_asked.emit(event.globalPos())
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -14,6 +14,8 @@ from fractions import Fraction
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleAnnouncementEvent,
     QEnterEvent,
     QFocusEvent,
     QKeyEvent,
@@ -41,6 +43,10 @@ ZOOM_PER_NOTCH = 1.25
 SCROLL_PER_NOTCH = 60  # px
 _MARK_REACH = 6  # px around a zero-length mark that still hit it
 _FAR_BELOW = 1 << 30  # px, below all rows
+KEYS_IN_WORDS = (
+    "Slices by process and thread. W and S zoom, A and D pan, comma and full stop step through the "
+    "slices of a row."
+)
 
 
 class TimelineView(pg.GraphicsView):  # type: ignore[misc]
@@ -73,10 +79,8 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFrameShape(self.Shape.NoFrame)
         self.setAccessibleName("Timeline")
-        self.setAccessibleDescription(
-            "Slices by process and thread. W and S zoom, A and D pan, comma and full stop step "
-            "through the slices of a row."
-        )
+        self.setAccessibleDescription(KEYS_IN_WORDS)
+        self._told = ""
         scene.changed.connect(self._show_range)
         theme.changed.connect(self._retheme)
 
@@ -92,6 +96,18 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             self._point(self._overlay.mouse)
         self._item.update()
         self.viewport().update()
+
+    def tell(self, text: str) -> None:
+        """Let a screen reader know what is selected: as the description, and said when it changes.
+
+        Before the first selection it hears which keys there are.
+        """
+        if text == self._told:
+            return
+        self._told = text
+        self.setAccessibleDescription(text or KEYS_IN_WORDS)
+        if text and self.isVisible():
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
 
     def _retheme(self) -> None:
         self.frames.retheme()

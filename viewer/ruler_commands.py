@@ -1,0 +1,39 @@
+"""What the ruler counts, as commands, and the menu in which they stand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from viewer.commands import Command
+from viewer.view_state import RulerUnit
+
+if TYPE_CHECKING:
+    from viewer.main_window import MainWindow
+
+_TITLES = {
+    RulerUnit.FROM_START: "From the &start of the trace",
+    RulerUnit.ABSOLUTE: "&Clock of the file",
+    RulerUnit.FROM_SELECTION: "From the se&lection",
+    RulerUnit.CYCLES: "C&ycles",
+}
+RULER_MENU = tuple(f"ruler.{unit.name.lower()}" for unit in _TITLES)
+
+
+def ruler_commands(window: MainWindow) -> list[Command]:
+    """One switch per unit; cycles only where a file is counted in them."""
+    session = window.session
+
+    def can_count(unit: RulerUnit) -> bool:
+        if unit is RulerUnit.CYCLES:
+            return session.cycle_trace is not None
+        return bool(session.traces)
+
+    return [
+        Command(
+            f"ruler.{unit.name.lower()}", title, "View",
+            lambda unit=unit: session.set_ruler(unit),  # type: ignore[misc]
+            enabled=lambda unit=unit: can_count(unit),  # type: ignore[misc]
+            checked=lambda unit=unit: session.state.ruler is unit,  # type: ignore[misc]
+        )
+        for unit, title in _TITLES.items()
+    ]  # fmt: skip
