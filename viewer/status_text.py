@@ -39,12 +39,15 @@ def selection_text(session: Session) -> str:
 
 
 def spoken_text(session: Session) -> str:
-    """What a screen reader says of the selection: of one slice all that hovering tells of it."""
+    """What a screen reader says of the selection: of one slice all that hovering tells of it, and
+    the track that it is on."""
     state = session.state
     if len(state.slices) != 1 or state.slice is None:
         return selection_text(session)
-    lines = slice_lines(session.traces[state.slice.trace], state.slice.index)
-    return ". ".join([*lines, *([more] if (more := _operator_text(session, less=1)) else [])])
+    shown = session.traces[state.slice.trace]
+    track = track_name(shown.table, shown.trace.slices.track(state.slice.index))
+    lines = (*slice_lines(shown, state.slice.index), track, _operator_text(session, less=1))
+    return ". ".join(line for line in lines if line)
 
 
 def _operator_text(session: Session, less: int = 0) -> str:

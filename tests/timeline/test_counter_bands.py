@@ -104,7 +104,7 @@ def hover(window, name, cycles):
     """Point at a counter at a time: the lines that are said at the mouse."""
     at = QPoint(column(window, ns(cycles)), middle_of(window, bands(window)[name]))
     move(canvas(window), at)
-    return window.timeline.view._overlay.tip
+    return window.timeline.view.tip.lines
 
 
 def test_the_hover_text_tells_the_value_at_the_time_of_the_mouse(compiled):
@@ -125,7 +125,7 @@ def test_the_hover_text_follows_the_mouse(compiled):
     assert hover(compiled, "Concurrent units", 5000)[1].startswith("3 at 6.2")
     assert hover(compiled, "Concurrent units", 1000)[1].startswith("1 at 1.2")
     move(canvas(compiled), QPoint(5, canvas(compiled).height() - 1))
-    assert compiled.timeline.view._overlay.tip == ()
+    assert compiled.timeline.view.tip.lines == ()
 
 
 def test_of_a_crowded_column_both_values_are_told(compiled):

@@ -9,11 +9,11 @@ from __future__ import annotations
 from viewer.model.times import counted, format_time
 from viewer.opening import OpenTrace, display_name
 from viewer.program.graph import Operator
-from viewer.program.labels import describe_near, track_name
+from viewer.program.labels import describe_near
 from viewer.program.linking import Link, LinkState
 from viewer.program.source_code import file_name
 
-_MOST_OPERATORS = 4
+_MOST_OPERATORS = 5
 
 
 def slice_lines(shown: OpenTrace, index: int) -> list[str]:
@@ -30,8 +30,7 @@ def slice_lines(shown: OpenTrace, index: int) -> list[str]:
     lines += _operator_lines(members, label, program.path if program else "")
     if not members:
         lines += _reason_lines(link)
-    track = track_name(shown.table, shown.trace.slices.track(index))
-    return [*lines, track] if track else lines
+    return lines
 
 
 def _operator_lines(members: list[Operator], label: str, path: str) -> list[str]:

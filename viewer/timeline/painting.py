@@ -30,7 +30,6 @@ from viewer.timeline.colouring import (
     label_colours,
 )
 from viewer.timeline.counter_raster import CounterColours, stamp
-from viewer.timeline.hover_tip import paint_tip
 from viewer.timeline.label_text import LabelCache
 from viewer.timeline.layout import SLICE_TOP, BandKind, XMap
 from viewer.timeline.pictures import TracePicture
@@ -51,13 +50,12 @@ UNDERLINED = 8  # px: narrower slices of a highlighted operator have no line und
 
 @dataclass
 class Overlay:
-    """What the mouse adds to a frame: where it is, the slice under it, or the band of the counter,
-    and what is to be said of it; an area being drawn."""
+    """What the mouse adds to a frame: where it is, the slice under it, or the band of the counter;
+    an area being drawn."""
 
     mouse: QPoint | None = None
     hovered: SliceRef | None = None
     counter: int | None = None
-    tip: tuple[str, ...] = ()
     dragged: Area | None = None
 
 
@@ -118,8 +116,6 @@ class FramePainter:
             painter.drawLine(overlay.mouse.x(), 0, overlay.mouse.x(), height)
             if overlay.counter is not None:
                 self._dot(painter, overlay.counter, overlay.mouse.x())
-            if overlay.tip and overlay.dragged is None:
-                paint_tip(painter, overlay.tip, overlay.mouse, canvas, theme)
 
     def _bands(self, kind: BandKind) -> Iterable[int]:
         layout = self.scene.layout

@@ -9,6 +9,7 @@ back: floats hold ns exactly only near zero.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from fractions import Fraction
 
 import pyqtgraph as pg
@@ -30,6 +31,7 @@ from viewer.crash_report import guard
 from viewer.theme import Theme
 from viewer.timeline.canvas import Canvas
 from viewer.timeline.hover_text import slice_lines
+from viewer.timeline.hover_tip import HoverTip
 from viewer.timeline.items import RowsItem
 from viewer.timeline.layout import BandKind
 from viewer.timeline.motion import HeldKeys
@@ -57,6 +59,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self.rows, self.session, self.theme = scene, scene.session, theme
         self.frames = FramePainter(scene, theme)
         self._overlay = Overlay()
+        self.tip = HoverTip(self, theme)
         self._box = pg.ViewBox(enableMenu=False, enableMouse=False, defaultPadding=0.0)
         self._box.disableAutoRange()
         self._box.setMouseEnabled(x=False, y=False)
@@ -242,7 +245,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
     def leaveEvent(self, event: QEvent) -> None:
         """Nothing is under the mouse any more."""
         self._overlay.hovered = self._overlay.mouse = None
-        self._overlay.tip = ()
+        self.tip.tell((), QPoint())
         self.rows.pointed.emit(None)
         self.viewport().update()
 
@@ -260,13 +263,14 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         found = None if drags else self.slice_at(here)
         overlay.mouse = here
         overlay.counter = None if drags else self._counter_at(here.y())
+        lines: Sequence[str] = ()
         if overlay.counter is not None:
             # A counter has another value at every time.
-            overlay.tip = tuple(self.rows.counter_tip(overlay.counter, here.x(), self.canvas))
-        elif found is None or found.trace >= len(session.traces):
-            overlay.tip = ()
-        elif found != overlay.hovered or not overlay.tip:
-            overlay.tip = tuple(slice_lines(session.traces[found.trace], found.index))
+            lines = self.rows.counter_tip(overlay.counter, here.x(), self.canvas)
+        elif found is not None and found.trace < len(session.traces):
+            known = found == overlay.hovered and self.tip.lines
+            lines = known or slice_lines(session.traces[found.trace], found.index)
+        self.tip.tell(lines, here)
         overlay.hovered = found
         self.rows.pointed.emit(self.time_at(here.x()))
         self.viewport().update()
