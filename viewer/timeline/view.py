@@ -80,6 +80,8 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        # Every change asks for one frame itself; the graphics scene would ask for a second.
+        self.setViewportUpdateMode(self.ViewportUpdateMode.NoViewportUpdate)
         self.setFrameShape(self.Shape.NoFrame)
         self.setAccessibleName("Timeline")
         self.setAccessibleDescription(KEYS_IN_WORDS)
@@ -97,7 +99,6 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         if self._overlay.mouse is not None:
             # The mouse rests while the times move below it.
             self._point(self._overlay.mouse)
-        self._item.update()
         self.viewport().update()
 
     def tell(self, text: str) -> None:
