@@ -26,7 +26,7 @@ def painted(window, canvas):
     window.timeline.view.frames.paint(painter, canvas, Overlay())
     painter.end()
     rows = np.frombuffer(image.constBits(), np.uint32).reshape(canvas.lines, -1)
-    return rows[:, : canvas.columns]
+    return rows[:, : canvas.columns].copy()  # the image ends here
 
 
 @pytest.fixture
