@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.background import Latest
 from viewer.opening import OpenTrace
+from viewer.program.dataflow import Neighbours, neighbours_of
 from viewer.program.slice_flows import FlowIndex, SliceFlows
 from viewer.session import Session
 from viewer.view_state import SliceRef
@@ -26,11 +27,17 @@ OPERATORS_AT_ONCE = 60
 
 @dataclass(frozen=True, slots=True)
 class FlowAnswer:
-    """The flows of one slice, and the trace as it was shown then."""
+    """The operators around those that are selected, and the flows of the selected slice.
+
+    shown: the trace as it was shown then. ref, flows: None and empty if operators are selected
+    without a slice. around: None where the slice is of no operator.
+    """
 
     shown: OpenTrace
-    ref: SliceRef
+    operators: tuple[int, ...]
+    ref: SliceRef | None
     flows: SliceFlows
+    around: Neighbours | None
 
 
 class FlowFeed(QObject):
@@ -47,7 +54,7 @@ class FlowFeed(QObject):
         super().__init__(session)
         self._session = session
         self._indexes: list[tuple[OpenTrace, FlowIndex]] = []
-        self._asked: tuple[OpenTrace, int] | None = None
+        self._asked: tuple[OpenTrace, SliceRef | None, tuple[int, ...]] | None = None
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
         self._latest.failed.connect(self._give_up)
@@ -83,27 +90,33 @@ class FlowFeed(QObject):
 
     @Slot()
     def _follow(self) -> None:
-        ref = self._session.state.slice
-        if ref is None:
+        state = self._session.state
+        if state.slice is None and state.operators is None:
             self._asked = None
             self._latest.cancel()
             self._set(None)
             return
-        shown = self._session.traces[ref.trace]
-        if self._asked is not None and self._asked[0] is shown and self._asked[1] == ref.index:
+        if state.slice is not None:
+            shown = self._session.traces[state.slice.trace]
+            operators = shown.link(state.slice.index).operators
+        else:
+            assert state.operators is not None
+            shown, operators = self._session.traces[state.operators[0]], state.operators[1]
+        asked = shown, state.slice, operators
+        if self._asked is not None and self._asked[0] is shown and self._asked[1:] == asked[1:]:
             return
-        self._asked = (shown, ref.index)
+        self._asked = asked
         index = self._index(shown)
         if index is None and _is_small(shown):
             index = self._keep(shown, FlowIndex(shown.table))
-        flows = index.flows(ref.index, OPERATORS_AT_ONCE) if index is not None else None
-        if flows is not None:
+        answer = None if index is None else _answer(*asked, index, OPERATORS_AT_ONCE)
+        if answer is not None:
             self._latest.cancel()
-            self._set(FlowAnswer(shown, ref, flows))
+            self._set(answer)
         else:
             # Arrows of another slice would be wrong ones.
             self._set(None)
-            self._latest.submit(_work_out, shown, ref, index)
+            self._latest.submit(_work_out, *asked, index)
 
     def _index(self, shown: OpenTrace) -> FlowIndex | None:
         return next((index for known, index in self._indexes if known is shown), None)
@@ -137,10 +150,24 @@ def _is_small(shown: OpenTrace) -> bool:
     return len(shown.trace.slices) <= AT_ONCE and lines <= LINES_AT_ONCE
 
 
+def _answer(
+    shown: OpenTrace,
+    ref: SliceRef | None,
+    operators: tuple[int, ...],
+    index: FlowIndex,
+    most: int | None,
+) -> FlowAnswer | None:
+    """The answer, None if more than `most` operators have to be looked at for it."""
+    program = shown.table.program
+    around = neighbours_of(program.dataflow, operators) if program and operators else None
+    flows = SliceFlows() if ref is None else index.flows(ref.index, most)
+    return None if flows is None else FlowAnswer(shown, operators, ref, flows, around)
+
+
 def _work_out(
-    shown: OpenTrace, ref: SliceRef, index: FlowIndex | None
+    shown: OpenTrace, ref: SliceRef | None, operators: tuple[int, ...], index: FlowIndex | None
 ) -> tuple[FlowAnswer, FlowIndex]:
     index = index or FlowIndex(shown.table)
-    flows = index.flows(ref.index)
-    assert flows is not None  # without a bound there always are some
-    return FlowAnswer(shown, ref, flows), index
+    answer = _answer(shown, ref, operators, index, None)
+    assert answer is not None  # without a bound there always is one
+    return answer, index

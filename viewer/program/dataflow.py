@@ -8,7 +8,7 @@ them stands what is given from outside: the inputs of the model, its parameters 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -70,6 +70,34 @@ class Dataflow:
     def next_to(self, operator: int, *, forward: bool) -> Ints:
         """The operators after an operator, or those before it."""
         return self.outputs_of(operator) if forward else self.inputs_of(operator)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """What a set of operators takes from others and hands to others, without what stays inside.
+
+    given: what it takes from outside the program. reason: why inputs are not known; "" if they are.
+    """
+
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    given: tuple[Given, ...]
+    reason: str = ""
+
+
+def neighbours_of(flow: Dataflow, operators: Sequence[int]) -> Neighbours:
+    """The operators around some that count as one, as those of a delegate's call do."""
+    own = np.array(operators, np.int64)
+    sides = (
+        np.unique(np.concatenate([flow.next_to(o, forward=forward) for o in operators]))
+        for forward in (False, True)
+    )
+    inputs, outputs = (np.setdiff1d(side, own) for side in sides)
+    given = dict.fromkeys(g for o in operators for g in flow.given.get(o, ()))
+    return Neighbours(
+        tuple(inputs.tolist()), tuple(outputs.tolist()), tuple(given),
+        next((flow.unknown[o] for o in operators if o in flow.unknown), ""),
+    )  # fmt: skip
 
 
 def dataflow_of(program: Program) -> Dataflow:

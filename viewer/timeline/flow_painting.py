@@ -20,7 +20,6 @@ from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPolygonF
 
 from viewer.flow_feed import FlowAnswer, FlowFeed
 from viewer.model.times import group_digits
-from viewer.program.slice_flows import FlowEnd
 from viewer.theme import Theme
 from viewer.timeline.canvas import Canvas
 from viewer.timeline.layout import SLICE_TOP, BandKind, XMap
@@ -75,15 +74,18 @@ class FlowPainter:
         """Paint the arrows of the selected slice, by a painter of logical pixels."""
         self.chips, self.note, self.drawn = [], "", 0
         answer = self._feed.answer
-        if answer is None or not self._feed.visible or not self._is_current(answer):
+        if answer is None or answer.ref is None or not self._feed.visible:
+            return
+        ref = answer.ref
+        if not self._is_current(answer, ref):
             return
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         nowhere = 0
         for forward in (False, True):
             for end in answer.flows.ends(forward=forward)[:MOST_DRAWN]:
-                other = SliceRef(answer.ref.trace, end.slice)
-                first, last = (answer.ref, other) if forward else (other, answer.ref)
+                other = SliceRef(ref.trace, end.slice)
+                first, last = (ref, other) if forward else (other, ref)
                 begin = self._point(first, canvas, xmap, at_end=True)
                 finish = self._point(last, canvas, xmap, at_end=False)
                 if begin is None or finish is None:
@@ -91,7 +93,8 @@ class FlowPainter:
                     continue
                 away = finish if forward else begin
                 if away.away:
-                    moved = self._chip(painter, canvas, answer, end, away)
+                    name = answer.shown.label(end.slice)
+                    moved = self._chip(painter, canvas, name, other, away)
                     if forward:
                         finish = _Point(moved)
                     else:
@@ -104,11 +107,10 @@ class FlowPainter:
             self._paint_note(painter, canvas)
         painter.restore()
 
-    def _is_current(self, answer: FlowAnswer) -> bool:
+    def _is_current(self, answer: FlowAnswer, ref: SliceRef) -> bool:
         """Whether what is drawn is still the trace that was asked about."""
         pictures = self._scene.pictures
-        number = answer.ref.trace
-        return number < len(pictures) and pictures[number].shown is answer.shown
+        return ref.trace < len(pictures) and pictures[ref.trace].shown is answer.shown
 
     # -- where ends are ------------------------------------------------------------------------
 
@@ -181,12 +183,12 @@ class FlowPainter:
             painter.drawPolyline(head)
 
     def _chip(
-        self, painter: QPainter, canvas: Canvas, answer: FlowAnswer, end: FlowEnd, point: _Point
+        self, painter: QPainter, canvas: Canvas, name: str, ref: SliceRef, point: _Point
     ) -> QPointF:
         """Make room for a chip at the edge; the place on it that the line goes to."""
         painter.setFont(self._theme.font("caption"))
         metrics = painter.fontMetrics()
-        name = " ".join(answer.shown.label(end.slice)[:_LONGEST].split())
+        name = " ".join(name[:_LONGEST].split())
         before = point.away in ("←", "↑", "↓")
         name = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, _CHIP_WIDEST)
         if point.away == "folded":
@@ -203,7 +205,7 @@ class FlowPainter:
             step = -step
         while any(chip.room.intersects(room) for chip in self.chips):
             room.translate(0, step)
-        self.chips.append(Chip(room, text, SliceRef(answer.ref.trace, end.slice)))
+        self.chips.append(Chip(room, text, ref))
         x = room.right() if point.away == "←" else room.left()
         return QPointF(x if point.away in ("←", "→") else room.center().x(), room.center().y())
 
