@@ -556,7 +556,8 @@ class Session(QObject):
         start, end = self.traces[ref.trace].span_ns(ref.index)
         t0, t1 = state.t0, state.t1
         if end <= t0 or start >= t1:
-            t0 = (start + end) // 2 - span // 2
+            # Of a slice that is longer than the view its begin is shown.
+            t0 = (start + end) // 2 - span // 2 if end - start <= span else start - span // 4
             t0, t1 = self._limited(t0, t0 + span)
         found = self.traces[ref.trace].link(ref.index).operators
         run = self._run_of(ref) if state.run is not None else None

@@ -168,13 +168,21 @@ class FlowIndex:
         return tuple(ends), lost
 
     def _slices_of(self, operator: int, run: int) -> Codes:
-        """The slices of an operator in a run, of the smallest set that has any, by start."""
+        """The slices of an operator in a run, of the smallest sets that have any, by start."""
+        found: list[Codes] = []
+        size = 0
         for number in self._sets_of.get(operator, ()):
+            if found and len(self.table.sets[number]) > size:
+                break
             wanted = number * self._runs + run + 1
             at = int(np.searchsorted(self._groups, wanted))
             if at < len(self._groups) and self._groups[at] == wanted:
-                return self._order[self._group_ptr[at] : self._group_ptr[at + 1]]
-        return self._order[:0]
+                found.append(self._order[self._group_ptr[at] : self._group_ptr[at + 1]])
+                size = len(self.table.sets[number])
+        if len(found) < 2:
+            return found[0] if found else self._order[:0]
+        united = np.concatenate(found)
+        return united[np.argsort(self._slices.start[united], kind="stable")]
 
     def run_of(self, i: int) -> int:
         """The position of the inference or load that slice i is of, -1 if of none."""
