@@ -104,13 +104,15 @@ NEEDS_CYCLES = {"ruler.cycles"}
 NEEDS_TWO_FILES = {"view.fit_file"}
 NEEDS_RUNS = {"go.next_run", "go.previous_run", "go.runs_aligned", "go.runs_mean"}
 NEEDS_A_FILE = {"file.export", "file.close_all", "view.panels"}
+NEEDS_A_SLICE = {"go.next_flow", "go.previous_flow"}
+NEEDS_BRANCHES = {"go.next_branch", "go.previous_branch"}
 NEEDS_A_PAST = {"go.undo", "go.redo", "go.back", "go.forward"}
 
 
 def test_what_makes_no_sense_is_disabled(window, qtbot):
     everything = set(window.commands.actions)
     needy = NEEDS_A_TRACE | NEEDS_RUNS | NEEDS_A_FILE | NEEDS_A_PAST
-    everything -= NEEDS_TWO_FILES | NEEDS_CYCLES
+    everything -= NEEDS_TWO_FILES | NEEDS_CYCLES | NEEDS_A_SLICE | NEEDS_BRANCHES
     assert enabled(window) == everything - needy
     open_sample(qtbot, window, "attention_xnnpack")
     assert enabled(window) == everything - NEEDS_A_PAST

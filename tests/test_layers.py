@@ -41,7 +41,7 @@ SHOWN = {
 }  # fmt: skip
 WINDOW = {
     *SHOWN, *FILES, "companions", "choices", "exporting", "loading", "saving", "session",
-    "view_state", "timeline", "panels",
+    "view_state", "timeline", "panels", "flow_feed",
 }  # fmt: skip
 
 ALLOWED = {
@@ -77,9 +77,10 @@ ALLOWED = {
     "view_state": {"workspace", "opening", "timeline arithmetic"},
     "history": {"view_state"},
     "session": {*SHOWN, "choices", "visible_range", "view_state", "history"},
-    "timeline": {*SHOWN, "session", "view_state"},
+    "flow_feed": {"program", "opening", "background", "session", "view_state"},
+    "timeline": {*SHOWN, "session", "view_state", "flow_feed"},
     # The start page lists the formats and reads the samples for its pictures.
-    "panels": {*SHOWN, "session", "view_state", "formats"},
+    "panels": {*SHOWN, "session", "view_state", "flow_feed", "formats"},
     "main_window": WINDOW,
     "app": {*WINDOW, "main_window", "garbage"},
     # The command line starts without Qt and imports the application when a window is asked for.

@@ -550,6 +550,25 @@ class Session(QObject):
             self.set_range(middle - span // 2, middle - span // 2 + span)
         self.revealed.emit(ref)
 
+    def go_to_slice(self, ref: SliceRef) -> None:
+        """Select a slice and bring it into view, as one place to come back from."""
+        state, span = self.state, self.state.t1 - self.state.t0
+        start, end = self.traces[ref.trace].span_ns(ref.index)
+        t0, t1 = state.t0, state.t1
+        if end <= t0 or start >= t1:
+            # Of a slice that is longer than the view its begin is shown.
+            t0 = (start + end) // 2 - span // 2 if end - start <= span else start - span // 4
+            t0, t1 = self._limited(t0, t0 + span)
+        found = self.traces[ref.trace].link(ref.index).operators
+        run = self._run_of(ref) if state.run is not None else None
+        self._change(
+            replace(
+                state, t0=t0, t1=t1, slice=ref, others=(), area=None, run=run or state.run,
+                operators=(ref.trace, found) if found else None,
+            )
+        )  # fmt: skip
+        self.revealed.emit(ref)
+
     # -- runs, folding, colours --------------------------------------------------------------
 
     def pick_run(self, run: tuple[int, int] | None) -> None:

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from viewer.commands import SEPARATOR, Command
+from viewer.flow_commands import flow_commands
 from viewer.model.run_views import has_run_views
 from viewer.model.times import parse_rate
 from viewer.model.trace import RunKind
@@ -23,8 +24,8 @@ MENUS = (
         "&View",
         (
             "view.fit", "view.fit_all", "view.fit_file", "view.zoom_in", "view.zoom_out", SEPARATOR,
-            "view.clear", "view.panels", "view.motion", SEPARATOR, "view.theme_system",
-            "view.theme_light", "view.theme_dark",
+            "view.clear", "view.panels", SEPARATOR, "view.motion", "view.flows", SEPARATOR,
+            "view.theme_system", "view.theme_light", "view.theme_dark",
         ),
     ),
     (
@@ -32,7 +33,8 @@ MENUS = (
         (
             "go.undo", "go.redo", "go.back", "go.forward", SEPARATOR, "go.next_run",
             "go.previous_run", "go.runs_aligned", "go.runs_mean", SEPARATOR,
-            "go.next_slice", "go.previous_slice",
+            "go.next_slice", "go.previous_slice", SEPARATOR, "go.next_flow", "go.previous_flow",
+            "go.next_branch", "go.previous_branch",
         ),
     ),
     (
@@ -192,4 +194,5 @@ def commands_of(window: MainWindow) -> list[Command]:
             checked=lambda: window.moves_smoothly,
         ),
         *ruler_commands(window),
+        *flow_commands(window),
     ]  # fmt: skip

@@ -23,6 +23,7 @@ from __future__ import annotations
 from typing import Any
 
 from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
+from viewer.formats.etrecord_flows import NodeFlows
 from viewer.formats.etrecord_graph import (
     AtenOrigin,
     GraphReader,
@@ -177,6 +178,7 @@ class _Reader:
     ) -> Method:
         handles = instruction_handles(self._handles.get(name), self._problem)
         nodes: list[GraphNode] = []
+        flows = NodeFlows()
         if member is None:
             self._problem("the record has no graph of a method: its operators are not known", name)
         else:
@@ -190,15 +192,18 @@ class _Reader:
                     name,
                 )
                 translate = handles
-            nodes = self._graphs.operators(program, origin, translate)
+            nodes = self._graphs.operators(program, origin, translate, flows)
             if program is not None and not nodes:
                 self._problem("a method's graph has no operators", name)
+        operators = self._operators(name, nodes)
+        made_by = {id(node): operator.index for operator in operators for node in operator.nodes}
         return Method(
             name=name,
-            operators=self._operators(name, nodes),
+            operators=operators,
             handles=handles,
             delegates=delegate_maps(self._delegates.get(name), self._problem),
             later_names=later_names,
+            flow=None if member is None else flows.method_flow([made_by[id(n)] for n in nodes]),
         )
 
     def _operators(self, method: str, nodes: list[GraphNode]) -> tuple[Operator, ...]:

@@ -14,11 +14,18 @@ same for the edge dialect and for ATen. Facts that are not in the text of the fo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from viewer.formats.etrecord_flows import (
+    NodeFlows,
+    Origins,
+    Rounds,
+    Scope,
+    united,
+)
 from viewer.formats.etrecord_maps import Complain
 from viewer.formats.etrecord_values import (
     NodeNames,
@@ -46,6 +53,10 @@ _HIGHER_ORDER = "torch.ops.higher_order."
 _NO_MODULE = "_empty_nn_module_stack_from_metadata_hook"
 
 
+# Nodes one by one, and at the end the origins of a graph's outputs.
+_Nodes = Generator[GraphNode, None, list[Origins]]
+
+
 @dataclass(frozen=True, slots=True)
 class AtenOrigin:
     """The ATen program that edge nodes came from: its graph's id and its nodes' names."""
@@ -68,14 +79,15 @@ class GraphReader:
         program: Any,
         origin: AtenOrigin | None = None,
         instruction_handles: Mapping[int, tuple[int, ...]] | None = None,
+        flows: NodeFlows | None = None,
     ) -> list[GraphNode]:
         """The nodes of an edge program that have a debug handle, inner graphs included.
 
         instruction_handles: given for a program whose handles were overwritten by instruction ids,
         to translate them back. Nodes that it does not have get `NO_HANDLE`, and so do those of
-        branches, whose instruction ids count from 0 in each.
+        branches, whose instruction ids count from 0 in each. flows: takes up what each node takes.
         """
-        walk = _Walk(self, program, origin, False, instruction_handles)
+        walk = _Walk(self, program, origin, False, instruction_handles, flows)
         return list(walk.nodes())
 
     def all_nodes(self, program: Any) -> list[GraphNode]:
@@ -119,12 +131,14 @@ class _Walk:
         origin: AtenOrigin | None,
         keep_all: bool,
         instruction_handles: Mapping[int, tuple[int, ...]] | None,
+        flows: NodeFlows | None = None,
     ) -> None:
         self._reader = reader
         self._program = program
         self._origin = origin
         self._keep_all = keep_all
         self._instructions = instruction_handles
+        self._flows = flows or NodeFlows()
 
     def nodes(self) -> Iterator[GraphNode]:
         return self._of_program(self._program, 0, self._instructions)
@@ -135,10 +149,12 @@ class _Walk:
         depth: int,
         instructions: Mapping[int, tuple[int, ...]] | None,
         branch: str = "",
-    ) -> Iterator[GraphNode]:
+        given: Sequence[Origins] | None = None,
+    ) -> _Nodes:
         module = mapping(mapping(program).get("graph_module"))
         kept = kept_values(mapping(module.get("signature")))
-        return self._of_graph(mapping(module.get("graph")), depth, kept, instructions, branch)
+        graph = mapping(module.get("graph"))
+        return self._of_graph(graph, depth, kept, instructions, branch, given)
 
     def _of_graph(
         self,
@@ -147,11 +163,16 @@ class _Walk:
         kept: Mapping[str, str],
         instructions: Mapping[int, tuple[int, ...]] | None,
         branch: str,
-    ) -> Iterator[GraphNode]:
-        """The nodes in order, those of inner graphs before the call that holds them."""
+        given: Sequence[Origins] | None = None,
+    ) -> _Nodes:
+        """The nodes in order, those of inner graphs before the call that holds them.
+
+        given: the origins of its inputs that are not kept. Returns those of its outputs.
+        """
         if depth > _DEEPEST:
             self._reader.complain(f"graphs are nested more than {_DEEPEST} deep: left out")
-            return
+            return []
+        scope = Scope(sequence(graph.get("inputs")), kept, given)
         values = Values(mapping(graph.get("tensor_values")), kept)
         names = NodeNames()
         for argument in sequence(graph.get("inputs")):
@@ -161,14 +182,20 @@ class _Walk:
             node = mapping(raw)
             target = text(node.get("target"))
             arguments = [mapping(item).get("arg") for item in sequence(node.get("inputs"))]
-            yield from self._inside(arguments, target, depth, instructions, branch)
+            inner = yield from self._inside(arguments, target, depth, instructions, branch, scope)
+            taken = united(scope.of_all(arguments))
             results = sequence(node.get("outputs"))
             name = names.of_node(node, target, results)
             metadata = mapping(node.get("metadata"))
             overwritten = None if target == _VIEW else instructions
             handle = self._handle(metadata, depth, overwritten)
             if target.endswith(_NOT_OPERATORS) or (handle is None and not self._keep_all):
+                if target.endswith(_DELEGATE_CALL):
+                    scope.put(results, inner)
+                else:
+                    scope.put_all(results, united([taken, *inner]))
                 continue
+            scope.put_all(results, self._flows.add(united([taken, *inner])))
             origin = self._origin
             yield GraphNode(
                 name=name,
@@ -182,6 +209,7 @@ class _Walk:
                 aten=self._reader.aten(text(metadata.get("from_node")), origin) if origin else "",
                 branch=branch,
             )
+        return scope.of_all(sequence(graph.get("outputs")))
 
     @staticmethod
     def _handle(
@@ -200,15 +228,25 @@ class _Walk:
         depth: int,
         instructions: Mapping[int, tuple[int, ...]] | None,
         branch: str,
-    ) -> Iterator[GraphNode]:
-        graphs = 0
-        for argument in arguments:
+        scope: Scope,
+    ) -> _Nodes:
+        """The nodes of the graphs inside a node. Returns the origins of what comes out of them."""
+        last = max((n for n, a in enumerate(arguments) if union(a)[0] == "as_graph"), default=-1)
+        behind = arguments[last + 1 :] if last >= 0 else []
+        rounds = Rounds(target, [scope.of(argument) for argument in behind])
+        results: list[list[Origins]] = []
+        for position, argument in enumerate(arguments):
             kind, content = union(argument)
             if kind == "as_graph":
                 inner = mapping(mapping(content).get("graph"))
-                part = _part(target, graphs)
-                yield from self._of_graph(inner, depth + 1, {}, instructions, part)
-                graphs += 1
+                part = _part(target, len(results))
+                results.append(
+                    (
+                        yield from self._of_graph(
+                            inner, depth + 1, {}, instructions, part, rounds.operands
+                        )
+                    )
+                )
             elif kind == "as_string" and target.endswith(_DELEGATE_CALL):
                 try:
                     lowered = Parsed(text(content))
@@ -221,7 +259,12 @@ class _Walk:
                     self._reader.complain(oddity, "lowered module")
                 # Its nodes were never emitted one by one: they keep their debug handles.
                 original = mapping(lowered.value).get("original_module")
-                yield from self._of_program(original, depth + 1, None, branch)
+                given = scope.of_all(arguments[position + 1 :])
+                return (yield from self._of_program(original, depth + 1, None, branch, given))
+        if not results:
+            return []
+        rounds.hand_over(results[-1])
+        return [origins for values in results for origins in values]
 
 
 def has_instruction_ids(program: Any) -> bool:

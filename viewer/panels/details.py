@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.crash_report import guard
+from viewer.flow_feed import FlowFeed
 from viewer.panels.cost_feed import CostFeed
 from viewer.panels.details_card import Card, subject_of
 from viewer.panels.widgets import (
@@ -46,7 +47,8 @@ class DetailsPanel(QScrollArea):
         self._soon.setSingleShot(True)
         self._soon.timeout.connect(self.refresh)
         for signal in (
-            session.opened, session.selected, session.run_picked, self._costs.changed, theme.changed
+            session.opened, session.selected, session.run_picked, self._costs.changed,
+            FlowFeed.of(session).changed, theme.changed,
         ):  # fmt: skip
             signal.connect(self._invalidate)
         self.refresh()

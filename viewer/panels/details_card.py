@@ -15,9 +15,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from viewer.flow_feed import FlowFeed
 from viewer.model.times import RateOrigin, format_share, format_time, group_digits, tick_to_ns
 from viewer.opening import OpenTrace
 from viewer.panels.cost_feed import CostFeed
+from viewer.panels.flow_section import FlowSection
 from viewer.panels.location_text import location_lines
 from viewer.panels.run_chart import CodeSnippet, RunChart
 from viewer.panels.slice_facts import (
@@ -52,7 +54,7 @@ from viewer.program.mlir import outline, parse_location
 from viewer.program.source_code import file_name
 from viewer.session import Session
 from viewer.theme import FontRole, Theme
-from viewer.view_state import Area
+from viewer.view_state import Area, SliceRef
 
 _MAY_BREAK = "\u200b"
 _MOST_MEMBERS = 40
@@ -82,6 +84,7 @@ class Card(QWidget):
         self._feed = costs
         self._theme = theme
         self._grids: dict[str, KeyValueGrid] = {}
+        self.flows: dict[str, FlowSection] = {}
         self.subject = subject_of(session)
         self._column = QVBoxLayout(self)
         inset = theme.px(16)
@@ -260,6 +263,7 @@ class Card(QWidget):
             self._members("Operators", trace, members)
         if members:
             self._cost(shown, members)
+            self._flows(shown, trace)
             self._source(shown, members)
 
     def _operator(self, shown: OpenTrace, trace: int, operator: Operator) -> None:
@@ -354,6 +358,19 @@ class Card(QWidget):
         self._figures(figures, "cost")
         self._chart(shown, wanted)
 
+    def _flows(self, shown: OpenTrace, trace: int) -> None:
+        """From which operators and to which, once that is known."""
+        answer, costs = FlowFeed.of(self._session).answer, self._feed.answer
+        if answer is None or answer.shown is not shown or answer.around is None:
+            return
+        table = costs.table if costs is not None and costs.shown is shown else None
+        for title, forward in (("Inputs from", False), ("Outputs to", True)):
+            others = answer.around.outputs if forward else answer.around.inputs
+            self._head(title, f"{len(others)}" if others else "")
+            section = FlowSection(answer, trace, table, self._theme, self._follow, forward=forward)
+            self.flows[title] = section
+            self._column.addWidget(section)
+
     def _chart(self, shown: OpenTrace, wanted: tuple[int, ...]) -> None:
         answer = self._feed.answer
         if answer is None or not answer.per_run:
@@ -428,6 +445,8 @@ class Card(QWidget):
         number, _, what = rest.partition(":")
         if kind == "operator":
             self._session.select_operators(int(number), (int(what),))
+        elif kind == "slice":
+            self._session.go_to_slice(SliceRef(int(number), int(what)))
         elif kind == "source":
             self.source_requested.emit(what, int(number))
 

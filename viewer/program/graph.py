@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from viewer.model.trace import Problem
+from viewer.program.dataflow import Dataflow, MethodFlow, dataflow_of
 from viewer.program.debug_handles import DelegateMap
 from viewer.program.mlir_operations import OperationPlaces
 from viewer.program.torq_debug_info import Dispatch
@@ -173,6 +174,7 @@ class Method:
     handles: instruction id -> debug handles, in the record's order, duplicates kept. delegates:
     instruction id of a DELEGATE_CALL -> its map. by_handle: debug handle -> operator. later_names:
     debug handle -> what the graph after transform passes has there; `NO_HANDLE`: what they added.
+    flow: what its operators take of one another, None where no graph says it.
     """
 
     name: str
@@ -180,6 +182,7 @@ class Method:
     handles: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     delegates: Mapping[int, DelegateMap] = field(default_factory=dict)
     later_names: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    flow: MethodFlow | None = None
 
     @property
     def is_mapped(self) -> bool:
@@ -255,6 +258,11 @@ class Program:
     def operation_places(self) -> OperationPlaces:
         """Where the operations of its text stand."""
         return OperationPlaces(self.text_lines)
+
+    @cached_property
+    def dataflow(self) -> Dataflow:
+        """Which operators take the results of which; worked out when first asked for."""
+        return dataflow_of(self)
 
     def method(self, name: str) -> Method | None:
         """The method of that name."""

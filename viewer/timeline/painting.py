@@ -30,6 +30,7 @@ from viewer.timeline.colouring import (
     label_colours,
 )
 from viewer.timeline.counter_raster import CounterColours, stamp
+from viewer.timeline.flow_painting import FlowPainter
 from viewer.timeline.label_text import LabelCache
 from viewer.timeline.layout import SLICE_TOP, BandKind, XMap
 from viewer.timeline.pictures import TracePicture
@@ -66,6 +67,7 @@ class FramePainter:
         self.scene = scene
         self.theme = theme
         self.title_indent = 0
+        self.flows = FlowPainter(scene, theme)
         self._buffer = np.empty((0, 0), np.uint32)
         self._canvas = Canvas(1, 1)  # of the frame that is painted
         self.retheme()
@@ -110,6 +112,7 @@ class FramePainter:
         self._label_marks(painter, xmap)
         self._headers(painter, width)
         self._outline(painter, xmap, overlay)
+        self.flows.paint(painter, canvas, xmap)
         self._area(painter, xmap, overlay.dragged or scene.session.state.area)
         if overlay.mouse is not None:
             painter.setPen(QPen(theme.color("line"), 1))

@@ -228,7 +228,10 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             self.session.select_area(area if area.tracks and area.t1 > area.t0 else None)
         elif dragging.endswith("?") and event.button() == Qt.MouseButton.LeftButton:
             process = self._process_at(here.y())
-            if process >= 0:
+            flow = self.frames.flows.chip_at(here)
+            if flow is not None:
+                self.session.go_to_slice(flow)
+            elif process >= 0:
                 spec = self.rows.processes[process]
                 self.session.toggle((spec.trace, spec.name))
             else:
@@ -261,7 +264,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         """Say what is at a point of the canvas, unless something is dragged there."""
         overlay, session = self._overlay, self.session
         drags = self._press is not None and not self._dragging.endswith("?")
-        found = None if drags else self.slice_at(here)
+        found = None if drags else self.frames.flows.chip_at(here) or self.slice_at(here)
         overlay.mouse = here
         overlay.counter = None if drags else self._counter_at(here.y())
         lines: Sequence[str] = ()

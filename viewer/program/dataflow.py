@@ -1,0 +1,141 @@
+"""Which operators of a program take the results of which, as columns.
+
+The edges are exact: a reader follows every value through what is no operator (getitem, calls of
+delegates, graphs inside of others) to the operators that made it, or it says that it cannot. They
+are of operators, not of their nodes: what an operator's nodes hand one another is no edge. Beside
+them stands what is given from outside: the inputs of the model, its parameters and constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from viewer.model.trace import Ints
+
+if TYPE_CHECKING:
+    from viewer.program.graph import Program
+
+NO_GRAPH = "The record has no graph of this method, so what its operators take is not recorded"
+NO_INPUTS = "The record does not say exactly what this operator takes"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A value from outside. is_kept: a parameter, buffer or constant, by its path in the model;
+    else an input of the model, or an argument of a function, by its name."""
+
+    name: str
+    is_kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MethodFlow:
+    """What the operators of one method take: pairs of indexes into `Program.operators`, distinct
+    and ascending, and what they take from outside. unknown: those whose inputs are not known."""
+
+    consumers: tuple[int, ...] = ()
+    producers: tuple[int, ...] = ()
+    given: Mapping[int, tuple[Given, ...]] | None = None
+    unknown: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class Dataflow:
+    """The edges of a whole program, both ways; made by `dataflow_of`.
+
+    inputs[input_ptr[i] : input_ptr[i + 1]]: the operators whose results operator i takes, in graph
+    order; outputs likewise: those that take its own. unknown: operators of which this is not known,
+    and why.
+    """
+
+    input_ptr: Ints
+    inputs: Ints
+    output_ptr: Ints
+    outputs: Ints
+    given: Mapping[int, tuple[Given, ...]]
+    unknown: Mapping[int, str]
+
+    def inputs_of(self, operator: int) -> Ints:
+        """The operators whose results an operator takes."""
+        return self.inputs[self.input_ptr[operator] : self.input_ptr[operator + 1]]
+
+    def outputs_of(self, operator: int) -> Ints:
+        """The operators that take the results of an operator."""
+        return self.outputs[self.output_ptr[operator] : self.output_ptr[operator + 1]]
+
+    def next_to(self, operator: int, *, forward: bool) -> Ints:
+        """The operators after an operator, or those before it."""
+        return self.outputs_of(operator) if forward else self.inputs_of(operator)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """What a set of operators takes from others and hands to others, without what stays inside.
+
+    given: what it takes from outside the program. reason: why inputs are not known; "" if they are.
+    """
+
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    given: tuple[Given, ...]
+    reason: str = ""
+
+
+def neighbours_of(flow: Dataflow, operators: Sequence[int]) -> Neighbours:
+    """The operators around some that count as one, as those of a delegate's call do."""
+    own = np.array(operators, np.int64)
+    sides = (
+        np.unique(np.concatenate([flow.next_to(o, forward=forward) for o in operators]))
+        for forward in (False, True)
+    )
+    inputs, outputs = (np.setdiff1d(side, own) for side in sides)
+    given = dict.fromkeys(g for o in operators for g in flow.given.get(o, ()))
+    return Neighbours(
+        tuple(inputs.tolist()), tuple(outputs.tolist()), tuple(given),
+        next((flow.unknown[o] for o in operators if o in flow.unknown), ""),
+    )  # fmt: skip
+
+
+def dataflow_of(program: Program) -> Dataflow:
+    """The edges of a program. Of an MLIR text its operations are looked through for them, which
+    takes about as long as reading it did."""
+    count = len(program.operators)
+    if program.text_lines:
+        from viewer.program.mlir_dataflow import text_flow
+
+        return joined(count, [text_flow(program)], {})
+    flows: list[MethodFlow] = []
+    unknown: dict[int, str] = {}
+    for method in program.methods:
+        if method.flow is None:
+            unknown.update((operator.index, NO_GRAPH) for operator in method.operators)
+        else:
+            flows.append(method.flow)
+    return joined(count, flows, unknown)
+
+
+def joined(count: int, flows: list[MethodFlow], unknown: Mapping[int, str]) -> Dataflow:
+    """The flows of all methods of a program of `count` operators as one."""
+    consumers = np.array([c for flow in flows for c in flow.consumers], np.int64)
+    producers = np.array([p for flow in flows for p in flow.producers], np.int64)
+    why = dict(unknown)
+    given: dict[int, tuple[Given, ...]] = {}
+    for flow in flows:
+        why.update(dict.fromkeys(flow.unknown, NO_INPUTS))
+        given.update(flow.given or {})
+    return Dataflow(
+        *_compressed(count, consumers, producers), *_compressed(count, producers, consumers),
+        given, why,
+    )  # fmt: skip
+
+
+def _compressed(count: int, rows: Ints, values: Ints) -> tuple[Ints, Ints]:
+    """Offsets (count + 1) and values of each row, ascending."""
+    order = np.lexsort((values, rows))
+    ptr = np.zeros(count + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=count), out=ptr[1:])
+    return ptr, values[order]

@@ -1,0 +1,254 @@
+"""Flows of the selected slice as arrows, from where a producer ends to where its consumer begins.
+
+What the slice takes comes by dashed lines with open heads, what it hands on goes by solid ones with
+filled heads, so the two are told apart without their colours. A line of the canvas's own colour
+under each keeps it visible on any slice. An end that is out of view, or in a process or track that
+is folded or hidden, has a chip with its name where the line leaves; a click on it goes there.
+
+At most `MOST_DRAWN` arrows are drawn on either side, those nearest in time; how many are left out
+is said on the canvas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPolygonF
+
+from viewer.flow_feed import FlowAnswer, FlowFeed
+from viewer.model.times import group_digits
+from viewer.theme import Theme
+from viewer.timeline.canvas import Canvas
+from viewer.timeline.layout import SLICE_TOP, BandKind, XMap
+from viewer.timeline.scene import Scene
+from viewer.view_state import SliceRef
+
+MOST_DRAWN = 12
+_WIDTH, _HALO = 1.6, 4.6  # px
+_HEAD = 6.5  # px
+_LEAST_BEND, _MOST_BEND = 12.0, 160.0  # px that a line runs sideways at either end
+_SAME_ROW = 20  # px: ends no farther apart than this are in one row
+_LEAST_RISE, _MOST_RISE = 18.0, 44.0  # px that a line between them is bent up or down
+_CHIP_HEIGHT, _CHIP_INSET, _CHIP_WIDEST, _CHIP_GAP = 18, 6, 190, 3
+_LONGEST = 120  # characters: more have no room, and names come from files
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A name at the edge: where it is on the canvas, what it says, and where a click goes."""
+
+    room: QRectF
+    text: str
+    ref: SliceRef
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """One end of an arrow on the canvas. away: an arrow sign, or words, if it is not seen there."""
+
+    at: QPointF
+    away: str = ""
+
+
+class FlowPainter:
+    """Paints the flows of one scene, and knows what chips the last frame had."""
+
+    def __init__(self, scene: Scene, theme: Theme) -> None:
+        self._scene = scene
+        self._theme = theme
+        self._feed = FlowFeed.of(scene.session)
+        self._feed.changed.connect(scene.changed)
+        self.chips: list[Chip] = []
+        self.note = ""
+        self.drawn = 0
+
+    def chip_at(self, position: QPoint) -> SliceRef | None:
+        """The slice that a chip under a point of the canvas stands for."""
+        at = QPointF(position)
+        return next((chip.ref for chip in self.chips if chip.room.contains(at)), None)
+
+    def paint(self, painter: QPainter, canvas: Canvas, xmap: XMap) -> None:
+        """Paint the arrows of the selected slice, by a painter of logical pixels."""
+        self.chips, self.note, self.drawn = [], "", 0
+        answer = self._feed.answer
+        if answer is None or answer.ref is None or not self._feed.visible:
+            return
+        ref = answer.ref
+        if not self._is_current(answer, ref):
+            return
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        nowhere = 0
+        for forward in (False, True):
+            for end in answer.flows.ends(forward=forward)[:MOST_DRAWN]:
+                other = SliceRef(ref.trace, end.slice)
+                first, last = (ref, other) if forward else (other, ref)
+                begin = self._point(first, canvas, xmap, at_end=True)
+                finish = self._point(last, canvas, xmap, at_end=False)
+                if begin is None or finish is None:
+                    nowhere += 1
+                    continue
+                away = finish if forward else begin
+                if away.away:
+                    name = answer.shown.label(end.slice)
+                    moved = self._chip(painter, canvas, name, other, away)
+                    if forward:
+                        finish = _Point(moved)
+                    else:
+                        begin = _Point(moved)
+                self._arrow(painter, begin.at, finish.at, solid=forward)
+                self.drawn += 1
+        self._paint_chips(painter)
+        self.note = self._left_out(answer, nowhere)
+        if self.note:
+            self._paint_note(painter, canvas)
+        painter.restore()
+
+    def _is_current(self, answer: FlowAnswer, ref: SliceRef) -> bool:
+        """Whether what is drawn is still the trace that was asked about."""
+        pictures = self._scene.pictures
+        return ref.trace < len(pictures) and pictures[ref.trace].shown is answer.shown
+
+    # -- where ends are ------------------------------------------------------------------------
+
+    def _point(self, ref: SliceRef, canvas: Canvas, xmap: XMap, *, at_end: bool) -> _Point | None:
+        """Where a slice ends or begins, brought onto the canvas; None if nothing shows it."""
+        scene, layout = self._scene, self._scene.layout
+        shown = scene.pictures[ref.trace].shown
+        slices = shown.trace.slices
+        tick = (slices.end if at_end else slices.start)[ref.index]
+        x = canvas.x(float(xmap.on(shown.axis).x_of(np.array([tick]))[0]))
+        band = scene.band_of(ref)
+        folded = band < 0
+        if folded:
+            band = self._header_of(ref)
+            if band < 0:
+                return None
+        top, tall = int(layout.y[band]) - scene.scroll, int(layout.height[band])
+        is_row = layout.kind[band] == BandKind.ROW
+        y = top + (SLICE_TOP + layout.slice_height[band] / 2 if is_row else tall / 2)
+        away = "folded" if folded else ""
+        if x < 0 or x > canvas.width:
+            away = "←" if x < 0 else "→"
+        elif not folded and (y < 0 or y > canvas.height):
+            away = "↑" if y < 0 else "↓"
+        return _Point(QPointF(_within(x, canvas.width), _within(y, canvas.height)), away)
+
+    def _header_of(self, ref: SliceRef) -> int:
+        """The band of the header of the process that a slice is in, -1 if that is hidden."""
+        scene, layout = self._scene, self._scene.layout
+        trace = scene.pictures[ref.trace].shown.trace
+        name = trace.tracks[trace.slices.track(ref.index)].process
+        for band in np.flatnonzero(layout.kind == BandKind.PROCESS).tolist():
+            process = int(layout.process[band])
+            if process >= 0:
+                spec = scene.processes[process]
+                if (spec.trace, spec.name) == (ref.trace, name):
+                    return int(band)
+        return -1
+
+    # -- painting ------------------------------------------------------------------------------
+
+    def _arrow(self, painter: QPainter, begin: QPointF, end: QPointF, *, solid: bool) -> None:
+        across, down = end.x() - begin.x(), end.y() - begin.y()
+        bend = min(max(abs(across) / 3, _LEAST_BEND), _MOST_BEND)
+        rise = 0.0
+        if abs(down) < _SAME_ROW:
+            # Along one row it would hide the labels: what comes goes above it, what goes below.
+            rise = min(_LEAST_RISE + abs(across) / 8, _MOST_RISE) * (1 if solid else -1)
+        turn = end + QPointF(-bend, rise)
+        path = QPainterPath(begin)
+        path.cubicTo(begin + QPointF(bend, rise), turn, end)
+        head = _head(end, path.pointAtPercent(max(1 - 2 * _HEAD / max(path.length(), 1), 0)))
+        halo = QColor(self._theme.color("canvas"))
+        halo.setAlphaF(0.85)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(QPen(halo, _HALO, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
+        painter.drawPath(path)
+        painter.drawPolyline(head)
+        color = self._theme.color("accent" if solid else "text1")
+        pen = QPen(color, _WIDTH, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
+        if not solid:
+            pen.setDashPattern([4.0, 2.5])
+        painter.setPen(pen)
+        painter.drawPath(path)
+        painter.setPen(QPen(color, _WIDTH))
+        if solid:
+            painter.setBrush(color)
+            painter.drawPolygon(head)
+        else:
+            painter.drawPolyline(head)
+
+    def _chip(
+        self, painter: QPainter, canvas: Canvas, name: str, ref: SliceRef, point: _Point
+    ) -> QPointF:
+        """Make room for a chip at the edge; the place on it that the line goes to."""
+        painter.setFont(self._theme.font("caption"))
+        metrics = painter.fontMetrics()
+        name = " ".join(name[:_LONGEST].split())
+        before = point.away in ("←", "↑", "↓")
+        name = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, _CHIP_WIDEST)
+        if point.away == "folded":
+            text = f"{name} · folded"
+        else:
+            text = f"{point.away} {name}" if before else f"{name} {point.away}"
+        wide = metrics.horizontalAdvance(text) + 2 * _CHIP_INSET
+        left = min(max(point.at.x() - wide / 2, 2.0), canvas.width - wide - 2)
+        top = min(max(point.at.y() - _CHIP_HEIGHT / 2, 2.0), canvas.height - _CHIP_HEIGHT - 2)
+        room = QRectF(left, top, wide, _CHIP_HEIGHT)
+        step = _CHIP_HEIGHT + _CHIP_GAP
+        # Those that would lie over one another stand in a column, upwards at the lower edge.
+        if top + 4 * step > canvas.height:
+            step = -step
+        while any(chip.room.intersects(room) for chip in self.chips):
+            room.translate(0, step)
+        self.chips.append(Chip(room, text, ref))
+        x = room.right() if point.away == "←" else room.left()
+        return QPointF(x if point.away in ("←", "→") else room.center().x(), room.center().y())
+
+    def _paint_chips(self, painter: QPainter) -> None:
+        painter.setFont(self._theme.font("caption"))
+        for chip in self.chips:
+            self._box(painter, chip.room)
+            painter.setPen(self._theme.color("accent"))
+            painter.drawText(chip.room, Qt.AlignmentFlag.AlignCenter, chip.text)
+
+    def _paint_note(self, painter: QPainter, canvas: Canvas) -> None:
+        painter.setFont(self._theme.font("caption"))
+        wide = painter.fontMetrics().horizontalAdvance(self.note) + 2 * _CHIP_INSET
+        top = canvas.height - _CHIP_HEIGHT - 4
+        room = QRectF(canvas.width - wide - 4, top, wide, _CHIP_HEIGHT)
+        self._box(painter, room)
+        painter.setPen(self._theme.color("text2"))
+        painter.drawText(room, Qt.AlignmentFlag.AlignCenter, self.note)
+
+    def _box(self, painter: QPainter, room: QRectF) -> None:
+        painter.setPen(QPen(self._theme.color("line"), 1))
+        painter.setBrush(self._theme.color("raised"))
+        painter.drawRoundedRect(room.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
+
+    def _left_out(self, answer: FlowAnswer, nowhere: int) -> str:
+        """How many arrows are drawn of how many there are, where these differ."""
+        flows = answer.flows
+        count = len(flows.inputs) + len(flows.outputs)
+        if self.drawn == count:
+            return ""
+        hidden = f" · {nowhere} hidden" if nowhere else ""
+        return f"{group_digits(self.drawn)} of {group_digits(count)} flows shown{hidden}"
+
+
+def _within(value: float, length: int) -> float:
+    return min(max(value, 0.0), float(length))
+
+
+def _head(tip: QPointF, before: QPointF) -> QPolygonF:
+    """The three points of an arrow's head that comes from a point before its tip."""
+    way = tip - before
+    length = max((way.x() ** 2 + way.y() ** 2) ** 0.5, 0.01)
+    along = way * (_HEAD / length)
+    aside = QPointF(-along.y(), along.x()) * 0.55
+    points: Sequence[QPointF] = (tip - along + aside, tip, tip - along - aside)
+    return QPolygonF(list(points))
