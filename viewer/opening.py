@@ -23,6 +23,7 @@ from viewer.program.linking import Link, LinkTable
 from viewer.timeline.colouring import Palette
 from viewer.timeline.counter_raster import CounterRaster
 from viewer.timeline.layout import Axis
+from viewer.timeline.raster import RowRaster
 from viewer.workspace import Workspace
 
 
@@ -40,6 +41,7 @@ class OpenTrace:
 
     trace: what is shown; file: what was read. They differ where inferences are aligned or meant.
     palettes: the palette index of every slice, by scheme, as far as the timeline has asked.
+    rasters: what it draws with under the scheme that it is opened with.
     """
 
     file: Trace
@@ -51,6 +53,7 @@ class OpenTrace:
     label_strings: tuple[str, ...]
     costs: Costs
     palettes: dict[str, Palette] = field(default_factory=dict)
+    rasters: dict[str, RowRaster] = field(default_factory=dict)
 
     @cached_property
     def counters(self) -> tuple[CounterRaster, ...]:

@@ -208,21 +208,19 @@ def specs_of(trace: Trace, number: int, counters: Sequence[Counter] = ()) -> lis
     counters: those of the trace.
     """
     slices, rows = trace.slices, len(trace.slices.row_ptr) - 1
-    first = slices.row_ptr[:-1]
 
     def count(mask: NDArray[np.bool_]) -> Ints:
-        total = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
-        return np.asarray(total[slices.row_ptr[1:]] - total[first], np.int64)
+        return np.diff(np.searchsorted(np.flatnonzero(mask), slices.row_ptr))
 
-    long = slices.end > slices.start
-    kind = trace.keys.kind[slices.key]
-    longs = count(long)
+    zeros = count(slices.start == slices.end)
+    longs = np.diff(slices.row_ptr) - zeros
     # What a column says to be a delegate's event stands where the file has it, inside no call.
     inner = (
         [KeyKind.KERNEL] if trace.identifier_column else [KeyKind.KERNEL, KeyKind.DELEGATE_EVENT]
     )
-    kernels = count(long & np.isin(kind, inner))
-    zeros = np.diff(slices.row_ptr) - longs
+    kernels, inside = np.zeros(rows, np.int64), np.isin(trace.keys.kind, inner)
+    if inside.any():
+        kernels = count((slices.end > slices.start) & inside[slices.key])
     of_track: dict[int, list[RowSpec]] = {t: [] for t in range(len(trace.tracks))}
     for row in range(rows):
         tall = KERNEL_HEIGHT if 0 < longs[row] == kernels[row] else SLICE_HEIGHT

@@ -51,7 +51,7 @@ class Scene(QObject):
         self.scale = Scale()
         self.glide = Glide(self)
         self.glide.moved.connect(self.changed)
-        session.also.append(prepare)
+        session.also.append(lambda shown: prepare(shown, session.state.scheme))
         session.opened.connect(self._reopen)
         session.arranged.connect(self._arrange)
         session.coloured.connect(self._recolour)
