@@ -26,7 +26,9 @@ def rows_of(text: bytes):
             [block.texts[n].distinct[code] for code in block.texts[n].codes.tolist()]
             for n in SHAPE.texts
         ]
-        numbers = [v if good else None for v, good in zip(values.tolist(), ok.tolist(), strict=True)]
+        numbers = [
+            v if good else None for v, good in zip(values.tolist(), ok.tolist(), strict=True)
+        ]
         found += zip(texts[0], numbers, texts[1], block.surplus.tolist(), strict=True)
         assert len(found[-block.rows :] if block.rows else []) == block.rows
     return found

@@ -8,6 +8,7 @@ so a change of selection, colours or folding is worked out once.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from PySide6.QtCore import QObject, Signal
 
@@ -31,6 +32,12 @@ _VIEW_NOTES = {
 }
 
 
+@lru_cache(maxsize=4)
+def _xmap(t0: int, t1: int, columns: int) -> XMap:
+    """One map for all that a frame and a hover ask: it keeps the edges that it has worked out."""
+    return XMap(t0, t1, columns)
+
+
 class Scene(QObject):
     """Pictures, layout and vertical scroll of the timeline; `changed` asks all parts to repaint."""
 
@@ -51,7 +58,7 @@ class Scene(QObject):
         self.scale = Scale()
         self.glide = Glide(self)
         self.glide.moved.connect(self.changed)
-        session.also.append(lambda shown: prepare(shown, session.state.scheme))
+        session.also.append(prepare)
         session.opened.connect(self._reopen)
         session.arranged.connect(self._arrange)
         session.coloured.connect(self._recolour)
@@ -80,7 +87,7 @@ class Scene(QObject):
     def xmap(self, columns: int) -> XMap:
         """The visible range on some columns."""
         t0, t1 = self.visible
-        return XMap(t0, t1, max(columns, 1))
+        return _xmap(t0, t1, max(columns, 1))
 
     def ruler(self, canvas: Canvas) -> Ruler:
         """The lines of the ruler as columns of the canvas, and its labels."""
