@@ -23,6 +23,7 @@ from viewer.program.linking import Link, LinkTable
 from viewer.timeline.colouring import Palette
 from viewer.timeline.counter_raster import CounterRaster
 from viewer.timeline.layout import Axis
+from viewer.timeline.raster import RowRaster
 from viewer.workspace import Workspace
 
 
@@ -40,6 +41,7 @@ class OpenTrace:
 
     trace: what is shown; file: what was read. They differ where inferences are aligned or meant.
     palettes: the palette index of every slice, by scheme, as far as the timeline has asked.
+    drawing: what it draws with, and the palette that this is made for.
     """
 
     file: Trace
@@ -51,6 +53,7 @@ class OpenTrace:
     label_strings: tuple[str, ...]
     costs: Costs
     palettes: dict[str, Palette] = field(default_factory=dict)
+    drawing: tuple[Palette, RowRaster] | None = None
 
     @cached_property
     def counters(self) -> tuple[CounterRaster, ...]:
@@ -136,6 +139,8 @@ def views_of(
                 views[id(trace), view] = old if kept else old.placed(axis, rate)
             elif view in wanted:
                 made = views[id(trace), view] = _opened(trace, table, axis, rate, view)
+                if old is not None and old.trace is made.trace:
+                    made.drawing = old.drawing
                 for work in also:
                     work(made)
     return views

@@ -33,8 +33,8 @@ from viewer.compat.torq_names import (
 from viewer.compat.torq_overview import Overview, all_units, runtime_overview, two_units
 from viewer.export.perfetto_strings import clean
 from viewer.export.protobuf_encoder import Blobs, Decimals, Joined, Literal, Picked, Piece, Where
-from viewer.formats.text_rows import distinct_codes
 from viewer.model.intervals import Intervals
+from viewer.model.joining import distinct_codes
 from viewer.model.queries import units_of
 from viewer.model.times import ticks_to_ns
 from viewer.model.torq_words import ACTION_ID, BYTES, JOB_ID, TASK_ID, job_name

@@ -24,13 +24,15 @@ import codecs
 import csv
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import closing
 from fractions import Fraction
-from typing import TYPE_CHECKING, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
+from viewer.formats.csv_blocks import TIME_LIMIT, Block, Shape, blocks
 from viewer.formats.text_rows import DistinctTexts, combined_codes
 from viewer.model.builder import TraceBuilder
 from viewer.model.runtime_names import CONTROL, DELEGATE_CALL, EXECUTE, KERNEL_PREFIX, LOAD, SCOPES
@@ -46,9 +48,6 @@ from viewer.model.trace import (
     Trace,
 )
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 CLOCK = Clock("ns", Fraction(1))
 REQUIRED = ("process", "thread", "name", "start_ns", "dur_ns")
 IDENTITY = ("method", "instruction_id", "identifier")
@@ -56,22 +55,17 @@ DERIVED = "derived"
 IGNORED = frozenset(
     ("debug_handles", "operators", "source", "link_reason", "start_ticks", "dur_ticks")
 )
-# Twice this still fits int64, so no sum or difference of two times can wrap around.
-TIME_LIMIT = 2**62 - 1
-
+_TIMES = ("start_ns", "dur_ns")
 _UNUSABLE = "row without a usable start_ns or dur_ns"
 # Short rows are padded to the header's width: a bound keeps a small file from filling the memory.
 MAX_COLUMNS = 256
-_CHUNK_CELLS = 2_000_000
 _HEADER_LIMIT = 1 << 20
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-_TIME = re.compile(r"\s*([+-]?[0-9]{1,19})(?:\.0*)?\s*")
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 # 15 digits are exact as float64; longer ones, and leading zeros, are names rather than amounts.
 _DECIMAL = re.compile(
     r"[+-]?(?:(?:0|[1-9][0-9]{0,14})(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
 )
-_ROW_IN_ERROR = re.compile(r"\b(?:row|line) (\d+)")
 RUN_SCOPES = {LOAD: RunKind.LOAD, EXECUTE: RunKind.INFERENCE}
 _CALLS = {
     DELEGATE_CALL: KeyKind.DELEGATE_CALL,
@@ -113,17 +107,16 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
                     where="line 1",
                     remedy="Leave out arguments that you do not need",
                 )
-            text = _Utf8(file, separator.join(map(str, range(len(names) + 1))) + "\n")
-            rows = _Rows(path, names)
-            for frame in _frames(path, text, separator, len(names)):
-                if cancelled():
-                    raise ReadCancelled
-                rows.add(frame)
-                progress(min(file.tell(), size), size)
+            rows = _Rows(path, names, separator)
+            with closing(blocks(file, path, rows.shape)) as parts:
+                for block, at in parts:
+                    if cancelled():
+                        raise ReadCancelled
+                    rows.add(block, at)
+                    progress(min(at, size), size)
     except OSError as error:
         raise UnreadableFile(path, error.strerror or str(error)) from error
-    rows.builder.problem("bytes that are not UTF-8: replaced", text.replaced, text.first_replaced)
-    return rows.trace()
+    return rows.trace(cancelled)
 
 
 def _first_line(head: bytes) -> str:
@@ -145,109 +138,59 @@ def _header(line: str) -> tuple[str, list[str]] | None:
     return None
 
 
-class _Utf8:
-    """A binary file as valid UTF-8 for the C parser, after one line of our own.
-
-    That line has one cell more than the header, so that rows with too many cells come through and
-    can be counted.
-    """
-
-    def __init__(self, file: BinaryIO, first_line: str) -> None:
-        self.replaced = 0
-        self.first_replaced = ""
-        self._file = file
-        self._first: bytes = first_line.encode()
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(lambda: self.read(1 << 18), b"")
-
-    def read(self, size: int = -1) -> bytes:
-        """The next bytes; b"" at the end."""
-        if self._first:
-            first, self._first = self._first, b""
-            return first
-        while True:
-            raw = self._file.read(size)
-            waiting = self._decoder.getstate()[0]
-            if raw and raw.isascii() and not waiting:
-                return raw
-            text = self._decoder.decode(raw, final=not raw)
-            replaced = text.count("\ufffd") - (waiting + raw).count("\ufffd".encode())
-            if replaced and not self.replaced:
-                self.first_replaced = f"in the {len(raw)} bytes before byte {self._file.tell()}"
-            self.replaced += replaced
-            if text or not raw:
-                return text.encode()
-
-
-def _frames(path: str, text: _Utf8, separator: str, width: int) -> Iterator[pd.DataFrame]:
-    """The rows in chunks; columns are numbered, the last one holds cells beyond the header.
-
-    Cells come as str. Category columns would be faster, but pandas turns categories that look like
-    numbers into numbers, and "007" or a 19-digit hash would not survive that.
-    """
-    import pandas as pd
-
-    every = list(range(width + 1))
-    try:
-        with pd.read_csv(  # type: ignore[call-overload]
-            text, sep=separator, engine="c", header=0, names=every, usecols=every, index_col=False,
-            dtype=object, na_filter=False, chunksize=_CHUNK_CELLS // (width + 1),
-        ) as reader:  # fmt: skip
-            yield from reader
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError, OverflowError) as error:
-        match = _ROW_IN_ERROR.search(str(error))
-        raise UnreadableFile(
-            path,
-            f"its rows cannot be told apart ({error})",
-            where=f"data row {match[1]}" if match else "",
-            remedy='Close every quote, and write a quote inside a quoted cell as ""',
-        ) from error
-
-
 class _Rows:
     """The rows read so far, as columns; `trace` makes slices of them."""
 
-    def __init__(self, path: str, names: Sequence[str]) -> None:
+    def __init__(self, path: str, names: Sequence[str], separator: str) -> None:
         self.builder = TraceBuilder(path, FORMAT.name, "", CLOCK, levels_are_hints=True)
         self._names = names
         self._row = 0
-        self._times: dict[str, list[Ints]] = {"start": [], "end": [], "row": []}
+        self._times: dict[str, list[Ints]] = {"start": [], "end": []}
+        self._rows: list[Codes] = []
         self._tables: dict[str, DistinctTexts] = {}
         self._codes: dict[str, list[Codes]] = {}
         for name in names:
-            if name and name not in IGNORED and name not in ("start_ns", "dur_ns"):
+            if name and name not in IGNORED and name not in _TIMES:
                 self._tables[name], self._codes[name] = DistinctTexts({"": 0}), []
+        self.shape = Shape(
+            separator,
+            len(names),
+            tuple(map(names.index, _TIMES)),
+            tuple(map(names.index, self._tables)),
+        )
 
-    def add(self, frame: pd.DataFrame) -> None:
-        """Take in one chunk."""
-        start, start_ok = self._time(frame, "start_ns")
-        length, length_ok = self._time(frame, "dur_ns")
-        length_ok &= (length >= 0) & (start + length <= TIME_LIMIT)
-        surplus = (frame[len(self._names)] != "").to_numpy()
-        usable = start_ok & length_ok & ~surplus
-        self._count("row with more cells than the header", surplus)
-        self._count(_UNUSABLE, ~(start_ok & length_ok) & ~surplus)
-        keep = np.flatnonzero(usable)
+    def add(self, block: Block, at: int) -> None:
+        """Take in one block; `at`: the position in the file behind it."""
+        (start, start_ok), (length, length_ok) = (block.numbers[n] for n in self.shape.numbers)
+        length_ok = length_ok & (length >= 0) & (start + length <= TIME_LIMIT)
+        usable = start_ok & length_ok & ~block.surplus
+        self._count("row with more cells than the header", block.surplus)
+        self._count(_UNUSABLE, ~(start_ok & length_ok) & ~block.surplus)
+        keep = slice(None) if usable.all() else np.flatnonzero(usable)
         self._times["start"].append(start[keep])
         self._times["end"].append(start[keep] + length[keep])
-        self._times["row"].append(keep + self._row)
+        self._rows.append(np.arange(self._row, self._row + block.rows, dtype=np.uint32)[keep])
         for name, table in self._tables.items():
-            cells = frame[self._names.index(name)].tolist()
-            self._codes[name].append(table.codes(cells)[keep])
-        self._row += len(frame)
+            codes = table.codes_of(block.texts[self._names.index(name)])
+            self._codes[name].append(codes[keep])
+        where = f"in the {block.size} bytes before byte {at}"
+        self.builder.problem("bytes that are not UTF-8: replaced", block.replaced, where)
+        self._row += block.rows
 
-    def trace(self) -> Trace:
-        """The slices of all rows added."""
+    def trace(self, cancelled: Cancelled) -> Trace:
+        """The slices of all rows added. Raises ReadCancelled."""
+
+        def step() -> None:
+            if cancelled():
+                raise ReadCancelled
+
         builder = self.builder
-        start, end, row = (
-            np.concatenate(parts) if parts else np.empty(0, np.int64)
-            for parts in self._times.values()
-        )
+        start, end = (_joined(parts) for parts in self._times.values())
+        row = _joined(self._rows)
         if not len(start):
             return builder.build()
-        codes = {name: np.concatenate(parts) for name, parts in self._codes.items()}
+        step()
+        codes = {name: _joined(parts) for name, parts in self._codes.items()}
         strings = {name: tuple(table) for name, table in self._tables.items()}
         track = self._tracks(codes, strings)
         name = builder.intern_all(strings["name"])[codes["name"]]
@@ -263,26 +206,28 @@ class _Rows:
         if DERIVED in codes:
             derived = np.array([text == "true" for text in strings[DERIVED]])[codes[DERIVED]]
 
-        def add(at: Ints, levels: Ints | None) -> None:
-            if len(at):
+        def add(at: Ints | slice, levels: Ints | None) -> None:
+            if len(start[at]):
                 builder.add(
                     track=track[at], start=start[at], end=end[at], name=name[at], key=key[at],
-                    source_row=row[at].astype(np.uint32),
+                    source_row=row[at],
                     levels=None if levels is None else levels[at].astype(np.int32),
                     derived=None if derived is None else derived[at],
                     columns={n: column.taken(at) for n, column in columns.items()},
                 )  # fmt: skip
 
         if "depth" not in codes:
-            add(np.arange(len(start)), None)
-            return builder.build()
+            add(slice(None), None)
+            # The builder has them now: the columns of a large file twice would fill the memory.
+            del start, end, row, codes, track, name, key, columns, derived
+            return builder.build(step)
         level = _levels(codes["depth"], strings["depth"])
         is_partial = np.bincount(track, level < 0) > 0
         is_mixed = is_partial & (np.bincount(track, level >= 0) > 0)
         builder.problem("track with a depth on some rows only: nested by time", int(is_mixed.sum()))
         add(np.flatnonzero(is_partial[track]), None)
         add(_preorder(np.flatnonzero(~is_partial[track]), track, start, end, level), level)
-        return builder.build()
+        return builder.build(step)
 
     def _runs(
         self,
@@ -305,23 +250,6 @@ class _Rows:
                     self.builder.scope(method or "file", method or None),
                     int(start[i]), int(end[i]),
                 )  # fmt: skip
-
-    def _time(self, frame: pd.DataFrame, name: str) -> tuple[Ints, Bools]:
-        """Whole numbers of a column and which of its cells are one of a usable size."""
-        cells: list[str] = frame[self._names.index(name)].tolist()
-        joined = "".join(cells)
-        try:
-            # int() would also take "1_000" and digits of other scripts.
-            if not joined.isascii() or "_" in joined:
-                raise ValueError
-            values = np.fromiter(map(int, cells), np.int64, len(cells))
-        except (ValueError, OverflowError):
-            matches = map(_TIME.fullmatch, cells)
-            numbers = (int(m[1]) if m else TIME_LIMIT + 1 for m in matches)
-            bounded = (n if abs(n) <= TIME_LIMIT else TIME_LIMIT + 1 for n in numbers)
-            values = np.fromiter(bounded, np.int64, len(cells))
-        ok = (values <= TIME_LIMIT) & (values >= -TIME_LIMIT)
-        return np.where(ok, values, 0), ok
 
     def _count(self, kind: str, rows: Bools) -> None:
         found = np.flatnonzero(rows)
@@ -378,6 +306,13 @@ class _Rows:
             instruction=instruction,
             identifier=identifier or None,
         )
+
+
+def _joined(parts: list[Any]) -> Any:
+    """The parts in one array; the list gives them up, as both would fill the memory."""
+    whole = np.concatenate(parts) if parts else np.empty(0, np.int64)
+    parts.clear()
+    return whole
 
 
 def _argument(codes: Codes, strings: Sequence[str]) -> Column:

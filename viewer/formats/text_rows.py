@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.model.builder import TraceBuilder
+from viewer.model.joining import distinct_codes
 from viewer.model.trace import Codes, Ints
 
 # A whole number of µs: 15 digits are 31 years; longer ones would not fit int64 as nanoseconds.
@@ -60,12 +61,16 @@ def distinct_texts(cells: Sequence[str]) -> Texts:
 
 def combined_codes(columns: Sequence[Codes]) -> tuple[Ints, Ints]:
     """One number for each distinct combination of codes, and the first row of each number."""
-    numbers = columns[0].astype(np.int64)
-    first: Ints = np.empty(0, np.int64)
+    numbers, count = columns[0].astype(np.int64), int(columns[0].max(initial=0)) + 1
     for i, column in enumerate(columns):
         # Numbered anew at each step, so the product of two counts never leaves int64.
-        pair = numbers if i == 0 else numbers * (int(column.max(initial=0)) + 1) + column
-        _, first, numbers = np.unique(pair, return_index=True, return_inverse=True)
+        size = 1 if i == 0 else int(column.max(initial=0)) + 1
+        pair = numbers if i == 0 else numbers * size + column
+        distinct, numbers = distinct_codes(pair, count * size)
+        count = len(distinct)
+    first = np.empty(count, np.int64)
+    # Of equal ones the last one written stays: the first.
+    first[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)
     return numbers, first
 
 
@@ -108,19 +113,6 @@ def first_line(head: bytes, separator: str) -> str:
     """The first line of a text with the spaces around its cells taken off."""
     line = head.decode("utf-8-sig", "replace").partition("\n")[0]
     return separator.join(cell.strip() for cell in line.split(separator))
-
-
-def distinct_codes(values: Ints, size: int) -> tuple[Ints, Ints]:
-    """The distinct ones of values from 0 to `size` - 1, sorted, and which of them each value is.
-
-    Without sorting, unless the values are too few for their range.
-    """
-    if size > 4 * len(values) + 1000:
-        distinct, code = np.unique(values, return_inverse=True)
-        return distinct, code
-    used = np.zeros(size, np.bool_)
-    used[values] = True
-    return np.flatnonzero(used), (np.cumsum(used) - 1)[values]
 
 
 def decoded(raw: bytes, line: int, builder: TraceBuilder) -> str:

@@ -31,12 +31,12 @@ from viewer.formats.text_rows import (
     Texts,
     count_rows,
     decoded,
-    distinct_codes,
     distinct_texts,
     matching_rows,
 )
 from viewer.formats.torq_compile_blocks import Block, split_block
 from viewer.model.builder import TraceBuilder
+from viewer.model.joining import distinct_codes
 from viewer.model.torq_words import ACTION_ID, BYTES, TASK_ID
 from viewer.model.trace import Clock, Codes, Column, Ints, KeyKind, Trace, Unit
 

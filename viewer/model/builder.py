@@ -15,7 +15,8 @@ rows:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -24,10 +25,13 @@ from numpy.typing import NDArray
 
 from viewer.model.joining import (
     Chunk,
+    Rows,
     joined,
     joined_columns,
     joined_derived,
     joined_keys,
+    joined_rows,
+    rows_of,
     slices_at,
 )
 from viewer.model.nesting import Placed, level_fault, place_by_time, place_flat
@@ -52,6 +56,8 @@ from viewer.model.trace import (
 
 BACKWARDS = "slice ends before it begins: drawn with no length"
 _NO_LEVEL = -1
+_SHORT = 1 << 16
+_MANY = 200_000  # slices from which threads are worth their start
 
 
 class TraceBuilder:
@@ -199,7 +205,8 @@ class TraceBuilder:
         if source_row is None:
             first = sum(len(chunk.start) for chunk in self._chunks)
             source_row = np.arange(first, first + n, dtype=np.uint32)
-        level = np.full(n, _NO_LEVEL, np.int32) if levels is None else levels.astype(np.int32)
+        unknown = np.broadcast_to(np.int32(_NO_LEVEL), (n,))
+        level = unknown if levels is None else levels.astype(np.int32)
         self._chunks.append(
             Chunk(
                 full(track), np.asarray(start, np.int64), np.asarray(end, np.int64), full(name),
@@ -207,21 +214,22 @@ class TraceBuilder:
             )
         )  # fmt: skip
 
-    def build(self) -> Trace:
-        """Sort, nest and freeze. The builder must not be used afterwards."""
+    def build(self, step: Callable[[], None] = lambda: None) -> Trace:
+        """Sort, nest and freeze. The builder must not be used afterwards.
+
+        step: called now and then; what it raises ends the work.
+        """
         # Distinct keys weigh more than slices while they are a dict (250 bytes each): first.
         keys = self._key_table()
         self._keys.clear()
         self._key_blocks.clear()
         chunks = self._chunks
-        track = joined([c.track for c in chunks], np.uint32)
         start = joined([c.start for c in chunks], np.int64)
         end = joined([c.end for c in chunks], np.int64)
-        level = joined([c.level for c in chunks], np.int32)
-        source_row = joined([c.source_row for c in chunks], np.uint32)
 
         backwards = end < start
         if backwards.any():
+            source_row = joined([c.source_row for c in chunks], np.uint32)
             first_row = int(source_row[np.flatnonzero(backwards)[0]])
             self.problem(
                 BACKWARDS,
@@ -229,47 +237,37 @@ class TraceBuilder:
                 f"slice {first_row}",
             )
             end = np.where(backwards, start, end)
-
-        by_track = np.argsort(track, kind="stable")
-        bounds = np.searchsorted(track[by_track], np.arange(len(self._tracks) + 1))
-        preorder = np.empty(len(track), np.int64)
-        lane = np.empty(len(track), np.int64)
-        depth = np.empty(len(track), np.int64)
+        del backwards
         tracks = tuple(
             Track(*names, unit) for names, unit in zip(self._tracks, self._units, strict=True)
         )
-        for t, track_of_slices in enumerate(tracks):
-            span = slice(int(bounds[t]), int(bounds[t + 1]))
-            own = by_track[span]
-            if t in self._flat:
-                placed = place_flat(start[own], end[own])
-            else:
-                placed = self._place(track_of_slices, start[own], end[own], level[own])
-            preorder[span] = own[placed.index]
-            lane[span], depth[span] = placed.lane, placed.depth
+        level = joined([c.level for c in chunks], np.int32)
+        track = joined([c.track for c in chunks], np.uint32)
+        laid = self._laid_out(tracks, track, start, end, level, step)
+        del track, level
+        final = laid.index
 
-        # From preorder to (row, start): the row is (track, lane, depth), and inside a row preorder
-        # is time order already, so one stable sort by row does it.
-        stride = int(depth.max(initial=0)) + 1
-        lanes = int(lane.max(initial=0)) + 1
-        row_key = (track[preorder].astype(np.int64) * lanes + lane) * stride + depth
-        by_row = np.argsort(row_key, kind="stable")
-        rows, row_first = np.unique(row_key[by_row], return_index=True)
-        final = preorder[by_row]
+        def column(name: str, dtype: type) -> NDArray[Any]:
+            step()
+            values: NDArray[Any] = joined([getattr(c, name) for c in chunks], dtype)[final]
+            return values
+
+        start, end = start[final], end[final]
         slices = Slices(
-            start=start[final],
-            end=end[final],
-            name=joined([c.name for c in chunks], np.uint32)[final],
-            key=joined([c.key for c in chunks], np.uint32)[final],
-            source_row=source_row[final],
-            order=by_row.astype(np.uint32),
-            row_ptr=np.append(row_first, len(final)).astype(np.int64),
-            row_track=(rows // (stride * lanes)).astype(np.uint32),
-            row_lane=(rows // stride % lanes).astype(np.uint32),
-            row_depth=(rows % stride).astype(np.uint32),
+            start=start,
+            end=end,
+            name=column("name", np.uint32),
+            key=column("key", np.uint32),
+            source_row=column("source_row", np.uint32),
+            order=laid.order,
+            row_ptr=laid.row_ptr,
+            row_track=laid.row_track,
+            row_lane=laid.row_lane,
+            row_depth=laid.row_depth,
             derived=joined_derived(chunks, final),
             columns=joined_columns(chunks, final),
         )
+        self._chunks = []
         untimed = self._untimed
         if len(untimed):
             untimed = replace(
@@ -326,6 +324,40 @@ class TraceBuilder:
         numbers = np.fromiter(self._keys.values(), np.int64, n)
         blocks = [(first + np.arange(len(block)), block) for first, block in self._key_blocks]
         return joined_keys([(numbers, alone), *blocks], self._key_count)
+
+    # -- layout -------------------------------------------------------------------------------
+
+    def _laid_out(
+        self,
+        tracks: Sequence[Track],
+        track: Codes,
+        start: Ints,
+        end: Ints,
+        level: NDArray[np.int32],
+        step: Callable[[], None],
+    ) -> Rows:
+        """The rows of all tracks; tracks lie one after another and share nothing."""
+        of = track if len(tracks) > _SHORT else track.astype(np.uint16)  # those sort by radix
+        by_track = np.argsort(of, kind="stable")
+        ptr = np.concatenate([[0], np.cumsum(np.bincount(track, minlength=len(tracks)))])
+
+        def lay(t: int) -> Rows:
+            step()
+            own = by_track[int(ptr[t]) : int(ptr[t + 1])]
+            if t in self._flat:
+                placed = place_flat(start[own], end[own])
+            else:
+                placed = self._place(tracks[t], start[own], end[own], level[own])
+            return rows_of(placed, own, t, int(ptr[t]))
+
+        if len(track) < _MANY:
+            return joined_rows([lay(t) for t in range(len(tracks))])
+        # Sorting gives up the interpreter's lock: two tracks at a time. The largest first, as one
+        # that comes last would be waited for alone.
+        order = np.argsort(-np.diff(ptr), kind="stable").tolist()
+        with ThreadPoolExecutor(2, "nest") as pool:
+            done = dict(zip(order, pool.map(lay, order), strict=True))
+        return joined_rows([done[t] for t in range(len(tracks))])
 
     # -- layout of one track -------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.model.nesting import Placed
 from viewer.model.trace import Bools, Codes, Column, Ints, Keys, Slices
 
 
@@ -28,8 +29,65 @@ class Chunk:
 
 
 def joined(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
-    """Arrays one after another; without any, an empty one of a type."""
+    """Arrays one after another; without any, an empty one of a type. A single one is not copied."""
+    if len(parts) == 1:
+        return parts[0]
     return np.concatenate(parts) if parts else np.empty(0, dtype)
+
+
+def distinct_codes(values: Ints, size: int) -> tuple[Ints, Ints]:
+    """The distinct ones of values from 0 to `size` - 1, sorted, and which of them each value is.
+
+    Without sorting, unless the values are too few for their range.
+    """
+    if size > 4 * len(values) + 1000:
+        distinct, code = np.unique(values, return_inverse=True)
+        return distinct, code
+    used = np.zeros(size, np.bool_)
+    used[values] = True
+    return np.flatnonzero(used), (np.cumsum(used) - 1)[values]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Slices laid out in rows: the number of each as it was given, its `order`, and the rows."""
+
+    index: Ints
+    order: Codes
+    row_ptr: Ints
+    row_track: Codes
+    row_lane: Codes
+    row_depth: Codes
+
+
+def rows_of(placed: Placed, own: Ints, track: int, first: int) -> Rows:
+    """The rows of one track: its slices `own`, placed; `first` of all slices are before them."""
+    stride = int(placed.depth.max(initial=0)) + 1
+    key = placed.lane * stride + placed.depth
+    rows, code = distinct_codes(key, int(key.max(initial=0)) + 1)
+    # From preorder to (row, start): inside a row preorder is time order already.
+    by_row = np.argsort(code.astype(np.uint16) if len(rows) < 1 << 16 else code, kind="stable")
+    return Rows(
+        own[placed.index[by_row]],
+        (by_row + first).astype(np.uint32),
+        first + np.cumsum(np.bincount(code, minlength=len(rows))),
+        np.full(len(rows), track, np.uint32),
+        (rows // stride).astype(np.uint32),
+        (rows % stride).astype(np.uint32),
+    )
+
+
+def joined_rows(parts: Sequence[Rows]) -> Rows:
+    """The rows of all tracks, one track after another."""
+    return Rows(
+        joined([part.index for part in parts], np.int64),
+        joined([part.order for part in parts], np.uint32),
+        np.concatenate([[0], *(part.row_ptr for part in parts)]).astype(np.int64),
+        *(
+            joined([getattr(part, name) for part in parts], np.uint32)
+            for name in ("row_track", "row_lane", "row_depth")
+        ),
+    )
 
 
 def joined_keys(blocks: Sequence[tuple[Ints, Keys]], count: int) -> Keys:

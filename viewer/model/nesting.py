@@ -56,12 +56,14 @@ def level_fault(start: Ints, end: Ints, level: NDArray[np.int32]) -> int | None:
 def place_by_time(start: Ints, end: Ints) -> Placed:
     """Preorder, lane and depth from the intervals alone."""
     long = np.flatnonzero(end > start)
-    long = long[np.lexsort((-end[long], start[long]))]
+    long = _by_start_then_longest(start, end, long)
     s, e = start[long], end[long]
     depth = np.arange(len(long)) - np.searchsorted(np.sort(e), s, side="right")
     lane = np.zeros(len(long), np.int64)
     if not _is_nested(s, e, depth):
         lane, depth = _first_fit(s, e)
+    if len(long) == len(start) and not lane.any():
+        return Placed(long, lane, depth)
 
     zero = np.flatnonzero(end == start)
     base = lane == 0
@@ -74,6 +76,22 @@ def place_by_time(start: Ints, end: Ints) -> Placed:
     # those the outer ones first.
     preorder = np.lexsort((depth, end[index] > start[index], start[index], lane))
     return Placed(index[preorder], lane[preorder], depth[preorder])
+
+
+def _by_start_then_longest(start: Ints, end: Ints, of: Ints) -> Ints:
+    """Some slices by start, the longest first. Most files are in order of time already, and few
+    slices start together: only those are sorted by two keys."""
+    begins = start[of]
+    if (begins[1:] < begins[:-1]).any():
+        by_start = np.argsort(begins, kind="stable")
+        of, begins = of[by_start], begins[by_start]
+    same = begins[1:] == begins[:-1]
+    if same.any():
+        tied = np.append(False, same) | np.append(same, False)
+        at = of[tied]
+        of = of.copy()
+        of[tied] = at[np.lexsort((-end[at], start[at]))]
+    return of
 
 
 def place_flat(start: Ints, end: Ints) -> Placed:

@@ -154,7 +154,7 @@ class Column:
         """Texts that are interned already."""
         return Column(codes, valid, tuple(strings))
 
-    def taken(self, index: Ints) -> Column:
+    def taken(self, index: Ints | slice) -> Column:
         """The column of some slices, in that order."""
         valid = None if self.valid is None else self.valid[index]
         return Column(self.values[index], valid, self.strings, self.unit)

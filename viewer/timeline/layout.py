@@ -78,7 +78,15 @@ class XMap:
 
     def on(self, axis: Axis) -> XMap:
         """The same range and columns, for the ticks of another axis."""
-        return self if axis == self.axis else replace(self, axis=axis)
+        if axis is self.axis:
+            return self
+        if axis not in self._others:
+            self._others[axis] = self if axis == self.axis else replace(self, axis=axis)
+        return self._others[axis]
+
+    @cached_property
+    def _others(self) -> dict[Axis, XMap]:
+        return {}
 
     @cached_property
     def ticks_per_pixel(self) -> Fraction:
@@ -135,12 +143,13 @@ class XMap:
         edges = self.edges
         if not self._fits_int64:
             return np.maximum(np.searchsorted(edges, ticks, side="right") - 1, 0)
-        near = np.clip(ticks, edges[0], edges[-1])
+        near = np.minimum(np.maximum(ticks, edges[0]), edges[-1])
         # Float gets within one column; the exact edges then decide.
         x = (near - np.int64(self._anchor)).astype(np.float64)
         x -= float(self._left - self._anchor)
         x *= float(1 / self.ticks_per_pixel)
-        column = np.clip(x, 0, self.width, out=x).astype(np.int64)
+        np.minimum(np.maximum(x, 0.0, out=x), float(self.width), out=x)
+        column: Ints = x.astype(np.int64)
         column -= edges[column] > near
         column += self._right_edges[column] <= near
         if edges[0] == edges[1]:
@@ -208,21 +217,19 @@ def specs_of(trace: Trace, number: int, counters: Sequence[Counter] = ()) -> lis
     counters: those of the trace.
     """
     slices, rows = trace.slices, len(trace.slices.row_ptr) - 1
-    first = slices.row_ptr[:-1]
 
     def count(mask: NDArray[np.bool_]) -> Ints:
-        total = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
-        return np.asarray(total[slices.row_ptr[1:]] - total[first], np.int64)
+        return np.diff(np.searchsorted(np.flatnonzero(mask), slices.row_ptr))
 
-    long = slices.end > slices.start
-    kind = trace.keys.kind[slices.key]
-    longs = count(long)
+    zeros = count(slices.start == slices.end)
+    longs = np.diff(slices.row_ptr) - zeros
     # What a column says to be a delegate's event stands where the file has it, inside no call.
     inner = (
         [KeyKind.KERNEL] if trace.identifier_column else [KeyKind.KERNEL, KeyKind.DELEGATE_EVENT]
     )
-    kernels = count(long & np.isin(kind, inner))
-    zeros = np.diff(slices.row_ptr) - longs
+    kernels, inside = np.zeros(rows, np.int64), np.isin(trace.keys.kind, inner)
+    if inside.any():
+        kernels = count((slices.end > slices.start) & inside[slices.key])
     of_track: dict[int, list[RowSpec]] = {t: [] for t in range(len(trace.tracks))}
     for row in range(rows):
         tall = KERNEL_HEIGHT if 0 < longs[row] == kernels[row] else SLICE_HEIGHT

@@ -7,7 +7,6 @@ slices a trace has.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +39,10 @@ from viewer.view_state import Area, SliceRef
 
 NOTHING_TO_DRAW = "The file holds no slice with a time: nothing was run, or no time was logged"
 LABEL_INSET = 6
+# Looked up once: members of an enum cost 1 µs each before Python 3.12.
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_TIMED = {int(k) for k in (KeyKind.FRAMEWORK, KeyKind.PLAIN, KeyKind.UNATTRIBUTED)}
+_OVERHANG = 4  # px by which a line of text may be higher than its slice
 _MARK = 3  # half the height of a diamond
 _MARK_LABEL_ROOM = 56
 _RING = 2
@@ -120,12 +123,15 @@ class FramePainter:
             if overlay.counter is not None:
                 self._dot(painter, overlay.counter, overlay.mouse.x())
 
-    def _bands(self, kind: BandKind) -> Iterable[int]:
-        layout = self.scene.layout
-        top = self.scene.scroll
-        for band in layout.bands_between(top, top + max(self.scene.viewport_height, 1)):
-            if layout.kind[band] == kind:
-                yield band
+    def _bands(self, kind: BandKind, trace: int | None = None) -> list[int]:
+        """The visible bands of a kind, of one trace or of all."""
+        layout, top = self.scene.layout, self.scene.scroll
+        seen = layout.bands_between(top, top + max(self.scene.viewport_height, 1))
+        wanted = layout.kind[seen.start : seen.stop] == int(kind)
+        if trace is not None:
+            wanted &= layout.trace[seen.start : seen.stop] == trace
+        own: list[int] = (np.flatnonzero(wanted) + seen.start).tolist()
+        return own
 
     def _y(self, band: int) -> int:
         return int(self.scene.layout.y[band]) - self.scene.scroll
@@ -137,7 +143,7 @@ class FramePainter:
         dark = self.theme.dark
         painter.setFont(self._labels.font)
         for number, picture in enumerate(self.scene.pictures):
-            bands = [b for b in self._bands(BandKind.ROW) if layout.trace[b] == number]
+            bands = self._bands(BandKind.ROW, number)
             if not bands:
                 continue
             shown, here = picture.shown, xmap.on(picture.shown.axis)
@@ -175,7 +181,7 @@ class FramePainter:
     ) -> None:
         shown = picture.shown
         text = self._labels.fit(shown.label(i), room.width() - 2 * LABEL_INSET)
-        if text is None:
+        if text is None or room.height() < self._labels.line_height - _OVERHANG:
             return
         painter.setPen(colour)
         link = shown.link(i)
@@ -183,16 +189,12 @@ class FramePainter:
         y = room.top() + (room.height() - self._labels.line_height) / 2 - (4 if shared else 0)
         painter.drawStaticText(QPointF(room.left() + LABEL_INSET, y), text)
         used = self._labels.width(text.text()) + 3 * LABEL_INSET
-        kind = shown.trace.keys.kind[shown.trace.slices.key[i]]
-        if kind in (KeyKind.FRAMEWORK, KeyKind.PLAIN, KeyKind.UNATTRIBUTED):
+        kind = int(shown.trace.keys.kind[shown.trace.slices.key[i]])
+        if kind in _TIMED:
             length = int(shown.trace.slices.end[i] - shown.trace.slices.start[i])
             time = format_time(tick_to_ns(length, shown.axis.ns_per_tick))
             if used + self._labels.width(time) + 2 * LABEL_INSET < room.width():
-                painter.drawText(
-                    room.adjusted(0, 0, -LABEL_INSET, 0),
-                    Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter,
-                    time,
-                )
+                painter.drawText(room.adjusted(0, 0, -LABEL_INSET, 0), _RIGHT, time)
         if shared:
             self._ribbon(painter, link.operators, room)
 
@@ -327,7 +329,7 @@ class FramePainter:
         for number, picture in enumerate(self.scene.pictures):
             if picture.hits is None:
                 continue
-            bands = [b for b in self._bands(BandKind.ROW) if layout.trace[b] == number]
+            bands = self._bands(BandKind.ROW, number)
             here = xmap.on(picture.shown.axis)
             rows = [int(layout.row[b]) for b in bands]
             found = picture.hits.labels(rows, here, self._canvas.device(UNDERLINED))

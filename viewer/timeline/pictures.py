@@ -60,6 +60,18 @@ def prepare(shown: OpenTrace) -> None:
     for scheme in SCHEMES:
         palette_of(shown, scheme)
     _ = shown.counters
+    # The mipmaps too: 1 s for 10 million slices.
+    raster_of(shown, palette_of(shown, SCHEMES[0]))
+
+
+def raster_of(shown: OpenTrace, palette: Palette) -> RowRaster:
+    """The raster of a trace in the colours of a palette; the last one is kept."""
+    kept = shown.drawing
+    if kept is None or kept[0] is not palette:
+        drawn = None if kept is None else kept[1].drawn
+        kept = palette, RowRaster.of(shown.trace.slices, palette, drawn)
+        shown.drawing = kept
+    return kept[1]
 
 
 def palette_of(shown: OpenTrace, scheme: str) -> Palette:
@@ -103,6 +115,4 @@ def picture_of(shown: OpenTrace, scheme: str, before: TracePicture | None = None
     if before is not None and before.shown is shown and before.scheme == scheme:
         return before
     palette = palette_of(shown, scheme)
-    same = before is not None and before.shown.trace is shown.trace
-    drawn = before.raster.drawn if same and before is not None else None
-    return TracePicture(shown, scheme, palette, RowRaster.of(shown.trace.slices, palette, drawn))
+    return TracePicture(shown, scheme, palette, raster_of(shown, palette))

@@ -195,10 +195,11 @@ class RowRaster:
         found, position = [], []
         for i, row in enumerate(rows):
             first, last = int(self.drawn.row_ptr[row]), int(self.drawn.row_ptr[row + 1])
-            near = np.searchsorted(self.drawn.start[first:last], probes, side="right") - 1
-            distinct = np.unique(near[near >= 0]) + first
-            found.append(distinct)
-            position.append(np.full(len(distinct), i, np.int64))
+            near = self.drawn.start[first:last].searchsorted(probes, side="right")
+            # Ascending as the probes are: the first of equal ones, and none before the first slice.
+            near = near[np.diff(near, prepend=0) > 0] + (first - 1)
+            found.append(near)
+            position.append(np.full(len(near), i, np.int64))
         if not found:
             none = np.empty(0, np.int64)
             return Labels(none, none, none, none)

@@ -8,6 +8,7 @@ so a change of selection, colours or folding is worked out once.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from PySide6.QtCore import QObject, Signal
 
@@ -29,6 +30,12 @@ _VIEW_NOTES = {
     Inferences.ALIGNED: "inferences from one start · loads are not in it",
     Inferences.MEAN: "mean start and end of every slice · computed, loads are not in it",
 }
+
+
+@lru_cache(maxsize=4)
+def _xmap(t0: int, t1: int, columns: int) -> XMap:
+    """One map for all that a frame and a hover ask: it keeps the edges that it has worked out."""
+    return XMap(t0, t1, columns)
 
 
 class Scene(QObject):
@@ -80,7 +87,7 @@ class Scene(QObject):
     def xmap(self, columns: int) -> XMap:
         """The visible range on some columns."""
         t0, t1 = self.visible
-        return XMap(t0, t1, max(columns, 1))
+        return _xmap(t0, t1, max(columns, 1))
 
     def ruler(self, canvas: Canvas) -> Ruler:
         """The lines of the ruler as columns of the canvas, and its labels."""

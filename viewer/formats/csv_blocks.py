@@ -1,0 +1,287 @@
+"""The rows of a large CSV as codes and numbers, block by block, two blocks at a time.
+
+Pandas' C parser gives up the interpreter's lock while it works, so two threads read a plain file
+nearly twice as fast as one, and the window stays alive beside them. A block is cut at a line end.
+That is safe only where no cell can hold one, so blocks go on up to the first quote in the file;
+what follows is one stream (`Stream`), which is read in order.
+
+Columns are numbered as in the header; one more than those takes the cells beyond the header.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+from collections import deque
+from collections.abc import Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from viewer.formats import UnreadableFile
+from viewer.formats.text_rows import Texts, distinct_texts
+from viewer.model.trace import Bools, Ints
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Twice this still fits int64, so no sum or difference of two times can wrap around.
+TIME_LIMIT = 2**62 - 1
+_BLOCK = 12 << 20
+_AT_ONCE = 2
+_CHUNK_CELLS = 2_000_000
+# With one distinct text in so many cells, sorting them costs more than the codes save.
+_OFTEN = 4
+_FEW = 10_000
+_TIME = re.compile(r"\s*([+-]?[0-9]{1,19})(?:\.0*)?\s*")
+_ROW_IN_ERROR = re.compile(r"\b(?:row|line) (\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What is read of each row: columns of whole numbers and of texts; `width`: of the header."""
+
+    separator: str
+    width: int
+    numbers: tuple[int, ...]
+    texts: tuple[int, ...]
+    # Columns found to have another text in nearly every row; filled while blocks are read.
+    distinct: set[int] = field(default_factory=set)
+
+    @property
+    def used(self) -> list[int]:
+        """The columns that are read, and the one beyond the header."""
+        return sorted((*self.numbers, *self.texts, self.width))
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some rows. numbers: values and which of them are usable (others are 0); surplus: rows with
+    more cells than the header. replaced: how many bytes were not UTF-8, in how many in all."""
+
+    rows: int
+    numbers: dict[int, tuple[Ints, Bools]]
+    texts: dict[int, Texts]
+    surplus: Bools
+    replaced: int = 0
+    size: int = 0
+
+
+def blocks(file: BinaryIO, path: str, shape: Shape) -> Generator[tuple[Block, int], None, None]:
+    """All rows from where the file stands, each block with the position in the file behind it.
+
+    Raises UnreadableFile. Closing the iterator ends what is being parsed.
+    """
+    rows = 0
+    with ThreadPoolExecutor(_AT_ONCE, "csv") as pool:
+        waiting: deque[tuple[Future[Block], int]] = deque()
+        try:
+            quoted = None
+            for begin, data in _cut(file):
+                if b'"' in data or (data[-1:] != b"\n" and b"\r" in data):
+                    quoted = begin
+                    break
+                waiting.append((pool.submit(_parsed, data, shape, path), begin + len(data)))
+                if len(waiting) > _AT_ONCE:
+                    done, at = waiting.popleft()
+                    rows += (block := done.result()).rows
+                    yield block, at
+            while waiting:
+                done, at = waiting.popleft()
+                rows += (block := done.result()).rows
+                yield block, at
+        finally:
+            for future, _ in waiting:
+                future.cancel()
+    if quoted is not None:
+        file.seek(quoted)
+        stream = Stream(file, shape)
+        counted = 0
+        for frame in _frames(path, stream, shape, rows):
+            now = stream.replaced
+            yield _taken(frame, shape, now - counted, stream.size), file.tell()
+            counted = now
+
+
+def _cut(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Whole lines, with where they begin; what has no line end is one piece."""
+    begin, rest = file.tell(), b""
+    while raw := file.read(_BLOCK):
+        end = raw.rfind(b"\n") + 1
+        if not end:
+            rest += raw
+            continue
+        yield begin, rest + raw[:end]
+        begin += len(rest) + end
+        rest = raw[end:]
+    if rest:
+        yield begin, rest
+
+
+def _parsed(data: bytes, shape: Shape, path: str) -> Block:
+    """The rows of some whole lines without quotes."""
+    replaced, size = 0, len(data)
+    if not data.isascii():
+        text = data.decode("utf-8", "replace")
+        replaced = text.count("\ufffd") - data.count("\ufffd".encode())
+        if replaced:
+            data = text.encode()
+    try:
+        return _coded(data, shape, replaced, size)
+    except (ValueError, OverflowError):
+        # Some number is none, or a text column is nothing but numbers to pandas.
+        stream = Stream(io.BytesIO(data), shape)
+        frames = list(_frames(path, stream, shape, 0, len(data)))
+        return _taken(frames[0] if frames else _no_rows(shape), shape, replaced, size)
+
+
+def _coded(data: bytes, shape: Shape, replaced: int, size: int) -> Block:
+    """The rows as pandas' own codes and numbers. Raises ValueError where a cell is not as it must
+    be for that."""
+    import pandas as pd
+
+    # A first row of our own: pandas turns categories that all look like numbers into numbers,
+    # and "007" or a 19-digit hash would not survive that.
+    cells = ["0" if column in shape.numbers else "x" for column in range(shape.width + 1)]
+    first = shape.separator.join(cells).encode() + b"\n"
+    every = list(range(shape.width + 1))
+    # Numbers have no dtype given: int64 is then tried alone, while for a column that must be int64
+    # pandas would also take "1e3" and round long numbers with a decimal point.
+    kinds: dict[int, object] = dict.fromkeys((*shape.texts, shape.width), "category")
+    kinds.update(dict.fromkeys(shape.distinct, object))
+    frame = pd.read_csv(  # type: ignore[call-overload]
+        io.BytesIO(first + data), sep=shape.separator, engine="c", header=None, names=every,
+        usecols=shape.used, index_col=False, dtype=kinds, na_filter=False, low_memory=False,
+    )  # fmt: skip
+    numbers: dict[int, tuple[Ints, Bools]] = {}
+    for column in shape.numbers:
+        values = frame[column].to_numpy()[1:]
+        if values.dtype != np.int64:
+            raise ValueError("no whole numbers")
+        ok = (values <= TIME_LIMIT) & (values >= -TIME_LIMIT)
+        numbers[column] = (values if ok.all() else np.where(ok, values, 0), ok)
+    texts: dict[int, Texts] = {}
+    for column in shape.texts:
+        if kinds[column] is object:
+            texts[column] = distinct_texts(frame[column].tolist()[1:])
+        else:
+            found = texts[column] = _without_first(frame[column])
+            if _OFTEN * len(found.distinct) > max(len(frame), _FEW):
+                shape.distinct.add(column)
+    beyond = _without_first(frame[shape.width])
+    surplus = np.array([text != "" for text in beyond.distinct], np.bool_)[beyond.codes]
+    return Block(len(frame) - 1, numbers, texts, surplus, replaced, size)
+
+
+def _without_first(column: pd.Series) -> Texts:
+    """A category column without the row of our own, and without its text if no other has it."""
+    distinct = column.cat.categories.tolist()
+    if not all(isinstance(text, str) for text in distinct):
+        raise ValueError("texts that were turned into numbers")
+    codes = column.cat.codes.to_numpy()
+    own, codes = int(codes[0]), codes[1:]
+    if not (codes == own).any():
+        del distinct[own]
+        codes = codes - (codes > own)
+    return Texts(codes.astype(np.uint32), distinct)
+
+
+def _taken(frame: pd.DataFrame, shape: Shape, replaced: int, size: int) -> Block:
+    """The rows of a frame of str cells."""
+    return Block(
+        len(frame),
+        {column: _whole_numbers(frame[column].tolist()) for column in shape.numbers},
+        {column: distinct_texts(frame[column].tolist()) for column in shape.texts},
+        (frame[shape.width] != "").to_numpy(),
+        replaced,
+        size,
+    )
+
+
+def _whole_numbers(cells: list[str]) -> tuple[Ints, Bools]:
+    """Whole numbers and which of them are one of a usable size."""
+    joined = "".join(cells)
+    try:
+        # int() would also take "1_000" and digits of other scripts.
+        if not joined.isascii() or "_" in joined:
+            raise ValueError
+        values = np.fromiter(map(int, cells), np.int64, len(cells))
+    except (ValueError, OverflowError):
+        matches = map(_TIME.fullmatch, cells)
+        numbers = (int(m[1]) if m else TIME_LIMIT + 1 for m in matches)
+        bounded = (n if abs(n) <= TIME_LIMIT else TIME_LIMIT + 1 for n in numbers)
+        values = np.fromiter(bounded, np.int64, len(cells))
+    ok = (values <= TIME_LIMIT) & (values >= -TIME_LIMIT)
+    return np.where(ok, values, 0), ok
+
+
+class Stream:
+    """A binary file as valid UTF-8 for the C parser, after one line of our own.
+
+    That line has one cell more than the header, so that rows with too many cells come through and
+    can be counted.
+    """
+
+    def __init__(self, file: BinaryIO, shape: Shape) -> None:
+        self.replaced = 0
+        self.size = 0  # of the last bytes in which something was replaced
+        self._file = file
+        self._first = (shape.separator.join(map(str, range(shape.width + 1))) + "\n").encode()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(lambda: self.read(1 << 18), b"")
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes; b"" at the end."""
+        if self._first:
+            first, self._first = self._first, b""
+            return first
+        while True:
+            raw = self._file.read(size)
+            waiting = self._decoder.getstate()[0]
+            if raw and raw.isascii() and not waiting:
+                return raw
+            text = self._decoder.decode(raw, final=not raw)
+            replaced = text.count("\ufffd") - (waiting + raw).count("\ufffd".encode())
+            if replaced:
+                self.size = len(raw)
+            self.replaced += replaced
+            if text or not raw:
+                return text.encode()
+
+
+def _no_rows(shape: Shape) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(columns=range(shape.width + 1), dtype=object)
+
+
+def _frames(
+    path: str, text: Stream, shape: Shape, before: int, most: int = 0
+) -> Iterator[pd.DataFrame]:
+    """The rows of a stream in frames of str cells, `most` in each.
+
+    before: rows of the file before the stream.
+    """
+    import pandas as pd
+
+    every = list(range(shape.width + 1))
+    try:
+        with pd.read_csv(  # type: ignore[call-overload]
+            text, sep=shape.separator, engine="c", header=0, names=every, usecols=every,
+            index_col=False, dtype=object, na_filter=False,
+            chunksize=most or _CHUNK_CELLS // (shape.width + 1),
+        ) as reader:  # fmt: skip
+            yield from reader
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError, OverflowError) as error:
+        match = _ROW_IN_ERROR.search(str(error))
+        raise UnreadableFile(
+            path,
+            f"its rows cannot be told apart ({error})",
+            where=f"data row {int(match[1]) + before}" if match else "",
+            remedy='Close every quote, and write a quote inside a quoted cell as ""',
+        ) from error
