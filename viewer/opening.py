@@ -23,6 +23,7 @@ from viewer.program.linking import Link, LinkTable
 from viewer.timeline.colouring import Palette
 from viewer.timeline.counter_raster import CounterRaster
 from viewer.timeline.layout import Axis
+from viewer.timeline.schemes import SCHEMES, Classes, Lengths, lengths_of, why_not
 from viewer.workspace import Workspace
 
 
@@ -39,7 +40,8 @@ class OpenTrace:
     """What the window keeps beside one open trace, all made once.
 
     trace: what is shown; file: what was read. They differ where inferences are aligned or meant.
-    palettes: the palette index of every slice, by scheme, as far as the timeline has asked.
+    palettes: the palette index of every slice, by scheme, as far as the timeline has asked;
+    classes: what these colours mean.
     """
 
     file: Trace
@@ -51,6 +53,7 @@ class OpenTrace:
     label_strings: tuple[str, ...]
     costs: Costs
     palettes: dict[str, Palette] = field(default_factory=dict)
+    classes: dict[str, Classes] = field(default_factory=dict)
 
     @cached_property
     def counters(self) -> tuple[CounterRaster, ...]:
@@ -63,10 +66,21 @@ class OpenTrace:
         shown = sum(run.count for run in self.trace.inferences())
         return sum(1 for _ in self.file.inferences()) - shown
 
+    @cached_property
+    def lengths(self) -> Lengths | None:
+        """The shortest and longest slice in ticks, as `lengths_of`; a pass over all slices."""
+        return lengths_of(self.trace)
+
+    @cached_property
+    def barred(self) -> dict[str, str]:
+        """Scheme -> why slices cannot be coloured by it, for those that they cannot."""
+        reasons = {scheme.id: why_not(scheme.id, self.table) for scheme in SCHEMES}
+        return {scheme: why for scheme, why in reasons.items() if why}
+
     def placed(self, axis: Axis, rate: ClockRate) -> OpenTrace:
         """The same at another rate or place; labels, costs, colours and counters are of ticks."""
         made = replace(self, axis=axis, rate=rate)
-        for name in ("counters", "left_out"):
+        for name in ("counters", "left_out", "lengths", "barred"):
             if name in vars(self):
                 vars(made)[name] = vars(self)[name]
         return made

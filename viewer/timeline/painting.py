@@ -134,7 +134,7 @@ class FramePainter:
     # -- slices ------------------------------------------------------------------------------
 
     def _hatch_and_label(self, painter: QPainter, xmap: XMap) -> None:
-        layout, state = self.scene.layout, self.scene.session.state
+        layout = self.scene.layout
         dark = self.theme.dark
         painter.setFont(self._labels.font)
         for number, picture in enumerate(self.scene.pictures):
@@ -144,21 +144,19 @@ class FramePainter:
             shown, here = picture.shown, xmap.on(picture.shown.axis)
             rows = [int(layout.row[b]) for b in bands]
             found = picture.raster.labels(rows, here, self._canvas.device(LABEL_WIDTH))
-            related = self.scene.related(number)
+            standing = self.scene.stand_out(number, found.slice)
             native = shown.trace.slices.columns.get(NATIVE_DURATION)
             colours = {
                 emphasis: label_colours(dark, emphasis)
                 for emphasis in (Emphasis.FULL, Emphasis.DIMMED)
             }
-            keys = shown.trace.slices.key
-            for position, i, x0, x1 in zip(
+            for position, i, x0, x1, lit in zip(
                 found.position.tolist(), found.slice.tolist(), found.x0.tolist(),
-                found.x1.tolist(), strict=True,
+                found.x1.tolist(), standing.tolist(), strict=True,
             ):  # fmt: skip
                 band = bands[position]
                 top, tall = self._y(band) + SLICE_TOP, int(layout.slice_height[band])
                 index = int(picture.palette[i])
-                lit = state.operators is None or (related is not None and bool(related[keys[i]]))
                 emphasis = Emphasis.FULL if lit else Emphasis.DIMMED
                 left, right = self._canvas.x(x0), self._canvas.x(x1 - 1)
                 room = QRectF(left, top, right - left, tall)
