@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from viewer.colour_commands import colour_commands
 from viewer.commands import SEPARATOR, Command
 from viewer.model.run_views import has_run_views
 from viewer.model.times import parse_rate
@@ -186,4 +187,5 @@ def commands_of(window: MainWindow) -> list[Command]:
         ),
         Command("help.keys", "&Keys", "Help", window.show_keys, ("?", "F1")),
         Command("help.about", "&About Opscope", "Help", window.show_about),
+        *colour_commands(window),
     ]  # fmt: skip
