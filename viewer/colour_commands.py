@@ -19,7 +19,10 @@ _MNEMONICS = {
     "operator": "&Operator", "name": "&Name", "type": "Operator &type", "module": "&Module",
     "delegate": "&Delegate", "duration": "D&uration", "links": "&Link state",
 }  # fmt: skip
-_STEPS = ("view.colour_next", "view.colour_previous")
+COLOUR_MENU = (
+    *(f"view.colour_{scheme.id}" for scheme in SCHEMES), SEPARATOR,
+    "view.colour_next", "view.colour_previous", SEPARATOR, "view.legend",
+)  # fmt: skip
 
 
 def colour_commands(window: MainWindow) -> list[Command]:
@@ -72,14 +75,14 @@ def add_colour_menu(window: MainWindow) -> None:
     table, session = window.commands, window.session
     menu = window.view_menu.addMenu("Colour b&y")
     menu.setToolTipsVisible(True)
-    ids = [f"view.colour_{scheme.id}" for scheme in SCHEMES]
-    table.add_to(menu, (*ids, SEPARATOR, *_STEPS, SEPARATOR, "view.legend"))
+    table.add_to(menu, COLOUR_MENU)
 
     def tell() -> None:
-        for scheme, id in zip(SCHEMES, ids, strict=True):
+        for scheme in SCHEMES:
             text = session.why_not(scheme.id) or scheme.tells
-            table.actions[id].setStatusTip(text)
-            table.actions[id].setToolTip(escape(text))
+            action = table.actions[f"view.colour_{scheme.id}"]
+            action.setStatusTip(text)
+            action.setToolTip(f"<p>{escape(text)}</p>")
 
     session.opened.connect(tell)
     tell()

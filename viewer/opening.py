@@ -23,7 +23,15 @@ from viewer.program.linking import Link, LinkTable
 from viewer.timeline.colouring import Palette
 from viewer.timeline.counter_raster import CounterRaster
 from viewer.timeline.layout import Axis
-from viewer.timeline.schemes import SCHEMES, Classes, Lengths, lengths_of, why_not
+from viewer.timeline.schemes import (
+    DEFAULT,
+    SCHEMES,
+    Classes,
+    Lengths,
+    lengths_of,
+    operator_colours,
+    why_not,
+)
 from viewer.workspace import Workspace
 
 
@@ -54,6 +62,7 @@ class OpenTrace:
     costs: Costs
     palettes: dict[str, Palette] = field(default_factory=dict)
     classes: dict[str, Classes] = field(default_factory=dict)
+    _operators: dict[str, Palette] = field(default_factory=dict)
 
     @cached_property
     def counters(self) -> tuple[CounterRaster, ...]:
@@ -76,6 +85,13 @@ class OpenTrace:
         """Scheme -> why slices cannot be coloured by it, for those that they cannot."""
         reasons = {scheme.id: why_not(scheme.id, self.table) for scheme in SCHEMES}
         return {scheme: why for scheme, why in reasons.items() if why}
+
+    def operator_colours(self, scheme: str) -> Palette:
+        """The palette index of every operator of its program under a scheme, for swatches."""
+        if scheme not in self._operators:
+            real = DEFAULT if scheme in self.barred else scheme
+            self._operators[scheme] = operator_colours(real, self.table)
+        return self._operators[scheme]
 
     def placed(self, axis: Axis, rate: ClockRate) -> OpenTrace:
         """The same at another rate or place; labels, costs, colours and counters are of ticks."""

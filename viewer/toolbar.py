@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html import escape
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent, QStandardItemModel
 from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QToolBar, QToolButton, QWidget
@@ -11,7 +13,6 @@ from viewer.crash_report import guard
 from viewer.model.run_views import has_run_views
 from viewer.opening import Inferences, OpenTrace
 from viewer.panels.link_state import LinkState
-from viewer.panels.widgets import tip
 from viewer.session import Session
 from viewer.status_text import run_texts
 from viewer.theme import Theme
@@ -149,7 +150,7 @@ class Toolbar(QToolBar):
         for i, scheme in enumerate(SCHEMES):
             why = session.why_not(scheme.id) if session.traces else ""
             items.item(i).setEnabled(not why)
-            items.item(i).setToolTip(tip(why or scheme.tells))
+            items.item(i).setToolTip(f"<p>{escape(why or scheme.tells)}</p>")
         self.scheme.setCurrentIndex(self.scheme.findData(session.coloured_by))
 
     def _pick_run(self, index: int) -> None:

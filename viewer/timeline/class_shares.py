@@ -14,9 +14,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from viewer.model.queries import foreign, self_time
+from viewer.model.queries import foreign, run_of_slices, self_time
 from viewer.model.trace import Trace
+from viewer.timeline.colouring import FRAME, PLAIN, UNATTRIBUTED
 from viewer.timeline.schemes import Classes
+
+# What is grey because it is context, and no answer to what the colours are about.
+CONTEXT = (FRAME, PLAIN, UNATTRIBUTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,26 +33,40 @@ class Share:
     ns: float
 
 
-def shares(every: Iterable[tuple[Trace, Classes, Fraction]]) -> tuple[Share, ...]:
-    """The classes of some traces that have slices, most costly first; `Fraction` is ns per tick.
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What is counted of one trace: all of it, or the slices that begin in one of its runs."""
+
+    trace: Trace
+    classes: Classes
+    ns_per_tick: Fraction
+    run: int | None = None
+
+
+def shares(every: Iterable[Counted]) -> tuple[Share, ...]:
+    """The classes of some traces that have slices: most costly first, what is context last.
 
     A class is the same in several traces where its title and colour are.
     """
     counts: dict[tuple[str, int], int] = {}
     times: dict[tuple[str, int], float] = {}
-    for trace, classes, ns_per_tick in every:
-        of_slice = classes.of(trace)
+    for one in every:
+        trace, classes = one.trace, one.classes
         number = len(classes.titles)
-        count = np.bincount(of_slice, minlength=number)
         own = self_time(trace.slices)
         own[foreign(trace.slices)] = 0
         if trace.slices.derived is not None:
             inside = trace.slices.row_depth > 0
             own[trace.slices.derived & inside[trace.slices.rows()]] = 0
-        ticks = np.bincount(of_slice, weights=own.astype(np.float64), minlength=number)
+        which = slice(None) if one.run is None else run_of_slices(trace) == one.run
+        of_slice = classes.of(trace)[which]
+        count = np.bincount(of_slice, minlength=number)
+        ticks = np.bincount(of_slice, weights=own[which].astype(np.float64), minlength=number)
         for i in np.flatnonzero(count).tolist():
             name = classes.titles[i], int(classes.colour[i])
             counts[name] = counts.get(name, 0) + int(count[i])
-            times[name] = times.get(name, 0.0) + float(ticks[i]) * float(ns_per_tick)
+            times[name] = times.get(name, 0.0) + float(ticks[i]) * float(one.ns_per_tick)
     found = [Share(*name, counts[name], times[name]) for name in counts]
-    return tuple(sorted(found, key=lambda s: (-s.ns, -s.count, s.title, s.colour)))
+    return tuple(
+        sorted(found, key=lambda s: (s.colour in CONTEXT, -s.ns, -s.count, s.title, s.colour))
+    )

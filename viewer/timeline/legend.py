@@ -1,7 +1,8 @@
 """What the colours mean: a strip below the rows with the classes of the scheme, most costly first.
 
-Each class is a button with its swatch, its title and its share of the time. A click draws the
-slices of that class in full and dims all others, another click ends that; nothing is ever hidden.
+Each class is a button with its swatch, its title and its share of the time, of the picked run or of
+all that is open. A click draws the slices of that class in full and dims all others, another click
+ends that; nothing is ever hidden.
 Durations are a ramp instead, with the length at which every step begins. The strip lies beside the
 slices and covers none; classes without room are in the menu of its last button.
 """
@@ -31,7 +32,7 @@ from viewer.crash_report import guard
 from viewer.model.times import counted, format_share, format_time
 from viewer.session import AT_ONCE
 from viewer.theme import FontRole, Theme
-from viewer.timeline.class_shares import Share, shares
+from viewer.timeline.class_shares import Counted, Share, shares
 from viewer.timeline.colouring import RAMP, UNATTRIBUTED, UNLINKED, edge_rgb, fills, label_colours
 from viewer.timeline.headers import TITLE_INDENT, WIDTH
 from viewer.timeline.scene import Scene
@@ -65,6 +66,7 @@ class Legend(QWidget):
         self.setAccessibleName("Legend of colours")
         scene.recoloured.connect(self.refresh)
         scene.session.opened.connect(self.refresh)
+        scene.session.run_picked.connect(self.refresh)
         scene.session.coloured.connect(self._check)
         theme.changed.connect(self._retheme)
 
@@ -76,8 +78,12 @@ class Legend(QWidget):
         self._stale = not self.isVisible()
         if self._stale:
             return
-        asked = [(p.shown.trace, p.classes, p.shown.axis.ns_per_tick) for p in self._scene.pictures]
-        if sum(len(trace.slices) for trace, _, _ in asked) <= AT_ONCE:
+        trace, run = self._scene.session.state.run or (None, None)
+        asked = [
+            Counted(p.shown.trace, p.classes, p.shown.axis.ns_per_tick, run if i == trace else None)
+            for i, p in enumerate(self._scene.pictures)
+        ]
+        if sum(len(one.trace.slices) for one in asked) <= AT_ONCE:
             self._take(shares(asked))
         else:
             self._list(())
@@ -408,5 +414,7 @@ def _facts(share: Share, whole: float) -> str:
 
 def _tip(share: Share, whole: float) -> str:
     title = share.title[:1000] or "(no name)"
-    text = f"{title}\n{_facts(share, whole)}\nIn all open files. Click to dim everything else."
+    text = (
+        f"{title}\n{_facts(share, whole)}\nClick to dim everything else; click again to end that."
+    )
     return f'<div style="white-space: pre-wrap">{escape(text)}</div>'

@@ -17,10 +17,10 @@ from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPen
 from viewer.model.queries import NATIVE_DURATION
 from viewer.model.times import format_time, tick_to_ns
 from viewer.model.trace import Ints, KeyKind
+from viewer.opening import OpenTrace
 from viewer.theme import Theme
 from viewer.timeline.canvas import Canvas
 from viewer.timeline.colouring import (
-    OPERATORS,
     UNATTRIBUTED,
     UNLINKED,
     Emphasis,
@@ -193,16 +193,19 @@ class FramePainter:
                     time,
                 )
         if shared:
-            self._ribbon(painter, link.operators, room)
+            self._ribbon(painter, shown, link.operators, room)
 
-    def _ribbon(self, painter: QPainter, operators: tuple[int, ...], room: QRectF) -> None:
+    def _ribbon(
+        self, painter: QPainter, shown: OpenTrace, operators: tuple[int, ...], room: QRectF
+    ) -> None:
         """A chip per operator of a shared slice: it lists them and never divides time."""
         table = fills(self.theme.dark)
+        colours = shown.operator_colours(self.scene.session.state.scheme)
         x, y = room.left() + LABEL_INSET, room.bottom() - 7
         for operator in operators:
             if x + 8 > room.right() - 5:
                 break
-            painter.fillRect(QRectF(x, y, 8, 4), QColor.fromRgb(table[operator % OPERATORS]))
+            painter.fillRect(QRectF(x, y, 8, 4), QColor.fromRgb(table[int(colours[operator])]))
             x += 10
 
     def _hatch(self, painter: QPainter, room: QRectF) -> None:

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from viewer.model.intervals import durations
 from viewer.model.queries import NATIVE_DURATION, foreign
-from viewer.model.times import format_time
+from viewer.model.times import NARROW_SPACE, format_time
 from viewer.model.trace import Bools, Ints, KeyKind, Trace
 from viewer.program.graph import Operator, Program
 from viewer.program.labels import key_labels, unlinked_text
@@ -54,6 +54,7 @@ Numbers = NDArray[np.int32]
 
 # A ramp over lengths that differ less is none: its values would be told alike.
 _LEAST_RATIO = 1.01
+_COARSE = 1.2
 
 # In `Classes.of_key`: the slices of such a key are told apart by their names, or by their lengths.
 BY_NAME, BY_LENGTH = -1, -2
@@ -167,7 +168,10 @@ class Lengths:
         ratio = float(self.most / self.least) ** (1 / RAMP_STEPS)
         if ratio < _LEAST_RATIO:
             return (self.least,)
-        return tuple(self.least * Fraction(ratio**i) for i in range(RAMP_STEPS))
+        exact = [self.least * Fraction(ratio**i) for i in range(1, RAMP_STEPS)]
+        # In digits that the legend shows in full; steps are further apart than what is cut.
+        digits = 2 if ratio > _COARSE else 3
+        return (self.least, *(Fraction(f"{float(edge):.{digits}g}") for edge in exact))
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,12 +245,12 @@ def classes_of(
 
 
 def operator_colours(scheme: str, table: LinkTable) -> Palette:
-    """The palette index of every operator of a trace's program under a scheme (uint8).
+    """The palette index of every operator of a trace's program under a scheme it can have (uint8).
 
     Where a scheme tells nothing of operators as such (names, durations, links), it is the colour
     that each operator has of its own.
     """
-    program, scheme = table.program, scheme_for(scheme, table)
+    program = table.program
     operators = () if program is None else program.operators
     colour = np.arange(len(operators)) % OPERATORS
     if program is not None and scheme in ("type", "module"):
@@ -379,7 +383,7 @@ def _by_name(table: LinkTable) -> Classes:
 
 def _by_duration(table: LinkTable, lengths: Lengths, ns_per_tick: Fraction) -> Classes:
     starts = lengths.steps()
-    texts = [format_time(float(start)) for start in (*starts, lengths.most)]
+    texts = [_short_time(length) for length in (*starts, lengths.most)]
     if len(starts) > 1:
         steps = [(f"{a} – {b}", RAMP + i) for i, (a, b) in enumerate(pairwise(texts))]
     else:
@@ -390,6 +394,12 @@ def _by_duration(table: LinkTable, lengths: Lengths, ns_per_tick: Fraction) -> C
     return _of_keys(
         table, keys, first=[*steps, (NO_LENGTH, PLAIN), (OTHER_CLOCK, PLAIN)], edges=edges
     )
+
+
+def _short_time(ns: Fraction) -> str:
+    """ "1.6 µs" for 1.600 µs."""
+    number, space, unit = format_time(float(ns)).rpartition(NARROW_SPACE)
+    return f"{number.rstrip('0').rstrip('.') if '.' in number else number}{space}{unit}"
 
 
 def _of_keys(
