@@ -24,7 +24,17 @@ MODULES = {
 }
 
 # The drawing's own arithmetic: a room of its own, though its files lie beside those that use Qt.
-PURE_TIMELINE = {"canvas", "layout", "lod", "raster", "counter_raster", "colouring", "ticks"}
+PURE_TIMELINE = {
+    "canvas",
+    "layout",
+    "lod",
+    "raster",
+    "counter_raster",
+    "colouring",
+    "schemes",
+    "class_shares",
+    "ticks",
+}
 NO_QT_ROOMS = ("model", "program", "formats", "export", "record", "compat")
 NO_QT_MODULES = (
     "companions", "workspace", "choices", "opening", "exporting", "report", "stats_report",

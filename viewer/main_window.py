@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
     QInputDialog,
     QLabel,
     QMainWindow,
+    QMenu,
     QMessageBox,
     QProgressBar,
     QPushButton,
@@ -34,6 +35,7 @@ from PySide6.QtWidgets import (
 from viewer import __version__
 from viewer.background import Latest
 from viewer.choices import NO_CHOICES, Choices
+from viewer.colour_commands import add_colour_menu
 from viewer.commands import CommandTable
 from viewer.companions import read_companion
 from viewer.crash_report import guard
@@ -68,7 +70,14 @@ from viewer.program.source_code import (
 from viewer.ruler_commands import RULER_MENU
 from viewer.saving import Saver
 from viewer.session import Session
-from viewer.settings import LAST_FOLDER, SMOOTH_MOTION, THEME, WINDOW_STATE_VERSION, Settings
+from viewer.settings import (
+    LAST_FOLDER,
+    LEGEND,
+    SMOOTH_MOTION,
+    THEME,
+    WINDOW_STATE_VERSION,
+    Settings,
+)
 from viewer.status_text import clock_text, range_text, selection_text, spoken_text
 from viewer.theme import Theme
 from viewer.timeline.board import ABOVE, Timeline
@@ -107,6 +116,7 @@ class MainWindow(QMainWindow):
         self._choices = NO_CHOICES
         self._inferences = self.session.state.inferences  # as which the heights were shared
         self.timeline = Timeline(self.session, theme)
+        self.timeline.legend.setVisible(settings.get(LEGEND))
         self.details = DetailsPanel(self.session, theme)
         self.operators = OperatorsPanel(self.session, theme)
         self.source = SourcePanel(self.session, theme)
@@ -151,6 +161,7 @@ class MainWindow(QMainWindow):
         self.commands.add_to(self._clock_menu, CLOCK_MENU)
         self._recent_menu = self._menus["File"].addMenu("Open &recent")
         self._menus["File"].insertMenu(self.commands.actions["file.export"], self._recent_menu)
+        add_colour_menu(self)
         self.toolbar = Toolbar(self.session, theme, self.commands)
         self.addToolBar(self.toolbar)
         self._build_status()
@@ -237,6 +248,11 @@ class MainWindow(QMainWindow):
         self._recent_menu.aboutToShow.connect(self._fill_recent)
         self.theme.changed.connect(self._docks.retheme)
         self._docks.retheme()
+
+    @property
+    def view_menu(self) -> QMenu:
+        """The View menu, for those who add a menu of their own to it."""
+        return self._menus["View"]
 
     # -- opening -------------------------------------------------------------------------------
 
@@ -452,6 +468,8 @@ class MainWindow(QMainWindow):
             self._cancel_all()
         elif self._message.isVisible():
             self._message.dismiss()
+        elif self.session.state.lit is not None and not any(self.session.state.selection):
+            self.session.light(None)
         else:
             self.session.clear_selection()
 

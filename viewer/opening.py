@@ -24,6 +24,15 @@ from viewer.timeline.colouring import Palette
 from viewer.timeline.counter_raster import CounterRaster
 from viewer.timeline.layout import Axis
 from viewer.timeline.raster import RowRaster
+from viewer.timeline.schemes import (
+    DEFAULT,
+    SCHEMES,
+    Classes,
+    Lengths,
+    lengths_of,
+    operator_colours,
+    why_not,
+)
 from viewer.workspace import Workspace
 
 
@@ -40,8 +49,9 @@ class OpenTrace:
     """What the window keeps beside one open trace, all made once.
 
     trace: what is shown; file: what was read. They differ where inferences are aligned or meant.
-    palettes: the palette index of every slice, by scheme, as far as the timeline has asked.
-    drawing: what it draws with, and the palette that this is made for.
+    palettes: the palette index of every slice, by scheme, as far as the timeline has asked;
+    classes: what these colours mean. drawing: what the timeline draws with, and the palette that
+    this is made for.
     """
 
     file: Trace
@@ -53,7 +63,9 @@ class OpenTrace:
     label_strings: tuple[str, ...]
     costs: Costs
     palettes: dict[str, Palette] = field(default_factory=dict)
+    classes: dict[str, Classes] = field(default_factory=dict)
     drawing: tuple[Palette, RowRaster] | None = None
+    _operators: dict[str, Palette] = field(default_factory=dict)
 
     @cached_property
     def counters(self) -> tuple[CounterRaster, ...]:
@@ -66,10 +78,28 @@ class OpenTrace:
         shown = sum(run.count for run in self.trace.inferences())
         return sum(1 for _ in self.file.inferences()) - shown
 
+    @cached_property
+    def lengths(self) -> Lengths | None:
+        """The shortest and longest slice in ticks, as `lengths_of`; a pass over all slices."""
+        return lengths_of(self.trace)
+
+    @cached_property
+    def barred(self) -> dict[str, str]:
+        """Scheme -> why slices cannot be coloured by it, for those that they cannot."""
+        reasons = {scheme.id: why_not(scheme.id, self.table) for scheme in SCHEMES}
+        return {scheme: why for scheme, why in reasons.items() if why}
+
+    def operator_colours(self, scheme: str) -> Palette:
+        """The palette index of every operator of its program under a scheme, for swatches."""
+        if scheme not in self._operators:
+            real = DEFAULT if scheme in self.barred else scheme
+            self._operators[scheme] = operator_colours(real, self.table)
+        return self._operators[scheme]
+
     def placed(self, axis: Axis, rate: ClockRate) -> OpenTrace:
         """The same at another rate or place; labels, costs, colours and counters are of ticks."""
         made = replace(self, axis=axis, rate=rate)
-        for name in ("counters", "left_out"):
+        for name in ("counters", "left_out", "lengths", "barred"):
             if name in vars(self):
                 vars(made)[name] = vars(self)[name]
         return made

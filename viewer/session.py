@@ -5,9 +5,9 @@ Timeline and panels know the session and never one another. What is seen is one 
 
 * `opened`: files, links or their order changed; anything may differ;
 * `viewed`: the visible range changed; just before it `jumped`, if that was not by hand;
-  `arranged`: which tracks are seen and how they lie; `coloured`: the scheme; `marked`: marks, or
-  what is measured; `searched`: the query, or whether only hits are shown; `ruled`: what the ruler
-  counts;
+  `arranged`: which tracks are seen and how they lie; `coloured`: the scheme or its lit
+  class; `marked`: marks, or what is measured; `searched`: the query, or whether only hits are
+  shown; `ruled`: what the ruler counts;
 * `selected`: slices, operators or area changed; `run_picked`: the inference that costs are of;
 * `sources_changed`: other places are known for the sources that records name;
 * `added`: files are open now, after `opened`; with what of the choices given with them cannot be.
@@ -36,6 +36,7 @@ from viewer.opening import Inferences, OpenTrace, Views, Work, views_of
 from viewer.program.graph import Operator, Program
 from viewer.program.source_code import Substitution
 from viewer.timeline.layout import Part
+from viewer.timeline.schemes import NAMES
 from viewer.view_state import Area, RulerUnit, SliceRef, TrackView, ViewState
 from viewer.visible_range import (
     at_same_ticks,
@@ -656,8 +657,27 @@ class Session(QObject):
         return current if current in counted else counted[0] if counted else None
 
     def set_scheme(self, scheme: str) -> None:
-        """Colour slices by "operator" or by "name"."""
-        self._change(replace(self.state, scheme=scheme))
+        """Colour slices by one of `viewer.timeline.schemes`; no class of it is lit then."""
+        lit = self.state.lit if scheme == self.state.scheme else None
+        self._change(replace(self.state, scheme=scheme, lit=lit))
+
+    def light(self, name: tuple[str, int] | None) -> None:
+        """Draw one class of the scheme in full, by title and palette index, and dim the rest; the
+        class that is lit already, or None, ends that."""
+        self._change(replace(self.state, lit=None if name == self.state.lit else name))
+
+    def why_not(self, scheme: str) -> str:
+        """Why nothing that is open can be coloured by a scheme; "" if any of it can."""
+        if not self.traces:
+            return "No profile is open"
+        reasons = [shown.barred.get(scheme, "") for shown in self.traces]
+        return reasons[0] if all(reasons) else ""
+
+    @property
+    def coloured_by(self) -> str:
+        """The scheme that is seen: the chosen one, or the names that all traces fall back to."""
+        chosen = self.state.scheme
+        return NAMES if self.traces and self.why_not(chosen) else chosen
 
     def number_of(self, shown: OpenTrace) -> int | None:
         """The number of an open trace, None if it was closed or linked anew since."""
@@ -714,7 +734,7 @@ class Session(QObject):
             self.viewed.emit()
         for changed, signal in (
             (old.tracks != state.tracks, self.arranged),
-            (old.scheme != state.scheme, self.coloured),
+            ((old.scheme, old.lit) != (state.scheme, state.lit), self.coloured),
             (old.selection != state.selection, self.selected),
             (old.run != state.run, self.run_picked),
             ((old.marks, old.measured) != (state.marks, state.measured), self.marked),

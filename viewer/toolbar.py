@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from html import escape
+
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QResizeEvent, QStandardItemModel
 from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from viewer.commands import CommandTable
@@ -14,8 +16,8 @@ from viewer.panels.link_state import LinkState
 from viewer.session import Session
 from viewer.status_text import run_texts
 from viewer.theme import Theme
+from viewer.timeline.schemes import SCHEMES
 
-SCHEMES = (("operator", "Operator"), ("name", "Name"))
 OPEN_WIDTH = 84
 
 
@@ -42,8 +44,8 @@ class Toolbar(QToolBar):
         self.addWidget(caption)
         self.scheme = QComboBox()
         self.scheme.setAccessibleName("Colour by")
-        for scheme, title in SCHEMES:
-            self.scheme.addItem(title, scheme)
+        for scheme in SCHEMES:
+            self.scheme.addItem(scheme.title, scheme.id)
         self.addWidget(self.scheme)
         self.addSeparator()
         self._add("go.previous_run", "previous")
@@ -63,9 +65,11 @@ class Toolbar(QToolBar):
         self.run.activated.connect(self._pick_run)
         for signal in (session.opened, session.selected, session.run_picked):
             signal.connect(self._follow)
-        session.coloured.connect(self._fit_scheme)
+        for signal in (session.opened, session.coloured):
+            signal.connect(self._fit_scheme)
         theme.changed.connect(self._retheme)
         self._retheme()
+        self._fit_scheme()
         self._follow()
 
     def _add(self, id: str, icon: str, text: str = "") -> None:
@@ -140,7 +144,14 @@ class Toolbar(QToolBar):
             self.run.setCurrentIndex(max(self.run.findData(session.state.inferences), 0))
 
     def _fit_scheme(self) -> None:
-        self.scheme.setCurrentIndex(self.scheme.findData(self._session.state.scheme))
+        """Show what slices are coloured by; what they cannot be coloured by is off and says why."""
+        session, items = self._session, self.scheme.model()
+        assert isinstance(items, QStandardItemModel)
+        for i, scheme in enumerate(SCHEMES):
+            why = session.why_not(scheme.id) if session.traces else ""
+            items.item(i).setEnabled(not why)
+            items.item(i).setToolTip(f"<p>{escape(why or scheme.tells)}</p>")
+        self.scheme.setCurrentIndex(self.scheme.findData(session.coloured_by))
 
     def _pick_run(self, index: int) -> None:
         chosen = self.run.itemData(index)

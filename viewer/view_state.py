@@ -93,7 +93,8 @@ class ViewState:
     clocks: the chosen rates, as `Workspace.clocks`. They are of the workspace, and here since range
     and area are ns that hold for these rates alone: undo takes both back together. measured: a
     span that is shown with its length until something else is measured. query: what is searched
-    for; only_hits: everything else is dimmed.
+    for; only_hits: everything else is dimmed. scheme: what slices are coloured by; lit: the class
+    of it, by title and palette index, that alone is drawn in full.
     """
 
     t0: int = 0
@@ -104,6 +105,7 @@ class ViewState:
     area: Area | None = None
     tracks: TrackView = TrackView()
     scheme: str = "operator"
+    lit: tuple[str, int] | None = None
     run: tuple[int, int] | None = None
     inferences: Inferences = Inferences.AS_RUN
     clocks: Clocks = field(default_factory=dict)

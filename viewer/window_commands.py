@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from viewer.colour_commands import colour_commands
 from viewer.commands import SEPARATOR, Command
 from viewer.flow_commands import flow_commands
 from viewer.model.run_views import has_run_views
@@ -195,4 +196,5 @@ def commands_of(window: MainWindow) -> list[Command]:
         ),
         *ruler_commands(window),
         *flow_commands(window),
+        *colour_commands(window),
     ]  # fmt: skip

@@ -3,19 +3,14 @@
 import numpy as np
 import pytest
 
-from viewer.model.trace import KeyKind
 from viewer.timeline.colouring import (
-    FRAME,
     KERNELS,
     OPERATOR_FILLS,
-    PLAIN,
     ROUND_SIDE,
     SIDE,
     SLAB,
-    UNLINKED,
     Emphasis,
     by_name,
-    by_operator,
     canvas_rgb,
     cell_colours,
     contrast,
@@ -85,34 +80,14 @@ def test_a_name_has_its_colour_whatever_else_is_there():
     assert together.max() < 12
 
 
-def test_operators_take_turns_kernels_follow_and_the_rest_is_grey():
-    kind = np.array(
-        [
-            KeyKind.OPERATOR_CALL,
-            KeyKind.KERNEL,
-            KeyKind.DELEGATE_CALL,
-            KeyKind.FRAMEWORK,
-            KeyKind.CONTROL,
-            KeyKind.DELEGATE_EVENT,
-        ],
-        np.uint8,
-    )
-    pointer = np.array([0, 1, 2, 5, 5, 5, 5])
-    position = np.array([14, 14, 0, 1, 2])
-    linkable = np.array([True, True, True, False, False, True])
-    assert by_operator(kind, pointer, position, linkable).tolist() == [
-        2, KERNELS + 2, SLAB, FRAME, PLAIN, UNLINKED,
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize("dark", [True, False])
 def test_cells_become_the_colours_of_the_palette(dark):
     colours, table = cell_colours(dark), rgb_table(dark)
     canvas = 0xFF000000 | canvas_rgb(dark)
-    full = 0xFF00 | np.arange(28)
-    assert colours.body[full].tolist() == table[:28].tolist()
+    full = 0xFF00 | np.arange(36)
+    assert colours.body[full].tolist() == table[:36].tolist()
     assert (colours.body[np.arange(64)] == canvas).all()
-    assert colours.body[full | SIDE << 6].tolist() == edge_table(dark)[:28].tolist()
+    assert colours.body[full | SIDE << 6].tolist() == edge_table(dark)[:36].tolist()
     for cell in (full | SIDE << 6).tolist():
         assert colours.line[cell] == edge_table(dark)[cell & 63]
     assert (colours.line[full | ROUND_SIDE << 6] != colours.line[full | SIDE << 6]).all()

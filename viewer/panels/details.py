@@ -47,8 +47,8 @@ class DetailsPanel(QScrollArea):
         self._soon.setSingleShot(True)
         self._soon.timeout.connect(self.refresh)
         for signal in (
-            session.opened, session.selected, session.run_picked, self._costs.changed,
-            FlowFeed.of(session).changed, theme.changed,
+            session.opened, session.selected, session.run_picked, session.coloured,
+            self._costs.changed, FlowFeed.of(session).changed, theme.changed,
         ):  # fmt: skip
             signal.connect(self._invalidate)
         self.refresh()

@@ -37,7 +37,7 @@ from viewer.panels.slice_facts import (
     tensor_text,
     ticks_text,
 )
-from viewer.panels.swatches import Swatch, operator_color
+from viewer.panels.swatches import Swatch, colours_of, slice_color
 from viewer.panels.widgets import (
     Hairline,
     KeyFigure,
@@ -102,6 +102,10 @@ class Card(QWidget):
             self._area(state.area)
         self._column.addStretch(1)
 
+    def _colours(self, shown: OpenTrace, operators: Sequence[int]) -> tuple[int, ...]:
+        """The palette index of each of some operators, under the scheme that slices are seen in."""
+        return colours_of(operators, shown.operator_colours(self._session.state.scheme))
+
     def rows(self, section: str) -> dict[str, str]:
         """The keys and values of a section, as text or HTML; empty if there is no such section."""
         return dict(self._grids[section].rows) if section in self._grids else {}
@@ -159,7 +163,7 @@ class Card(QWidget):
         row.setSpacing(theme.px(8))
         beside = QVBoxLayout()
         beside.setContentsMargins(0, theme.px(3), 0, 0)
-        beside.addWidget(Swatch([m.index for m in members], theme))
+        beside.addWidget(Swatch(self._colours(shown, [m.index for m in members]), theme))
         beside.addStretch(1)
         row.addLayout(beside)
         name, under = fallback, ""
@@ -316,7 +320,8 @@ class Card(QWidget):
         for member in members[:_MOST_MEMBERS]:
             row = QHBoxLayout()
             row.setSpacing(theme.px(8))
-            row.addWidget(Swatch([member.index], theme), 0, Qt.AlignmentFlag.AlignVCenter)
+            swatch = Swatch(self._colours(self._session.traces[trace], [member.index]), theme)
+            row.addWidget(swatch, 0, Qt.AlignmentFlag.AlignVCenter)
             # The name of an MLIR operation has its line.
             tells = member.source is not None and not member.place
             line = f" · line {member.source.line}" if tells and member.source else ""
@@ -384,7 +389,9 @@ class Card(QWidget):
         runs = list(shown.trace.inferences())
         current = runs.index(answer.run) if answer.run in runs else None
         one = len(wanted) == 1
-        color = operator_color(wanted[0]) if one else QColor(self._theme.tokens.text3)
+        color = QColor(self._theme.tokens.text3)
+        if one:
+            color = slice_color(self._colours(shown, wanted)[0], self._theme)
         rate = shown.axis.ns_per_tick
         chart = RunChart([tick_to_ns(c, rate) for c in costs], current, color, self._theme)
         what = "Own cost" if one else "Cost of the set"

@@ -55,6 +55,7 @@ class EstimatesPanel(GroupedPanel):
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
         session.opened.connect(self.refresh)
+        session.coloured.connect(self._colour)
         theme.changed.connect(self.refresh)
         self.refresh()
 
@@ -80,10 +81,21 @@ class EstimatesPanel(GroupedPanel):
             self.set_empty(True)
             return
         contents, told = answer.tables[self.by.currentText()]
+        self._colour()
         self.table.show_contents(contents, sorted_by=-1)
         self.subtitle.setText(told)
         self.note.setText(_sources(answer.made))
         self.set_empty(False)
+
+    @Slot()
+    def _colour(self) -> None:
+        """Colour operators as the slices of the first open trace of their program are."""
+        table = self._answer.made.table if self._answer is not None else None
+        program = None if table is None else table.program
+        of = [shown for shown in self._session.traces if shown.table.program is program]
+        scheme = self._session.state.scheme
+        mine = program is not None and bool(of)
+        self.table.colour_operators(of[0].operator_colours(scheme) if mine else None)
 
     @Slot(int)
     def _choose(self, row: int) -> None:

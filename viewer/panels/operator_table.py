@@ -24,13 +24,14 @@ from viewer.crash_report import guard
 from viewer.model.times import MINUS, THIN_SPACE, format_in, group_digits, tick_to_ns, unit_for
 from viewer.panels.cost_feed import Answer
 from viewer.panels.slice_facts import MISSING, outputs_of, tensor_text
-from viewer.panels.swatches import SWATCH, operator_color, paint_bar, paint_swatch
+from viewer.panels.swatches import SWATCH, colours_of, paint_bar, paint_swatch, slice_color
 from viewer.panels.table_model import LEFT, RIGHT, Index, TitledModel
 from viewer.panels.widgets import tip
 from viewer.program.graph import Operator, Program
 from viewer.program.labels import set_label
 from viewer.program.line_costs import lines_text, source_place
 from viewer.theme import Theme
+from viewer.timeline.colouring import Palette
 
 ROW_ROLE = Qt.ItemDataRole.UserRole + 1
 RELATED_ROLE = Qt.ItemDataRole.UserRole + 3
@@ -280,6 +281,7 @@ class OperatorDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._model = model
         self._theme = theme
+        self.colours: Palette | None = None  # the palette index of every operator; None: its own
 
     @guard(QSize())
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
@@ -314,7 +316,8 @@ class OperatorDelegate(QStyledItemDelegate):
             left, height = rect.left() + width + theme.px(12), theme.px(8)
             room = rect.right() - left - theme.px(12)
             one = len(row.operators) == 1
-            color = operator_color(row.operators[0]) if one else theme.color(row.tone)
+            own = colours_of(row.operators, self.colours)
+            color = slice_color(own[0], theme) if one else theme.color(row.tone)
             top = rect.center().y() - height / 2 + 1
             if row.share > 0:
                 paint_bar(painter, QRectF(left, top, room * row.share, height), color, theme)
@@ -336,7 +339,8 @@ class OperatorDelegate(QStyledItemDelegate):
         top = rect.center().y() - side / 2 + 1
         left, right = rect.left() + theme.px(self.NAME_LEFT), rect.right() - theme.px(8)
         if row.operators:
-            paint_swatch(painter, rect.left() + theme.px(12), top, row.operators, theme)
+            own = colours_of(row.operators, self.colours)
+            paint_swatch(painter, rect.left() + theme.px(12), top, own, theme)
         else:
             left = rect.left() + theme.px(self.BARE_NAME_LEFT + _INDENT * row.indent)
         metrics = QFontMetrics(theme.font("cell"))

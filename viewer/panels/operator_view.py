@@ -10,6 +10,7 @@ from viewer.crash_report import guard
 from viewer.panels.operator_table import Contents, Kind, OperatorDelegate, OperatorModel
 from viewer.panels.table_style import RowTable, marked_rows
 from viewer.theme import Theme
+from viewer.timeline.colouring import Palette
 
 _LEAST_NAME = 230  # px of the column of names
 
@@ -22,7 +23,8 @@ class OperatorView(RowTable):
         self._model = model
         self.opacity = 1.0
         self.setHorizontalHeader(_Header(model, theme))
-        self.setItemDelegate(OperatorDelegate(model, theme, self))
+        self._delegate = OperatorDelegate(model, theme, self)
+        self.setItemDelegate(self._delegate)
         self.setMouseTracking(True)
         self.setSortingEnabled(True)
         self.horizontalHeader().setSectionsClickable(True)
@@ -45,6 +47,11 @@ class OperatorView(RowTable):
             self._size_columns()
             order = Qt.SortOrder.DescendingOrder
             self.horizontalHeader().setSortIndicator(sorted_by, order)
+
+    def colour_operators(self, colours: Palette | None) -> None:
+        """Paint swatches and bars in the palette index of every operator; None: in their own."""
+        self._delegate.colours = colours
+        self.viewport().update()
 
     def _size_columns(self) -> None:
         header = self.horizontalHeader()

@@ -68,6 +68,7 @@ class OperatorsPanel(QWidget):
         column.addWidget(self._stack)
         session.opened.connect(self.refresh)
         session.selected.connect(self._select)
+        session.coloured.connect(self._colour)
         self._costs.changed.connect(self.refresh)
         self._costs.late.connect(self._grey)
         theme.changed.connect(self.refresh)
@@ -106,6 +107,7 @@ class OperatorsPanel(QWidget):
         self._set_opacity(1.0)
         if answer is None:
             programs = self._session.workspace.programs
+            self._colour()
             self._show(record_contents(program))
             self.footer.clear()
             self.subtitle.setText(display_name(program.path))
@@ -115,6 +117,7 @@ class OperatorsPanel(QWidget):
                 f"a run: open a profile to see what they cost.{more}"
             )
             return
+        self._colour()
         self._show(costs_contents(answer))
         self.footer.show_answer(answer)
         name = display_name(answer.shown.trace.path)
@@ -129,6 +132,13 @@ class OperatorsPanel(QWidget):
         with_costs = any(h.kind is Kind.BAR for h in contents.headings)
         self.table.show_contents(contents, sorted_by=1 if with_costs else -1)
         self._note.setVisible(True)
+
+    @Slot()
+    def _colour(self) -> None:
+        """Colour operators as their slices are; those of a record alone have their own colours."""
+        answer, scheme = self._costs.answer, self._session.state.scheme
+        known = None if answer is None else answer.shown.operator_colours(scheme)
+        self.table.colour_operators(known)
 
     def _show_empty(self, answer: Answer | None) -> None:
         sentence, button = "Open a profile and the record of its model to see its operators.", ""

@@ -59,6 +59,7 @@ class OverviewPanel(GroupedPanel):
         self._latest.answered.connect(self._take)
         for signal in (session.opened, session.selected, session.run_picked, theme.changed):
             signal.connect(self.refresh)
+        session.coloured.connect(self._colour)
         self.refresh()
 
     @property
@@ -123,6 +124,7 @@ class OverviewPanel(GroupedPanel):
         shown, table = answer.shown, answer.table
         make = unit_contents if table.key == "unit" else group_contents
         contents = make(shown, table, TITLES[table.key])
+        self._colour()
         self.table.show_contents(contents, sorted_by=-1)
         _add_up(self.footer, shown, table)
         left_out = f" · {group_digits(table.foreign)} slices on clocks of their own left out"
@@ -130,6 +132,13 @@ class OverviewPanel(GroupedPanel):
             f"{answer.what} · {display_name(shown.trace.path)}{left_out if table.foreign else ''}"
         )
         self.set_empty(False)
+
+    @Slot()
+    def _colour(self) -> None:
+        """Colour operators as their slices are."""
+        answer, scheme = self._answer, self._session.state.scheme
+        known = None if answer is None else answer.shown.operator_colours(scheme)
+        self.table.colour_operators(known)
 
     @Slot(int)
     def _choose(self, row: int) -> None:

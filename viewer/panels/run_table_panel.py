@@ -18,6 +18,7 @@ from viewer.panels.table_style import FilterLine, NoRows, RowTable, let_copy, ma
 from viewer.panels.widgets import ElidedLabel, EmptyPlace
 from viewer.session import Session
 from viewer.theme import Theme
+from viewer.timeline.colouring import Palette
 from viewer.view_state import SliceRef
 
 
@@ -58,6 +59,7 @@ class RunTablePanel(QWidget):
         session.opened.connect(self.refresh)
         session.run_picked.connect(self._follow)
         session.selected.connect(self._follow)
+        session.coloured.connect(self._colour)
         theme.changed.connect(self.refresh)
 
     @property
@@ -74,6 +76,16 @@ class RunTablePanel(QWidget):
     def copy(self) -> None:
         """Put the marked rows on the clipboard."""
         raise NotImplementedError
+
+    @Slot()
+    def _colour(self) -> None:
+        """Paint operators in the colours that their slices have now."""
+        raise NotImplementedError
+
+    def _operator_colours(self) -> Palette | None:
+        """The palette index of every operator of the trace that is shown."""
+        shown = self._of[0]
+        return None if shown is None else shown.operator_colours(self._session.state.scheme)
 
     def _wanted(self) -> tuple[OpenTrace | None, int | None]:
         """The current trace as it ran, however it is shown, and its picked run."""

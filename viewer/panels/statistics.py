@@ -79,6 +79,7 @@ class StatisticsPanel(RunTablePanel):
         if run is not None:
             title = run_label(shown.table, shown.trace.runs[run]).rpartition(" · ")[2]
             picked = title.partition(" of ")[0].capitalize()
+        self._colour()
         self.model.show(shown, answer.contents, picked)
         self.table.fit_columns()
         count = sum(r.kind is RunKind.INFERENCE for r in shown.trace.runs)
@@ -103,6 +104,11 @@ class StatisticsPanel(RunTablePanel):
     def _choose(self, row: int) -> None:
         if self._answer is not None:
             self._select(self._answer.shown, self.model.longest_slice(row))
+
+    @Slot()
+    def _colour(self) -> None:
+        self.model.colours = self._operator_colours()
+        self.table.viewport().update()
 
     @Slot()
     def copy(self) -> None:

@@ -24,12 +24,13 @@ from viewer.model.times import NARROW_SPACE, format_in, group_digits, unit_for
 from viewer.model.trace import Bools, Ints
 from viewer.opening import OpenTrace
 from viewer.panels.slice_facts import MISSING
-from viewer.panels.swatches import SwatchPixmaps
+from viewer.panels.swatches import SwatchPixmaps, colours_of
 from viewer.panels.table_model import LEFT, RIGHT, Index, TitledModel
 from viewer.panels.widgets import tip
 from viewer.program.event_statistics import EventStatistics
 from viewer.program.labels import key_labels
 from viewer.theme import Theme
+from viewer.timeline.colouring import Palette
 
 METADATA = "metadata"
 _UNIT_WIDTH = 44  # px, of " cycles"
@@ -127,6 +128,7 @@ class StatisticsModel(TitledModel):
         self._filter = ""
         self._sort: tuple[int, Qt.SortOrder] | None = None
         self._swatches = SwatchPixmaps(theme)
+        self.colours: Palette | None = None  # the palette index of every operator; None: its own
         self._rate = 1.0
         self.unit, self._factor = "ns", 1
         self._titles: tuple[str, ...] = tuple(cell.title for cell in CELLS)
@@ -294,7 +296,8 @@ class StatisticsModel(TitledModel):
             return color
         if role == Qt.ItemDataRole.DecorationRole and cell is Cell.EVENT:
             table = self._found.table
-            own = self._swatches.of(table.links[int(self._found.key[i])].operators)
+            operators = table.links[int(self._found.key[i])].operators
+            own = self._swatches.of(colours_of(operators, self.colours))
             return own or (self._swatches.blank() if table.sets else None)
         return None
 

@@ -1,7 +1,9 @@
 """The colours of operators outside the timeline: swatches, cost bars, the hatch of what is unknown.
 
-One operator is a square in its colour; several are two by two small ones. All is painted by hand,
-so that a table of thousands of rows needs no widget per cell.
+One operator is a square in its colour; several are two by two small ones. A colour is a palette
+index, as slices have it: of the operator itself, or of its type, module or backend where slices are
+coloured by that. All is painted by hand, so that a table of thousands of rows needs no widget per
+cell.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from viewer.crash_report import guard
 from viewer.theme import Theme
-from viewer.timeline.colouring import OPERATOR_FILLS, OPERATORS
+from viewer.timeline.colouring import OPERATORS, Palette, fills
 
 SWATCH = 12
 _SHARP = 2  # pictures are painted for screens of two pixels a point
@@ -26,29 +28,42 @@ _EDGE = QColor(0, 0, 0, 41)
 _HATCH_STEP = 5.0
 
 
-def operator_color(index: int) -> QColor:
-    """The colour of an operator, by its position in its program."""
-    return QColor(OPERATOR_FILLS[index % OPERATORS])
+def colours_of(operators: Sequence[int], palette: Palette | None) -> tuple[int, ...]:
+    """The palette index of each of some operators, given by their positions in their program.
+
+    palette: that of every operator, as `OpenTrace.operator_colours`; None: each has its own.
+    """
+    if palette is None:
+        return tuple(i % OPERATORS for i in operators)
+    return tuple(int(palette[i]) for i in operators)
+
+
+def slice_color(colour: int, theme: Theme) -> QColor:
+    """The fill of slices of a palette index."""
+    return QColor.fromRgb(fills(theme.dark)[colour])
 
 
 def paint_swatch(
-    painter: QPainter, x: float, y: float, operators: Sequence[int], theme: Theme
+    painter: QPainter, x: float, y: float, colours: Sequence[int], theme: Theme
 ) -> None:
-    """Paint the swatch of one operator, or of several, with its left upper corner at (x, y)."""
+    """Paint the swatch of one operator, or of several, with its left upper corner at (x, y).
+
+    colours: the palette index of each.
+    """
     side = theme.px(SWATCH)
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(_pen(theme))
-    if len(operators) == 1:
-        painter.setBrush(operator_color(operators[0]))
+    if len(colours) == 1:
+        painter.setBrush(slice_color(colours[0], theme))
         painter.drawRoundedRect(_inside(QRectF(x, y, side, side), theme), _RADIUS, _RADIUS)
     else:
         small = theme.px(_SMALL)
         # Two stand side by side in the middle, four fill the square.
-        y += (side - small) / 2 if len(operators) == 2 else 0
-        for i, operator in enumerate(operators[:4]):
+        y += (side - small) / 2 if len(colours) == 2 else 0
+        for i, colour in enumerate(colours[:4]):
             corner = QPointF(x + (i % 2) * (side - small), y + (i // 2) * (side - small))
-            painter.setBrush(operator_color(operator))
+            painter.setBrush(slice_color(colour, theme))
             painter.drawRoundedRect(
                 _inside(QRectF(corner.x(), corner.y(), small, small), theme), 1, 1
             )
@@ -56,7 +71,7 @@ def paint_swatch(
 
 
 class SwatchPixmaps:
-    """Swatches as pictures for item views, made once per set of operators and theme."""
+    """Swatches as pictures for item views, made once per set of colours and theme."""
 
     def __init__(self, theme: Theme) -> None:
         self._theme = theme
@@ -66,17 +81,17 @@ class SwatchPixmaps:
         """Forget all, as after a change of theme."""
         self._made.clear()
 
-    def of(self, operators: tuple[int, ...]) -> QPixmap | None:
-        """The swatch of some operators, None for none."""
-        if not operators:
+    def of(self, colours: tuple[int, ...]) -> QPixmap | None:
+        """The swatch of some operators by their palette indices, None for none."""
+        if not colours:
             return None
-        if operators not in self._made:
+        if colours not in self._made:
             made = self._transparent()
             painter = QPainter(made)
-            paint_swatch(painter, 0, 0, operators, self._theme)
+            paint_swatch(painter, 0, 0, colours, self._theme)
             painter.end()
-            self._made[operators] = made
-        return self._made[operators]
+            self._made[colours] = made
+        return self._made[colours]
 
     def blank(self) -> QPixmap:
         """Nothing, as wide as a swatch: keeps the texts of a column in one line."""
@@ -127,11 +142,9 @@ def _inside(rect: QRectF, theme: Theme) -> QRectF:
 class Swatch(QWidget):
     """The swatch of some operators, or a plain square where there is none."""
 
-    def __init__(
-        self, operators: Sequence[int], theme: Theme, parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, colours: Sequence[int], theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._operators = tuple(operators)
+        self._colours = tuple(colours)
         self._theme = theme
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
@@ -143,8 +156,8 @@ class Swatch(QWidget):
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        if self._operators:
-            paint_swatch(painter, 0, 0, self._operators, self._theme)
+        if self._colours:
+            paint_swatch(painter, 0, 0, self._colours, self._theme)
         else:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(Qt.PenStyle.NoPen)

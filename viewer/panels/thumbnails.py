@@ -16,10 +16,11 @@ from viewer.formats import UnreadableFile
 from viewer.model.trace import Trace
 from viewer.program.linking import LinkTable
 from viewer.theme import Theme
-from viewer.timeline.colouring import by_operator, cell_colours
+from viewer.timeline.colouring import cell_colours
 from viewer.timeline.layout import Axis, XMap
 from viewer.timeline.lod import Cells
 from viewer.timeline.raster import RowRaster
+from viewer.timeline.schemes import DEFAULT, classes_of, scheme_for
 from viewer.workspace import Workspace
 
 _MOST_ROWS = 4
@@ -57,19 +58,14 @@ def _cells(table: LinkTable, width: int) -> Cells:
     trace = table.trace
     slices = trace.slices
     first, last = _span(trace)
-    counted = [len(link.operators) for link in table.links]
-    colour = by_operator(
-        trace.keys.kind,
-        np.concatenate([[0], np.cumsum(counted)]).astype(np.int64),
-        np.array([o for link in table.links for o in link.operators], np.int64),
-        table.states > 0,
-    )
+    scheme = scheme_for(DEFAULT, table)
+    classes = classes_of(scheme, table)
     long = slices.end > slices.start
     rows = [
         row for row in range(len(slices.row_ptr) - 1)
         if long[slices.row_ptr[row] : slices.row_ptr[row + 1]].any()
     ]  # fmt: skip
-    raster = RowRaster.of(slices, colour[slices.key])
+    raster = RowRaster.of(slices, classes.palette(trace))
     xmap = XMap(first, max(last, first + 1), width, Axis())
     return raster.draw(rows[:_MOST_ROWS], xmap)
 

@@ -59,6 +59,7 @@ class UntimedPanel(RunTablePanel):
             label = run_label(shown.table, shown.trace.runs[run])
             self._say(f"None in {label}; {counts_text(events)} in other runs.")
             return
+        self._colour()
         self.model.show(shown, rows)
         self.table.fit_columns()
         where = "all runs" if run is None else run_label(shown.table, shown.trace.runs[run])
@@ -71,6 +72,11 @@ class UntimedPanel(RunTablePanel):
         shown, index = self._of[0], self.model.slice_of(row)
         if shown is not None and index >= 0:
             self._select(shown, index)
+
+    @Slot()
+    def _colour(self) -> None:
+        self.model.colours = self._operator_colours()
+        self.table.viewport().update()
 
     @Slot()
     def copy(self) -> None:

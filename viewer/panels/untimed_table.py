@@ -25,12 +25,13 @@ from viewer.model.trace import Bools, Column, Ints, UntimedEvents, UntimedKind, 
 from viewer.model.untimed import TYPE_NAMES, identifier_of, kind_name, value_text
 from viewer.opening import OpenTrace
 from viewer.panels.slice_facts import MISSING
-from viewer.panels.swatches import SwatchPixmaps
+from viewer.panels.swatches import SwatchPixmaps, colours_of
 from viewer.panels.table_model import LEFT, RIGHT, Index, TitledModel
 from viewer.panels.widgets import tip
 from viewer.program.labels import set_label
 from viewer.program.untimed import keys_of, link_reason, runs_of
 from viewer.theme import Theme
+from viewer.timeline.colouring import Palette
 
 WITHOUT_DATA = "empty"
 
@@ -75,6 +76,7 @@ class UntimedModel(TitledModel):
         self._operators: list[str] = []
         self._linked: Bools = np.empty(0, np.bool_)
         self._swatches = SwatchPixmaps(theme)
+        self.colours: Palette | None = None  # the palette index of every operator; None: its own
         self.rows: Ints = np.empty(0, np.int64)
         self.silent: frozenset[Cell] = frozenset()
 
@@ -243,7 +245,8 @@ class UntimedModel(TitledModel):
         """The colours of the operators of event i."""
         assert self._shown is not None
         key = int(self._keys[i])
-        return self._swatches.of(self._shown.table.links[key].operators if key >= 0 else ())
+        operators = self._shown.table.links[key].operators if key >= 0 else ()
+        return self._swatches.of(colours_of(operators, self.colours))
 
 
 class EndsShown(QStyledItemDelegate):

@@ -11,6 +11,8 @@ from viewer.opening import Inferences
 from viewer.session import Session
 from viewer.theme import Theme
 from viewer.timeline.headers import TITLE_INDENT, WIDTH, Headers
+from viewer.timeline.legend import HEIGHT as LEGEND_HEIGHT
+from viewer.timeline.legend import Legend
 from viewer.timeline.overview import BAND_HEIGHT, LANES_HEIGHT, Overview
 from viewer.timeline.ruler import HEIGHT as RULER_HEIGHT
 from viewer.timeline.ruler import RulerBar
@@ -33,6 +35,7 @@ class Timeline(QWidget):
         self.overview = Overview(self.scene, theme)
         self.headers = Headers(self.scene, theme)
         self._corner = _Corner(self.scene, self.ruler, theme)
+        self.legend = Legend(self.scene, theme)
         self._bar = QScrollBar(Qt.Orientation.Vertical)
         self._bar.setSingleStep(SCROLL_PER_NOTCH)
         grid = QGridLayout(self)
@@ -44,17 +47,19 @@ class Timeline(QWidget):
         grid.addWidget(self.headers, 2, 0)
         grid.addWidget(self.view, 2, 1)
         grid.addWidget(self._bar, 2, 2)
+        grid.addWidget(self.legend, 3, 0, 1, 3)
         grid.setRowStretch(2, 1)
         grid.setColumnStretch(1, 1)
         self._bar.valueChanged.connect(self.scene.scroll_to)
         self.scene.arranged.connect(self._fit_bar)
         self.scene.scrolled.connect(self._fit_bar)
-        self.setMinimumHeight(ABOVE + 60)
+        self.setMinimumHeight(ABOVE + 60 + LEGEND_HEIGHT)
 
     @property
     def content_height(self) -> int:
         """The height at which all rows are seen without scrolling."""
-        return ABOVE + self.scene.layout.total_height + BELOW_ROWS
+        legend = 0 if self.legend.isHidden() else self.legend.height()
+        return ABOVE + self.scene.layout.total_height + BELOW_ROWS + legend
 
     @guard(QSize(800, 400))
     def sizeHint(self) -> QSize:

@@ -1,17 +1,20 @@
-"""Which colour a slice has: palette indices by operator or by name, and the pixels they become.
+"""The colours that slices have: one palette for all schemes, and the pixels that it becomes.
 
-A *scheme* is a pure function from keys or names to palette indices (uint8, below 64):
+A scheme (`viewer.timeline.schemes`) gives every slice a palette index (uint8, below 64):
 
     0..11   operators: position in the program mod 12     14   linkable but not linked (hatched)
     12      slab: shared by several operators             15   plain: no operator to be expected
     13      frame: a scope of the runtime                 16..27  kernel twins of 0..11
     28      unattributed: hatched on hardly any fill
+    29..35  the ramp, from little to much
 
 The raster draws *cells*, not colours: uint16 = shade << 8 | part << 6 | palette index. Shade 0 is
 empty, 255 is full, between is how much of the time of a shared pixel is covered. `cell_colours`
 turns cells into 0xffRRGGBB for one theme and emphasis, so a change of theme or selection touches no
 cell. The fills are Paul Tol's light set, moved until all pairs stay apart under normal vision and
-simulated protanopia, deuteranopia and tritanopia.
+simulated protanopia, deuteranopia and tritanopia. The ramp runs from blue to yellow and its
+lightness rises with every step, so that it is one for every eye; in the light theme it runs the
+other way, as much is what stands out most.
 """
 
 from __future__ import annotations
@@ -25,8 +28,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.model.trace import Bools, Ints, KeyKind
-
 Palette = NDArray[np.uint8]
 Pixels = NDArray[np.uint32]
 
@@ -37,6 +38,8 @@ OPERATOR_FILLS = (
 OPERATORS = len(OPERATOR_FILLS)
 SLAB, FRAME, UNLINKED, PLAIN, KERNELS = 12, 13, 14, 15, 16
 UNATTRIBUTED = KERNELS + OPERATORS
+RAMP_FILLS = (0x4055A3, 0x5872A6, 0x738CA6, 0x90A5A3, 0xAFBC9D, 0xCFD394, 0xF1EA85)
+RAMP, RAMP_STEPS = UNATTRIBUTED + 1, len(RAMP_FILLS)
 PALETTE_SIZE = 64
 
 # How a cell lies in its slice; two bits. Only slices wider than 3 px have parts.
@@ -111,6 +114,7 @@ def fills(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> tuple[int, ...]:
         *_GREYS[dark],
         *(mix(fill, canvas, _KERNEL_MIX) for fill in OPERATOR_FILLS),
         mix(_GREYS[dark][PLAIN - SLAB], canvas, _UNATTRIBUTED_MIX),
+        *(RAMP_FILLS if dark else reversed(RAMP_FILLS)),
     )
     part = {
         Emphasis.FULL: 0.0,
@@ -174,25 +178,6 @@ def by_name(names: Sequence[str]) -> Palette:
         np.uint8,
         len(names),
     )
-
-
-def by_operator(
-    kind: Palette, operator_ptr: Ints, operator_position: Ints, linkable: Bools
-) -> Palette:
-    """One palette index per key, from the operators that the key is linked to.
-
-    kind: `KeyKind` of each key. operator_ptr: keys + 1 offsets into operator_position, which holds
-    each linked operator's position in its program. linkable: whether a link was to be expected.
-    """
-    count = np.diff(operator_ptr)
-    colour = np.where(linkable, UNLINKED, PLAIN).astype(np.uint8)
-    colour[kind == KeyKind.FRAMEWORK] = FRAME
-    single = count == 1
-    own = (operator_position[operator_ptr[:-1][single]] % OPERATORS).astype(np.uint8)
-    colour[single] = own + np.where(kind[single] == KeyKind.KERNEL, KERNELS, 0).astype(np.uint8)
-    colour[count > 1] = SLAB
-    colour[kind == KeyKind.UNATTRIBUTED] = UNATTRIBUTED
-    return colour
 
 
 def _luminance(rgb: int) -> float:

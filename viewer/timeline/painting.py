@@ -16,10 +16,10 @@ from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPen
 from viewer.model.queries import NATIVE_DURATION
 from viewer.model.times import format_time, tick_to_ns
 from viewer.model.trace import Ints, KeyKind
+from viewer.opening import OpenTrace
 from viewer.theme import Theme
 from viewer.timeline.canvas import Canvas
 from viewer.timeline.colouring import (
-    OPERATORS,
     UNATTRIBUTED,
     UNLINKED,
     Emphasis,
@@ -139,7 +139,7 @@ class FramePainter:
     # -- slices ------------------------------------------------------------------------------
 
     def _hatch_and_label(self, painter: QPainter, xmap: XMap) -> None:
-        layout, state = self.scene.layout, self.scene.session.state
+        layout = self.scene.layout
         dark = self.theme.dark
         painter.setFont(self._labels.font)
         for number, picture in enumerate(self.scene.pictures):
@@ -149,21 +149,19 @@ class FramePainter:
             shown, here = picture.shown, xmap.on(picture.shown.axis)
             rows = [int(layout.row[b]) for b in bands]
             found = picture.raster.labels(rows, here, self._canvas.device(LABEL_WIDTH))
-            related = self.scene.related(number)
+            standing = self.scene.stand_out(number, found.slice)
             native = shown.trace.slices.columns.get(NATIVE_DURATION)
             colours = {
                 emphasis: label_colours(dark, emphasis)
                 for emphasis in (Emphasis.FULL, Emphasis.DIMMED)
             }
-            keys = shown.trace.slices.key
-            for position, i, x0, x1 in zip(
+            for position, i, x0, x1, lit in zip(
                 found.position.tolist(), found.slice.tolist(), found.x0.tolist(),
-                found.x1.tolist(), strict=True,
+                found.x1.tolist(), standing.tolist(), strict=True,
             ):  # fmt: skip
                 band = bands[position]
                 top, tall = self._y(band) + SLICE_TOP, int(layout.slice_height[band])
                 index = int(picture.palette[i])
-                lit = state.operators is None or (related is not None and bool(related[keys[i]]))
                 emphasis = Emphasis.FULL if lit else Emphasis.DIMMED
                 left, right = self._canvas.x(x0), self._canvas.x(x1 - 1)
                 room = QRectF(left, top, right - left, tall)
@@ -196,16 +194,19 @@ class FramePainter:
             if used + self._labels.width(time) + 2 * LABEL_INSET < room.width():
                 painter.drawText(room.adjusted(0, 0, -LABEL_INSET, 0), _RIGHT, time)
         if shared:
-            self._ribbon(painter, link.operators, room)
+            self._ribbon(painter, shown, link.operators, room)
 
-    def _ribbon(self, painter: QPainter, operators: tuple[int, ...], room: QRectF) -> None:
+    def _ribbon(
+        self, painter: QPainter, shown: OpenTrace, operators: tuple[int, ...], room: QRectF
+    ) -> None:
         """A chip per operator of a shared slice: it lists them and never divides time."""
         table = fills(self.theme.dark)
+        colours = shown.operator_colours(self.scene.session.state.scheme)
         x, y = room.left() + LABEL_INSET, room.bottom() - 7
         for operator in operators:
             if x + 8 > room.right() - 5:
                 break
-            painter.fillRect(QRectF(x, y, 8, 4), QColor.fromRgb(table[operator % OPERATORS]))
+            painter.fillRect(QRectF(x, y, 8, 4), QColor.fromRgb(table[int(colours[operator])]))
             x += 10
 
     def _hatch(self, painter: QPainter, room: QRectF) -> None:

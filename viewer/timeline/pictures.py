@@ -5,42 +5,53 @@ The rasters hold no theme, so light and dark, dimming and hits only choose other
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from viewer.model.trace import Ints, KeyKind
+from viewer.model.trace import Bools, Ints
 from viewer.opening import OpenTrace
-from viewer.program.labels import key_labels
-from viewer.timeline.colouring import (
-    FRAME,
-    KERNELS,
-    PLAIN,
-    UNATTRIBUTED,
-    Emphasis,
-    Palette,
-    by_name,
-    by_operator,
-    cell_colours,
-)
+from viewer.timeline.colouring import Emphasis, Palette, cell_colours
+from viewer.timeline.lod import DrawnSlices
 from viewer.timeline.raster import RowRaster, Source
+from viewer.timeline.schemes import (
+    DEFAULT,
+    NAMES,
+    Classes,
+    Lengths,
+    classes_of,
+    lengths_together,
+)
+
+# The title and the palette index of a class.
+ClassName = tuple[str, int]
 
 
 @dataclass
 class TracePicture:
-    """One open trace, ready to be drawn. `palette` has an index per slice under `scheme`."""
+    """One open trace, ready to be drawn. `palette` has an index per slice under `scheme`.
+
+    scheme: the asked one, or the names that a trace falls back to, with the lengths that its ramp
+    runs over. lit: the class that alone is drawn in full colour, None for all; `lit_slices` are
+    its slices, None where this trace has no such class.
+    """
 
     shown: OpenTrace
     scheme: str
+    classes: Classes
     palette: Palette
     raster: RowRaster
     hits: RowRaster | None = None
+    lit: ClassName | None = None
+    lit_slices: RowRaster | None = None
 
     def source(self, *, dark: bool, emphasis: Emphasis) -> Source:
-        """The trace as a frame needs it; hits stay in full colour."""
+        """The trace as a frame needs it; hits, else the slices of the lit class, stay in full."""
         colours = cell_colours(dark, emphasis)
+        above = self.hits if self.hits is not None else self.lit_slices
         return Source(
-            self.raster, self.shown.axis, colours, self.hits, cell_colours(dark, Emphasis.FULL)
+            self.raster, self.shown.axis, colours, above, cell_colours(dark, Emphasis.FULL)
         )
 
     def highlight(self, slices: Ints | None) -> None:
@@ -51,68 +62,102 @@ class TracePicture:
             else RowRaster.subset(self.shown.trace.slices, self.palette, slices)
         )
 
-
-SCHEMES = ("operator", "name")
+    def are_lit(self, which: Ints) -> Bools:
+        """Whether each of some slices is of the class that is drawn in full colour."""
+        if self.lit is None or self.lit_slices is None:
+            return np.zeros(len(which), np.bool_)
+        found: Bools = self.classes.of(self.shown.trace, which) == self.classes.number(self.lit)
+        return found
 
 
 def prepare(shown: OpenTrace) -> None:
-    """Work out palettes and counters of a trace; of 200,000 identities a palette takes 0.2 s."""
-    for scheme in SCHEMES:
-        palette_of(shown, scheme)
-    _ = shown.counters
+    """Work out what is asked first of a trace; of 200,000 identities a palette takes 0.2 s."""
+    _ = shown.barred, shown.lengths, shown.counters
     # The mipmaps too: 1 s for 10 million slices.
-    raster_of(shown, palette_of(shown, SCHEMES[0]))
+    raster_of(shown, palette_of(shown, DEFAULT))
 
 
-def raster_of(shown: OpenTrace, palette: Palette) -> RowRaster:
-    """The raster of a trace in the colours of a palette; the last one is kept."""
+def raster_of(shown: OpenTrace, palette: Palette, drawn: DrawnSlices | None = None) -> RowRaster:
+    """The raster of a trace in the colours of a palette; the last one is kept.
+
+    drawn: the rows of the same slices, where they are known from other links.
+    """
     kept = shown.drawing
     if kept is None or kept[0] is not palette:
-        drawn = None if kept is None else kept[1].drawn
-        kept = palette, RowRaster.of(shown.trace.slices, palette, drawn)
+        known = drawn if kept is None else kept[1].drawn
+        kept = palette, RowRaster.of(shown.trace.slices, palette, known)
         shown.drawing = kept
     return kept[1]
 
 
-def palette_of(shown: OpenTrace, scheme: str) -> Palette:
-    """The palette index of every slice under a scheme, "operator" or "name"; made once."""
-    if scheme not in shown.palettes:
-        shown.palettes[scheme] = _palette(shown, scheme)
-    return shown.palettes[scheme]
+def scheme_key(shown: OpenTrace, scheme: str, lengths: Lengths | None = None) -> str:
+    """What a trace is really coloured by: the scheme, else names; of durations with their ramp."""
+    real = NAMES if scheme in shown.barred else scheme
+    if real != "duration":
+        return real
+    over = lengths or ramp_of([shown])
+    return f"{real} {over.least} {over.most} {shown.axis.ns_per_tick}"
 
 
-def _palette(shown: OpenTrace, scheme: str) -> Palette:
-    trace = shown.trace
-    keys = trace.keys
-    linkable = shown.table.states > 0
-    linked = bool((shown.table.states == 2).any())
-    if scheme == "operator" and linked:
-        counts = [len(link.operators) for link in shown.table.links]
-        ptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        members = [i for link in shown.table.links for i in link.operators]
-        per_key = by_operator(keys.kind, ptr, np.array(members, np.int64), linkable)
-    else:
-        # Without any link a colour by operator would be one grey: names tell more. A call and the
-        # kernel in it have one name and one colour.
-        per_key = by_name(key_labels(shown.table))
-        per_key[keys.kind == KeyKind.FRAMEWORK] = FRAME
-        per_key[keys.kind == KeyKind.CONTROL] = PLAIN
-        per_key[keys.kind == KeyKind.KERNEL] += KERNELS
-        per_key[keys.kind == KeyKind.UNATTRIBUTED] = UNATTRIBUTED
-        if (keys.kind == KeyKind.PLAIN).any() or (keys.kind == KeyKind.LOCATION).any():
-            # Slices of one identity may have names of their own.
-            per_name = by_name(trace.strings)
-            named = np.isin(keys.kind, (KeyKind.PLAIN, KeyKind.LOCATION))[trace.slices.key]
-            per_slice: Palette = np.where(
-                named, per_name[trace.slices.name], per_key[trace.slices.key]
-            )
-            return per_slice
-    return per_key[trace.slices.key]
+def ramp_of(traces: Sequence[OpenTrace]) -> Lengths:
+    """The lengths in ns that the ramp of durations runs over."""
+    return lengths_together(
+        None if shown.lengths is None else shown.lengths.times(shown.axis.ns_per_tick)
+        for shown in traces
+    )
 
 
-def picture_of(shown: OpenTrace, scheme: str, before: TracePicture | None = None) -> TracePicture:
+def palette_of(shown: OpenTrace, scheme: str, lengths: Lengths | None = None) -> Palette:
+    """The palette index of every slice under a scheme; made once.
+
+    lengths: of all that is open, for the ramp of durations; by default of this trace alone.
+    """
+    key = scheme_key(shown, scheme, lengths)
+    if key not in shown.palettes:
+        shown.palettes[key] = colour_classes(shown, scheme, lengths).palette(shown.trace)
+        _forget_other_ramps(shown, key)
+    return shown.palettes[key]
+
+
+def colour_classes(shown: OpenTrace, scheme: str, lengths: Lengths | None = None) -> Classes:
+    """What the colours of a trace mean under a scheme; made once."""
+    key = scheme_key(shown, scheme, lengths)
+    if key not in shown.classes:
+        shown.classes[key] = classes_of(
+            key.partition(" ")[0], shown.table, lengths or ramp_of([shown]), shown.axis.ns_per_tick
+        )
+    return shown.classes[key]
+
+
+def _forget_other_ramps(shown: OpenTrace, key: str) -> None:
+    """A ramp runs over what is open now: those of other files or rates are never asked again."""
+    if key.startswith("duration"):
+        for kept in (shown.palettes, shown.classes):
+            for other in [k for k in kept if k.startswith("duration") and k != key]:
+                del kept[other]
+
+
+def picture_of(
+    shown: OpenTrace,
+    scheme: str,
+    before: TracePicture | None = None,
+    *,
+    lengths: Lengths | None = None,
+    lit: ClassName | None = None,
+) -> TracePicture:
     """Prepare a trace for drawing; what has not changed since `before` is kept from it."""
-    if before is not None and before.shown is shown and before.scheme == scheme:
+    key = scheme_key(shown, scheme, lengths)
+    same = before is not None and before.shown is shown and before.scheme == key
+    if before is not None and same and before.lit == lit:
         return before
-    palette = palette_of(shown, scheme)
-    return TracePicture(shown, scheme, palette, raster_of(shown, palette))
+    classes = colour_classes(shown, scheme, lengths)
+    palette = palette_of(shown, scheme, lengths)
+    of_trace = before is not None and before.shown.trace is shown.trace
+    drawn = before.raster.drawn if of_trace and before is not None else None
+    raster = raster_of(shown, palette, drawn)
+    number = None if lit is None else classes.number(lit)
+    lit_slices = None
+    if number is not None:
+        chosen = np.flatnonzero(classes.of(shown.trace) == number)
+        lit_slices = RowRaster.subset(shown.trace.slices, palette, chosen)
+    return TracePicture(shown, key, classes, palette, raster, None, lit, lit_slices)

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from viewer.model.times import RateOrigin, format_time, group_digits
-from viewer.model.trace import Bools
+from viewer.model.trace import Bools, Ints
 from viewer.opening import Inferences, OpenTrace, display_name
 from viewer.program.labels import track_name, unlinked_text
 from viewer.session import Session
@@ -23,6 +24,8 @@ from viewer.timeline.glide import Glide
 from viewer.timeline.layout import BandKind, Layout, ProcessSpec, XMap, build, specs_of
 from viewer.timeline.pictures import TracePicture, picture_of, prepare
 from viewer.timeline.raster import Source
+from viewer.timeline.recolouring import Recolouring
+from viewer.timeline.schemes import DEFAULT
 from viewer.timeline.ticks import Ruler, Scale
 from viewer.view_state import RulerUnit, SliceRef
 
@@ -44,6 +47,7 @@ class Scene(QObject):
     changed = Signal()
     arranged = Signal()  # the layout is another one; `changed` follows
     scrolled = Signal()
+    recoloured = Signal()  # `pictures` are others; `changed` follows
     pointed = Signal(object)  # the time under the mouse in ns, or None
 
     def __init__(self, session: Session) -> None:
@@ -58,6 +62,8 @@ class Scene(QObject):
         self.scale = Scale()
         self.glide = Glide(self)
         self.glide.moved.connect(self.changed)
+        self._recolouring = Recolouring(self)
+        self._recolouring.made.connect(self._take_colours)
         session.also.append(prepare)
         session.opened.connect(self._reopen)
         session.arranged.connect(self._arrange)
@@ -74,7 +80,7 @@ class Scene(QObject):
 
     def sources(self, *, dark: bool) -> Sequence[Source]:
         """The open traces as a frame needs them: dimmed while an operator is highlighted."""
-        dimmed = self.session.state.operators is not None
+        dimmed = self.session.state.operators is not None or self.has_lit_class
         emphasis = Emphasis.DIMMED if dimmed else Emphasis.FULL
         return [picture.source(dark=dark, emphasis=emphasis) for picture in self.pictures]
 
@@ -238,9 +244,11 @@ class Scene(QObject):
 
     def _reopen(self) -> None:
         before = {id(p.shown.trace): p for p in self.pictures}
-        scheme = self.session.state.scheme
+        # What is shown of a trace is prepared for the first scheme; another may take a thread.
         self.pictures = [
-            picture_of(shown, scheme, before.get(id(shown.trace))) for shown in self.session.traces
+            old if old is not None and old.shown is shown else picture_of(shown, DEFAULT, old)
+            for shown in self.session.traces
+            for old in [before.get(id(shown.trace))]
         ]
         self.processes = [
             spec
@@ -248,6 +256,7 @@ class Scene(QObject):
             for spec in specs_of(shown.trace, number, [plot.counter for plot in shown.counters])
         ]
         self._same_clock = [self._same_clock_note(shown) for shown in self.session.traces]
+        self._recolour()
         self._highlight()
         self._arrange()
 
@@ -263,9 +272,12 @@ class Scene(QObject):
         return f"clock of {display_name(first.path)}, begins {when if later else 'with it'}"
 
     def _recolour(self) -> None:
-        scheme = self.session.state.scheme
-        self.pictures = [picture_of(p.shown, scheme, p) for p in self.pictures]
+        self._recolouring.ask(self.pictures, self.session.state.scheme, self.session.state.lit)
+
+    def _take_colours(self, pictures: list[TracePicture]) -> None:
+        self.pictures = pictures
         self._highlight()
+        self.recoloured.emit()
 
     def _arrange(self) -> None:
         self.layout = build(self.processes, self.session.state.tracks.collapsed)
@@ -289,6 +301,20 @@ class Scene(QObject):
             self.scroll_to(top - height)
         elif top + height > self.scroll + self.viewport_height:
             self.scroll_to(top + 2 * height - self.viewport_height)
+
+    @property
+    def has_lit_class(self) -> bool:
+        """Whether one class of the colour scheme is drawn in full, and the rest dimmed."""
+        return any(picture.lit_slices is not None for picture in self.pictures)
+
+    def stand_out(self, trace: int, which: Ints) -> Bools:
+        """Whether each of some slices of a trace is drawn in full: all, but while others are."""
+        picture, related = self.pictures[trace], self.related(trace)
+        if related is not None:
+            return related[picture.shown.trace.slices.key[which]]
+        if self.session.state.operators is None and self.has_lit_class:
+            return picture.are_lit(which)
+        return np.full(len(which), self.session.state.operators is None)
 
     def related(self, trace: int) -> Bools | None:
         """Per key whether its slices are of the highlighted operators, None if none is."""

@@ -1,0 +1,88 @@
+"""The actions that are about colours: a command per scheme, the next and the previous one, and the
+legend; and their menu, which says why a scheme cannot be had.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from viewer.commands import SEPARATOR, Command
+from viewer.settings import LEGEND
+from viewer.timeline.schemes import SCHEMES
+
+if TYPE_CHECKING:
+    from viewer.main_window import MainWindow
+    from viewer.session import Session
+
+_MNEMONICS = {
+    "operator": "&Operator", "name": "&Name", "type": "Operator &type", "module": "&Module",
+    "delegate": "&Delegate", "duration": "D&uration", "links": "&Link state",
+}  # fmt: skip
+COLOUR_MENU = (
+    *(f"view.colour_{scheme.id}" for scheme in SCHEMES), SEPARATOR,
+    "view.colour_next", "view.colour_previous", SEPARATOR, "view.legend",
+)  # fmt: skip
+
+
+def colour_commands(window: MainWindow) -> list[Command]:
+    """The commands of colours, of a window."""
+    session = window.session
+
+    def has_trace() -> bool:
+        return bool(session.traces)
+
+    def toggle_legend() -> None:
+        shown = window.timeline.legend.isHidden()
+        window.timeline.legend.setVisible(shown)
+        window.settings.set(LEGEND, shown)
+        window.commands.refresh()
+
+    return [
+        *(
+            Command(
+                f"view.colour_{scheme.id}", _MNEMONICS[scheme.id], "View",
+                lambda id=scheme.id: session.set_scheme(id),  # type: ignore[misc]
+                enabled=lambda id=scheme.id: not session.why_not(id),  # type: ignore[misc]
+                checked=lambda id=scheme.id: session.coloured_by == id,  # type: ignore[misc]
+            )
+            for scheme in SCHEMES
+        ),
+        Command(
+            "view.colour_next", "Ne&xt colours", "View", lambda: step_scheme(session, 1), ("C",),
+            has_trace,
+        ),
+        Command(
+            "view.colour_previous", "&Previous colours", "View",
+            lambda: step_scheme(session, -1), ("Shift+C",), has_trace,
+        ),
+        Command(
+            "view.legend", "Le&gend of colours", "View", toggle_legend, ("L",),
+            checked=lambda: not window.timeline.legend.isHidden(),
+        ),
+    ]  # fmt: skip
+
+
+def step_scheme(session: Session, by: int) -> None:
+    """Colour by the next or previous scheme that what is open can have."""
+    able = [scheme.id for scheme in SCHEMES if not session.why_not(scheme.id)]
+    if able:
+        session.set_scheme(able[(able.index(session.coloured_by) + by) % len(able)])
+
+
+def add_colour_menu(window: MainWindow) -> None:
+    """Add "Colour by" to the View menu; what cannot be had says why, as tooltip and status tip."""
+    table, session = window.commands, window.session
+    menu = window.view_menu.addMenu("Colour b&y")
+    menu.setToolTipsVisible(True)
+    table.add_to(menu, COLOUR_MENU)
+
+    def tell() -> None:
+        for scheme in SCHEMES:
+            text = session.why_not(scheme.id) or scheme.tells
+            action = table.actions[f"view.colour_{scheme.id}"]
+            action.setStatusTip(text)
+            action.setToolTip(f"<p>{escape(text)}</p>")
+
+    session.opened.connect(tell)
+    tell()

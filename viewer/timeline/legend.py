@@ -1,0 +1,420 @@
+"""What the colours mean: a strip below the rows with the classes of the scheme, most costly first.
+
+Each class is a button with its swatch, its title and its share of the time, of the picked run or of
+all that is open. A click draws the slices of that class in full and dims all others, another click
+ends that; nothing is ever hidden.
+Durations are a ramp instead, with the length at which every step begins. The strip lies beside the
+slices and covers none; classes without room are in the menu of its last button.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QBrush,
+    QColor,
+    QEnterEvent,
+    QHideEvent,
+    QIcon,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+    QResizeEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
+
+from viewer.background import Latest
+from viewer.crash_report import guard
+from viewer.model.times import counted, format_share, format_time
+from viewer.session import AT_ONCE
+from viewer.theme import FontRole, Theme
+from viewer.timeline.class_shares import Counted, Share, shares
+from viewer.timeline.colouring import RAMP, UNATTRIBUTED, UNLINKED, edge_rgb, fills, label_colours
+from viewer.timeline.headers import TITLE_INDENT, WIDTH
+from viewer.timeline.scene import Scene
+from viewer.timeline.schemes import BY_ID
+
+HEIGHT = 30
+SWATCH = 12
+TITLE_WIDTH = 180  # px, of the longest title
+MOST_BUTTONS = 40
+MOST_IN_MENU = 200
+_HATCHED = (UNLINKED, UNATTRIBUTED)
+_GAP = 4
+
+
+class Legend(QWidget):
+    """The classes of all open traces under the scheme that is seen."""
+
+    def __init__(self, scene: Scene, theme: Theme) -> None:
+        super().__init__()
+        self._scene, self._theme = scene, theme
+        self.shares: tuple[Share, ...] = ()
+        self.classes: list[ClassButton] = []
+        self.more = _Button(theme)
+        self.more.setParent(self)
+        self.more.clicked.connect(self._show_rest)
+        self._rest: tuple[Share, ...] = ()
+        self._stale = True
+        self._latest = Latest(self)
+        self._latest.answered.connect(self._take)
+        self.setFixedHeight(theme.px(HEIGHT))
+        self.setAccessibleName("Legend of colours")
+        scene.recoloured.connect(self.refresh)
+        scene.session.opened.connect(self.refresh)
+        scene.session.run_picked.connect(self.refresh)
+        scene.session.coloured.connect(self._check)
+        theme.changed.connect(self._retheme)
+
+    # -- what is listed ----------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Count the classes anew, in a thread where there are many slices; later if hidden."""
+        self._latest.cancel()
+        self._stale = not self.isVisible()
+        if self._stale:
+            return
+        trace, run = self._scene.session.state.run or (None, None)
+        asked = [
+            Counted(p.shown.trace, p.classes, p.shown.axis.ns_per_tick, run if i == trace else None)
+            for i, p in enumerate(self._scene.pictures)
+        ]
+        if sum(len(one.trace.slices) for one in asked) <= AT_ONCE:
+            self._take(shares(asked))
+        else:
+            self._list(())
+            self._latest.submit(shares, asked)
+
+    @property
+    def is_counting(self) -> bool:
+        """Whether the classes are being counted."""
+        return self._latest.pending
+
+    def _take(self, found: tuple[Share, ...]) -> None:
+        self._list(found)
+
+    def _list(self, found: tuple[Share, ...]) -> None:
+        if found == self.shares and self.classes:
+            self._check()
+            return
+        self.shares = found
+        for button in self.classes:
+            button.hide()
+            button.deleteLater()
+        whole = sum(share.ns for share in found)
+        ordered = self._ramp(found) + [share for share in found if share.colour < RAMP]
+        self.classes = []
+        for share in ordered[:MOST_BUTTONS]:
+            button = ClassButton(share, whole, self._theme, self)
+            button.clicked.connect(button.ask)
+            button.asked.connect(self._scene.session.light)
+            self.classes.append(button)
+        self._ordered = ordered
+        self._check()
+        self._place()
+
+    def _ramp(self, found: tuple[Share, ...]) -> list[Share]:
+        """All steps of the ramp, from the shortest to the longest, also those without slices."""
+        steps = {
+            (title, int(colour)): Share(title, int(colour), 0, 0.0)
+            for picture in self._scene.pictures
+            for title, colour in zip(picture.classes.titles, picture.classes.colour, strict=True)
+            if colour >= RAMP
+        }
+        steps |= {(share.title, share.colour): share for share in found if share.colour >= RAMP}
+        return sorted(steps.values(), key=lambda share: share.colour)
+
+    def _check(self) -> None:
+        lit = self._scene.session.state.lit
+        for button in self.classes:
+            button.setChecked(lit == (button.share.title, button.share.colour))
+        self.update()
+
+    # -- where it stands ---------------------------------------------------------------------
+
+    def _place(self) -> None:
+        """Give every class its place, and put those without room into the menu."""
+        theme = self._theme
+        left, y = WIDTH + theme.px(8), theme.px(3)
+        tall = self.height() - 2 * theme.px(3)
+        widths = [button.sizeHint().width() for button in self.classes]
+        ends, x = [], left
+        for width, button in zip(widths, self.classes, strict=True):
+            ends.append(x + width)
+            x += width + (1 if button.is_step else theme.px(_GAP))
+        total = len(self._ordered) if self.classes else 0
+        room = self.width() - theme.px(8)
+        fitting = sum(end <= room for end in ends)
+        if fitting < total:
+            self.more.text_of(f"and {total} more")
+            room -= self.more.sizeHint().width() + theme.px(_GAP)
+            fitting = sum(end <= room for end in ends)
+        for i, (end, width, button) in enumerate(zip(ends, widths, self.classes, strict=True)):
+            button.setGeometry(end - width, y, width, tall)
+            button.setVisible(i < fitting)
+        self._rest = tuple(self._ordered[fitting:]) if self.classes else ()
+        self.more.setVisible(bool(self._rest))
+        if self._rest:
+            self.more.text_of(f"and {len(self._rest)} more" if fitting else f"{total} classes")
+            at = ends[fitting - 1] + theme.px(_GAP) if fitting else left
+            self.more.setGeometry(at, y, self.more.sizeHint().width(), tall)
+
+    def _show_rest(self) -> None:
+        menu = self.rest_menu()
+        menu.popup(self.more.mapToGlobal(QPoint(0, 0)) - QPoint(0, menu.sizeHint().height()))
+
+    def rest_menu(self) -> QMenu:
+        """The classes that have no room in the strip, as a menu."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.setToolTipsVisible(True)
+        whole = sum(share.ns for share in self.shares)
+        lit = self._scene.session.state.lit
+        metrics = menu.fontMetrics()
+        for share in self._rest[:MOST_IN_MENU]:
+            title = metrics.elidedText(_line(share.title), Qt.TextElideMode.ElideRight, 420)
+            action = menu.addAction(_icon(share.colour, self._theme), title.replace("&", "&&"))
+            action.setText(f"{action.text()}\t{_amount(share, whole)}")
+            action.setToolTip(_tip(share, whole))
+            name = share.title, share.colour
+            action.setCheckable(lit == name)
+            action.setChecked(lit == name)
+            action.triggered.connect(lambda _=False, name=name: self._scene.session.light(name))
+        if len(self._rest) > MOST_IN_MENU:
+            menu.addAction(f"and {len(self._rest) - MOST_IN_MENU} more").setEnabled(False)
+        return menu
+
+    def _retheme(self) -> None:
+        for button in self.classes:
+            button.update()
+        self.more.update()
+        self.update()
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the ground, and the scheme's title in the column of the headers."""
+        painter, theme, session = QPainter(self), self._theme, self._scene.session
+        painter.fillRect(self.rect(), theme.color("panel"))
+        painter.setPen(QPen(theme.color("line"), 1))
+        painter.drawLine(0, 0, self.width(), 0)
+        painter.drawLine(WIDTH - 1, 0, WIDTH - 1, self.height())
+        painter.setFont(theme.font("ruler"))
+        painter.setPen(theme.color("text2"))
+        middle = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        title = f"Colours: {BY_ID[session.coloured_by].title.lower()}"
+        painter.drawText(TITLE_INDENT, 0, WIDTH - TITLE_INDENT, self.height(), middle, title)
+        if self.is_counting:
+            at = WIDTH + theme.px(8)
+            painter.drawText(at, 0, self.width() - at, self.height(), middle, "Counting slices…")
+        painter.end()
+
+    @guard
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Place the classes in the new width."""
+        super().resizeEvent(event)
+        self._place()
+
+    @guard
+    def showEvent(self, event: QShowEvent) -> None:
+        """Count what was not counted while nobody saw it."""
+        super().showEvent(event)
+        if self._stale:
+            self.refresh()
+
+    @guard
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Stop counting for nobody."""
+        super().hideEvent(event)
+        if self._latest.pending:
+            self._latest.cancel()
+            self._stale = True
+
+
+class _Button(QAbstractButton):
+    """A flat button painted by hand: text on the panel, a ground under the mouse."""
+
+    role: FontRole = "caption"
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.theme = theme
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+
+    def text_of(self, text: str) -> None:
+        """Show another text."""
+        self.setText(text)
+        self.setAccessibleName(text)
+
+    @guard(QSize())
+    def sizeHint(self) -> QSize:
+        """As wide as its text."""
+        width = self._metrics(self.text()) + 2 * self.theme.px(6)
+        return QSize(width, self.theme.px(HEIGHT - 6))
+
+    def _metrics(self, text: str) -> int:
+        self.setFont(self.theme.font(self.role))
+        return self.fontMetrics().horizontalAdvance(text)
+
+    @guard
+    def enterEvent(self, event: QEnterEvent) -> None:
+        """Paint the ground of what is under the mouse."""
+        super().enterEvent(event)
+        self.update()
+
+    @guard
+    def leaveEvent(self, event: QEvent) -> None:
+        """Paint without it again."""
+        super().leaveEvent(event)
+        self.update()
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint ground and text."""
+        painter = QPainter(self)
+        self._ground(painter)
+        painter.setFont(self.theme.font(self.role))
+        painter.setPen(self.theme.color("text2"))
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, self.text())
+        painter.end()
+
+    def _ground(self, painter: QPainter) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        room = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+        token = "selection" if self.isChecked() else "hover" if self.underMouse() else ""
+        painter.setPen(
+            QPen(self.theme.color("accent"), 1.5) if self.hasFocus() else Qt.PenStyle.NoPen
+        )
+        painter.setBrush(self.theme.color(token) if token else Qt.BrushStyle.NoBrush)
+        painter.drawRoundedRect(room, 4, 4)
+
+
+class ClassButton(_Button):
+    """One class: its swatch, title and share; a step of the ramp is its colour with its length."""
+
+    asked = Signal(object)  # (title, palette index)
+
+    def __init__(self, share: Share, whole: float, theme: Theme, parent: QWidget) -> None:
+        super().__init__(theme, parent)
+        self.share = share
+        self.is_step = share.colour >= RAMP
+        self.setCheckable(True)
+        text = _line(share.title)
+        if self.is_step:
+            start = text.partition(" – ")[0]
+            text = f"from {start}" if " – " in text else start
+        self.amount = "" if self.is_step else _amount(share, whole)
+        self.setFont(theme.font(self.role))
+        self.title = self.fontMetrics().elidedText(
+            text, Qt.TextElideMode.ElideRight, theme.px(TITLE_WIDTH)
+        )
+        self.setToolTip(_tip(share, whole))
+        self.setAccessibleName(f"{share.title}, {_facts(share, whole)}")
+
+    def ask(self) -> None:
+        """Tell which class was clicked; whether it is lit is for the session to say."""
+        self.asked.emit((self.share.title, self.share.colour))
+
+    @guard(QSize())
+    def sizeHint(self) -> QSize:
+        """Swatch, title and amount side by side."""
+        theme, title = self.theme, self._metrics(self.title)
+        tall = theme.px(HEIGHT - 6)
+        if self.is_step:
+            return QSize(title + 2 * theme.px(8), tall)
+        amount = self._metrics(self.amount) + theme.px(6)
+        return QSize(theme.px(6 + SWATCH + 6 + 6) + title + amount, tall)
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the class."""
+        painter, theme = QPainter(self), self.theme
+        painter.setFont(theme.font(self.role))
+        if self.is_step:
+            self._paint_step(painter)
+            painter.end()
+            return
+        self._ground(painter)
+        side = theme.px(SWATCH)
+        paint_class(
+            painter,
+            QRectF(theme.px(6), (self.height() - side) / 2, side, side),
+            self.share.colour,
+            theme,
+        )
+        x = theme.px(6 + SWATCH + 6)
+        middle = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        painter.setPen(theme.color("text1"))
+        painter.drawText(x, 0, self.width(), self.height(), middle, self.title)
+        x += self._metrics(self.title) + theme.px(6)
+        painter.setPen(theme.color("text2"))
+        painter.drawText(x, 0, self.width(), self.height(), middle, self.amount)
+        painter.end()
+
+    def _paint_step(self, painter: QPainter) -> None:
+        theme, colour = self.theme, self.share.colour
+        room = QRectF(self.rect()).adjusted(0, theme.px(3), 0, -theme.px(3))
+        painter.fillRect(room, QColor.fromRgb(fills(theme.dark)[colour]))
+        if self.isChecked() or self.hasFocus() or self.underMouse():
+            token = "ring" if self.isChecked() else "accent" if self.hasFocus() else "text2"
+            painter.setPen(QPen(theme.color(token), 2))
+            painter.drawRect(room.adjusted(1, 1, -1, -1))
+        painter.setPen(QColor.fromRgb(label_colours(theme.dark)[colour]))
+        painter.drawText(room, Qt.AlignmentFlag.AlignCenter, self.title)
+
+
+def paint_class(painter: QPainter, room: QRectF, colour: int, theme: Theme) -> None:
+    """Paint the swatch of a palette index as slices of it are painted: filled, or hatched."""
+    fill = fills(theme.dark)[colour]
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    edge = QColor.fromRgb(edge_rgb(fill))
+    painter.setPen(Qt.PenStyle.NoPen if theme.dark else QPen(edge, 1))
+    painter.setBrush(QColor.fromRgb(fill))
+    inside = room if theme.dark else room.adjusted(0.5, 0.5, -0.5, -0.5)
+    painter.drawRoundedRect(inside, 2.5, 2.5)
+    if colour in _HATCHED:
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QBrush(theme.color("text3"), Qt.BrushStyle.BDiagPattern))
+        painter.drawRoundedRect(inside, 2.5, 2.5)
+    painter.restore()
+
+
+def _icon(colour: int, theme: Theme) -> QIcon:
+    side = theme.px(SWATCH)
+    made = QPixmap(2 * side, 2 * side)
+    made.setDevicePixelRatio(2)
+    made.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(made)
+    paint_class(painter, QRectF(0, 0, side, side), colour, theme)
+    painter.end()
+    return QIcon(made)
+
+
+def _line(title: str) -> str:
+    """A title as one line of text; names come from files and may be anything, or nothing."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in title[:300]).split())
+    return text or "(no name)"
+
+
+def _amount(share: Share, whole: float) -> str:
+    """The share of the time, or how many there are where they took none."""
+    return format_share(share.ns, whole) if share.ns > 0 else counted(share.count, "slice")
+
+
+def _facts(share: Share, whole: float) -> str:
+    parts = [counted(share.count, "slice")]
+    if share.ns > 0:
+        parts.append(f"{format_time(share.ns)} of their own, {format_share(share.ns, whole)}")
+    return " · ".join(parts)
+
+
+def _tip(share: Share, whole: float) -> str:
+    title = share.title[:1000] or "(no name)"
+    text = (
+        f"{title}\n{_facts(share, whole)}\nClick to dim everything else; click again to end that."
+    )
+    return f'<div style="white-space: pre-wrap">{escape(text)}</div>'
