@@ -24,7 +24,18 @@ MODULES = {
 }
 
 # The drawing's own arithmetic: a room of its own, though its files lie beside those that use Qt.
-PURE_TIMELINE = {"canvas", "layout", "lod", "raster", "counter_raster", "colouring", "ticks"}
+PURE_TIMELINE = {
+    "canvas",
+    "layout",
+    "track_table",
+    "arrangement",
+    "stacking",
+    "lod",
+    "raster",
+    "counter_raster",
+    "colouring",
+    "ticks",
+}
 NO_QT_ROOMS = ("model", "program", "formats", "export", "record", "compat")
 NO_QT_MODULES = (
     "companions", "workspace", "choices", "opening", "exporting", "report", "stats_report",

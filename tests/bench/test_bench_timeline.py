@@ -12,20 +12,15 @@ from functools import cache
 import numpy as np
 import pytest
 
+from tests.timeline.stocks import Tracked, table
 from viewer.model.trace import Slices
+from viewer.timeline import stacking
+from viewer.timeline.arrangement import TrackView
 from viewer.timeline.colouring import cell_colours
-from viewer.timeline.layout import (
-    ROW_HEIGHT,
-    Axis,
-    Layout,
-    ProcessSpec,
-    RowSpec,
-    TrackSpec,
-    XMap,
-    build,
-)
+from viewer.timeline.layout import ROW_HEIGHT, Axis, Layout, XMap
 from viewer.timeline.lod import DrawnSlices, build_mips
 from viewer.timeline.raster import Backdrop, RowRaster, Source, draw_frame
+from viewer.timeline.track_table import stock_of
 
 SLICES = int(os.environ.get("OPSCOPE_BENCH_SLICES", "1000000"))
 ROWS = 60
@@ -78,8 +73,8 @@ def raster() -> RowRaster:
 
 @cache
 def stack() -> Layout:
-    tracks = tuple(TrackSpec(t, (RowSpec(t),)) for t in range(ROWS))
-    return build([ProcessSpec(0, "bench", tracks)])
+    tracks = (Tracked("bench", f"track {t}") for t in range(ROWS))
+    return stacking.stack(stock_of([table(*tracks)]), TrackView())
 
 
 def view(zoom: str) -> XMap:

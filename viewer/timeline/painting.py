@@ -32,7 +32,7 @@ from viewer.timeline.colouring import (
 from viewer.timeline.counter_raster import CounterColours, stamp
 from viewer.timeline.hover_tip import paint_tip
 from viewer.timeline.label_text import LabelCache
-from viewer.timeline.layout import SLICE_TOP, BandKind, XMap
+from viewer.timeline.layout import SLICE_TOP, STRIP_HEIGHT, BandKind, XMap
 from viewer.timeline.pictures import TracePicture
 from viewer.timeline.raster import LABEL_WIDTH, Backdrop, draw_frame
 from viewer.timeline.scene import Scene
@@ -40,6 +40,8 @@ from viewer.view_state import Area, SliceRef
 
 NOTHING_TO_DRAW = "The file holds no slice with a time: nothing was run, or no time was logged"
 LABEL_INSET = 6
+_LABEL_OVERHANG = 4  # px by which a line of text may be higher than its slice
+_RIBBON_ROOM = 22  # px: lower slices have no room for a label above chips
 _MARK = 3  # half the height of a diamond
 _MARK_LABEL_ROOM = 56
 _RING = 2
@@ -70,6 +72,7 @@ class FramePainter:
         self.title_indent = 0
         self._buffer = np.empty((0, 0), np.uint32)
         self._canvas = Canvas(1, 1)  # of the frame that is painted
+        self._section = (0, 0)  # the lines of the canvas that are painted
         self.retheme()
 
     def retheme(self) -> None:
@@ -91,11 +94,16 @@ class FramePainter:
             canvas_rgb(theme.dark) | 0xFF000000, theme.color("grid").rgb() | 0xFF000000, grid
         )
         sources = scene.sources(dark=theme.dark)
-        image = draw_frame(
-            scene.layout, scene.scroll, height, xmap, sources, backdrop, self._buffer, canvas.ratio
-        )
-        self._stamp_marks(image, xmap)
-        self._stamp_counters(image, xmap)
+        image = self._buffer
+        for self._section in scene.sections():
+            top, bottom = self._section
+            part = image[canvas.device(top) : canvas.device(bottom)]
+            draw_frame(
+                scene.layout, scene.scroll + top, bottom - top, xmap, sources, backdrop, part,
+                canvas.ratio,
+            )  # fmt: skip
+            self._stamp_marks(image, xmap)
+            self._stamp_counters(image, xmap)
         picture = QImage(
             image.data, canvas.columns, canvas.lines, canvas.columns * 4,
             QImage.Format.Format_RGB32,
@@ -106,13 +114,18 @@ class FramePainter:
             painter.setFont(theme.font("body"))
             painter.setPen(theme.color("text2"))
             painter.drawText(
-                QRect(0, 0, width, height), Qt.AlignmentFlag.AlignCenter, NOTHING_TO_DRAW
-            )
-        self._hatch_and_label(painter, xmap)
-        self._label_marks(painter, xmap)
-        self._headers(painter, width)
-        self._outline(painter, xmap, overlay)
-        self._area(painter, xmap, overlay.dragged or scene.session.state.area)
+                QRect(0, 0, width, height), Qt.AlignmentFlag.AlignCenter,
+                scene.missing_text or NOTHING_TO_DRAW,
+            )  # fmt: skip
+        for self._section in scene.sections():
+            top, bottom = self._section
+            painter.setClipRect(QRect(0, top, width, bottom - top))
+            self._hatch_and_label(painter, xmap)
+            self._label_marks(painter, xmap)
+            self._headers(painter, width)
+            self._outline(painter, xmap, overlay)
+            self._area(painter, xmap, overlay.dragged or scene.session.state.area)
+        painter.setClipping(False)
         if overlay.mouse is not None:
             painter.setPen(QPen(theme.color("line"), 1))
             painter.drawLine(overlay.mouse.x(), 0, overlay.mouse.x(), height)
@@ -122,11 +135,12 @@ class FramePainter:
                 paint_tip(painter, overlay.tip, overlay.mouse, canvas, theme)
 
     def _bands(self, kind: BandKind) -> Iterable[int]:
-        layout = self.scene.layout
-        top = self.scene.scroll
-        for band in layout.bands_between(top, top + max(self.scene.viewport_height, 1)):
-            if layout.kind[band] == kind:
-                yield band
+        """The bands of a kind in the section that is painted."""
+        layout, scroll = self.scene.layout, self.scene.scroll
+        top, bottom = self._section
+        bands = layout.bands_between(scroll + top, scroll + bottom)
+        own: list[int] = bands[layout.kind[bands] == kind].tolist()
+        return own
 
     def _y(self, band: int) -> int:
         return int(self.scene.layout.y[band]) - self.scene.scroll
@@ -175,12 +189,14 @@ class FramePainter:
         self, painter: QPainter, picture: TracePicture, i: int, room: QRectF, colour: QColor
     ) -> None:
         shown = picture.shown
+        if room.height() < self._labels.line_height - _LABEL_OVERHANG:
+            return
         text = self._labels.fit(shown.label(i), room.width() - 2 * LABEL_INSET)
         if text is None:
             return
         painter.setPen(colour)
         link = shown.link(i)
-        shared = len(link.operators) > 1
+        shared = len(link.operators) > 1 and room.height() >= _RIBBON_ROOM
         y = room.top() + (room.height() - self._labels.line_height) / 2 - (4 if shared else 0)
         painter.drawStaticText(QPointF(room.left() + LABEL_INSET, y), text)
         used = self._labels.width(text.text()) + 3 * LABEL_INSET
@@ -244,6 +260,8 @@ class FramePainter:
         for band in self._bands(BandKind.STRIP):
             picture = self.scene.pictures[int(layout.trace[band])]
             marks = picture.raster.zero_marks(int(layout.row[band]), xmap.on(picture.shown.axis))
+            if layout.height[band] < STRIP_HEIGHT:
+                continue
             y = self._y(band) + (layout.height[band] - self._marks.line_height) / 2
             groups = _groups(marks.x, self._canvas.device(_MARK_LABEL_ROOM), xmap.width)
             for first, last, columns in groups:

@@ -40,7 +40,6 @@ NOTCH = 120  # eighths of a degree that one wheel notch turns
 ZOOM_PER_NOTCH = 1.25
 SCROLL_PER_NOTCH = 60  # px
 _MARK_REACH = 6  # px around a zero-length mark that still hit it
-_FAR_BELOW = 1 << 30  # px, below all rows
 
 
 class TimelineView(pg.GraphicsView):  # type: ignore[misc]
@@ -151,10 +150,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     def _tracks_between(self, y0: int, y1: int) -> frozenset[tuple[int, int]]:
         layout, scroll = self.rows.layout, self.rows.scroll
-        bands = layout.bands_between(min(y0, y1) + scroll, max(y0, y1) + scroll + 1)
-        return frozenset(
-            (int(layout.trace[b]), int(layout.track[b])) for b in bands if layout.track[b] >= 0
-        )
+        return layout.tracks(layout.bands_between(min(y0, y1) + scroll, max(y0, y1) + scroll + 1))
 
     # -- mouse -------------------------------------------------------------------------------
 
@@ -235,7 +231,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         t0, t1 = sorted((self.time_at(self._press.x()), self.time_at(here.x())))
         tracks = self._tracks_between(self._press.y(), here.y())
         # A drag beside all rows means the time alone.
-        return Area(t0, t1, tracks or self._tracks_between(-self.rows.scroll, _FAR_BELOW))
+        return Area(t0, t1, tracks or self.rows.shown_tracks())
 
     def _point(self, here: QPoint) -> None:
         """Say what is at a point of the canvas, unless something is dragged there."""
