@@ -30,6 +30,7 @@ PURE_TIMELINE = {
     "track_table",
     "arrangement",
     "stacking",
+    "parts",
     "lod",
     "raster",
     "counter_raster",
@@ -100,7 +101,7 @@ ALLOWED = {
 
 
 # One room in several files, which may know one another.
-SAME_ROOM = dict.fromkeys(("window_commands", "status_text", "toolbar", "docks"), "main_window")
+SAME_ROOM = dict.fromkeys(("window_commands", "track_commands", "status_text", "toolbar", "docks"), "main_window")
 
 
 def room(module: str) -> str:

@@ -66,7 +66,7 @@ from viewer.program.source_code import (
 )
 from viewer.saving import Saver
 from viewer.session import Session
-from viewer.settings import LAST_FOLDER, THEME, WINDOW_STATE_VERSION, Settings
+from viewer.settings import HEADER_WIDTH, LAST_FOLDER, THEME, WINDOW_STATE_VERSION, Settings
 from viewer.status_text import clock_text, range_text, selection_text
 from viewer.theme import Theme
 from viewer.timeline.board import ABOVE, Timeline
@@ -105,6 +105,7 @@ class MainWindow(QMainWindow):
         self._choices = NO_CHOICES
         self._inferences = self.session.state.inferences  # as which the heights were shared
         self.timeline = Timeline(self.session, theme)
+        self.timeline.set_header_width(settings.get(HEADER_WIDTH))
         self.details = DetailsPanel(self.session, theme)
         self.operators = OperatorsPanel(self.session, theme)
         self.source = SourcePanel(self.session, theme)
@@ -228,6 +229,8 @@ class MainWindow(QMainWindow):
         self.toolbar.links_asked.connect(self.show_links)
         self._cancel.clicked.connect(self._cancel_all)
         self._recent_menu.aboutToShow.connect(self._fill_recent)
+        self.timeline.header_width_changed.connect(partial(self.settings.set, HEADER_WIDTH))
+        self.timeline.headers.focused.connect(self.commands.refresh)
         self.theme.changed.connect(self._docks.retheme)
         self._docks.retheme()
 

@@ -39,6 +39,7 @@ class Setting(Generic[T]):
 
 THEME = Setting("theme", str, "system", "Colours", ("system", "light", "dark"))
 DRAG_PANS = Setting("drag_pans", bool, False, "Dragging in the timeline moves it")
+HEADER_WIDTH = Setting("timeline/header_width", int, 196, "Width of the column of track names")
 RECENT = Setting[list[str]]("recent_files", list, [], "Recent files")
 LAST_FOLDER = Setting("last_folder", str, "", "Folder of the last opened file")
 COLUMNS = Setting[list[str]](

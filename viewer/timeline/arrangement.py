@@ -95,16 +95,12 @@ class TrackView:
             del chosen[process]
         return replace(self, heights=tuple(chosen.items()))
 
-    def showing(self, stock: Stock, track: tuple[int, int]) -> TrackView:
-        """The same with all rows of a track shown, whatever hid it."""
-        at = stock.track_of(track)
-        if at < 0:
-            return self
-        process = stock.processes[int(stock.process[at])].part
+    def showing(self, track: tuple[int, int], name: str, process: tuple[int, str]) -> TrackView:
+        """The same with all rows of a track shown, whatever hid it; name: what it is called."""
         hidden = self.hidden - {track}
         if track in self.pinned:
             return replace(self, collapsed=self.collapsed - {track}, hidden=hidden)
-        found = _holds(self.filter, (str(process[1]), stock.names[at])).any()
+        found = _holds(self.filter, (process[1], name)).any()
         return replace(
             self, collapsed=self.collapsed - {track, process}, hidden=hidden - {process},
             filter=self.filter if found else "",

@@ -22,7 +22,8 @@ from viewer.timeline.arrangement import Arrangement, TrackOrder, arrange
 from viewer.timeline.canvas import Canvas
 from viewer.timeline.colouring import Emphasis
 from viewer.timeline.glide import Glide
-from viewer.timeline.layout import BandKind, Layout, XMap
+from viewer.timeline.layout import BandKind, Layout, Part, XMap
+from viewer.timeline.parts import Parts
 from viewer.timeline.pictures import TracePicture, picture_of, prepare
 from viewer.timeline.raster import Source
 from viewer.timeline.stacking import stack
@@ -32,6 +33,7 @@ from viewer.view_state import RulerUnit, SliceRef
 
 # Pinned tracks stay in view while they take up to this share of it.
 _MOST_PINNED = 2 / 3
+_HEIGHT_STEP = 2  # px
 _VIEW_NOTES = {
     Inferences.ALIGNED: "inferences from one start · loads are not in it",
     Inferences.MEAN: "mean start and end of every slice · computed, loads are not in it",
@@ -96,6 +98,25 @@ class Scene(QObject):
             f"{group_digits(missing)} track{'' if missing == 1 else 's'} {verb}" if missing else ""
         )
 
+    @property
+    def parts(self) -> Parts:
+        """The bands as processes and tracks."""
+        return Parts(self.stock, self.layout)
+
+    def full_title(self, part: Part) -> str:
+        """What a part is called, a track with its process."""
+        track = self.stock.track_of(part)
+        process = self.stock.processes[self.stock.process_of(part)]
+        return process.name if track < 0 else f"{self.stock.names[track]} · {process.name}"
+
+    def grow_rows(self, y: int, by: int) -> None:
+        """Make the rows of the process at a line of the canvas higher (1) or lower (-1)."""
+        process = self.parts.process_of(self.layout.band_at(y + self.scroll))
+        if process >= 0:
+            tracks, part = self.session.state.tracks, self.stock.processes[process].part
+            height = tracks.row_height(part) + by * _HEIGHT_STEP
+            self.session.arrange(tracks.with_row_height(part, height))
+
     # -- what is drawn -----------------------------------------------------------------------
 
     def sources(self, *, dark: bool) -> Sequence[Source]:
@@ -122,7 +143,8 @@ class Scene(QObject):
     def process_title(self, process: int) -> tuple[str, str]:
         """The name of a process and the record or source that it is linked to."""
         if process < 0:
-            return "Pinned", "" if self.layout.stuck else "too tall to stay in view"
+            unstuck = self.layout.pinned and not self.layout.stuck
+            return "Pinned", "too tall to stay in view" if unstuck else ""
         spec = self.processes[process]
         table = self.pictures[spec.trace].shown.table
         if table.program is None:
@@ -342,7 +364,10 @@ class Scene(QObject):
         self.changed.emit()
 
     def _reveal(self, ref: SliceRef) -> None:
-        band = self.band_of(ref)
+        self.scroll_to_band(self.band_of(ref))
+
+    def scroll_to_band(self, band: int) -> None:
+        """Bring a band into view, scrolling as little as possible."""
         if band < 0:
             return
         top, height = int(self.layout.y[band]), int(self.layout.height[band])

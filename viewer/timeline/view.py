@@ -39,6 +39,7 @@ DRAG_THRESHOLD = 4  # px before a press becomes a drag
 NOTCH = 120  # eighths of a degree that one wheel notch turns
 ZOOM_PER_NOTCH = 1.25
 SCROLL_PER_NOTCH = 60  # px
+_BOTH = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 _MARK_REACH = 6  # px around a zero-length mark that still hit it
 
 
@@ -255,7 +256,8 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     @guard
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Plain: scroll tracks. Ctrl: zoom around the mouse. Shift or sideways: pan."""
+        """Plain: scroll tracks. Ctrl: zoom around the mouse. Shift or sideways: pan. Ctrl+Shift:
+        make rows higher or lower."""
         event.accept()
         turned, pixels = event.angleDelta(), event.pixelDelta()
         held = event.modifiers()
@@ -263,7 +265,9 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         notches = (turned.y() or turned.x()) / NOTCH
         if not notches and pixels.isNull():
             return
-        if held & Qt.KeyboardModifier.ControlModifier:
+        if held & _BOTH == _BOTH:
+            self.rows.grow_rows(event.position().toPoint().y(), 1 if notches > 0 else -1)
+        elif held & Qt.KeyboardModifier.ControlModifier:
             self._zoom_around(event.position(), ZOOM_PER_NOTCH**-notches, time.monotonic())
         elif held & Qt.KeyboardModifier.ShiftModifier or abs(turned.x()) > abs(turned.y()):
             by = pixels.x() or pixels.y() or round(notches * SCROLL_PER_NOTCH)
