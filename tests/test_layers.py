@@ -101,7 +101,9 @@ ALLOWED = {
 
 
 # One room in several files, which may know one another.
-SAME_ROOM = dict.fromkeys(("window_commands", "track_commands", "status_text", "toolbar", "docks"), "main_window")
+SAME_ROOM = dict.fromkeys(
+    ("window_commands", "track_commands", "status_text", "toolbar", "docks"), "main_window"
+)
 
 
 def room(module: str) -> str:

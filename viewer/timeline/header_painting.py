@@ -16,6 +16,7 @@ from viewer.timeline.scene import Scene
 
 BUTTON = 20  # px
 _LOOKED_AT = 512  # slices of a row that tell what it holds
+_LONGEST = 1000  # letters
 _TWO_LINES = 28  # px: lower counters have room for their name alone
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -140,7 +141,7 @@ class HeaderPainter:
         painter.setFont(self._theme.font("ruler"))
         painter.setPen(self._theme.color("text3"))
         metrics = painter.fontMetrics()
-        hint = metrics.elidedText(hint, Qt.TextElideMode.ElideMiddle, room.width() // 2)
+        hint = metrics.elidedText(shortened(hint), Qt.TextElideMode.ElideMiddle, room.width() // 2)
         painter.drawText(room, _RIGHT, hint)
         taken = metrics.horizontalAdvance(hint) + 8 if hint else 0
         self._text(painter, title, "process", "text1", room.adjusted(0, 0, -taken, 0))
@@ -163,8 +164,15 @@ class HeaderPainter:
             chosen.setPixelSize(max(lowest, 6))
         painter.setFont(chosen)
         painter.setPen(self._theme.color(ink))
-        text = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, room.width())
+        text = painter.fontMetrics().elidedText(
+            shortened(text), Qt.TextElideMode.ElideMiddle, room.width()
+        )
         painter.drawText(room, _LEFT | Qt.TextFlag.TextSingleLine, text)
+
+
+def shortened(name: str) -> str:
+    """A name without the middle of what no screen can hold; to set it would cost its length."""
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST // 2]}…{name[-_LONGEST // 2 :]}"
 
 
 def row_hint(trace: Trace, row: int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
+from html import escape
 
 from PySide6.QtCore import QEvent, QPoint, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import (
@@ -26,7 +27,7 @@ from viewer.crash_report import guard
 from viewer.theme import Theme
 from viewer.timeline.header_drag import Reorder, RowResize
 from viewer.timeline.header_menu import header_menu
-from viewer.timeline.header_painting import BUTTON, HeaderLook, HeaderPainter
+from viewer.timeline.header_painting import BUTTON, HeaderLook, HeaderPainter, shortened
 from viewer.timeline.layout import Part
 from viewer.timeline.scene import Scene
 
@@ -283,12 +284,15 @@ class Headers(QWidget):
     def event(self, event: QEvent) -> bool:
         """Tell the full name of a track, or what a button does."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            QToolTip.showText(event.globalPos(), self.tip_at(event.pos()), self)
+            # A name may look like markup.
+            said = escape(shortened(self.tip_at(event.pos())))
+            tip = f'<div style="white-space: pre-wrap">{said}</div>' if said else ""
+            QToolTip.showText(event.globalPos(), tip, self)
             return True
         return bool(super().event(event))
 
     def tip_at(self, at: QPoint) -> str:
-        """What is said of a point, as plain text that no name can make markup of."""
+        """What is said of a point, as plain text."""
         part, spot = self.part_at(at.y()), self._spot(at)
         if part is None:
             return ""

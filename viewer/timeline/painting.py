@@ -313,6 +313,11 @@ class FramePainter:
     # -- around the slices -------------------------------------------------------------------
 
     def _headers(self, painter: QPainter, width: int) -> None:
+        pinned = self.scene.layout.pinned
+        if pinned:
+            painter.setPen(QPen(self.theme.color("line"), 1))
+            y = self._y(pinned - 1) + int(self.scene.layout.height[pinned - 1]) - 1
+            painter.drawLine(0, y, width, y)
         for band in self._bands(BandKind.PROCESS):
             process = int(self.scene.layout.process[band])
             room = QRect(0, self._y(band), width, int(self.scene.layout.height[band]))
