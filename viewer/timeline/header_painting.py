@@ -61,10 +61,11 @@ class HeaderPainter:
         self, painter: QPainter, top: int, bottom: int, width: int, look: HeaderLook
     ) -> None:
         scene, theme, layout = self._scene, self._theme, self._scene.layout
+        parts, own_clock = scene.parts, dict[int, bool]()
         for band in layout.bands_between(scene.scroll + top, scene.scroll + bottom).tolist():
             y, height = int(layout.y[band]) - scene.scroll, int(layout.height[band])
             room = QRect(0, y, width, height)
-            kind, part = layout.kind[band], scene.parts.part_of(band)
+            kind, part = layout.kind[band], parts.part_of(band)
             if kind == BandKind.GAP:
                 painter.fillRect(room, theme.color("canvas"))
                 if band < layout.pinned:
@@ -76,18 +77,21 @@ class HeaderPainter:
             buttons = look.buttons if band == look.hovered else []
             if kind == BandKind.PROCESS:
                 self._process(painter, band, room)
-            elif kind == BandKind.ROW or scene.parts.is_title(band):
+            elif kind == BandKind.ROW or parts.is_title(band):
                 if band == look.hovered:
                     painter.fillRect(room, theme.color("hover"))
                 self._row(painter, band, room, hovered=band == look.hovered)
             elif kind == BandKind.COUNTER:
                 self._counter(painter, band, room)
             self._buttons(painter, buttons, part)
-            if scene.has_own_clock(scene.parts.process_of(band)):
+            process = parts.process_of(band)
+            if process not in own_clock:
+                own_clock[process] = scene.has_own_clock(process)
+            if own_clock[process]:
                 stripes = QBrush(theme.color("warning"), Qt.BrushStyle.BDiagPattern)
                 painter.fillRect(QRect(0, y, 4, height), stripes)
             painter.setOpacity(1.0)
-            if part is not None and part == look.current and scene.parts.is_title(band):
+            if part is not None and part == look.current and parts.is_title(band):
                 painter.setPen(QPen(theme.color("accent"), 2))
                 painter.drawRect(room.adjusted(1, 1, -2, -1))
 
