@@ -27,6 +27,10 @@ MODULES = {
 PURE_TIMELINE = {
     "canvas",
     "layout",
+    "track_table",
+    "arrangement",
+    "stacking",
+    "parts",
     "lod",
     "raster",
     "counter_raster",

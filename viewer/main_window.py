@@ -71,6 +71,7 @@ from viewer.ruler_commands import RULER_MENU
 from viewer.saving import Saver
 from viewer.session import Session
 from viewer.settings import (
+    HEADER_WIDTH,
     LAST_FOLDER,
     LEGEND,
     SMOOTH_MOTION,
@@ -117,6 +118,7 @@ class MainWindow(QMainWindow):
         self._inferences = self.session.state.inferences  # as which the heights were shared
         self.timeline = Timeline(self.session, theme)
         self.timeline.legend.setVisible(settings.get(LEGEND))
+        self.timeline.set_header_width(settings.get(HEADER_WIDTH))
         self.details = DetailsPanel(self.session, theme)
         self.operators = OperatorsPanel(self.session, theme)
         self.source = SourcePanel(self.session, theme)
@@ -246,6 +248,8 @@ class MainWindow(QMainWindow):
         self.toolbar.links_asked.connect(self.show_links)
         self._cancel.clicked.connect(self._cancel_all)
         self._recent_menu.aboutToShow.connect(self._fill_recent)
+        self.timeline.header_width_changed.connect(partial(self.settings.set, HEADER_WIDTH))
+        self.timeline.headers.focused.connect(self.commands.refresh)
         self.theme.changed.connect(self._docks.retheme)
         self._docks.retheme()
 

@@ -18,7 +18,7 @@ from viewer.model.run_views import aligned_runs, has_run_views, mean_run
 from viewer.model.times import NARROW_SPACE, ClockRate, format_time, group_digits
 from viewer.model.trace import Codes, Trace
 from viewer.program.cost import Costs
-from viewer.program.labels import slice_labels
+from viewer.program.labels import slice_labels, track_name
 from viewer.program.linking import Link, LinkTable
 from viewer.timeline.colouring import Palette
 from viewer.timeline.counter_raster import CounterRaster
@@ -33,6 +33,7 @@ from viewer.timeline.schemes import (
     operator_colours,
     why_not,
 )
+from viewer.timeline.track_table import Busy, TrackTable, busy_of_tracks, table_of
 from viewer.workspace import Workspace
 
 
@@ -73,6 +74,18 @@ class OpenTrace:
         return tuple(CounterRaster.of(counter) for counter in unit_counters(self.trace))
 
     @cached_property
+    def tracks(self) -> TrackTable:
+        """Its tracks and rows, to be stacked."""
+        return table_of(
+            self.trace, [track_name(self.table, t) for t in range(len(self.trace.tracks))]
+        )
+
+    @cached_property
+    def busy(self) -> Busy:
+        """The ticks for which something lies on each track: a second for ten million slices."""
+        return busy_of_tracks(self.trace)
+
+    @cached_property
     def left_out(self) -> int:
         """How many inferences of the file this view of them has no room for."""
         shown = sum(run.count for run in self.trace.inferences())
@@ -99,7 +112,7 @@ class OpenTrace:
     def placed(self, axis: Axis, rate: ClockRate) -> OpenTrace:
         """The same at another rate or place; labels, costs, colours and counters are of ticks."""
         made = replace(self, axis=axis, rate=rate)
-        for name in ("counters", "left_out", "lengths", "barred"):
+        for name in ("counters", "left_out", "lengths", "barred", "tracks", "busy"):
             if name in vars(self):
                 vars(made)[name] = vars(self)[name]
         return made

@@ -542,7 +542,12 @@ class Session(QObject):
         return int(slices[np.argmin(np.abs(start - middle))])
 
     def _reveal(self, ref: SliceRef) -> None:
-        """Bring a slice into the visible range, changing as little as possible, and its row too."""
+        """Bring a slice into the visible range, changing as little as possible, and its row too,
+        whatever hides it."""
+        table = self.traces[ref.trace].tracks
+        track = self.traces[ref.trace].trace.slices.track(ref.index)
+        process = ref.trace, table.processes[int(table.process[track])]
+        self.arrange(self.state.tracks.showing((ref.trace, track), table.names[track], process))
         start, end = self.traces[ref.trace].span_ns(ref.index)
         t0, t1 = self.state.t0, self.state.t1
         if end <= t0 or start >= t1:
@@ -640,9 +645,10 @@ class Session(QObject):
         """Fold or open a process or a track."""
         self.arrange(self.state.tracks.toggled(part))
 
-    def arrange(self, tracks: TrackView) -> None:
-        """Show other tracks, or let them lie otherwise."""
-        self._change(replace(self.state, tracks=tracks))
+    def arrange(self, tracks: TrackView, *, joins: bool = False) -> None:
+        """Show other tracks, or let them lie otherwise; `joins` makes it one step of undo with the
+        change before, as while something is dragged or typed."""
+        self._change(replace(self.state, tracks=tracks), remember=not joins)
 
     def set_ruler(self, unit: RulerUnit) -> None:
         """Choose what the ruler counts."""

@@ -42,6 +42,7 @@ DRAG_PANS = Setting("drag_pans", bool, False, "Dragging in the timeline moves it
 SMOOTH_MOTION = Setting("smooth_motion", bool, True, "Jumps in the timeline are short motions")
 FLOWS = Setting("flows", bool, True, "Flows of the selected slice are drawn as arrows")
 LEGEND = Setting("legend", bool, True, "Legend of colours below the timeline")
+HEADER_WIDTH = Setting("timeline/header_width", int, 196, "Width of the column of track names")
 RECENT = Setting[list[str]]("recent_files", list, [], "Recent files")
 LAST_FOLDER = Setting("last_folder", str, "", "Folder of the last opened file")
 COLUMNS = Setting[list[str]](

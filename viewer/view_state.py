@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from viewer.opening import Inferences
-from viewer.timeline.layout import Part
+from viewer.timeline.arrangement import TrackOrder as TrackOrder
+from viewer.timeline.arrangement import TrackView as TrackView
 from viewer.workspace import Clocks
 
 
@@ -41,15 +42,6 @@ class Mark:
     note: str = ""
 
 
-class TrackOrder(Enum):
-    """In which order processes, and the tracks in each, are stacked."""
-
-    FILE = "as in the file"
-    NAME = "by name"
-    TIME = "by first slice"
-    BUSY = "busiest first"
-
-
 class RulerUnit(Enum):
     """What the ruler counts."""
 
@@ -57,30 +49,6 @@ class RulerUnit(Enum):
     ABSOLUTE = "clock of the file"
     FROM_SELECTION = "from the selection"
     CYCLES = "cycles"
-
-
-@dataclass(frozen=True, slots=True)
-class TrackView:
-    """Which tracks are seen, and how they lie.
-
-    A part is a process by (trace, name) or a track by (trace, number). collapsed: parts that are
-    folded. pinned: tracks that stand on top, in this order. hidden: parts that are not shown.
-    moved: parts that were dragged, with the part that each stands before (None: last of its
-    fellows), in the order of dragging. heights: rows of these processes are so many px high.
-    filter: only tracks, or processes, whose name holds this text are shown.
-    """
-
-    collapsed: frozenset[Part] = frozenset()
-    pinned: tuple[tuple[int, int], ...] = ()
-    hidden: frozenset[Part] = frozenset()
-    moved: tuple[tuple[Part, Part | None], ...] = ()
-    heights: tuple[tuple[Part, int], ...] = ()
-    filter: str = ""
-    order: TrackOrder = TrackOrder.FILE
-
-    def toggled(self, part: Part) -> TrackView:
-        """The same with a part folded, or opened again."""
-        return replace(self, collapsed=self.collapsed ^ {part})
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +71,7 @@ class ViewState:
     others: tuple[SliceRef, ...] = ()
     operators: tuple[int, tuple[int, ...]] | None = None
     area: Area | None = None
-    tracks: TrackView = TrackView()
+    tracks: TrackView = field(default_factory=TrackView)
     scheme: str = "operator"
     lit: tuple[str, int] | None = None
     run: tuple[int, int] | None = None

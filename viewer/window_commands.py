@@ -14,6 +14,7 @@ from viewer.model.trace import RunKind
 from viewer.opening import Inferences
 from viewer.resources import SAMPLES
 from viewer.ruler_commands import ruler_commands
+from viewer.track_commands import TRACK_MENU, track_commands
 from viewer.workspace import DEBUG_INFO
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ MENUS = (
             "go.next_branch", "go.previous_branch",
         ),
     ),
+    ("&Tracks", TRACK_MENU),
     (
         "&Help",
         ("help.keys", SEPARATOR, *(f"sample.{s.key}" for s in SAMPLES), SEPARATOR, "help.about"),
@@ -55,6 +57,9 @@ MOUSE_HELP = (
     ("Click", "Select a slice"),
     ("Drag", "Select an area"),
     ("Double click", "Select and zoom to a slice"),
+    ("Ctrl+Shift+wheel, drag on the lower edge of a track's name", "Make rows higher or lower"),
+    ("Drag on a track's name", "Move the track"),
+    ("Right click on a track's name", "Pin, hide, fold, sort"),
 )
 
 
@@ -197,4 +202,5 @@ def commands_of(window: MainWindow) -> list[Command]:
         *ruler_commands(window),
         *flow_commands(window),
         *colour_commands(window),
+        *track_commands(window),
     ]  # fmt: skip

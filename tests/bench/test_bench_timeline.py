@@ -24,21 +24,21 @@ from PySide6.QtWidgets import QApplication, QDockWidget
 
 from tests.bench import many_slices
 from tests.gui_events import CTRL, wheel
+from tests.timeline.stocks import Tracked, table
 from viewer.background import Latest
 from viewer.model.trace import Slices
+from viewer.timeline import stacking
+from viewer.timeline.arrangement import TrackView
 from viewer.timeline.colouring import cell_colours
 from viewer.timeline.layout import (
     Axis,
     BandKind,
     Layout,
-    ProcessSpec,
-    RowSpec,
-    TrackSpec,
     XMap,
-    build,
 )
 from viewer.timeline.lod import DrawnSlices, build_mips
 from viewer.timeline.raster import Backdrop, RowRaster, Source, draw_frame
+from viewer.timeline.track_table import stock_of
 
 SLICES = many_slices.SLICES
 ROWS = 60
@@ -89,8 +89,8 @@ def raster() -> RowRaster:
 
 @cache
 def stack() -> Layout:
-    tracks = tuple(TrackSpec(t, (RowSpec(t),)) for t in range(ROWS))
-    return build([ProcessSpec(0, "bench", tracks)])
+    tracks = (Tracked("bench", f"track {t}") for t in range(ROWS))
+    return stacking.stack(stock_of([table(*tracks)]), TrackView())
 
 
 def view(zoom: str) -> XMap:
@@ -220,7 +220,8 @@ class Shown:
         """Rows of few pixels, without headers between them."""
         layout = self.scene.layout
         rows = layout.kind == BandKind.ROW
-        columns = {f.name: getattr(layout, f.name)[rows] for f in fields(layout)}
+        whole = {f.name: getattr(layout, f.name) for f in fields(layout)}
+        columns = {name: c[rows] for name, c in whole.items() if isinstance(c, np.ndarray)}
         count = int(rows.sum())
         columns["height"] = np.full(count, height)
         columns["slice_height"] = np.full(count, max(height - 1, 1))

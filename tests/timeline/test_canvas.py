@@ -62,8 +62,9 @@ def test_edges_of_slices_lie_on_device_columns_of_their_times(attention, ratio):
 
 
 def test_twice_the_ratio_shows_the_same_rows_at_twice_the_size(attention):
-    once, twice = (painted(attention, Canvas(900, 400, r)) for r in (1.0, 2.0))
-    assert twice.shape == (800, 1800)
+    tall = attention.timeline.scene.viewport_height
+    once, twice = (painted(attention, Canvas(900, tall, r)) for r in (1.0, 2.0))
+    assert twice.shape == (2 * tall, 1800)
     # Away from texts and edges every pixel of the small frame is four of the large one.
     same = (twice[::2, ::2] == once).mean()
     assert same > 0.9

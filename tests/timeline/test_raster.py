@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.timeline.stocks import stacked
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, Slices, Trace
 from viewer.timeline import layout as lay
@@ -338,9 +339,9 @@ def test_a_frame_has_rows_hits_grid_and_canvas_where_the_layout_says():
     source = Source(
         raster_of(trace), Axis(), dim, RowRaster.subset(trace.slices, own, np.array([1])), full
     )
-    stack = lay.build(lay.specs_of(trace, 0))
+    layout = stacked(trace)
     backdrop = Backdrop(0xFF000001, 0xFF000002, np.array([20, 55]))
-    image = draw_frame(stack, 10, 60, XMap(0, 100, 100), [source], backdrop)
+    image = draw_frame(layout, 10, 60, XMap(0, 100, 100), [source], backdrop)
     top = lay.HEADER_HEIGHT - 10 + lay.SLICE_TOP
     assert (image[top - 1] == backdrop.canvas).sum() == 98
     assert image[0, 55] == image[top + 5, 55] == backdrop.grid
@@ -359,7 +360,7 @@ def test_grid_lines_pass_behind_hits_that_a_crowded_row_shows_a_column_away():
     source = Source(raster_of(trace), Axis(), cell_colours(True, Emphasis.DIMMED), hits, full)
     xmap = XMap(trace.start, trace.end, 700)
     backdrop = Backdrop(0xFF000001, 0xFF000002, np.arange(700))
-    image = draw_frame(lay.build(lay.specs_of(trace, 0)), 0, 56, xmap, [source], backdrop)
+    image = draw_frame(stacked(trace), 0, 56, xmap, [source], backdrop)
     (cells,) = hits.draw([0], xmap)
     shown = cells > 0
     assert (image[lay.HEADER_HEIGHT + 10][shown] == full.body[cells[shown]]).all()

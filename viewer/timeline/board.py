@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QScrollBar, QWidget
 
 from viewer.crash_report import guard
-from viewer.opening import Inferences
 from viewer.session import Session
 from viewer.theme import Theme
-from viewer.timeline.headers import TITLE_INDENT, WIDTH, Headers
+from viewer.timeline.corner import Corner
+from viewer.timeline.headers import TITLE_INDENT, Headers
 from viewer.timeline.legend import HEIGHT as LEGEND_HEIGHT
 from viewer.timeline.legend import Legend
 from viewer.timeline.overview import BAND_HEIGHT, LANES_HEIGHT, Overview
@@ -26,22 +25,23 @@ BELOW_ROWS = 20
 class Timeline(QWidget):
     """All parts of the timeline over one scene."""
 
+    header_width_changed = Signal(int)  # px, by the user
+
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.scene = Scene(session)
         self.view = TimelineView(self.scene, theme)
-        self.view.frames.title_indent = TITLE_INDENT - WIDTH
         self.ruler = RulerBar(self.scene, theme)
         self.overview = Overview(self.scene, theme)
         self.headers = Headers(self.scene, theme)
-        self._corner = _Corner(self.scene, self.ruler, theme)
         self.legend = Legend(self.scene, theme)
+        self.corner = Corner(self.scene, self.ruler, theme)
         self._bar = QScrollBar(Qt.Orientation.Vertical)
         self._bar.setSingleStep(SCROLL_PER_NOTCH)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setSpacing(0)
-        grid.addWidget(self._corner, 0, 0, 2, 1)
+        grid.addWidget(self.corner, 0, 0, 2, 1)
         grid.addWidget(self.overview, 0, 1)
         grid.addWidget(self.ruler, 1, 1)
         grid.addWidget(self.headers, 2, 0)
@@ -53,7 +53,19 @@ class Timeline(QWidget):
         self._bar.valueChanged.connect(self.scene.scroll_to)
         self.scene.arranged.connect(self._fit_bar)
         self.scene.scrolled.connect(self._fit_bar)
+        self.corner.filter.left.connect(self.view.setFocus)
+        self.headers.width_changed.connect(self.set_header_width)
+        self.headers.width_changed.connect(self.header_width_changed)
+        self.set_header_width(self.headers.width())
         self.setMinimumHeight(ABOVE + 60 + LEGEND_HEIGHT)
+
+    def set_header_width(self, width: int) -> None:
+        """Make the column of headers so many px wide."""
+        self.headers.set_width(width)
+        self.corner.setFixedWidth(self.headers.width())
+        # Titles of processes cross from the headers to the canvas.
+        self.view.frames.title_indent = TITLE_INDENT - self.headers.width()
+        self.view.viewport().update()
 
     @property
     def content_height(self) -> int:
@@ -73,41 +85,3 @@ class Timeline(QWidget):
         self._bar.setValue(self.scene.scroll)
         self._bar.blockSignals(False)
         self._bar.setVisible(self.scene.scroll_limit > 0)
-
-
-class _Corner(QWidget):
-    """Says what the band, the overview and the ruler beside it show."""
-
-    def __init__(self, scene: Scene, ruler: RulerBar, theme: Theme) -> None:
-        super().__init__()
-        self._scene, self._ruler, self._theme = scene, ruler, theme
-        self.setFixedWidth(WIDTH)
-        scene.changed.connect(self.update)
-        theme.changed.connect(self.update)
-
-    @guard
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint three captions."""
-        painter = QPainter(self)
-        theme, width = self._theme, self.width()
-        painter.fillRect(self.rect(), theme.color("panel"))
-        painter.setFont(theme.font("ruler"))
-        left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        captions = (
-            ("Inferences" if self._has_runs() else "", 0, BAND_HEIGHT),
-            ("Overview", BAND_HEIGHT, LANES_HEIGHT),
-            (self._ruler.caption, BAND_HEIGHT + LANES_HEIGHT, RULER_HEIGHT),
-        )
-        painter.setPen(theme.color("text2"))
-        for text, top, height in captions:
-            painter.drawText(TITLE_INDENT, top, width - TITLE_INDENT, height, left, text)
-        painter.setPen(QPen(theme.color("line"), 1))
-        painter.drawLine(width - 1, 0, width - 1, self.height())
-        painter.drawLine(0, self.height() - 1, width, self.height() - 1)
-        painter.end()
-
-    def _has_runs(self) -> bool:
-        # Aligned runs lie over one another, and their mean is none of them.
-        session = self._scene.session
-        as_run = session.state.inferences is Inferences.AS_RUN
-        return as_run and any(shown.trace.runs for shown in session.traces)

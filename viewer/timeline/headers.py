@@ -1,144 +1,376 @@
-"""The column left of the canvas: names of processes and tracks, and what each row shows."""
+"""The column left of the canvas: names of processes and tracks, and all that is done with them.
+
+A header is pressed in one of a few spots: its chevron, the buttons that appear under the mouse, its
+lower edge, by which rows are made higher, or elsewhere, from where it is dragged to another place.
+With the keyboard the arrows walk from header to header, fold and open; the rest are commands.
+"""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRect, Qt
-from PySide6.QtGui import QBrush, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF, QWheelEvent
-from PySide6.QtWidgets import QWidget
+from collections.abc import Callable
+from enum import Enum
+from html import escape
+
+from PySide6.QtCore import QEvent, QPoint, QRect, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QFocusEvent,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPaintEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QToolTip, QWidget
 
 from viewer.crash_report import guard
-from viewer.model.trace import KeyKind, Trace
-from viewer.theme import FontRole, Theme
-from viewer.timeline.layout import BandKind
-from viewer.timeline.painting import paint_process_header
+from viewer.theme import Theme
+from viewer.timeline.header_drag import Reorder, RowResize
+from viewer.timeline.header_menu import header_menu
+from viewer.timeline.header_painting import BUTTON, HeaderLook, HeaderPainter, shortened
+from viewer.timeline.layout import Part
 from viewer.timeline.scene import Scene
 
-WIDTH = 196
+WIDTH, NARROWEST, WIDEST = 196, 120, 640  # px
 TITLE_INDENT = 28
-_LOOKED_AT = 512  # slices of a row that tell what it holds
+_EDGE = 3  # px around an edge that grab it
+_DRAG_THRESHOLD = 5  # px
+_SCROLL_MS, _SCROLL_STEP = 30, 12  # while something is dragged beyond the column
+
+
+class Spot(Enum):
+    """Where in a header the mouse is."""
+
+    NOTHING = "nothing"
+    WIDTH = "width of the column"
+    HEIGHT = "height of rows"
+    FOLD = "chevron"
+    PIN = "pin"
+    HIDE = "hide"
+    TITLE = "title"
 
 
 class Headers(QWidget):
-    """Paints the names beside the rows, at the same scroll; a click folds and opens."""
+    """Shows the names beside the rows, at the same scroll, and takes what is done with them."""
+
+    width_changed = Signal(int)  # the user has made the column wider or narrower
+    focused = Signal()  # another header is the current one, or none
 
     def __init__(self, scene: Scene, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._scene, self._theme = scene, theme
+        self._scene = scene
+        self._painter = HeaderPainter(scene, theme, TITLE_INDENT)
+        self._mouse: QPoint | None = None
+        self._press: QPoint | None = None
+        self._pressed = Spot.NOTHING
+        self._order: Reorder | None = None
+        self._resize: RowResize | None = None
+        self._current: Part | None = None
+        self._autoscroll = QTimer(self)
+        self._autoscroll.setInterval(_SCROLL_MS)
+        self._autoscroll.timeout.connect(self._scroll_on)
         self.setFixedWidth(WIDTH)
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAccessibleName("Processes and tracks")
         scene.changed.connect(self.update)
+        scene.arranged.connect(self._forget_gone)
         theme.changed.connect(self.update)
+
+    # -- what is where -----------------------------------------------------------------------
+
+    @property
+    def current(self) -> Part | None:
+        """The part that the keyboard is on, None while the keyboard is elsewhere."""
+        return self._current if self.hasFocus() else None
+
+    def part_at(self, y: int) -> Part | None:
+        """The process or track whose header is at a line of the column."""
+        return self._scene.parts.part_of(self._band_at(y))
+
+    def _band_at(self, y: int) -> int:
+        return self._scene.layout.band_at(y + self._scene.scroll)
+
+    def _spot(self, at: QPoint) -> Spot:
+        """What a press at a point would take hold of."""
+        if at.x() >= self.width() - _EDGE - 1:
+            return Spot.WIDTH
+        scene, band = self._scene, self._band_at(at.y())
+        if self._band_of_edge(at.y()) >= 0:
+            return Spot.HEIGHT
+        part = scene.parts.part_of(band)
+        if part is None:
+            return Spot.NOTHING
+        if scene.parts.is_title(band):
+            if at.x() < TITLE_INDENT and scene.parts.can_fold(part):
+                return Spot.FOLD
+            for spot, room in self._buttons(band):
+                if room.contains(at):
+                    return spot
+        return Spot.TITLE
+
+    def _band_of_edge(self, y: int) -> int:
+        """The band of rows, or the header above some, whose lower edge is at a line; else -1."""
+        layout, scroll = self._scene.layout, self._scene.scroll
+        for band in dict.fromkeys((self._band_at(y - _EDGE), self._band_at(y + _EDGE))):
+            if band < 0 or not self._scene.parts.has_rows(band):
+                continue
+            if abs(int(layout.y[band] + layout.height[band]) - scroll - y) <= _EDGE:
+                return band
+        return -1
+
+    def _buttons(self, band: int) -> list[tuple[Spot, QRect]]:
+        """The buttons of a header, from right to left."""
+        room = self._room(band)
+        spots = [Spot.HIDE] if self._scene.layout.track[band] < 0 else [Spot.HIDE, Spot.PIN]
+        top = room.center().y() - BUTTON // 2
+        return [
+            (spot, QRect(room.right() - 6 - (i + 1) * (BUTTON + 2), top, BUTTON, BUTTON))
+            for i, spot in enumerate(spots)
+        ]
+
+    def _room(self, band: int) -> QRect:
+        layout = self._scene.layout
+        y = int(layout.y[band]) - self._scene.scroll
+        return QRect(0, y, self.width(), int(layout.height[band]))
+
+    # -- painting ------------------------------------------------------------------------------
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the headers of the visible bands."""
-        painter = QPainter(self)
-        scene, theme, layout = self._scene, self._theme, self._scene.layout
-        painter.fillRect(self.rect(), theme.color("panel"))
-        painter.setPen(QPen(theme.color("line"), 1))
-        painter.drawLine(self.width() - 1, 0, self.width() - 1, self.height())
-        named: set[tuple[int, int]] = set()
-        for band in layout.bands_between(scene.scroll, scene.scroll + self.height()):
-            y, height = int(layout.y[band]) - scene.scroll, int(layout.height[band])
-            room = QRect(0, y, self.width(), height)
-            kind = layout.kind[band]
-            if kind == BandKind.PROCESS:
-                self._process(painter, int(layout.process[band]), room)
-            elif kind == BandKind.GAP:
-                painter.fillRect(room, theme.color("canvas"))
-            elif kind == BandKind.ROW:
-                self._row(painter, band, room, named)
-            elif kind == BandKind.COUNTER:
-                self._counter(painter, band, room)
-            if layout.process[band] >= 0 and scene.has_own_clock(int(layout.process[band])):
-                stripes = QBrush(theme.color("warning"), Qt.BrushStyle.BDiagPattern)
-                painter.fillRect(QRect(0, y, 4, height), stripes)
-        painter.end()
+        look = HeaderLook(current=self.current)
+        if self._order is not None and self._order.place is not None:
+            look.dragged, look.line = self._order.part, self._order.place.y - self._scene.scroll
+        elif self._mouse is not None and self._press is None:
+            band = self._band_at(self._mouse.y())
+            if self._scene.parts.is_title(band):
+                look.hovered = band
+                look.buttons = [(spot.value, room) for spot, room in self._buttons(band)]
+        self._painter.paint(self, look)
 
-    def _process(self, painter: QPainter, process: int, room: QRect) -> None:
-        paint_process_header(painter, self._scene, self._theme, process, room, TITLE_INDENT)
-        if process < 0:
-            return
-        spec = self._scene.processes[process]
-        folded = (spec.trace, spec.name) in self._scene.session.state.tracks.collapsed
-        x, y = 12.5, room.center().y() + 0.5
-        points = [(0, -3), (4, 1), (0, 5)] if folded else [(-2, -1), (2, 3), (6, -1)]
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(self._theme.color("text2"), 1.5))
-        painter.drawPolyline(QPolygonF([QPointF(x + dx, y + dy) for dx, dy in points]))
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-
-    def _row(self, painter: QPainter, band: int, room: QRect, named: set[tuple[int, int]]) -> None:
-        layout, scene, theme = self._scene.layout, self._scene, self._theme
-        part = int(layout.trace[band]), int(layout.track[band])
-        room = room.adjusted(TITLE_INDENT, 0, -10, 0)
-        left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        first = band == 0 or (int(layout.trace[band - 1]), int(layout.track[band - 1])) != part
-        if first and part not in named:
-            named.add(part)
-            title, hint = scene.track_title(*part)
-            painter.setFont(theme.font("ruler"))
-            painter.setPen(theme.color("text3"))
-            painter.drawText(room, right, hint)
-            taken = painter.fontMetrics().horizontalAdvance(hint) + 8 if hint else 0
-            painter.setFont(theme.font("process"))
-            painter.setPen(theme.color("text1"))
-            title = painter.fontMetrics().elidedText(
-                title, Qt.TextElideMode.ElideMiddle, room.width() - taken
-            )
-            painter.drawText(room, left, title)
-            return
-        painter.setFont(theme.font("ruler"))
-        painter.setPen(theme.color("text3"))
-        text = row_hint(scene.pictures[part[0]].shown.trace, int(layout.row[band]))
-        painter.drawText(room, left, text)
-
-    def _counter(self, painter: QPainter, band: int, room: QRect) -> None:
-        room = room.adjusted(TITLE_INDENT, 2, -10, -2)
-        name, hint = self._scene.counter_title(band)
-        upper, lower = (
-            room.adjusted(0, 0, 0, -room.height() // 2),
-            room.adjusted(0, room.height() // 2, 0, 0),
-        )
-        self._text(painter, name, "label", "text1", upper)
-        self._text(painter, hint, "ruler", "text3", lower)
-
-    def _text(self, painter: QPainter, text: str, font: FontRole, ink: str, room: QRect) -> None:
-        """One line of text, its end left out where it has no room."""
-        painter.setFont(self._theme.font(font))
-        painter.setPen(self._theme.color(ink))
-        text = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room.width())
-        painter.drawText(room, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
+    # -- mouse -----------------------------------------------------------------------------------
 
     @guard
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Fold or open the process whose header is clicked."""
+        """Take hold of what is under the mouse."""
         if event.button() != Qt.MouseButton.LeftButton:
             return
-        layout = self._scene.layout
-        band = layout.band_at(event.position().toPoint().y() + self._scene.scroll)
-        if band >= 0 and layout.kind[band] == BandKind.PROCESS and layout.process[band] >= 0:
-            spec = self._scene.processes[int(layout.process[band])]
-            self._scene.session.toggle((spec.trace, spec.name))
+        at = event.position().toPoint()
+        self._press, self._pressed = at, self._spot(at)
+        if self._pressed is Spot.HEIGHT:
+            band = self._band_of_edge(at.y())
+            self._resize = RowResize(self._scene, band, at.y() + self._scene.scroll)
+
+    @guard
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Drag what is held, or show what could be."""
+        self._mouse = at = event.position().toPoint()
+        if self._press is None:
+            self._point(at)
+        elif self._pressed is Spot.WIDTH:
+            self.set_width(at.x() + 1)
+            self.width_changed.emit(self.width())
+        elif self._resize is not None:
+            self._resize.to(at.y() + self._scene.scroll)
+        elif self._pressed is Spot.TITLE:
+            self._drag(at)
+        self.update()
+
+    def _point(self, at: QPoint) -> None:
+        shapes = {
+            Spot.WIDTH: Qt.CursorShape.SizeHorCursor, Spot.HEIGHT: Qt.CursorShape.SizeVerCursor,
+            Spot.PIN: Qt.CursorShape.PointingHandCursor,
+            Spot.HIDE: Qt.CursorShape.PointingHandCursor,
+            Spot.FOLD: Qt.CursorShape.PointingHandCursor,
+        }  # fmt: skip
+        self.setCursor(shapes.get(self._spot(at), Qt.CursorShape.ArrowCursor))
+
+    def _drag(self, at: QPoint) -> None:
+        assert self._press is not None
+        if self._order is None:
+            part = self.part_at(self._press.y())
+            if part is None or abs(at.y() - self._press.y()) < _DRAG_THRESHOLD:
+                return
+            self._order = Reorder(self._scene, part)
+            self.setCursor(Qt.CursorShape.ClosedHandCursor)
+        self._order.to(at.y() + self._scene.scroll)
+        if 0 <= at.y() < self.height():
+            self._autoscroll.stop()
+        elif not self._autoscroll.isActive():
+            self._autoscroll.start()
+
+    def _scroll_on(self) -> None:
+        """Something is held beyond the column: what lies there comes into view."""
+        if self._order is None or self._mouse is None:
+            self._autoscroll.stop()
+            return
+        step = -_SCROLL_STEP if self._mouse.y() < 0 else _SCROLL_STEP
+        self._scene.scroll_to(self._scene.scroll + step)
+        self._order.to(self._mouse.y() + self._scene.scroll)
+
+    @guard
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Let go; what was pressed and not dragged is clicked."""
+        if event.button() != Qt.MouseButton.LeftButton or self._press is None:
+            return
+        press, pressed, order = self._press, self._pressed, self._order
+        self._let_go()
+        part = self.part_at(press.y())
+        if order is not None:
+            order.drop()
+        elif part is not None and self._spot(event.position().toPoint()) is pressed:
+            self._click(pressed, part)
+        self._point(event.position().toPoint())
+        self.update()
+
+    def _let_go(self) -> None:
+        self._press, self._pressed, self._order, self._resize = None, Spot.NOTHING, None, None
+        self._autoscroll.stop()
+
+    def _click(self, spot: Spot, part: Part) -> None:
+        session, track = self._scene.session, self._scene.stock.track_of(part)
+        view = session.state.tracks
+        if spot is Spot.FOLD or (spot is Spot.TITLE and track < 0):
+            session.toggle(part)
+        elif spot is Spot.HIDE:
+            session.arrange(view.without(part))
+        elif spot is Spot.PIN:
+            session.arrange(view.pinned_or_not(self._scene.stock.part(track)))
+
+    @guard
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """The second press of two quick clicks counts as a press; the edge goes back."""
+        if self._spot(event.position().toPoint()) is Spot.WIDTH:
+            self.set_width(WIDTH)
+            self.width_changed.emit(self.width())
+        else:
+            self.mousePressEvent(event)
+
+    def set_width(self, width: int) -> None:
+        """Make the column so wide, within what leaves room for both."""
+        self.setFixedWidth(min(max(width, NARROWEST), WIDEST))
+
+    @guard
+    def leaveEvent(self, event: QEvent) -> None:
+        """Nothing is under the mouse any more."""
+        self._mouse = None
+        self.update()
 
     @guard
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Scroll the tracks, as over the canvas."""
-        self._scene.scroll_to(self._scene.scroll - event.angleDelta().y() // 2)
+        """Scroll the tracks, as over the canvas; with Ctrl+Shift make rows higher or lower."""
+        turned = event.angleDelta().y() or event.angleDelta().x()
+        held = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+        if event.modifiers() & held == held:
+            self._scene.grow_rows(event.position().toPoint().y(), 1 if turned > 0 else -1)
+        else:
+            self._scene.scroll_to(self._scene.scroll - event.angleDelta().y() // 2)
 
+    # -- menu and tips -----------------------------------------------------------------------------
 
-def row_hint(trace: Trace, row: int) -> str:
-    """What a row below the first holds: "instruction", "kernel · delegate event", "lane 2"."""
-    slices = trace.slices
-    if slices.row_lane[row] and not slices.row_depth[row]:
-        return f"overlapping, lane {int(slices.row_lane[row]) + 1}"
-    begin, end = int(slices.row_ptr[row]), int(slices.row_ptr[row + 1])
-    kinds = set(trace.keys.kind[slices.key[begin : min(end, begin + _LOOKED_AT)]].tolist())
-    calls = {KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL, KeyKind.CONTROL}
-    inner = {KeyKind.KERNEL: "kernel", KeyKind.DELEGATE_EVENT: "delegate event"}
-    if kinds & calls:
-        return "instruction"
-    if trace.identifier_column:
-        return ""
-    return " · ".join(text for kind, text in inner.items() if kind in kinds)
+    @guard
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Offer what can be done with the header under the mouse, or with the current one."""
+        at, part = event.pos(), self.part_at(event.pos().y())
+        if event.reason() == QContextMenuEvent.Reason.Keyboard:
+            part = self.current
+            band = self._scene.parts.first_band(part) if part is not None else -1
+            at = self._room(band).center() if band >= 0 else QPoint(TITLE_INDENT, 0)
+        self._let_go()
+        header_menu(self._scene, part, self).popup(self.mapToGlobal(at))
+
+    @guard(False)
+    def event(self, event: QEvent) -> bool:
+        """Tell the full name of a track, or what a button does."""
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            # A name may look like markup.
+            said = escape(shortened(self.tip_at(event.pos())))
+            tip = f'<div style="white-space: pre-wrap">{said}</div>' if said else ""
+            QToolTip.showText(event.globalPos(), tip, self)
+            return True
+        return bool(super().event(event))
+
+    def tip_at(self, at: QPoint) -> str:
+        """What is said of a point, as plain text."""
+        part, spot = self.part_at(at.y()), self._spot(at)
+        if part is None:
+            return ""
+        is_pinned = part in self._scene.session.state.tracks.pinned
+        said = {
+            Spot.PIN: "Unpin" if is_pinned else "Pin on top", Spot.HIDE: "Hide",
+            Spot.HEIGHT: "Drag to make rows higher or lower",
+            Spot.WIDTH: "Drag to make the column wider or narrower",
+        }  # fmt: skip
+        return said.get(spot) or self._scene.full_title(part)
+
+    # -- keyboard ------------------------------------------------------------------------------
+
+    @guard
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """The keyboard comes to the column: to the header where it was, or the first."""
+        super().focusInEvent(event)
+        if self._current is None:
+            self._go_to(0)
+        self.focused.emit()
+
+    @guard
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """The keyboard is elsewhere; what it does then is not about a header."""
+        super().focusOutEvent(event)
+        self.update()
+        self.focused.emit()
+
+    @guard
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Arrows walk, fold and open; Delete hides; other keys are for the window."""
+        key, part = event.key(), self._current
+        plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        acts: dict[int, Callable[[], object]] = {
+            Qt.Key.Key_Up: lambda: self._step(-1), Qt.Key.Key_Down: lambda: self._step(1)
+        }  # fmt: skip
+        if part is not None:
+            session, view = self._scene.session, self._scene.session.state.tracks
+            folds = self._scene.parts.can_fold(part)
+            is_folded = part in view.collapsed
+
+            def fold(wanted: bool) -> None:
+                if folds and wanted != is_folded:
+                    session.toggle(part)
+
+            acts |= {
+                Qt.Key.Key_Left: lambda: fold(True),
+                Qt.Key.Key_Right: lambda: fold(False),
+                Qt.Key.Key_Return: lambda: fold(not is_folded),
+                Qt.Key.Key_Enter: lambda: fold(not is_folded),
+                Qt.Key.Key_Space: lambda: fold(not is_folded),
+                Qt.Key.Key_Delete: lambda: session.arrange(view.without(part)),
+            }
+        if plain and key in acts:
+            acts[key]()
+        else:
+            event.ignore()
+
+    def _step(self, by: int) -> None:
+        band = -1 if self._current is None else self._scene.parts.first_band(self._current)
+        titles = self._scene.parts.titles()
+        self._go_to(titles.index(band) + by if band in titles else 0)
+
+    def _go_to(self, position: int) -> None:
+        titles = self._scene.parts.titles()
+        if not titles:
+            return
+        band = titles[min(max(position, 0), len(titles) - 1)]
+        self._current = self._scene.parts.part_of(band)
+        self._scene.scroll_to_band(band)
+        if self._current is not None:
+            self.setAccessibleDescription(self._scene.full_title(self._current))
+        self.update()
+        self.focused.emit()
+
+    def _forget_gone(self) -> None:
+        """What is no longer shown cannot be the current header; the next one is."""
+        if self._current is not None and self._scene.parts.first_band(self._current) < 0:
+            self._current = None
+            if self.hasFocus():
+                self._go_to(0)

@@ -10,7 +10,6 @@ and `XMap.edges` holds the first whole tick at or after each. Column of a tick =
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from fractions import Fraction
@@ -20,9 +19,8 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.model.counters import Counter
 from viewer.model.times import tick_to_ns
-from viewer.model.trace import Ints, KeyKind, Trace
+from viewer.model.trace import Ints
 
 _INT64 = np.iinfo(np.int64)
 # Sums and differences of two numbers below this stay inside int64.
@@ -176,85 +174,21 @@ class BandKind(IntEnum):
     COUNTER = 4  # one counter of a process, as an area
 
 
-@dataclass(frozen=True, slots=True)
-class RowSpec:
-    """One row of a trace: its number, how tall its slices are, and what it holds."""
-
-    row: int
-    slice_height: int = SLICE_HEIGHT
-    has_lengths: bool = True
-    has_zeros: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class TrackSpec:
-    """One track of a trace with its rows from top to bottom. `track` is its number in the trace."""
-
-    track: int
-    rows: tuple[RowSpec, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessSpec:
-    """One process of one open trace (`trace` is the trace's position among the open ones).
-
-    counters: its counters, by their numbers among those of the trace.
-    """
-
-    trace: int
-    name: str
-    tracks: tuple[TrackSpec, ...]
-    counters: tuple[int, ...] = ()
-
-
-# What can be collapsed or pinned: a process by (trace, name), a track by (trace, number).
+# What can be folded, hidden or moved: a process by (trace, name), a track by (trace, number).
 Part = tuple[int, str | int]
 
 
-def specs_of(trace: Trace, number: int, counters: Sequence[Counter] = ()) -> list[ProcessSpec]:
-    """The processes of a trace in the order of its tracks; `number` is the trace's position.
-
-    counters: those of the trace.
-    """
-    slices, rows = trace.slices, len(trace.slices.row_ptr) - 1
-
-    def count(mask: NDArray[np.bool_]) -> Ints:
-        return np.diff(np.searchsorted(np.flatnonzero(mask), slices.row_ptr))
-
-    zeros = count(slices.start == slices.end)
-    longs = np.diff(slices.row_ptr) - zeros
-    # What a column says to be a delegate's event stands where the file has it, inside no call.
-    inner = (
-        [KeyKind.KERNEL] if trace.identifier_column else [KeyKind.KERNEL, KeyKind.DELEGATE_EVENT]
-    )
-    kernels, inside = np.zeros(rows, np.int64), np.isin(trace.keys.kind, inner)
-    if inside.any():
-        kernels = count((slices.end > slices.start) & inside[slices.key])
-    of_track: dict[int, list[RowSpec]] = {t: [] for t in range(len(trace.tracks))}
-    for row in range(rows):
-        tall = KERNEL_HEIGHT if 0 < longs[row] == kernels[row] else SLICE_HEIGHT
-        spec = RowSpec(row, tall, bool(longs[row]), bool(zeros[row]))
-        of_track[int(slices.row_track[row])].append(spec)
-    processes: dict[str, list[TrackSpec]] = {}
-    for t, track in enumerate(trace.tracks):
-        processes.setdefault(track.process, []).append(TrackSpec(t, tuple(of_track[t])))
-    plotted: dict[str, list[int]] = {}
-    for c, counter in enumerate(counters):
-        plotted.setdefault(counter.process, []).append(c)
-    return [
-        ProcessSpec(number, name, tuple(tracks), tuple(plotted.get(name, ())))
-        for name, tracks in processes.items()
-    ]
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Layout:
     """The stripes ("bands") of the timeline from top to bottom, as columns without holes.
 
     kind: `BandKind`. y, height: pixels from the top of the content. slice_height: of a row's
     slices, which begin `SLICE_TOP` below y; 0 elsewhere. process: index into the processes given
-    to `build`, -1 for gaps and for the pinned tracks. trace, track, row, and counter, a number
+    to `stack`, -1 for gaps and for the pinned tracks. trace, track, row, and counter, a number
     among those of the trace: -1 where there is none.
+
+    The first `pinned` bands are the section of the pinned tracks. While that is `stuck` it lies
+    over the content at the line that is scrolled to (see `scrolled`), and hides what is below it.
     """
 
     kind: NDArray[np.uint8]
@@ -266,84 +200,75 @@ class Layout:
     track: Ints
     row: Ints
     counter: Ints
+    pinned: int = 0
+    stuck: bool = False
+    # By (trace, kind): the band of every row, made when first asked for. A scrolled layout has the
+    # same, since scrolling moves bands and changes no number.
+    _of_row: dict[tuple[int, int], Ints] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def total_height(self) -> int:
         """The height of all bands in pixels."""
-        return int(self.y[-1] + self.height[-1]) if len(self.y) else 0
+        if not len(self.y):
+            return 0
+        loose = len(self.y) > self.pinned or not self.stuck
+        return int(self.y[-1] + self.height[-1]) if loose else self.pinned_height
 
-    def bands_between(self, y0: int, y1: int) -> range:
-        """The bands that touch the pixel lines [y0, y1)."""
-        if y1 <= y0 or y1 <= 0:
-            return range(0)
-        first = max(int(np.searchsorted(self.y, y0, side="right")) - 1, 0)
-        last = int(np.searchsorted(self.y, y1, side="left"))
-        return range(first, last) if y0 < self.total_height else range(0)
+    @property
+    def pinned_height(self) -> int:
+        """The height of the section of pinned tracks."""
+        last = self.pinned - 1
+        return int(self.y[last] + self.height[last] - self.y[0]) if self.pinned else 0
+
+    @property
+    def stuck_height(self) -> int:
+        """How many lines below the one that is scrolled to are taken by pinned tracks."""
+        return self.pinned_height if self.stuck else 0
+
+    def scrolled(self, y: int) -> Layout:
+        """The same with the section of pinned tracks at line y, over what lies there."""
+        if not self.pinned:
+            return self
+        moved = self.y.copy()
+        moved[: self.pinned] += y - moved[0]
+        return replace(self, y=moved, stuck=True)
+
+    def bands_between(self, y0: int, y1: int) -> Ints:
+        """The bands that are seen on the pixel lines [y0, y1), from top to bottom."""
+        if not self.stuck:
+            return self._touching(0, len(self.y), y0, y1)
+        edge = int(self.y[0]) + self.pinned_height
+        above = self._touching(0, self.pinned, y0, y1)
+        below = self._touching(self.pinned, len(self.y), max(y0, edge), y1)
+        return np.concatenate([above, below])
+
+    def _touching(self, first: int, last: int, y0: int, y1: int) -> Ints:
+        """Of bands in order of y those that touch lines."""
+        y = self.y[first:last]
+        none = np.empty(0, np.int64)
+        if y1 <= y0 or not len(y) or y1 <= y[0] or y0 >= y[-1] + self.height[last - 1]:
+            return none
+        begin = max(int(np.searchsorted(y, y0, side="right")) - 1, 0)
+        return np.arange(first + begin, first + int(np.searchsorted(y, y1, side="left")))
 
     def band_at(self, y: int) -> int:
         """The band at a pixel line, -1 above and below all."""
         found = self.bands_between(y, y + 1)
-        return found[0] if found else -1
+        return int(found[0]) if len(found) else -1
 
     def band_of(self, trace: int, row: int, kind: BandKind = BandKind.ROW) -> int:
-        """The band that shows a row (or its strip), -1 while it is collapsed."""
-        shown = (self.trace == trace) & (self.row == row) & (self.kind == kind)
-        return int(np.argmax(shown)) if shown.any() else -1
+        """The band that shows a row (or its strip), -1 while it is not shown."""
+        bands = self._of_row.get((trace, kind))
+        if bands is None:
+            shown = np.flatnonzero((self.trace == trace) & (self.kind == kind))
+            rows = self.row[shown]
+            bands = np.full(int(rows.max(initial=-1)) + 1, -1, np.int64)
+            bands[rows] = shown
+            self._of_row[trace, kind] = bands
+        return int(bands[row]) if 0 <= row < len(bands) else -1
 
-
-def build(
-    processes: Sequence[ProcessSpec],
-    collapsed: Collection[Part] = frozenset(),
-    pinned: Sequence[tuple[int, int]] = (),
-) -> Layout:
-    """Stack processes, tracks, rows and strips, and the counters of a process below its tracks.
-
-    A collapsed process keeps its header, a collapsed track its first row. Pinned tracks come first,
-    in the order given, under one header of their own (process -1), and leave their processes.
-    Parts that do not exist are ignored.
-    """
-    bands: list[tuple[int, int, int, int, int, int, int, int]] = []
-
-    def track_bands(process: int, trace: int, track: TrackSpec) -> None:
-        folded = (trace, track.track) in collapsed
-        for row in track.rows[:1] if folded else track.rows:
-            where = (process, trace, track.track, row.row, -1)
-            if row.has_lengths or folded:
-                bands.append((BandKind.ROW, ROW_HEIGHT, row.slice_height, *where))
-            if row.has_zeros and not folded:
-                bands.append((BandKind.STRIP, STRIP_HEIGHT, 0, *where))
-
-    homes = {
-        (process.trace, track.track): track for process in processes for track in process.tracks
-    }
-    on_top = [part for part in dict.fromkeys(pinned) if part in homes]
-    if on_top:
-        bands.append((BandKind.PROCESS, HEADER_HEIGHT, 0, -1, -1, -1, -1, -1))
-        for part in on_top:
-            track_bands(-1, part[0], homes[part])
-    for number, process in enumerate(processes):
-        if bands:
-            bands.append((BandKind.GAP, PROCESS_GAP, 0, -1, -1, -1, -1, -1))
-        bands.append((BandKind.PROCESS, HEADER_HEIGHT, 0, number, process.trace, -1, -1, -1))
-        if (process.trace, process.name) not in collapsed:
-            for track in process.tracks:
-                if (process.trace, track.track) not in on_top:
-                    track_bands(number, process.trace, track)
-            bands += [
-                (BandKind.COUNTER, COUNTER_HEIGHT, 0, number, process.trace, -1, -1, counter)
-                for counter in process.counters
-            ]
-
-    table = np.array(bands, np.int64).reshape(len(bands), 8)
-    height = table[:, 1].copy()
-    return Layout(
-        kind=table[:, 0].astype(np.uint8),
-        y=np.cumsum(height) - height,
-        height=height,
-        slice_height=table[:, 2].copy(),
-        process=table[:, 3].copy(),
-        trace=table[:, 4].copy(),
-        track=table[:, 5].copy(),
-        row=table[:, 6].copy(),
-        counter=table[:, 7].copy(),
-    )
+    def tracks(self, bands: Ints) -> frozenset[tuple[int, int]]:
+        """The tracks, as (trace, track), that some bands are of."""
+        of = bands[self.track[bands] >= 0]
+        pairs = np.unique(np.column_stack([self.trace[of], self.track[of]]), axis=0)
+        return frozenset((trace, track) for trace, track in pairs.tolist())

@@ -42,6 +42,8 @@ class Overview(QWidget):
         self.setFixedHeight(BAND_HEIGHT + LANES_HEIGHT)
         self.setMouseTracking(True)
         self.setAccessibleName("Overview of the whole trace")
+        self._rows: list[tuple[int, int]] = []  # what the lanes show, as (trace, row)
+        scene.arranged.connect(self._choose_rows)
         scene.changed.connect(self.update)
         theme.changed.connect(self.update)
 
@@ -73,7 +75,7 @@ class Overview(QWidget):
         size = (canvas.device(2 * LANE + LANE_GAP), canvas.columns)
         image = np.full(size, canvas_rgb(dark) | 0xFF000000, np.uint32)
         sources = self._scene.sources(dark=dark)
-        for lane, (trace, row) in enumerate(self._overview_rows()):
+        for lane, (trace, row) in enumerate(self._rows):
             source = sources[trace]
             here = xmap.on(source.axis)
             cells = source.raster.draw([row], here)
@@ -88,18 +90,19 @@ class Overview(QWidget):
         picture.setDevicePixelRatio(canvas.ratio)
         painter.drawImage(0, BAND_HEIGHT + 3, picture)
 
-    def _overview_rows(self) -> list[tuple[int, int]]:
-        """(trace, row) of the two lanes: two rows of one trace, or one each of two traces."""
-        pictures = self._scene.pictures
-        if not pictures:
-            return []
-        if len(pictures) == 1:
-            return [(0, row) for row in _busiest(pictures[0].raster.drawn.row_ptr, 2)]
-        return [
-            (n, row)
-            for n, picture in enumerate(pictures[:2])
-            for row in _busiest(picture.raster.drawn.row_ptr, 1)
-        ]
+    def _choose_rows(self) -> None:
+        """Two rows of one trace, or one each of two traces, of tracks that are not hidden."""
+        scene, pictures = self._scene, self._scene.pictures[:2]
+        count = 2 if len(pictures) == 1 else 1
+        self._rows = []
+        for n, picture in enumerate(pictures):
+            first = int(scene.stock.first_of_trace[n])
+            track = picture.shown.trace.slices.row_track.astype(np.int64) + first
+            size = np.diff(picture.raster.drawn.row_ptr)
+            seen = scene.arrangement.shown[track]
+            # With all of them hidden the strip still is the overview of the whole trace.
+            rows = _busiest(np.where(seen, size, 0) if seen.any() else size, count)
+            self._rows += [(n, row) for row in rows]
 
     def _runs(self, painter: QPainter, xmap: XMap) -> None:
         theme, session = self._theme, self._scene.session
@@ -236,7 +239,7 @@ class Overview(QWidget):
                 return
 
 
-def _busiest(row_ptr: Ints, count: int) -> list[int]:
-    """The rows that hold the most slices with a length, in their order, by the offsets of these."""
-    best = np.argsort(-np.diff(row_ptr), kind="stable")[:count]
+def _busiest(size: Ints, count: int) -> list[int]:
+    """The rows that hold the most slices with a length, in their order, by how many they hold."""
+    best = np.argsort(-size, kind="stable")[:count]
     return sorted(best.tolist())

@@ -31,7 +31,7 @@ from viewer.timeline.colouring import (
 from viewer.timeline.counter_raster import CounterColours, stamp
 from viewer.timeline.flow_painting import FlowPainter
 from viewer.timeline.label_text import LabelCache
-from viewer.timeline.layout import SLICE_TOP, BandKind, XMap
+from viewer.timeline.layout import SLICE_TOP, STRIP_HEIGHT, BandKind, XMap
 from viewer.timeline.pictures import TracePicture
 from viewer.timeline.raster import LABEL_WIDTH, Backdrop, draw_frame
 from viewer.timeline.scene import Scene
@@ -43,6 +43,7 @@ LABEL_INSET = 6
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _TIMED = {int(k) for k in (KeyKind.FRAMEWORK, KeyKind.PLAIN, KeyKind.UNATTRIBUTED)}
 _OVERHANG = 4  # px by which a line of text may be higher than its slice
+_RIBBON_ROOM = 22  # px: lower slices have no room for a label above chips
 _MARK = 3  # half the height of a diamond
 _MARK_LABEL_ROOM = 56
 _RING = 2
@@ -73,6 +74,7 @@ class FramePainter:
         self.flows = FlowPainter(scene, theme)
         self._buffer = np.empty((0, 0), np.uint32)
         self._canvas = Canvas(1, 1)  # of the frame that is painted
+        self._section = (0, 0)  # the lines of the canvas that are painted
         self.retheme()
 
     def retheme(self) -> None:
@@ -94,11 +96,16 @@ class FramePainter:
             canvas_rgb(theme.dark) | 0xFF000000, theme.color("grid").rgb() | 0xFF000000, grid
         )
         sources = scene.sources(dark=theme.dark)
-        image = draw_frame(
-            scene.layout, scene.scroll, height, xmap, sources, backdrop, self._buffer, canvas.ratio
-        )
-        self._stamp_marks(image, xmap)
-        self._stamp_counters(image, xmap)
+        image = self._buffer
+        for self._section in scene.sections():
+            top, bottom = self._section
+            part = image[canvas.device(top) : canvas.device(bottom)]
+            draw_frame(
+                scene.layout, scene.scroll + top, bottom - top, xmap, sources, backdrop, part,
+                canvas.ratio,
+            )  # fmt: skip
+            self._stamp_marks(image, xmap)
+            self._stamp_counters(image, xmap)
         picture = QImage(
             image.data, canvas.columns, canvas.lines, canvas.columns * 4,
             QImage.Format.Format_RGB32,
@@ -109,14 +116,19 @@ class FramePainter:
             painter.setFont(theme.font("body"))
             painter.setPen(theme.color("text2"))
             painter.drawText(
-                QRect(0, 0, width, height), Qt.AlignmentFlag.AlignCenter, NOTHING_TO_DRAW
-            )
-        self._hatch_and_label(painter, xmap)
-        self._label_marks(painter, xmap)
-        self._headers(painter, width)
-        self._outline(painter, xmap, overlay)
+                QRect(0, 0, width, height), Qt.AlignmentFlag.AlignCenter,
+                scene.missing_text or NOTHING_TO_DRAW,
+            )  # fmt: skip
+        for self._section in scene.sections():
+            top, bottom = self._section
+            painter.setClipRect(QRect(0, top, width, bottom - top))
+            self._hatch_and_label(painter, xmap)
+            self._label_marks(painter, xmap)
+            self._headers(painter, width)
+            self._outline(painter, xmap, overlay)
+            self._area(painter, xmap, overlay.dragged or scene.session.state.area)
+        painter.setClipping(False)
         self.flows.paint(painter, canvas, xmap)
-        self._area(painter, xmap, overlay.dragged or scene.session.state.area)
         if overlay.mouse is not None:
             painter.setPen(QPen(theme.color("line"), 1))
             painter.drawLine(overlay.mouse.x(), 0, overlay.mouse.x(), height)
@@ -124,13 +136,14 @@ class FramePainter:
                 self._dot(painter, overlay.counter, overlay.mouse.x())
 
     def _bands(self, kind: BandKind, trace: int | None = None) -> list[int]:
-        """The visible bands of a kind, of one trace or of all."""
-        layout, top = self.scene.layout, self.scene.scroll
-        seen = layout.bands_between(top, top + max(self.scene.viewport_height, 1))
-        wanted = layout.kind[seen.start : seen.stop] == int(kind)
+        """The bands of a kind, of one trace or of all, in the section that is painted."""
+        layout, scroll = self.scene.layout, self.scene.scroll
+        top, bottom = self._section
+        bands = layout.bands_between(scroll + top, scroll + bottom)
+        wanted = layout.kind[bands] == int(kind)
         if trace is not None:
-            wanted &= layout.trace[seen.start : seen.stop] == trace
-        own: list[int] = (np.flatnonzero(wanted) + seen.start).tolist()
+            wanted &= layout.trace[bands] == trace
+        own: list[int] = bands[wanted].tolist()
         return own
 
     def _y(self, band: int) -> int:
@@ -183,7 +196,7 @@ class FramePainter:
             return
         painter.setPen(colour)
         link = shown.link(i)
-        shared = len(link.operators) > 1
+        shared = len(link.operators) > 1 and room.height() >= _RIBBON_ROOM
         y = room.top() + (room.height() - self._labels.line_height) / 2 - (4 if shared else 0)
         painter.drawStaticText(QPointF(room.left() + LABEL_INSET, y), text)
         used = self._labels.width(text.text()) + 3 * LABEL_INSET
@@ -246,6 +259,8 @@ class FramePainter:
         for band in self._bands(BandKind.STRIP):
             picture = self.scene.pictures[int(layout.trace[band])]
             marks = picture.raster.zero_marks(int(layout.row[band]), xmap.on(picture.shown.axis))
+            if layout.height[band] < STRIP_HEIGHT:
+                continue
             y = self._y(band) + (layout.height[band] - self._marks.line_height) / 2
             groups = _groups(marks.x, self._canvas.device(_MARK_LABEL_ROOM), xmap.width)
             for first, last, columns in groups:
@@ -297,6 +312,11 @@ class FramePainter:
     # -- around the slices -------------------------------------------------------------------
 
     def _headers(self, painter: QPainter, width: int) -> None:
+        pinned = self.scene.layout.pinned
+        if pinned:
+            painter.setPen(QPen(self.theme.color("line"), 1))
+            y = self._y(pinned - 1) + int(self.scene.layout.height[pinned - 1]) - 1
+            painter.drawLine(0, y, width, y)
         for band in self._bands(BandKind.PROCESS):
             process = int(self.scene.layout.process[band])
             room = QRect(0, self._y(band), width, int(self.scene.layout.height[band]))

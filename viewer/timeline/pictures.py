@@ -72,7 +72,7 @@ class TracePicture:
 
 def prepare(shown: OpenTrace) -> None:
     """Work out what is asked first of a trace; of 200,000 identities a palette takes 0.2 s."""
-    _ = shown.barred, shown.lengths, shown.counters
+    _ = shown.barred, shown.lengths, shown.counters, shown.tracks
     # The mipmaps too: 1 s for 10 million slices.
     raster_of(shown, palette_of(shown, DEFAULT))
 

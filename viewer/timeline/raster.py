@@ -360,8 +360,7 @@ def draw_frame(
     image = np.empty((round(height * ratio), xmap.width), np.uint32) if out is None else out
     image[:] = backdrop.canvas
     image[:, backdrop.columns] = backdrop.grid
-    shown = layout.bands_between(y0, y0 + height)
-    bands = np.arange(shown.start, shown.stop)
+    bands = layout.bands_between(y0, y0 + height)
     bands = bands[layout.kind[bands] == BandKind.ROW]
     for number, source in enumerate(sources):
         own = bands[layout.trace[bands] == number]

@@ -11,24 +11,32 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, Slot
 
+from viewer.background import Latest
 from viewer.model.times import RateOrigin, format_time, group_digits
 from viewer.model.trace import Bools, Ints
 from viewer.opening import Inferences, OpenTrace, display_name
-from viewer.program.labels import track_name, unlinked_text
-from viewer.session import Session
+from viewer.program.labels import unlinked_text
+from viewer.session import AT_ONCE, Session
+from viewer.timeline.arrangement import Arrangement, TrackOrder, arrange
 from viewer.timeline.canvas import Canvas
 from viewer.timeline.colouring import Emphasis
 from viewer.timeline.glide import Glide
-from viewer.timeline.layout import BandKind, Layout, ProcessSpec, XMap, build, specs_of
+from viewer.timeline.layout import BandKind, Layout, Part, XMap
+from viewer.timeline.parts import Parts
 from viewer.timeline.pictures import TracePicture, picture_of, prepare
 from viewer.timeline.raster import Source
 from viewer.timeline.recolouring import Recolouring
 from viewer.timeline.schemes import DEFAULT
+from viewer.timeline.stacking import stack
 from viewer.timeline.ticks import Ruler, Scale
+from viewer.timeline.track_table import Busy, ProcessSpec, Stock, stock_of
 from viewer.view_state import RulerUnit, SliceRef
 
+# Pinned tracks stay in view while they take up to this share of it.
+_MOST_PINNED = 2 / 3
+_HEIGHT_STEP = 2  # px
 _VIEW_NOTES = {
     Inferences.ALIGNED: "inferences from one start · loads are not in it",
     Inferences.MEAN: "mean start and end of every slice · computed, loads are not in it",
@@ -54,9 +62,14 @@ class Scene(QObject):
         super().__init__(session)
         self.session = session
         self.pictures: list[TracePicture] = []
-        self.processes: list[ProcessSpec] = []
         self._same_clock: list[str] = []  # by trace: the file whose clock it shares
-        self.layout: Layout = build(())
+        self.stock: Stock = stock_of([])
+        self.arrangement: Arrangement = arrange(self.stock, session.state.tracks)
+        self._unscrolled: Layout = stack(self.stock, session.state.tracks, self.arrangement)
+        self.layout: Layout = self._unscrolled  # with the pinned tracks where they are seen
+        self._counting = Latest(self)  # how busy tracks are
+        self._counting.answered.connect(self._counted)
+        self._counting.failed.connect(self._arrange)
         self.scroll = 0
         self.viewport_height = 0
         self.scale = Scale()
@@ -75,6 +88,46 @@ class Scene(QObject):
             signal.connect(self._rescale)
         session.revealed.connect(self._reveal)
         session.file_fitted.connect(self._scroll_to_file)
+
+    @property
+    def processes(self) -> Sequence[ProcessSpec]:
+        """The processes of all open traces, as `layout.process` counts them."""
+        return self.stock.processes
+
+    def shown_tracks(self) -> frozenset[tuple[int, int]]:
+        """The tracks that are neither hidden nor filtered away, as (trace, track)."""
+        shown = np.flatnonzero(self.arrangement.shown)
+        pairs = np.column_stack([self.stock.trace[shown], self.stock.number[shown]])
+        return frozenset((trace, track) for trace, track in pairs.tolist())
+
+    @property
+    def missing_text(self) -> str:
+        """How many tracks are not shown, "" if none is missing."""
+        hidden, filtered = self.arrangement.hidden, self.arrangement.filtered
+        verb = "hidden" if not filtered else "hidden or filtered" if hidden else "filtered away"
+        missing = hidden + filtered
+        return (
+            f"{group_digits(missing)} track{'' if missing == 1 else 's'} {verb}" if missing else ""
+        )
+
+    @property
+    def parts(self) -> Parts:
+        """The bands as processes and tracks."""
+        return Parts(self.stock, self.layout)
+
+    def full_title(self, part: Part) -> str:
+        """What a part is called, a track with its process."""
+        track = self.stock.track_of(part)
+        process = self.stock.processes[self.stock.process_of(part)]
+        return process.name if track < 0 else f"{self.stock.names[track]} · {process.name}"
+
+    def grow_rows(self, y: int, by: int) -> None:
+        """Make the rows of the process at a line of the canvas higher (1) or lower (-1)."""
+        process = self.parts.process_of(self.layout.band_at(y + self.scroll))
+        if process >= 0:
+            tracks, part = self.session.state.tracks, self.stock.processes[process].part
+            height = tracks.row_height(part) + by * _HEIGHT_STEP
+            self.session.arrange(tracks.with_row_height(part, height))
 
     # -- what is drawn -----------------------------------------------------------------------
 
@@ -102,7 +155,8 @@ class Scene(QObject):
     def process_title(self, process: int) -> tuple[str, str]:
         """The name of a process and the record or source that it is linked to."""
         if process < 0:
-            return "Pinned", ""
+            unstuck = self.layout.pinned and not self.layout.stuck
+            return "Pinned", "too tall to stay in view" if unstuck else ""
         spec = self.processes[process]
         table = self.pictures[spec.trace].shown.table
         if table.program is None:
@@ -142,11 +196,11 @@ class Scene(QObject):
     def track_title(self, trace: int, track: int) -> tuple[str, str]:
         """The name of a track and how many runs it has."""
         shown = self.pictures[trace].shown
+        name = shown.tracks.names[track]
         if shown.trace is not shown.file:
-            return track_name(shown.table, track), ""
+            return name, ""
         runs = sum(1 for run in shown.trace.inferences() if run.track == track)
-        hint = f"{runs} run{'' if runs == 1 else 's'}" if runs else ""
-        return track_name(shown.table, track), hint
+        return name, f"{runs} run{'' if runs == 1 else 's'}" if runs else ""
 
     def counter_title(self, band: int) -> tuple[str, str]:
         """The name of the counter in a band, and its windows and greatest value."""
@@ -189,6 +243,7 @@ class Scene(QObject):
         y = min(max(y, 0), self.scroll_limit)
         if y != self.scroll:
             self.scroll = y
+            self._place_pinned()
             self.scrolled.emit()
             self.changed.emit()
 
@@ -196,8 +251,21 @@ class Scene(QObject):
         """The canvas tells how tall it is."""
         self.viewport_height = height
         self.scroll = min(self.scroll, self.scroll_limit)
+        self._place_pinned()
         self.scrolled.emit()
         self.changed.emit()
+
+    def _place_pinned(self) -> None:
+        """Keep the pinned tracks on top of what is seen, unless they would leave no room."""
+        fits = self._unscrolled.pinned_height <= self.viewport_height * _MOST_PINNED
+        self.layout = self._unscrolled.scrolled(self.scroll) if fits else self._unscrolled
+
+    def sections(self) -> list[tuple[int, int]]:
+        """The parts of the canvas that scroll, and those that do not, as lines from and to; the
+        pinned tracks last, as they lie over the others."""
+        stuck = min(self.layout.stuck_height, self.viewport_height)
+        parts = [(stuck, self.viewport_height), (0, stuck)]
+        return [(top, bottom) for top, bottom in parts if bottom > top]
 
     def band_of(self, ref: SliceRef) -> int:
         """The band in which a slice is drawn: its row, or the strip of zero-length slices."""
@@ -210,7 +278,7 @@ class Scene(QObject):
         """Put the first header of a file on top."""
         headers = (self.layout.kind == BandKind.PROCESS) & (self.layout.trace == trace)
         if headers.any():
-            self.scroll_to(int(self.layout.y[headers][0]))
+            self.scroll_to(int(self.layout.y[headers].min()) - self.layout.stuck_height)
 
     # -- following the session ---------------------------------------------------------------
 
@@ -250,11 +318,12 @@ class Scene(QObject):
             for shown in self.session.traces
             for old in [before.get(id(shown.trace))]
         ]
-        self.processes = [
-            spec
-            for number, shown in enumerate(self.session.traces)
-            for spec in specs_of(shown.trace, number, [plot.counter for plot in shown.counters])
-        ]
+        opened = self.session.traces
+        self.stock = stock_of(
+            [shown.tracks for shown in opened],
+            [shown.axis for shown in opened],
+            [[(c.counter.process, c.counter.name) for c in shown.counters] for shown in opened],
+        )
         self._same_clock = [self._same_clock_note(shown) for shown in self.session.traces]
         self._recolour()
         self._highlight()
@@ -280,10 +349,30 @@ class Scene(QObject):
         self.recoloured.emit()
 
     def _arrange(self) -> None:
-        self.layout = build(self.processes, self.session.state.tracks.collapsed)
+        tracks = self.session.state.tracks
+        self._counting.cancel()
+        busy = self._busy() if tracks.order is TrackOrder.BUSY else None
+        self.arrangement = arrange(self.stock, tracks, busy)
+        self._unscrolled = stack(self.stock, tracks, self.arrangement)
+        # Whether the pinned tracks stay on top decides how far one can scroll: not at all, or not.
+        self.layout = self._unscrolled
         self.scroll = min(self.scroll, self.scroll_limit)
+        self._place_pinned()
         self.arranged.emit()
         self.changed.emit()
+
+    def _busy(self) -> Busy | None:
+        """The ns for which something lies on each track; None while that is counted."""
+        opened = self.session.traces
+        slices = sum(len(shown.trace.slices) for shown in opened)
+        if slices > AT_ONCE and any("busy" not in vars(shown) for shown in opened):
+            self._counting.submit(_count_busy, opened)
+            return None
+        return np.concatenate([shown.busy * float(shown.axis.ns_per_tick) for shown in opened])
+
+    @Slot(object)
+    def _counted(self, done: object) -> None:
+        self._arrange()
 
     def _highlight(self) -> None:
         wanted = self.session.state.operators
@@ -293,12 +382,17 @@ class Scene(QObject):
         self.changed.emit()
 
     def _reveal(self, ref: SliceRef) -> None:
-        band = self.band_of(ref)
+        self.scroll_to_band(self.band_of(ref))
+
+    def scroll_to_band(self, band: int) -> None:
+        """Bring a band into view, scrolling as little as possible."""
         if band < 0:
             return
         top, height = int(self.layout.y[band]), int(self.layout.height[band])
-        if top < self.scroll:
-            self.scroll_to(top - height)
+        if self.layout.stuck and band < self.layout.pinned:
+            return
+        if top < self.scroll + self.layout.stuck_height:
+            self.scroll_to(top - height - self.layout.stuck_height)
         elif top + height > self.scroll + self.viewport_height:
             self.scroll_to(top + 2 * height - self.viewport_height)
 
@@ -322,3 +416,9 @@ class Scene(QObject):
         if wanted is None or wanted[0] != trace:
             return None
         return self.pictures[trace].shown.table.keys_of(wanted[1])
+
+
+def _count_busy(opened: Sequence[OpenTrace]) -> None:
+    """Have every trace know how busy its tracks are."""
+    for shown in opened:
+        _ = shown.busy

@@ -43,6 +43,7 @@ DRAG_THRESHOLD = 4  # px before a press becomes a drag
 NOTCH = 120  # eighths of a degree that one wheel notch turns
 ZOOM_PER_NOTCH = 1.25
 SCROLL_PER_NOTCH = 60  # px
+_BOTH = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 _MARK_REACH = 6  # px around a zero-length mark that still hit it
 _FAR_BELOW = 1 << 30  # px, below all rows
 KEYS_IN_WORDS = (
@@ -171,10 +172,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     def _tracks_between(self, y0: int, y1: int) -> frozenset[tuple[int, int]]:
         layout, scroll = self.rows.layout, self.rows.scroll
-        bands = layout.bands_between(min(y0, y1) + scroll, max(y0, y1) + scroll + 1)
-        return frozenset(
-            (int(layout.trace[b]), int(layout.track[b])) for b in bands if layout.track[b] >= 0
-        )
+        return layout.tracks(layout.bands_between(min(y0, y1) + scroll, max(y0, y1) + scroll + 1))
 
     # -- mouse -------------------------------------------------------------------------------
 
@@ -258,7 +256,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         t0, t1 = sorted((self.time_at(self._press.x()), self.time_at(here.x())))
         tracks = self._tracks_between(self._press.y(), here.y())
         # A drag beside all rows means the time alone.
-        return Area(t0, t1, tracks or self._tracks_between(-self.rows.scroll, _FAR_BELOW))
+        return Area(t0, t1, tracks or self.rows.shown_tracks())
 
     def _point(self, here: QPoint) -> None:
         """Say what is at a point of the canvas, unless something is dragged there."""
@@ -283,7 +281,8 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     @guard
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Plain: scroll tracks. Ctrl: zoom around the mouse. Shift or sideways: pan."""
+        """Plain: scroll tracks. Ctrl: zoom around the mouse. Shift or sideways: pan. Ctrl+Shift:
+        make rows higher or lower."""
         event.accept()
         turned, pixels = event.angleDelta(), event.pixelDelta()
         held = event.modifiers()
@@ -291,7 +290,9 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         notches = (turned.y() or turned.x()) / NOTCH
         if not notches and pixels.isNull():
             return
-        if held & Qt.KeyboardModifier.ControlModifier:
+        if held & _BOTH == _BOTH:
+            self.rows.grow_rows(event.position().toPoint().y(), 1 if notches > 0 else -1)
+        elif held & Qt.KeyboardModifier.ControlModifier:
             self._zoom_around(event.position(), ZOOM_PER_NOTCH**-notches, time.monotonic())
         elif held & Qt.KeyboardModifier.ShiftModifier or abs(turned.x()) > abs(turned.y()):
             by = pixels.x() or pixels.y() or round(notches * SCROLL_PER_NOTCH)

@@ -1,0 +1,155 @@
+"""Arranging a million lanes, and scrolling over 2,000 tracks, beside ten of them.
+
+python -m pytest tests/bench/test_bench_tracks.py -s
+Prints CPU times; what is asserted is far from what was measured.
+"""
+
+import statistics
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from viewer.model.builder import TraceBuilder
+from viewer.model.trace import Clock, KeyKind, Slices, Trace
+from viewer.session import Session
+from viewer.timeline.arrangement import TrackOrder, TrackView, arrange
+from viewer.timeline.board import Timeline
+from viewer.timeline.stacking import stack
+from viewer.timeline.track_table import busy_of_tracks, stock_of, table_of
+
+LANES = 1_000_000
+LAYOUT_SECONDS = 0.3
+MOST_TIMES = 2.0  # a scrolled frame of 2,000 tracks beside one of ten
+
+
+def cpu(run, rounds=5):
+    """The median CPU seconds of a call."""
+    times = []
+    for _ in range(rounds):
+        began = time.process_time()
+        run()
+        times.append(time.process_time() - began)
+    return statistics.median(times)
+
+
+def lanes(tracks: int) -> Trace:
+    """A million rows of one slice each, on some tracks: nothing nests, all overlap."""
+    builder = TraceBuilder("lanes.csv", "test", "", Clock("ns"))
+    for number in range(tracks):
+        builder.track("lanes.csv", f"track {number}")
+    builder.key(KeyKind.PLAIN, "")
+    empty = builder.build()
+    number = np.arange(LANES)
+    zeros = np.zeros(LANES, np.uint32)
+    slices = Slices(
+        start=number, end=number + LANES, name=zeros, key=zeros,
+        source_row=number.astype(np.uint32), order=number.astype(np.uint32),
+        row_ptr=np.arange(LANES + 1), row_track=(number * tracks // LANES).astype(np.uint32),
+        row_lane=(number % (LANES // tracks)).astype(np.uint32), row_depth=zeros,
+    )  # fmt: skip
+    return replace(empty, strings=("a",), slices=slices)
+
+
+@pytest.mark.parametrize("tracks", [1, 2_000])
+def test_a_million_lanes_are_laid_out(tracks):
+    trace = lanes(tracks)
+    names = [f"track {number}" for number in range(tracks)]
+    began = time.process_time()
+    table = table_of(trace, names)
+    stock = stock_of([table])
+    print(
+        f"\n{LANES} lanes on {tracks} tracks: columns {time.process_time() - began:.3f} s", end=""
+    )
+    busy = busy_of_tracks(trace)
+    part = frozenset({(0, 0), (0, tracks - 1)})
+    views = {
+        "as in the file": TrackView(),
+        "two folded": TrackView(collapsed=part),
+        "two pinned": TrackView(pinned=tuple(part)),
+        "two hidden": TrackView(hidden=part),
+        "filtered": TrackView(filter="track 1"),
+        "by name": TrackView(order=TrackOrder.NAME),
+        "busiest first": TrackView(order=TrackOrder.BUSY),
+    }
+    for title, view in views.items():
+        seconds = cpu(lambda view=view: stack(stock, view, arrange(stock, view, busy)))
+        print(f", {title} {seconds:.3f} s", end="")
+        assert seconds < LAYOUT_SECONDS
+    layout = stack(stock, TrackView())
+    band = cpu(lambda: layout.band_of(0, LANES // 2), 1)
+    again = cpu(lambda: layout.band_of(0, LANES // 2))
+    print(f"; the band of a row {band * 1e3:.1f} ms, then {again * 1e6:.1f} µs")
+    assert again < 1e-3
+
+
+def timeline(session: Session, theme, qtbot) -> Timeline:
+    """The whole timeline of a session, 1920x1080, shown."""
+    made = Timeline(session, theme)
+    qtbot.addWidget(made)
+    made.resize(1920, 1080)
+    with qtbot.waitExposed(made):
+        made.show()
+    return made
+
+
+def tracks_of(count: int) -> Trace:
+    """So many tracks with 100 slices each."""
+    builder = TraceBuilder("tracks.csv", "test", "", Clock("ns"))
+    rng = np.random.default_rng(1)
+    key = builder.key(KeyKind.PLAIN, "")
+    for number in range(count):
+        start = np.cumsum(rng.integers(20, 2000, 100))
+        builder.add(
+            track=builder.track("tracks.csv", f"track {number}"), start=start,
+            end=start + rng.integers(1, 20, 100), name=builder.intern(f"op {number % 40}"), key=key,
+        )  # fmt: skip
+    return builder.build()
+
+
+def frame_ms(made: Timeline) -> float:
+    """What a scrolled frame of canvas and headers costs, in ms of CPU."""
+    scene, times = made.scene, []
+    limit = max(scene.scroll_limit, 1)
+    for i in range(40):
+        began = time.process_time()
+        scene.scroll_to(i * 7919 % limit)
+        made.view.viewport().repaint()
+        made.headers.repaint()
+        times.append((time.process_time() - began) * 1e3)
+    return statistics.median(times)
+
+
+def test_many_tracks_scroll_as_lightly_as_few(qapp, qtbot):
+    from viewer.theme import Theme
+
+    theme = Theme(qapp, "dark")
+    cost = {}
+    for count, pinned in ((40, 0), (2_000, 0), (2_000, 4)):
+        session = Session()
+        made = timeline(session, theme, qtbot)
+        session.add([tracks_of(count)])
+        qtbot.waitUntil(lambda session=session: bool(session.traces))
+        session.arrange(TrackView(pinned=tuple((0, t) for t in range(pinned))))
+        cost[count, pinned] = frame_ms(made)
+        arranging = cpu(lambda made=made: made.scene._arrange())
+        print(f"\n{count} tracks, {pinned} pinned: a scrolled frame {cost[count, pinned]:.2f} ms, "
+              f"arranging {arranging * 1e3:.2f} ms", end="")  # fmt: skip
+    print()
+    assert cost[2_000, 0] < MOST_TIMES * cost[40, 0]
+    assert cost[2_000, 4] < MOST_TIMES * cost[40, 0]
+
+
+def test_a_million_lanes_scroll(qapp, qtbot):
+    from viewer.theme import Theme
+
+    session = Session()
+    made = timeline(session, Theme(qapp, "dark"), qtbot)
+    session.add([lanes(2_000)])
+    qtbot.waitUntil(lambda: bool(session.traces), timeout=60_000)
+    overview = cpu(made.overview.repaint)
+    arranging = cpu(made.scene._arrange)
+    print(f"\na scrolled frame {frame_ms(made):.2f} ms, overview {overview * 1e3:.2f} ms, "
+          f"arranging {arranging * 1e3:.1f} ms")  # fmt: skip
+    assert arranging < LAYOUT_SECONDS
