@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QMenuBar, QWidget
 
 from tests.gui_events import open_sample
 from viewer.commands import SEPARATOR, Command, CommandTable
+from viewer.motion_commands import MOVE_MENU
 from viewer.window_commands import CLOCK_MENU, MENUS
 
 
@@ -61,6 +62,7 @@ def test_menus_hold_their_commands_in_order(owner, qtbot):
 def test_every_command_is_in_the_menu_that_it_names(window):
     listed = {title.replace("&", ""): set(ids) - {SEPARATOR} for title, ids in MENUS}
     listed["View"] |= set(CLOCK_MENU) - {SEPARATOR}  # a menu in it, and that of the status bar
+    listed["View"] |= set(MOVE_MENU)
     placed = [id for ids in listed.values() for id in ids]
     assert sorted(placed) == sorted(window.commands.commands)
     for id, one in window.commands.commands.items():
@@ -82,7 +84,7 @@ def test_every_key_is_one_that_qt_knows_and_means_one_thing(window):
 
 
 def test_no_two_entries_of_a_menu_have_the_same_mnemonic(window):
-    for title, ids in (*MENUS, ("Clock rate", CLOCK_MENU)):
+    for title, ids in (*MENUS, ("Clock rate", CLOCK_MENU), ("Move", MOVE_MENU)):
         letters = [
             command.title[command.title.index("&") + 1].lower()
             for command in (window.commands.commands[id] for id in ids if id != SEPARATOR)
@@ -97,7 +99,8 @@ def enabled(window):
 
 NEEDS_A_TRACE = {"view.fit", "view.fit_all", "view.zoom_in", "view.zoom_out", "go.next_slice",
                  "go.previous_slice", "clock.file", "clock.800", "clock.100",
-                 "clock.other"}  # fmt: skip
+                 "clock.other", "view.pan_left", "view.pan_right", "view.scroll_up",
+                 "view.scroll_down"}  # fmt: skip
 NEEDS_TWO_FILES = {"view.fit_file"}
 NEEDS_RUNS = {"go.next_run", "go.previous_run", "go.runs_aligned", "go.runs_mean"}
 NEEDS_A_FILE = {"file.export", "file.close_all", "view.panels"}

@@ -12,6 +12,7 @@ from viewer.theme import FontRole, Theme
 from viewer.timeline.layout import BandKind
 from viewer.timeline.painting import paint_process_header
 from viewer.timeline.scene import Scene
+from viewer.timeline.wheel import turn_of
 
 WIDTH = 196
 TITLE_INDENT = 28
@@ -125,7 +126,7 @@ class Headers(QWidget):
     @guard
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Scroll the tracks, as over the canvas."""
-        self._scene.scroll_to(self._scene.scroll - event.angleDelta().y() // 2)
+        self._scene.scroll_by(-turn_of(event).down)
 
 
 def row_hint(trace: Trace, row: int) -> str:

@@ -47,6 +47,7 @@ class Scene(QObject):
         self._same_clock: list[str] = []  # by trace: the file whose clock it shares
         self.layout: Layout = build(())
         self.scroll = 0
+        self._scroll_rest = 0.0  # px below one that a fine wheel has turned
         self.viewport_height = 0
         self.scale = Scale()
         self.glide = Glide(self)
@@ -178,6 +179,14 @@ class Scene(QObject):
             self.scroll = y
             self.scrolled.emit()
             self.changed.emit()
+
+    def scroll_by(self, pixels: float) -> None:
+        """Scroll the rows further down, or up; parts of a pixel add up."""
+        if pixels * self._scroll_rest < 0:
+            self._scroll_rest = 0.0  # back at once
+        whole = int(pixels + self._scroll_rest)
+        self._scroll_rest += pixels - whole
+        self.scroll_to(self.scroll + whole)
 
     def set_viewport_height(self, height: int) -> None:
         """The canvas tells how tall it is."""
