@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_BEGIN, _IN_A_ROW, _LETTER = 8, 5, 1
+_BEGIN, _IN_A_ROW, _LETTER = 8, 8, 1
 _GAP = 0.05  # a letter that is passed over
 _NEVER = float("-inf")
 

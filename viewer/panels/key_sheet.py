@@ -21,11 +21,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from viewer.command_search import match
 from viewer.commands import Command, CommandTable
 from viewer.crash_report import guard
 from viewer.key_map import key_text, shown_key, shown_keys
-from viewer.panels.table_style import ROW_HEIGHT, FilterLine, NoRows, QuietTable
+from viewer.panels.table_style import ROW_HEIGHT, FilterLine, QuietTable
 from viewer.panels.widgets import Hairline, label
 from viewer.theme import Theme
 
@@ -63,12 +62,11 @@ class KeySheet(QDialog):
         foot.addWidget(self.reset_all)
         foot.addStretch(1)
         foot.addWidget(close)
-        self._none = NoRows(self.table, self.filter, theme)
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 16, 16, 16)
         column.setSpacing(12)
         column.addWidget(self.filter)
-        column.addLayout(self._none.over_table(), 1)
+        column.addWidget(self.table, 1)
         column.addWidget(Hairline(theme, "line"))
         column.addWidget(self.editor)
         column.addWidget(Hairline(theme, "line"))
@@ -109,11 +107,14 @@ class KeySheet(QDialog):
                 self._add_heading(group)
             for command in listed:
                 self._add_command(command)
-        gestures = [one for one in self._gestures if match(typed, " ".join(one)) is not None]
+        gestures = [one for one in self._gestures if _has(" ".join(one), typed)]
         if gestures:
             self._add_heading("Mouse")
         for how, what in gestures:
             self._add(what, how, "", selectable=False)
+        if not self.model.rowCount():
+            words = " ".join(typed.split())
+            self._add_heading(f"No command or key has “{words}” in it. Escape clears the filter.")
         header = self.table.horizontalHeader()
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         for column, width in ((1, 240), (2, 90)):
@@ -129,10 +130,10 @@ class KeySheet(QDialog):
             self.editor.show_command(None)
 
     def _fits(self, command: Command, typed: str) -> bool:
-        keys = shown_keys(self._commands.keys(command.id))
-        if typed.strip().lower() in keys.lower().split(", "):
-            return True
-        return match(typed, f"{command.plain_title} {command.place}") is not None
+        keys = [shown_key(key).lower() for key in self._commands.keys(command.id)]
+        return typed.strip().lower() in keys or _has(
+            f"{command.plain_title} {command.place}", typed
+        )
 
     def _add_heading(self, text: str) -> None:
         item = QStandardItem(text)
@@ -329,6 +330,11 @@ class KeyRecorder(QPushButton):
         elif key:
             self._show(False)
             self.recorded.emit(key)
+
+
+def _has(text: str, typed: str) -> bool:
+    """Whether every word that is typed is in a text."""
+    return all(word in text.lower() for word in typed.lower().split())
 
 
 def _pressed(event: QKeyEvent) -> str:
