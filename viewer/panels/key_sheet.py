@@ -333,8 +333,9 @@ class KeyRecorder(QPushButton):
 
 
 def _has(text: str, typed: str) -> bool:
-    """Whether every word that is typed is in a text."""
-    return all(word in text.lower() for word in typed.lower().split())
+    """Whether every word that is typed begins a word of a text."""
+    words = text.lower().split()
+    return all(any(word.startswith(part) for word in words) for part in typed.lower().split())
 
 
 def _pressed(event: QKeyEvent) -> str:
