@@ -111,6 +111,21 @@ def test_a_press_that_is_repeated_starts_nothing_anew(hand):
     assert hand.far(Axis.PAN) == pytest.approx(50 + 8 * travelled(80))
 
 
+def test_a_release_and_a_press_at_once_are_no_new_step(hand):
+    """X11 sends them for every repeat, and Qt sometimes takes them for real."""
+    hand.keys.press(Key.Key_D, LATER)
+    hand.frames(20, 20)
+    hand.keys.release(Key.Key_D)
+    hand.now += 0.02
+    hand.keys.press(Key.Key_D, LATER)
+    hand.frames(20)
+    assert hand.far(Axis.PAN) == pytest.approx(50 + 8 * travelled(80))
+    hand.keys.release(Key.Key_D)
+    hand.now += 0.1
+    hand.keys.press(Key.Key_D, LATER)
+    assert hand.far(Axis.PAN) == pytest.approx(100 + 8 * travelled(80))
+
+
 def test_a_sign_that_comes_up_under_another_name_stops(hand):
     """Ctrl++ is pressed with Shift; the key comes up as = if Shift was up before it."""
     hand.keys.press(Key.Key_Plus, IN)

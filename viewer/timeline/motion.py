@@ -24,6 +24,9 @@ FRAME_MS = 1000 / 60  # the frame that speeds are given for
 ACCELERATION = 1 / 50  # of the first speed, per ms
 # A step over more than this counts as this: while the program stood still the key may have come up.
 LONGEST_STEP_MS = 50.0
+# Under load the release that X11 sends for every repeat of a held key is taken for a real one. A
+# hand cannot press a key again so soon.
+REPEAT_MS = 60.0
 
 
 class Axis(Enum):
@@ -68,6 +71,7 @@ class HeldKeys(QObject):
         super().__init__(parent)
         self.clock: Callable[[], float] = time.monotonic
         self._held: dict[Qt.Key, _Hold] = {}
+        self._let_go: dict[Qt.Key, tuple[_Hold, float]] = {}  # when, in s
         self._timer = QTimer(self)
         self._timer.setInterval(STEP_MS)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -88,21 +92,29 @@ class HeldKeys(QObject):
             return
         if not self._held:
             self._watch(True)
-        self._held[key] = _Hold(way, self.clock())
+        now = self.clock()
+        hold, when = self._let_go.pop(key, (None, now))
+        goes_on = hold is not None and hold.way == way and (now - when) * 1000 < REPEAT_MS
+        self._held[key] = hold if hold is not None and goes_on else _Hold(way, now)
         self._timer.start()
-        self.tap(way)
+        if not goes_on:
+            self.tap(way)
 
     def release(self, key: Qt.Key) -> None:
         """A key went up."""
         gone = {key} if _keeps_its_name(key) else {k for k in self._held if not _keeps_its_name(k)}
         for one in gone & self._held.keys():
-            del self._held[one]
+            self._let_go[one] = self._held.pop(one), self.clock()
         if not self._held:
-            self.release_all()
+            self._stop()
 
     def release_all(self) -> None:
         """Stop moving: no release will be told."""
         self._held.clear()
+        self._let_go.clear()
+        self._stop()
+
+    def _stop(self) -> None:
         self._timer.stop()
         self._watch(False)
 
