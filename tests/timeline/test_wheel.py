@@ -98,6 +98,20 @@ def test_alt_changes_nothing_whichever_way_the_platform_turns_its_wheel(tall, ho
     assert view_range(tall) == before
 
 
+def test_after_alt_and_the_wheel_the_keys_are_not_those_of_the_menu(attention, qtbot):
+    view = attention.timeline.view
+    view.setFocus()
+    qtbot.keyPress(view, Qt.Key.Key_Alt, ALT)
+    wheel(canvas(attention), AT, -1, held=ALT)
+    qtbot.keyRelease(view, Qt.Key.Key_Alt)
+    assert view.hasFocus()
+    # What a tap on Alt does alone.
+    qtbot.keyPress(view, Qt.Key.Key_Alt, ALT)
+    qtbot.keyRelease(view, Qt.Key.Key_Alt)
+    assert attention.menuBar().hasFocus()
+    qtbot.keyClick(attention.menuBar(), Qt.Key.Key_Escape)
+
+
 def test_alt_and_ctrl_zoom_and_alt_and_shift_pan(attention):
     attention.session.set_range(600_000, 700_000)
     wheel(canvas(attention), AT, sideways=1, held=CTRL | ALT)

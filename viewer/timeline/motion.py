@@ -23,7 +23,7 @@ STEP_MS = 8
 FRAME_MS = 1000 / 60  # the frame that speeds are given for
 ACCELERATION = 1 / 50  # of the first speed, per ms
 # A step over more than this counts as this: while the program stood still the key may have come up.
-LONGEST_STEP_MS = 50.0
+LONGEST_STEP_MS = 100.0
 # Under load the release that X11 sends for every repeat of a held key is taken for a real one. A
 # hand cannot press a key again so soon.
 REPEAT_MS = 60.0

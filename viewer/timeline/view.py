@@ -33,7 +33,7 @@ from viewer.timeline.layout import BandKind
 from viewer.timeline.motion import Axis, HeldKeys, Way
 from viewer.timeline.painting import FramePainter, Overlay
 from viewer.timeline.scene import Scene
-from viewer.timeline.wheel import ZOOM_PER_NOTCH, turn_of
+from viewer.timeline.wheel import ZOOM_PER_NOTCH, keep_menu_closed, turn_of
 from viewer.view_state import Area, SliceRef
 
 DRAG_THRESHOLD = 4  # px before a press becomes a drag
@@ -264,6 +264,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Plain: scroll tracks. Ctrl: zoom around the mouse. Shift or sideways: pan."""
         event.accept()
+        keep_menu_closed(event)
         turn, held, now = turn_of(event), event.modifiers(), time.monotonic()
         if held & Qt.KeyboardModifier.ControlModifier:
             if turn.notches:

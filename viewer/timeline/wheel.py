@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtGui import QGuiApplication, QWheelEvent
 
 NOTCH = 120  # eighths of a degree that one wheel notch turns
@@ -33,6 +33,17 @@ class Turn:
     def along(self) -> float:
         """px in the direction that it mainly goes."""
         return self.right if self.is_sideways else self.down
+
+
+def keep_menu_closed(event: QWheelEvent) -> None:
+    """Let Alt come up after a wheel event without giving the keyboard to the menu bar.
+
+    Qt does so after a click with Alt, not after a wheel; the menu bar forgets that Alt is down when
+    any window changes.
+    """
+    app = QCoreApplication.instance()
+    if event.modifiers() & Qt.KeyboardModifier.AltModifier and app is not None:
+        QCoreApplication.sendEvent(app, QEvent(QEvent.Type.ActivationChange))
 
 
 def turn_of(event: QWheelEvent) -> Turn:
