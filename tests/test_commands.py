@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QMenuBar, QWidget
 from tests.gui_events import open_sample
 from viewer.colour_commands import COLOUR_MENU
 from viewer.commands import SEPARATOR, Command, CommandTable
+from viewer.motion_commands import MOVE_MENU
 from viewer.ruler_commands import RULER_MENU
 from viewer.window_commands import CLOCK_MENU, MENUS
 
@@ -62,7 +63,9 @@ def test_menus_hold_their_commands_in_order(owner, qtbot):
 
 def test_every_command_is_in_the_menu_that_it_names(window):
     listed = {title.replace("&", ""): set(ids) - {SEPARATOR} for title, ids in MENUS}
-    listed["View"] |= {*CLOCK_MENU, *COLOUR_MENU, *RULER_MENU} - {SEPARATOR}  # menus in it
+    listed["View"] |= {*CLOCK_MENU, *COLOUR_MENU, *RULER_MENU, *MOVE_MENU} - {
+        SEPARATOR
+    }  # menus in it
     placed = [id for ids in listed.values() for id in ids]
     assert sorted(placed) == sorted(window.commands.commands)
     for id, one in window.commands.commands.items():
@@ -89,6 +92,7 @@ def test_no_two_entries_of_a_menu_have_the_same_mnemonic(window):
         ("Clock rate", CLOCK_MENU),
         ("Colour by", COLOUR_MENU),
         ("Ruler", RULER_MENU),
+        ("Move", MOVE_MENU),
     ):
         letters = [
             command.title[command.title.index("&") + 1].lower()
@@ -107,7 +111,8 @@ def enabled(window):
 NEEDS_A_TRACE = {"view.fit", "view.fit_all", "view.zoom_in", "view.zoom_out", "go.next_slice",
                  "go.previous_slice", "clock.file", "clock.800", "clock.100",
                  "clock.other", "ruler.from_start", "ruler.absolute",
-                 "ruler.from_selection", *COLOUR_MENU} - {SEPARATOR, "view.legend"}  # fmt: skip
+                 "ruler.from_selection", "view.pan_left", "view.pan_right", "view.scroll_up",
+                 "view.scroll_down", *COLOUR_MENU} - {SEPARATOR, "view.legend"}  # fmt: skip
 NEEDS_CYCLES = {"ruler.cycles"}
 NEEDS_TWO_FILES = {"view.fit_file"}
 NEEDS_RUNS = {"go.next_run", "go.previous_run", "go.runs_aligned", "go.runs_mean"}

@@ -43,12 +43,16 @@ NO_QT_ROOMS = ("model", "program", "formats", "export", "record", "compat")
 NO_QT_MODULES = (
     "companions", "workspace", "choices", "opening", "exporting", "report", "stats_report",
     "estimate_report", "resources", "cli", "visible_range", "view_state", "history",
+    "command_search",
 )  # fmt: skip
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
 
 FILES = {"model", "program", "formats", "export"}
 REPORTS = {"report", "stats_report", "estimate_report"}
-LEAVES = {"tokens", "theme", "settings", "resources", "commands", "crash_report"}
+LEAVES = {
+    "tokens", "theme", "settings", "resources", "commands", "key_map", "command_search",
+    "crash_report",
+}  # fmt: skip
 SHOWN = {
     "model", "program", "workspace", "opening", *REPORTS, "timeline arithmetic", "background",
     *LEAVES,
@@ -79,7 +83,9 @@ ALLOWED = {
     "tokens": set(),
     "style_sheet": {"tokens"},
     "theme": {"tokens", "style_sheet", "resources", "settings", "timeline arithmetic"},
-    "commands": set(),
+    "key_map": set(),
+    "command_search": set(),
+    "commands": {"key_map", "crash_report"},
     "crash_report": {"settings"},
     "hand_over": set(),
     "garbage": set(),
@@ -104,7 +110,7 @@ ALLOWED = {
 
 
 # One room in several files, which may know one another.
-SAME_ROOM = dict.fromkeys(("status_text", "toolbar", "docks"), "main_window")
+SAME_ROOM = dict.fromkeys(("status_text", "toolbar", "docks", "focus_keys"), "main_window")
 
 
 def room(module: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import shiboken6
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
-from PySide6.QtWidgets import QFileDialog, QInputDialog, QLabel, QMessageBox
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QLabel
 
 from tests.gui_events import (
     SAMPLE,
@@ -765,15 +765,6 @@ def test_hidden_panels_stay_hidden_when_a_file_is_added(attention, qtbot):
 def test_the_pill_leads_to_the_problems(attention, qtbot):
     qtbot.mouseClick(attention.toolbar.link_state, Qt.MouseButton.LeftButton)
     assert attention.problems.isVisible()
-
-
-def test_the_sheet_of_keys_lists_every_key(window, qtbot):
-    window.commands.actions["help.keys"].trigger()
-    box = window.findChild(QMessageBox)
-    for command in window.commands.commands.values():
-        for key in command.keys:
-            assert key in box.text()
-    box.close()
 
 
 # -- faults ----------------------------------------------------------------------------------------

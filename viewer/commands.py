@@ -1,16 +1,22 @@
 """Every action of the window once: its name, its keys, when it makes sense, and what it does.
 
-Menus, toolbar, the command palette and the sheet of keys are all made from these records. A key has
-a fallback text beside its standard meaning, since some platforms leave standard keys empty.
+Menus, toolbar, the command palette and the sheet of keys are all made from these records. The keys
+of a record are those that it comes with; which it has now is asked of the table, since the user can
+choose others. A key has a fallback text beside its standard meaning, since some platforms leave
+standard keys empty.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QAction, QKeySequence, QShortcutEvent
 from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
+
+from viewer.crash_report import guard
+from viewer.key_map import KeyMap, Keys
 
 Check = Callable[[], bool]
 
@@ -19,10 +25,25 @@ SEPARATOR = "-"
 
 
 @dataclass(frozen=True, slots=True)
+class Need:
+    """When a command makes sense, and what has to be there for that, in words: "an open file"."""
+
+    text: str
+    check: Check
+
+    def __call__(self) -> bool:
+        return self.check()
+
+
+@dataclass(frozen=True, slots=True)
 class Command:
     """One action. `keys` are texts as QKeySequence reads them, the first is shown in menus.
 
-    enabled: whether it makes sense now. checked: for a switch, whether it is on.
+    menu: where it stands. group: what it is listed under elsewhere, where its menu does not say
+    enough. enabled: whether it makes sense now; a `Need` says why it does not. checked: for a
+    switch, whether it is on. repeats: whether a held key does it again and again. hold: what a key
+    does when it goes down, if it goes on until the key is up; it is told the key, and `run` is one
+    step of it.
     """
 
     id: str
@@ -33,17 +54,47 @@ class Command:
     enabled: Check | None = None
     checked: Check | None = None
     icon: str = ""
+    repeats: bool = True
+    hold: Callable[[Qt.Key], object] | None = None
+    group: str = ""
+
+    @property
+    def place(self) -> str:
+        """What it is listed under: its group, or else its menu."""
+        return self.group or self.menu
 
     @property
     def plain_title(self) -> str:
         """The title without its menu mnemonic."""
         return self.title.replace("&", "")
 
+    @property
+    def is_possible(self) -> bool:
+        """Whether it makes sense now."""
+        return self.enabled is None or self.enabled()
 
-class CommandTable:
-    """All commands of a window as QActions, kept in step with what can be done."""
+    @property
+    def need(self) -> str:
+        """What has to be there for it, "" where that is not said."""
+        return self.enabled.text if isinstance(self.enabled, Need) else ""
 
-    def __init__(self, owner: QWidget, commands: Iterable[Command]) -> None:
+
+class CommandTable(QObject):
+    """All commands of a window as QActions, kept in step with what can be done.
+
+    own_keys: the keys that the user chose, by command id, from a file that anybody may have
+    written. `keys_changed`: commands have other keys now.
+    """
+
+    keys_changed = Signal()
+
+    def __init__(
+        self,
+        owner: QWidget,
+        commands: Iterable[Command],
+        own_keys: Mapping[str, object] | None = None,
+    ) -> None:
+        super().__init__(owner)
         self.commands: dict[str, Command] = {}
         self.actions: dict[str, QAction] = {}
         taken: dict[str, str] = {}
@@ -54,22 +105,90 @@ class CommandTable:
                 if key in taken:
                     raise ValueError(f"{key} is the key of {taken[key]} and of {command.id}")
                 taken[key] = command.id
-            action = QAction(command.title, owner)
+            action = _HeldAction(command.title, owner) if command.hold else QAction(owner)
+            action.setText(command.title)
             action.setObjectName(command.id)
-            action.setShortcuts([QKeySequence(key) for key in command.keys])
             action.setCheckable(command.checked is not None)
+            action.setAutoRepeat(
+                command.repeats and command.checked is None and command.hold is None
+            )
             action.triggered.connect(_runner(command))
+            if isinstance(action, _HeldAction) and command.hold is not None:
+                action.pressed.connect(command.hold)
             owner.addAction(action)
             self.commands[command.id] = command
             self.actions[command.id] = action
+        self._keys = KeyMap({c.id: c.keys for c in self.commands.values()}, own_keys or {})
+        self._show_keys()
+
+    # -- keys --------------------------------------------------------------------------------
+
+    def keys(self, id: str) -> Keys:
+        """The keys that a command has now."""
+        return self._keys.of(id)
+
+    def owner(self, key: str) -> Command | None:
+        """The command that has a key, None if it is free."""
+        id = self._keys.owner(key)
+        return None if id is None else self.commands[id]
+
+    def has_own_keys(self, id: str) -> bool:
+        """Whether a command has other keys than it came with."""
+        return self._keys.is_own(id)
+
+    @property
+    def own_keys(self) -> dict[str, Keys]:
+        """What the user chose, to be stored."""
+        return dict(self._keys.own)
+
+    def give_key(self, id: str, key: str) -> None:
+        """Let a key run a command, and no other."""
+        self._keys.give(id, key)
+        self._changed()
+
+    def take_key(self, id: str, key: str) -> None:
+        """Let a key run a command no more."""
+        self._keys.take(id, key)
+        self._changed()
+
+    def reset_keys(self, id: str | None = None) -> None:
+        """Give a command, or every one, the keys that it came with."""
+        if id is None:
+            self._keys.reset_all()
+        else:
+            self._keys.reset(id)
+        self._changed()
+
+    def _changed(self) -> None:
+        self._show_keys()
+        self.keys_changed.emit()
+
+    def _show_keys(self) -> None:
+        wanted = {id: [QKeySequence(key) for key in self.keys(id)] for id in self.commands}
+        changed = {id for id, keys in wanted.items() if self.actions[id].shortcuts() != keys}
+        for id in changed:  # first free them all: for a moment a key would be of two
+            self.actions[id].setShortcuts([])
+        for id in changed:
+            self.actions[id].setShortcuts(wanted[id])
+
+    # -- what can be done --------------------------------------------------------------------
 
     def refresh(self) -> None:
         """Enable and check what applies now."""
         for id, command in self.commands.items():
             action = self.actions[id]
-            action.setEnabled(command.enabled is None or command.enabled())
+            action.setEnabled(command.is_possible)
             if command.checked is not None:
                 action.setChecked(command.checked())
+
+    def run(self, id: str) -> bool:
+        """Do a command once, unless it makes no sense now; whether it was done."""
+        possible = self.commands[id].is_possible
+        if possible:
+            self.commands[id].run()
+        return possible
+
+    # -- menus -------------------------------------------------------------------------------
 
     def fill(self, bar: QMenuBar, order: Iterable[tuple[str, tuple[str, ...]]]) -> dict[str, QMenu]:
         """Make the menus: (title, command ids or SEPARATOR). A command is in one menu only."""
@@ -87,6 +206,19 @@ class CommandTable:
                 menu.addSeparator()
             else:
                 menu.addAction(self.actions[id])
+
+
+class _HeldAction(QAction):
+    """Tells a key from a click: `pressed` carries the key that went down."""
+
+    pressed = Signal(Qt.Key)
+
+    @guard(False)
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QShortcutEvent) and not event.isAmbiguous():
+            self.pressed.emit(event.key()[0].key())  # type: ignore[index]
+            return True
+        return bool(super().event(event))
 
 
 def _runner(command: Command) -> Callable[[bool], None]:

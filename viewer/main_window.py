@@ -14,8 +14,8 @@ from fractions import Fraction
 from functools import partial
 from html import escape
 
-from PySide6.QtCore import QBuffer, QCoreApplication, QEvent, QSize, Qt, QThread, QTimer
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QResizeEvent
+from PySide6.QtCore import QBuffer, QCoreApplication, QSize, Qt, QThread, QTimer
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFileDialog,
     QInputDialog,
@@ -41,15 +41,20 @@ from viewer.companions import read_companion
 from viewer.crash_report import guard
 from viewer.docks import Docks
 from viewer.exporting import NothingToExport, prepare
+from viewer.focus_keys import FocusKeys
 from viewer.formats import formats
 from viewer.formats.debug_info_folder import dropped
+from viewer.key_map import shown_key
 from viewer.loading import Loader
 from viewer.model.times import ClockRate, format_rate, parse_rate
 from viewer.model.trace import Trace
+from viewer.motion_commands import MOVE_MENU
 from viewer.opening import OpenTrace, display_name
+from viewer.panels.command_palette import CommandPalette
 from viewer.panels.details import DetailsPanel
 from viewer.panels.empty_note import EmptyNote
 from viewer.panels.estimates import EstimatesPanel
+from viewer.panels.key_sheet import KeySheet
 from viewer.panels.links import LinksPanel
 from viewer.panels.message_bar import MessageBar
 from viewer.panels.operators import OperatorsPanel
@@ -71,9 +76,11 @@ from viewer.ruler_commands import RULER_MENU
 from viewer.saving import Saver
 from viewer.session import Session
 from viewer.settings import (
+    DRAG_PANS,
     HEADER_WIDTH,
     LAST_FOLDER,
     LEGEND,
+    RECENT_COMMANDS,
     SMOOTH_MOTION,
     THEME,
     WINDOW_STATE_VERSION,
@@ -83,7 +90,7 @@ from viewer.status_text import clock_text, range_text, selection_text, spoken_te
 from viewer.theme import Theme
 from viewer.timeline.board import ABOVE, Timeline
 from viewer.toolbar import Toolbar
-from viewer.window_commands import CLOCK_MENU, MENUS, MOUSE_HELP, START_KEYS, commands_of
+from viewer.window_commands import CLOCK_MENU, MENUS, START_KEYS, commands_of, mouse_help
 from viewer.workspace import companion_complaint, is_text
 
 PROGRESS_AFTER_MS = 300
@@ -128,7 +135,7 @@ class MainWindow(QMainWindow):
         self.untimed = UntimedPanel(self.session, theme)
         self.overview = OverviewPanel(self.session, theme)
         self.estimates = EstimatesPanel(self.session, theme)
-        self.start_page = StartPage(theme, settings, START_KEYS)
+        self.start_page = StartPage(theme, settings)
         self.setWindowTitle("Opscope")
         self.setAcceptDrops(True)
         room = self.screen().availableGeometry().size()
@@ -152,11 +159,17 @@ class MainWindow(QMainWindow):
                 "problems": self.problems, "untimed": self.untimed,
             },
         )  # fmt: skip
-        self.commands = CommandTable(self, commands_of(self))
+        self.timeline.view.drag_pans = settings.get(DRAG_PANS)
+        self.commands = CommandTable(self, commands_of(self), settings.keys())
+        self.palette_box = CommandPalette(self, self.commands, theme)
+        focus_keys = FocusKeys(self)
+        for asked in (self, *self._docks.by_name.values()):
+            asked.installEventFilter(focus_keys)
         self._menus = self.commands.fill(self.menuBar(), MENUS)
         self._docks.fill(self._menus["View"].addMenu("Pa&nels"))
         self.ruler_menu = self._menus["View"].addMenu("R&uler")
         self.commands.add_to(self.ruler_menu, RULER_MENU)
+        self.commands.add_to(self._menus["View"].addMenu("&Move"), MOVE_MENU)
         self._clock_menu = self._menus["View"].addMenu("Clock &rate")
         self._clock_title = self._clock_menu.addAction("")
         self._clock_title.setEnabled(False)
@@ -170,6 +183,7 @@ class MainWindow(QMainWindow):
         self._connect()
         self._remembered_source_paths()
         self.timeline.scene.glide.enabled = self.moves_smoothly
+        self._tell_keys()
         self._refresh()
 
     # -- parts -------------------------------------------------------------------------------
@@ -225,6 +239,8 @@ class MainWindow(QMainWindow):
         session.ruled.connect(self.commands.refresh)
         self.timeline.ruler.menu_asked.connect(lambda place: self.ruler_menu.popup(place))
         session.columns_remembered.connect(self._keep_columns)
+        self.commands.keys_changed.connect(self._keep_keys)
+        self.palette_box.ran.connect(self.settings.add_recent_command)
         self.loader.progressed.connect(self._loading)
         self.loader.loaded.connect(self._took)
         self.loader.failed.connect(self._load_failed)
@@ -467,7 +483,9 @@ class MainWindow(QMainWindow):
         self.saver.cancel()
 
     def escape(self) -> None:
-        """Cancel what runs, else put the message away, else clear the selection."""
+        """Cancel what runs, else put the message away, else clear one thing of what is seen."""
+        if self.timeline.view.cancel_drag():
+            return
         if self.is_loading or self.saver.is_busy:
             self._cancel_all()
         elif self._message.isVisible():
@@ -475,7 +493,7 @@ class MainWindow(QMainWindow):
         elif self.session.state.lit is not None and not any(self.session.state.selection):
             self.session.light(None)
         else:
-            self.session.clear_selection()
+            self.session.clear_next()
 
     # -- following the session -------------------------------------------------------------------
 
@@ -637,12 +655,32 @@ class MainWindow(QMainWindow):
         self.open([self.sender().data()])  # type: ignore[attr-defined]
 
     def show_keys(self) -> None:
-        """List all keys and mouse gestures."""
-        commands = self.commands.commands.values()
-        listed = [*MOUSE_HELP, *((", ".join(c.keys), c.plain_title) for c in commands if c.keys)]
-        cell = "<td style='padding: 2px 24px 2px 0'>"
-        rows = "".join(f"<tr>{cell}{keys}</td>{cell}{text}</td></tr>" for keys, text in listed)
-        self._inform("Keys", f"<table>{rows}</table>")
+        """List all keys and mouse gestures, and let the keys be chosen."""
+        gestures = mouse_help(self.timeline.view.drag_pans)
+        sheet = KeySheet(self.commands, gestures, self.theme, self)
+        sheet.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        sheet.open()
+
+    def show_palette(self) -> None:
+        """Let a command be found by its name; a second time puts the list away."""
+        self.commands.refresh()
+        self.palette_box.toggle(self.settings.get(RECENT_COMMANDS))
+
+    def toggle_drag_pans(self) -> None:
+        """Let dragging in the timeline move it and Shift+dragging select an area, or back."""
+        view = self.timeline.view
+        view.drag_pans = not view.drag_pans
+        self.settings.set(DRAG_PANS, view.drag_pans)
+        self.commands.refresh()
+
+    def _keep_keys(self) -> None:
+        self.settings.set_keys(self.commands.own_keys)
+        self._tell_keys()
+
+    def _tell_keys(self) -> None:
+        """Say on the start page which keys its commands have."""
+        told = [(text, self.commands.keys(id)) for text, id in START_KEYS]
+        self.start_page.show_keys([(text, shown_key(keys[0])) for text, keys in told if keys])
 
     def show_about(self) -> None:
         """Say what this is."""
@@ -694,26 +732,6 @@ class MainWindow(QMainWindow):
     def createPopupMenu(self) -> None:
         """No menu that could hide the toolbar: panels are in the View menu."""
         return None
-
-    @guard
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Keys that no panel wants move the timeline."""
-        if self._pages.currentWidget() is self.timeline:
-            self.timeline.view.keyPressEvent(event)
-        else:
-            super().keyPressEvent(event)
-
-    @guard
-    def keyReleaseEvent(self, event: QKeyEvent) -> None:
-        """The end of a held key."""
-        self.timeline.view.keyReleaseEvent(event)
-
-    @guard
-    def changeEvent(self, event: QEvent) -> None:
-        """A key that is let go over another window is never told of."""
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.ActivationChange and not self.isActiveWindow():
-            self.timeline.view.release_keys()
 
     @guard
     def closeEvent(self, event: QCloseEvent) -> None:

@@ -472,6 +472,18 @@ class Session(QObject):
         """Select nothing."""
         self.select_area(None)
 
+    def clear_next(self) -> None:
+        """Clear one thing: the search, else what is measured, else the area, else all selected."""
+        state = self.state
+        if state.query:
+            self._change(replace(state, query="", only_hits=False))
+        elif state.measured is not None:
+            self._change(replace(state, measured=None))
+        elif state.area is not None:
+            self._change(replace(state, area=None))
+        else:
+            self.clear_selection()
+
     def step_slice(self, by: int) -> None:
         """Select the next or previous slice on the row of the selected one."""
         ref = self.state.slice
@@ -597,22 +609,29 @@ class Session(QObject):
         numbers = [i for i, run in enumerate(runs) if run.kind is RunKind.INFERENCE]
         if not numbers:
             return
-        now = self.state.run[1] if self.state.run and self.state.run[0] == trace else None
+        picked = self.state.run[1] if self.state.run and self.state.run[0] == trace else None
+        now = self._run_in_view(trace) if picked is None else picked
         at = numbers.index(now) + by if now in numbers else (0 if by > 0 else len(numbers) - 1)
         chosen = numbers[min(max(at, 0), len(numbers) - 1)]
         if now is None:
             self.pick_run((trace, chosen))
             return
-        first, last = self.run_span_ns(trace, runs[now])
+        first = self.run_span_ns(trace, runs[now])[0]
         # A slice stays with its run; what is selected now is the run.
         state = replace(self.state, slice=None, others=(), run=(trace, chosen))
-        if self.state.t0 <= first and last <= self.state.t1:
-            t0, t1 = self._limited(*with_margin(*self.run_span_ns(trace, runs[chosen])))
-            self._change(replace(state, t0=t0, t1=t1))
-            return
         shift = self.run_span_ns(trace, runs[chosen])[0] - first
         t0, t1 = self._limited(self.state.t0 + shift, self.state.t1 + shift)
         self._change(replace(state, t0=t0, t1=t1))
+
+    def _run_in_view(self, trace: int) -> int | None:
+        """The inference around the middle of the view, None if there is none or the view is so far
+        out that its place means nothing."""
+        middle = (self.state.t0 + self.state.t1) // 2
+        for number, run in enumerate(self.traces[trace].trace.runs):
+            first, last = self.run_span_ns(trace, run)
+            if run.kind is RunKind.INFERENCE and first <= middle < last:
+                return number if self.state.t1 - self.state.t0 <= 2 * (last - first) else None
+        return None
 
     def run_span_ns(self, trace: int, run: Run) -> tuple[int, int]:
         """Where a run lies on the axis."""

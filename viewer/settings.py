@@ -22,6 +22,7 @@ RECENT_FILES = 10
 # Forms of profiles whose column of identifiers is remembered, and the longest name of a column.
 REMEMBERED_COLUMNS = 50
 LONGEST_COLUMN = 200
+RECENT_COUNT = 20  # commands
 # Raise it when docks or toolbars change their names: a stored state of others is not restored.
 WINDOW_STATE_VERSION = 2
 
@@ -48,6 +49,8 @@ LAST_FOLDER = Setting("last_folder", str, "", "Folder of the last opened file")
 COLUMNS = Setting[list[str]](
     "identifier_columns", list, [], "Columns of identifiers by profile form"
 )
+KEYS = Setting("keys", str, "", "Keys of commands that are not those they come with")
+RECENT_COMMANDS = Setting[list[str]]("recent_commands", list, [], "Commands that were run last")
 SOURCE_PATHS = Setting[list[str]]("source_paths", list, [], "Where recorded sources lie here")
 WINDOW_GEOMETRY = Setting("window/geometry", QByteArray, QByteArray(), "Place of the window")
 WINDOW_STATE = Setting("window/state", QByteArray, QByteArray(), "Layout of the window")
@@ -122,6 +125,23 @@ class Settings:
     def set_source_paths(self, paths: Sequence[tuple[str, str]]) -> None:
         """Replace them all."""
         self.set(SOURCE_PATHS, [json.dumps(pair) for pair in paths])
+
+    def keys(self) -> dict[str, object]:
+        """Command id -> what was stored as its keys, which may be anything."""
+        try:
+            found = json.loads(self.get(KEYS) or "{}")
+        except (ValueError, RecursionError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def set_keys(self, keys: Mapping[str, Sequence[str]]) -> None:
+        """Replace them all."""
+        self.set(KEYS, json.dumps({id: list(texts) for id, texts in keys.items()}))
+
+    def add_recent_command(self, id: str) -> None:
+        """Put a command first among those that were run last."""
+        others = [other for other in self.get(RECENT_COMMANDS) if other != id]
+        self.set(RECENT_COMMANDS, [id, *others][:RECENT_COUNT])
 
     def window(self) -> tuple[QByteArray, QByteArray]:
         """Geometry and layout of the window; the layout is empty if an older version wrote it."""

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QToolBar, QToolBut
 
 from viewer.commands import CommandTable
 from viewer.crash_report import guard
+from viewer.key_map import shown_key
 from viewer.model.run_views import has_run_views
 from viewer.opening import Inferences, OpenTrace
 from viewer.panels.link_state import LinkState
@@ -68,8 +69,10 @@ class Toolbar(QToolBar):
         for signal in (session.opened, session.coloured):
             signal.connect(self._fit_scheme)
         theme.changed.connect(self._retheme)
+        commands.keys_changed.connect(self._tell_keys)
         self._retheme()
         self._fit_scheme()
+        self._tell_keys()
         self._follow()
 
     def _add(self, id: str, icon: str, text: str = "") -> None:
@@ -83,8 +86,6 @@ class Toolbar(QToolBar):
             button.setProperty("framed", True)
             button.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)
             button.setMinimumWidth(self._theme.px(OPEN_WIDTH))
-        keys = self._commands.commands[id].keys
-        button.setToolTip(action.text().replace("&", "") + (f"  {keys[0]}" if keys else ""))
         self._buttons.append((button, icon))
         self.addWidget(button)
 
@@ -92,6 +93,13 @@ class Toolbar(QToolBar):
         for button, icon in self._buttons:
             token = "text1" if button.property("framed") else "text2"
             button.defaultAction().setIcon(self._theme.icon(icon, token))
+
+    def _tell_keys(self) -> None:
+        for button, _ in self._buttons:
+            id = button.defaultAction().objectName()
+            keys = self._commands.keys(id)
+            title = self._commands.commands[id].plain_title
+            button.setToolTip(f"{title}  {shown_key(keys[0])}" if keys else title)
 
     def _follow(self) -> None:
         self.link_state.show_links(self._session)

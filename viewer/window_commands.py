@@ -6,11 +6,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from viewer.colour_commands import colour_commands
-from viewer.commands import SEPARATOR, Command
+from viewer.commands import SEPARATOR, Command, Need
 from viewer.flow_commands import flow_commands
 from viewer.model.run_views import has_run_views
 from viewer.model.times import parse_rate
 from viewer.model.trace import RunKind
+from viewer.motion_commands import motion_commands
 from viewer.opening import Inferences
 from viewer.resources import SAMPLES
 from viewer.ruler_commands import ruler_commands
@@ -25,8 +26,8 @@ MENUS = (
     (
         "&View",
         (
-            "view.fit", "view.fit_all", "view.fit_file", "view.zoom_in", "view.zoom_out", SEPARATOR,
-            "view.clear", "view.panels", SEPARATOR, "view.motion", "view.flows", SEPARATOR,
+            "view.fit", "view.fit_all", "view.fit_file", SEPARATOR, "view.clear", "view.panels",
+            SEPARATOR, "view.drag_pans", "view.motion", "view.flows", SEPARATOR,
             "view.theme_system", "view.theme_light", "view.theme_dark",
         ),
     ),
@@ -42,56 +43,70 @@ MENUS = (
     ("&Tracks", TRACK_MENU),
     (
         "&Help",
-        ("help.keys", SEPARATOR, *(f"sample.{s.key}" for s in SAMPLES), SEPARATOR, "help.about"),
+        (
+            "help.palette", "help.keys", SEPARATOR, *(f"sample.{s.key}" for s in SAMPLES),
+            SEPARATOR, "help.about",
+        ),
     ),
 )  # fmt: skip
 # What NPUs run at, offered for clocks whose rate no file states.
 CYCLE_RATES = ("800 MHz", "100 MHz")
 CLOCK_MENU = ("clock.file", *(f"clock.{text.partition(' ')[0]}" for text in CYCLE_RATES), SEPARATOR,
               "clock.other")  # fmt: skip
-START_KEYS = (("Open files", "Ctrl+O"), ("Export", "Ctrl+E"), ("All keys", "?"))
+# What the start page tells the keys of.
+START_KEYS = (
+    ("Open files", "file.open"), ("Any command", "help.palette"), ("All keys", "help.keys"),
+)  # fmt: skip
 MOUSE_HELP = (
-    ("Wheel, Up, Down", "Scroll tracks"),
-    ("Ctrl+wheel, W, S", "Zoom around the mouse"),
-    ("Shift+wheel, Shift+drag, A, D, Left, Right", "Pan"),
-    ("Click", "Select a slice"),
+    ("Wheel", "Scroll tracks"),
+    ("Ctrl+wheel, pinch", "Zoom around the mouse"),
+    ("Shift+wheel, horizontal swipe", "Move to earlier or later times"),
+    ("Click", "Select the slice"),
+    ("Double click", "Select and zoom to the slice"),
     ("Drag", "Select an area"),
     ("Double click", "Select and zoom to a slice"),
     ("Ctrl+Shift+wheel, drag on the lower edge of a track's name", "Make rows higher or lower"),
     ("Drag on a track's name", "Move the track"),
     ("Right click on a track's name", "Pin, hide, fold, sort"),
+    ("Shift+drag", "Move the timeline"),
+    ("Middle button drag", "Move the timeline"),
 )
+_SWAPPED = {"Drag": "Shift+drag", "Shift+drag": "Drag"}
+
+
+def mouse_help(drag_pans: bool) -> list[tuple[str, str]]:
+    """What the mouse does; drag_pans: with drag and Shift+drag exchanged."""
+    return [(_SWAPPED.get(how, how) if drag_pans else how, what) for how, what in MOUSE_HELP]
 
 
 def commands_of(window: MainWindow) -> list[Command]:
     """Every action of a window."""
     session = window.session
 
-    def has_trace() -> bool:
-        return bool(session.traces)
-
-    def has_runs() -> bool:
-        return any(run.kind is RunKind.INFERENCE for t in session.traces for run in t.file.runs)
-
-    def has_several_runs() -> bool:
-        return any(has_run_views(shown.file) for shown in session.traces)
+    has_trace = Need("an open profile", lambda: bool(session.traces))
+    has_runs = Need(
+        "a profile that tells its inferences",
+        lambda: any(r.kind is RunKind.INFERENCE for t in session.traces for r in t.file.runs),
+    )
+    has_several_runs = Need(
+        "a profile of several inferences",
+        lambda: any(has_run_views(shown.file) for shown in session.traces),
+    )
+    something = Need("an open file", lambda: not session.is_empty)
+    has_clock = Need(
+        "a clock whose rate can be chosen",
+        lambda: session.clock_trace is not None or session.workspace.cycle_rate is not None,
+    )
 
     def toggle_inferences(view: Inferences) -> None:
         on = session.state.inferences is not view
         session.show_inferences(view if on else Inferences.AS_RUN)
-
-    def something() -> bool:
-        return not session.is_empty
-
-    def has_clock() -> bool:
-        return session.clock_trace is not None or session.workspace.cycle_rate is not None
 
     def chosen_rate() -> Fraction | None:
         number = session.clock_trace
         of = DEBUG_INFO if number is None else session.traces[number].file.path
         return session.state.clocks.get(of)
 
-    view = window.timeline.view
     theme = window.theme
     return [
         Command("file.open", "&Open…", "File", window.open_dialog, ("Ctrl+O",)),
@@ -101,19 +116,25 @@ def commands_of(window: MainWindow) -> list[Command]:
         Command("file.close_all", "&Close all", "File", session.close_all, ("Ctrl+W",), something),
         Command("file.quit", "&Quit", "File", window.close, ("Ctrl+Q",)),
         Command(
-            "go.undo", "&Undo", "Go", session.undo, ("Ctrl+Z",), lambda: session.history.can_undo
+            "go.undo", "&Undo", "Go", session.undo, ("Ctrl+Z",),
+            Need("a change of the view", lambda: session.history.can_undo),
         ),
         Command(
             "go.redo", "&Redo", "Go", session.redo, ("Ctrl+Shift+Z", "Ctrl+Y"),
-            lambda: session.history.can_redo,
+            Need("a change that was undone", lambda: session.history.can_redo),
         ),
         Command(
             "go.back", "&Back", "Go", session.go_back, ("Alt+Left",),
-            lambda: session.history.can_go_back(session.state),
+            Need(
+                "a place that was seen before", lambda: session.history.can_go_back(session.state)
+            ),
         ),
         Command(
             "go.forward", "&Forward", "Go", session.go_forward, ("Alt+Right",),
-            lambda: session.history.can_go_forward(session.state),
+            Need(
+                "a place that was gone back from",
+                lambda: session.history.can_go_forward(session.state),
+            ),
         ),
         Command(
             "go.next_run", "&Next inference", "Go", lambda: session.step_run(1), ("N",), has_runs
@@ -142,22 +163,17 @@ def commands_of(window: MainWindow) -> list[Command]:
             lambda: session.step_slice(-1), (",",), has_trace,
         ),
         Command(
-            "view.fit", "&Fit selection, then all", "View", session.fit_selection, ("F",), has_trace
+            "view.fit", "&Fit selection, then all", "View", session.fit_selection, ("F",),
+            has_trace, repeats=False,
         ),
         Command("view.fit_all", "Fit &all", "View", session.fit_all, ("Home",), has_trace),
         Command(
             "view.fit_file", "Fit &next file", "View", session.fit_next_file, ("Shift+F",),
-            lambda: len(session.traces) > 1,
+            Need("two open profiles", lambda: len(session.traces) > 1),
         ),
         Command(
-            "view.zoom_in", "Zoom &in", "View", lambda: view.zoom_step(-1),
-            ("Ctrl+=", "Ctrl++"), has_trace,
-        ),
-        Command(
-            "view.zoom_out", "Zoom &out", "View", lambda: view.zoom_step(1), ("Ctrl+-",), has_trace
-        ),
-        Command(
-            "view.clear", "&Clear selection", "View", window.escape, ("Escape",)
+            "view.clear", "&Clear search, area, selection", "View", window.escape, ("Escape",),
+            repeats=False,
         ),
         Command(
             "view.panels", "&Bottom panels", "View", window.toggle_bottom, ("Q",), something,
@@ -166,6 +182,7 @@ def commands_of(window: MainWindow) -> list[Command]:
         Command(
             "clock.file", "As &assumed or stated", "View", lambda: window.choose_clock(None),
             enabled=has_clock, checked=lambda: has_clock() and chosen_rate() is None,
+            group="Clock rate",
         ),
         *(
             Command(
@@ -173,32 +190,43 @@ def commands_of(window: MainWindow) -> list[Command]:
                 lambda text=text: window.choose_clock(parse_rate(text)),  # type: ignore[misc]
                 enabled=has_clock,
                 checked=lambda text=text: chosen_rate() == parse_rate(text),  # type: ignore[misc]
+                group="Clock rate",
             )
             for text in CYCLE_RATES
         ),
         Command(
-            "clock.other", "&Other clock rate…", "View", window.ask_clock, enabled=has_clock
+            "clock.other", "&Other clock rate…", "View", window.ask_clock, enabled=has_clock,
+            group="Clock rate",
         ),
         *(
             Command(
                 f"view.theme_{choice}", title, "View",
                 lambda choice=choice: window.pick_theme(choice),  # type: ignore[misc]
                 checked=lambda choice=choice: theme.choice == choice,  # type: ignore[misc]
+                group="Colours",
             )
             for choice, title in (
                 ("system", "Colours of the s&ystem"), ("light", "&Light"), ("dark", "&Dark")
             )
         ),
         *(
-            Command(f"sample.{s.key}", s.title, "Help", lambda s=s: window.open(s.paths()))  # type: ignore[misc]
+            Command(
+                f"sample.{s.key}", s.title, "Help", lambda s=s: window.open(s.paths()),  # type: ignore[misc]
+                group="Open a sample",
+            )
             for s in SAMPLES
         ),
-        Command("help.keys", "&Keys", "Help", window.show_keys, ("?", "F1")),
+        Command("help.keys", "&Keys…", "Help", window.show_keys, ("?", "F1")),
         Command("help.about", "&About Opscope", "Help", window.show_about),
         Command(
             "view.motion", "S&mooth motion", "View", window.toggle_motion,
             checked=lambda: window.moves_smoothly,
         ),
+        Command(
+            "help.palette", "&Command palette…", "Help", window.show_palette, ("Ctrl+Shift+P",),
+            repeats=False,
+        ),
+        *motion_commands(window),
         *ruler_commands(window),
         *flow_commands(window),
         *colour_commands(window),

@@ -38,7 +38,9 @@ SENTENCE = (
     "Drop the run, the model’s record and its sources here together. What belongs together is "
     "found and paired."
 )
-KEYS = (("Open files", "Ctrl+O"), ("Any command", "Ctrl+Shift+P"), ("All keys", "?"))
+KEYS: tuple[tuple[str, str], ...] = (
+    ("Open files", "Ctrl+O"), ("Any command", "Ctrl+Shift+P"), ("All keys", "?"),
+)  # fmt: skip
 # One line per format, by its name; a format that is not here is described by its kind.
 ABOUT = {
     "ETDump": "A run: inferences, operators, kernels, delegate events",
@@ -66,13 +68,12 @@ class StartPage(QScrollArea):
         self,
         theme: Theme,
         settings: Settings,
-        keys: Sequence[tuple[str, str]] = KEYS,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._theme = theme
         self._settings = settings
-        self._keys = tuple(keys)
+        self._keys = KEYS
         self._pictures: dict[str, Thumbnail] = {}
         self._gone: frozenset[str] = frozenset()
         self.cards: list[SampleCard] = []
@@ -96,6 +97,12 @@ class StartPage(QScrollArea):
             ratio = QGuiApplication.primaryScreen().devicePixelRatio()
             width = round(self._theme.px(CARD.width() - 2 * PICTURE_INSET) * ratio)
             self._drawer.submit(_draw, SAMPLES, width)
+
+    def show_keys(self, keys: Sequence[tuple[str, str]]) -> None:
+        """Tell these keys, each with what it does before it."""
+        if tuple(keys) != self._keys:
+            self._keys = tuple(keys)
+            self._rebuild()
 
     @Slot()
     def refresh_recent(self) -> None:

@@ -16,7 +16,8 @@ from viewer.timeline.overview import BAND_HEIGHT, LANES_HEIGHT, Overview
 from viewer.timeline.ruler import HEIGHT as RULER_HEIGHT
 from viewer.timeline.ruler import RulerBar
 from viewer.timeline.scene import Scene
-from viewer.timeline.view import SCROLL_PER_NOTCH, TimelineView
+from viewer.timeline.view import TimelineView
+from viewer.timeline.wheel import SCROLL_PER_NOTCH
 
 ABOVE = BAND_HEIGHT + LANES_HEIGHT + RULER_HEIGHT
 BELOW_ROWS = 20

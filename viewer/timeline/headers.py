@@ -30,11 +30,16 @@ from viewer.timeline.header_menu import header_menu
 from viewer.timeline.header_painting import BUTTON, HeaderLook, HeaderPainter, shortened
 from viewer.timeline.layout import Part
 from viewer.timeline.scene import Scene
+from viewer.timeline.wheel import BOTH, turn_of
 
 WIDTH, NARROWEST, WIDEST = 196, 120, 640  # px
 TITLE_INDENT = 28
 _EDGE = 3  # px around an edge that grab it
 _DRAG_THRESHOLD = 5  # px
+_OWN_KEYS = {
+    Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Return,
+    Qt.Key.Key_Enter, Qt.Key.Key_Space, Qt.Key.Key_Delete,
+}  # fmt: skip
 _SCROLL_MS, _SCROLL_STEP = 30, 12  # while something is dragged beyond the column
 
 
@@ -260,12 +265,11 @@ class Headers(QWidget):
     @guard
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Scroll the tracks, as over the canvas; with Ctrl+Shift make rows higher or lower."""
-        turned = event.angleDelta().y() or event.angleDelta().x()
-        held = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
-        if event.modifiers() & held == held:
-            self._scene.grow_rows(event.position().toPoint().y(), 1 if turned > 0 else -1)
+        turn, held = turn_of(event), event.modifiers()
+        if held & BOTH == BOTH:
+            self._scene.grow_rows(event.position().toPoint().y(), turn.sign)
         else:
-            self._scene.scroll_to(self._scene.scroll - event.angleDelta().y() // 2)
+            self._scene.scroll_by(-turn.down)
 
     # -- menu and tips -----------------------------------------------------------------------------
 
@@ -282,7 +286,11 @@ class Headers(QWidget):
 
     @guard(False)
     def event(self, event: QEvent) -> bool:
-        """Tell the full name of a track, or what a button does."""
+        """Tell the full name of a track, or what a button does; keep keys from being commands."""
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            if event.key() in _OWN_KEYS and _is_plain(event):
+                event.accept()
+            return event.isAccepted()
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             # A name may look like markup.
             said = escape(shortened(self.tip_at(event.pos())))
@@ -325,7 +333,6 @@ class Headers(QWidget):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Arrows walk, fold and open; Delete hides; other keys are for the window."""
         key, part = event.key(), self._current
-        plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         acts: dict[int, Callable[[], object]] = {
             Qt.Key.Key_Up: lambda: self._step(-1), Qt.Key.Key_Down: lambda: self._step(1)
         }  # fmt: skip
@@ -346,7 +353,7 @@ class Headers(QWidget):
                 Qt.Key.Key_Space: lambda: fold(not is_folded),
                 Qt.Key.Key_Delete: lambda: session.arrange(view.without(part)),
             }
-        if plain and key in acts:
+        if _is_plain(event) and key in acts:
             acts[key]()
         else:
             event.ignore()
@@ -374,3 +381,8 @@ class Headers(QWidget):
             self._current = None
             if self.hasFocus():
                 self._go_to(0)
+
+
+def _is_plain(event: QKeyEvent) -> bool:
+    """Whether a key comes without Ctrl, Alt, Shift or Meta."""
+    return not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier

@@ -1,69 +1,175 @@
-"""Held keys as motion: W and S zoom, A and D pan, faster the longer they are held.
+"""Held keys as motion: zoom, pan and scroll, faster the longer the key is down.
 
-The first step is at once; then one step a frame, a little larger each time, until the key is up.
-Every frame is final: nothing eases out after the release.
+The first step is at once. From then on the way is a function of the time that the key is held, not
+of how many events or frames there were: `travelled` is the speed of Perfetto's timeline, 8 px or
+0.8 % a frame at first and as much more after every 50 ms, added up. Every frame is final: nothing
+eases out after the release. Perfetto spreads the first step over some frames and lets the rest of
+it run on after the release; here neither is done, since the view would lag behind the hand.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
 
-from PySide6.QtCore import QElapsedTimer, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent
 
-FRAME_MS = 16
-_FIRST_PAN, _FIRST_ZOOM = 50.0, 0.10
-_PAN, _ZOOM = 8.0, 0.008  # a frame
-_DOUBLES_AFTER = 350.0  # ms of holding until a step is twice the first
-_FASTEST = 8.0
+from viewer.crash_report import guard
 
-ZOOM_KEYS = {Qt.Key.Key_W: -1, Qt.Key.Key_S: 1}
-PAN_KEYS = {Qt.Key.Key_A: -1, Qt.Key.Key_D: 1, Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
+STEP_MS = 8
+FRAME_MS = 1000 / 60  # the frame that speeds are given for
+ACCELERATION = 1 / 50  # of the first speed, per ms
+# A step over more than this counts as this: while the program stood still the key may have come up.
+LONGEST_STEP_MS = 100.0
+# Under load the release that X11 sends for every repeat of a held key is taken for a real one. A
+# hand cannot press a key again so soon.
+REPEAT_MS = 60.0
+
+
+class Axis(Enum):
+    """What moves, and its value: the first step, and the speed at first per frame.
+
+    Pan and scroll are in px; a zoom is the natural logarithm of the factor by which the span grows.
+    """
+
+    ZOOM = (0.09531, 0.008)  # ln 1.1
+    PAN = (50.0, 8.0)
+    SCROLL = (60.0, 8.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """An axis and a sign: 1 is later, further down, or more of the trace in view."""
+
+    axis: Axis
+    sign: int
+
+    @property
+    def first_step(self) -> float:
+        """How far the first step goes, with its sign."""
+        return self.sign * self.axis.value[0]
+
+
+def travelled(ms: float) -> float:
+    """How far a key has moved after so many ms, in units of its first speed per frame."""
+    return (ms + ACCELERATION * ms * ms / 2) / FRAME_MS
 
 
 class HeldKeys(QObject):
-    """Turns pressed keys into steps. `zoomed` carries a factor, `panned` pixels."""
+    """Moves as long as keys are down. `moved`: an Axis, how far, and when that is, in s.
 
-    zoomed = Signal(float, float)  # factor, time of the step in s
-    panned = Signal(float, float)
+    While a key is held all events are looked at: wherever its release goes, and whatever takes the
+    keyboard away, is seen. `clock` tells the time in s.
+    """
+
+    moved = Signal(object, float, float)
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        self._held: dict[int, QElapsedTimer] = {}
+        self.clock: Callable[[], float] = time.monotonic
+        self._held: dict[Qt.Key, _Hold] = {}
+        self._let_go: dict[Qt.Key, tuple[_Hold, float]] = {}  # when, in s
         self._timer = QTimer(self)
-        self._timer.setInterval(FRAME_MS)
-        self._timer.timeout.connect(self._step)
+        self._timer.setInterval(STEP_MS)
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self.step)
 
-    def press(self, key: int) -> bool:
-        """A key went down; False if it is none of ours."""
-        if key not in ZOOM_KEYS and key not in PAN_KEYS:
-            return False
-        if key not in self._held:
-            watch = QElapsedTimer()
-            watch.start()
-            self._held[key] = watch
-            self._move(key, _FIRST_PAN, _FIRST_ZOOM)
-            self._timer.start()
-        return True
+    @property
+    def is_moving(self) -> bool:
+        """Whether a key is held."""
+        return bool(self._held)
 
-    def release(self, key: int) -> None:
-        """A key went up."""
-        self._held.pop(key, None)
+    def tap(self, way: Way) -> None:
+        """Go one step."""
+        self.moved.emit(way.axis, way.first_step, self.clock())
+
+    def press(self, key: Qt.Key, way: Way) -> None:
+        """A key went down: go one step, and on until it is up."""
+        if key in self._held:
+            return
         if not self._held:
-            self._timer.stop()
+            self._watch(True)
+        now = self.clock()
+        hold, when = self._let_go.pop(key, (None, now))
+        goes_on = hold is not None and hold.way == way and (now - when) * 1000 < REPEAT_MS
+        self._held[key] = hold if hold is not None and goes_on else _Hold(way, now)
+        self._timer.start()
+        if not goes_on:
+            self.tap(way)
+
+    def release(self, key: Qt.Key) -> None:
+        """A key went up."""
+        gone = {key} if _keeps_its_name(key) else {k for k in self._held if not _keeps_its_name(k)}
+        for one in gone & self._held.keys():
+            self._let_go[one] = self._held.pop(one), self.clock()
+        if not self._held:
+            self._stop()
 
     def release_all(self) -> None:
-        """The window lost the keyboard: no release will be told."""
+        """Stop moving: no release will be told."""
         self._held.clear()
+        self._let_go.clear()
+        self._stop()
+
+    def _stop(self) -> None:
         self._timer.stop()
+        self._watch(False)
 
-    def _step(self) -> None:
-        for key, watch in list(self._held.items()):
-            speed = min(2.0 ** (watch.elapsed() / _DOUBLES_AFTER), _FASTEST)
-            self._move(key, _PAN * speed, _ZOOM * speed)
+    def step(self) -> None:
+        """Go where held keys have come to by now."""
+        now = self.clock()
+        for hold in list(self._held.values()):
+            far = hold.go_to(now)
+            self.moved.emit(hold.way.axis, far, now)
 
-    def _move(self, key: int, pixels: float, share: float) -> None:
-        now = time.monotonic()
-        if key in ZOOM_KEYS:
-            self.zoomed.emit(1.0 + share if ZOOM_KEYS[Qt.Key(key)] > 0 else 1 / (1 + share), now)
-        else:
-            self.panned.emit(pixels * PAN_KEYS[Qt.Key(key)], now)
+    def _watch(self, watched: bool) -> None:
+        app = QCoreApplication.instance()
+        if app is not None:
+            app.removeEventFilter(self)
+            if watched:
+                app.installEventFilter(self)
+
+    @guard(False)
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """See that a key comes up, or that nobody will tell of it."""
+        kind = event.type()
+        if kind == QEvent.Type.KeyRelease and isinstance(event, QKeyEvent):
+            if not event.isAutoRepeat():
+                self.release(Qt.Key(event.key()))
+        elif kind in _LEAVING:
+            self.release_all()
+        return False
+
+
+_LEAVING = {
+    QEvent.Type.FocusOut, QEvent.Type.WindowDeactivate, QEvent.Type.WindowBlocked,
+    QEvent.Type.ApplicationStateChange,
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Hold:
+    """One held key: since when it moves (s, later where steps were cut), and how far it went."""
+
+    way: Way
+    since: float
+    last: float = 0.0
+    far: float = 0.0
+
+    def go_to(self, now: float) -> float:
+        """How far it is from where it was last, with its sign."""
+        ms = (now - self.since) * 1000
+        late = max(ms - self.last - LONGEST_STEP_MS, 0.0)
+        self.since += late / 1000
+        self.last = max(ms - late, self.last)
+        far = travelled(self.last)
+        gone, self.far = far - self.far, far
+        return self.way.sign * gone * float(self.way.axis.value[1])
+
+
+def _keeps_its_name(key: Qt.Key) -> bool:
+    """Whether a key comes up under the name it went down with: + is = once Shift is up."""
+    return Qt.Key.Key_A <= key <= Qt.Key.Key_Z or key >= Qt.Key.Key_Escape

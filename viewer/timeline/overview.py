@@ -22,6 +22,7 @@ from viewer.timeline.colouring import canvas_rgb
 from viewer.timeline.layout import XMap
 from viewer.timeline.raster import expand
 from viewer.timeline.scene import Scene
+from viewer.timeline.wheel import ZOOM_PER_NOTCH, turn_of
 
 BAND_HEIGHT = 22
 LANES_HEIGHT = 42
@@ -219,7 +220,8 @@ class Overview(QWidget):
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Zoom around the time under the mouse."""
         at = self._xmap().t_of(event.position().x())
-        self._scene.session.zoom(1.25 ** -(event.angleDelta().y() / 120), at, now=time.monotonic())
+        factor = ZOOM_PER_NOTCH ** -turn_of(event).notches
+        self._scene.session.zoom(factor, at, now=time.monotonic())
 
     def _centre_on(self, at: int) -> None:
         state = self._scene.session.state

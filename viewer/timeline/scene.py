@@ -71,6 +71,7 @@ class Scene(QObject):
         self._counting.answered.connect(self._counted)
         self._counting.failed.connect(self._arrange)
         self.scroll = 0
+        self._scroll_rest = 0.0  # px below one that a fine wheel has turned
         self.viewport_height = 0
         self.scale = Scale()
         self.glide = Glide(self)
@@ -246,6 +247,14 @@ class Scene(QObject):
             self._place_pinned()
             self.scrolled.emit()
             self.changed.emit()
+
+    def scroll_by(self, pixels: float) -> None:
+        """Scroll the rows further down, or up; parts of a pixel add up."""
+        if pixels * self._scroll_rest < 0:
+            self._scroll_rest = 0.0  # back at once
+        whole = int(pixels + self._scroll_rest)
+        self._scroll_rest += pixels - whole
+        self.scroll_to(self.scroll + whole)
 
     def set_viewport_height(self, height: int) -> None:
         """The canvas tells how tall it is."""

@@ -8,6 +8,7 @@ back: floats hold ns exactly only near zero.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from fractions import Fraction
@@ -18,7 +19,6 @@ from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
     QEnterEvent,
-    QFocusEvent,
     QKeyEvent,
     QMouseEvent,
     QNativeGestureEvent,
@@ -34,22 +34,20 @@ from viewer.timeline.hover_text import slice_lines
 from viewer.timeline.hover_tip import HoverTip
 from viewer.timeline.items import RowsItem
 from viewer.timeline.layout import BandKind
-from viewer.timeline.motion import HeldKeys
+from viewer.timeline.motion import Axis, HeldKeys, Way
 from viewer.timeline.painting import FramePainter, Overlay
 from viewer.timeline.scene import Scene
+from viewer.timeline.wheel import BOTH, ZOOM_PER_NOTCH, keep_menu_closed, turn_of
 from viewer.view_state import Area, SliceRef
 
 DRAG_THRESHOLD = 4  # px before a press becomes a drag
-NOTCH = 120  # eighths of a degree that one wheel notch turns
-ZOOM_PER_NOTCH = 1.25
-SCROLL_PER_NOTCH = 60  # px
-_BOTH = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
-_MARK_REACH = 6  # px around a zero-length mark that still hit it
-_FAR_BELOW = 1 << 30  # px, below all rows
 KEYS_IN_WORDS = (
     "Slices by process and thread. W and S zoom, A and D pan, comma and full stop step through the "
     "slices of a row."
 )
+_MARK_REACH = 6  # px around a zero-length mark that still hit it
+_FAR_BELOW = 1 << 30  # px, below all rows
+_SMALL_ZOOM = 0.18  # logarithm of a factor: less than a notch and more than a frame of a held key
 
 
 class TimelineView(pg.GraphicsView):  # type: ignore[misc]
@@ -69,14 +67,17 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self._item = RowsItem(self.frames, self._overlay)
         self._box.addItem(self._item, ignoreBounds=True)
         self._held = HeldKeys(self)
-        self._held.zoomed.connect(self._zoom_at_mouse)
-        self._held.panned.connect(self._pan_pixels)
+        self._held.moved.connect(self._move)
+        self.drag_pans = False  # a setting: dragging moves the view, Shift+dragging selects an area
         self._press: QPoint | None = None
         self._press_range = (0, 0)
         self._dragging = ""
         self._mouse_x = 0
-        # The column that was zoomed around last, the range since then, and the exact time there.
-        self._anchor: tuple[float, tuple[int, int], Fraction] | None = None
+        # What whole ns cannot hold, as long as nobody else changes the range: the column that was
+        # zoomed around last, the range since then, the exact time there and the exact span; and
+        # after which range how many ns of a pan are still to come.
+        self._anchor: tuple[float, tuple[int, int], Fraction, float] | None = None
+        self._to_come: tuple[tuple[int, int], Fraction] = ((0, 0), Fraction(0))
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -178,7 +179,8 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     @guard
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Begin a click or a drag: left selects, Shift or the middle button pans."""
+        """Begin a click or a drag: left selects, or pans if so set; Shift swaps the two, and the
+        middle button pans always."""
         self._press = event.position().toPoint()
         state = self.session.state
         self._press_range = (state.t0, state.t1)
@@ -186,7 +188,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         if event.button() not in (Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton):
             self._press = None
             return
-        pans = shift or event.button() == Qt.MouseButton.MiddleButton
+        pans = shift != self.drag_pans or event.button() == Qt.MouseButton.MiddleButton
         self._dragging = "pan?" if pans else "area?"
 
     @guard
@@ -284,22 +286,17 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         """Plain: scroll tracks. Ctrl: zoom around the mouse. Shift or sideways: pan. Ctrl+Shift:
         make rows higher or lower."""
         event.accept()
-        turned, pixels = event.angleDelta(), event.pixelDelta()
-        held = event.modifiers()
-        # Some platforms turn Shift+wheel or Alt+wheel into a sideways wheel by themselves.
-        notches = (turned.y() or turned.x()) / NOTCH
-        if not notches and pixels.isNull():
-            return
-        if held & _BOTH == _BOTH:
-            self.rows.grow_rows(event.position().toPoint().y(), 1 if notches > 0 else -1)
+        keep_menu_closed(event)
+        turn, held, now = turn_of(event), event.modifiers(), time.monotonic()
+        if held & BOTH == BOTH:
+            self.rows.grow_rows(event.position().toPoint().y(), turn.sign)
         elif held & Qt.KeyboardModifier.ControlModifier:
-            self._zoom_around(event.position(), ZOOM_PER_NOTCH**-notches, time.monotonic())
-        elif held & Qt.KeyboardModifier.ShiftModifier or abs(turned.x()) > abs(turned.y()):
-            by = pixels.x() or pixels.y() or round(notches * SCROLL_PER_NOTCH)
-            self._pan_pixels(-by, time.monotonic())
+            if turn.notches:
+                self._zoom_around(event.position(), ZOOM_PER_NOTCH**-turn.notches, now)
+        elif held & Qt.KeyboardModifier.ShiftModifier or turn.is_sideways:
+            self._pan_pixels(-turn.along, now)
         else:
-            by = pixels.y() or round(notches * SCROLL_PER_NOTCH)
-            self.rows.scroll_to(self.rows.scroll - by)
+            self.rows.scroll_by(-turn.down)
 
     @guard(False)
     def viewportEvent(self, event: QEvent) -> bool:
@@ -314,10 +311,6 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         handled: bool = super().viewportEvent(event)
         return handled
 
-    def zoom_step(self, sign: int) -> None:
-        """Zoom in (-1) or out (1) by one notch around the mouse, or the middle."""
-        self._zoom_at_mouse(ZOOM_PER_NOTCH**sign, time.monotonic())
-
     def _zoom_around(self, position: QPointF, factor: float, now: float) -> None:
         self._zoom(position.x(), factor, now)
 
@@ -331,46 +324,62 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
     def _zoom(self, x: float, factor: float, now: float) -> None:
         """Zoom around a column. Its exact time is kept as long as only zooming goes on there."""
         state, share = self.session.state, Fraction(x) / max(self.viewport().width(), 1)
+        span = state.t1 - state.t0
         if self._anchor is None or self._anchor[:2] != (x, (state.t0, state.t1)):
-            at = state.t0 + share * (state.t1 - state.t0)
+            at, exact = state.t0 + share * span, float(span)
         else:
-            at = self._anchor[2]
-        self.session.zoom(factor, at, share, now=now)
-        self._anchor = (x, (self.session.state.t0, self.session.state.t1), at)
+            at, exact = self._anchor[2:]
+        exact = max(exact * factor, 1.0)
+        if round(exact) != span:
+            self.session.zoom(exact / span, at, share, now=now)
+        elif abs(math.log(factor)) > _SMALL_ZOOM:
+            # Small steps add up to a ns; a whole one is always seen.
+            self.session.zoom(factor, at, share, now=now)
+        t0, t1 = self.session.state.t0, self.session.state.t1
+        if round(exact) != t1 - t0:
+            exact = float(t1 - t0)
+        self._anchor = (x, (t0, t1), at, exact)
 
     def _pan_pixels(self, pixels: float, now: float) -> None:
+        state, (after, to_come) = self.session.state, self._to_come
+        by = Fraction(pixels) * (state.t1 - state.t0) / max(self.viewport().width(), 1)
+        if after == (state.t0, state.t1):
+            by += to_come
+        whole = int(by)
+        if whole:
+            self.session.pan(whole, now=now)
         state = self.session.state
-        by = pixels * (state.t1 - state.t0) / max(self.viewport().width(), 1)
-        self.session.pan(round(by) or (1 if by > 0 else -1), now=now)
+        self._to_come = (state.t0, state.t1), by - whole
 
     # -- keys ----------------------------------------------------------------------------------
 
+    def hold(self, key: Qt.Key, way: Way) -> None:
+        """A key went down that moves the view until it is up."""
+        self._held.press(key, way)
+
+    def tap(self, way: Way) -> None:
+        """Move the view by one step."""
+        self._held.tap(way)
+
+    def _move(self, axis: Axis, by: float, now: float) -> None:
+        if axis is Axis.ZOOM:
+            self._zoom_at_mouse(math.exp(by), now)
+        elif axis is Axis.PAN:
+            self._pan_pixels(by, now)
+        else:
+            self.rows.scroll_by(by)
+
     @guard
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """W A S D and the arrows move; other keys are commands of the window."""
-        plain = event.modifiers() in (
-            Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier
-        )  # fmt: skip
-        if plain and self._held.press(event.key()):
-            return
-        if plain and event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down):
-            sign = 1 if event.key() == Qt.Key.Key_Down else -1
-            self.rows.scroll_to(self.rows.scroll + sign * SCROLL_PER_NOTCH)
-            return
+        """Keys are commands of the window; the canvas scrolls by none of its own."""
         event.ignore()
 
-    @guard
-    def keyReleaseEvent(self, event: QKeyEvent) -> None:
-        """Stop the motion of a held key."""
-        if not event.isAutoRepeat():
-            self._held.release(event.key())
-
-    def release_keys(self) -> None:
-        """Stop moving, whatever keys are held."""
-        self._held.release_all()
-
-    @guard
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Keys that are released elsewhere must not keep moving."""
-        self.release_keys()
-        super().focusOutEvent(event)
+    def cancel_drag(self) -> bool:
+        """Take back the drag that goes on; whether there was one."""
+        going = self._press is not None and not self._dragging.endswith("?")
+        if going and self._dragging == "pan":
+            self.session.set_range(*self._press_range, now=time.monotonic())
+        if going:
+            self._press, self._dragging, self._overlay.dragged = None, "", None
+            self.viewport().update()
+        return going

@@ -1,0 +1,421 @@
+"""The table of keys and mouse that the README promises, row by row, driven by real events.
+
+The view is compared by the numbers of the session. Keys go to the widget that has the keyboard; the
+clock of held keys is the test's own, so nothing sleeps and a second of holding is just a second.
+"""
+
+import json
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, QSettings, Qt
+from PySide6.QtGui import QKeySequence, QNativeGestureEvent, QPointingDevice
+from PySide6.QtWidgets import QApplication
+
+from tests.gui_events import (
+    CTRL,
+    LEFT,
+    PLAIN,
+    SHIFT,
+    canvas,
+    column,
+    drag,
+    middle_of,
+    move,
+    open_files,
+    open_sample,
+    place_of,
+    press,
+    put_away,
+    settle,
+    wheel,
+    window_of,
+)
+from viewer.panels.command_palette import found_rows
+from viewer.panels.key_sheet import KeySheet
+from viewer.settings import DRAG_PANS, KEYS, Settings
+from viewer.timeline.layout import BandKind
+from viewer.timeline.motion import travelled
+from viewer.view_state import SliceRef
+
+Key = Qt.Key
+ALT = Qt.KeyboardModifier.AltModifier
+AT = QPoint(700, 60)
+
+
+@pytest.fixture
+def attention(window, qtbot):
+    open_sample(qtbot, window, "attention_xnnpack")
+    window.timeline.view.setFocus()
+    return window
+
+
+@pytest.fixture
+def tall(window, qtbot, tmp_path):
+    """A trace with more rows than the canvas can show."""
+    path = tmp_path / "tall.csv"
+    rows = [f"p,t{n},s{n},{n * 10},{1000 + n}" for n in range(80)]
+    path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *rows]) + "\n")
+    open_files(qtbot, window, path)
+    window.timeline.view.setFocus()
+    return window
+
+
+def view_range(window):
+    return window.session.state.t0, window.session.state.t1
+
+
+def span(window):
+    return view_range(window)[1] - view_range(window)[0]
+
+
+def type_key(qtbot, window, key, held=Qt.KeyboardModifier.NoModifier):
+    qtbot.keyClick(QApplication.focusWidget() or window, key, held)
+
+
+def hold(qtbot, window, key, seconds):
+    """Hold a key for a time on the clock of held keys."""
+    held = window.timeline.view._held
+    now = [1_000.0]
+    held.clock = lambda: now[0]
+    held._timer.start = lambda: None  # the frames are those of this test
+    qtbot.keyPress(window.timeline.view, key)
+    for _ in range(round(seconds * 100)):
+        now[0] += 0.01
+        held.step()
+    qtbot.keyRelease(window.timeline.view, key)
+    assert not held.is_moving
+    before = view_range(window), window.timeline.scene.scroll
+    held.step()
+    assert (view_range(window), window.timeline.scene.scroll) == before
+
+
+def wide_slice(window, least=30):
+    """A slice that is wide enough in the view to be hit."""
+    shown = window.session.traces[0]
+    for i in range(len(shown.trace.slices)):
+        x0, x1 = (column(window, t) for t in shown.span_ns(i))
+        if x0 >= 0 and least <= x1 - x0 <= 300 and x1 < canvas(window).width():
+            return i
+    raise AssertionError("no slice is wide enough")
+
+
+# -- zoom ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("key", "sign"), [(Key.Key_W, -1), (Key.Key_S, 1)])
+@pytest.mark.parametrize("seconds", [0, 0.2, 0.5])
+def test_w_and_s_held_zoom_around_the_mouse_faster_and_faster(attention, qtbot, key, sign, seconds):
+    middle = canvas(attention).width() // 2
+    attention.session.set_range(681_000, 731_000) if sign < 0 else attention.session.set_range(
+        706_000, 706_400
+    )
+    before, under = span(attention), attention.timeline.view.time_at(middle)
+    hold(qtbot, attention, key, seconds)
+    factor = 1.1**sign * np.exp(sign * 0.008 * travelled(seconds * 1000))
+    assert span(attention) == pytest.approx(before * factor, rel=0.02, abs=1)
+    # The mouse is elsewhere, so it is the middle that stays, as near as whole ns allow.
+    assert abs(column(attention, under) - middle) <= 2 * (1 + 2 * middle / span(attention))
+
+
+def test_ctrl_wheel_and_pinch_zoom_around_the_mouse(attention):
+    view = attention.timeline.view
+    under, before = view.time_at(AT.x()), span(attention)
+    wheel(canvas(attention), AT, 1, held=CTRL)
+    assert span(attention) == pytest.approx(before / 1.25, rel=1e-3)
+    here = QPointF(AT)
+    QApplication.sendEvent(
+        canvas(attention),
+        QNativeGestureEvent(
+            Qt.NativeGestureType.ZoomNativeGesture, QPointingDevice.primaryPointingDevice(), 2,
+            here, here, canvas(attention).mapToGlobal(here), 0.25, QPointF(),
+        ),
+    )  # fmt: skip
+    assert span(attention) == pytest.approx(before / 1.25**2, rel=1e-3)
+    assert abs(column(attention, under) - AT.x()) <= 1
+
+
+def test_from_an_hour_to_one_ns_and_back_without_drift(window, qtbot, tmp_path):
+    path = tmp_path / "hour.csv"
+    path.write_text(
+        "process,thread,name,start_ns,dur_ns\np,t,a,0,3600000000000\np,t,b,1234567890123,1\n"
+    )
+    open_files(qtbot, window, path)
+    view, x = window.timeline.view, 500
+    window.session.set_range(0, 3_600_000_000_000)
+    under = view.time_at(x)
+    notches = 0
+    while span(window) > 1:
+        wheel(canvas(window), QPoint(x, 50), 1, held=CTRL)
+        notches += 1
+    assert abs(view_range(window)[0] - under) <= 1
+    assert notches < 150
+    for _ in range(notches):
+        wheel(canvas(window), QPoint(x, 50), -1, held=CTRL)
+    assert abs(column(window, under) - x) <= 2
+
+
+# -- pan and scroll --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("key", "sign"),
+    [(Key.Key_A, -1), (Key.Key_D, 1), (Key.Key_Left, -1), (Key.Key_Right, 1)],
+)
+def test_a_d_and_the_arrows_pan(attention, qtbot, key, sign):
+    attention.session.set_range(680_000, 690_000)
+    per_px = span(attention) / canvas(attention).width()
+    hold(qtbot, attention, key, 0.3)
+    moved = view_range(attention)[0] - 680_000
+    assert moved == pytest.approx(sign * (50 + 8 * travelled(300)) * per_px, abs=2)
+    assert span(attention) == 10_000
+
+
+@pytest.mark.parametrize("how", [{"notches": -1, "held": SHIFT}, {"sideways": -1}])
+def test_shift_wheel_and_a_horizontal_swipe_pan(attention, how):
+    under, before = attention.timeline.view.time_at(500), span(attention)
+    wheel(canvas(attention), AT, **how)
+    assert abs(column(attention, under) - 440) <= 1
+    assert span(attention) == before
+
+
+def test_the_wheel_and_up_and_down_scroll_tracks(tall, qtbot):
+    scene, before = tall.timeline.scene, view_range(tall)
+    wheel(canvas(tall), AT, -1)
+    assert scene.scroll == 60
+    hold(qtbot, tall, Key.Key_Down, 0.2)
+    assert scene.scroll == pytest.approx(60 + 60 + 8 * travelled(200), abs=1)
+    hold(qtbot, tall, Key.Key_Up, 0)
+    assert scene.scroll == pytest.approx(60 + 8 * travelled(200), abs=1)
+    assert view_range(tall) == before
+
+
+# -- mouse -----------------------------------------------------------------------------------------
+
+
+def test_a_click_selects_and_a_double_click_zooms_too(attention, qtbot):
+    index = wide_slice(attention)
+    at = place_of(attention, index)
+    qtbot.mouseClick(canvas(attention), LEFT, pos=at)
+    assert attention.session.state.slice == SliceRef(0, index)
+    qtbot.mouseDClick(canvas(attention), LEFT, pos=at)
+    start, end = attention.session.traces[0].span_ns(index)
+    air = max((end - start) // 50, 1)
+    assert view_range(attention) == (start - air, end + air)
+
+
+def row_line(window):
+    layout = window.timeline.scene.layout
+    return middle_of(window, int(np.flatnonzero(layout.kind == BandKind.ROW)[0]))
+
+
+@pytest.mark.parametrize("pans", [False, True])
+def test_drag_selects_an_area_and_shift_drag_pans_or_the_other_way_round(attention, qtbot, pans):
+    if pans:
+        attention.commands.actions["view.drag_pans"].trigger()
+    y, session = row_line(attention), attention.session
+    t0, t1 = view_range(attention)
+    width = canvas(attention).width()
+    drag(canvas(attention), QPoint(200, y), QPoint(700, y + 8), held=SHIFT if pans else PLAIN)
+    assert (session.state.area.t0, session.state.area.t1) == (
+        t0 + 200 * (t1 - t0) // width, t0 + 700 * (t1 - t0) // width
+    )  # fmt: skip
+    assert view_range(attention) == (t0, t1)
+    session.select_area(None)
+    under = attention.timeline.view.time_at(400)
+    drag(canvas(attention), QPoint(400, y), QPoint(500, y), held=PLAIN if pans else SHIFT)
+    assert abs(column(attention, under) - 500) <= 1
+    assert session.state.area is None
+
+
+def test_what_dragging_does_is_kept(attention, qtbot):
+    assert attention.settings.get(DRAG_PANS) is False
+    attention.commands.actions["view.drag_pans"].trigger()
+    assert attention.settings.get(DRAG_PANS) is True
+    assert attention.commands.actions["view.drag_pans"].isChecked()
+    attention.commands.actions["view.drag_pans"].trigger()
+    assert not attention.timeline.view.drag_pans
+
+
+def test_escape_takes_a_drag_back(attention, qtbot):
+    y = row_line(attention)
+    press(canvas(attention), QPoint(200, y))
+    move(canvas(attention), QPoint(600, y), LEFT)
+    assert attention.timeline.view._overlay.dragged is not None
+    type_key(qtbot, attention, Key.Key_Escape)
+    assert attention.timeline.view._overlay.dragged is None
+    before = view_range(attention)
+    press(canvas(attention), QPoint(200, y), held=SHIFT)
+    move(canvas(attention), QPoint(600, y), LEFT, held=SHIFT)
+    assert view_range(attention) != before
+    type_key(qtbot, attention, Key.Key_Escape)
+    assert view_range(attention) == before
+    move(canvas(attention), QPoint(700, y))
+    assert attention.session.state.area is None
+
+
+# -- going about -----------------------------------------------------------------------------------
+
+
+def test_f_fits_the_selection_and_f_again_all(attention, qtbot):
+    session = attention.session
+    index = wide_slice(attention)
+    session.select_slice(SliceRef(0, index))
+    start, end = session.traces[0].span_ns(index)
+    type_key(qtbot, attention, Key.Key_F)
+    air = max((end - start) // 50, 1)
+    assert view_range(attention) == (start - air, end + air)
+    type_key(qtbot, attention, Key.Key_F)
+    assert view_range(attention)[0] < 0
+    assert view_range(attention)[1] > session.span_ns()
+
+
+def test_full_stop_and_comma_step_along_the_track(attention, qtbot):
+    session, slices = attention.session, attention.session.traces[0].trace.slices
+    row = slices.row_of(wide_slice(attention))
+    first = int(slices.row_ptr[row])
+    session.select_slice(SliceRef(0, first))
+    for _ in range(3):
+        type_key(qtbot, attention, Key.Key_Period)
+    assert session.state.slice == SliceRef(0, first + 3)
+    for _ in range(5):
+        type_key(qtbot, attention, Key.Key_Comma)
+    assert session.state.slice == SliceRef(0, first)
+
+
+def test_n_and_p_go_from_inference_to_inference_at_the_same_zoom_and_column(attention, qtbot):
+    session = attention.session
+    runs = session.traces[0].trace.runs
+
+    def begin():
+        return session.run_span_ns(0, runs[session.state.run[1]])[0]
+
+    session.set_range(begin() - 500, begin() + 20_000)
+    seen = [session.state.run[1]]
+    for key in (Key.Key_N, Key.Key_N, Key.Key_P, Key.Key_P, Key.Key_P):
+        type_key(qtbot, attention, key)
+        seen.append(session.state.run[1])
+        assert view_range(attention) == (begin() - 500, begin() + 20_000)
+    assert [runs[number].number for number in seen] == [2, 3, 4, 3, 2, 1]
+
+
+def test_alt_left_and_right_walk_places_and_ctrl_z_undoes(attention, qtbot):
+    session = attention.session
+    places = [view_range(attention)]
+    for t0 in (600_000, 650_000):
+        session.set_range(t0, t0 + 10_000)
+        places.append(view_range(attention))
+    type_key(qtbot, attention, Key.Key_Left, ALT)
+    type_key(qtbot, attention, Key.Key_Left, ALT)
+    assert view_range(attention) == places[0]
+    type_key(qtbot, attention, Key.Key_Right, ALT)
+    assert view_range(attention) == places[1]
+    session.set_scheme("name")
+    type_key(qtbot, attention, Key.Key_Z, CTRL)
+    assert session.state.scheme == "operator"
+    type_key(qtbot, attention, Key.Key_Z, CTRL | SHIFT)
+    assert session.state.scheme == "name"
+
+
+def test_a_held_key_is_one_step_of_undo(attention, qtbot):
+    before = view_range(attention)
+    hold(qtbot, attention, Key.Key_W, 0.4)
+    assert view_range(attention) != before
+    type_key(qtbot, attention, Key.Key_Z, CTRL)
+    assert view_range(attention) == before
+
+
+def test_escape_clears(attention, qtbot):
+    attention.session.select_slice(SliceRef(0, wide_slice(attention)))
+    type_key(qtbot, attention, Key.Key_Escape)
+    assert attention.session.state.selection == (None, (), None, None)
+
+
+def test_ctrl_shift_p_opens_the_palette_and_question_mark_the_sheet(attention, qtbot):
+    type_key(qtbot, attention, Key.Key_P, CTRL | SHIFT)
+    assert attention.palette_box.isVisible()
+    type_key(qtbot, attention, Key.Key_Escape)
+    type_key(qtbot, attention, Key.Key_Question)
+    sheet = attention.findChild(KeySheet)
+    assert sheet.isVisible()
+    sheet.close()
+
+
+def test_q_hides_the_bottom_panels_and_shows_them(attention, qtbot):
+    assert attention.shows_bottom
+    type_key(qtbot, attention, Key.Key_Q)
+    assert not attention.shows_bottom
+    type_key(qtbot, attention, Key.Key_Q)
+    assert attention.shows_bottom
+
+
+def test_wherever_the_keyboard_is_the_keys_are_the_same(attention, qtbot):
+    settle(qtbot, attention)
+    for widget in (attention.operators.table, attention.toolbar.run, attention.timeline.view):
+        widget.setFocus()
+        before = view_range(attention)
+        for key in (Key.Key_D, Key.Key_W):
+            type_key(qtbot, attention, key)
+        assert view_range(attention) != before, widget
+        type_key(qtbot, attention, Key.Key_Q)
+        assert not attention.shows_bottom
+        type_key(qtbot, attention, Key.Key_Q)
+        settle(qtbot, attention)
+
+
+# -- the table of commands -------------------------------------------------------------------------
+
+
+def test_no_two_commands_share_a_key_and_each_is_found_everywhere(window):
+    table = window.commands
+    taken = {}
+    for id in table.commands:
+        for sequence in table.actions[id].shortcuts():
+            assert taken.setdefault(sequence.toString(), id) == id
+    listed = {row.id: row for row in found_rows(table, "", [])}
+    window.show_keys()
+    sheet = window.findChild(KeySheet)
+    texts = {
+        sheet.model.item(row).data(Qt.ItemDataRole.UserRole): sheet.model.item(row).text().strip()
+        for row in range(sheet.model.rowCount())
+    }
+    for id, command in table.commands.items():
+        assert command.plain_title
+        assert command.place
+        assert (listed[id].title, texts[id]) == (command.plain_title, command.plain_title)
+        assert found_rows(table, f"{command.plain_title} {command.place}", [])[0].id == id, id
+    sheet.close()
+
+
+HOSTILE = [
+    "{", "[]", "7", "null", '"W"', "[" * 100_000, '{"view.zoom_in": "W"}', "\\x00",
+    json.dumps({"view.zoom_in": [None, 3, "Shift", "A, B", "W" * 9999], "gone": ["W"]}),
+    json.dumps({id: ["W"] for id in ("view.zoom_in", "view.panels", "file.quit", "help.keys")}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("stored", HOSTILE)
+def test_hostile_settings_never_break_the_start(qtbot, qapp, tmp_path, monkeypatch, stored):
+    store = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+    store.setValue(KEYS.name, stored)
+    store.setValue("recent_commands", stored)
+    store.setValue("drag_pans", stored)
+    store.sync()
+    made = window_of(qtbot, qapp, tmp_path, monkeypatch)
+    every = [k for id in made.commands.commands for k in made.commands.keys(id)]
+    assert len(every) == len(set(every)) > 20
+    made.show_palette()
+    put_away(made, qapp)
+
+
+def test_chosen_keys_hold_after_a_restart(qtbot, qapp, tmp_path, monkeypatch):
+    store = Settings(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat))
+    store.set_keys({"view.panels": ["W"], "file.open": ["Ctrl+Shift+O"]})
+    store.sync()
+    made = window_of(qtbot, qapp, tmp_path, monkeypatch)
+    actions = made.commands.actions
+    assert actions["view.panels"].shortcuts() == [QKeySequence("W")]
+    assert made.commands.keys("view.zoom_in") == ("Ctrl+=", "Ctrl++")
+    assert ("Open files", "Ctrl+Shift+O") in made.start_page._keys
+    assert made.toolbar._buttons[0][0].toolTip() == "Open…  Ctrl+Shift+O"
+    put_away(made, qapp)
