@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 from html import escape
@@ -30,14 +30,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from viewer import __version__
+from viewer import __version__, selecting
 from viewer.background import Latest
 from viewer.choices import NO_CHOICES, Choices
 from viewer.commands import CommandTable
 from viewer.companions import read_companion
 from viewer.crash_report import guard
 from viewer.docks import Docks
-from viewer.exporting import NothingToExport, prepare
+from viewer.exporting import Job, NothingToExport, prepare
 from viewer.formats import formats
 from viewer.formats.debug_info_folder import dropped
 from viewer.loading import Loader
@@ -48,10 +48,12 @@ from viewer.panels.details import DetailsPanel
 from viewer.panels.empty_note import EmptyNote
 from viewer.panels.estimates import EstimatesPanel
 from viewer.panels.links import LinksPanel
+from viewer.panels.marks import MarksPanel
 from viewer.panels.message_bar import MessageBar
 from viewer.panels.operators import OperatorsPanel
 from viewer.panels.overview import OverviewPanel
 from viewer.panels.problems import ProblemsPanel
+from viewer.panels.selection import SelectionPanel
 from viewer.panels.source import SourcePanel
 from viewer.panels.start_page import StartPage
 from viewer.panels.statistics import StatisticsPanel
@@ -65,6 +67,7 @@ from viewer.program.source_code import (
     substitution_between,
 )
 from viewer.saving import Saver
+from viewer.selection_feed import SelectionFeed
 from viewer.session import Session
 from viewer.settings import LAST_FOLDER, THEME, WINDOW_STATE_VERSION, Settings
 from viewer.status_text import clock_text, range_text, selection_text
@@ -80,6 +83,7 @@ EXPORT_FILTERS = (
     "Perfetto trace (*.pftrace);;Perfetto trace, gzipped (*.pftrace.gz);;"
     "Table, comma separated (*.csv);;Table, tab separated (*.tsv)"
 )
+TABLE_FILTERS = "Table, comma separated (*.csv);;Table, tab separated (*.tsv)"
 RECORD_ALONE = (
     "A record holds the model, not a run",
     "Its operators are below. To see what they cost, open the profile of a run too: an ETDump that "
@@ -102,6 +106,7 @@ class MainWindow(QMainWindow):
         self._given_up: list[str] = []
         self._found: dict[str, str] = {}  # companions that are read -> the traces that name them
         self._told_found = ""
+        self._writes = ""  # what the export that is written counts
         self._choices = NO_CHOICES
         self._inferences = self.session.state.inferences  # as which the heights were shared
         self.timeline = Timeline(self.session, theme)
@@ -114,6 +119,8 @@ class MainWindow(QMainWindow):
         self.untimed = UntimedPanel(self.session, theme)
         self.overview = OverviewPanel(self.session, theme)
         self.estimates = EstimatesPanel(self.session, theme)
+        self.selection = SelectionPanel(self.session, theme)
+        self.marks = MarksPanel(self.session, theme)
         self.start_page = StartPage(theme, settings, START_KEYS)
         self.setWindowTitle("Opscope")
         self.setAcceptDrops(True)
@@ -136,6 +143,7 @@ class MainWindow(QMainWindow):
                 "estimates": self.estimates,
                 "source": self.source, "links": self.links,
                 "problems": self.problems, "untimed": self.untimed,
+                "selection": self.selection, "marks": self.marks,
             },
         )  # fmt: skip
         self.commands = CommandTable(self, commands_of(self))
@@ -204,6 +212,8 @@ class MainWindow(QMainWindow):
         session.viewed.connect(self._say_range)
         session.selected.connect(self._say_selection)
         session.history_changed.connect(self.commands.refresh)
+        SelectionFeed.of(session).changed.connect(self._selection_counted)
+        self.selection.export_requested.connect(self.export_table)
         session.columns_remembered.connect(self._keep_columns)
         self.loader.progressed.connect(self._loading)
         self.loader.loaded.connect(self._took)
@@ -398,14 +408,29 @@ class MainWindow(QMainWindow):
 
     def export(self, path: str) -> None:
         """Write what is open to a file, in the background."""
+        self._save(path, partial(prepare, self.session.workspace), "slices")
+
+    def export_table(self, job_of: Callable[[str], Job]) -> None:
+        """Ask for a name and write the rows of a panel; `job_of` makes the job for a path."""
+        first = os.path.splitext(self.session.workspace.paths[0])[0]
+        path, chosen = QFileDialog.getSaveFileName(
+            self, "Export table", f"{first}.selection.csv", TABLE_FILTERS
+        )
+        if path:
+            if not os.path.splitext(path)[1]:
+                path += chosen.partition("(*")[2].rstrip(")")
+            self._save(path, job_of, "rows")
+
+    def _save(self, path: str, job_of: Callable[[str], Job], what: str) -> None:
         if self.saver.is_busy:
             self._message.show_error(f"{path} was not written: another export is being written")
             return
         try:
-            job = prepare(self.session.workspace, path)
+            job = job_of(path)
         except (NothingToExport, ValueError) as error:
             self._message.show_error(str(error))
             return
+        self._writes = what if self.session.traces else ""
         self._late.start()
         self._busy.setText(f"Writing {display_name(path)}")
         self.saver.save(job, path)
@@ -415,7 +440,7 @@ class MainWindow(QMainWindow):
 
     def _saved(self, path: str, count: int) -> None:
         self._stop_waiting()
-        self._say(f"Wrote {path} · {count} slices" if self.session.traces else f"Wrote {path}")
+        self._say(f"Wrote {path} · {count} {self._writes}" if self._writes else f"Wrote {path}")
 
     def _save_failed(self, path: str, message: str) -> None:
         self._stop_waiting()
@@ -446,7 +471,7 @@ class MainWindow(QMainWindow):
         elif self._message.isVisible():
             self._message.dismiss()
         else:
-            self.session.clear_selection()
+            selecting.clear(self.session)
 
     # -- following the session -------------------------------------------------------------------
 
@@ -505,6 +530,22 @@ class MainWindow(QMainWindow):
 
     def _say(self, text: str) -> None:
         self._selection.setText(text)
+
+    def say(self, text: str) -> None:
+        """Tell something in the status bar until the selection changes."""
+        self._say(text)
+
+    def rename_mark(self, number: int) -> None:
+        """Show the marks and let the name of one be typed."""
+        self._docks.bring("marks")
+        self.marks.rename(number)
+
+    def _selection_counted(self) -> None:
+        """The figures of the selection are there, or others."""
+        answer = SelectionFeed.of(self.session).answer
+        self._docks.count_selected(0 if answer is None else answer.slices)
+        self._selection.setText(selection_text(self.session))
+        self.commands.refresh()
 
     def _say_range(self) -> None:
         self._range.setText(range_text(self.session))

@@ -11,6 +11,7 @@ from viewer.model.times import parse_rate
 from viewer.model.trace import RunKind
 from viewer.opening import Inferences
 from viewer.resources import SAMPLES
+from viewer.selection_commands import SELECTION_MENU, SELECTION_MOUSE, selection_commands
 from viewer.workspace import DEBUG_INFO
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ MENUS = (
             "go.next_slice", "go.previous_slice",
         ),
     ),
+    SELECTION_MENU,
     (
         "&Help",
         ("help.keys", SEPARATOR, *(f"sample.{s.key}" for s in SAMPLES), SEPARATOR, "help.about"),
@@ -51,6 +53,7 @@ MOUSE_HELP = (
     ("Click", "Select a slice"),
     ("Drag", "Select an area"),
     ("Double click", "Select and zoom to a slice"),
+    *SELECTION_MOUSE,
 )
 
 
@@ -186,4 +189,5 @@ def commands_of(window: MainWindow) -> list[Command]:
         ),
         Command("help.keys", "&Keys", "Help", window.show_keys, ("?", "F1")),
         Command("help.about", "&About Opscope", "Help", window.show_about),
+        *selection_commands(window),
     ]  # fmt: skip

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QGridLayout, QScrollBar, QWidget
+from PySide6.QtWidgets import QGridLayout, QScrollBar, QVBoxLayout, QWidget
 
 from viewer.crash_report import guard
 from viewer.opening import Inferences
 from viewer.session import Session
 from viewer.theme import Theme
 from viewer.timeline.headers import TITLE_INDENT, WIDTH, Headers
+from viewer.timeline.marks_bar import MarksBar
 from viewer.timeline.overview import BAND_HEIGHT, LANES_HEIGHT, Overview
 from viewer.timeline.ruler import HEIGHT as RULER_HEIGHT
 from viewer.timeline.ruler import RulerBar
+from viewer.timeline.ruler_drag import RulerDrag
 from viewer.timeline.scene import Scene
 from viewer.timeline.view import SCROLL_PER_NOTCH, TimelineView
 
@@ -30,6 +32,8 @@ class Timeline(QWidget):
         self.view = TimelineView(self.scene, theme)
         self.view.frames.title_indent = TITLE_INDENT - WIDTH
         self.ruler = RulerBar(self.scene, theme)
+        self.marks = MarksBar(self.scene, theme)
+        RulerDrag(self.ruler, self.view)
         self.overview = Overview(self.scene, theme)
         self.headers = Headers(self.scene, theme)
         self._corner = _Corner(self.scene, self.ruler, theme)
@@ -40,7 +44,7 @@ class Timeline(QWidget):
         grid.setSpacing(0)
         grid.addWidget(self._corner, 0, 0, 2, 1)
         grid.addWidget(self.overview, 0, 1)
-        grid.addWidget(self.ruler, 1, 1)
+        grid.addLayout(_stacked(self.ruler, self.marks), 1, 1)
         grid.addWidget(self.headers, 2, 0)
         grid.addWidget(self.view, 2, 1)
         grid.addWidget(self._bar, 2, 2)
@@ -68,6 +72,15 @@ class Timeline(QWidget):
         self._bar.setValue(self.scene.scroll)
         self._bar.blockSignals(False)
         self._bar.setVisible(self.scene.scroll_limit > 0)
+
+
+def _stacked(*widgets: QWidget) -> QVBoxLayout:
+    """Widgets below one another, without gaps."""
+    column = QVBoxLayout()
+    column.setSpacing(0)
+    for widget in widgets:
+        column.addWidget(widget)
+    return column
 
 
 class _Corner(QWidget):

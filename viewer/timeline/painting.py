@@ -19,6 +19,7 @@ from viewer.model.times import format_time, tick_to_ns
 from viewer.model.trace import Ints, KeyKind
 from viewer.theme import Theme
 from viewer.timeline.canvas import Canvas
+from viewer.timeline.chosen_painting import stamp_chosen
 from viewer.timeline.colouring import (
     OPERATORS,
     UNATTRIBUTED,
@@ -33,6 +34,7 @@ from viewer.timeline.counter_raster import CounterColours, stamp
 from viewer.timeline.hover_tip import paint_tip
 from viewer.timeline.label_text import LabelCache
 from viewer.timeline.layout import SLICE_TOP, BandKind, XMap
+from viewer.timeline.marks_painting import paint_marks
 from viewer.timeline.pictures import TracePicture
 from viewer.timeline.raster import LABEL_WIDTH, Backdrop, draw_frame
 from viewer.timeline.scene import Scene
@@ -96,6 +98,7 @@ class FramePainter:
         )
         self._stamp_marks(image, xmap)
         self._stamp_counters(image, xmap)
+        stamp_chosen(image, scene, canvas, xmap, theme)
         picture = QImage(
             image.data, canvas.columns, canvas.lines, canvas.columns * 4,
             QImage.Format.Format_RGB32,
@@ -113,6 +116,7 @@ class FramePainter:
         self._headers(painter, width)
         self._outline(painter, xmap, overlay)
         self._area(painter, xmap, overlay.dragged or scene.session.state.area)
+        paint_marks(painter, scene, canvas, theme, overlay.mouse)
         if overlay.mouse is not None:
             painter.setPen(QPen(theme.color("line"), 1))
             painter.drawLine(overlay.mouse.x(), 0, overlay.mouse.x(), height)

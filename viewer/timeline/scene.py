@@ -17,6 +17,7 @@ from viewer.opening import Inferences, OpenTrace, display_name
 from viewer.program.labels import track_name, unlinked_text
 from viewer.session import Session
 from viewer.timeline.canvas import Canvas
+from viewer.timeline.chosen import ChosenSlices
 from viewer.timeline.colouring import Emphasis
 from viewer.timeline.glide import Glide
 from viewer.timeline.layout import BandKind, Layout, ProcessSpec, XMap, build, specs_of
@@ -51,6 +52,8 @@ class Scene(QObject):
         self.scale = Scale()
         self.glide = Glide(self)
         self.glide.moved.connect(self.changed)
+        self.chosen = ChosenSlices(session, self)
+        self.chosen.changed.connect(self.changed)
         session.also.append(prepare)
         session.opened.connect(self._reopen)
         session.arranged.connect(self._arrange)
@@ -58,6 +61,7 @@ class Scene(QObject):
         session.selected.connect(self._highlight)
         session.jumped.connect(self._glide)
         session.viewed.connect(self._show)
+        session.marked.connect(self.changed)
         for signal in (session.opened, session.selected, session.run_picked, session.ruled):
             signal.connect(self._rescale)
         session.revealed.connect(self._reveal)
