@@ -101,13 +101,15 @@ NEEDS_A_TRACE = {"view.fit", "view.fit_all", "view.zoom_in", "view.zoom_out", "g
 NEEDS_TWO_FILES = {"view.fit_file"}
 NEEDS_RUNS = {"go.next_run", "go.previous_run", "go.runs_aligned", "go.runs_mean"}
 NEEDS_A_FILE = {"file.export", "file.close_all", "view.panels"}
+NEEDS_A_TRACE |= {"selection.same", "mark.measure", "mark.keep"}
+NEEDS_A_SELECTION = {"selection.area", "selection.export", "mark.rename", "mark.remove"}
 NEEDS_A_PAST = {"go.undo", "go.redo", "go.back", "go.forward"}
 
 
 def test_what_makes_no_sense_is_disabled(window, qtbot):
     everything = set(window.commands.actions)
     needy = NEEDS_A_TRACE | NEEDS_RUNS | NEEDS_A_FILE | NEEDS_A_PAST
-    everything -= NEEDS_TWO_FILES
+    everything -= NEEDS_TWO_FILES | NEEDS_A_SELECTION
     assert enabled(window) == everything - needy
     open_sample(qtbot, window, "attention_xnnpack")
     assert enabled(window) == everything - NEEDS_A_PAST

@@ -90,7 +90,8 @@ ALLOWED = {
     "timeline": {*SHOWN, "session", "view_state", "marking", "selecting"},
     # The start page lists the formats and reads the samples for its pictures.
     "panels": {
-        *SHOWN, "session", "view_state", "formats", "marking", "selection_feed", "export", "exporting",
+        *SHOWN, "session", "view_state", "formats", "marking", "selection_feed", "export",
+        "exporting",
     },
     "main_window": WINDOW,
     "app": {*WINDOW, "main_window", "garbage"},

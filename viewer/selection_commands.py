@@ -83,7 +83,7 @@ def selection_commands(window: MainWindow) -> list[Command]:
         ),
         Command("mark.rename", "&Rename the current mark", "Selection", rename, ("F2",), has_mark),
         Command(
-            "mark.remove", "Re&move the current mark", "Selection",
+            "mark.remove", "&Delete the current mark", "Selection",
             lambda: marking.remove(session), ("Del",),
             lambda: has_mark() or session.state.measured is not None,
         ),

@@ -194,6 +194,9 @@ def summary_text(answer: Answer) -> str:
     doubled = sum(part.found.doubled for part in answer.parts)
     if doubled:
         texts.append(f"{group_digits(doubled)} derived ones left out, what they are made of counts")
+    gaps = sum(part.found.gaps for part in answer.parts)
+    if gaps:
+        texts.append(f"{counted(gaps, 'gap')} of unattributed time: self time of their calls")
     return " · ".join(texts)
 
 

@@ -65,8 +65,8 @@ class SelectionStatistics:
 
     labels: of the groups. index: the slices that count, ascending; group: of each its group. whole:
     all of it as one group. slices: how many were chosen; cut: how many of those that count reach
-    over an edge. foreign, doubled: how many are left out since a clock of their own timed them, or
-    since they stand for others that are counted.
+    over an edge. foreign, doubled, gaps: how many are left out since a clock of their own timed
+    them, since they stand for others that are counted, or since they are unattributed time.
     """
 
     labels: tuple[str, ...]
@@ -78,6 +78,7 @@ class SelectionStatistics:
     cut: int
     foreign: int
     doubled: int
+    gaps: int
 
     def members(self, number: int) -> Ints:
         """The slices of a group, those inside others too, ascending."""
@@ -133,6 +134,7 @@ def selection_statistics(
         cut=cut_count(trace.slices, index, chosen.first, chosen.last),
         foreign=int(native.sum()),
         doubled=int((doubled & ~native).sum()),
+        gaps=int(gap.sum()),
     )
 
 
