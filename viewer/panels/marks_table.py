@@ -51,6 +51,13 @@ class MarksModel(TitledModel):
         marks = self._session.state.marks
         if marks == self._marks:
             return
+        before = [(mark.t0, mark.t1) for mark in self._marks]
+        if before == [(mark.t0, mark.t1) for mark in marks]:
+            # Texts alone are others: a reset would close the editor that has just written one.
+            self._marks = marks
+            last = self.index(len(self.rows) - 1, len(CELLS) - 1)
+            self.dataChanged.emit(self.index(0, 0), last)
+            return
         self.beginResetModel()
         self._marks = marks
         self.rows = sorted(range(len(marks)), key=lambda n: (marks[n].t0, marks[n].t1, n))

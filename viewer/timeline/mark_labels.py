@@ -37,10 +37,10 @@ def flags(x: Sequence[float], width: float, current: int | None = None) -> list[
             groups[-1][1].append(number)
         else:
             groups.append((at, [number]))
-    starts = [at for at, _ in groups[1:]] + [width]
+    ends = [at for at, _ in groups[1:]] + [width] * bool(groups)
     return [
         Flag(at, end - at, tuple(sorted(own, key=lambda number: number != current)))
-        for (at, own), end in zip(groups, starts, strict=True)
+        for (at, own), end in zip(groups, ends, strict=True)
     ]
 
 
