@@ -21,8 +21,9 @@ class ChosenSlices(QObject):
 
     changed = Signal()
 
-    def __init__(self, session: Session, parent: QObject) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session) -> None:
+        # A child of the session: below the scene, collecting both would end the process.
+        super().__init__(session)
         self._session = session
         self.rasters: dict[int, RowRaster] = {}  # by trace
         self._latest = Latest(self)

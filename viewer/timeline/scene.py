@@ -52,7 +52,7 @@ class Scene(QObject):
         self.scale = Scale()
         self.glide = Glide(self)
         self.glide.moved.connect(self.changed)
-        self.chosen = ChosenSlices(session, self)
+        self.chosen = ChosenSlices(session)
         self.chosen.changed.connect(self.changed)
         session.also.append(prepare)
         session.opened.connect(self._reopen)
