@@ -19,7 +19,9 @@ from tests.gui_events import (
     settle,
 )
 from tests.gui_events import press as press_at
+from viewer.model.builder import TraceBuilder
 from viewer.model.times import format_time
+from viewer.model.trace import Clock, KeyKind
 from viewer.timeline.layout import BandKind
 from viewer.view_state import Area, SliceRef, SliceSet
 
@@ -267,3 +269,32 @@ def test_closing_forgets_what_is_selected(rows, qtbot):
     assert not rows.session.state.slices
     assert rows.timeline.scene.chosen.rasters == {}
     assert rows.selection.is_empty
+
+
+def test_many_slices_are_drawn_and_counted_off_the_gui_thread(window, qtbot):
+    count = 60_000
+    builder = TraceBuilder("/large.csv", "test", "", Clock())
+    start = np.arange(count, dtype=np.int64) * 100
+    names = np.array([builder.intern("a"), builder.intern("b")], np.uint32)
+    keys = np.array([builder.key(KeyKind.PLAIN, n) for n in "ab"], np.uint32)
+    odd = np.arange(count) % 2
+    builder.add(
+        track=builder.track("p", "t", flat=True), start=start, end=start + 70 + odd,
+        name=names[odd], key=keys[odd],
+    )  # fmt: skip
+    window.session.add([builder.build()])
+    settle(qtbot, window)
+    window.session.select_slice(SliceRef(0, 1))
+    press(qtbot, window, Key.Key_A, CTRL)
+    assert len(window.session.state.slices) == count // 2
+    assert window.timeline.scene.chosen.rasters == {}
+    settle(qtbot, window)
+    drawn = window.timeline.scene.chosen.rasters[0].drawn
+    assert len(drawn.start) == count // 2
+    assert window._selection.text().endswith(f"{format_time(71 * count // 2)} added up")
+    assert not canvas(window).grab().isNull()
+    press(qtbot, window, Key.Key_A, CTRL)
+    settle(qtbot, window)
+    model = window.selection.model
+    assert [model.index(r, 0).data() for r in range(2)] == ["b", "a"]
+    assert window.details.widget().rows("Busy")

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QAbstractItemView, QApplication
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QApplication,
+    QLineEdit,
+    QPlainTextEdit,
+    QTextEdit,
+)
 
 from viewer import marking, selecting
 from viewer.commands import SEPARATOR, Command
@@ -32,9 +38,9 @@ def selection_commands(window: MainWindow) -> list[Command]:
     session, view = window.session, window.timeline.view
 
     def select_same() -> None:
-        """In a table Ctrl+A marks its rows, as everywhere."""
+        """In a table or a text Ctrl+A marks all of it, as everywhere."""
         focus = QApplication.focusWidget()
-        if isinstance(focus, QAbstractItemView):
+        if isinstance(focus, QAbstractItemView | QLineEdit | QPlainTextEdit | QTextEdit):
             focus.selectAll()
         else:
             selecting.select_same(session)

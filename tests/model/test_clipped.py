@@ -72,6 +72,17 @@ def test_a_moment_inside_another_of_its_group_is_a_part_of_it():
     assert outer == {0: True, 4: False, 12: True}
 
 
+def test_times_at_both_ends_of_int64_are_no_fault():
+    """Such a span cannot be lifted above another one: ranks decide."""
+    far = 1 << 61
+    s = trace_of([(0, -far, 2 * far, 0), (0, 0, 10, 0), (1, -far, 5, 0), (1, far, 5, 0)]).slices
+    index = np.arange(4)
+    found = outermost(s, index, np.zeros(4, np.int64))
+    assert sorted(zip(s.start.tolist(), found.tolist(), strict=True)) == [
+        (-far, True), (-far, True), (0, False), (far, True)
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("edge", [-(1 << 70), 1 << 70])
 def test_a_range_beyond_all_numbers_is_no_fault(edge):
     s = trace_of([(0, 0, 10, 0)]).slices

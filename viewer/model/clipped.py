@@ -12,6 +12,8 @@ import numpy as np
 from viewer.model.queries import foreign
 from viewer.model.trace import Bools, Ints, Slices
 
+_SAFE = 1 << 62
+
 
 def clipped(slices: Slices, index: Ints, first: int | None, last: int | None) -> tuple[Ints, Ints]:
     """Start and end of some slices, inside [first, last]; None is no edge.
@@ -107,10 +109,23 @@ def outermost(slices: Slices, index: Ints, group: Ints) -> Bools:
     order = np.lexsort((slices.order[index], part))
     part, start, end = part[order], slices.start[index][order], slices.end[index][order]
     begins = np.append(True, part[1:] != part[:-1])
-    # How far a part reaches is a running maximum, taken of ranks that grow from part to part.
-    ends, rank = np.unique(end, return_inverse=True)
-    base = (np.cumsum(begins) - 1) * len(ends)
-    reach = ends[np.maximum.accumulate(base + rank.reshape(-1)) - base]
+    reach = _running_maximum(end, begins)
     outer = np.empty(len(index), np.bool_)
     outer[order] = begins | (start >= np.append(start[:1], reach[:-1]))
     return outer
+
+
+def _running_maximum(values: Ints, begins: Bools) -> Ints:
+    """The greatest value so far in each part; `begins` is true where a part begins."""
+    part = np.cumsum(begins) - 1
+    least = int(values.min())
+    span = int(values.max()) - least + 1
+    if (int(part[-1]) + 1) * span < _SAFE:
+        lift = part * span - least  # each part stands above all before it
+        reached: Ints = np.maximum.accumulate(values + lift) - lift
+        return reached
+    # Times so far apart that they cannot be lifted within int64: their ranks can.
+    known, rank = np.unique(values, return_inverse=True)
+    base = part * len(known)
+    ranked: Ints = known[np.maximum.accumulate(base + rank.reshape(-1)) - base]
+    return ranked

@@ -12,6 +12,7 @@ from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
+from viewer.background import Latest
 from viewer.export.tables import write_table
 from viewer.exporting import Job
 from viewer.model.times import counted, format_share, format_span, format_time, group_digits
@@ -20,6 +21,7 @@ from viewer.panels.selection_table import (
     CELLS,
     GROUP_TITLES,
     Cell,
+    Contents,
     SelectionModel,
     contents_of,
     plain_columns,
@@ -28,7 +30,7 @@ from viewer.panels.table_style import RowTable, fit_columns, let_copy, marked_ro
 from viewer.panels.widgets import ElidedLabel
 from viewer.program.selection_statistics import KEYS
 from viewer.selection_feed import Answer, SelectionFeed
-from viewer.session import Session
+from viewer.session import AT_ONCE, Session
 from viewer.theme import Theme
 from viewer.view_state import Area, SliceRef, SliceSet
 
@@ -63,6 +65,8 @@ class SelectionPanel(GroupedFrame):
         self.model.setParent(self)
         self._session = session
         self._feed = SelectionFeed.of(session)
+        self._latest = Latest(self)
+        self._latest.answered.connect(self._fill)
         for key in KEYS:
             self.by.addItem(GROUP_TITLES[key], key)
         let_copy(self.table, self.copy)
@@ -102,10 +106,20 @@ class SelectionPanel(GroupedFrame):
     @Slot()
     def _show(self) -> None:
         answer = self._feed.answer
-        self.set_empty(answer is None)
-        self.model.show(None if answer is None else contents_of(answer))
+        self._latest.cancel()
         if answer is None:
-            return
+            self.set_empty(True)
+            self.model.show(None)
+        elif sum(len(part.found) for part in answer.parts) <= AT_ONCE:
+            self._fill(contents_of(answer))
+        else:
+            self._latest.submit(contents_of, answer)
+
+    @Slot(object)
+    def _fill(self, contents: Contents) -> None:
+        answer = contents.answer
+        self.set_empty(False)
+        self.model.show(contents)
         self.table.fit_columns()
         self.subtitle.setText(subject_text(answer))
         self.summary.setText(summary_text(answer))

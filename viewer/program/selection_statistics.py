@@ -120,7 +120,8 @@ def selection_statistics(
     group = number[codes]
     names = [labels[i] for i in np.flatnonzero(held).tolist()]
     one = replace(chosen, index=index)
-    figures = _figures(one, group, len(names))
+    own = self_time_within(trace.slices, index, chosen.first, chosen.last)
+    figures = _figures(one, group, len(names), own)
     dearest = np.argsort(-figures.statistics.total.astype(np.float64), kind="stable")
     place = np.empty(len(names), np.int64)
     place[dearest] = np.arange(len(names))
@@ -129,7 +130,7 @@ def selection_statistics(
         figures=_taken(figures, dearest),
         index=index,
         group=place[group],
-        whole=_figures(one, np.zeros(len(index), np.int64), 1),
+        whole=_figures(one, np.zeros(len(index), np.int64), 1, own),
         slices=len(chosen.index),
         cut=cut_count(trace.slices, index, chosen.first, chosen.last),
         foreign=int(native.sum()),
@@ -169,16 +170,17 @@ def _groups(chosen: Chosen, key: str, grouping: Grouping) -> tuple[Ints, Sequenc
     return all_codes, [*labels, NO_OPERATOR], doubled
 
 
-def _figures(chosen: Chosen, group: Ints, count: int) -> Figures:
+def _figures(chosen: Chosen, group: Ints, count: int, self_time: Ints) -> Figures:
     slices, index = chosen.table.trace.slices, chosen.index
     start, end = clipped(slices, index, chosen.first, chosen.last)
     outer = outermost(slices, index, group)
     own = np.zeros(count, np.int64)
-    np.add.at(own, group, self_time_within(slices, index, chosen.first, chosen.last))
+    np.add.at(own, group, self_time)
+    # What lies inside another adds no time.
+    start, end, group = start[outer], end[outer], group[outer]
     # As if on one track: an instant counts once for a group, on however many it is at work.
-    spans = Segments(np.zeros(len(index), np.int64), start, end, group, lanes=True)
-    busy = total_per_group(spans, count)
-    return Figures(grouped((end - start)[outer], group[outer], count), own, busy)
+    spans = Segments(np.zeros(len(start), np.int64), start, end, group, lanes=True)
+    return Figures(grouped(end - start, group, count), own, total_per_group(spans, count))
 
 
 def _taken(figures: Figures, order: Ints) -> Figures:

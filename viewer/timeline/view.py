@@ -249,7 +249,11 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Select the slice under the mouse and zoom to it."""
         found = self.slice_at(event.position().toPoint())
-        if found is not None:
+        if event.modifiers() & (
+            Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+        ):
+            self._click(found, event.modifiers())  # two quick clicks
+        elif found is not None:
             self.session.select_slice(found)
             self.session.fit_selection()
 
