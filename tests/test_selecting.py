@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PySide6.QtCore import QPoint, Qt
 
 from tests.gui_events import (
@@ -19,11 +21,15 @@ from tests.gui_events import (
     settle,
 )
 from tests.gui_events import press as press_at
+from tests.model.test_queries import slices, trace_of
 from viewer.model.builder import TraceBuilder
 from viewer.model.times import format_time
 from viewer.model.trace import Clock, KeyKind
+from viewer.opening import Inferences, views_of
+from viewer.selected_slices import span_ns
 from viewer.timeline.layout import BandKind
 from viewer.view_state import Area, SliceRef, SliceSet
+from viewer.workspace import Workspace
 
 Key = Qt.Key
 
@@ -298,3 +304,44 @@ def test_many_slices_are_drawn_and_counted_off_the_gui_thread(window, qtbot):
     model = window.selection.model
     assert [model.index(r, 0).data() for r in range(2)] == ["b", "a"]
     assert window.details.widget().rows("Busy")
+
+
+@given(st.lists(st.sets(st.integers(0, 30)), min_size=1, max_size=3), st.data())
+def test_a_set_of_slices_is_like_a_set_of_python(numbers, data):
+    plain = {SliceRef(trace, i) for trace, own in enumerate(numbers) for i in own}
+    made = SliceSet.of_refs(plain)
+    assert len(made) == len(plain)
+    assert list(made) == sorted(plain, key=lambda ref: (ref.trace, ref.index))
+    ref = SliceRef(data.draw(st.integers(0, 3)), data.draw(st.integers(0, 30)))
+    assert (ref in made) == (ref in plain)
+    assert set(made.with_one(ref)) == plain | {ref}
+    assert set(made.without(ref)) == plain - {ref}
+    assert made.without(ref).with_one(ref) == SliceSet.of_refs(plain | ({ref} & plain) | {ref})
+    assert [made[i] for i in range(-len(made), 0)] == list(made)
+    assert made == SliceSet.of_refs(list(made))
+    assert hash(made) == hash(SliceSet.of_refs(list(made)))
+
+
+@given(slices, st.sets(st.integers(0, 13), min_size=1))
+def test_the_span_is_from_the_first_start_to_the_last_end(opened_of, items, chosen):
+    shown = opened_of(items)
+    count = len(shown.trace.slices)
+    index = [i for i in chosen if i < count]
+    if not index:
+        return
+    spans = [shown.span_ns(i) for i in index]
+    found = span_ns([shown], SliceSet({0: np.array(sorted(index))}))
+    assert found == (min(a for a, _ in spans), max(b for _, b in spans))
+
+
+@pytest.fixture(scope="module")
+def opened_of():
+    """A trace of some (track, start, length, key) as the window keeps it."""
+
+    def make(items):
+        space = Workspace()
+        space.add(trace_of(items))
+        (shown,) = views_of(space, {Inferences.AS_RUN}, {}).values()
+        return shown
+
+    return make

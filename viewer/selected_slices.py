@@ -42,7 +42,11 @@ def span_ns(traces: Sequence[OpenTrace], slices: SliceSet) -> tuple[int, int] | 
     spans = []
     for trace, numbers in slices.of.items():
         shown, columns = traces[trace], traces[trace].trace.slices
-        first, last = int(columns.start[numbers].min()), int(columns.end[numbers].max())
+        # Rows hold no overlaps: the first chosen one begins first, the last one ends last.
+        bounds = np.searchsorted(numbers, columns.row_ptr.astype(np.uint32))
+        held = np.flatnonzero(np.diff(bounds))
+        first = int(columns.start[numbers[bounds[held]]].min())
+        last = int(columns.end[numbers[bounds[held + 1] - 1]].max())
         spans.append((shown.axis.to_ns(first), shown.axis.to_ns(last)))
     return (min(a for a, _ in spans), max(b for _, b in spans)) if spans else None
 

@@ -34,7 +34,7 @@ class SliceSet(Sequence[SliceRef]):
     As a sequence they stand trace by trace, in the order of their numbers. Never changed.
     """
 
-    __slots__ = ("of",)
+    __slots__ = ("_larger", "of")
 
     def __init__(self, of: Mapping[int, Codes | Ints]) -> None:
         """of: per trace distinct ascending numbers; empty columns are dropped."""
@@ -44,6 +44,8 @@ class SliceSet(Sequence[SliceRef]):
             if len(numbers)
         }
         self.of: Mapping[int, Codes] = MappingProxyType(kept)
+        # The set that this one was taken from, and the slice that it lacks of it.
+        self._larger: tuple[SliceRef, SliceSet] | None = None
 
     @staticmethod
     def of_refs(refs: Iterable[SliceRef]) -> SliceSet:
@@ -57,9 +59,11 @@ class SliceSet(Sequence[SliceRef]):
 
     def with_one(self, ref: SliceRef) -> SliceSet:
         """These and one more."""
-        numbers = self.of.get(ref.trace, np.empty(0, np.uint32))
+        if self._larger is not None and self._larger[0] == ref:
+            return self._larger[1]  # asked for with every change of the selection
         if ref in self:
             return self
+        numbers = self.of.get(ref.trace, np.empty(0, np.uint32))
         at = int(np.searchsorted(numbers, np.uint32(ref.index)))
         return SliceSet({**self.of, ref.trace: np.insert(numbers, at, ref.index)})
 
@@ -69,7 +73,9 @@ class SliceSet(Sequence[SliceRef]):
             return self
         numbers = self.of[ref.trace]
         at = int(np.searchsorted(numbers, np.uint32(ref.index)))
-        return SliceSet({**self.of, ref.trace: np.delete(numbers, at)})
+        made = SliceSet({**self.of, ref.trace: np.delete(numbers, at)})
+        made._larger = ref, self
+        return made
 
     def __len__(self) -> int:
         return sum(len(numbers) for numbers in self.of.values())
