@@ -119,6 +119,8 @@ NEEDS_RUNS = {"go.next_run", "go.previous_run", "go.runs_aligned", "go.runs_mean
 NEEDS_A_FILE = {"file.export", "file.close_all", "view.panels"}
 NEEDS_A_SLICE = {"go.next_flow", "go.previous_flow"}
 NEEDS_BRANCHES = {"go.next_branch", "go.previous_branch"}
+NEEDS_A_TRACE |= {"selection.same", "mark.measure", "mark.keep"}
+NEEDS_A_SELECTION = {"selection.area", "selection.export", "mark.rename", "mark.remove"}
 NEEDS_A_PAST = {"go.undo", "go.redo", "go.back", "go.forward"}
 
 
@@ -126,6 +128,7 @@ def test_what_makes_no_sense_is_disabled(window, qtbot):
     everything = {id for id in window.commands.actions if not id.startswith("tracks.")}
     needy = NEEDS_A_TRACE | NEEDS_RUNS | NEEDS_A_FILE | NEEDS_A_PAST
     everything -= NEEDS_TWO_FILES | NEEDS_CYCLES | NEEDS_A_SLICE | NEEDS_BRANCHES
+    everything -= NEEDS_A_SELECTION
     assert enabled(window) == everything - needy
     open_sample(qtbot, window, "attention_xnnpack")
     assert enabled(window) == everything - NEEDS_A_PAST

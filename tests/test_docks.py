@@ -67,9 +67,10 @@ def test_panels_become_tabs_as_room_gets_short_and_part_again(attention, qtbot):
         qtbot.waitUntil(lambda: not attention._docks.is_misfit)
         settle(qtbot, attention)
         sizes.append((fellows(attention, "details"), fellows(attention, "source")))
-    tabs = {"links", "problems", "untimed"}
+    tabs = {"links", "problems", "untimed", "marks"}
     assert sizes[0] == (tabs | {"source"}, tabs | {"details"})
-    assert sizes[1] == (tabs, {"operators", "overview", "statistics", "estimates"})
+    left = {"operators", "overview", "statistics", "estimates", "selection"}
+    assert sizes[1] == (tabs, left)
     assert sizes[2] == sizes[0]
     assert sizes[3] == (set(), tabs)
 

@@ -44,6 +44,7 @@ NO_QT_MODULES = (
     "companions", "workspace", "choices", "opening", "exporting", "report", "stats_report",
     "estimate_report", "resources", "cli", "visible_range", "view_state", "history",
     "command_search",
+    "selected_slices",
 )  # fmt: skip
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
 
@@ -59,7 +60,7 @@ SHOWN = {
 }  # fmt: skip
 WINDOW = {
     *SHOWN, *FILES, "companions", "choices", "exporting", "loading", "saving", "session",
-    "view_state", "timeline", "panels", "flow_feed",
+    "view_state", "timeline", "panels", "flow_feed", "marking", "selecting", "selection_feed",
 }  # fmt: skip
 
 ALLOWED = {
@@ -93,14 +94,43 @@ ALLOWED = {
     "loading": {"model", "program", "formats", "crash_report", "hand_over"},
     "saving": {"export", "exporting", "crash_report", "hand_over"},
     "opening": {"model", "program", "workspace", "timeline arithmetic"},
-    "visible_range": {"model", "program", "workspace", "opening", "timeline arithmetic"},
-    "view_state": {"workspace", "opening", "timeline arithmetic"},
+    "visible_range": {
+        "model",
+        "program",
+        "workspace",
+        "opening",
+        "timeline arithmetic",
+        "view_state",
+    },
+    "view_state": {"model", "workspace", "opening", "timeline arithmetic"},
     "history": {"view_state"},
-    "session": {*SHOWN, "choices", "visible_range", "view_state", "history"},
+    "selected_slices": {"model", "opening", "view_state"},
+    "session": {*SHOWN, "choices", "visible_range", "view_state", "history", "selected_slices"},
+    "marking": {"opening", "session", "view_state"},
+    "selecting": {"opening", "session", "view_state", "selected_slices"},
+    "selection_feed": {
+        "model",
+        "program",
+        "opening",
+        "background",
+        "session",
+        "view_state",
+        "selected_slices",
+    },
     "flow_feed": {"program", "opening", "background", "session", "view_state"},
-    "timeline": {*SHOWN, "session", "view_state", "flow_feed"},
+    "timeline": {*SHOWN, "session", "view_state", "marking", "selecting", "flow_feed"},
     # The start page lists the formats and reads the samples for its pictures.
-    "panels": {*SHOWN, "session", "view_state", "flow_feed", "formats"},
+    "panels": {
+        *SHOWN,
+        "session",
+        "view_state",
+        "formats",
+        "marking",
+        "selection_feed",
+        "flow_feed",
+        "export",
+        "exporting",
+    },
     "main_window": WINDOW,
     "app": {*WINDOW, "main_window", "garbage"},
     # The command line starts without Qt and imports the application when a window is asked for.

@@ -1,6 +1,5 @@
 """The session: ranges that are always valid, selection, runs, and an undo for every change."""
 
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -490,27 +489,6 @@ def test_a_whole_run_in_view_is_followed_by_the_next_at_the_same_zoom_and_place(
     session.step_run(1)
     shift = session.run_span_ns(0, runs[now + 1])[0] - start
     assert view_of(session) == (before[0] + shift, before[1] + shift)
-
-
-def test_what_is_cleared_goes_one_by_one(session):
-    area = Area(0, 1_000, frozenset({(0, 0)}))
-    session.select_slice(SliceRef(0, 3))
-    session._change(
-        replace(session.state, query="conv", only_hits=True, measured=(5, 9), area=area)
-    )
-    seen = []
-    for _ in range(5):
-        state = session.state
-        seen.append((state.query, state.only_hits, state.measured, state.area, state.slice))
-        session.clear_next()
-    ref = SliceRef(0, 3)
-    assert seen == [
-        ("conv", True, (5, 9), area, ref), ("", False, (5, 9), area, ref),
-        ("", False, None, area, ref), ("", False, None, None, ref), ("", False, None, None, None),
-    ]  # fmt: skip
-    assert session.state.operators is None
-    session.undo()
-    assert session.state.slice == ref
 
 
 def test_a_trace_that_was_linked_anew_has_no_number_under_its_old_self(qapp):

@@ -4,11 +4,12 @@ from fractions import Fraction
 
 import pytest
 
+from viewer.model.times import counted, format_time
 from viewer.model.trace import KeyKind
 from viewer.resources import SAMPLES
 from viewer.session import Session
 from viewer.status_text import clock_text, range_text, selection_text
-from viewer.view_state import Area, SliceRef
+from viewer.view_state import Area, SliceRef, SliceSet
 
 THIN = "\u202f"
 _PATHS = {sample.key: sample.paths() for sample in SAMPLES}
@@ -95,7 +96,25 @@ def test_a_slice_without_operator(opened):
 def test_an_area(opened, tracks, words):
     session = opened(_PATHS["plain_csv"][0])
     session.select_area(Area(100, 1_600, frozenset((0, t) for t in range(tracks))))
-    assert selection_text(session) == f"1.500{THIN}µs selected on {words}"
+    shown = session.traces[0]
+    spans = [
+        shown.span_ns(i) for i in range(len(shown.trace.slices))
+        if shown.trace.slices.track(i) < tracks
+    ]  # fmt: skip
+    touched = [a for a, b in spans if a < 1_600 and (b > 100 or a >= 100)]
+    count = counted(len(touched), "slice")
+    assert selection_text(session) == f"1.500{THIN}µs selected on {words} · {count}"
+
+
+def test_several_slices(opened):
+    session = opened(_PATHS["plain_csv"][0])
+    chosen = SliceSet.of_refs([SliceRef(0, 1), SliceRef(0, 3)])
+    session.select_slices(chosen, SliceRef(0, 1))
+    spans = [session.traces[0].span_ns(i) for i in (1, 3)]
+    apart = spans[0][1] <= spans[1][0] or spans[1][1] <= spans[0][0]
+    assert apart
+    total = format_time(sum(end - start for start, end in spans))
+    assert selection_text(session) == f"2 slices selected · {total} added up"
 
 
 def test_operators(opened):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QByteArray, QObject, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabBar, QTabWidget, QWidget
 
+from viewer.model.times import group_digits
+
 RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
 BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
 DETAILS_WIDTH = 372
@@ -13,13 +15,14 @@ TIMELINE_SHARE = 0.6
 _LEAST_BOTTOM = 200  # px
 _BELOW = (
     "operators", "overview", "statistics", "estimates", "source", "links", "problems", "untimed",
+    "selection", "marks",
 )  # fmt: skip
 _TITLES = {"untimed": "Untimed events"}
 
 
 class Docks(QObject):
     """The docks of one window, by name: details, operators, overview, statistics, estimates,
-    source, links, problems and untimed."""
+    source, links, problems, untimed, selection and marks."""
 
     def __init__(self, window: QMainWindow, panels: dict[str, QWidget]) -> None:
         super().__init__(window)
@@ -48,6 +51,8 @@ class Docks(QObject):
             window.tabifyDockWidget(docks["operators"], docks[name])
         for name in ("links", "problems", "untimed"):
             window.tabifyDockWidget(docks["source"], docks[name])
+        window.tabifyDockWidget(docks["operators"], docks["selection"])
+        window.tabifyDockWidget(docks["source"], docks["marks"])
         self.bring("operators")
         self.bring("source")
 
@@ -161,6 +166,11 @@ class Docks(QObject):
     def count_problems(self, count: int) -> None:
         """Say on the tab how many problems there are."""
         self.by_name["problems"].setWindowTitle(f"Problems ({count})" if count else "Problems")
+
+    def count_selected(self, count: int) -> None:
+        """Say on the tab how many slices the selection panel is about."""
+        title = f"Selection ({group_digits(count)})" if count else "Selection"
+        self.by_name["selection"].setWindowTitle(title)
 
     def _fit_titles(self) -> None:
         """A dock among tabs has no title bar of its own: its tab says the title."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 from html import escape
@@ -32,7 +32,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from viewer import __version__
+from viewer import __version__, selecting
 from viewer.background import Latest
 from viewer.choices import NO_CHOICES, Choices
 from viewer.colour_commands import add_colour_menu
@@ -40,7 +40,7 @@ from viewer.commands import CommandTable
 from viewer.companions import read_companion
 from viewer.crash_report import guard
 from viewer.docks import Docks
-from viewer.exporting import NothingToExport, prepare
+from viewer.exporting import Job, NothingToExport, prepare
 from viewer.focus_keys import FocusKeys
 from viewer.formats import formats
 from viewer.formats.debug_info_folder import dropped
@@ -56,10 +56,12 @@ from viewer.panels.empty_note import EmptyNote
 from viewer.panels.estimates import EstimatesPanel
 from viewer.panels.key_sheet import KeySheet
 from viewer.panels.links import LinksPanel
+from viewer.panels.marks import MarksPanel
 from viewer.panels.message_bar import MessageBar
 from viewer.panels.operators import OperatorsPanel
 from viewer.panels.overview import OverviewPanel
 from viewer.panels.problems import ProblemsPanel
+from viewer.panels.selection import SelectionPanel
 from viewer.panels.source import SourcePanel
 from viewer.panels.start_page import StartPage
 from viewer.panels.statistics import StatisticsPanel
@@ -74,6 +76,7 @@ from viewer.program.source_code import (
 )
 from viewer.ruler_commands import RULER_MENU
 from viewer.saving import Saver
+from viewer.selection_feed import SelectionFeed
 from viewer.session import Session
 from viewer.settings import (
     DRAG_PANS,
@@ -99,6 +102,7 @@ EXPORT_FILTERS = (
     "Perfetto trace (*.pftrace);;Perfetto trace, gzipped (*.pftrace.gz);;"
     "Table, comma separated (*.csv);;Table, tab separated (*.tsv)"
 )
+TABLE_FILTERS = "Table, comma separated (*.csv);;Table, tab separated (*.tsv)"
 RECORD_ALONE = (
     "A record holds the model, not a run",
     "Its operators are below. To see what they cost, open the profile of a run too: an ETDump that "
@@ -121,6 +125,7 @@ class MainWindow(QMainWindow):
         self._given_up: list[str] = []
         self._found: dict[str, str] = {}  # companions that are read -> the traces that name them
         self._told_found = ""
+        self._writes = ""  # what the export that is written counts
         self._choices = NO_CHOICES
         self._inferences = self.session.state.inferences  # as which the heights were shared
         self.timeline = Timeline(self.session, theme)
@@ -135,6 +140,8 @@ class MainWindow(QMainWindow):
         self.untimed = UntimedPanel(self.session, theme)
         self.overview = OverviewPanel(self.session, theme)
         self.estimates = EstimatesPanel(self.session, theme)
+        self.selection = SelectionPanel(self.session, theme)
+        self.marks = MarksPanel(self.session, theme)
         self.start_page = StartPage(theme, settings)
         self.setWindowTitle("Opscope")
         self.setAcceptDrops(True)
@@ -157,6 +164,7 @@ class MainWindow(QMainWindow):
                 "estimates": self.estimates,
                 "source": self.source, "links": self.links,
                 "problems": self.problems, "untimed": self.untimed,
+                "selection": self.selection, "marks": self.marks,
             },
         )  # fmt: skip
         self.timeline.view.drag_pans = settings.get(DRAG_PANS)
@@ -238,6 +246,8 @@ class MainWindow(QMainWindow):
         session.history_changed.connect(self.commands.refresh)
         session.ruled.connect(self.commands.refresh)
         self.timeline.ruler.menu_asked.connect(lambda place: self.ruler_menu.popup(place))
+        SelectionFeed.of(session).changed.connect(self._selection_counted)
+        self.selection.export_requested.connect(self.export_table)
         session.columns_remembered.connect(self._keep_columns)
         self.commands.keys_changed.connect(self._keep_keys)
         self.palette_box.ran.connect(self.settings.add_recent_command)
@@ -441,14 +451,29 @@ class MainWindow(QMainWindow):
 
     def export(self, path: str) -> None:
         """Write what is open to a file, in the background."""
+        self._save(path, partial(prepare, self.session.workspace), "slices")
+
+    def export_table(self, job_of: Callable[[str], Job]) -> None:
+        """Ask for a name and write the rows of a panel; `job_of` makes the job for a path."""
+        first = os.path.splitext(self.session.workspace.paths[0])[0]
+        path, chosen = QFileDialog.getSaveFileName(
+            self, "Export table", f"{first}.selection.csv", TABLE_FILTERS
+        )
+        if path:
+            if not os.path.splitext(path)[1]:
+                path += chosen.partition("(*")[2].rstrip(")")
+            self._save(path, job_of, "rows")
+
+    def _save(self, path: str, job_of: Callable[[str], Job], what: str) -> None:
         if self.saver.is_busy:
             self._message.show_error(f"{path} was not written: another export is being written")
             return
         try:
-            job = prepare(self.session.workspace, path)
+            job = job_of(path)
         except (NothingToExport, ValueError) as error:
             self._message.show_error(str(error))
             return
+        self._writes = what if self.session.traces else ""
         self._late.start()
         self._busy.setText(f"Writing {display_name(path)}")
         self.saver.save(job, path)
@@ -458,7 +483,7 @@ class MainWindow(QMainWindow):
 
     def _saved(self, path: str, count: int) -> None:
         self._stop_waiting()
-        self._say(f"Wrote {path} · {count} slices" if self.session.traces else f"Wrote {path}")
+        self._say(f"Wrote {path} · {count} {self._writes}" if self._writes else f"Wrote {path}")
 
     def _save_failed(self, path: str, message: str) -> None:
         self._stop_waiting()
@@ -490,10 +515,8 @@ class MainWindow(QMainWindow):
             self._cancel_all()
         elif self._message.isVisible():
             self._message.dismiss()
-        elif self.session.state.lit is not None and not any(self.session.state.selection):
-            self.session.light(None)
         else:
-            self.session.clear_next()
+            selecting.clear(self.session)
 
     # -- following the session -------------------------------------------------------------------
 
@@ -564,6 +587,22 @@ class MainWindow(QMainWindow):
 
     def _say(self, text: str) -> None:
         self._selection.setText(text)
+
+    def say(self, text: str) -> None:
+        """Tell something in the status bar until the selection changes."""
+        self._say(text)
+
+    def rename_mark(self, number: int) -> None:
+        """Show the marks and let the name of one be typed."""
+        self._docks.bring("marks")
+        self.marks.rename(number)
+
+    def _selection_counted(self) -> None:
+        """The figures of the selection are there, or others."""
+        answer = SelectionFeed.of(self.session).answer
+        self._docks.count_selected(0 if answer is None else answer.slices)
+        self._selection.setText(selection_text(self.session))
+        self.commands.refresh()
 
     def _say_range(self) -> None:
         self._range.setText(range_text(self.session))

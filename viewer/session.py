@@ -35,15 +35,18 @@ from viewer.model.trace import Ints, KeyKind, Run, RunKind, Trace
 from viewer.opening import Inferences, OpenTrace, Views, Work, views_of
 from viewer.program.graph import Operator, Program
 from viewer.program.source_code import Substitution
+from viewer.selected_slices import SelectedSpan
 from viewer.timeline.layout import Part
 from viewer.timeline.schemes import NAMES
-from viewer.view_state import Area, RulerUnit, SliceRef, TrackView, ViewState
+from viewer.view_state import Area, Mark, RulerUnit, SliceRef, SliceSet, TrackView, ViewState
 from viewer.visible_range import (
     at_same_ticks,
     axis_length,
     file_span_ns,
     first_view,
     limited,
+    marks_at_same_ticks,
+    moved_span,
     run_span_ns,
     with_margin,
     zoomed,
@@ -84,6 +87,7 @@ class Session(QObject):
         self.first_view_note = ""
         # Asked on every step of a zoom; of the workspace it costs a pass over all slices.
         self._span_ns = 1
+        self._span = SelectedSpan()
         self.history = History()
         self._last_range_change = float("-inf")
         # Views of the inferences of what is open, made when first asked for.
@@ -305,7 +309,7 @@ class Session(QObject):
         self._change(
             replace(
                 self.state, inferences=inferences, t0=t0, t1=t1, slice=None, others=(), area=None,
-                run=None, tracks=TrackView(),
+                run=None, tracks=TrackView(), measured=None,
             )
         )  # fmt: skip
 
@@ -352,7 +356,14 @@ class Session(QObject):
             own = all(owner == trace for owner, _ in area.tracks)
             first, last = at_same_ticks(area.t0, area.t1, *axes)
             area = replace(area, t0=first, t1=last) if own else None
-        self._change(replace(self.state, t0=t0, t1=t1, area=area, clocks=space.clocks))
+        marks = marks_at_same_ticks(self.state.marks, *axes)
+        measured = self.state.measured and moved_span(*self.state.measured, *axes)
+        self._change(
+            replace(
+                self.state, t0=t0, t1=t1, area=area, clocks=space.clocks, marks=marks,
+                measured=measured,
+            )
+        )  # fmt: skip
 
     def _first_state(self) -> ViewState:
         seen = first_view(self.traces, self.span_ns())
@@ -464,6 +475,15 @@ class Session(QObject):
             near = inside if len(inside) else slices
             self._reveal(SliceRef(trace, self._nearest(trace, near)))
 
+    def select_slices(self, slices: SliceSet, first: SliceRef) -> None:
+        """Select several slices; `first` is the one of them that details are of. No operator is
+        highlighted: what is selected may be of many."""
+        if len(slices) <= 1:
+            self.select_slice(first)
+            return
+        others = slices.without(first)
+        self._change(replace(self.state, slice=first, others=others, operators=None, area=None))
+
     def select_area(self, area: Area | None) -> None:
         """Select a span of time on some tracks."""
         self._change(replace(self.state, slice=None, others=(), operators=None, area=area))
@@ -471,18 +491,6 @@ class Session(QObject):
     def clear_selection(self) -> None:
         """Select nothing."""
         self.select_area(None)
-
-    def clear_next(self) -> None:
-        """Clear one thing: the search, else what is measured, else the area, else all selected."""
-        state = self.state
-        if state.query:
-            self._change(replace(state, query="", only_hits=False))
-        elif state.measured is not None:
-            self._change(replace(state, measured=None))
-        elif state.area is not None:
-            self._change(replace(state, area=None))
-        else:
-            self.clear_selection()
 
     def step_slice(self, by: int) -> None:
         """Select the next or previous slice on the row of the selected one."""
@@ -498,6 +506,8 @@ class Session(QObject):
     def selected_span_ns(self) -> tuple[int, int] | None:
         """Where the selection lies on the axis, None if nothing is selected."""
         state = self.state
+        if state.slice is not None and state.others:
+            return self._span.of(self.traces, state.slice, state.others)
         if state.slice is not None:
             return self.traces[state.slice.trace].span_ns(state.slice.index)
         if state.area is not None:
@@ -669,6 +679,12 @@ class Session(QObject):
         change before, as while something is dragged or typed."""
         self._change(replace(self.state, tracks=tracks), remember=not joins)
 
+    def set_marks(
+        self, marks: tuple[Mark, ...], current: int | None, measured: tuple[int, int] | None
+    ) -> None:
+        """Have other marks, one of which may be the current one, and measure a span, or none."""
+        self._change(replace(self.state, marks=marks, mark=current, measured=measured))
+
     def set_ruler(self, unit: RulerUnit) -> None:
         """Choose what the ruler counts."""
         self._change(replace(self.state, ruler=unit))
@@ -762,7 +778,7 @@ class Session(QObject):
             ((old.scheme, old.lit) != (state.scheme, state.lit), self.coloured),
             (old.selection != state.selection, self.selected),
             (old.run != state.run, self.run_picked),
-            ((old.marks, old.measured) != (state.marks, state.measured), self.marked),
+            (old.marking != state.marking, self.marked),
             ((old.query, old.only_hits) != (state.query, state.only_hits), self.searched),
             (old.ruler is not state.ruler, self.ruled),
         ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from viewer.model.times import RateOrigin, counted, format_span, format_time, group_digits
 from viewer.model.trace import RunKind
 from viewer.program.labels import run_number, track_name
+from viewer.selection_feed import SelectionFeed
 from viewer.session import Session
 from viewer.timeline.hover_text import slice_lines
 
@@ -27,6 +28,10 @@ def clock_text(session: Session) -> str:
 def selection_text(session: Session) -> str:
     """What the status bar says of the selection."""
     state = session.state
+    if state.slice is not None and state.others:
+        total = SelectionFeed.of(session).total_ns(state.slices)
+        text = f"{counted(len(state.others) + 1, 'slice')} selected"
+        return text if total is None else f"{text} · {format_time(total)} added up"
     if state.slice is not None:
         shown = session.traces[state.slice.trace]
         text = f"1 slice selected · {shown.length_text(state.slice.index)}"
@@ -34,7 +39,11 @@ def selection_text(session: Session) -> str:
         return f"{text} · {more}" if more else text
     if state.area is not None:
         length = format_time(state.area.t1 - state.area.t0)
-        return f"{length} selected on {counted(len(state.area.tracks), 'track')}"
+        text = f"{length} selected on {counted(len(state.area.tracks), 'track')}"
+        answer = SelectionFeed.of(session).answer
+        if answer is None or answer.subject != state.area:
+            return text
+        return f"{text} · {counted(answer.slices, 'slice')}"
     return _operator_text(session)
 
 

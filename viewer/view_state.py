@@ -6,9 +6,15 @@ trace among the open ones, so a state holds for what is open now alone.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from types import MappingProxyType
+from typing import overload
 
+import numpy as np
+
+from viewer.model.trace import Codes, Ints
 from viewer.opening import Inferences
 from viewer.timeline.arrangement import TrackOrder as TrackOrder
 from viewer.timeline.arrangement import TrackView as TrackView
@@ -21,6 +27,95 @@ class SliceRef:
 
     trace: int
     index: int
+
+
+class SliceSet(Sequence[SliceRef]):
+    """Some slices of the open traces: ascending numbers (uint32) per trace, so a million are cheap.
+
+    As a sequence they stand trace by trace, in the order of their numbers. Never changed.
+    """
+
+    __slots__ = ("_larger", "of")
+
+    def __init__(self, of: Mapping[int, Codes | Ints]) -> None:
+        """of: per trace distinct ascending numbers; empty columns are dropped."""
+        kept = {
+            trace: np.asarray(numbers, np.uint32)
+            for trace, numbers in sorted(of.items())
+            if len(numbers)
+        }
+        self.of: Mapping[int, Codes] = MappingProxyType(kept)
+        # The set that this one was taken from, and the slice that it lacks of it.
+        self._larger: tuple[SliceRef, SliceSet] | None = None
+
+    @staticmethod
+    def of_refs(refs: Iterable[SliceRef]) -> SliceSet:
+        """The set of some single slices."""
+        if isinstance(refs, SliceSet):
+            return refs
+        found: dict[int, set[int]] = {}
+        for ref in refs:
+            found.setdefault(ref.trace, set()).add(ref.index)
+        return SliceSet({trace: np.array(sorted(own), np.uint32) for trace, own in found.items()})
+
+    def with_one(self, ref: SliceRef) -> SliceSet:
+        """These and one more."""
+        if self._larger is not None and self._larger[0] == ref:
+            return self._larger[1]  # asked for with every change of the selection
+        if ref in self:
+            return self
+        numbers = self.of.get(ref.trace, np.empty(0, np.uint32))
+        at = int(np.searchsorted(numbers, np.uint32(ref.index)))
+        return SliceSet({**self.of, ref.trace: np.insert(numbers, at, ref.index)})
+
+    def without(self, ref: SliceRef) -> SliceSet:
+        """All but one."""
+        if ref not in self:
+            return self
+        numbers = self.of[ref.trace]
+        at = int(np.searchsorted(numbers, np.uint32(ref.index)))
+        made = SliceSet({**self.of, ref.trace: np.delete(numbers, at)})
+        made._larger = ref, self
+        return made
+
+    def __len__(self) -> int:
+        return sum(len(numbers) for numbers in self.of.values())
+
+    def __iter__(self) -> Iterator[SliceRef]:
+        for trace, numbers in self.of.items():
+            for index in numbers.tolist():
+                yield SliceRef(trace, index)
+
+    def __contains__(self, ref: object) -> bool:
+        if not isinstance(ref, SliceRef) or ref.trace not in self.of:
+            return False
+        numbers = self.of[ref.trace]
+        at = int(np.searchsorted(numbers, np.uint32(ref.index)))
+        return at < len(numbers) and int(numbers[at]) == ref.index
+
+    @overload
+    def __getitem__(self, at: int) -> SliceRef: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[SliceRef]: ...
+    def __getitem__(self, at: int | slice) -> SliceRef | Sequence[SliceRef]:
+        if isinstance(at, slice):
+            return list(self)[at]
+        place = at + len(self) if at < 0 else at
+        for trace, numbers in self.of.items():
+            if 0 <= place < len(numbers):
+                return SliceRef(trace, int(numbers[place]))
+            place -= len(numbers)
+        raise IndexError(at)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, SliceSet) or self.of.keys() != other.of.keys():
+            return False
+        return all(np.array_equal(own, other.of[trace]) for trace, own in self.of.items())
+
+    def __hash__(self) -> int:
+        return hash(tuple((trace, len(own), int(own[0])) for trace, own in self.of.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +150,22 @@ class RulerUnit(Enum):
 class ViewState:
     """All that the user can change about the view.
 
-    slice: what is selected, `others` with it. operators: (trace, indexes into its program's
-    operators) that are highlighted. run: (trace, position in `Trace.runs`) that costs are of, None
-    for all inferences. inferences: how they lie; slices, tracks and runs are those of that view.
+    slice: what is selected, `others` with it: a `SliceSet`, or () for none. operators: (trace,
+    indexes into its program's operators) that are highlighted. run: (trace, position in
+    `Trace.runs`) that costs are of, None for all inferences. inferences: how they lie; slices,
+    tracks and runs are those of that view.
     clocks: the chosen rates, as `Workspace.clocks`. They are of the workspace, and here since range
     and area are ns that hold for these rates alone: undo takes both back together. measured: a
-    span that is shown with its length until something else is measured. query: what is searched
-    for; only_hits: everything else is dimmed. scheme: what slices are coloured by; lit: the class
+    span that is shown with its length until something else is measured; of no length while its end
+    is still to be chosen. mark: which of `marks` is the current one. query: what is searched for;
+    only_hits: everything else is dimmed. scheme: what slices are coloured by; lit: the class
     of it, by title and palette index, that alone is drawn in full.
     """
 
     t0: int = 0
     t1: int = 1_000_000
     slice: SliceRef | None = None
-    others: tuple[SliceRef, ...] = ()
+    others: Sequence[SliceRef] = ()
     operators: tuple[int, tuple[int, ...]] | None = None
     area: Area | None = None
     tracks: TrackView = field(default_factory=TrackView)
@@ -79,19 +176,26 @@ class ViewState:
     clocks: Clocks = field(default_factory=dict)
     measured: tuple[int, int] | None = None
     marks: tuple[Mark, ...] = ()
+    mark: int | None = None
     query: str = ""
     only_hits: bool = False
     ruler: RulerUnit = RulerUnit.FROM_START
 
     @property
-    def slices(self) -> tuple[SliceRef, ...]:
-        """All selected slices, the one that was selected last first."""
-        return () if self.slice is None else (self.slice, *self.others)
+    def slices(self) -> SliceSet:
+        """All selected slices. Of a million it takes some ms: keep it, do not ask in a frame."""
+        others = SliceSet.of_refs(self.others)
+        return others if self.slice is None else others.with_one(self.slice)
 
     @property
     def selection(self) -> tuple[object, ...]:
         """What is selected, as one value to compare."""
         return self.slice, self.others, self.operators, self.area
+
+    @property
+    def marking(self) -> tuple[object, ...]:
+        """Marks and what is measured, as one value to compare."""
+        return self.marks, self.mark, self.measured
 
     def is_at(self, other: ViewState) -> bool:
         """Whether another state shows the same place: range, selection, inferences, rates."""

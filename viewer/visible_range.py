@@ -6,13 +6,14 @@ Ranges are [t0, t1) in ns of the axis. Nothing here changes anything: the sessio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from viewer.model.trace import Run
 from viewer.opening import Inferences, OpenTrace, display_name
 from viewer.program.labels import run_number
 from viewer.timeline.layout import Axis
+from viewer.view_state import Mark
 from viewer.workspace import Workspace
 
 MIN_SPAN_NS = 1
@@ -114,3 +115,20 @@ def at_same_ticks(t0: int, t1: int, before: Axis, axis: Axis) -> tuple[int, int]
     scale = axis.ns_per_tick / before.ns_per_tick
     first, last = (round((t - before.offset_ns) * scale) + axis.offset_ns for t in (t0, t1))
     return first, max(last, first + MIN_SPAN_NS)
+
+
+def moved_span(t0: int, t1: int, before: Axis, axis: Axis) -> tuple[int, int]:
+    """The same as `at_same_ticks` for a span that may be a moment, which stays one."""
+    if t0 == t1:
+        first = at_same_ticks(t0, t1, before, axis)[0]
+        return first, first
+    return at_same_ticks(t0, t1, before, axis)
+
+
+def marks_at_same_ticks(marks: Sequence[Mark], before: Axis, axis: Axis) -> tuple[Mark, ...]:
+    """Marks moved so that they stay at the ticks of one trace; names and notes go with them."""
+    moved = []
+    for mark in marks:
+        t0, t1 = moved_span(mark.t0, mark.t1, before, axis)
+        moved.append(replace(mark, t0=t0, t1=t1))
+    return tuple(moved)

@@ -15,6 +15,7 @@ from viewer.motion_commands import motion_commands
 from viewer.opening import Inferences
 from viewer.resources import SAMPLES
 from viewer.ruler_commands import ruler_commands
+from viewer.selection_commands import SELECTION_MENU, SELECTION_MOUSE, selection_commands
 from viewer.track_commands import TRACK_MENU, track_commands
 from viewer.workspace import DEBUG_INFO
 
@@ -41,6 +42,7 @@ MENUS = (
         ),
     ),
     ("&Tracks", TRACK_MENU),
+    SELECTION_MENU,
     (
         "&Help",
         (
@@ -64,12 +66,12 @@ MOUSE_HELP = (
     ("Click", "Select the slice"),
     ("Double click", "Select and zoom to the slice"),
     ("Drag", "Select an area"),
-    ("Double click", "Select and zoom to a slice"),
     ("Ctrl+Shift+wheel, drag on the lower edge of a track's name", "Make rows higher or lower"),
     ("Drag on a track's name", "Move the track"),
     ("Right click on a track's name", "Pin, hide, fold, sort"),
     ("Shift+drag", "Move the timeline"),
     ("Middle button drag", "Move the timeline"),
+    *SELECTION_MOUSE,
 )
 _SWAPPED = {"Drag": "Shift+drag", "Shift+drag": "Drag"}
 
@@ -231,4 +233,5 @@ def commands_of(window: MainWindow) -> list[Command]:
         *flow_commands(window),
         *colour_commands(window),
         *track_commands(window),
+        *selection_commands(window),
     ]  # fmt: skip

@@ -168,7 +168,8 @@ def test_a_drag_selects_the_times_and_tracks_under_it(attention):
     assert area.t1 == t0 + 700 * (t1 - t0) // width
     assert area.tracks == {(0, int(scene.layout.track[row]))}
     assert session.state.slice is None
-    assert attention._selection.text() == f"{format_time(area.t1 - area.t0)} selected on 1 track"
+    length = format_time(area.t1 - area.t0)
+    assert attention._selection.text().startswith(f"{length} selected on 1 track · ")
 
 
 def test_a_drag_over_several_tracks_selects_each_of_them(tall):

@@ -14,15 +14,19 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from viewer.background import Latest
 from viewer.crash_report import guard
 from viewer.flow_feed import FlowFeed
+from viewer.opening import OpenTrace
 from viewer.panels.cost_feed import CostFeed
 from viewer.panels.details_card import Card, subject_of
+from viewer.panels.slice_facts import AreaFacts, area_facts
 from viewer.panels.widgets import (
     EmptyPlace,
 )
-from viewer.session import Session
+from viewer.session import AT_ONCE, Session
 from viewer.theme import Theme
+from viewer.view_state import Area
 
 NOTHING = "Click a slice or an operator to see what it is, what it cost and where it comes from."
 
@@ -51,7 +55,26 @@ class DetailsPanel(QScrollArea):
             self._costs.changed, FlowFeed.of(session).changed, theme.changed,
         ):  # fmt: skip
             signal.connect(self._invalidate)
+        # What is known of the last area, and of which traces.
+        self._facts: tuple[Area, list[OpenTrace], AreaFacts] | None = None
+        self._latest = Latest(self)
+        self._latest.answered.connect(self._counted)
         self.refresh()
+
+    def _facts_of(self, area: Area) -> AreaFacts | None:
+        """What an area holds; None while it is counted, off the GUI thread for many slices."""
+        traces = self._session.traces
+        if self._facts is not None and self._facts[0] == area and self._facts[1] is traces:
+            return self._facts[2]
+        if sum(len(shown.trace.slices) for shown in traces) <= AT_ONCE:
+            return area_facts(traces, area)
+        self._latest.submit(_count, traces, area)
+        return None
+
+    @Slot(object)
+    def _counted(self, facts: tuple[Area, list[OpenTrace], AreaFacts]) -> None:
+        self._facts = facts
+        self._invalidate()
 
     @Slot()
     def _invalidate(self) -> None:
@@ -70,12 +93,16 @@ class DetailsPanel(QScrollArea):
         """Make the card of the present selection."""
         self._stale = False
         state = self._session.state
+        only_area = state.area if state.slice is None and state.operators is None else None
+        facts = None if only_area is None else self._facts_of(only_area)
+        if only_area is not None and facts is None:
+            return  # they are being counted; until then the old card stays
         before = self.verticalScrollBar().value()
         shown = self.widget()
         same = isinstance(shown, Card) and shown.subject == subject_of(self._session)
         card: QWidget
         if state.slice is not None or state.operators is not None or state.area is not None:
-            card = Card(self._session, self._costs, self._theme)
+            card = Card(self._session, self._costs, self._theme, facts)
             card.source_requested.connect(self.source_requested)
         else:
             card = EmptyPlace(NOTHING, self._theme)
@@ -86,3 +113,7 @@ class DetailsPanel(QScrollArea):
         self.setWidget(card)
         if same:
             self.verticalScrollBar().setValue(before)
+
+
+def _count(traces: list[OpenTrace], area: Area) -> tuple[Area, list[OpenTrace], AreaFacts]:
+    return area, traces, area_facts(traces, area)

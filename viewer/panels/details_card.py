@@ -24,8 +24,8 @@ from viewer.panels.location_text import location_lines
 from viewer.panels.run_chart import CodeSnippet, RunChart
 from viewer.panels.slice_facts import (
     MISSING,
+    AreaFacts,
     Figure,
-    area_facts,
     figure,
     inputs_of,
     makers,
@@ -78,7 +78,10 @@ class Card(QWidget):
 
     source_requested = Signal(str, int)
 
-    def __init__(self, session: Session, costs: CostFeed, theme: Theme) -> None:
+    def __init__(
+        self, session: Session, costs: CostFeed, theme: Theme, facts: AreaFacts | None = None
+    ) -> None:
+        """facts: of the area, where one is selected."""
         super().__init__()
         self._session = session
         self._feed = costs
@@ -98,8 +101,8 @@ class Card(QWidget):
             members = [op for i in state.operators[1] if (op := _operator(shown, i))]
             self._title(shown, members)
             self._operator_sections(shown, state.operators[0], members)
-        elif state.area is not None:
-            self._area(state.area)
+        elif state.area is not None and facts is not None:
+            self._area(state.area, facts)
         self._column.addStretch(1)
 
     def _colours(self, shown: OpenTrace, operators: Sequence[int]) -> tuple[int, ...]:
@@ -132,8 +135,7 @@ class Card(QWidget):
             near = [op for k in link.near if (op := _operator(shown, k))]
             self._members(title_of_near(link), trace, near)
 
-    def _area(self, area: Area) -> None:
-        facts = area_facts(self._session.traces, area)
+    def _area(self, area: Area, facts: AreaFacts) -> None:
         self._column.addWidget(label("Area", self._theme, "operator"))
         self._figures(
             (

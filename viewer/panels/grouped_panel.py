@@ -11,28 +11,25 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QStackedWidget, QVBoxLayou
 
 from viewer.panels.operator_table import OperatorModel
 from viewer.panels.operator_view import OperatorView
-from viewer.panels.table_style import FilterLine, NoRows
+from viewer.panels.table_style import FilterLine, NoRows, RowTable
 from viewer.panels.widgets import ElidedLabel, EmptyPlace, label
 from viewer.theme import Theme
 
 
-class GroupedPanel(QWidget):
-    """The frame: `by` chooses how the table is cut; a subclass fills `model`."""
+class GroupedFrame(QWidget):
+    """The frame around any table of groups: `by` chooses how it is cut."""
 
     def __init__(
-        self, theme: Theme, name: str, hint: str, nothing: str, below: QWidget,
+        self, theme: Theme, table: RowTable, name: str, hint: str, nothing: str, below: QWidget,
         parent: QWidget | None = None,
     ) -> None:  # fmt: skip
         """name: what a screen reader calls the table. hint: what the filter takes. nothing: what
         stands in place of the table. below: stands under it."""
         super().__init__(parent)
-        self.model = OperatorModel(self)
-        self.table = OperatorView(self.model, theme, name)
         self.by = QComboBox()
         self.by.setAccessibleName(f"{name} by")
         self.by.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        self.filter = FilterLine(hint, f"Filter {name.lower()}", self.table, theme)
-        self.filter.textChanged.connect(self.model.set_filter)
+        self.filter = FilterLine(hint, f"Filter {name.lower()}", table, theme)
         self.subtitle = ElidedLabel("", theme, "caption", "text2")
         self.subtitle.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         page = QWidget()
@@ -47,7 +44,7 @@ class GroupedPanel(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(head)
-        column.addLayout(NoRows(self.table, self.filter, theme).over_table(), 1)
+        column.addLayout(NoRows(table, self.filter, theme).over_table(), 1)
         column.addWidget(below)
         self._stack = QStackedWidget()
         self._stack.addWidget(page)
@@ -64,3 +61,18 @@ class GroupedPanel(QWidget):
     def set_empty(self, empty: bool) -> None:
         """Show the sentence, or the table."""
         self._stack.setCurrentIndex(int(empty))
+
+
+class GroupedPanel(GroupedFrame):
+    """A frame around a table of operators and other groups; a subclass fills `model`."""
+
+    def __init__(
+        self, theme: Theme, name: str, hint: str, nothing: str, below: QWidget,
+        parent: QWidget | None = None,
+    ) -> None:  # fmt: skip
+        """As `GroupedFrame`, which gets a table of its own."""
+        self.model = OperatorModel()
+        self.table = OperatorView(self.model, theme, name)
+        super().__init__(theme, self.table, name, hint, nothing, below, parent)
+        self.model.setParent(self)
+        self.filter.textChanged.connect(self.model.set_filter)

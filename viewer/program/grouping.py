@@ -182,6 +182,17 @@ class Grouping:
             return np.flatnonzero((slices.row_track == number)[slices.rows()])
         return np.flatnonzero((self._parts_of(key).of_key == number)[slices.key])
 
+    def parts(self, key: str) -> tuple[tuple[str, ...], Ints]:
+        """The labels of the groups of a key, and per key of the trace its group, -1 for none.
+
+        Not for units, threads and runs. Raises ValueError with the sentence of `missing`.
+        """
+        why = self.missing(key)
+        if why:
+            raise ValueError(why)
+        found = self._parts_of(key)
+        return found.labels, found.of_key
+
     # -- units, threads, runs ----------------------------------------------------------------------
 
     @cached_property

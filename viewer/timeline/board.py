@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QScrollBar, QWidget
+from PySide6.QtWidgets import QGridLayout, QScrollBar, QVBoxLayout, QWidget
 
 from viewer.crash_report import guard
 from viewer.session import Session
@@ -12,9 +12,11 @@ from viewer.timeline.corner import Corner
 from viewer.timeline.headers import TITLE_INDENT, Headers
 from viewer.timeline.legend import HEIGHT as LEGEND_HEIGHT
 from viewer.timeline.legend import Legend
+from viewer.timeline.marks_bar import MarksBar
 from viewer.timeline.overview import BAND_HEIGHT, LANES_HEIGHT, Overview
 from viewer.timeline.ruler import HEIGHT as RULER_HEIGHT
 from viewer.timeline.ruler import RulerBar
+from viewer.timeline.ruler_drag import RulerDrag
 from viewer.timeline.scene import Scene
 from viewer.timeline.view import TimelineView
 from viewer.timeline.wheel import SCROLL_PER_NOTCH
@@ -33,6 +35,8 @@ class Timeline(QWidget):
         self.scene = Scene(session)
         self.view = TimelineView(self.scene, theme)
         self.ruler = RulerBar(self.scene, theme)
+        self.marks = MarksBar(self.scene, theme)
+        RulerDrag(self.ruler, self.view)
         self.overview = Overview(self.scene, theme)
         self.headers = Headers(self.scene, theme)
         self.legend = Legend(self.scene, theme)
@@ -44,7 +48,7 @@ class Timeline(QWidget):
         grid.setSpacing(0)
         grid.addWidget(self.corner, 0, 0, 2, 1)
         grid.addWidget(self.overview, 0, 1)
-        grid.addWidget(self.ruler, 1, 1)
+        grid.addLayout(_stacked(self.ruler, self.marks), 1, 1)
         grid.addWidget(self.headers, 2, 0)
         grid.addWidget(self.view, 2, 1)
         grid.addWidget(self._bar, 2, 2)
@@ -86,3 +90,12 @@ class Timeline(QWidget):
         self._bar.setValue(self.scene.scroll)
         self._bar.blockSignals(False)
         self._bar.setVisible(self.scene.scroll_limit > 0)
+
+
+def _stacked(*widgets: QWidget) -> QVBoxLayout:
+    """Widgets below one another, without gaps."""
+    column = QVBoxLayout()
+    column.setSpacing(0)
+    for widget in widgets:
+        column.addWidget(widget)
+    return column

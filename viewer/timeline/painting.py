@@ -19,6 +19,7 @@ from viewer.model.trace import Ints, KeyKind
 from viewer.opening import OpenTrace
 from viewer.theme import Theme
 from viewer.timeline.canvas import Canvas
+from viewer.timeline.chosen_painting import stamp_chosen
 from viewer.timeline.colouring import (
     UNATTRIBUTED,
     UNLINKED,
@@ -32,6 +33,7 @@ from viewer.timeline.counter_raster import CounterColours, stamp
 from viewer.timeline.flow_painting import FlowPainter
 from viewer.timeline.label_text import LabelCache
 from viewer.timeline.layout import SLICE_TOP, STRIP_HEIGHT, BandKind, XMap
+from viewer.timeline.marks_painting import paint_marks
 from viewer.timeline.pictures import TracePicture
 from viewer.timeline.raster import LABEL_WIDTH, Backdrop, draw_frame
 from viewer.timeline.scene import Scene
@@ -106,6 +108,7 @@ class FramePainter:
             )  # fmt: skip
             self._stamp_marks(image, xmap)
             self._stamp_counters(image, xmap)
+            stamp_chosen(part, scene, self._section, canvas, xmap, theme)
         picture = QImage(
             image.data, canvas.columns, canvas.lines, canvas.columns * 4,
             QImage.Format.Format_RGB32,
@@ -129,6 +132,7 @@ class FramePainter:
             self._area(painter, xmap, overlay.dragged or scene.session.state.area)
         painter.setClipping(False)
         self.flows.paint(painter, canvas, xmap)
+        paint_marks(painter, scene, canvas, theme, overlay.mouse)
         if overlay.mouse is not None:
             painter.setPen(QPen(theme.color("line"), 1))
             painter.drawLine(overlay.mouse.x(), 0, overlay.mouse.x(), height)

@@ -78,6 +78,7 @@ class RulerBar(QWidget):
         self._taken = None
         self._hits(painter, canvas)
         self._selection(painter, canvas)
+        self._measured(painter, canvas)
         if self._pointed is not None:
             x = canvas.x(int(xmap.pixel_of(np.array([self._pointed]))[0]))
             self._chip(painter, x, self._scene.scale.text(self._pointed), "raised", "text1")
@@ -113,10 +114,27 @@ class RulerBar(QWidget):
             QRectF(x0, HEIGHT - 4, max(x1 - x0, 2), 3), self._theme.color("accent_fill")
         )
         text = format_time(span[1] - span[0])
-        if session.state.slice is not None:
+        if session.state.slice is not None and not session.state.others:
             shown = session.traces[session.state.slice.trace]
             text = shown.length_text(session.state.slice.index)
         self._chip(painter, (x0 + x1) / 2, text, "accent_fill", "on_accent")
+
+    def _measured(self, painter: QPainter, canvas: Canvas) -> None:
+        """The measured span, with its length unless that of the selection stands there already."""
+        session = self._scene.session
+        span = session.state.measured
+        if span is None or span[0] == span[1]:
+            return
+        xmap = self._scene.xmap(canvas.columns)
+        if span[1] < xmap.t0 or span[0] >= xmap.t1:
+            return
+        x0, x1 = map(canvas.x, xmap.pixel_of(np.array(span)).tolist())
+        painter.fillRect(QRectF(x0, 0, max(x1 - x0, 2), 2), self._theme.color("text1"))
+        state = session.state
+        selected = state.slice is not None or state.area is not None
+        if not selected or session.selected_span_ns() != span:
+            middle = (max(x0, 0) + min(x1, canvas.width)) / 2
+            self._chip(painter, middle, format_time(span[1] - span[0]), "raised", "text1")
 
     def _chip(self, painter: QPainter, x: float, text: str, fill: str, ink: str) -> None:
         wide = painter.fontMetrics().horizontalAdvance(text) + 14

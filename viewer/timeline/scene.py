@@ -21,6 +21,7 @@ from viewer.program.labels import unlinked_text
 from viewer.session import AT_ONCE, Session
 from viewer.timeline.arrangement import Arrangement, TrackOrder, arrange
 from viewer.timeline.canvas import Canvas
+from viewer.timeline.chosen import ChosenSlices
 from viewer.timeline.colouring import Emphasis
 from viewer.timeline.glide import Glide
 from viewer.timeline.layout import BandKind, Layout, Part, XMap
@@ -78,6 +79,8 @@ class Scene(QObject):
         self.glide.moved.connect(self.changed)
         self._recolouring = Recolouring(self)
         self._recolouring.made.connect(self._take_colours)
+        self.chosen = ChosenSlices(session)
+        self.chosen.changed.connect(self.changed)
         session.also.append(prepare)
         session.opened.connect(self._reopen)
         session.arranged.connect(self._arrange)
@@ -85,6 +88,7 @@ class Scene(QObject):
         session.selected.connect(self._highlight)
         session.jumped.connect(self._glide)
         session.viewed.connect(self._show)
+        session.marked.connect(self.changed)
         for signal in (session.opened, session.selected, session.run_picked, session.ruled):
             signal.connect(self._rescale)
         session.revealed.connect(self._reveal)

@@ -28,6 +28,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from viewer.crash_report import guard
+from viewer.selecting import extend_to, toggle_slice
 from viewer.theme import Theme
 from viewer.timeline.canvas import Canvas
 from viewer.timeline.hover_text import slice_lines
@@ -235,13 +236,47 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
                 spec = self.rows.processes[process]
                 self.session.toggle((spec.trace, spec.name))
             else:
-                self.session.select_slice(self.slice_at(here))
+                self._click(self.slice_at(here), event.modifiers())
+
+    def _click(self, found: SliceRef | None, held: Qt.KeyboardModifier) -> None:
+        """Ctrl adds or takes away, Shift extends along the row; beside all slices both do nothing,
+        since what was chosen with care should not be lost by a pixel."""
+        if held & Qt.KeyboardModifier.ControlModifier:
+            if found is not None:
+                toggle_slice(self.session, found)
+        elif held & Qt.KeyboardModifier.ShiftModifier:
+            if found is not None:
+                extend_to(self.session, found)
+        else:
+            self.session.select_slice(found)
+
+    def show_dragged(self, first: int, last: int) -> Area:
+        """Show times dragged elsewhere, as on the ruler, over all tracks; returns that area."""
+        t0, t1 = sorted((first, last))
+        self._overlay.dragged = Area(t0, t1, self._tracks_between(-self.rows.scroll, _FAR_BELOW))
+        self.viewport().update()
+        return self._overlay.dragged
+
+    def drop_dragged(self) -> None:
+        """Nothing is dragged elsewhere any more."""
+        self._overlay.dragged = None
+        self.viewport().update()
+
+    @property
+    def pointed_time(self) -> int | None:
+        """The time under the mouse in ns, None while it is elsewhere."""
+        mouse = self._overlay.mouse
+        return None if mouse is None else self.time_at(mouse.x())
 
     @guard
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Select the slice under the mouse and zoom to it."""
         found = self.slice_at(event.position().toPoint())
-        if found is not None:
+        if event.modifiers() & (
+            Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+        ):
+            self._click(found, event.modifiers())  # two quick clicks
+        elif found is not None:
             self.session.select_slice(found)
             self.session.fit_selection()
 

@@ -1,0 +1,96 @@
+"""The commands of selecting several slices, of areas, measuring and marks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QApplication,
+    QLineEdit,
+    QPlainTextEdit,
+    QTextEdit,
+)
+
+from viewer import marking, selecting
+from viewer.commands import SEPARATOR, Command
+
+if TYPE_CHECKING:
+    from viewer.main_window import MainWindow
+
+SELECTION_MENU = (
+    "&Selection",
+    (
+        "selection.same", "selection.area", "selection.export", SEPARATOR, "mark.measure",
+        "mark.keep", "mark.rename", "mark.remove",
+    ),
+)  # fmt: skip
+SELECTION_MOUSE = (
+    ("Ctrl+click", "Add a slice to the selection, or take it out"),
+    ("Shift+click", "Select from the selected slice to another of its row"),
+    ("Drag on the ruler", "Select a span of time on all tracks"),
+)
+NOWHERE = "Select something, or point at the timeline: M begins a span there, M again ends it"
+
+
+def selection_commands(window: MainWindow) -> list[Command]:
+    """Every command of selection and marks."""
+    session, view = window.session, window.timeline.view
+
+    def select_same() -> None:
+        """In a table or a text Ctrl+A marks all of it, as everywhere."""
+        focus = QApplication.focusWidget()
+        if isinstance(focus, QAbstractItemView | QLineEdit | QPlainTextEdit | QTextEdit):
+            focus.selectAll()
+        else:
+            selecting.select_same(session)
+
+    def measure() -> None:
+        before = session.state.measured
+        marking.measure(session, view.pointed_time)
+        if before is None and session.state.measured is None:
+            window.say(NOWHERE)
+
+    def keep() -> None:
+        made = marking.keep(session, view.pointed_time)
+        if made is not None:
+            window.say(f"{session.state.marks[made].name} is kept · F2 renames it")
+        elif session.state.mark is None:
+            window.say(NOWHERE)
+
+    def rename() -> None:
+        if session.state.mark is not None:
+            window.rename_mark(session.state.mark)
+
+    def has_mark() -> bool:
+        return session.state.mark is not None
+
+    return [
+        Command(
+            "selection.same", "Select all of the same &name, then everything", "Selection",
+            select_same, ("Ctrl+A",), lambda: bool(session.traces),
+        ),
+        Command(
+            "selection.area", "Make the selection an &area", "Selection",
+            lambda: selecting.make_area(session), ("R",),
+            lambda: selecting.can_make_area(session),
+        ),
+        Command(
+            "selection.export", "&Export the selection table…", "Selection",
+            window.selection.export, enabled=lambda: window.selection.can_export,
+        ),
+        Command(
+            "mark.measure", "&Measure the selection, or from the mouse on", "Selection",
+            measure, ("M",), lambda: bool(session.traces),
+        ),
+        Command(
+            "mark.keep", "&Keep it as a mark", "Selection", keep, ("Shift+M",),
+            lambda: marking.can_mark(session),
+        ),
+        Command("mark.rename", "&Rename the current mark", "Selection", rename, ("F2",), has_mark),
+        Command(
+            "mark.remove", "&Delete the current mark", "Selection",
+            lambda: marking.remove(session), ("Del",),
+            lambda: has_mark() or session.state.measured is not None,
+        ),
+    ]  # fmt: skip
