@@ -89,7 +89,13 @@ ALLOWED = {
 
 
 # One room in several files, which may know one another.
-SAME_ROOM = dict.fromkeys(("window_commands", "status_text", "toolbar", "docks"), "main_window")
+SAME_ROOM = {
+    **dict.fromkeys(
+        ("window_commands", "search_commands", "search_field", "status_text", "toolbar", "docks"),
+        "main_window",
+    ),
+    "searching": "session",
+}
 
 
 def room(module: str) -> str:
