@@ -5,6 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QByteArray, QObject, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabBar, QTabWidget, QWidget
 
+from viewer.model.times import group_digits
+
 RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
 BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
 DETAILS_WIDTH = 372
@@ -13,13 +15,14 @@ TIMELINE_SHARE = 0.6
 _LEAST_BOTTOM = 200  # px
 _BELOW = (
     "operators", "overview", "statistics", "estimates", "source", "links", "problems", "untimed",
+    "search",
 )  # fmt: skip
 _TITLES = {"untimed": "Untimed events"}
 
 
 class Docks(QObject):
     """The docks of one window, by name: details, operators, overview, statistics, estimates,
-    source, links, problems and untimed."""
+    source, links, problems, untimed and search."""
 
     def __init__(self, window: QMainWindow, panels: dict[str, QWidget]) -> None:
         super().__init__(window)
@@ -46,7 +49,7 @@ class Docks(QObject):
         window.splitDockWidget(docks["operators"], docks["source"], Qt.Orientation.Horizontal)
         for name in ("overview", "statistics", "estimates"):
             window.tabifyDockWidget(docks["operators"], docks[name])
-        for name in ("links", "problems", "untimed"):
+        for name in ("links", "problems", "untimed", "search"):
             window.tabifyDockWidget(docks["source"], docks[name])
         self.bring("operators")
         self.bring("source")
@@ -161,6 +164,11 @@ class Docks(QObject):
     def count_problems(self, count: int) -> None:
         """Say on the tab how many problems there are."""
         self.by_name["problems"].setWindowTitle(f"Problems ({count})" if count else "Problems")
+
+    def count_hits(self, count: int) -> None:
+        """Say on the tab of the search how much it finds."""
+        title = f"Search ({group_digits(count)})" if count else "Search"
+        self.by_name["search"].setWindowTitle(title)
 
     def _fit_titles(self) -> None:
         """A dock among tabs has no title bar of its own: its tab says the title."""

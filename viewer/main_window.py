@@ -47,6 +47,7 @@ from viewer.opening import OpenTrace, display_name
 from viewer.panels.details import DetailsPanel
 from viewer.panels.empty_note import EmptyNote
 from viewer.panels.estimates import EstimatesPanel
+from viewer.panels.hits import HitsPanel
 from viewer.panels.links import LinksPanel
 from viewer.panels.message_bar import MessageBar
 from viewer.panels.operators import OperatorsPanel
@@ -114,6 +115,7 @@ class MainWindow(QMainWindow):
         self.untimed = UntimedPanel(self.session, theme)
         self.overview = OverviewPanel(self.session, theme)
         self.estimates = EstimatesPanel(self.session, theme)
+        self.hits = HitsPanel(self.session, theme)
         self.start_page = StartPage(theme, settings, START_KEYS)
         self.setWindowTitle("Opscope")
         self.setAcceptDrops(True)
@@ -136,6 +138,7 @@ class MainWindow(QMainWindow):
                 "estimates": self.estimates,
                 "source": self.source, "links": self.links,
                 "problems": self.problems, "untimed": self.untimed,
+                "search": self.hits,
             },
         )  # fmt: skip
         self.commands = CommandTable(self, commands_of(self))
@@ -226,6 +229,10 @@ class MainWindow(QMainWindow):
         self.source.forget_requested.connect(self._forget_source_path)
         self._note.open_requested.connect(self.open_dialog)
         self.toolbar.links_asked.connect(self.show_links)
+        self.toolbar.search.left.connect(self.timeline.view.setFocus)
+        self.toolbar.search.list_asked.connect(self.show_hits)
+        session.searching.changed.connect(self.commands.refresh)
+        session.searching.changed.connect(self._count_hits)
         self._cancel.clicked.connect(self._cancel_all)
         self._recent_menu.aboutToShow.connect(self._fill_recent)
         self.theme.changed.connect(self._docks.retheme)
@@ -478,6 +485,19 @@ class MainWindow(QMainWindow):
     def show_links(self) -> None:
         """Show how every profile is linked, and what can be chosen about it."""
         self._docks.bring("links")
+
+    def search(self) -> None:
+        """Give the keys to the search field, with its query marked."""
+        self.toolbar.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.toolbar.search.selectAll()
+
+    def show_hits(self) -> None:
+        """Show the list of what the search finds, and give it the keys."""
+        self._docks.bring("search")
+        self.hits.take_focus()
+
+    def _count_hits(self) -> None:
+        self._docks.count_hits(len(self.session.searching.hits))
 
     def _fit_width(self) -> None:
         """Lay the docks out anew when the window has become narrow, or wide again."""

@@ -127,6 +127,10 @@ class Searching(QObject):
         """Whether the hits of the present query are still being looked for."""
         return self._latest.pending
 
+    def is_of(self, traces: Sequence[OpenTrace]) -> bool:
+        """Whether the hits are of these traces, as they are shown now."""
+        return [id(trace) for trace in traces] == [id(trace) for trace in self._of]
+
     @property
     def is_on(self) -> bool:
         """Whether anything is searched for, by a query that can be read."""
@@ -144,6 +148,11 @@ class Searching(QObject):
         if chosen is None or not self.hits.holds(chosen):
             return None
         return self.hits.place(chosen, self._session.traces[chosen.trace].span_ns(chosen.index)[0])
+
+    def hits_on(self, trace: int, track: int) -> int:
+        """How many hits lie on a track."""
+        counts = self.hits.on_track
+        return int(counts[trace][track]) if trace < len(counts) else 0
 
     def step(self, by: int) -> None:
         """Select the next (1) or the previous (-1) hit after the selected slice, else after the
@@ -187,7 +196,7 @@ class Searching(QObject):
         """Search what is open now; what did not change keeps its folded texts."""
         shown = self._session.traces
         kept = {id(trace): searched for trace, searched in self._searched}
-        if [id(trace) for trace in shown] == [id(trace) for trace in self._of]:
+        if self.is_of(shown):
             return
         self._searched = [(trace, kept.get(id(trace)) or _searched(trace)) for trace in shown]
         self._asked, self.hits = "", NOTHING

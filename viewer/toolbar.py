@@ -11,6 +11,7 @@ from viewer.crash_report import guard
 from viewer.model.run_views import has_run_views
 from viewer.opening import Inferences, OpenTrace
 from viewer.panels.link_state import LinkState
+from viewer.search_field import SearchField
 from viewer.session import Session
 from viewer.status_text import run_texts
 from viewer.theme import Theme
@@ -36,6 +37,9 @@ class Toolbar(QToolBar):
         self.addSeparator()
         for id, icon in (("go.back", "back"), ("go.forward", "forward"), ("view.fit_all", "fit")):
             self._add(id, icon)
+        self.addSeparator()
+        self.search = SearchField(session, theme)
+        self.addWidget(self.search)
         self.addSeparator()
         caption = QLabel("Colour by")
         caption.setContentsMargins(8, 0, 6, 0)

@@ -11,6 +11,7 @@ from viewer.model.times import parse_rate
 from viewer.model.trace import RunKind
 from viewer.opening import Inferences
 from viewer.resources import SAMPLES
+from viewer.search_commands import search_commands
 from viewer.workspace import DEBUG_INFO
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ MENUS = (
         "&View",
         (
             "view.fit", "view.fit_all", "view.fit_file", "view.zoom_in", "view.zoom_out", SEPARATOR,
-            "view.clear", "view.panels", SEPARATOR, "view.theme_system", "view.theme_light",
-            "view.theme_dark",
+            "view.only_hits", "view.clear", "view.panels", SEPARATOR, "view.theme_system",
+            "view.theme_light", "view.theme_dark",
         ),
     ),
     (
@@ -31,7 +32,8 @@ MENUS = (
         (
             "go.undo", "go.redo", "go.back", "go.forward", SEPARATOR, "go.next_run",
             "go.previous_run", "go.runs_aligned", "go.runs_mean", SEPARATOR,
-            "go.next_slice", "go.previous_slice",
+            "go.next_slice", "go.previous_slice", SEPARATOR,
+            "search.find", "search.next", "search.previous", "search.list",
         ),
     ),
     (
@@ -186,4 +188,5 @@ def commands_of(window: MainWindow) -> list[Command]:
         ),
         Command("help.keys", "&Keys", "Help", window.show_keys, ("?", "F1")),
         Command("help.about", "&About Opscope", "Help", window.show_about),
+        *search_commands(window),
     ]  # fmt: skip

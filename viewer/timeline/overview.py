@@ -18,6 +18,7 @@ from viewer.model.trace import Ints, Run, RunKind
 from viewer.opening import Inferences
 from viewer.theme import Theme
 from viewer.timeline.colouring import canvas_rgb
+from viewer.timeline.hits import paint_ticks
 from viewer.timeline.layout import XMap
 from viewer.timeline.raster import expand
 from viewer.timeline.scene import Scene
@@ -62,6 +63,7 @@ class Overview(QWidget):
         self._lanes(painter, xmap)
         self._runs(painter, xmap)
         self._window(painter, xmap)
+        paint_ticks(painter, self._scene.session, xmap, BAND_HEIGHT, theme)
         painter.setPen(QPen(theme.color("line"), 1))
         painter.drawLine(0, self.height() - 1, self.width(), self.height() - 1)
         painter.end()

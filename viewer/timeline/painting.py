@@ -30,6 +30,7 @@ from viewer.timeline.colouring import (
     label_colours,
 )
 from viewer.timeline.counter_raster import CounterColours, stamp
+from viewer.timeline.hits import stamp_hits
 from viewer.timeline.hover_tip import paint_tip
 from viewer.timeline.label_text import LabelCache
 from viewer.timeline.layout import SLICE_TOP, BandKind, XMap
@@ -96,6 +97,11 @@ class FramePainter:
         )
         self._stamp_marks(image, xmap)
         self._stamp_counters(image, xmap)
+        only_hits = scene.session.searching.shows_only_hits
+        stamp_hits(
+            image, scene.layout, scene.scroll, scene.pictures, canvas, xmap, theme,
+            bars=not only_hits,
+        )  # fmt: skip
         picture = QImage(
             image.data, canvas.columns, canvas.lines, canvas.columns * 4,
             QImage.Format.Format_RGB32,
@@ -151,10 +157,13 @@ class FramePainter:
                 for emphasis in (Emphasis.FULL, Emphasis.DIMMED)
             }
             keys = shown.trace.slices.key
+            searching = self.scene.session.searching
             for position, i, x0, x1 in zip(
                 found.position.tolist(), found.slice.tolist(), found.x0.tolist(),
                 found.x1.tolist(), strict=True,
             ):  # fmt: skip
+                if searching.shows_only_hits and not searching.hits.holds(SliceRef(number, i)):
+                    continue
                 band = bands[position]
                 top, tall = self._y(band) + SLICE_TOP, int(layout.slice_height[band])
                 index = int(picture.palette[i])

@@ -35,10 +35,17 @@ class TracePicture:
     palette: Palette
     raster: RowRaster
     hits: RowRaster | None = None
+    found: RowRaster | None = None  # by the search
 
     def source(self, *, dark: bool, emphasis: Emphasis) -> Source:
-        """The trace as a frame needs it; hits stay in full colour."""
+        """The trace as a frame needs it; hits stay in full colour.
+
+        Emphasis.HIDDEN leaves what the search finds.
+        """
         colours = cell_colours(dark, emphasis)
+        if emphasis is Emphasis.HIDDEN:
+            full = cell_colours(dark, Emphasis.FULL)
+            return Source(self.raster, self.shown.axis, colours, self.found, full)
         return Source(
             self.raster, self.shown.axis, colours, self.hits, cell_colours(dark, Emphasis.FULL)
         )

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Signal
 
-from viewer.model.times import RateOrigin, format_time, group_digits
+from viewer.model.times import RateOrigin, counted, format_time, group_digits
 from viewer.model.trace import Bools
 from viewer.opening import Inferences, OpenTrace, display_name
 from viewer.program.labels import track_name, unlinked_text
@@ -19,6 +19,7 @@ from viewer.session import Session
 from viewer.timeline.canvas import Canvas
 from viewer.timeline.colouring import Emphasis
 from viewer.timeline.glide import Glide
+from viewer.timeline.hits import HitRasters
 from viewer.timeline.layout import BandKind, Layout, ProcessSpec, XMap, build, specs_of
 from viewer.timeline.pictures import TracePicture, picture_of, prepare
 from viewer.timeline.raster import Source
@@ -51,6 +52,9 @@ class Scene(QObject):
         self.scale = Scale()
         self.glide = Glide(self)
         self.glide.moved.connect(self.changed)
+        self._found = HitRasters(session)
+        self._found.changed.connect(self.changed)
+        session.searched.connect(self.changed)
         session.also.append(prepare)
         session.opened.connect(self._reopen)
         session.arranged.connect(self._arrange)
@@ -69,6 +73,8 @@ class Scene(QObject):
         """The open traces as a frame needs them: dimmed while an operator is highlighted."""
         dimmed = self.session.state.operators is not None
         emphasis = Emphasis.DIMMED if dimmed else Emphasis.FULL
+        if self.session.searching.shows_only_hits:
+            emphasis = Emphasis.HIDDEN
         return [picture.source(dark=dark, emphasis=emphasis) for picture in self.pictures]
 
     @property
@@ -127,8 +133,11 @@ class Scene(QObject):
         return shown.trace is shown.file and space.traces[0] not in space.same_clock(shown.file)
 
     def track_title(self, trace: int, track: int) -> tuple[str, str]:
-        """The name of a track and how many runs it has."""
+        """The name of a track and how many runs it has, or how many hits of the search."""
         shown = self.pictures[trace].shown
+        if self.session.searching.is_on:
+            hits = self.session.searching.hits_on(trace, track)
+            return track_name(shown.table, track), counted(hits, "hit") if hits else ""
         if shown.trace is not shown.file:
             return track_name(shown.table, track), ""
         runs = sum(1 for run in shown.trace.inferences() if run.track == track)
@@ -242,6 +251,7 @@ class Scene(QObject):
         ]
         self._same_clock = [self._same_clock_note(shown) for shown in self.session.traces]
         self._highlight()
+        self._found.show(self.pictures)
         self._arrange()
 
     def _same_clock_note(self, shown: OpenTrace) -> str:
@@ -259,6 +269,7 @@ class Scene(QObject):
         scheme = self.session.state.scheme
         self.pictures = [picture_of(p.shown, scheme, p) for p in self.pictures]
         self._highlight()
+        self._found.show(self.pictures)
 
     def _arrange(self) -> None:
         self.layout = build(self.processes, self.session.state.tracks.collapsed)
