@@ -32,7 +32,7 @@ def search_commands(window: MainWindow) -> list[Command]:
             ("Shift+F3",), is_on,
         ),
         Command(
-            "search.list", "List of &hits", "Go", window.show_hits, ("Ctrl+Shift+F",), has_trace
+            "search.list", "List &of hits", "Go", window.show_hits, ("Ctrl+Shift+F",), has_trace
         ),
         Command(
             "view.only_hits", "Show only &hits", "View",
