@@ -97,7 +97,8 @@ def enabled(window):
 
 NEEDS_A_TRACE = {"view.fit", "view.fit_all", "view.zoom_in", "view.zoom_out", "go.next_slice",
                  "go.previous_slice", "clock.file", "clock.800", "clock.100",
-                 "clock.other"}  # fmt: skip
+                 "clock.other", "search.find", "search.list"}  # fmt: skip
+NEEDS_A_QUERY = {"search.next", "search.previous", "view.only_hits"}
 NEEDS_TWO_FILES = {"view.fit_file"}
 NEEDS_RUNS = {"go.next_run", "go.previous_run", "go.runs_aligned", "go.runs_mean"}
 NEEDS_A_FILE = {"file.export", "file.close_all", "view.panels"}
@@ -107,7 +108,7 @@ NEEDS_A_PAST = {"go.undo", "go.redo", "go.back", "go.forward"}
 def test_what_makes_no_sense_is_disabled(window, qtbot):
     everything = set(window.commands.actions)
     needy = NEEDS_A_TRACE | NEEDS_RUNS | NEEDS_A_FILE | NEEDS_A_PAST
-    everything -= NEEDS_TWO_FILES
+    everything -= NEEDS_TWO_FILES | NEEDS_A_QUERY
     assert enabled(window) == everything - needy
     open_sample(qtbot, window, "attention_xnnpack")
     assert enabled(window) == everything - NEEDS_A_PAST
