@@ -21,7 +21,7 @@ from viewer.session import Session
 from viewer.theme import Theme
 
 PLACEHOLDER = "Search name, op:conv, dur > 1ms …"
-LEAST_WIDTH, WIDTH = 150, 420  # px
+LEAST_WIDTH, WIDTH = 190, 420  # px
 SYNTAX = (
     ("conv", "in a name, label, operator, module, source file or identifier"),
     ("a b   a or b   -b   (…)", "both, one of them, not b, brackets"),
@@ -32,6 +32,9 @@ SYNTAX = (
     ("run:2 thread: process:", "of an inference, on a thread, in a process"),
     ("dur > 1ms", "also self and start; < = <= >=; ns us ms s cycles"),
     ("linked unlinked shared zero derived", "what is known of it; of several, no length, computed"),
+)
+KEYS = (
+    "Enter next · Shift+Enter previous · Down list · Escape clears · in the timeline, H: only hits"
 )
 
 
@@ -192,9 +195,11 @@ class _Help(QFrame):
                 f'{cell} color: {colours.text2}">{escape(meaning)}</td></tr>'
                 for example, meaning in SYNTAX
             )
-            keys = "Enter next · Shift+Enter previous · Down list · H only hits · Escape clears"
-            self._text.setText(f'<table>{rows}</table><p style="color: {colours.text2}">{keys}</p>')
-        self.adjustSize()
+            self._text.setText(f'<table>{rows}</table><p style="color: {colours.text2}">{KEYS}</p>')
+        layout = self.layout()
+        assert layout is not None
+        layout.activate()
+        self.resize(self.sizeHint())
         window = self.parentWidget()
         room = window.width() - self.width() if window is not None else 0
         self.move(max(min(at.x(), room), 0), at.y())

@@ -26,6 +26,7 @@ TEACH = (
     "op:conv, file:model.py:12, dur > 1ms, unlinked …"
 )
 NOTHING_OPEN = "Open a profile, then search it: its slices by name, operator, source line or length"
+SEARCHING = "Searching …"
 MOST_COPIED = 5000  # rows; writing so many takes less than 100 ms
 _LEAST_NAME = 140  # px
 
@@ -72,7 +73,8 @@ class HitsPanel(QWidget):
         """List the hits of now in the order that is wished, or say why there are none."""
         searching = self._searching
         if searching.pending:
-            self.subtitle.setText("Searching …")
+            self.subtitle.setText(SEARCHING)
+            self.empty.sentence.setText(SEARCHING)
             return
         self._latest.cancel()
         sentence = self._why_nothing()

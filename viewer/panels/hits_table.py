@@ -36,8 +36,8 @@ class Cell(Enum):
 
     NAME = ("Name", 0, False)
     OPERATOR = ("Operator", 180, False)
-    START = ("Start", 104, True)
-    DURATION = ("Duration", 104, True)
+    START = ("Start", 124, True)
+    DURATION = ("Duration", 124, True)
     TRACK = ("Track", 130, False)
 
     def __init__(self, title: str, width: int, is_number: bool) -> None:
