@@ -9,7 +9,7 @@ import viewer.searching
 import viewer.timeline.hits
 from tests.gui_events import open_sample, settle
 from viewer.panels.hits import TEACH
-from viewer.panels.hits_table import CELLS, Cell, sorted_hits
+from viewer.panels.hits_table import CELLS, Cell, Order, sorted_hits
 from viewer.searching import find
 from viewer.session import TYPING_BURST
 from viewer.timeline.hits import hit_columns
@@ -224,7 +224,7 @@ def test_the_list_is_sorted_as_python_would(attention, cell, descending):
     session = attention.session
     session.search("a")
     hits, shown = session.searching.hits, session.traces[0]
-    order = sorted_hits(hits, session.traces, cell, descending=descending)
+    order = sorted_hits(hits, session.traces, Order(cell, descending))
 
     def value(at):
         i = hits.ref(at).index
@@ -242,6 +242,26 @@ def test_the_list_is_sorted_as_python_would(attention, cell, descending):
     values = [value(at) for at in order.tolist()]
     assert sorted(order.tolist()) == list(range(len(hits)))
     assert values == sorted(values, reverse=descending)
+
+
+def test_a_click_on_a_heading_sorts_and_a_second_one_turns_it_round(attention, qtbot):
+    session, panel = attention.session, attention.hits
+    session.search("op:linear")
+    attention._docks.bring("search")
+    settle(qtbot, attention)
+    header = panel.table.horizontalHeader()
+    at = CELLS.index(Cell.DURATION)
+    lengths = []
+    for arrow in "↓↑":
+        x = header.sectionViewportPosition(at) + header.sectionSize(at) // 2
+        place = QPoint(x, header.height() // 2)
+        qtbot.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=place)
+        assert panel.model.titles()[at] == f"Duration {arrow}"
+        refs = [panel.model.hits.ref(int(i)) for i in panel.model.order]
+        spans = [session.traces[0].span_ns(ref.index) for ref in refs]
+        lengths.append([end - start for start, end in spans])
+    assert lengths[0] == sorted(lengths[0], reverse=True)
+    assert lengths[1] == sorted(lengths[0])
 
 
 # -- the timeline ----------------------------------------------------------------------------

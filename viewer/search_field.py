@@ -10,7 +10,7 @@ import time
 from html import escape
 from typing import cast
 
-from PySide6.QtCore import QEvent, QPoint, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QFocusEvent, QKeyEvent, QMoveEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
@@ -21,7 +21,7 @@ from viewer.session import Session
 from viewer.theme import Theme
 
 PLACEHOLDER = "Search name, op:conv, dur > 1ms …"
-LEAST_WIDTH, WIDTH = 190, 420  # px
+LEAST_WIDTH, USUAL_WIDTH, WIDTH = 110, 260, 420  # px
 SYNTAX = (
     ("conv", "in a name, label, operator, module, source file or identifier"),
     ("a b   a or b   -b   (…)", "both, one of them, not b, brackets"),
@@ -48,6 +48,7 @@ class SearchField(QLineEdit):
         super().__init__()
         self._session, self._theme = session, theme
         self._searching = session.searching
+        self._wished = theme.px(USUAL_WIDTH)
         self.setPlaceholderText(PLACEHOLDER)
         self.setAccessibleName("Search slices")
         self.setMaxLength(LONGEST)
@@ -119,6 +120,22 @@ class SearchField(QLineEdit):
                 self.help.show_below(below, complaint)
 
     # -- events ----------------------------------------------------------------------------------
+
+    @guard(QSize(USUAL_WIDTH, 28))
+    def sizeHint(self) -> QSize:
+        """Room for a query of a few words, where there is room."""
+        return QSize(self._wished, super().sizeHint().height())
+
+    def take_usual_width(self) -> None:
+        """Wish for room for a query of a few words."""
+        self._wished = self._theme.px(USUAL_WIDTH)
+        self.updateGeometry()
+
+    def shorten_by(self, px: int) -> None:
+        """Wish for so much less room, as far as anything can be read in it then."""
+        if px > 0:
+            self._wished = max(self._wished - px, self._theme.px(LEAST_WIDTH))
+            self.updateGeometry()
 
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:

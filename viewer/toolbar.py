@@ -40,16 +40,18 @@ class Toolbar(QToolBar):
         self.addSeparator()
         self.search = SearchField(session, theme)
         self.addWidget(self.search)
-        self.addSeparator()
+        lines = [self.addSeparator()]
         caption = QLabel("Colour by")
         caption.setContentsMargins(8, 0, 6, 0)
-        self.addWidget(caption)
+        self._dispensable = [self.addWidget(caption)]
         self.scheme = QComboBox()
         self.scheme.setAccessibleName("Colour by")
+        self.scheme.setToolTip("Colour by")
         for scheme, title in SCHEMES:
             self.scheme.addItem(title, scheme)
         self.addWidget(self.scheme)
-        self.addSeparator()
+        lines.append(self.addSeparator())
+        self._dispensable += lines
         self._add("go.previous_run", "previous")
         self.run = QComboBox()
         self.run.setAccessibleName("Inference")
@@ -100,9 +102,22 @@ class Toolbar(QToolBar):
         self._fit()
 
     def _fit(self) -> None:
-        """Shorten the state of links where the rest would be squeezed."""
+        """Shorten the state of links where the rest would be squeezed, then the search field, and
+        leave out a caption and lines."""
         self.link_state.be_brief(False)
+        self._show_dispensable(True)
+        self.search.take_usual_width()
         self.link_state.be_brief(self._wanted_width() > self.width())
+        for with_all in (True, False):
+            self._show_dispensable(with_all)
+            self.search.take_usual_width()
+            self.search.shorten_by(self._wanted_width() - self.width())
+            if self._wanted_width() <= self.width():
+                break
+
+    def _show_dispensable(self, shown: bool) -> None:
+        for action in self._dispensable:
+            action.setVisible(shown)
 
     def _wanted_width(self) -> int:
         """The width of all that is in it, px. The layout knows of new widgets only later."""

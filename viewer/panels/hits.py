@@ -6,7 +6,7 @@ A chosen row selects its slice on the timeline, and a hit that is selected there
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import QItemSelectionModel, Qt, Slot
+from PySide6.QtCore import QItemSelectionModel, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
@@ -14,7 +14,7 @@ from viewer.background import Latest
 from viewer.model.times import counted, group_digits
 from viewer.model.trace import Ints
 from viewer.opening import OpenTrace
-from viewer.panels.hits_table import CELLS, MOST_ROWS, Cell, HitsModel, sorted_hits
+from viewer.panels.hits_table import CELLS, MOST_ROWS, Cell, HitsModel, Order, sorted_hits
 from viewer.panels.table_style import RowTable, fit_columns, let_copy, marked_rows
 from viewer.panels.widgets import ElidedLabel, EmptyPlace
 from viewer.searching import AT_ONCE, NOTHING, Hits
@@ -28,7 +28,7 @@ TEACH = (
 NOTHING_OPEN = "Open a profile, then search it: its slices by name, operator, source line or length"
 SEARCHING = "Searching …"
 MOST_COPIED = 5000  # rows; writing so many takes less than 100 ms
-_LEAST_NAME = 140  # px
+_LEAST_NAME = 120  # px
 
 
 class HitsPanel(QWidget):
@@ -38,6 +38,7 @@ class HitsPanel(QWidget):
         super().__init__(parent)
         self._session, self._theme, self._searching = session, theme, session.searching
         self._sorting: tuple[Hits, list[OpenTrace]] | None = None
+        self._by = Order()
         self.model = HitsModel(theme, self)
         self.table = HitsView(self.model, theme)
         let_copy(self.table, self.copy)
@@ -61,7 +62,7 @@ class HitsPanel(QWidget):
         self._latest = Latest(self)
         self._latest.answered.connect(self._sorted)
         self.table.chosen.connect(self._choose)
-        self.table.horizontalHeader().sortIndicatorChanged.connect(self.refresh)
+        self.table.horizontalHeader().sectionClicked.connect(self._sort)
         self._searching.changed.connect(self.refresh)
         session.opened.connect(self.refresh)
         session.selected.connect(self._mark)
@@ -79,19 +80,22 @@ class HitsPanel(QWidget):
         self._latest.cancel()
         sentence = self._why_nothing()
         if sentence:
-            self.model.show(NOTHING, [], np.empty(0, np.int64))
+            self.model.show(NOTHING, [], np.empty(0, np.int64), self._by)
             self.empty.sentence.setText(sentence)
             self._stack.setCurrentIndex(1)
             return
-        header = self.table.horizontalHeader()
-        cell = CELLS[header.sortIndicatorSection()]
-        descending = header.sortIndicatorOrder() == Qt.SortOrder.DescendingOrder
         self._sorting = searching.hits, list(self._session.traces)
         if len(searching.hits) <= AT_ONCE:
-            self._sorted(sorted_hits(*self._sorting, cell, descending=descending))
+            self._sorted(sorted_hits(*self._sorting, self._by))
         else:
             self.subtitle.setText("Sorting …")
-            self._latest.submit(_sorted_for, *self._sorting, cell, descending)
+            self._latest.submit(sorted_hits, *self._sorting, self._by)
+
+    @Slot(int)
+    def _sort(self, column: int) -> None:
+        """Sort by the column whose heading was clicked; a second click turns the order round."""
+        self._by = self._by.after_click(CELLS[column])
+        self.refresh()
 
     def _why_nothing(self) -> str:
         searching = self._searching
@@ -108,7 +112,7 @@ class HitsPanel(QWidget):
     @Slot(object)
     def _sorted(self, order: Ints) -> None:
         assert self._sorting is not None
-        self.model.show(*self._sorting, order)
+        self.model.show(*self._sorting, order, self._by)
         self._stack.setCurrentIndex(0)
         count = len(order)
         text = counted(count, "hit")
@@ -158,10 +162,6 @@ class HitsPanel(QWidget):
         QGuiApplication.clipboard().setText(text)
 
 
-def _sorted_for(hits: Hits, traces: list[OpenTrace], cell: Cell, descending: bool) -> Ints:
-    return sorted_hits(hits, traces, cell, descending=descending)
-
-
 class HitsView(RowTable):
     """The table, sorted by a click on a heading."""
 
@@ -171,8 +171,6 @@ class HitsView(RowTable):
         for i, cell in enumerate(CELLS):
             header.resizeSection(i, theme.px(cell.width))
         header.setSectionsClickable(True)
-        header.setSortIndicatorShown(True)
-        header.setSortIndicator(CELLS.index(Cell.START), Qt.SortOrder.AscendingOrder)
 
     def fit_columns(self) -> None:
         """Show the columns that there is room for."""

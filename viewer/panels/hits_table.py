@@ -9,6 +9,7 @@ widget keeps a record for each.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
@@ -35,10 +36,10 @@ class Cell(Enum):
     """A column: its title, its width in px (0: what is left), whether it holds numbers."""
 
     NAME = ("Name", 0, False)
-    OPERATOR = ("Operator", 180, False)
-    START = ("Start", 124, True)
-    DURATION = ("Duration", 124, True)
-    TRACK = ("Track", 130, False)
+    OPERATOR = ("Operator", 140, False)
+    START = ("Start", 92, True)
+    DURATION = ("Duration", 92, True)
+    TRACK = ("Track", 120, False)
 
     def __init__(self, title: str, width: int, is_number: bool) -> None:
         self.title = title
@@ -46,19 +47,34 @@ class Cell(Enum):
         self.is_number = is_number
 
 
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The column that hits are sorted by, and in which direction."""
+
+    cell: Cell = Cell.START
+    descending: bool = False
+
+    def after_click(self, cell: Cell) -> Order:
+        """The order after a click on a heading: first by time, first the longest, then back."""
+        if cell is self.cell:
+            return Order(cell, not self.descending)
+        return Order(cell, descending=cell is Cell.DURATION)
+
+
 CELLS = tuple(Cell)
 _TITLES = tuple(cell.title for cell in CELLS)
 _TSV_TITLES = ("Name", "Operator", "Start (ns)", "Duration (ns)", "Track", "Process", "File")
 
 
-def sorted_hits(hits: Hits, traces: Sequence[OpenTrace], cell: Cell, *, descending: bool) -> Ints:
+def sorted_hits(hits: Hits, traces: Sequence[OpenTrace], by: Order) -> Ints:
     """Positions of the hits in the order of a column, those of one value by time. Pure.
 
     Slices that a clock of their own timed have no length in ns: they stand first, or last.
     """
+    cell = by.cell
     if cell is Cell.START:
         order = np.arange(len(hits))
-        return order[::-1] if descending else order
+        return order[::-1] if by.descending else order
     value = np.zeros(len(hits), np.int64)
     ranks = _ranks([_texts(shown, cell) for shown in traces])
     for number, shown in enumerate(traces):
@@ -78,7 +94,7 @@ def sorted_hits(hits: Hits, traces: Sequence[OpenTrace], cell: Cell, *, descendi
                 length = ticks_to_ns(long, shown.axis.ns_per_tick)
                 length[np.isin(index, foreign(slices))] = -1
                 value[own] = length
-    return np.argsort(-value if descending else value, kind="stable")
+    return np.argsort(-value if by.descending else value, kind="stable")
 
 
 def _texts(shown: OpenTrace, cell: Cell) -> list[str]:
@@ -109,10 +125,13 @@ class HitsModel(TitledModel):
         self._swatches = SwatchPixmaps(theme)
         self.hits: Hits = NOTHING
         self.order: Ints = np.empty(0, np.int64)
+        self._titles: tuple[str, ...] = _TITLES
 
-    def show(self, hits: Hits, traces: Sequence[OpenTrace], order: Ints) -> None:
-        """Show hits of some traces; order: their positions."""
+    def show(self, hits: Hits, traces: Sequence[OpenTrace], order: Ints, by: Order) -> None:
+        """Show hits of some traces; order: their positions, sorted by a column."""
         self.beginResetModel()
+        arrow = "↓" if by.descending else "↑"
+        self._titles = tuple(f"{c.title} {arrow}" if c is by.cell else c.title for c in CELLS)
         self._swatches.clear()
         self.hits, self._traces, self.order = hits, list(traces), order
         self.endResetModel()
@@ -128,7 +147,7 @@ class HitsModel(TitledModel):
         return min(len(self.order), MOST_ROWS)
 
     def titles(self) -> Sequence[str]:
-        return _TITLES
+        return self._titles
 
     def is_right(self, column: int) -> bool:
         return CELLS[column].is_number

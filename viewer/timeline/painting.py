@@ -233,7 +233,8 @@ class FramePainter:
     def _stamp_marks(self, image: Pixels, xmap: XMap) -> None:
         layout = self.scene.layout
         height, width = image.shape
-        plain = self.theme.color("diamond").rgb() | 0xFF000000
+        dimmed = self.scene.session.searching.shows_only_hits
+        plain = self.theme.color("line" if dimmed else "diamond").rgb() | 0xFF000000
         reach = self._canvas.device(_MARK)
         for band in self._bands(BandKind.STRIP):
             picture = self.scene.pictures[int(layout.trace[band])]
@@ -252,7 +253,12 @@ class FramePainter:
         painter.setPen(self.theme.color("text2"))
         for band in self._bands(BandKind.STRIP):
             picture = self.scene.pictures[int(layout.trace[band])]
-            marks = picture.raster.zero_marks(int(layout.row[band]), xmap.on(picture.shown.axis))
+            raster = picture.raster
+            if self.scene.session.searching.shows_only_hits:
+                if picture.found is None:
+                    continue
+                raster = picture.found
+            marks = raster.zero_marks(int(layout.row[band]), xmap.on(picture.shown.axis))
             y = self._y(band) + (layout.height[band] - self._marks.line_height) / 2
             groups = _groups(marks.x, self._canvas.device(_MARK_LABEL_ROOM), xmap.width)
             for first, last, columns in groups:
