@@ -113,7 +113,9 @@ NEEDS_A_TRACE = {"view.fit", "view.fit_all", "view.zoom_in", "view.zoom_out", "g
                  "clock.other", "ruler.from_start", "ruler.absolute",
                  "ruler.from_selection", "view.pan_left", "view.pan_right", "view.scroll_up",
                  "view.scroll_down", *COLOUR_MENU} - {SEPARATOR, "view.legend"}  # fmt: skip
+NEEDS_A_TRACE |= {"search.find", "search.list"}
 NEEDS_CYCLES = {"ruler.cycles"}
+NEEDS_A_QUERY = {"search.next", "search.previous", "view.only_hits"}
 NEEDS_TWO_FILES = {"view.fit_file"}
 NEEDS_RUNS = {"go.next_run", "go.previous_run", "go.runs_aligned", "go.runs_mean"}
 NEEDS_A_FILE = {"file.export", "file.close_all", "view.panels"}
@@ -128,7 +130,7 @@ def test_what_makes_no_sense_is_disabled(window, qtbot):
     everything = {id for id in window.commands.actions if not id.startswith("tracks.")}
     needy = NEEDS_A_TRACE | NEEDS_RUNS | NEEDS_A_FILE | NEEDS_A_PAST
     everything -= NEEDS_TWO_FILES | NEEDS_CYCLES | NEEDS_A_SLICE | NEEDS_BRANCHES
-    everything -= NEEDS_A_SELECTION
+    everything -= NEEDS_A_SELECTION | NEEDS_A_QUERY
     assert enabled(window) == everything - needy
     open_sample(qtbot, window, "attention_xnnpack")
     assert enabled(window) == everything - NEEDS_A_PAST

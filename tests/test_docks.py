@@ -67,7 +67,7 @@ def test_panels_become_tabs_as_room_gets_short_and_part_again(attention, qtbot):
         qtbot.waitUntil(lambda: not attention._docks.is_misfit)
         settle(qtbot, attention)
         sizes.append((fellows(attention, "details"), fellows(attention, "source")))
-    tabs = {"links", "problems", "untimed", "marks"}
+    tabs = {"links", "problems", "untimed", "marks", "search"}
     assert sizes[0] == (tabs | {"source"}, tabs | {"details"})
     left = {"operators", "overview", "statistics", "estimates", "selection"}
     assert sizes[1] == (tabs, left)

@@ -140,7 +140,12 @@ ALLOWED = {
 
 
 # One room in several files, which may know one another.
-SAME_ROOM = dict.fromkeys(("status_text", "toolbar", "docks", "focus_keys"), "main_window")
+SAME_ROOM = {
+    **dict.fromkeys(
+        ("status_text", "toolbar", "docks", "focus_keys", "search_field"), "main_window"
+    ),
+    "searching": "session",
+}
 
 
 def room(module: str) -> str:

@@ -16,13 +16,14 @@ _LEAST_BOTTOM = 200  # px
 _BELOW = (
     "operators", "overview", "statistics", "estimates", "source", "links", "problems", "untimed",
     "selection", "marks",
+    "search",
 )  # fmt: skip
 _TITLES = {"untimed": "Untimed events"}
 
 
 class Docks(QObject):
     """The docks of one window, by name: details, operators, overview, statistics, estimates,
-    source, links, problems, untimed, selection and marks."""
+    source, links, problems, untimed, selection, marks and search."""
 
     def __init__(self, window: QMainWindow, panels: dict[str, QWidget]) -> None:
         super().__init__(window)
@@ -49,7 +50,7 @@ class Docks(QObject):
         window.splitDockWidget(docks["operators"], docks["source"], Qt.Orientation.Horizontal)
         for name in ("overview", "statistics", "estimates"):
             window.tabifyDockWidget(docks["operators"], docks[name])
-        for name in ("links", "problems", "untimed"):
+        for name in ("links", "problems", "untimed", "search"):
             window.tabifyDockWidget(docks["source"], docks[name])
         window.tabifyDockWidget(docks["operators"], docks["selection"])
         window.tabifyDockWidget(docks["source"], docks["marks"])
@@ -171,6 +172,11 @@ class Docks(QObject):
         """Say on the tab how many slices the selection panel is about."""
         title = f"Selection ({group_digits(count)})" if count else "Selection"
         self.by_name["selection"].setWindowTitle(title)
+
+    def count_hits(self, count: int) -> None:
+        """Say on the tab of the search how much it finds."""
+        title = f"Search ({group_digits(count)})" if count else "Search"
+        self.by_name["search"].setWindowTitle(title)
 
     def _fit_titles(self) -> None:
         """A dock among tabs has no title bar of its own: its tab says the title."""

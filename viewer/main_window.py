@@ -54,6 +54,7 @@ from viewer.panels.command_palette import CommandPalette
 from viewer.panels.details import DetailsPanel
 from viewer.panels.empty_note import EmptyNote
 from viewer.panels.estimates import EstimatesPanel
+from viewer.panels.hits import HitsPanel
 from viewer.panels.key_sheet import KeySheet
 from viewer.panels.links import LinksPanel
 from viewer.panels.marks import MarksPanel
@@ -142,6 +143,7 @@ class MainWindow(QMainWindow):
         self.estimates = EstimatesPanel(self.session, theme)
         self.selection = SelectionPanel(self.session, theme)
         self.marks = MarksPanel(self.session, theme)
+        self.hits = HitsPanel(self.session, theme)
         self.start_page = StartPage(theme, settings)
         self.setWindowTitle("Opscope")
         self.setAcceptDrops(True)
@@ -165,6 +167,7 @@ class MainWindow(QMainWindow):
                 "source": self.source, "links": self.links,
                 "problems": self.problems, "untimed": self.untimed,
                 "selection": self.selection, "marks": self.marks,
+                "search": self.hits,
             },
         )  # fmt: skip
         self.timeline.view.drag_pans = settings.get(DRAG_PANS)
@@ -272,6 +275,10 @@ class MainWindow(QMainWindow):
         self.source.forget_requested.connect(self._forget_source_path)
         self._note.open_requested.connect(self.open_dialog)
         self.toolbar.links_asked.connect(self.show_links)
+        self.toolbar.search.left.connect(self.timeline.view.setFocus)
+        self.toolbar.search.list_asked.connect(self.show_hits)
+        session.searching.changed.connect(self.commands.refresh)
+        session.searching.changed.connect(self._count_hits)
         self._cancel.clicked.connect(self._cancel_all)
         self._recent_menu.aboutToShow.connect(self._fill_recent)
         self.timeline.header_width_changed.connect(partial(self.settings.set, HEADER_WIDTH))
@@ -548,6 +555,19 @@ class MainWindow(QMainWindow):
     def show_links(self) -> None:
         """Show how every profile is linked, and what can be chosen about it."""
         self._docks.bring("links")
+
+    def search(self) -> None:
+        """Give the keys to the search field, with its query marked."""
+        self.toolbar.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.toolbar.search.selectAll()
+
+    def show_hits(self) -> None:
+        """Show the list of what the search finds, and give it the keys."""
+        self._docks.bring("search")
+        self.hits.take_focus()
+
+    def _count_hits(self) -> None:
+        self._docks.count_hits(len(self.session.searching.hits))
 
     def _fit_width(self) -> None:
         """Lay the docks out anew when the window has become narrow, or wide again."""

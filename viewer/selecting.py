@@ -74,10 +74,12 @@ def can_make_area(session: Session) -> bool:
 
 
 def clear(session: Session) -> None:
-    """Take back one thing: the selection, else what is measured and the current mark, else the
-    class of colours that stands out."""
+    """Take back one thing: the search, else the selection, else what is measured and the current
+    mark, else the class of colours that stands out."""
     state = session.state
-    if any(state.selection):
+    if state.query:
+        session.search("")
+    elif any(state.selection):
         session.clear_selection()
     elif state.measured is not None or state.mark is not None:
         session.set_marks(state.marks, None, None)

@@ -35,6 +35,7 @@ from viewer.model.trace import Ints, KeyKind, Run, RunKind, Trace
 from viewer.opening import Inferences, OpenTrace, Views, Work, views_of
 from viewer.program.graph import Operator, Program
 from viewer.program.source_code import Substitution
+from viewer.searching import Searching
 from viewer.selected_slices import SelectedSpan
 from viewer.timeline.layout import Part
 from viewer.timeline.schemes import NAMES
@@ -55,6 +56,8 @@ from viewer.workspace import Workspace, can_choose_clock
 
 # Changes of the range closer together than this, in seconds, are one step of undo (a wheel burst).
 BURST = 0.5
+# The same for the letters of a query.
+TYPING_BURST = 1.5
 # Up to so many slices links, labels and other views take less than 50 ms: no thread.
 AT_ONCE = 20_000
 
@@ -102,6 +105,8 @@ class Session(QObject):
         self._wished = Inferences.AS_RUN  # what `_viewing` makes
         # What others work out of each trace that is opened; pure, as it may run in a thread.
         self.also: list[Work] = []
+        self._typed: tuple[ViewState, float] | None = None  # the last query typed, and when
+        self.searching = Searching(self)
 
     # -- files -------------------------------------------------------------------------------
 
@@ -719,6 +724,22 @@ class Session(QObject):
         """The scheme that is seen: the chosen one, or the names that all traces fall back to."""
         chosen = self.state.scheme
         return NAMES if self.traces and self.why_not(chosen) else chosen
+
+    def search(self, query: str, *, now: float | None = None) -> None:
+        """Search for something; "" for nothing. `now` (s) joins a burst of typing for undo."""
+        if query == self.state.query:
+            return
+        typed = self._typed
+        joins = (
+            typed is not None and now is not None
+            and typed[0] is self.state and now - typed[1] < TYPING_BURST
+        )  # fmt: skip
+        self._change(replace(self.state, query=query), remember=not joins)
+        self._typed = None if now is None else (self.state, now)
+
+    def show_only_hits(self, only: bool) -> None:
+        """Dim all that the query does not find, or nothing."""
+        self._change(replace(self.state, only_hits=only))
 
     def number_of(self, shown: OpenTrace) -> int | None:
         """The number of an open trace, None if it was closed or linked anew since."""

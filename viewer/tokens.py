@@ -36,6 +36,7 @@ class Tokens:
     selection: str
     related: str
     ring: str
+    hit: str  # what the search finds
     warning: str
     error: str
     ok: str
@@ -77,6 +78,7 @@ DARK = Tokens(
     selection="#1E3A60",
     related="#1C2939",
     ring="#FFFFFF",
+    hit="#FF6AD5",
     warning="#E8B44C",
     error="#F47C7C",
     ok="#5CC28A",
@@ -118,6 +120,7 @@ LIGHT = Tokens(
     selection="#CFE2FC",
     related="#EDF4FE",
     ring="#101318",
+    hit="#B8007F",
     warning="#8F5F00",
     error="#C4313B",
     ok="#1A7A48",

@@ -14,6 +14,7 @@ from viewer.key_map import shown_key
 from viewer.model.run_views import has_run_views
 from viewer.opening import Inferences, OpenTrace
 from viewer.panels.link_state import LinkState
+from viewer.search_field import SearchField
 from viewer.session import Session
 from viewer.status_text import run_texts
 from viewer.theme import Theme
@@ -40,15 +41,19 @@ class Toolbar(QToolBar):
         for id, icon in (("go.back", "back"), ("go.forward", "forward"), ("view.fit_all", "fit")):
             self._add(id, icon)
         self.addSeparator()
+        self.search = SearchField(session, theme)
+        self.addWidget(self.search)
+        lines = [self.addSeparator()]
         caption = QLabel("Colour by")
         caption.setContentsMargins(8, 0, 6, 0)
-        self.addWidget(caption)
+        self._dispensable = [self.addWidget(caption)]
         self.scheme = QComboBox()
         self.scheme.setAccessibleName("Colour by")
         for scheme in SCHEMES:
             self.scheme.addItem(scheme.title, scheme.id)
         self.addWidget(self.scheme)
-        self.addSeparator()
+        lines.append(self.addSeparator())
+        self._dispensable += lines
         self._add("go.previous_run", "previous")
         self.run = QComboBox()
         self.run.setAccessibleName("Inference")
@@ -108,9 +113,22 @@ class Toolbar(QToolBar):
         self._fit()
 
     def _fit(self) -> None:
-        """Shorten the state of links where the rest would be squeezed."""
+        """Shorten the state of links where the rest would be squeezed, then the search field, and
+        leave out a caption and lines."""
         self.link_state.be_brief(False)
+        self._show_dispensable(True)
+        self.search.take_usual_width()
         self.link_state.be_brief(self._wanted_width() > self.width())
+        for with_all in (True, False):
+            self._show_dispensable(with_all)
+            self.search.take_usual_width()
+            self.search.shorten_by(self._wanted_width() - self.width())
+            if self._wanted_width() <= self.width():
+                break
+
+    def _show_dispensable(self, shown: bool) -> None:
+        for action in self._dispensable:
+            action.setVisible(shown)
 
     def _wanted_width(self) -> int:
         """The width of all that is in it, px. The layout knows of new widgets only later."""

@@ -15,6 +15,7 @@ from viewer.motion_commands import motion_commands
 from viewer.opening import Inferences
 from viewer.resources import SAMPLES
 from viewer.ruler_commands import ruler_commands
+from viewer.search_commands import search_commands
 from viewer.selection_commands import SELECTION_MENU, SELECTION_MOUSE, selection_commands
 from viewer.track_commands import TRACK_MENU, track_commands
 from viewer.workspace import DEBUG_INFO
@@ -27,8 +28,8 @@ MENUS = (
     (
         "&View",
         (
-            "view.fit", "view.fit_all", "view.fit_file", SEPARATOR, "view.clear", "view.panels",
-            SEPARATOR, "view.drag_pans", "view.motion", "view.flows", SEPARATOR,
+            "view.fit", "view.fit_all", "view.fit_file", SEPARATOR, "view.only_hits", "view.clear",
+            "view.panels", SEPARATOR, "view.drag_pans", "view.motion", "view.flows", SEPARATOR,
             "view.theme_system", "view.theme_light", "view.theme_dark",
         ),
     ),
@@ -38,7 +39,8 @@ MENUS = (
             "go.undo", "go.redo", "go.back", "go.forward", SEPARATOR, "go.next_run",
             "go.previous_run", "go.runs_aligned", "go.runs_mean", SEPARATOR,
             "go.next_slice", "go.previous_slice", SEPARATOR, "go.next_flow", "go.previous_flow",
-            "go.next_branch", "go.previous_branch",
+            "go.next_branch", "go.previous_branch", SEPARATOR,
+            "search.find", "search.next", "search.previous", "search.list",
         ),
     ),
     ("&Tracks", TRACK_MENU),
@@ -234,4 +236,5 @@ def commands_of(window: MainWindow) -> list[Command]:
         *colour_commands(window),
         *track_commands(window),
         *selection_commands(window),
+        *search_commands(window),
     ]  # fmt: skip

@@ -103,4 +103,12 @@ def test_a_shared_pixel_is_seen_and_grows_with_what_is_covered():
 def test_emphasis_mixes_to_the_canvas():
     assert fills(True, Emphasis.DIMMED)[0] == mix(OPERATOR_FILLS[0], canvas_rgb(True), 0.34)
     assert fills(False, Emphasis.DIMMED)[0] == mix(OPERATOR_FILLS[0], 0xFFFFFF, 0.42)
-    assert fills(True, Emphasis.HIDDEN)[0] == mix(OPERATOR_FILLS[0], canvas_rgb(True), 0.7)
+
+
+def test_what_is_no_hit_is_one_faint_grey_that_is_still_seen():
+    for dark in (True, False):
+        (grey,) = set(fills(dark, Emphasis.HIDDEN))
+        assert 1.15 < contrast(grey, canvas_rgb(dark)) < 1.8
+        assert (
+            max(grey >> s & 255 for s in (0, 8, 16)) - min(grey >> s & 255 for s in (0, 8, 16)) < 16
+        )

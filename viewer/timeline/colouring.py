@@ -57,6 +57,7 @@ _KERNEL_MIX = 0.42
 _EDGE_MIX = 0.35
 # Unattributed time is no slice of the file, but nothing that exists is ever invisible.
 _UNATTRIBUTED_MIX = 0.72
+_HIDDEN_MIX = 0.68
 # A shared pixel with hardly anything in it must still be seen.
 _FAINTEST = 0.5
 _CORNER_MIX = 0.7
@@ -116,11 +117,10 @@ def fills(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> tuple[int, ...]:
         mix(_GREYS[dark][PLAIN - SLAB], canvas, _UNATTRIBUTED_MIX),
         *(RAMP_FILLS if dark else reversed(RAMP_FILLS)),
     )
-    part = {
-        Emphasis.FULL: 0.0,
-        Emphasis.DIMMED: 0.34 if dark else 0.42,
-        Emphasis.HIDDEN: 0.7,
-    }[emphasis]
+    if emphasis is Emphasis.HIDDEN:
+        # One faint grey: what is left of colour is where the hits are.
+        return (mix(_GREYS[dark][PLAIN - SLAB], canvas, _HIDDEN_MIX),) * len(full)
+    part = (0.34 if dark else 0.42) if emphasis is Emphasis.DIMMED else 0.0
     return tuple(mix(fill, canvas, part) for fill in full)
 
 

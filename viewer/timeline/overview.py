@@ -19,6 +19,7 @@ from viewer.opening import Inferences
 from viewer.theme import Theme
 from viewer.timeline.canvas import Canvas
 from viewer.timeline.colouring import canvas_rgb
+from viewer.timeline.hits import paint_ticks
 from viewer.timeline.layout import XMap
 from viewer.timeline.marks_painting import paint_overview_marks
 from viewer.timeline.raster import expand
@@ -68,6 +69,7 @@ class Overview(QWidget):
         self._lanes(painter, Canvas(self.width(), self.height(), self.devicePixelRatioF()))
         self._runs(painter, xmap)
         self._window(painter, xmap)
+        paint_ticks(painter, self._scene.session, xmap, BAND_HEIGHT, theme)
         paint_overview_marks(painter, self._scene, theme, xmap, BAND_HEIGHT, LANES_HEIGHT)
         painter.setPen(QPen(theme.color("line"), 1))
         painter.drawLine(0, self.height() - 1, self.width(), self.height() - 1)

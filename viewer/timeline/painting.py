@@ -31,6 +31,7 @@ from viewer.timeline.colouring import (
 )
 from viewer.timeline.counter_raster import CounterColours, stamp
 from viewer.timeline.flow_painting import FlowPainter
+from viewer.timeline.hits import stamp_hits
 from viewer.timeline.label_text import LabelCache
 from viewer.timeline.layout import SLICE_TOP, STRIP_HEIGHT, BandKind, XMap
 from viewer.timeline.marks_painting import paint_marks
@@ -108,6 +109,10 @@ class FramePainter:
             )  # fmt: skip
             self._stamp_marks(image, xmap)
             self._stamp_counters(image, xmap)
+            stamp_hits(
+                part, scene.layout, (scene.scroll + top, scene.scroll + bottom), scene.pictures,
+                canvas, xmap, theme, bars=not scene.session.searching.shows_only_hits,
+            )  # fmt: skip
             stamp_chosen(part, scene, self._section, canvas, xmap, theme)
         picture = QImage(
             image.data, canvas.columns, canvas.lines, canvas.columns * 4,
@@ -172,10 +177,13 @@ class FramePainter:
                 emphasis: label_colours(dark, emphasis)
                 for emphasis in (Emphasis.FULL, Emphasis.DIMMED)
             }
+            searching = self.scene.session.searching
             for position, i, x0, x1, lit in zip(
                 found.position.tolist(), found.slice.tolist(), found.x0.tolist(),
                 found.x1.tolist(), standing.tolist(), strict=True,
             ):  # fmt: skip
+                if searching.shows_only_hits and not searching.hits.holds(SliceRef(number, i)):
+                    continue
                 band = bands[position]
                 top, tall = self._y(band) + SLICE_TOP, int(layout.slice_height[band])
                 index = int(picture.palette[i])
@@ -243,7 +251,8 @@ class FramePainter:
     def _stamp_marks(self, image: Pixels, xmap: XMap) -> None:
         layout = self.scene.layout
         height, width = image.shape
-        plain = self.theme.color("diamond").rgb() | 0xFF000000
+        dimmed = self.scene.session.searching.shows_only_hits
+        plain = self.theme.color("line" if dimmed else "diamond").rgb() | 0xFF000000
         reach = self._canvas.device(_MARK)
         for band in self._bands(BandKind.STRIP):
             picture = self.scene.pictures[int(layout.trace[band])]
@@ -262,9 +271,14 @@ class FramePainter:
         painter.setPen(self.theme.color("text2"))
         for band in self._bands(BandKind.STRIP):
             picture = self.scene.pictures[int(layout.trace[band])]
-            marks = picture.raster.zero_marks(int(layout.row[band]), xmap.on(picture.shown.axis))
             if layout.height[band] < STRIP_HEIGHT:
                 continue
+            raster = picture.raster
+            if self.scene.session.searching.shows_only_hits:
+                if picture.found is None:
+                    continue
+                raster = picture.found
+            marks = raster.zero_marks(int(layout.row[band]), xmap.on(picture.shown.axis))
             y = self._y(band) + (layout.height[band] - self._marks.line_height) / 2
             groups = _groups(marks.x, self._canvas.device(_MARK_LABEL_ROOM), xmap.width)
             for first, last, columns in groups:

@@ -45,11 +45,17 @@ class TracePicture:
     hits: RowRaster | None = None
     lit: ClassName | None = None
     lit_slices: RowRaster | None = None
+    found: RowRaster | None = None  # by the search
 
     def source(self, *, dark: bool, emphasis: Emphasis) -> Source:
-        """The trace as a frame needs it; hits, else the slices of the lit class, stay in full."""
+        """The trace as a frame needs it; hits, else the slices of the lit class, stay in full.
+
+        Emphasis.HIDDEN leaves what the search finds.
+        """
         colours = cell_colours(dark, emphasis)
         above = self.hits if self.hits is not None else self.lit_slices
+        if emphasis is Emphasis.HIDDEN:
+            above = self.found
         return Source(
             self.raster, self.shown.axis, colours, above, cell_colours(dark, Emphasis.FULL)
         )

@@ -14,7 +14,7 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.background import Latest
-from viewer.model.times import RateOrigin, format_time, group_digits
+from viewer.model.times import RateOrigin, counted, format_time, group_digits
 from viewer.model.trace import Bools, Ints
 from viewer.opening import Inferences, OpenTrace, display_name
 from viewer.program.labels import unlinked_text
@@ -24,6 +24,7 @@ from viewer.timeline.canvas import Canvas
 from viewer.timeline.chosen import ChosenSlices
 from viewer.timeline.colouring import Emphasis
 from viewer.timeline.glide import Glide
+from viewer.timeline.hits import HitRasters
 from viewer.timeline.layout import BandKind, Layout, Part, XMap
 from viewer.timeline.parts import Parts
 from viewer.timeline.pictures import TracePicture, picture_of, prepare
@@ -81,6 +82,9 @@ class Scene(QObject):
         self._recolouring.made.connect(self._take_colours)
         self.chosen = ChosenSlices(session)
         self.chosen.changed.connect(self.changed)
+        self._found = HitRasters(session)
+        self._found.changed.connect(self.changed)
+        session.searched.connect(self.changed)
         session.also.append(prepare)
         session.opened.connect(self._reopen)
         session.arranged.connect(self._arrange)
@@ -140,6 +144,8 @@ class Scene(QObject):
         """The open traces as a frame needs them: dimmed while an operator is highlighted."""
         dimmed = self.session.state.operators is not None or self.has_lit_class
         emphasis = Emphasis.DIMMED if dimmed else Emphasis.FULL
+        if self.session.searching.shows_only_hits:
+            emphasis = Emphasis.HIDDEN
         return [picture.source(dark=dark, emphasis=emphasis) for picture in self.pictures]
 
     @property
@@ -199,9 +205,12 @@ class Scene(QObject):
         return shown.trace is shown.file and space.traces[0] not in space.same_clock(shown.file)
 
     def track_title(self, trace: int, track: int) -> tuple[str, str]:
-        """The name of a track and how many runs it has."""
+        """The name of a track and how many runs it has, or how many hits of the search."""
         shown = self.pictures[trace].shown
         name = shown.tracks.names[track]
+        if self.session.searching.is_on:
+            hits = self.session.searching.hits_on(trace, track)
+            return name, counted(hits, "hit") if hits else ""
         if shown.trace is not shown.file:
             return name, ""
         runs = sum(1 for run in shown.trace.inferences() if run.track == track)
@@ -340,6 +349,7 @@ class Scene(QObject):
         self._same_clock = [self._same_clock_note(shown) for shown in self.session.traces]
         self._recolour()
         self._highlight()
+        self._found.show(self.pictures)
         self._arrange()
 
     def _same_clock_note(self, shown: OpenTrace) -> str:
@@ -359,6 +369,7 @@ class Scene(QObject):
     def _take_colours(self, pictures: list[TracePicture]) -> None:
         self.pictures = pictures
         self._highlight()
+        self._found.show(self.pictures)
         self.recoloured.emit()
 
     def _arrange(self) -> None:

@@ -1,0 +1,339 @@
+"""The language of the search: a query as typed becomes a tree, or one sentence on what is wrong.
+
+    conv                    any text of a slice: name, label, operator, module, source file, id
+    "two words"  -conv      a phrase as it stands; everything that is not conv (also: not conv)
+    a b   a or b   (a b)    both; one of them; brackets group
+    op:conv  file:model.py:12   one field alone, see `FIELDS`
+    dur > 1ms  self >= 10us     length, length without children, start: see `MEASURES`
+    linked  zero            properties, see `FLAGS`
+
+Case never matters: texts are folded here. Numbers are exact ratios of ns, or of cycles.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from viewer.model.times import MINUS, NARROW_SPACE, THIN_SPACE
+
+FIELDS = {
+    "name": "its name in the file",
+    "op": "operator",
+    "type": "sort of operator: linear, aten.mm",
+    "module": "module path",
+    "file": "source file, also file:line",
+    "id": "delegate identifier or debug handle",
+    "delegate": "backend",
+    "thread": "thread",
+    "process": "process",
+    "run": "inference by its number, or load",
+}
+MEASURES = {
+    "dur": "length",
+    "self": "length without what is inside",
+    "start": "time from the start of the trace",
+}
+FLAGS = {
+    "linked": "an operator is known",
+    "unlinked": "an operator should be known and is not",
+    "shared": "of several operators",
+    "zero": "without a length",
+    "derived": "computed, not in the file",
+}
+LONGEST = 500  # characters of a query
+DEEPEST = 40  # brackets and negations inside each other
+
+CYCLES = "cycles"
+UNITS = {
+    "ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000, "s": 1_000_000_000,
+    "cycle": 0, CYCLES: 0,
+}  # fmt: skip
+_MEASURE = re.compile(rf"({'|'.join(MEASURES)})\s*(>=|<=|>|<|=)", re.I)
+_VALUE = re.compile(
+    rf"\s*([-{MINUS}]?)([0-9][0-9{THIN_SPACE}]*(?:\.[0-9]*)?|\.[0-9]+)"
+    rf"[ {NARROW_SPACE}]*([a-zµμ]*)(?=[\s()]|$)",
+    re.I,
+)
+_WORD = re.compile(r'[^\s()"]+')
+
+
+# -- the tree --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text, casefolded, in one field; "" for any of them."""
+
+    text: str
+    field: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A comparison of a length or time with a value in ns, or in cycles."""
+
+    what: str
+    sign: str
+    value: Fraction
+    cycles: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """One of `FLAGS`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """What a part does not find."""
+
+    part: Node
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """What all parts find."""
+
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """What at least one part finds."""
+
+    parts: tuple[Node, ...]
+
+
+Node = Text | Measure | Flag | Not | AllOf | AnyOf
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query that was read: its tree, None if nothing is searched for; or what is wrong with it,
+    as one sentence."""
+
+    text: str = ""
+    node: Node | None = None
+    complaint: str = ""
+
+    @property
+    def asks_cycles(self) -> bool:
+        """Whether it compares with a number of cycles."""
+        return self.node is not None and _asks_cycles(self.node)
+
+
+def _asks_cycles(node: Node) -> bool:
+    match node:
+        case Measure():
+            return node.cycles
+        case Not(part):
+            return _asks_cycles(part)
+        case AllOf(parts) | AnyOf(parts):
+            return any(map(_asks_cycles, parts))
+    return False
+
+
+# -- reading ---------------------------------------------------------------------------------
+
+
+class _WrongQuery(Exception):
+    """What is wrong, where, and what would be right."""
+
+
+def parse(text: str) -> Query:
+    """Read a query. Never raises: a wrong one has a `complaint` and no tree."""
+    try:
+        if len(text) > LONGEST:
+            raise _WrongQuery(f"The query has {len(text)} characters: at most {LONGEST} are read")
+        return Query(text, _Reader(text).read())
+    except _WrongQuery as wrong:
+        return Query(text, None, str(wrong))
+
+
+class _Reader:
+    """Reads one query from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._depth = 0
+
+    def read(self) -> Node | None:
+        if not self._text.strip():
+            return None
+        node = self._either()
+        if self._peek() == ")":
+            raise _WrongQuery(
+                f"`{self._before()})`: this bracket closes nothing, remove it or put it in "
+                'quotation marks as ")"'
+            )
+        return node
+
+    def _peek(self) -> str:
+        """The next character that is no space, "" at the end."""
+        while self._at < len(self._text) and self._text[self._at].isspace():
+            self._at += 1
+        return self._text[self._at : self._at + 1]
+
+    def _keyword(self) -> str:
+        """ "or", "and" or "not" if that word stands here, else ""."""
+        self._peek()
+        word = _WORD.match(self._text, self._at)
+        found = word[0].casefold() if word else ""
+        return found if found in ("or", "and", "not") else ""
+
+    def _before(self) -> str:
+        """The end of what was read so far, to say where something is wrong."""
+        return self._text[: self._at].strip()[-24:]
+
+    def _deeper(self) -> None:
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise _WrongQuery(
+                f"`{self._before()}`: at most {DEEPEST} brackets and negations can stand inside "
+                "each other"
+            )
+
+    def _either(self) -> Node:
+        parts = [self._both()]
+        while self._keyword() == "or":
+            self._at += 2
+            parts.append(self._both())
+        return parts[0] if len(parts) == 1 else AnyOf(tuple(parts))
+
+    def _both(self) -> Node:
+        parts: list[Node] = []
+        last = ""
+        while True:
+            keyword, here = self._keyword(), self._peek()
+            if keyword == "and" and parts and last != "and":
+                last = "and"
+                self._at += 3
+                continue
+            if keyword in ("or", "and") or here in ("", ")"):
+                break
+            parts.append(self._one())
+            last = ""
+        if not parts or last:
+            self._lacks_a_term(last)
+        return parts[0] if len(parts) == 1 else AllOf(tuple(parts))
+
+    def _lacks_a_term(self, after: str) -> None:
+        keyword, before = self._keyword(), self._before()
+        if keyword:
+            place = f"{before} {keyword}".strip()
+            raise _WrongQuery(
+                f"`{place}`: expected a term before {keyword}, such as conv {keyword} relu"
+            )
+        last = before.casefold().rpartition(" ")[2]
+        if after or last == "or":
+            word = after or last
+            raise _WrongQuery(f"`{before}`: expected a term after {word}, such as conv {word} relu")
+        raise _WrongQuery(
+            f"`{before}{self._peek()}`: expected a term in the brackets, such as (conv or relu)"
+        )
+
+    def _one(self) -> Node:
+        here = self._peek()
+        if self._keyword() == "not":
+            self._at += 3
+            return self._negated("not")
+        if here == "-" and self._text[self._at + 1 : self._at + 2].strip(" )\t\n"):
+            self._at += 1
+            return self._negated("-")
+        if here == "(":
+            return self._group()
+        if here == '"':
+            return Text(self._phrase())
+        measure = _MEASURE.match(self._text, self._at)
+        return self._measure(measure) if measure else self._word()
+
+    def _negated(self, sign: str) -> Node:
+        if self._peek() in ("", ")") or self._keyword() in ("or", "and"):
+            raise _WrongQuery(f"`{self._before()}`: expected a term after {sign}, such as not conv")
+        self._deeper()
+        node = Not(self._one())
+        self._depth -= 1
+        return node
+
+    def _group(self) -> Node:
+        begin = self._at
+        self._at += 1
+        self._deeper()
+        node = self._either()
+        if self._peek() != ")":
+            raise _WrongQuery(
+                f"`{self._text[begin : begin + 24].strip()}`: this bracket is not closed, add ) "
+                "after what it holds"
+            )
+        self._at += 1
+        self._depth -= 1
+        return node
+
+    def _phrase(self) -> str:
+        begin = self._at
+        end = self._text.find('"', begin + 1)
+        if end < 0:
+            inner = self._text[begin + 1 :].strip()[:24] or "conv 2d"
+            raise _WrongQuery(
+                f"`{self._text[begin : begin + 24].strip()}`: the quotation mark is not closed, "
+                f'write "{inner}"'
+            )
+        self._at = end + 1
+        phrase = self._text[begin + 1 : end]
+        if not phrase.strip():
+            raise _WrongQuery(
+                f"`{self._before()}`: expected a text between the quotation marks, such as "
+                '"conv 2d"'
+            )
+        return phrase.casefold()
+
+    def _measure(self, found: re.Match[str]) -> Node:
+        self._at = found.end()
+        what, sign = found[1].casefold(), found[2]
+        written = f"{what} {sign}"
+        value = _VALUE.match(self._text, self._at)
+        thing = "a time" if what == "start" else "a duration"
+        if value is None:
+            self._peek()
+            rest = _WORD.match(self._text, self._at)
+            shown = f"{written} {rest[0][:24]}" if rest else written
+            raise _WrongQuery(f"`{shown}`: expected {thing} such as 1ms after {sign}")
+        minus, digits, unit = value[1], value[2].replace(THIN_SPACE, ""), value[3].casefold()
+        self._at = value.end()
+        if not float(digits) and unit not in UNITS and value.end(2) < value.start(3):
+            # 0 needs no unit: what stands apart from it is another term.
+            self._at, unit = value.end(2), ""
+        if unit not in UNITS and (unit or float(digits)):
+            right = "one of ns, us, ms, s, cycles" if unit else f"a unit, such as {digits}us,"
+            raise _WrongQuery(f"`{written} {value[0].strip()}`: expected {right} after {value[2]}")
+        number = Fraction(digits.rstrip(".") or "0") * (-1 if minus else 1)
+        cycles = unit.startswith("cycle")
+        return Measure(what, sign, number * (1 if cycles else UNITS.get(unit, 1)), cycles)
+
+    def _word(self) -> Node:
+        found = _WORD.match(self._text, self._at)
+        assert found is not None  # all that is no word was looked for before
+        self._at = found.end()
+        word = found[0].casefold()
+        field, colon, rest = word.partition(":")
+        if colon and field in FIELDS:
+            if not rest and self._text[self._at : self._at + 1] == '"':
+                rest = self._phrase()
+            if not rest:
+                raise _WrongQuery(
+                    f"`{field}:`: expected a text right after the colon, such as "
+                    f"{field}:{_EXAMPLES[field]}"
+                )
+            return Text(rest, field)
+        return Flag(word) if word in FLAGS else Text(word)
+
+
+_EXAMPLES = {
+    "name": "conv", "op": "conv", "type": "linear", "module": "blocks.0", "file": "model.py:12",
+    "id": "12", "delegate": "xnnpack", "thread": "forward", "process": "npu", "run": "2",
+}  # fmt: skip

@@ -1,0 +1,42 @@
+"""The actions of the search."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from viewer.commands import Command
+
+if TYPE_CHECKING:
+    from viewer.main_window import MainWindow
+
+
+def search_commands(window: MainWindow) -> list[Command]:
+    """Every action of the search of a window."""
+    session = window.session
+
+    def has_trace() -> bool:
+        return bool(session.traces)
+
+    def is_on() -> bool:
+        return session.searching.is_on
+
+    return [
+        Command(
+            "search.find", "Searc&h", "Go", window.search, ("Ctrl+F", "/"), has_trace
+        ),
+        Command(
+            "search.next", "Next hi&t", "Go", lambda: session.searching.step(1), ("F3",), is_on
+        ),
+        Command(
+            "search.previous", "Previous h&it", "Go", lambda: session.searching.step(-1),
+            ("Shift+F3",), is_on,
+        ),
+        Command(
+            "search.list", "List &of hits", "Go", window.show_hits, ("Ctrl+Shift+F",), has_trace
+        ),
+        Command(
+            "view.only_hits", "Show only &hits", "View",
+            lambda: session.show_only_hits(not session.state.only_hits), ("H",), is_on,
+            lambda: session.state.only_hits,
+        ),
+    ]  # fmt: skip
