@@ -18,7 +18,7 @@ from viewer.model.trace import Bools
 from viewer.opening import Inferences, OpenTrace, display_name
 from viewer.program.labels import unlinked_text
 from viewer.session import AT_ONCE, Session
-from viewer.timeline.arrangement import Arrangement, TrackOrder, arrange
+from viewer.timeline.arrangement import Arrangement, TrackOrder, TrackView, arrange
 from viewer.timeline.canvas import Canvas
 from viewer.timeline.colouring import Emphasis
 from viewer.timeline.glide import Glide
@@ -54,6 +54,7 @@ class Scene(QObject):
         self.pictures: list[TracePicture] = []
         self._same_clock: list[str] = []  # by trace: the file whose clock it shares
         self.stock: Stock = stock_of([])
+        self._arranged: tuple[Stock, TrackView] | None = None  # what the layout is of
         self.arrangement: Arrangement = arrange(self.stock, session.state.tracks)
         self._unscrolled: Layout = stack(self.stock, session.state.tracks, self.arrangement)
         self.layout: Layout = self._unscrolled  # with the pinned tracks where they are seen
@@ -67,7 +68,7 @@ class Scene(QObject):
         self.glide.moved.connect(self.changed)
         session.also.append(prepare)
         session.opened.connect(self._reopen)
-        session.arranged.connect(self._arrange)
+        session.arranged.connect(self._rearrange)
         session.coloured.connect(self._recolour)
         session.selected.connect(self._highlight)
         session.jumped.connect(self._glide)
@@ -330,8 +331,13 @@ class Scene(QObject):
         self.pictures = [picture_of(p.shown, scheme, p) for p in self.pictures]
         self._highlight()
 
+    def _rearrange(self) -> None:
+        if self._arranged != (self.stock, self.session.state.tracks):
+            self._arrange()
+
     def _arrange(self) -> None:
         tracks = self.session.state.tracks
+        self._arranged = self.stock, tracks
         self._counting.cancel()
         busy = self._busy() if tracks.order is TrackOrder.BUSY else None
         self.arrangement = arrange(self.stock, tracks, busy)
