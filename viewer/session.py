@@ -304,7 +304,7 @@ class Session(QObject):
         self._change(
             replace(
                 self.state, inferences=inferences, t0=t0, t1=t1, slice=None, others=(), area=None,
-                run=None, tracks=TrackView(),
+                run=None, tracks=self.state.tracks.of_processes(),
             )
         )  # fmt: skip
 

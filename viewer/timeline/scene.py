@@ -60,6 +60,7 @@ class Scene(QObject):
         self.layout: Layout = self._unscrolled  # with the pinned tracks where they are seen
         self._counting = Latest(self)  # how busy tracks are
         self._counting.answered.connect(self._counted)
+        self._counting.late.connect(self.changed)
         self._counting.failed.connect(self._arrange)
         self.scroll = 0
         self.viewport_height = 0
@@ -330,6 +331,11 @@ class Scene(QObject):
         scheme = self.session.state.scheme
         self.pictures = [picture_of(p.shown, scheme, p) for p in self.pictures]
         self._highlight()
+
+    @property
+    def is_sorting(self) -> bool:
+        """Whether tracks will lie otherwise once it is known how busy they are."""
+        return self._counting.pending
 
     def _rearrange(self) -> None:
         if self._arranged != (self.stock, self.session.state.tracks):
