@@ -61,7 +61,7 @@ class Scene(QObject):
         self._counting = Latest(self)  # how busy tracks are
         self._counting.answered.connect(self._counted)
         self._counting.late.connect(self.changed)
-        self._counting.failed.connect(self._arrange)
+        self._counting.failed.connect(self.changed)  # what was to be sorted stays as it was
         self.scroll = 0
         self.viewport_height = 0
         self.scale = Scale()
@@ -250,11 +250,11 @@ class Scene(QObject):
         fits = self._unscrolled.pinned_height <= self.viewport_height * _MOST_PINNED
         self.layout = self._unscrolled.scrolled(self.scroll) if fits else self._unscrolled
 
-    def sections(self) -> list[tuple[int, int]]:
-        """The parts of the canvas that scroll, and those that do not, as lines from and to; the
-        pinned tracks last, as they lie over the others."""
-        stuck = min(self.layout.stuck_height, self.viewport_height)
-        parts = [(stuck, self.viewport_height), (0, stuck)]
+    def sections(self, height: int) -> list[tuple[int, int]]:
+        """Of so many lines of the canvas those that scroll, and those that do not, as from and to;
+        the pinned tracks last, as they lie over the others."""
+        stuck = min(self.layout.stuck_height, height)
+        parts = [(stuck, height), (0, stuck)]
         return [(top, bottom) for top, bottom in parts if bottom > top]
 
     def band_of(self, ref: SliceRef) -> int:
