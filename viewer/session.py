@@ -314,7 +314,7 @@ class Session(QObject):
         self._change(
             replace(
                 self.state, inferences=inferences, t0=t0, t1=t1, slice=None, others=(), area=None,
-                run=None, tracks=TrackView(), measured=None,
+                run=None, tracks=self.state.tracks.of_processes(), measured=None,
             )
         )  # fmt: skip
 
@@ -571,10 +571,7 @@ class Session(QObject):
     def _reveal(self, ref: SliceRef) -> None:
         """Bring a slice into the visible range, changing as little as possible, and its row too,
         whatever hides it."""
-        table = self.traces[ref.trace].tracks
-        track = self.traces[ref.trace].trace.slices.track(ref.index)
-        process = ref.trace, table.processes[int(table.process[track])]
-        self.arrange(self.state.tracks.showing((ref.trace, track), table.names[track], process))
+        self.arrange(self.tracks_showing(ref))
         start, end = self.traces[ref.trace].span_ns(ref.index)
         t0, t1 = self.state.t0, self.state.t1
         if end <= t0 or start >= t1:
@@ -689,6 +686,13 @@ class Session(QObject):
     ) -> None:
         """Have other marks, one of which may be the current one, and measure a span, or none."""
         self._change(replace(self.state, marks=marks, mark=current, measured=measured))
+
+    def tracks_showing(self, ref: SliceRef) -> TrackView:
+        """The tracks as they are, with that of a slice opened if anything hides it."""
+        table = self.traces[ref.trace].tracks
+        track = self.traces[ref.trace].trace.slices.track(ref.index)
+        process = ref.trace, table.processes[int(table.process[track])]
+        return self.state.tracks.showing((ref.trace, track), table.names[track], process)
 
     def set_ruler(self, unit: RulerUnit) -> None:
         """Choose what the ruler counts."""

@@ -35,6 +35,17 @@ def test_a_pinned_track_stays_whatever_is_hidden_or_filtered_below():
     assert shown(TrackView(pinned=((0, 1),), collapsed=frozenset({A, B}))) == [(0, 1)]
 
 
+def test_of_other_tracks_of_the_same_processes_only_what_is_of_processes_holds():
+    view = TrackView(
+        collapsed=frozenset({A, (0, 1)}), pinned=((0, 1),), hidden=frozenset({B, (0, 2)}),
+        moved=((B, A), ((0, 1), None)), heights=((A, 12),), filter="x", order=TrackOrder.BUSY,
+    )  # fmt: skip
+    assert view.of_processes() == TrackView(
+        collapsed=frozenset({A}), hidden=frozenset({B}), moved=((B, A),), heights=((A, 12),),
+        order=TrackOrder.BUSY,
+    )  # fmt: skip
+
+
 def test_a_new_order_takes_back_what_was_dragged():
     view = TrackView().placed_before((0, 2), (0, 0))
     assert shown(view) == [(0, 2), (0, 0), (0, 1), (1, 0)]

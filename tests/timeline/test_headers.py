@@ -178,6 +178,16 @@ def test_pinned_tracks_are_dragged_among_themselves(tracks):
     assert view(tracks).moved == ()
 
 
+def test_a_track_is_pinned_or_unpinned_by_where_it_is_dropped(tracks):
+    tracks.session.arrange(view(tracks).pinned_or_not((0, 2)).pinned_or_not((1, 0)))
+    drag(headers(tracks), at(tracks, (0, 1)), at(tracks, (1, 0)) - QPoint(0, 12))
+    assert view(tracks).pinned == ((0, 2), (0, 1), (1, 0))
+    drag(headers(tracks), at(tracks, (0, 2)), at(tracks, (0, 0)) - QPoint(0, 12))
+    assert names(tracks) == ["cpu 2", LONG, "a.csv", "<b>gpu</b>", "cpu 10", "b.csv"]
+    tracks.session.undo()
+    assert view(tracks).pinned == ((0, 2), (0, 1), (1, 0))
+
+
 @pytest.mark.parametrize("row", [1, 3])
 def test_the_lower_edge_of_a_row_makes_all_rows_of_its_process_higher(tracks, row):
     scene, column = tracks.timeline.scene, headers(tracks)
@@ -306,6 +316,15 @@ def test_closing_while_something_is_dragged_is_no_fault(tracks, qtbot):
     assert view(tracks).moved == ()
     open_sample(qtbot, tracks, "attention_xnnpack")
     assert not column.grab().isNull()
+
+
+def test_what_is_hidden_while_it_is_dragged_is_not_moved(tracks):
+    column, end = headers(tracks), at(tracks, (0, 2)) + QPoint(0, 20)
+    press(column, at(tracks, (0, 0)))
+    move(column, end, LEFT)
+    tracks.session.arrange(view(tracks).without((0, 0)))
+    release(column, end)
+    assert view(tracks).moved == ()
 
 
 def test_an_undo_while_rows_are_dragged_stays_undone_alone(tracks):

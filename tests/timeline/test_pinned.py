@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint
+from PySide6.QtGui import QImage, QPainter
 
 from tests.gui_events import LEFT, canvas, drag, place_of, press, release, settle, wheel
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind
 from viewer.timeline.arrangement import TrackView
+from viewer.timeline.canvas import Canvas
 from viewer.timeline.colouring import fills
 from viewer.timeline.layout import BandKind
+from viewer.timeline.painting import Overlay
 from viewer.view_state import SliceRef
 
 TRACKS = 60
@@ -148,3 +151,21 @@ def test_the_overview_shows_a_row_that_is_not_hidden(many):
     before = overview.grab().toImage()
     many.session.arrange(many.session.state.tracks.without((0, 0)).without((0, 1)))
     assert overview.grab().toImage() != before
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1.25, 1.5, 2.0])
+def test_a_frame_is_painted_wholly_on_any_screen(many, ratio):
+    """What of the buffer no section paints would be the memory of something else."""
+    pin(many, 40, 3)
+    many.timeline.scene.scroll_to(111)
+    frames, images = many.timeline.view.frames, []
+    for garbage in (0, 0xFFFFFFFF):
+        canvas_of = Canvas(500, 311, ratio)
+        frames._buffer = np.full((canvas_of.lines, canvas_of.columns), garbage, np.uint32)
+        image = QImage(canvas_of.columns, canvas_of.lines, QImage.Format.Format_RGB32)
+        image.setDevicePixelRatio(ratio)
+        painter = QPainter(image)
+        frames.paint(painter, canvas_of, Overlay())
+        painter.end()
+        images.append(image)
+    assert images[0] == images[1]

@@ -66,6 +66,16 @@ class TrackView:
         pinned = tuple(track for track in self.pinned if track != part)
         return replace(self, hidden=self.hidden | {part}, pinned=pinned)
 
+    def of_processes(self) -> TrackView:
+        """What of it holds for other tracks of the same processes."""
+        return TrackView(
+            collapsed=frozenset(part for part in self.collapsed if isinstance(part[1], str)),
+            hidden=frozenset(part for part in self.hidden if isinstance(part[1], str)),
+            moved=tuple(move for move in self.moved if isinstance(move[0][1], str)),
+            heights=self.heights,
+            order=self.order,
+        )
+
     def with_all(self) -> TrackView:
         """The same with nothing hidden or filtered away."""
         return replace(self, hidden=frozenset(), filter="")

@@ -61,7 +61,8 @@ class Corner(QWidget):
             (self._ruler.caption, BAND_HEIGHT + LANES_HEIGHT, RULER_HEIGHT),
         ]
         if not self.missing:
-            captions.append(("Overview", BAND_HEIGHT, _CAPTION_HEIGHT))
+            what = "Sorting tracks…" if self._scene.is_sorting else "Overview"
+            captions.append((what, BAND_HEIGHT, _CAPTION_HEIGHT))
         painter.setPen(theme.color("text2"))
         for text, top, height in captions:
             painter.drawText(_INDENT, top, width - _INDENT, height, _LEFT, text)

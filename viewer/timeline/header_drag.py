@@ -19,36 +19,50 @@ from viewer.timeline.scene import Scene
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a part could stand: the line of the content above it, and the fellow that it would
-    stand before, None for last."""
+    """Where a part could stand: the line of the content above it, the fellow that it would stand
+    before, None for last, and whether that is among the pinned tracks."""
 
     y: int
     before: Part | None
+    pinned: bool = False
 
 
 def places_of(scene: Scene, part: Part) -> list[Place]:
-    """All places that a part can be dragged to, from top to bottom.
+    """The places of a part among its fellows, from top to bottom.
 
     A process stands among processes, a track among those of its process, or the pinned ones.
     """
+    return _places(scene, part, part in scene.session.state.tracks.pinned)
+
+
+def all_places_of(scene: Scene, part: Part) -> list[Place]:
+    """All that it can be dragged to: a track is pinned, or unpinned, by where it is dropped."""
+    if scene.stock.track_of(part) < 0:
+        return places_of(scene, part)
+    # Behind the pinned tracks nothing can be dropped.
+    edge = scene.scroll + scene.layout.stuck_height
+    below = [place for place in _places(scene, part, False) if place.y >= edge]
+    return [*_places(scene, part, True), *below]
+
+
+def _places(scene: Scene, part: Part, pinned: bool) -> list[Place]:
     layout, stock = scene.layout, scene.stock
     if stock.track_of(part) < 0:
         bands = np.flatnonzero((layout.kind == BandKind.PROCESS) & (layout.process >= 0))
         processes = [stock.processes[i].part for i in layout.process[bands].tolist()]
         places = [Place(int(y), p) for y, p in zip(layout.y[bands], processes, strict=True)]
         return [*places, Place(layout.total_height, None)]
-    is_pinned = part in scene.session.state.tracks.pinned
-    process = -1 if is_pinned else stock.process_of(part)
+    process = -1 if pinned else stock.process_of(part)
     bands = np.flatnonzero((layout.process == process) & (layout.track >= 0))
     if not len(bands):
         return []
     tracks = np.column_stack([layout.trace[bands], layout.track[bands]])
     begins = np.append(True, (tracks[1:] != tracks[:-1]).any(axis=1))
     places = [
-        Place(int(y), (int(trace), int(track)))
+        Place(int(y), (int(trace), int(track)), pinned)
         for y, (trace, track) in zip(layout.y[bands[begins]], tracks[begins], strict=True)
     ]
-    return [*places, Place(int(layout.y[bands[-1]] + layout.height[bands[-1]]), None)]
+    return [*places, Place(int(layout.y[bands[-1]] + layout.height[bands[-1]]), None, pinned)]
 
 
 class Reorder:
@@ -61,19 +75,25 @@ class Reorder:
 
     def to(self, y: int) -> None:
         """The mouse is at a line of the content."""
-        places = places_of(self._scene, self.part)
+        places = all_places_of(self._scene, self.part)
         self.place = min(places, key=lambda place: abs(place.y - y), default=None)
 
     def drop(self) -> None:
         """Let it stand there; in its own place nothing changes."""
-        session = self._scene.session
-        if self.place is None or self.place.before == self.part:
+        session, part, place = self._scene.session, self.part, self.place
+        track, view = self._scene.stock.track_of(part), session.state.tracks
+        # What was dragged may be gone, or its place.
+        if place is None or place not in all_places_of(self._scene, part):
             return
-        places = [place.before for place in places_of(self._scene, self.part)]
-        if self.part not in places or self.place.before not in places:
+        if place.pinned != (part in view.pinned) and track >= 0:
+            moved = view.pinned_or_not(self._scene.stock.part(track))
+            session.arrange(moved.placed_before(part, place.before))
             return
-        if places.index(self.part) + 1 != places.index(self.place.before):
-            session.arrange(session.state.tracks.placed_before(self.part, self.place.before))
+        fellows = [fellow.before for fellow in places_of(self._scene, part)]
+        own = fellows.index(part) if part in fellows else None
+        # Before itself, or before the next one, is where it stands.
+        if own is not None and place.before not in fellows[own : own + 2]:
+            session.arrange(view.placed_before(part, place.before))
 
 
 def moved_by(scene: Scene, part: Part, by: int) -> TrackView:

@@ -45,7 +45,7 @@ class HeaderPainter:
         painter = QPainter(column)
         theme, width = self._theme, column.width()
         painter.fillRect(column.rect(), theme.color("panel"))
-        for top, bottom in self._scene.sections():
+        for top, bottom in self._scene.sections(column.height()):
             painter.setClipRect(QRect(0, top, width, bottom - top))
             painter.fillRect(QRect(0, top, width, bottom - top), theme.color("panel"))
             self._section(painter, top, bottom, width, look)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 from html import escape
+from typing import cast
 
 from PySide6.QtCore import QEvent, QPoint, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import (
@@ -36,10 +37,6 @@ WIDTH, NARROWEST, WIDEST = 196, 120, 640  # px
 TITLE_INDENT = 28
 _EDGE = 3  # px around an edge that grab it
 _DRAG_THRESHOLD = 5  # px
-_OWN_KEYS = {
-    Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Return,
-    Qt.Key.Key_Enter, Qt.Key.Key_Space, Qt.Key.Key_Delete,
-}  # fmt: skip
 _SCROLL_MS, _SCROLL_STEP = 30, 12  # while something is dragged beyond the column
 
 
@@ -286,11 +283,12 @@ class Headers(QWidget):
 
     @guard(False)
     def event(self, event: QEvent) -> bool:
-        """Tell the full name of a track, or what a button does; keep keys from being commands."""
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            if event.key() in _OWN_KEYS and _is_plain(event):
-                event.accept()
-            return event.isAccepted()
+        """Tell the full name of a track, or what a button does; keys of headers are no shortcuts
+        while the keyboard is here."""
+        asked = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
+        if asked and self._act_of(cast(QKeyEvent, event)) is not None:
+            event.accept()
+            return True
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             # A name may look like markup.
             said = escape(shortened(self.tip_at(event.pos())))
@@ -332,7 +330,17 @@ class Headers(QWidget):
     @guard
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Arrows walk, fold and open; Delete hides; other keys are for the window."""
-        key, part = event.key(), self._current
+        act = self._act_of(event)
+        if act is None:
+            event.ignore()
+        else:
+            act()
+
+    def _act_of(self, event: QKeyEvent) -> Callable[[], object] | None:
+        """What a key does here, None if it is for others."""
+        part = self._current
+        if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            return None
         acts: dict[int, Callable[[], object]] = {
             Qt.Key.Key_Up: lambda: self._step(-1), Qt.Key.Key_Down: lambda: self._step(1)
         }  # fmt: skip
@@ -353,10 +361,7 @@ class Headers(QWidget):
                 Qt.Key.Key_Space: lambda: fold(not is_folded),
                 Qt.Key.Key_Delete: lambda: session.arrange(view.without(part)),
             }
-        if _is_plain(event) and key in acts:
-            acts[key]()
-        else:
-            event.ignore()
+        return acts.get(event.key())
 
     def _step(self, by: int) -> None:
         band = -1 if self._current is None else self._scene.parts.first_band(self._current)
@@ -381,8 +386,3 @@ class Headers(QWidget):
             self._current = None
             if self.hasFocus():
                 self._go_to(0)
-
-
-def _is_plain(event: QKeyEvent) -> bool:
-    """Whether a key comes without Ctrl, Alt, Shift or Meta."""
-    return not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier

@@ -100,7 +100,7 @@ class FramePainter:
         )
         sources = scene.sources(dark=theme.dark)
         image = self._buffer
-        for self._section in scene.sections():
+        for self._section in scene.sections(height):
             top, bottom = self._section
             part = image[canvas.device(top) : canvas.device(bottom)]
             draw_frame(
@@ -125,9 +125,10 @@ class FramePainter:
             painter.setPen(theme.color("text2"))
             painter.drawText(
                 QRect(0, 0, width, height), Qt.AlignmentFlag.AlignCenter,
-                scene.missing_text or NOTHING_TO_DRAW,
+                f"{missing}. Show all, above their names, brings them back"
+                if (missing := scene.missing_text) else NOTHING_TO_DRAW,
             )  # fmt: skip
-        for self._section in scene.sections():
+        for self._section in scene.sections(height):
             top, bottom = self._section
             painter.setClipRect(QRect(0, top, width, bottom - top))
             self._hatch_and_label(painter, xmap)

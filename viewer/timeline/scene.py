@@ -19,7 +19,7 @@ from viewer.model.trace import Bools, Ints
 from viewer.opening import Inferences, OpenTrace, display_name
 from viewer.program.labels import unlinked_text
 from viewer.session import AT_ONCE, Session
-from viewer.timeline.arrangement import Arrangement, TrackOrder, arrange
+from viewer.timeline.arrangement import Arrangement, TrackOrder, TrackView, arrange
 from viewer.timeline.canvas import Canvas
 from viewer.timeline.chosen import ChosenSlices
 from viewer.timeline.colouring import Emphasis
@@ -66,12 +66,14 @@ class Scene(QObject):
         self.pictures: list[TracePicture] = []
         self._same_clock: list[str] = []  # by trace: the file whose clock it shares
         self.stock: Stock = stock_of([])
+        self._arranged: tuple[Stock, TrackView] | None = None  # what the layout is of
         self.arrangement: Arrangement = arrange(self.stock, session.state.tracks)
         self._unscrolled: Layout = stack(self.stock, session.state.tracks, self.arrangement)
         self.layout: Layout = self._unscrolled  # with the pinned tracks where they are seen
         self._counting = Latest(self)  # how busy tracks are
         self._counting.answered.connect(self._counted)
-        self._counting.failed.connect(self._arrange)
+        self._counting.late.connect(self.changed)
+        self._counting.failed.connect(self.changed)  # what was to be sorted stays as it was
         self.scroll = 0
         self._scroll_rest = 0.0  # px below one that a fine wheel has turned
         self.viewport_height = 0
@@ -87,7 +89,7 @@ class Scene(QObject):
         session.searched.connect(self.changed)
         session.also.append(prepare)
         session.opened.connect(self._reopen)
-        session.arranged.connect(self._arrange)
+        session.arranged.connect(self._rearrange)
         session.coloured.connect(self._recolour)
         session.selected.connect(self._highlight)
         session.jumped.connect(self._glide)
@@ -282,11 +284,11 @@ class Scene(QObject):
         fits = self._unscrolled.pinned_height <= self.viewport_height * _MOST_PINNED
         self.layout = self._unscrolled.scrolled(self.scroll) if fits else self._unscrolled
 
-    def sections(self) -> list[tuple[int, int]]:
-        """The parts of the canvas that scroll, and those that do not, as lines from and to; the
-        pinned tracks last, as they lie over the others."""
-        stuck = min(self.layout.stuck_height, self.viewport_height)
-        parts = [(stuck, self.viewport_height), (0, stuck)]
+    def sections(self, height: int) -> list[tuple[int, int]]:
+        """Of so many lines of the canvas those that scroll, and those that do not, as from and to;
+        the pinned tracks last, as they lie over the others."""
+        stuck = min(self.layout.stuck_height, height)
+        parts = [(stuck, height), (0, stuck)]
         return [(top, bottom) for top, bottom in parts if bottom > top]
 
     def band_of(self, ref: SliceRef) -> int:
@@ -372,8 +374,18 @@ class Scene(QObject):
         self._found.show(self.pictures)
         self.recoloured.emit()
 
+    @property
+    def is_sorting(self) -> bool:
+        """Whether tracks will lie otherwise once it is known how busy they are."""
+        return self._counting.pending
+
+    def _rearrange(self) -> None:
+        if self._arranged != (self.stock, self.session.state.tracks):
+            self._arrange()
+
     def _arrange(self) -> None:
         tracks = self.session.state.tracks
+        self._arranged = self.stock, tracks
         self._counting.cancel()
         busy = self._busy() if tracks.order is TrackOrder.BUSY else None
         self.arrangement = arrange(self.stock, tracks, busy)

@@ -110,16 +110,16 @@ def _rows_of(stock: Stock, tracks: Ints, folded: Bools, height: Ints) -> _Bands:
     at = _within(stock.row_ptr[tracks], size)
     closed = np.repeat(fold, size)
     # A folded track keeps a row to be folded open by, even if that row is a strip alone.
-    drawn = np.column_stack([stock.has_lengths[at] | closed, stock.has_zeros[at] & ~closed]).ravel()
-    at, of = np.repeat(at, 2)[drawn], np.repeat(of, 2)[drawn]
-    is_row = np.tile([True, False], len(drawn) // 2)[drawn]
+    drawn = np.column_stack([stock.has_lengths[at] | closed, stock.has_zeros[at] & ~closed])
+    band = np.flatnonzero(drawn)
+    at, of, is_row = at[band >> 1], of[band >> 1], (band & 1) == 0
     process = stock.process[of]
-    tall = height[process]
-    strip = np.clip(tall, LOWEST_STRIP, STRIP_HEIGHT)
-    lower = np.where(stock.kernels[at], tall * KERNEL_HEIGHT // ROW_HEIGHT, _slice_height(tall))
+    strip = np.clip(height, LOWEST_STRIP, STRIP_HEIGHT)[process]
+    kernels = (height * KERNEL_HEIGHT // ROW_HEIGHT)[process]
+    lower = np.where(stock.kernels[at], kernels, _slice_height(height)[process])
     return _Bands(
         kind=np.where(is_row, BandKind.ROW, BandKind.STRIP),
-        height=np.where(is_row, tall, strip),
+        height=np.where(is_row, height[process], strip),
         slice_height=np.where(is_row, lower, 0),
         process=process,
         trace=stock.trace[of],

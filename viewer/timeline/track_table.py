@@ -119,7 +119,7 @@ class ProcessSpec:
         return self.trace, self.name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Stock:
     """The tracks and processes of all open traces, in the order of files.
 
