@@ -51,7 +51,7 @@ def names(window):
 TORQ = ("compile_c0_callsite.csv", "runtime_r0_nss.csv", "tiny_cnn.mlir")
 DOCKS = {
     "details", "operators", "overview", "statistics", "estimates", "source", "links", "problems",
-    "untimed", "search",
+    "untimed", "search", "selection", "marks",
 }  # fmt: skip
 
 

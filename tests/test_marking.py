@@ -4,7 +4,17 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QLineEdit
 
-from tests.gui_events import CTRL, SHIFT, canvas, column, move, open_files, place_of, settle
+from tests.gui_events import (
+    CTRL,
+    SHIFT,
+    canvas,
+    column,
+    move,
+    open_files,
+    open_sample,
+    place_of,
+    settle,
+)
 from viewer import marking
 from viewer.model.times import parse_rate
 from viewer.opening import Inferences
@@ -170,8 +180,6 @@ def test_marks_stay_at_the_same_ticks_when_the_rate_changes(window, qtbot, data)
 
 
 def test_marks_are_of_the_runs_as_they_ran(window, qtbot):
-    from tests.gui_events import open_sample
-
     open_sample(qtbot, window, "attention_xnnpack")
     session = window.session
     click(qtbot, window, session.traces[0].trace.slices.row_ptr[0].item())

@@ -197,6 +197,17 @@ def test_two_files_have_a_row_each_with_their_file(window, qtbot, tmp_path):
     assert texts(panel, Cell.TOTAL) == ["20", "10"]
 
 
+def test_figures_that_take_their_time_are_not_those_of_before(rows):
+    panel = rows.selection
+    select(rows, 0, 1000, 0)
+    panel._feed.late.emit()
+    assert panel.subtitle.text() == "Counting…"
+    assert panel.model.rowCount() == 0
+    assert panel.summary.text() == ""
+    select(rows, 0, 900, 0)
+    assert panel.model.rowCount() == 2
+
+
 def test_a_closed_file_leaves_no_rows(rows):
     select(rows, 0, 1000, 0)
     rows.session.close_all()

@@ -101,7 +101,11 @@ class SelectionPanel(GroupedFrame):
 
     @Slot()
     def _wait(self) -> None:
+        """The figures take their time: no others stand in their place."""
+        self.set_empty(False)
+        self.model.show(None)
         self.subtitle.setText("Counting…")
+        self.summary.setText("")
 
     @Slot()
     def _show(self) -> None:
