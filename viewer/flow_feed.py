@@ -21,6 +21,8 @@ from viewer.view_state import SliceRef
 # Up to so many slices an index of them takes less than 5 ms, and so does a text of so many lines.
 AT_ONCE = 20_000
 LINES_AT_ONCE = 300
+# The edges of a program of so many operators are there in less than 5 ms.
+PROGRAM_AT_ONCE = 2000
 # So many operators are looked at in less than 5 ms.
 OPERATORS_AT_ONCE = 60
 
@@ -146,8 +148,11 @@ class FlowFeed(QObject):
 
 def _is_small(shown: OpenTrace) -> bool:
     program = shown.table.program
-    lines = len(program.text_lines) if program is not None else 0
-    return len(shown.trace.slices) <= AT_ONCE and lines <= LINES_AT_ONCE
+    if len(shown.trace.slices) > AT_ONCE or program is None:
+        return len(shown.trace.slices) <= AT_ONCE
+    known = "dataflow" in vars(program)
+    size = len(program.text_lines), len(program.operators)
+    return known or (size[0] <= LINES_AT_ONCE and size[1] <= PROGRAM_AT_ONCE)
 
 
 def _answer(

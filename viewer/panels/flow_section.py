@@ -66,6 +66,8 @@ class FlowSection(QWidget):
                 parts.append(f"{format_time(tick_to_ns(shared, rate))} shared")
             if costs is not None and not parts:
                 parts.append("0" if slices else "no slice")
+            if operator in answer.flows.untimed:
+                parts.append("only earlier" if forward else "only later")
             if end is not None and end.overlaps:
                 parts.append("at the same time")
             if end is not None and operator in end.through:

@@ -58,7 +58,8 @@ class FlowEnd:
 @dataclass(frozen=True, slots=True)
 class SliceFlows:
     """All flows of one slice: inputs, the one that ended last first; outputs, the one that begins
-    first first. untimed: operators before or after it that lead to no slice. reason: why nothing
+    first first. untimed: operators next to it that ran only on the wrong
+    side of it in time, and so lead to no slice. reason: why nothing
     is known; "" if it is."""
 
     inputs: tuple[FlowEnd, ...] = ()
