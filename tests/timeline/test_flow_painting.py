@@ -153,6 +153,14 @@ def test_an_end_on_a_folded_process_points_at_its_header(attention, qtbot):
     assert flows(attention).drawn == 4
     assert len(flows(attention).chips) == 4
     assert all(chip.text.endswith("folded") for chip in flows(attention).chips)
+    chip = flows(attention).chips[0]
+    middle = chip.room.center().toPoint()
+    press(canvas(attention), middle, LEFT)
+    release(canvas(attention), middle, LEFT)
+    assert session.state.slice == chip.ref
+    assert session.state.tracks.collapsed == frozenset()  # there it is seen
+    session.undo()
+    assert session.state.tracks.collapsed
 
 
 def test_how_many_are_drawn_of_how_many_is_said(attention, qtbot, monkeypatch):

@@ -66,7 +66,7 @@ class FlowSection(QWidget):
                 parts.append(f"{format_time(tick_to_ns(shared, rate))} shared")
             if costs is not None and not parts:
                 parts.append("0" if slices else "no slice")
-            if operator in answer.flows.untimed:
+            if operator in (answer.flows.only_earlier if forward else answer.flows.only_later):
                 parts.append("only earlier" if forward else "only later")
             if end is not None and end.overlaps:
                 parts.append("at the same time")

@@ -58,13 +58,17 @@ class FlowEnd:
 @dataclass(frozen=True, slots=True)
 class SliceFlows:
     """All flows of one slice: inputs, the one that ended last first; outputs, the one that begins
-    first first. untimed: operators next to it that ran only on the wrong
-    side of it in time, and so lead to no slice. reason: why nothing
-    is known; "" if it is."""
+    first first.
+
+    only_later: operators whose results it takes and that ran after it alone; only_earlier: those
+    that take its own and ran before it alone. Neither leads to a slice. reason: why nothing is
+    known; "" if it is.
+    """
 
     inputs: tuple[FlowEnd, ...] = ()
     outputs: tuple[FlowEnd, ...] = ()
-    untimed: tuple[int, ...] = ()
+    only_later: tuple[int, ...] = ()
+    only_earlier: tuple[int, ...] = ()
     reason: str = ""
 
     def ends(self, *, forward: bool) -> tuple[FlowEnd, ...]:
@@ -123,7 +127,7 @@ class FlowIndex:
         except _TooMuch:
             return None
         return SliceFlows(
-            before, after, tuple(dict.fromkeys((*lost_before, *lost_after))),
+            before, after, tuple(lost_before), tuple(lost_after),
             reasons[0] if reasons and not before and not after else "",
         )  # fmt: skip
 
