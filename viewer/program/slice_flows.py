@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -98,16 +97,12 @@ class FlowIndex:
         groups, first = np.unique(group[order], return_index=True)
         self._groups: Ints = groups
         self._group_ptr: Ints = np.append(first, len(order))
-
-    @cached_property
-    def _sets_of(self) -> dict[int, list[int]]:
-        """Operator -> the sets it is in, those of the fewest operators first."""
-        found: dict[int, list[int]] = {}
-        sets = self.table.sets
+        # Operator -> the sets it is in, those of the fewest operators first.
+        self._sets_of: dict[int, list[int]] = {}
+        sets = table.sets
         for number in sorted(range(len(sets)), key=lambda n: (len(sets[n]), n)):
             for operator in sets[number]:
-                found.setdefault(operator, []).append(number)
-        return found
+                self._sets_of.setdefault(operator, []).append(number)
 
     def flows(self, i: int, most: int | None = None) -> SliceFlows | None:
         """All flows of slice i; None if more than `most` operators had to be looked at for them,
