@@ -86,8 +86,10 @@ class FlowPainter:
             for end in answer.flows.ends(forward=forward)[:MOST_DRAWN]:
                 other = SliceRef(ref.trace, end.slice)
                 first, last = (ref, other) if forward else (other, ref)
-                begin = self._point(first, canvas, xmap, at_end=True)
-                finish = self._point(last, canvas, xmap, at_end=False)
+                # A job begins with its start and ends with its wait.
+                at_end = not end.is_job or self._is_derived(first)
+                begin = self._point(first, canvas, xmap, at_end=at_end)
+                finish = self._point(last, canvas, xmap, at_end=at_end and end.is_job)
                 if begin is None or finish is None:
                     nowhere += 1
                     continue
@@ -111,6 +113,10 @@ class FlowPainter:
         """Whether what is drawn is still the trace that was asked about."""
         pictures = self._scene.pictures
         return ref.trace < len(pictures) and pictures[ref.trace].shown is answer.shown
+
+    def _is_derived(self, ref: SliceRef) -> bool:
+        derived = self._scene.pictures[ref.trace].shown.trace.slices.derived
+        return derived is not None and bool(derived[ref.index])
 
     # -- where ends are ------------------------------------------------------------------------
 
