@@ -185,3 +185,19 @@ def test_arrows_go_when_files_are_closed(attention, qtbot):
     attention.session.close_all()
     settle(qtbot, attention)
     assert FlowFeed.of(attention.session).answer is None
+
+
+def test_between_two_ends_beyond_one_edge_there_is_no_line(attention, qtbot, monkeypatch):
+    """Zoomed in between the begin and the end of the slice: its outputs are all on the right."""
+    session = attention.session
+    session.select_slice(attention.chosen)
+    lines = []
+    monkeypatch.setattr(
+        flow_painting.FlowPainter, "_arrow", lambda *args, **more: lines.append(more["solid"])
+    )
+    start, end = session.traces[0].span_ns(attention.chosen.index)
+    show(attention, qtbot, start + 10, end - 10)
+    assert lines == []
+    assert len(flows(attention).chips) == 4
+    show(attention, qtbot, start - 10, end - 10)
+    assert set(lines) == {False}  # the begin is in view, and what leads to it

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPolygonF
+from PySide6.QtGui import QPainter, QPainterPath, QPen, QPolygonF
 
 from viewer.flow_feed import FlowAnswer, FlowFeed
 from viewer.model.times import group_digits
@@ -93,14 +93,15 @@ class FlowPainter:
                 if begin is None or finish is None:
                     nowhere += 1
                     continue
-                away = finish if forward else begin
+                own, away = (begin, finish) if forward else (finish, begin)
                 if away.away:
                     name = answer.shown.label(end.slice)
-                    moved = self._chip(painter, canvas, name, other, away)
-                    if forward:
-                        finish = _Point(moved)
-                    else:
-                        begin = _Point(moved)
+                    moved = _Point(self._chip(painter, canvas, name, other, away))
+                    begin, finish = (begin, moved) if forward else (moved, finish)
+                # A line between two ends beyond the same edge would lie on that edge.
+                if away.away and own.away == away.away:
+                    self.drawn += 1
+                    continue
                 self._arrow(painter, begin.at, finish.at, solid=forward)
                 self.drawn += 1
         self._paint_chips(painter)
@@ -169,12 +170,11 @@ class FlowPainter:
         path = QPainterPath(begin)
         path.cubicTo(begin + QPointF(bend, rise), turn, end)
         head = _head(end, path.pointAtPercent(max(1 - 2 * _HEAD / max(path.length(), 1), 0)))
-        halo = QColor(self._theme.color("canvas"))
-        halo.setAlphaF(0.85)
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.setPen(QPen(halo, _HALO, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
+        # Half transparent, or with round ends, it would take ten times as long.
+        halo = self._theme.color("canvas")
+        painter.setPen(QPen(halo, _HALO, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap))
         painter.drawPath(path)
-        painter.drawPolyline(head)
         color = self._theme.color("accent" if solid else "text1")
         pen = QPen(color, _WIDTH, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
         if not solid:
