@@ -55,7 +55,8 @@ class FlowFeed(QObject):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._session = session
-        self._indexes: list[tuple[OpenTrace, FlowIndex]] = []
+        # Of the tables that are open: another clock rate is another trace, of the same table.
+        self._indexes: list[FlowIndex] = []
         self._asked: tuple[OpenTrace, SliceRef | None, tuple[int, ...]] | None = None
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
@@ -86,7 +87,7 @@ class FlowFeed(QObject):
     def _reopen(self) -> None:
         open_now = self._session.traces
         self._indexes = [
-            (shown, index) for shown, index in self._indexes if any(shown is t for t in open_now)
+            index for index in self._indexes if any(index.table is t.table for t in open_now)
         ]
         self._follow()
 
@@ -110,7 +111,7 @@ class FlowFeed(QObject):
         self._asked = asked
         index = self._index(shown)
         if index is None and _is_small(shown):
-            index = self._keep(shown, FlowIndex(shown.table))
+            index = self._keep(FlowIndex(shown.table))
         answer = None if index is None else _answer(*asked, index, OPERATORS_AT_ONCE)
         if answer is not None:
             self._latest.cancel()
@@ -121,17 +122,17 @@ class FlowFeed(QObject):
             self._latest.submit(_work_out, *asked, index)
 
     def _index(self, shown: OpenTrace) -> FlowIndex | None:
-        return next((index for known, index in self._indexes if known is shown), None)
+        return next((index for index in self._indexes if index.table is shown.table), None)
 
-    def _keep(self, shown: OpenTrace, index: FlowIndex) -> FlowIndex:
-        if self._index(shown) is None:
-            self._indexes.append((shown, index))
+    def _keep(self, index: FlowIndex) -> FlowIndex:
+        if not any(known.table is index.table for known in self._indexes):
+            self._indexes.append(index)
         return index
 
     @Slot(object)
     def _take(self, found: tuple[FlowAnswer, FlowIndex]) -> None:
         answer, index = found
-        self._keep(answer.shown, index)
+        self._keep(index)
         self._set(answer)
 
     @Slot(str)

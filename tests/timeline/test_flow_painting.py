@@ -201,3 +201,42 @@ def test_between_two_ends_beyond_one_edge_there_is_no_line(attention, qtbot, mon
     assert len(flows(attention).chips) == 4
     show(attention, qtbot, start - 10, end - 10)
     assert set(lines) == {False}  # the begin is in view, and what leads to it
+
+
+def test_chips_that_have_no_room_are_counted_as_hidden(attention, qtbot, monkeypatch):
+    session = attention.session
+    session.select_slice(attention.chosen)
+    monkeypatch.setattr(flow_painting, "_CHIP_GAP", 4000)
+    start, end = session.traces[0].span_ns(attention.chosen.index)
+    show(attention, qtbot, start + 10, end - 10)
+    assert len(flows(attention).chips) == flows(attention).drawn == 2  # one at either edge
+    assert flows(attention).note == "2 of 4 flows shown · 2 hidden"
+
+
+@pytest.mark.parametrize("view", ["AS_RUN", "MEAN"])
+def test_a_job_is_entered_where_it_begins_and_left_where_it_ends(window, qtbot, monkeypatch, view):
+    from viewer.opening import Inferences
+
+    open_sample(qtbot, window, "torq_npu")
+    session = window.session
+    session.show_inferences(Inferences[view])
+    number = next(
+        n
+        for n, t in enumerate(session.traces)
+        if any(x.thread == "NSS jobs" for x in t.file.tracks)
+    )
+    shown = session.traces[number]
+    slices = shown.trace.slices
+    job = next(i for i in range(len(slices)) if shown.trace.name(i) == "job 0")
+    lines = []
+    monkeypatch.setattr(
+        flow_painting.FlowPainter, "_arrow",
+        lambda self, painter, begin, end, **more: lines.append((begin.x(), end.x())),
+    )  # fmt: skip
+    session.select_slice(SliceRef(number, job))
+    start, end = shown.span_ns(job)
+    show(window, qtbot, start - (end - start), end + (end - start))
+    width, (t0, t1) = canvas(window).width(), (session.state.t0, session.state.t1)
+    x0, x1 = ((ns - t0) * width / (t1 - t0) for ns in (start, end))
+    assert any(a == pytest.approx(x0, abs=1) and b == pytest.approx(x0, abs=1) for a, b in lines)
+    assert any(a == pytest.approx(x1, abs=1) and b == pytest.approx(x1, abs=1) for a, b in lines)
