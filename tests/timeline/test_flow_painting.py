@@ -213,13 +213,9 @@ def test_chips_that_have_no_room_are_counted_as_hidden(attention, qtbot, monkeyp
     assert flows(attention).note == "2 of 4 flows shown · 2 hidden"
 
 
-@pytest.mark.parametrize("view", ["AS_RUN", "MEAN"])
-def test_a_job_is_entered_where_it_begins_and_left_where_it_ends(window, qtbot, monkeypatch, view):
-    from viewer.opening import Inferences
-
+def test_a_job_is_entered_where_it_begins_and_left_where_it_ends(window, qtbot, monkeypatch):
     open_sample(qtbot, window, "torq_npu")
     session = window.session
-    session.show_inferences(Inferences[view])
     number = next(
         n
         for n, t in enumerate(session.traces)
