@@ -206,3 +206,26 @@ def test_flows_of_aligned_and_mean_inferences_stay_in_their_own(attention):
             assert {slices.track(ref.index) for ref in found} == {slices.track(i)}
             starts = np.array([slices.start[ref.index] for ref in found])
             assert (np.diff(starts[2:]) > 0).all()
+
+
+def test_a_step_over_threads_of_an_npu(window, qtbot):
+    """Along a job: from the host's start of it to the NPU and back to its wait."""
+    open_sample(qtbot, window, "torq_npu")
+    window.timeline.view.setFocus()
+    session = window.session
+    number = next(
+        n
+        for n, t in enumerate(session.traces)
+        if any(x.thread == "NSS jobs" for x in t.trace.tracks)
+    )
+    trace = session.traces[number].trace
+    first = next(i for i in range(len(trace.slices)) if trace.name(i) == "NSS_START")
+    session.select_slice(SliceRef(number, first))
+    names = []
+    for _ in range(2):
+        qtbot.keyClick(window, Key.Key_BracketRight)
+        names.append(trace.name(session.state.slice.index))
+    assert names == ["job 0", "NSS_WAIT"]
+    for _ in range(2):
+        qtbot.keyClick(window, Key.Key_BracketLeft)
+    assert session.state.slice == SliceRef(number, first)

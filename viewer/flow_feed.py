@@ -21,6 +21,8 @@ from viewer.view_state import SliceRef
 # Up to so many slices an index of them takes less than 5 ms, and so does a text of so many lines.
 AT_ONCE = 20_000
 LINES_AT_ONCE = 300
+# The edges of a program of so many operators are there in less than 5 ms.
+PROGRAM_AT_ONCE = 2000
 # So many operators are looked at in less than 5 ms.
 OPERATORS_AT_ONCE = 60
 
@@ -53,7 +55,8 @@ class FlowFeed(QObject):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._session = session
-        self._indexes: list[tuple[OpenTrace, FlowIndex]] = []
+        # Of the tables that are open: another clock rate is another trace, of the same table.
+        self._indexes: list[FlowIndex] = []
         self._asked: tuple[OpenTrace, SliceRef | None, tuple[int, ...]] | None = None
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
@@ -84,7 +87,7 @@ class FlowFeed(QObject):
     def _reopen(self) -> None:
         open_now = self._session.traces
         self._indexes = [
-            (shown, index) for shown, index in self._indexes if any(shown is t for t in open_now)
+            index for index in self._indexes if any(index.table is t.table for t in open_now)
         ]
         self._follow()
 
@@ -108,7 +111,7 @@ class FlowFeed(QObject):
         self._asked = asked
         index = self._index(shown)
         if index is None and _is_small(shown):
-            index = self._keep(shown, FlowIndex(shown.table))
+            index = self._keep(FlowIndex(shown.table))
         answer = None if index is None else _answer(*asked, index, OPERATORS_AT_ONCE)
         if answer is not None:
             self._latest.cancel()
@@ -119,17 +122,17 @@ class FlowFeed(QObject):
             self._latest.submit(_work_out, *asked, index)
 
     def _index(self, shown: OpenTrace) -> FlowIndex | None:
-        return next((index for known, index in self._indexes if known is shown), None)
+        return next((index for index in self._indexes if index.table is shown.table), None)
 
-    def _keep(self, shown: OpenTrace, index: FlowIndex) -> FlowIndex:
-        if self._index(shown) is None:
-            self._indexes.append((shown, index))
+    def _keep(self, index: FlowIndex) -> FlowIndex:
+        if not any(known.table is index.table for known in self._indexes):
+            self._indexes.append(index)
         return index
 
     @Slot(object)
     def _take(self, found: tuple[FlowAnswer, FlowIndex]) -> None:
         answer, index = found
-        self._keep(answer.shown, index)
+        self._keep(index)
         self._set(answer)
 
     @Slot(str)
@@ -146,8 +149,11 @@ class FlowFeed(QObject):
 
 def _is_small(shown: OpenTrace) -> bool:
     program = shown.table.program
-    lines = len(program.text_lines) if program is not None else 0
-    return len(shown.trace.slices) <= AT_ONCE and lines <= LINES_AT_ONCE
+    if len(shown.trace.slices) > AT_ONCE or program is None:
+        return len(shown.trace.slices) <= AT_ONCE
+    known = "dataflow" in vars(program)
+    size = len(program.text_lines), len(program.operators)
+    return known or (size[0] <= LINES_AT_ONCE and size[1] <= PROGRAM_AT_ONCE)
 
 
 def _answer(

@@ -581,7 +581,16 @@ class Session(QObject):
         self.revealed.emit(ref)
 
     def go_to_slice(self, ref: SliceRef) -> None:
-        """Select a slice and bring it into view, as one place to come back from."""
+        """Select a slice and bring it into view, as one place to come back from. What is folded or
+        hidden around it is opened."""
+        trace = self.traces[ref.trace].trace
+        track = trace.slices.track(ref.index)
+        around: set[Part] = {(ref.trace, track), (ref.trace, trace.tracks[track].process)}
+        tracks = self.state.tracks
+        if around & (tracks.collapsed | tracks.hidden):
+            tracks = replace(
+                tracks, collapsed=tracks.collapsed - around, hidden=tracks.hidden - around
+            )
         state, span = self.state, self.state.t1 - self.state.t0
         start, end = self.traces[ref.trace].span_ns(ref.index)
         t0, t1 = state.t0, state.t1
@@ -594,7 +603,7 @@ class Session(QObject):
         self._change(
             replace(
                 state, t0=t0, t1=t1, slice=ref, others=(), area=None, run=run or state.run,
-                operators=(ref.trace, found) if found else None,
+                operators=(ref.trace, found) if found else None, tracks=tracks,
             )
         )  # fmt: skip
         self.revealed.emit(ref)

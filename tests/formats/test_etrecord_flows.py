@@ -256,3 +256,15 @@ def test_a_delegate_without_its_module_leaves_what_it_makes_unknown(tmp_path):
         call("b", 2, [tensor("d")]),
     )  # fmt: skip
     assert found[2] == ([], [], NO_INPUTS)
+
+
+def test_odd_values_are_read_without_a_fault(tmp_path):
+    deep = {"as_tensors": []}
+    for _ in range(200):
+        deep = {"as_nested_tensors": [[deep], 7, None, "x"]}
+    found = flow_of(
+        tmp_path, ["x"],
+        call("a", 1, [deep, {"as_tensors": []}, {}, None, 3, {"as_tensor": None}, [[]]]),
+        call("b", 2, [tensor("a")], gives=[{"as_tensors": []}, 5]),
+    )  # fmt: skip
+    assert found[2] == ([1], [], "")

@@ -101,7 +101,7 @@ def test_of_several_tiles_it_is_the_last_before_and_the_first_after():
     flows = Flows(slices, CHAIN)
     assert flows.inputs(5) == [2]
     assert [flows.outputs(n) for n in range(5)] == [[5], [5], [5], [], []]
-    assert flows.of(3).untimed == (1,)  # its consumer ran only before
+    assert flows.of(3).only_earlier == (1,)  # its consumer ran only before
 
 
 def test_the_input_that_ended_last_and_the_output_that_begins_first_go_first():
@@ -161,7 +161,7 @@ def test_a_call_hands_nothing_to_what_is_inside_it():
     flows = Flows(slices, CHAIN)
     assert flows.inputs(1) == []
     assert flows.outputs(0) == []
-    assert flows.of(1).untimed == ()
+    assert (flows.of(1).only_earlier, flows.of(1).only_later) == ((), ())
 
 
 def test_the_own_thread_goes_before_others_of_the_process_and_these_before_the_rest():

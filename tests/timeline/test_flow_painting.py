@@ -153,6 +153,14 @@ def test_an_end_on_a_folded_process_points_at_its_header(attention, qtbot):
     assert flows(attention).drawn == 4
     assert len(flows(attention).chips) == 4
     assert all(chip.text.endswith("folded") for chip in flows(attention).chips)
+    chip = flows(attention).chips[0]
+    middle = chip.room.center().toPoint()
+    press(canvas(attention), middle, LEFT)
+    release(canvas(attention), middle, LEFT)
+    assert session.state.slice == chip.ref
+    assert session.state.tracks.collapsed == frozenset()  # there it is seen
+    session.undo()
+    assert session.state.tracks.collapsed
 
 
 def test_how_many_are_drawn_of_how_many_is_said(attention, qtbot, monkeypatch):
@@ -177,3 +185,54 @@ def test_arrows_go_when_files_are_closed(attention, qtbot):
     attention.session.close_all()
     settle(qtbot, attention)
     assert FlowFeed.of(attention.session).answer is None
+
+
+def test_between_two_ends_beyond_one_edge_there_is_no_line(attention, qtbot, monkeypatch):
+    """Zoomed in between the begin and the end of the slice: its outputs are all on the right."""
+    session = attention.session
+    session.select_slice(attention.chosen)
+    lines = []
+    monkeypatch.setattr(
+        flow_painting.FlowPainter, "_arrow", lambda *args, **more: lines.append(more["solid"])
+    )
+    start, end = session.traces[0].span_ns(attention.chosen.index)
+    show(attention, qtbot, start + 10, end - 10)
+    assert lines == []
+    assert len(flows(attention).chips) == 4
+    show(attention, qtbot, start - 10, end - 10)
+    assert set(lines) == {False}  # the begin is in view, and what leads to it
+
+
+def test_chips_that_have_no_room_are_counted_as_hidden(attention, qtbot, monkeypatch):
+    session = attention.session
+    session.select_slice(attention.chosen)
+    monkeypatch.setattr(flow_painting, "_CHIP_GAP", 4000)
+    start, end = session.traces[0].span_ns(attention.chosen.index)
+    show(attention, qtbot, start + 10, end - 10)
+    assert len(flows(attention).chips) == flows(attention).drawn == 2  # one at either edge
+    assert flows(attention).note == "2 of 4 flows shown · 2 hidden"
+
+
+def test_a_job_is_entered_where_it_begins_and_left_where_it_ends(window, qtbot, monkeypatch):
+    open_sample(qtbot, window, "torq_npu")
+    session = window.session
+    number = next(
+        n
+        for n, t in enumerate(session.traces)
+        if any(x.thread == "NSS jobs" for x in t.file.tracks)
+    )
+    shown = session.traces[number]
+    slices = shown.trace.slices
+    job = next(i for i in range(len(slices)) if shown.trace.name(i) == "job 0")
+    lines = []
+    monkeypatch.setattr(
+        flow_painting.FlowPainter, "_arrow",
+        lambda self, painter, begin, end, **more: lines.append((begin.x(), end.x())),
+    )  # fmt: skip
+    session.select_slice(SliceRef(number, job))
+    start, end = shown.span_ns(job)
+    show(window, qtbot, start - (end - start), end + (end - start))
+    width, (t0, t1) = canvas(window).width(), (session.state.t0, session.state.t1)
+    x0, x1 = ((ns - t0) * width / (t1 - t0) for ns in (start, end))
+    assert any(a == pytest.approx(x0, abs=1) and b == pytest.approx(x0, abs=1) for a, b in lines)
+    assert any(a == pytest.approx(x1, abs=1) and b == pytest.approx(x1, abs=1) for a, b in lines)

@@ -271,6 +271,8 @@ class Card(QWidget):
             self._cost(shown, members)
             self._flows(shown, trace)
             self._source(shown, members)
+        else:
+            self._flows(shown, trace)
 
     def _operator(self, shown: OpenTrace, trace: int, operator: Operator) -> None:
         grid = self._section("Operator")
@@ -368,13 +370,14 @@ class Card(QWidget):
     def _flows(self, shown: OpenTrace, trace: int) -> None:
         """From which operators and to which, once that is known."""
         answer, costs = FlowFeed.of(self._session).answer, self._feed.answer
-        if answer is None or answer.shown is not shown or answer.around is None:
+        if answer is None or answer.shown is not shown:
+            return
+        if answer.around is None and not (answer.flows.inputs or answer.flows.outputs):
             return
         table = costs.table if costs is not None and costs.shown is shown else None
         for title, forward in (("Inputs from", False), ("Outputs to", True)):
-            others = answer.around.outputs if forward else answer.around.inputs
-            self._head(title, f"{len(others)}" if others else "")
             section = FlowSection(answer, trace, table, self._theme, self._follow, forward=forward)
+            self._head(title, f"{section.count}" if section.count else "")
             self.flows[title] = section
             self._column.addWidget(section)
 

@@ -39,9 +39,8 @@ class FlowSection(QWidget):
         forward: bool,
     ) -> None:
         super().__init__()
-        around, program = answer.around, answer.shown.table.program
-        assert around is not None
-        assert program is not None
+        shown, around = answer.shown, answer.around
+        program = shown.table.program
         self._theme = theme
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
@@ -49,11 +48,18 @@ class FlowSection(QWidget):
         self.texts: list[str] = []
         ends = _by_operator(answer.flows.ends(forward=forward))
         paid = _costs(costs)
-        rate = answer.shown.axis.ns_per_tick
-        others = around.outputs if forward else around.inputs
+        rate = shown.axis.ns_per_tick
+        others: Sequence[int] = ()
+        if around is not None:
+            others = around.outputs if forward else around.inputs
+        jobs = [end.slice for end in answer.flows.ends(forward=forward) if end.is_job]
+        self.count = len(others) + len(jobs)
+        for i in jobs:
+            self._link(None, shown.label(i), f"slice:{trace}:{i}", shown.length_text(i), follow)
         # Those that a slice stands for go first, in the order in which the keys go to them.
         rank = {operator: at for at, operator in enumerate(ends)}
         for operator in sorted(others, key=lambda o: (rank.get(o, len(rank)), o))[:_MOST_SHOWN]:
+            assert program is not None
             end, name = ends.get(operator), program.operators[operator].label
             target = f"operator:{trace}:{operator}"
             if end is not None:
@@ -66,28 +72,38 @@ class FlowSection(QWidget):
                 parts.append(f"{format_time(tick_to_ns(shared, rate))} shared")
             if costs is not None and not parts:
                 parts.append("0" if slices else "no slice")
+            if operator in (answer.flows.only_earlier if forward else answer.flows.only_later):
+                parts.append("only earlier" if forward else "only later")
             if end is not None and end.overlaps:
                 parts.append("at the same time")
             if end is not None and operator in end.through:
                 beyond = " + ".join(program.operators[o].name for o in end.operators[:2])
                 parts.append(f"{'on to' if forward else 'from'} {beyond}")
-            self._link(operator, name[:_LONGEST_NAME], target, " · ".join(parts), follow)
+            self._link(operator, name, target, " · ".join(parts), follow)
         if len(others) > _MOST_SHOWN:
             self._line(f"and {group_digits(len(others) - _MOST_SHOWN)} more")
-        if not forward:
-            self._given(around.given)
+        if around is not None and not forward:
+            self._given(around.given, is_text=program is not None and bool(program.text_lines))
             if around.reason:
                 self._line(f"{around.reason}.")
-        if not self.texts:
+        if not self.texts and around is None:
+            self._line(f"{answer.flows.reason}.")
+        elif not self.texts:
             self._line("No other operator takes its result." if forward else "Nothing.")
 
     def _link(
-        self, operator: int, name: str, target: str, cost: str, follow: Callable[[str], None]
+        self,
+        operator: int | None,
+        name: str,
+        target: str,
+        cost: str,
+        follow: Callable[[str], None],
     ) -> None:
-        theme = self._theme
+        theme, name = self._theme, name[:_LONGEST_NAME]
         row = QHBoxLayout()
         row.setSpacing(theme.px(8))
-        row.addWidget(Swatch([operator], theme), 0, Qt.AlignmentFlag.AlignTop)
+        swatch = Swatch([] if operator is None else [operator], theme)
+        row.addWidget(swatch, 0, Qt.AlignmentFlag.AlignTop)
         text = anchor(target, _breakable(name), theme)
         if cost:
             text += span(f" · {cost}", theme.tokens.text2)
@@ -97,8 +113,9 @@ class FlowSection(QWidget):
         self._column.addLayout(row)
         self.texts.append(f"{name} · {cost}" if cost else name)
 
-    def _given(self, given: Sequence[Given]) -> None:
-        for is_kept, title in ((False, "Model inputs"), (True, "Parameters")):
+    def _given(self, given: Sequence[Given], *, is_text: bool) -> None:
+        inputs = "Arguments" if is_text else "Model inputs"
+        for is_kept, title in ((False, inputs), (True, "Parameters")):
             names = [g.name[:_LONGEST_NAME] for g in given if g.is_kept is is_kept]
             if names:
                 more = len(names) - _MOST_GIVEN

@@ -16,13 +16,15 @@ decided here, always by the same rules:
   what it takes is taken through it;
 * operators in one slice hand nothing over, nor does a slice to those inside it or around it;
 * a slice that several operators share is one end, however many edges lead to it.
+
+Beside them stand the flows of a host with its NPU (`viewer.program.job_flows`), which need no
+program: an action starts an NSS job, another waits for it.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -30,6 +32,7 @@ from viewer.model.queries import run_of_slices
 from viewer.model.trace import Codes, Ints, Trace
 from viewer.program.cost import made_of_others
 from viewer.program.dataflow import Dataflow
+from viewer.program.job_flows import JobFlows
 from viewer.program.linking import LinkTable
 
 NO_PROGRAM = "No record or source is linked, so what its operator takes is not known"
@@ -46,24 +49,30 @@ class FlowEnd:
 
     through: operators without slices of their own that lie between, nearest to the end first.
     overlaps: whether the two slices ran at the same time, so that the one did not wait for all of
-    the other.
+    the other. is_job: an NSS job and the action that starts it, or waits for it; of no operators.
     """
 
     slice: int
     operators: tuple[int, ...]
     through: tuple[int, ...] = ()
     overlaps: bool = False
+    is_job: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SliceFlows:
     """All flows of one slice: inputs, the one that ended last first; outputs, the one that begins
-    first first. untimed: operators before or after it that lead to no slice. reason: why nothing
-    is known; "" if it is."""
+    first first. A flow of a job goes before those of operators.
+
+    only_later: operators whose results it takes and that ran after it alone; only_earlier: those
+    that take its own and ran before it alone. Neither leads to a slice. reason: why nothing is
+    known; "" if it is.
+    """
 
     inputs: tuple[FlowEnd, ...] = ()
     outputs: tuple[FlowEnd, ...] = ()
-    untimed: tuple[int, ...] = ()
+    only_later: tuple[int, ...] = ()
+    only_earlier: tuple[int, ...] = ()
     reason: str = ""
 
     def ends(self, *, forward: bool) -> tuple[FlowEnd, ...]:
@@ -93,26 +102,24 @@ class FlowIndex:
         groups, first = np.unique(group[order], return_index=True)
         self._groups: Ints = groups
         self._group_ptr: Ints = np.append(first, len(order))
-
-    @cached_property
-    def _sets_of(self) -> dict[int, list[int]]:
-        """Operator -> the sets it is in, those of the fewest operators first."""
-        found: dict[int, list[int]] = {}
-        sets = self.table.sets
+        self._jobs = JobFlows(trace)
+        # Operator -> the sets it is in, those of the fewest operators first.
+        self._sets_of: dict[int, list[int]] = {}
+        sets = table.sets
         for number in sorted(range(len(sets)), key=lambda n: (len(sets[n]), n)):
             for operator in sets[number]:
-                found.setdefault(operator, []).append(number)
-        return found
+                self._sets_of.setdefault(operator, []).append(number)
 
     def flows(self, i: int, most: int | None = None) -> SliceFlows | None:
         """All flows of slice i; None if more than `most` operators had to be looked at for them,
         an operator of very many slices counted as several."""
+        before_jobs, after_jobs = (self._job(i, forward=forward) for forward in (False, True))
         program = self.table.program
         if program is None:
-            return SliceFlows(reason=NO_PROGRAM)
+            return SliceFlows(before_jobs, after_jobs, reason=NO_PROGRAM)
         own = self.table.links[int(self._slices.key[i])].operators
         if not own:
-            return SliceFlows(reason=NO_OPERATOR)
+            return SliceFlows(before_jobs, after_jobs, reason=NO_OPERATOR)
         flow = program.dataflow
         effort = _Effort(most)
         reasons = [flow.unknown[operator] for operator in own if operator in flow.unknown]
@@ -122,9 +129,14 @@ class FlowIndex:
         except _TooMuch:
             return None
         return SliceFlows(
-            before, after, tuple(dict.fromkeys((*lost_before, *lost_after))),
+            (*before_jobs, *before), (*after_jobs, *after), tuple(lost_before), tuple(lost_after),
             reasons[0] if reasons and not before and not after else "",
         )  # fmt: skip
+
+    def _job(self, i: int, *, forward: bool) -> tuple[FlowEnd, ...]:
+        """The job that slice i starts or waits for, or the action that does so with it."""
+        found = self._jobs.next_to(i, forward=forward)
+        return () if found is None else (FlowEnd(found, (), is_job=True),)
 
     def _ends(
         self, flow: Dataflow, i: int, own: tuple[int, ...], effort: _Effort, *, forward: bool

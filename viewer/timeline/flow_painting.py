@@ -16,10 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPolygonF
+from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF
 
 from viewer.flow_feed import FlowAnswer, FlowFeed
 from viewer.model.times import group_digits
+from viewer.model.trace import Unit
 from viewer.theme import Theme
 from viewer.timeline.canvas import Canvas
 from viewer.timeline.layout import SLICE_TOP, BandKind, XMap
@@ -81,24 +82,35 @@ class FlowPainter:
             return
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        here = xmap.on(answer.shown.axis)  # made once: it works out much of itself when first asked
+        caption = self._theme.font("caption")
+        painter.setFont(caption)
+        metrics = QFontMetricsF(caption, painter.device())
         nowhere = 0
         for forward in (False, True):
             for end in answer.flows.ends(forward=forward)[:MOST_DRAWN]:
                 other = SliceRef(ref.trace, end.slice)
                 first, last = (ref, other) if forward else (other, ref)
-                begin = self._point(first, canvas, xmap, at_end=True)
-                finish = self._point(last, canvas, xmap, at_end=False)
+                # A job begins with its start and ends with its wait.
+                at_end = not end.is_job or self._is_of_npu(first)
+                begin = self._point(first, canvas, here, at_end=at_end)
+                finish = self._point(last, canvas, here, at_end=at_end and end.is_job)
                 if begin is None or finish is None:
                     nowhere += 1
                     continue
-                away = finish if forward else begin
+                own, away = (begin, finish) if forward else (finish, begin)
                 if away.away:
                     name = answer.shown.label(end.slice)
-                    moved = self._chip(painter, canvas, name, other, away)
-                    if forward:
-                        finish = _Point(moved)
-                    else:
-                        begin = _Point(moved)
+                    place = self._chip(metrics, canvas, name, other, away)
+                    if place is None:
+                        nowhere += 1
+                        continue
+                    moved = _Point(place)
+                    begin, finish = (begin, moved) if forward else (moved, finish)
+                # A line between two ends beyond the same edge would lie on that edge.
+                if away.away and own.away == away.away:
+                    self.drawn += 1
+                    continue
                 self._arrow(painter, begin.at, finish.at, solid=forward)
                 self.drawn += 1
         self._paint_chips(painter)
@@ -112,15 +124,21 @@ class FlowPainter:
         pictures = self._scene.pictures
         return ref.trace < len(pictures) and pictures[ref.trace].shown is answer.shown
 
+    def _is_of_npu(self, ref: SliceRef) -> bool:
+        trace = self._scene.pictures[ref.trace].shown.trace
+        return trace.tracks[trace.slices.track(ref.index)].unit is Unit.NSS
+
     # -- where ends are ------------------------------------------------------------------------
 
-    def _point(self, ref: SliceRef, canvas: Canvas, xmap: XMap, *, at_end: bool) -> _Point | None:
-        """Where a slice ends or begins, brought onto the canvas; None if nothing shows it."""
+    def _point(self, ref: SliceRef, canvas: Canvas, here: XMap, *, at_end: bool) -> _Point | None:
+        """Where a slice ends or begins, brought onto the canvas; None if nothing shows it.
+
+        here: the visible range in ticks of its trace.
+        """
         scene, layout = self._scene, self._scene.layout
-        shown = scene.pictures[ref.trace].shown
-        slices = shown.trace.slices
+        slices = scene.pictures[ref.trace].shown.trace.slices
         tick = (slices.end if at_end else slices.start)[ref.index]
-        x = canvas.x(float(xmap.on(shown.axis).x_of(np.array([tick]))[0]))
+        x = canvas.x(float(here.x_of(np.array([tick]))[0]))
         band = scene.band_of(ref)
         folded = band < 0
         if folded:
@@ -163,12 +181,11 @@ class FlowPainter:
         path = QPainterPath(begin)
         path.cubicTo(begin + QPointF(bend, rise), turn, end)
         head = _head(end, path.pointAtPercent(max(1 - 2 * _HEAD / max(path.length(), 1), 0)))
-        halo = QColor(self._theme.color("canvas"))
-        halo.setAlphaF(0.85)
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.setPen(QPen(halo, _HALO, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
+        # Half transparent, or with round ends, it would take ten times as long.
+        halo = self._theme.color("canvas")
+        painter.setPen(QPen(halo, _HALO, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap))
         painter.drawPath(path)
-        painter.drawPolyline(head)
         color = self._theme.color("accent" if solid else "text1")
         pen = QPen(color, _WIDTH, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
         if not solid:
@@ -183,11 +200,10 @@ class FlowPainter:
             painter.drawPolyline(head)
 
     def _chip(
-        self, painter: QPainter, canvas: Canvas, name: str, ref: SliceRef, point: _Point
-    ) -> QPointF:
-        """Make room for a chip at the edge; the place on it that the line goes to."""
-        painter.setFont(self._theme.font("caption"))
-        metrics = painter.fontMetrics()
+        self, metrics: QFontMetricsF, canvas: Canvas, name: str, ref: SliceRef, point: _Point
+    ) -> QPointF | None:
+        """Make room for a chip at the edge; the place on it that the line goes to, None if the
+        edge is full."""
         name = " ".join(name[:_LONGEST].split())
         before = point.away in ("←", "↑", "↓")
         name = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, _CHIP_WIDEST)
@@ -199,25 +215,26 @@ class FlowPainter:
         left = min(max(point.at.x() - wide / 2, 2.0), canvas.width - wide - 2)
         top = min(max(point.at.y() - _CHIP_HEIGHT / 2, 2.0), canvas.height - _CHIP_HEIGHT - 2)
         room = QRectF(left, top, wide, _CHIP_HEIGHT)
-        step = _CHIP_HEIGHT + _CHIP_GAP
-        # Those that would lie over one another stand in a column, upwards at the lower edge.
-        if top + 4 * step > canvas.height:
-            step = -step
+        # Those that would lie over one another stand in a column, around where they should be.
+        step, above, below = _CHIP_HEIGHT + _CHIP_GAP, room, room
         while any(chip.room.intersects(room) for chip in self.chips):
-            room.translate(0, step)
+            above, below = above.translated(0, -step), below.translated(0, step)
+            fits = [r for r in (below, above) if r.top() >= 0 and r.bottom() <= canvas.height]
+            if not fits:
+                return None
+            taken = (r for r in fits if not any(c.room.intersects(r) for c in self.chips))
+            room = next(taken, fits[0])
         self.chips.append(Chip(room, text, ref))
         x = room.right() if point.away == "←" else room.left()
         return QPointF(x if point.away in ("←", "→") else room.center().x(), room.center().y())
 
     def _paint_chips(self, painter: QPainter) -> None:
-        painter.setFont(self._theme.font("caption"))
         for chip in self.chips:
             self._box(painter, chip.room)
             painter.setPen(self._theme.color("accent"))
             painter.drawText(chip.room, Qt.AlignmentFlag.AlignCenter, chip.text)
 
     def _paint_note(self, painter: QPainter, canvas: Canvas) -> None:
-        painter.setFont(self._theme.font("caption"))
         wide = painter.fontMetrics().horizontalAdvance(self.note) + 2 * _CHIP_INSET
         top = canvas.height - _CHIP_HEIGHT - 4
         room = QRectF(canvas.width - wide - 4, top, wide, _CHIP_HEIGHT)
