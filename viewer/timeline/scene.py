@@ -296,6 +296,11 @@ class Scene(QObject):
             self.scroll_to(top + 2 * height - self.viewport_height)
 
     @property
+    def is_recolouring(self) -> bool:
+        """Whether the pictures are still those of the colours before."""
+        return self._recolouring.pending
+
+    @property
     def has_lit_class(self) -> bool:
         """Whether one class of the colour scheme is drawn in full, and the rest dimmed."""
         return any(picture.lit_slices is not None for picture in self.pictures)

@@ -90,7 +90,7 @@ _BACKENDS = (
 )  # fmt: skip
 _KERNEL_COLOUR = len(_BACKENDS)  # no backend of the list has it
 # Of the classes of links, far apart for every eye: one operator, several, none, none but some near.
-_ONE, _SEVERAL, _NONE, _NEAR = 8, 4, 11, 5
+_ONE, _SEVERAL, _NONE, _NEAR = 8, 5, 2, 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
