@@ -1,6 +1,7 @@
 """The legend below the rows: what it lists, what a click does, and how large traces are counted."""
 
 import threading
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -14,6 +15,7 @@ from viewer.model.trace import Clock, KeyKind
 from viewer.resources import SAMPLES
 from viewer.session import AT_ONCE
 from viewer.settings import LEGEND
+from viewer.timeline import legend as legend_module
 from viewer.timeline import pictures, recolouring
 from viewer.timeline.colouring import RAMP, RAMP_STEPS, Emphasis, fills
 
@@ -228,3 +230,37 @@ def test_closing_while_colours_are_worked_out_leaves_nothing(window, qtbot, monk
     go.set()
     settle(qtbot, window)
     assert window.timeline.scene.pictures == []
+
+
+def test_a_lit_class_of_a_large_trace_is_not_counted_anew(window, qtbot, monkeypatch):
+    session, legend = window.session, legend_of(window)
+    session.add([large()])
+    settle(qtbot, window)
+    before = legend.shares
+    assert len(before) == 4
+
+    def fail(asked):
+        raise AssertionError("counted anew")
+
+    monkeypatch.setattr(legend_module, "shares", fail)
+    session.light((before[0].title, before[0].colour))
+    settle(qtbot, window)
+    assert legend.shares is before
+    scene = window.timeline.scene
+    lit = scene.stand_out(0, np.arange(8))
+    names = [session.traces[0].trace.name(i) for i in range(8)]
+    assert lit.tolist() == [name == before[0].title for name in names]
+
+
+def test_another_clock_rate_keeps_the_colours_and_tells_other_lengths(window, qtbot):
+    open_files(qtbot, window, *_PATHS["torq_npu"])
+    session, scene = window.session, window.timeline.scene
+    session.set_scheme("type")
+    number = session.clock_trace
+    raster = scene.pictures[number].raster
+    session.set_clock(number, Fraction(10))
+    assert scene.pictures[number].raster is raster
+    session.set_scheme("duration")
+    before = [b.title for b in legend_of(window).classes if b.is_step]
+    session.set_clock(number, Fraction(20))
+    assert [b.title for b in legend_of(window).classes if b.is_step] != before

@@ -33,7 +33,16 @@ from viewer.model.times import counted, format_share, format_time
 from viewer.session import AT_ONCE
 from viewer.theme import FontRole, Theme
 from viewer.timeline.class_shares import Counted, Share, shares
-from viewer.timeline.colouring import RAMP, UNATTRIBUTED, UNLINKED, edge_rgb, fills, label_colours
+from viewer.timeline.colouring import (
+    RAMP,
+    UNATTRIBUTED,
+    UNLINKED,
+    canvas_rgb,
+    contrast,
+    edge_rgb,
+    fills,
+    label_colours,
+)
 from viewer.timeline.headers import TITLE_INDENT, WIDTH
 from viewer.timeline.scene import Scene
 from viewer.timeline.schemes import BY_ID
@@ -45,6 +54,8 @@ MOST_BUTTONS = 40
 MOST_IN_MENU = 200
 _HATCHED = (UNLINKED, UNATTRIBUTED)
 _GAP = 4
+# A swatch of less contrast to the canvas has a line around it.
+_VISIBLE = 2.0
 
 
 class Legend(QWidget):
@@ -60,6 +71,8 @@ class Legend(QWidget):
         self.more.clicked.connect(self._show_rest)
         self._rest: tuple[Share, ...] = ()
         self._stale = True
+        self._counted: list[Counted] | None = None  # what the classes are of, or soon will be
+        self._ordered: list[Share] = []
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
         self.setFixedHeight(theme.px(HEIGHT))
@@ -74,20 +87,28 @@ class Legend(QWidget):
 
     def refresh(self) -> None:
         """Count the classes anew, in a thread where there are many slices; later if hidden."""
-        self._latest.cancel()
         self._stale = not self.isVisible()
         if self._stale:
+            self._forget()
             return
         trace, run = self._scene.session.state.run or (None, None)
         asked = [
             Counted(p.shown.trace, p.classes, p.shown.axis.ns_per_tick, run if i == trace else None)
             for i, p in enumerate(self._scene.pictures)
         ]
+        if asked == self._counted:
+            return
+        self._counted = asked
         if sum(len(one.trace.slices) for one in asked) <= AT_ONCE:
-            self._take(shares(asked))
+            self._latest.cancel()
+            self._list(shares(asked))
         else:
-            self._list(())
             self._latest.submit(shares, asked)
+            self._list(())
+
+    def _forget(self) -> None:
+        self._latest.cancel()
+        self._counted = None
 
     @property
     def is_counting(self) -> bool:
@@ -230,7 +251,7 @@ class Legend(QWidget):
         """Stop counting for nobody."""
         super().hideEvent(event)
         if self._latest.pending:
-            self._latest.cancel()
+            self._forget()
             self._stale = True
 
 
@@ -372,9 +393,11 @@ def paint_class(painter: QPainter, room: QRectF, colour: int, theme: Theme) -> N
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     edge = QColor.fromRgb(edge_rgb(fill))
-    painter.setPen(Qt.PenStyle.NoPen if theme.dark else QPen(edge, 1))
+    bare = theme.dark and contrast(fill, canvas_rgb(True)) > _VISIBLE
+    line = theme.color("line") if theme.dark else edge
+    painter.setPen(Qt.PenStyle.NoPen if bare else QPen(line, 1))
     painter.setBrush(QColor.fromRgb(fill))
-    inside = room if theme.dark else room.adjusted(0.5, 0.5, -0.5, -0.5)
+    inside = room if bare else room.adjusted(0.5, 0.5, -0.5, -0.5)
     painter.drawRoundedRect(inside, 2.5, 2.5)
     if colour in _HATCHED:
         painter.setPen(Qt.PenStyle.NoPen)

@@ -6,7 +6,7 @@ The rasters hold no theme, so light and dark, dimming and hits only choose other
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -67,6 +67,14 @@ class TracePicture:
             return np.zeros(len(which), np.bool_)
         found: Bools = self.classes.of(self.shown.trace, which) == self.classes.number(self.lit)
         return found
+
+
+def picture_again(shown: OpenTrace, before: TracePicture | None) -> TracePicture:
+    """A trace as it can be drawn at once: as before where only its rate or place has changed, else
+    in the first scheme, for which it was prepared."""
+    if before is not None and before.shown.palettes is shown.palettes:
+        return replace(before, shown=shown)
+    return picture_of(shown, DEFAULT, before)
 
 
 def prepare(shown: OpenTrace) -> None:

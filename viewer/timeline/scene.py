@@ -21,10 +21,9 @@ from viewer.timeline.canvas import Canvas
 from viewer.timeline.colouring import Emphasis
 from viewer.timeline.glide import Glide
 from viewer.timeline.layout import BandKind, Layout, ProcessSpec, XMap, build, specs_of
-from viewer.timeline.pictures import TracePicture, picture_of, prepare
+from viewer.timeline.pictures import TracePicture, picture_again, prepare
 from viewer.timeline.raster import Source
 from viewer.timeline.recolouring import Recolouring
-from viewer.timeline.schemes import DEFAULT
 from viewer.timeline.ticks import Ruler, Scale
 from viewer.view_state import RulerUnit, SliceRef
 
@@ -237,11 +236,9 @@ class Scene(QObject):
 
     def _reopen(self) -> None:
         before = {id(p.shown.trace): p for p in self.pictures}
-        # What is shown of a trace is prepared for the first scheme; another may take a thread.
+        # Another scheme than that for which a trace is prepared may take a thread.
         self.pictures = [
-            old if old is not None and old.shown is shown else picture_of(shown, DEFAULT, old)
-            for shown in self.session.traces
-            for old in [before.get(id(shown.trace))]
+            picture_again(shown, before.get(id(shown.trace))) for shown in self.session.traces
         ]
         self.processes = [
             spec
