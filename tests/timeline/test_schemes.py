@@ -206,6 +206,17 @@ def test_types_of_one_family_share_a_colour_and_common_families_differ(opened):
     assert operator_colours("type", torq.table)[ops.index("tosa.conv2d")] == 0  # as "convolution"
 
 
+def test_an_operator_that_ran_in_a_delegate_and_as_a_kernel_is_neither(opened):
+    shown = traces_of(opened, "attention_xnnpack")[0]
+    found = dict(zip([o.label for o in shown.table.program.operators],
+                     shown.operator_colours("delegate").tolist(), strict=True))  # fmt: skip
+    colours = colour_classes(shown, "delegate")
+    of = dict(zip(colours.titles, colours.colour.tolist(), strict=True))
+    assert found["blocks.0.qkv · linear"] == of["XnnpackBackend"]
+    assert found["blocks.0.ln1 · layer_norm"] == of[OWN_KERNELS]
+    assert found["blocks.0 · scaled_dot_product_attention"] == SLAB
+
+
 def test_what_a_file_cannot_be_coloured_by_is_said_and_names_stand_in(opened):
     alone = opened(_PATHS["attention_xnnpack"][0]).traces[0]
     assert set(alone.barred) == {"operator", "type", "module"}

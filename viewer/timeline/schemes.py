@@ -257,9 +257,14 @@ def operator_colours(scheme: str, table: LinkTable) -> Palette:
         colour = np.array([c for _, c in _operator_classes(scheme, program)], np.int64)
     elif scheme == "delegate":
         colour[:] = PLAIN
+        ran: dict[int, set[int]] = {}
         for key, link in enumerate(table.links):
             if table.trace.keys.kind[key] in _CALLS:
-                colour[list(link.operators)] = _backend_class(table, key)[1]
+                for operator in link.operators:
+                    ran.setdefault(operator, set()).add(_backend_class(table, key)[1])
+        for operator, backends in ran.items():
+            # Part of it in a delegate and part as a kernel is neither.
+            colour[operator] = backends.pop() if len(backends) == 1 else SLAB
     return colour.astype(np.uint8)
 
 
