@@ -11,13 +11,15 @@ from PySide6.QtWidgets import QMenu
 
 from tests.gui_events import open_files, open_sample, settle
 from viewer.model.builder import TraceBuilder
+from viewer.model.times import group_digits
 from viewer.model.trace import Clock, KeyKind
 from viewer.resources import SAMPLES
 from viewer.session import AT_ONCE
 from viewer.settings import LEGEND
 from viewer.timeline import legend as legend_module
 from viewer.timeline import pictures, recolouring
-from viewer.timeline.colouring import RAMP, RAMP_STEPS, Emphasis, fills
+from viewer.timeline.class_shares import MOST
+from viewer.timeline.colouring import RAMP, RAMP_STEPS, Emphasis, by_name, fills
 
 _PATHS = {sample.key: sample.paths() for sample in SAMPLES}
 
@@ -43,7 +45,7 @@ def click(qtbot, window, title):
 
 
 def test_it_lists_the_classes_of_the_picked_run_dearest_first(attention):
-    listed = legend_of(attention).shares
+    listed = legend_of(attention).shares.listed
     assert listed[0].title == "Shared by several operators"
     assert listed[1].title == "blocks.0 · scaled_dot_product_attention"
     coloured = [share for share in listed if share.colour < 12]
@@ -51,7 +53,7 @@ def test_it_lists_the_classes_of_the_picked_run_dearest_first(attention):
     assert listed[-1].title in ("Unattributed time", "Scopes of the runtime")
     one_run = sum(share.count for share in listed)
     attention.session.pick_run(None)
-    assert sum(share.count for share in legend_of(attention).shares) == 727 > one_run
+    assert sum(share.count for share in legend_of(attention).shares.listed) == 727 > one_run
 
 
 def test_a_click_draws_one_class_in_full_and_dims_the_rest_another_click_ends_it(attention, qtbot):
@@ -116,13 +118,16 @@ def test_durations_are_a_ramp_from_short_to_long(attention):
 def test_what_has_no_room_is_in_a_menu_and_can_be_lit_there(attention, qtbot):
     legend, session = legend_of(attention), attention.session
     shown = titles(attention)
-    assert legend.more.text() == f"and {len(legend.shares) - len(shown)} more"
+    assert legend.more.text() == f"and {len(legend.shares.listed) - len(shown)} more"
     menu = legend.rest_menu()
     assert isinstance(menu, QMenu)
     names = [action.text().partition("\t")[0] for action in menu.actions()]
-    assert len(names) + len(shown) == len(legend.shares)
+    assert len(names) + len(shown) == len(legend.shares.listed)
     menu.actions()[0].trigger()
-    assert session.state.lit == (legend.shares[len(shown)].title, legend.shares[len(shown)].colour)
+    assert session.state.lit == (
+        legend.shares.listed[len(shown)].title,
+        legend.shares.listed[len(shown)].colour,
+    )
     menu.close()
 
 
@@ -217,7 +222,7 @@ def test_large_traces_are_coloured_in_a_thread_while_the_old_picture_stays(
     assert (np.diff(palette[np.argsort(lengths, kind="stable")].astype(int)) >= 0).all()
     assert palette[lengths == 1].max() == RAMP
     assert palette[lengths == 7].min() == RAMP + RAMP_STEPS - 1
-    assert sum(share.count for share in legend_of(window).shares) == len(lengths)
+    assert sum(share.count for share in legend_of(window).shares.listed) == len(lengths)
 
 
 def test_closing_while_colours_are_worked_out_leaves_nothing(window, qtbot, monkeypatch):
@@ -236,7 +241,7 @@ def test_a_lit_class_of_a_large_trace_is_not_counted_anew(window, qtbot, monkeyp
     session, legend = window.session, legend_of(window)
     session.add([large()])
     settle(qtbot, window)
-    before = legend.shares
+    before = legend.shares.listed
     assert len(before) == 4
 
     def fail(asked):
@@ -245,7 +250,7 @@ def test_a_lit_class_of_a_large_trace_is_not_counted_anew(window, qtbot, monkeyp
     monkeypatch.setattr(legend_module, "shares", fail)
     session.light((before[0].title, before[0].colour))
     settle(qtbot, window)
-    assert legend.shares is before
+    assert legend.shares.listed is before
     scene = window.timeline.scene
     lit = scene.stand_out(0, np.arange(8))
     names = [session.traces[0].trace.name(i) for i in range(8)]
@@ -264,3 +269,25 @@ def test_another_clock_rate_keeps_the_colours_and_tells_other_lengths(window, qt
     before = [b.title for b in legend_of(window).classes if b.is_step]
     session.set_clock(number, Fraction(20))
     assert [b.title for b in legend_of(window).classes if b.is_step] != before
+
+
+def test_very_many_names_are_counted_and_the_first_are_listed(window, qtbot):
+    slices = 30_000
+    builder = TraceBuilder("names.csv", "Profile CSV", "", Clock())
+    at = np.arange(slices)
+    builder.add(
+        track=builder.track("p", "t"), start=at * 1000, end=at * 1000 + 1 + at % 999,
+        name=builder.intern_all([f"name {i}" for i in range(slices)]),
+        key=builder.key(KeyKind.PLAIN, "name 7"),
+    )  # fmt: skip
+    window.session.add([builder.build()])
+    settle(qtbot, window)
+    legend = legend_of(window)
+    seen = sum(not button.isHidden() for button in legend.classes)
+    assert legend.more.text() == f"and {group_digits(slices - seen)} more"
+    menu = legend.rest_menu()
+    assert menu.actions()[-1].text() == f"and {group_digits(slices - MOST)} more"
+    menu.close()
+    window.session.light(("name 7", int(by_name(["name 7"])[0])))
+    settle(qtbot, window)
+    assert np.flatnonzero(window.timeline.scene.stand_out(0, at)).tolist() == [7]

@@ -247,12 +247,14 @@ def test_shares_count_every_slice_once_and_add_up_to_the_time_that_was_busy(open
         if scheme in shown.barred:
             continue
         trace, classes = shown.trace, colour_classes(shown, scheme)
-        found = shares([Counted(trace, classes, Fraction(1))])
+        counted = shares([Counted(trace, classes, Fraction(1))])
+        found = counted.listed
         assert sum(share.count for share in found) == len(trace.slices)
         slices = trace.slices
         outer = (slices.row_depth == 0)[slices.rows()]
         busy = int((slices.end - slices.start)[outer].sum())
-        assert sum(share.ns for share in found) == pytest.approx(busy)
+        assert counted.ns == sum(share.ns for share in found) == pytest.approx(busy)
+        assert counted.more == 0
         for share in found:
             titles = np.array(names(shown, scheme)) == share.title
             assert share.count == titles.sum()
@@ -263,7 +265,7 @@ def test_a_run_is_counted_alone(opened):
     classes = colour_classes(shown, "operator")
     number = next(i for i, run in enumerate(shown.trace.runs) if run.number == 2)
     run = shown.trace.runs[number]
-    found = shares([Counted(shown.trace, classes, Fraction(1), number)])
+    found = shares([Counted(shown.trace, classes, Fraction(1), number)]).listed
     assert sum(share.ns for share in found) == pytest.approx(run.end - run.start)
     longest = next(share for share in found if share.colour < OPERATORS)
     assert longest.title == "blocks.0 · scaled_dot_product_attention"

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from heapq import nsmallest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from viewer.model.trace import Ints, Trace
 from viewer.timeline.colouring import FRAME, PLAIN, UNATTRIBUTED
 from viewer.timeline.schemes import Classes
 
+MOST = 240
 # What is grey because it is context, and no answer to what the colours are about.
 CONTEXT = (FRAME, PLAIN, UNATTRIBUTED)
 
@@ -36,6 +38,18 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
+class Shares:
+    """The classes that have slices: most costly first, what is context last.
+
+    listed: the first of them; more: how many others there are; ns: the time of all.
+    """
+
+    listed: tuple[Share, ...] = ()
+    more: int = 0
+    ns: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Counted:
     """What is counted of one trace: all of it, or the slices that begin in one of its runs."""
 
@@ -45,8 +59,8 @@ class Counted:
     run: int | None = None
 
 
-def shares(every: Iterable[Counted]) -> tuple[Share, ...]:
-    """The classes of some traces that have slices: most costly first, what is context last.
+def shares(every: Iterable[Counted]) -> Shares:
+    """Count the classes of some traces. Names alone may be millions: only `MOST` are listed.
 
     A class is the same in several traces where its title and colour are.
     """
@@ -59,10 +73,11 @@ def shares(every: Iterable[Counted]) -> tuple[Share, ...]:
             name = classes.titles[i], int(classes.colour[i])
             counts[name] = counts.get(name, 0) + int(count[i])
             times[name] = times.get(name, 0.0) + float(ticks[i]) * float(one.ns_per_tick)
-    found = [Share(*name, counts[name], times[name]) for name in counts]
-    return tuple(
-        sorted(found, key=lambda s: (s.colour in CONTEXT, -s.ns, -s.count, s.title, s.colour))
+    first = nsmallest(
+        MOST, counts, key=lambda name: (name[1] in CONTEXT, -times[name], -counts[name], name)
     )
+    listed = tuple(Share(*name, counts[name], times[name]) for name in first)
+    return Shares(listed, len(counts) - len(listed), sum(times.values()))
 
 
 def _of_classes(one: Counted) -> tuple[Ints, NDArray[np.float64]]:

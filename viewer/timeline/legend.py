@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from html import escape
 
+import numpy as np
 from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QBrush,
@@ -29,10 +30,10 @@ from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
 
 from viewer.background import Latest
 from viewer.crash_report import guard
-from viewer.model.times import counted, format_share, format_time
+from viewer.model.times import counted, format_share, format_time, group_digits
 from viewer.session import AT_ONCE
 from viewer.theme import FontRole, Theme
-from viewer.timeline.class_shares import Counted, Share, shares
+from viewer.timeline.class_shares import Counted, Share, Shares, shares
 from viewer.timeline.colouring import (
     RAMP,
     UNATTRIBUTED,
@@ -51,7 +52,6 @@ HEIGHT = 30
 SWATCH = 12
 TITLE_WIDTH = 180  # px, of the longest title
 MOST_BUTTONS = 40
-MOST_IN_MENU = 200
 _HATCHED = (UNLINKED, UNATTRIBUTED)
 _GAP = 4
 # A swatch of less contrast to the canvas has a line around it.
@@ -64,7 +64,7 @@ class Legend(QWidget):
     def __init__(self, scene: Scene, theme: Theme) -> None:
         super().__init__()
         self._scene, self._theme = scene, theme
-        self.shares: tuple[Share, ...] = ()
+        self.shares = Shares()
         self.classes: list[ClassButton] = []
         self.more = _Button(theme)
         self.more.setParent(self)
@@ -104,7 +104,7 @@ class Legend(QWidget):
             self._list(shares(asked))
         else:
             self._latest.submit(shares, asked)
-            self._list(())
+            self._list(Shares())
 
     def _forget(self) -> None:
         self._latest.cancel()
@@ -115,10 +115,10 @@ class Legend(QWidget):
         """Whether the classes are being counted."""
         return self._latest.pending
 
-    def _take(self, found: tuple[Share, ...]) -> None:
+    def _take(self, found: Shares) -> None:
         self._list(found)
 
-    def _list(self, found: tuple[Share, ...]) -> None:
+    def _list(self, found: Shares) -> None:
         if found == self.shares and self.classes:
             self._check()
             return
@@ -126,8 +126,8 @@ class Legend(QWidget):
         for button in self.classes:
             button.hide()
             button.deleteLater()
-        whole = sum(share.ns for share in found)
-        ordered = self._ramp(found) + [share for share in found if share.colour < RAMP]
+        whole, listed = found.ns, found.listed
+        ordered = self._ramp(listed) + [share for share in listed if share.colour < RAMP]
         self.classes = []
         for share in ordered[:MOST_BUTTONS]:
             button = ClassButton(share, whole, self._theme, self)
@@ -143,8 +143,8 @@ class Legend(QWidget):
         steps = {
             (title, int(colour)): Share(title, int(colour), 0, 0.0)
             for picture in self._scene.pictures
-            for title, colour in zip(picture.classes.titles, picture.classes.colour, strict=True)
-            if colour >= RAMP
+            for i in np.flatnonzero(picture.classes.colour >= RAMP).tolist()
+            for title, colour in [(picture.classes.titles[i], picture.classes.colour[i])]
         }
         steps |= {(share.title, share.colour): share for share in found if share.colour >= RAMP}
         return sorted(steps.values(), key=lambda share: share.colour)
@@ -167,11 +167,11 @@ class Legend(QWidget):
         for width, button in zip(widths, self.classes, strict=True):
             ends.append(x + width)
             x += width + (1 if button.is_step else theme.px(_GAP))
-        total = len(self._ordered) if self.classes else 0
+        total = len(self._ordered) + self.shares.more if self.classes else 0
         room = self.width() - theme.px(8)
         fitting = sum(end <= room for end in ends)
         if fitting < total:
-            self.more.text_of(f"and {total} more")
+            self.more.text_of(f"and {group_digits(total)} more")
             room -= self.more.sizeHint().width() + theme.px(_GAP)
             fitting = sum(end <= room for end in ends)
         for i, (end, width, button) in enumerate(zip(ends, widths, self.classes, strict=True)):
@@ -180,7 +180,8 @@ class Legend(QWidget):
         self._rest = tuple(self._ordered[fitting:]) if self.classes else ()
         self.more.setVisible(bool(self._rest))
         if self._rest:
-            self.more.text_of(f"and {len(self._rest)} more" if fitting else f"{total} classes")
+            hidden = group_digits(total - fitting)
+            self.more.text_of(f"and {hidden} more" if fitting else f"{hidden} classes")
             at = ends[fitting - 1] + theme.px(_GAP) if fitting else left
             self.more.setGeometry(at, y, self.more.sizeHint().width(), tall)
 
@@ -193,10 +194,10 @@ class Legend(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.setToolTipsVisible(True)
-        whole = sum(share.ns for share in self.shares)
+        whole = self.shares.ns
         lit = self._scene.session.state.lit
         metrics = menu.fontMetrics()
-        for share in self._rest[:MOST_IN_MENU]:
+        for share in self._rest:
             title = metrics.elidedText(_line(share.title), Qt.TextElideMode.ElideRight, 420)
             action = menu.addAction(_icon(share.colour, self._theme), title.replace("&", "&&"))
             action.setText(f"{action.text()}\t{_amount(share, whole)}")
@@ -205,8 +206,8 @@ class Legend(QWidget):
             action.setCheckable(lit == name)
             action.setChecked(lit == name)
             action.triggered.connect(lambda _=False, name=name: self._scene.session.light(name))
-        if len(self._rest) > MOST_IN_MENU:
-            menu.addAction(f"and {len(self._rest) - MOST_IN_MENU} more").setEnabled(False)
+        if self.shares.more:
+            menu.addAction(f"and {group_digits(self.shares.more)} more").setEnabled(False)
         return menu
 
     def _retheme(self) -> None:

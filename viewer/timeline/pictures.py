@@ -32,8 +32,8 @@ class TracePicture:
     """One open trace, ready to be drawn. `palette` has an index per slice under `scheme`.
 
     scheme: the asked one, or the names that a trace falls back to, with the lengths that its ramp
-    runs over. lit: the class that alone is drawn in full colour, None for all; `lit_slices` are
-    its slices, None where this trace has no such class.
+    runs over. lit: the class that alone is drawn in full colour, None for all; `lit_numbers` is
+    it here, and `lit_slices` are its slices, None where this trace has no such class.
     """
 
     shown: OpenTrace
@@ -43,6 +43,7 @@ class TracePicture:
     raster: RowRaster
     hits: RowRaster | None = None
     lit: ClassName | None = None
+    lit_numbers: Ints | None = None
     lit_slices: RowRaster | None = None
 
     def source(self, *, dark: bool, emphasis: Emphasis) -> Source:
@@ -63,10 +64,9 @@ class TracePicture:
 
     def are_lit(self, which: Ints) -> Bools:
         """Whether each of some slices is of the class that is drawn in full colour."""
-        if self.lit is None or self.lit_slices is None:
+        if self.lit_numbers is None or self.lit_slices is None:
             return np.zeros(len(which), np.bool_)
-        found: Bools = self.classes.of(self.shown.trace, which) == self.classes.number(self.lit)
-        return found
+        return np.isin(self.classes.of(self.shown.trace, which), self.lit_numbers)
 
 
 def picture_again(shown: OpenTrace, before: TracePicture | None) -> TracePicture:
@@ -151,9 +151,9 @@ def picture_of(
         of_trace = before is not None and before.shown.trace is shown.trace
         drawn = before.raster.drawn if of_trace and before is not None else None
         raster = RowRaster.of(shown.trace.slices, palette, drawn)
-    number = None if lit is None else classes.number(lit)
+    numbers = None if lit is None else classes.numbers(lit)
     lit_slices = None
-    if number is not None:
-        chosen = np.flatnonzero(classes.of(shown.trace) == number)
+    if numbers is not None and len(numbers):
+        chosen = np.flatnonzero(np.isin(classes.of(shown.trace), numbers))
         lit_slices = RowRaster.subset(shown.trace.slices, palette, chosen)
-    return TracePicture(shown, key, classes, palette, raster, None, lit, lit_slices)
+    return TracePicture(shown, key, classes, palette, raster, None, lit, numbers, lit_slices)
