@@ -32,6 +32,10 @@ def colour_commands(window: MainWindow) -> list[Command]:
     def has_trace() -> bool:
         return bool(session.traces)
 
+    def choose(scheme: str) -> None:
+        session.set_scheme(scheme)
+        window.commands.refresh()  # Qt takes the check from an action that is chosen again
+
     def toggle_legend() -> None:
         shown = window.timeline.legend.isHidden()
         window.timeline.legend.setVisible(shown)
@@ -42,7 +46,7 @@ def colour_commands(window: MainWindow) -> list[Command]:
         *(
             Command(
                 f"view.colour_{scheme.id}", _MNEMONICS[scheme.id], "View",
-                lambda id=scheme.id: session.set_scheme(id),  # type: ignore[misc]
+                lambda id=scheme.id: choose(id),  # type: ignore[misc]
                 enabled=lambda id=scheme.id: not session.why_not(id),  # type: ignore[misc]
                 checked=lambda id=scheme.id: session.coloured_by == id,  # type: ignore[misc]
             )

@@ -38,7 +38,7 @@ from viewer.program.source_code import Substitution
 from viewer.searching import Searching
 from viewer.selected_slices import SelectedSpan
 from viewer.timeline.layout import Part
-from viewer.timeline.schemes import NAMES
+from viewer.timeline.schemes import BY_ID, NAMES
 from viewer.view_state import Area, Mark, RulerUnit, SliceRef, SliceSet, TrackView, ViewState
 from viewer.visible_range import (
     at_same_ticks,
@@ -716,7 +716,12 @@ class Session(QObject):
         return current if current in counted else counted[0] if counted else None
 
     def set_scheme(self, scheme: str) -> None:
-        """Colour slices by one of `viewer.timeline.schemes`; no class of it is lit then."""
+        """Colour slices by one of `viewer.timeline.schemes`; no class of it is lit then.
+
+        Raises ValueError for any other name.
+        """
+        if scheme not in BY_ID:
+            raise ValueError(f"no scheme {scheme!r}; there are {', '.join(BY_ID)}")
         lit = self.state.lit if scheme == self.state.scheme else None
         self._change(replace(self.state, scheme=scheme, lit=lit))
 

@@ -11,14 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from heapq import nsmallest
 
 import numpy as np
+from numpy.typing import NDArray
 
-from viewer.model.queries import foreign, run_of_slices, self_time
-from viewer.model.trace import Trace
+from viewer.model.intervals import durations
+from viewer.model.queries import foreign, run_of_slices, tree
+from viewer.model.trace import Ints, Trace
 from viewer.timeline.colouring import FRAME, PLAIN, UNATTRIBUTED
 from viewer.timeline.schemes import Classes
 
+MOST = 240
 # What is grey because it is context, and no answer to what the colours are about.
 CONTEXT = (FRAME, PLAIN, UNATTRIBUTED)
 
@@ -34,6 +38,18 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
+class Shares:
+    """The classes that have slices: most costly first, what is context last.
+
+    listed: the first of them; more: how many others there are; ns: the time of all.
+    """
+
+    listed: tuple[Share, ...] = ()
+    more: int = 0
+    ns: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Counted:
     """What is counted of one trace: all of it, or the slices that begin in one of its runs."""
 
@@ -43,30 +59,56 @@ class Counted:
     run: int | None = None
 
 
-def shares(every: Iterable[Counted]) -> tuple[Share, ...]:
-    """The classes of some traces that have slices: most costly first, what is context last.
+def shares(every: Iterable[Counted]) -> Shares:
+    """Count the classes of some traces. Names alone may be millions: only `MOST` are listed.
 
     A class is the same in several traces where its title and colour are.
     """
     counts: dict[tuple[str, int], int] = {}
     times: dict[tuple[str, int], float] = {}
     for one in every:
-        trace, classes = one.trace, one.classes
-        number = len(classes.titles)
-        own = self_time(trace.slices)
-        own[foreign(trace.slices)] = 0
-        if trace.slices.derived is not None:
-            inside = trace.slices.row_depth > 0
-            own[trace.slices.derived & inside[trace.slices.rows()]] = 0
-        which = slice(None) if one.run is None else run_of_slices(trace) == one.run
-        of_slice = classes.of(trace)[which]
-        count = np.bincount(of_slice, minlength=number)
-        ticks = np.bincount(of_slice, weights=own[which].astype(np.float64), minlength=number)
+        classes = one.classes
+        count, ticks = _of_classes(one)
         for i in np.flatnonzero(count).tolist():
             name = classes.titles[i], int(classes.colour[i])
             counts[name] = counts.get(name, 0) + int(count[i])
             times[name] = times.get(name, 0.0) + float(ticks[i]) * float(one.ns_per_tick)
-    found = [Share(*name, counts[name], times[name]) for name in counts]
-    return tuple(
-        sorted(found, key=lambda s: (s.colour in CONTEXT, -s.ns, -s.count, s.title, s.colour))
+    first = nsmallest(
+        MOST, counts, key=lambda name: (name[1] in CONTEXT, -times[name], -counts[name], name)
     )
+    listed = tuple(Share(*name, counts[name], times[name]) for name in first)
+    return Shares(listed, len(counts) - len(listed), sum(times.values()))
+
+
+def _of_classes(one: Counted) -> tuple[Ints, NDArray[np.float64]]:
+    """Per class how many slices it has, and their own time in ticks.
+
+    The lengths of all its slices, less those of what lies inside of them. That is `self_time` by
+    class; slice by slice that function would hold up every other thread.
+    """
+    trace, slices = one.trace, one.trace.slices
+    of_slice, number = one.classes.of(trace), len(one.classes.titles)
+    chosen = np.ones(len(slices), np.bool_)
+    if one.run is not None:
+        chosen = run_of_slices(trace) == one.run
+    timed = np.ones(len(slices), np.bool_)
+    timed[foreign(slices)] = False
+    own, covers = timed, timed
+    if slices.derived is not None:
+        own = timed & ~(slices.derived & (slices.row_depth > 0)[slices.rows()])
+        covers = timed & ~slices.derived
+    count = np.bincount(of_slice[chosen], minlength=number)
+    long = durations(slices.start, slices.end).astype(np.float64)
+    counted = chosen & own
+    ticks: NDArray[np.float64] = np.bincount(
+        of_slice[counted], weights=long[counted], minlength=number
+    ).astype(np.float64)
+    if slices.row_depth.any():
+        shape = tree(slices)
+        child = shape.index[shape.parent >= 0]
+        around = shape.index[shape.parent[shape.parent >= 0]]
+        inside = covers[child] & counted[around]
+        ticks -= np.bincount(
+            of_slice[around[inside]], weights=long[child[inside]], minlength=number
+        )
+    return count, ticks

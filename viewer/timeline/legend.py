@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from html import escape
 
+import numpy as np
 from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QBrush,
@@ -29,11 +30,20 @@ from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
 
 from viewer.background import Latest
 from viewer.crash_report import guard
-from viewer.model.times import counted, format_share, format_time
+from viewer.model.times import counted, format_share, format_time, group_digits
 from viewer.session import AT_ONCE
 from viewer.theme import FontRole, Theme
-from viewer.timeline.class_shares import Counted, Share, shares
-from viewer.timeline.colouring import RAMP, UNATTRIBUTED, UNLINKED, edge_rgb, fills, label_colours
+from viewer.timeline.class_shares import Counted, Share, Shares, shares
+from viewer.timeline.colouring import (
+    RAMP,
+    UNATTRIBUTED,
+    UNLINKED,
+    canvas_rgb,
+    contrast,
+    edge_rgb,
+    fills,
+    label_colours,
+)
 from viewer.timeline.headers import TITLE_INDENT, WIDTH
 from viewer.timeline.scene import Scene
 from viewer.timeline.schemes import BY_ID
@@ -42,9 +52,10 @@ HEIGHT = 30
 SWATCH = 12
 TITLE_WIDTH = 180  # px, of the longest title
 MOST_BUTTONS = 40
-MOST_IN_MENU = 200
 _HATCHED = (UNLINKED, UNATTRIBUTED)
 _GAP = 4
+# A swatch of less contrast to the canvas has a line around it.
+_VISIBLE = 2.0
 
 
 class Legend(QWidget):
@@ -53,13 +64,15 @@ class Legend(QWidget):
     def __init__(self, scene: Scene, theme: Theme) -> None:
         super().__init__()
         self._scene, self._theme = scene, theme
-        self.shares: tuple[Share, ...] = ()
+        self.shares = Shares()
         self.classes: list[ClassButton] = []
         self.more = _Button(theme)
         self.more.setParent(self)
         self.more.clicked.connect(self._show_rest)
         self._rest: tuple[Share, ...] = ()
         self._stale = True
+        self._counted: list[Counted] | None = None  # what the classes are of, or soon will be
+        self._ordered: list[Share] = []
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
         self.setFixedHeight(theme.px(HEIGHT))
@@ -74,30 +87,38 @@ class Legend(QWidget):
 
     def refresh(self) -> None:
         """Count the classes anew, in a thread where there are many slices; later if hidden."""
-        self._latest.cancel()
         self._stale = not self.isVisible()
         if self._stale:
+            self._forget()
             return
         trace, run = self._scene.session.state.run or (None, None)
         asked = [
             Counted(p.shown.trace, p.classes, p.shown.axis.ns_per_tick, run if i == trace else None)
             for i, p in enumerate(self._scene.pictures)
         ]
+        if asked == self._counted:
+            return
+        self._counted = asked
         if sum(len(one.trace.slices) for one in asked) <= AT_ONCE:
-            self._take(shares(asked))
+            self._latest.cancel()
+            self._list(shares(asked))
         else:
-            self._list(())
             self._latest.submit(shares, asked)
+            self._list(Shares())
+
+    def _forget(self) -> None:
+        self._latest.cancel()
+        self._counted = None
 
     @property
     def is_counting(self) -> bool:
         """Whether the classes are being counted."""
         return self._latest.pending
 
-    def _take(self, found: tuple[Share, ...]) -> None:
+    def _take(self, found: Shares) -> None:
         self._list(found)
 
-    def _list(self, found: tuple[Share, ...]) -> None:
+    def _list(self, found: Shares) -> None:
         if found == self.shares and self.classes:
             self._check()
             return
@@ -105,8 +126,8 @@ class Legend(QWidget):
         for button in self.classes:
             button.hide()
             button.deleteLater()
-        whole = sum(share.ns for share in found)
-        ordered = self._ramp(found) + [share for share in found if share.colour < RAMP]
+        whole, listed = found.ns, found.listed
+        ordered = self._ramp(listed) + [share for share in listed if share.colour < RAMP]
         self.classes = []
         for share in ordered[:MOST_BUTTONS]:
             button = ClassButton(share, whole, self._theme, self)
@@ -122,8 +143,8 @@ class Legend(QWidget):
         steps = {
             (title, int(colour)): Share(title, int(colour), 0, 0.0)
             for picture in self._scene.pictures
-            for title, colour in zip(picture.classes.titles, picture.classes.colour, strict=True)
-            if colour >= RAMP
+            for i in np.flatnonzero(picture.classes.colour >= RAMP).tolist()
+            for title, colour in [(picture.classes.titles[i], picture.classes.colour[i])]
         }
         steps |= {(share.title, share.colour): share for share in found if share.colour >= RAMP}
         return sorted(steps.values(), key=lambda share: share.colour)
@@ -146,11 +167,11 @@ class Legend(QWidget):
         for width, button in zip(widths, self.classes, strict=True):
             ends.append(x + width)
             x += width + (1 if button.is_step else theme.px(_GAP))
-        total = len(self._ordered) if self.classes else 0
+        total = len(self._ordered) + self.shares.more if self.classes else 0
         room = self.width() - theme.px(8)
         fitting = sum(end <= room for end in ends)
         if fitting < total:
-            self.more.text_of(f"and {total} more")
+            self.more.text_of(f"and {group_digits(total)} more")
             room -= self.more.sizeHint().width() + theme.px(_GAP)
             fitting = sum(end <= room for end in ends)
         for i, (end, width, button) in enumerate(zip(ends, widths, self.classes, strict=True)):
@@ -159,7 +180,8 @@ class Legend(QWidget):
         self._rest = tuple(self._ordered[fitting:]) if self.classes else ()
         self.more.setVisible(bool(self._rest))
         if self._rest:
-            self.more.text_of(f"and {len(self._rest)} more" if fitting else f"{total} classes")
+            hidden = group_digits(total - fitting)
+            self.more.text_of(f"and {hidden} more" if fitting else f"{hidden} classes")
             at = ends[fitting - 1] + theme.px(_GAP) if fitting else left
             self.more.setGeometry(at, y, self.more.sizeHint().width(), tall)
 
@@ -172,10 +194,10 @@ class Legend(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.setToolTipsVisible(True)
-        whole = sum(share.ns for share in self.shares)
+        whole = self.shares.ns
         lit = self._scene.session.state.lit
         metrics = menu.fontMetrics()
-        for share in self._rest[:MOST_IN_MENU]:
+        for share in self._rest:
             title = metrics.elidedText(_line(share.title), Qt.TextElideMode.ElideRight, 420)
             action = menu.addAction(_icon(share.colour, self._theme), title.replace("&", "&&"))
             action.setText(f"{action.text()}\t{_amount(share, whole)}")
@@ -184,8 +206,8 @@ class Legend(QWidget):
             action.setCheckable(lit == name)
             action.setChecked(lit == name)
             action.triggered.connect(lambda _=False, name=name: self._scene.session.light(name))
-        if len(self._rest) > MOST_IN_MENU:
-            menu.addAction(f"and {len(self._rest) - MOST_IN_MENU} more").setEnabled(False)
+        if self.shares.more:
+            menu.addAction(f"and {group_digits(self.shares.more)} more").setEnabled(False)
         return menu
 
     def _retheme(self) -> None:
@@ -230,7 +252,7 @@ class Legend(QWidget):
         """Stop counting for nobody."""
         super().hideEvent(event)
         if self._latest.pending:
-            self._latest.cancel()
+            self._forget()
             self._stale = True
 
 
@@ -372,9 +394,11 @@ def paint_class(painter: QPainter, room: QRectF, colour: int, theme: Theme) -> N
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     edge = QColor.fromRgb(edge_rgb(fill))
-    painter.setPen(Qt.PenStyle.NoPen if theme.dark else QPen(edge, 1))
+    bare = theme.dark and contrast(fill, canvas_rgb(True)) > _VISIBLE
+    line = theme.color("line") if theme.dark else edge
+    painter.setPen(Qt.PenStyle.NoPen if bare else QPen(line, 1))
     painter.setBrush(QColor.fromRgb(fill))
-    inside = room if theme.dark else room.adjusted(0.5, 0.5, -0.5, -0.5)
+    inside = room if bare else room.adjusted(0.5, 0.5, -0.5, -0.5)
     painter.drawRoundedRect(inside, 2.5, 2.5)
     if colour in _HATCHED:
         painter.setPen(Qt.PenStyle.NoPen)

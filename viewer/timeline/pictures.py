@@ -6,7 +6,7 @@ The rasters hold no theme, so light and dark, dimming and hits only choose other
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,8 +33,8 @@ class TracePicture:
     """One open trace, ready to be drawn. `palette` has an index per slice under `scheme`.
 
     scheme: the asked one, or the names that a trace falls back to, with the lengths that its ramp
-    runs over. lit: the class that alone is drawn in full colour, None for all; `lit_slices` are
-    its slices, None where this trace has no such class.
+    runs over. lit: the class that alone is drawn in full colour, None for all; `lit_numbers` is
+    it here, and `lit_slices` are its slices, None where this trace has no such class.
     """
 
     shown: OpenTrace
@@ -44,6 +44,7 @@ class TracePicture:
     raster: RowRaster
     hits: RowRaster | None = None
     lit: ClassName | None = None
+    lit_numbers: Ints | None = None
     lit_slices: RowRaster | None = None
     found: RowRaster | None = None  # by the search
 
@@ -70,10 +71,17 @@ class TracePicture:
 
     def are_lit(self, which: Ints) -> Bools:
         """Whether each of some slices is of the class that is drawn in full colour."""
-        if self.lit is None or self.lit_slices is None:
+        if self.lit_numbers is None or self.lit_slices is None:
             return np.zeros(len(which), np.bool_)
-        found: Bools = self.classes.of(self.shown.trace, which) == self.classes.number(self.lit)
-        return found
+        return np.isin(self.classes.of(self.shown.trace, which), self.lit_numbers)
+
+
+def picture_again(shown: OpenTrace, before: TracePicture | None) -> TracePicture:
+    """A trace as it can be drawn at once: as before where only its rate or place has changed, else
+    in the first scheme, for which it was prepared."""
+    if before is not None and before.shown.palettes is shown.palettes:
+        return replace(before, shown=shown)
+    return picture_of(shown, DEFAULT, before)
 
 
 def prepare(shown: OpenTrace) -> None:
@@ -161,9 +169,9 @@ def picture_of(
     of_trace = before is not None and before.shown.trace is shown.trace
     drawn = before.raster.drawn if of_trace and before is not None else None
     raster = raster_of(shown, palette, drawn)
-    number = None if lit is None else classes.number(lit)
+    numbers = None if lit is None else classes.numbers(lit)
     lit_slices = None
-    if number is not None:
-        chosen = np.flatnonzero(classes.of(shown.trace) == number)
+    if numbers is not None and len(numbers):
+        chosen = np.flatnonzero(np.isin(classes.of(shown.trace), numbers))
         lit_slices = RowRaster.subset(shown.trace.slices, palette, chosen)
-    return TracePicture(shown, key, classes, palette, raster, None, lit, lit_slices)
+    return TracePicture(shown, key, classes, palette, raster, None, lit, numbers, lit_slices)

@@ -27,10 +27,9 @@ from viewer.timeline.glide import Glide
 from viewer.timeline.hits import HitRasters
 from viewer.timeline.layout import BandKind, Layout, Part, XMap
 from viewer.timeline.parts import Parts
-from viewer.timeline.pictures import TracePicture, picture_of, prepare
+from viewer.timeline.pictures import TracePicture, picture_again, prepare
 from viewer.timeline.raster import Source
 from viewer.timeline.recolouring import Recolouring
-from viewer.timeline.schemes import DEFAULT
 from viewer.timeline.stacking import stack
 from viewer.timeline.ticks import Ruler, Scale
 from viewer.timeline.track_table import Busy, ProcessSpec, Stock, stock_of
@@ -336,11 +335,9 @@ class Scene(QObject):
 
     def _reopen(self) -> None:
         before = {id(p.shown.trace): p for p in self.pictures}
-        # What is shown of a trace is prepared for the first scheme; another may take a thread.
+        # Another scheme than that for which a trace is prepared may take a thread.
         self.pictures = [
-            old if old is not None and old.shown is shown else picture_of(shown, DEFAULT, old)
-            for shown in self.session.traces
-            for old in [before.get(id(shown.trace))]
+            picture_again(shown, before.get(id(shown.trace))) for shown in self.session.traces
         ]
         opened = self.session.traces
         self.stock = stock_of(
@@ -431,6 +428,11 @@ class Scene(QObject):
             self.scroll_to(top - height - self.layout.stuck_height)
         elif top + height > self.scroll + self.viewport_height:
             self.scroll_to(top + 2 * height - self.viewport_height)
+
+    @property
+    def is_recolouring(self) -> bool:
+        """Whether the pictures are still those of the colours before."""
+        return self._recolouring.pending
 
     @property
     def has_lit_class(self) -> bool:

@@ -90,7 +90,7 @@ _BACKENDS = (
 )  # fmt: skip
 _KERNEL_COLOUR = len(_BACKENDS)  # no backend of the list has it
 # Of the classes of links, far apart for every eye: one operator, several, none, none but some near.
-_ONE, _SEVERAL, _NONE, _NEAR = 8, 4, 11, 5
+_ONE, _SEVERAL, _NONE, _NEAR = 8, 5, 2, 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,10 +145,10 @@ class Classes:
         per_slice: Palette = self.colour[self.of(trace)] + faded[trace.slices.key]
         return per_slice
 
-    def number(self, name: tuple[str, int]) -> int | None:
-        """The class of a title and colour, None if this trace has none."""
-        pairs = zip(self.titles, self.colour.tolist(), strict=True)
-        return next((i for i, pair in enumerate(pairs) if pair == name), None)
+    def numbers(self, name: tuple[str, int]) -> Ints:
+        """The classes of a title and colour; none, one, or where names are those of keys, more."""
+        same = np.flatnonzero(self.colour == name[1]).tolist()
+        return np.array([i for i in same if self.titles[i] == name[0]], np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,9 +257,14 @@ def operator_colours(scheme: str, table: LinkTable) -> Palette:
         colour = np.array([c for _, c in _operator_classes(scheme, program)], np.int64)
     elif scheme == "delegate":
         colour[:] = PLAIN
+        ran: dict[int, set[int]] = {}
         for key, link in enumerate(table.links):
             if table.trace.keys.kind[key] in _CALLS:
-                colour[list(link.operators)] = _backend_class(table, key)[1]
+                for operator in link.operators:
+                    ran.setdefault(operator, set()).add(_backend_class(table, key)[1])
+        for operator, backends in ran.items():
+            # Part of it in a delegate and part as a kernel is neither.
+            colour[operator] = backends.pop() if len(backends) == 1 else SLAB
     return colour.astype(np.uint8)
 
 
@@ -432,12 +437,15 @@ def _of_keys(
     of_name = np.empty(0, np.int32)
     if named is not None and named.any():
         found[named] = BY_NAME
-        strings = zip(trace.strings, by_name(trace.strings).tolist(), strict=True)
-        of_name = np.array([number(one) for one in strings], np.int32)
+        # There may be millions of them, so none is looked up; some may be of keys already.
+        of_name = np.arange(len(numbers), len(numbers) + len(trace.strings), dtype=np.int32)
     colour = np.array([c for _, c in numbers], np.uint8)
     faded = (kind == KeyKind.KERNEL) & (found >= 0)
     faded[faded] = colour[found[faded]] < OPERATORS
     titles = tuple(title for title, _ in numbers)
+    if len(of_name):
+        titles += trace.strings
+        colour = np.concatenate([colour, by_name(trace.strings)])
     measured = bool((found == BY_LENGTH).any())
     return Classes(
         titles, colour, found, faded, of_name, np.array(edges, np.uint64), measured=measured
