@@ -77,6 +77,11 @@ def test_what_is_no_choice_leaves_keys_alone_or_empty(own):
     assert made.of("in") in (DEFAULTS["in"], ())
 
 
+def test_keys_that_widgets_need_are_given_to_nobody():
+    made = KeyMap(DEFAULTS, {"in": ["Tab", "Space", "Ctrl+C", "X"]})
+    assert made.of("in") == ("X",)
+
+
 def test_two_choices_of_one_key_leave_it_to_the_first():
     made = KeyMap(DEFAULTS, {"quiet": ["X"], "out": ["X", "S"]})
     assert made.of("quiet") == ("X",)
