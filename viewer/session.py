@@ -43,6 +43,7 @@ from viewer.visible_range import (
     file_span_ns,
     first_view,
     limited,
+    run_in_view,
     run_span_ns,
     with_margin,
     zoomed,
@@ -472,16 +473,8 @@ class Session(QObject):
         self.select_area(None)
 
     def clear_next(self) -> None:
-        """Clear one thing: the search, else what is measured, else the area, else all selected."""
-        state = self.state
-        if state.query:
-            self._change(replace(state, query="", only_hits=False))
-        elif state.measured is not None:
-            self._change(replace(state, measured=None))
-        elif state.area is not None:
-            self._change(replace(state, area=None))
-        else:
-            self.clear_selection()
+        """Clear one thing: the search, what is measured, the area or what is selected."""
+        self._change(self.state.cleared())
 
     def step_slice(self, by: int) -> None:
         """Select the next or previous slice on the row of the selected one."""
@@ -585,7 +578,8 @@ class Session(QObject):
         if not numbers:
             return
         picked = self.state.run[1] if self.state.run and self.state.run[0] == trace else None
-        now = self._run_in_view(trace) if picked is None else picked
+        seen = run_in_view(self.traces[trace], self.state.t0, self.state.t1)
+        now = seen if picked is None else picked
         at = numbers.index(now) + by if now in numbers else (0 if by > 0 else len(numbers) - 1)
         chosen = numbers[min(max(at, 0), len(numbers) - 1)]
         if now is None:
@@ -597,16 +591,6 @@ class Session(QObject):
         shift = self.run_span_ns(trace, runs[chosen])[0] - first
         t0, t1 = self._limited(self.state.t0 + shift, self.state.t1 + shift)
         self._change(replace(state, t0=t0, t1=t1))
-
-    def _run_in_view(self, trace: int) -> int | None:
-        """The inference around the middle of the view, None if there is none or the view is so far
-        out that its place means nothing."""
-        middle = (self.state.t0 + self.state.t1) // 2
-        for number, run in enumerate(self.traces[trace].trace.runs):
-            first, last = self.run_span_ns(trace, run)
-            if run.kind is RunKind.INFERENCE and first <= middle < last:
-                return number if self.state.t1 - self.state.t0 <= 2 * (last - first) else None
-        return None
 
     def run_span_ns(self, trace: int, run: Run) -> tuple[int, int]:
         """Where a run lies on the axis."""

@@ -123,6 +123,17 @@ class ViewState:
         """What is selected, as one value to compare."""
         return self.slice, self.others, self.operators, self.area
 
+    def cleared(self) -> ViewState:
+        """The same with one thing less: the search, else what is measured, else the area, else all
+        that is selected."""
+        if self.query:
+            return replace(self, query="", only_hits=False)
+        if self.measured is not None:
+            return replace(self, measured=None)
+        if self.area is not None:
+            return replace(self, area=None)
+        return replace(self, slice=None, others=(), operators=None)
+
     def is_at(self, other: ViewState) -> bool:
         """Whether another state shows the same place: range, selection, inferences, rates."""
         return (self.t0, self.t1, self.run, self.inferences, self.clocks, *self.selection) == (
