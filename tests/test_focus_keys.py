@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from tests.gui_events import open_sample, settle
-from viewer.focus_keys import LIKE_A_LIST, NAVIGATION, keeps
+from viewer.focus_keys import NAVIGATION, keeps
 
 Key = Qt.Key
 PLAIN, ALT = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.AltModifier
@@ -40,16 +40,6 @@ def test_others_keep_nothing(qtbot, kind):
     qtbot.addWidget(widget)
     assert not any(keeps(widget, key, PLAIN) for key in NAVIGATION)
     assert not keeps(None, Key.Key_Left, PLAIN)
-
-
-def test_a_widget_that_says_that_it_is_like_a_list_keeps_the_keys_of_one(qtbot):
-    widget = QWidget()
-    qtbot.addWidget(widget)
-    widget.setProperty(LIKE_A_LIST, True)
-    kept = {*NAVIGATION, Key.Key_Return, Key.Key_Space, Key.Key_Delete}
-    assert all(keeps(widget, key, PLAIN) for key in kept)
-    assert not any(keeps(widget, key, ALT) for key in kept)
-    assert not keeps(widget, Key.Key_W, PLAIN)
 
 
 def test_a_text_to_read_keeps_the_arrows_that_scroll_it(qtbot):

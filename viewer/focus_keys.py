@@ -34,11 +34,6 @@ NAVIGATION = _SIDEWAYS | {
     Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Home, Qt.Key.Key_End, Qt.Key.Key_PageUp,
     Qt.Key.Key_PageDown,
 }  # fmt: skip
-# The dynamic property of a widget that is gone through by keys like a list, and what it keeps.
-LIKE_A_LIST = "likeAList"
-_OF_A_LIST = NAVIGATION | {
-    Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space, Qt.Key.Key_Delete,
-}  # fmt: skip
 _ELSEWHERE = Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
 _KEEP_ALL = (
     QAbstractItemView, QAbstractSpinBox, QAbstractSlider, QComboBox, QLineEdit, QMenuBar,
@@ -48,11 +43,7 @@ _KEEP_ALL = (
 
 def keeps(widget: QWidget | None, key: Qt.Key, held: Qt.KeyboardModifier) -> bool:
     """Whether a key is for the widget with the keyboard, not for a command."""
-    if widget is None or held & _ELSEWHERE:
-        return False
-    if widget.property(LIKE_A_LIST):
-        return key in _OF_A_LIST
-    if key not in NAVIGATION:
+    if key not in NAVIGATION or held & _ELSEWHERE or widget is None:
         return False
     if isinstance(widget, _KEEP_ALL):
         return True
