@@ -150,7 +150,10 @@ PROMISED = [
      (",", "go.previous_slice"), ("Ctrl+Z", "go.undo"), ("Alt+Left", "go.back"),
      ("Ctrl+Shift+Z", "go.redo"), ("Home", "view.fit_all"), ("Escape", "view.clear"),
      ("Q", "view.panels"), ("Ctrl+O", "file.open"), ("Ctrl+E", "file.export"),
-     ("Ctrl+W", "file.close_all"),
+     ("Ctrl+W", "file.close_all"), ("W", "view.zoom_in"), ("S", "view.zoom_out"),
+     ("A", "view.pan_left"), ("Left", "view.pan_left"), ("D", "view.pan_right"),
+     ("Right", "view.pan_right"), ("Up", "view.scroll_up"), ("Down", "view.scroll_down"),
+     ("Ctrl+Shift+P", "help.palette"), ("?", "help.keys"), ("Alt+Right", "go.forward"),
 ]  # fmt: skip
 
 

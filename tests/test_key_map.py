@@ -1,7 +1,7 @@
 """Keys of commands: no key of two, what the user chose before the rest, and nothing hostile."""
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from viewer.key_map import KeyMap, key_text
@@ -77,6 +77,11 @@ def test_what_is_no_choice_leaves_keys_alone_or_empty(own):
     assert made.of("in") in (DEFAULTS["in"], ())
 
 
+def test_keys_that_widgets_need_are_given_to_nobody():
+    made = KeyMap(DEFAULTS, {"in": ["Tab", "Space", "Ctrl+C", "X"]})
+    assert made.of("in") == ("X",)
+
+
 def test_two_choices_of_one_key_leave_it_to_the_first():
     made = KeyMap(DEFAULTS, {"quiet": ["X"], "out": ["X", "S"]})
     assert made.of("quiet") == ("X",)
@@ -88,6 +93,7 @@ junk = st.sampled_from([None, 7, "", "Shift", "A, B", [], {}, "\ud800", "é"])
 anything = junk | some_keys | st.lists(junk | some_keys, max_size=4)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.dictionaries(st.sampled_from([*DEFAULTS, "unknown"]), anything),
     st.lists(st.tuples(st.sampled_from(["give", "take", "reset"]), st.sampled_from([*DEFAULTS]),

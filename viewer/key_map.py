@@ -15,6 +15,15 @@ from PySide6.QtGui import QKeySequence
 
 Keys: TypeAlias = tuple[str, ...]
 
+# Keys that widgets need for themselves, with what they do: no command can be given one of these.
+FIXED: Mapping[str, str] = {
+    "Tab": "moves the keyboard on",
+    "Shift+Tab": "moves the keyboard back",
+    "Shift+Backtab": "moves the keyboard back",
+    "Backtab": "moves the keyboard back",
+    "Space": "presses buttons",
+    "Ctrl+C": "copies",
+}
 _LONGEST = 60  # characters of a key's text
 _MOST = 8  # keys of one command
 _NOT_ALONE = {
@@ -57,7 +66,9 @@ class KeyMap:
         taken: set[str] = set()
         for id, keys in own.items():
             if id in self.defaults and isinstance(keys, list | tuple):
-                self.own[id] = tuple(key for key in _clean(keys) if key not in taken)
+                self.own[id] = tuple(
+                    key for key in _clean(keys) if key not in taken and key not in FIXED
+                )
                 taken.update(self.own[id])
         self._settle()
 

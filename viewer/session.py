@@ -48,6 +48,7 @@ from viewer.visible_range import (
     limited,
     marks_at_same_ticks,
     moved_span,
+    run_in_view,
     run_span_ns,
     with_margin,
     zoomed,
@@ -631,7 +632,8 @@ class Session(QObject):
         if not numbers:
             return
         picked = self.state.run[1] if self.state.run and self.state.run[0] == trace else None
-        now = self._run_in_view(trace) if picked is None else picked
+        seen = run_in_view(self.traces[trace], self.state.t0, self.state.t1)
+        now = seen if picked is None else picked
         at = numbers.index(now) + by if now in numbers else (0 if by > 0 else len(numbers) - 1)
         chosen = numbers[min(max(at, 0), len(numbers) - 1)]
         if now is None:
@@ -643,16 +645,6 @@ class Session(QObject):
         shift = self.run_span_ns(trace, runs[chosen])[0] - first
         t0, t1 = self._limited(self.state.t0 + shift, self.state.t1 + shift)
         self._change(replace(state, t0=t0, t1=t1))
-
-    def _run_in_view(self, trace: int) -> int | None:
-        """The inference around the middle of the view, None if there is none or the view is so far
-        out that its place means nothing."""
-        middle = (self.state.t0 + self.state.t1) // 2
-        for number, run in enumerate(self.traces[trace].trace.runs):
-            first, last = self.run_span_ns(trace, run)
-            if run.kind is RunKind.INFERENCE and first <= middle < last:
-                return number if self.state.t1 - self.state.t0 <= 2 * (last - first) else None
-        return None
 
     def run_span_ns(self, trace: int, run: Run) -> tuple[int, int]:
         """Where a run lies on the axis."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from viewer.model.trace import Run
+from viewer.model.trace import Run, RunKind
 from viewer.opening import Inferences, OpenTrace, display_name
 from viewer.program.labels import run_number
 from viewer.timeline.layout import Axis
@@ -68,6 +68,17 @@ def file_span_ns(shown: OpenTrace) -> tuple[int, int]:
 def run_span_ns(shown: OpenTrace, run: Run) -> tuple[int, int]:
     """Where a run of a trace lies on the axis."""
     return shown.axis.to_ns(run.start), shown.axis.to_ns(run.end)
+
+
+def run_in_view(shown: OpenTrace, t0: int, t1: int) -> int | None:
+    """The position in `Trace.runs` of the inference around the middle of a range, None if there is
+    none, or if the range is so long that its place in it means nothing."""
+    middle = (t0 + t1) // 2
+    for number, run in enumerate(shown.trace.runs):
+        first, last = run_span_ns(shown, run)
+        if run.kind is RunKind.INFERENCE and first <= middle < last:
+            return number if t1 - t0 <= 2 * (last - first) else None
+    return None
 
 
 def axis_length(space: Workspace, traces: Sequence[OpenTrace], inferences: Inferences) -> int:

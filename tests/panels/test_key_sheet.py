@@ -158,6 +158,16 @@ def test_a_modifier_alone_is_waited_over_and_escape_gives_up(sheet, window, qtbo
     assert window.commands.own_keys == {}
 
 
+@pytest.mark.parametrize(("key", "held", "does"), [
+    (Key.Key_Tab, Qt.KeyboardModifier.NoModifier, "Tab always moves the keyboard on"),
+    (Key.Key_C, CTRL, "Ctrl+C always copies"),
+])  # fmt: skip
+def test_what_widgets_need_no_command_can_have(sheet, window, qtbot, key, held, does):
+    record(sheet, qtbot, "view.panels", key, held)
+    assert sheet.editor.said == f"{does}: no command can have it."
+    assert window.commands.own_keys == {}
+
+
 def test_enter_on_a_row_asks_for_a_key(sheet, qtbot):
     sheet.choose("view.panels")
     sheet.table.setFocus()

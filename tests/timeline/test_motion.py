@@ -114,16 +114,31 @@ def test_a_press_that_is_repeated_starts_nothing_anew(hand):
 def test_a_release_and_a_press_at_once_are_no_new_step(hand):
     """X11 sends them for every repeat, and Qt sometimes takes them for real."""
     hand.keys.press(Key.Key_D, LATER)
-    hand.frames(20, 20)
+    hand.frames(*[20] * 20)
     hand.keys.release(Key.Key_D)
     hand.now += 0.02
     hand.keys.press(Key.Key_D, LATER)
     hand.frames(20)
-    assert hand.far(Axis.PAN) == pytest.approx(50 + 8 * travelled(80))
+    assert hand.far(Axis.PAN) == pytest.approx(50 + 8 * travelled(440))
     hand.keys.release(Key.Key_D)
     hand.now += 0.1
     hand.keys.press(Key.Key_D, LATER)
-    assert hand.far(Axis.PAN) == pytest.approx(100 + 8 * travelled(80))
+    assert hand.far(Axis.PAN) == pytest.approx(100 + 8 * travelled(440))
+
+
+def test_a_key_of_another_script_stops_what_it_began(hand):
+    """With a Cyrillic layout W is pressed, and Ц comes up."""
+    hand.keys.press(Key.Key_W, IN)
+    hand.keys.release(Key(ord("Ц")))
+    assert not hand.keys.is_moving
+
+
+def test_every_quick_tap_is_a_step(hand):
+    for _ in range(5):
+        hand.keys.press(Key.Key_D, LATER)
+        hand.now += 0.001
+        hand.keys.release(Key.Key_D)
+    assert hand.far(Axis.PAN) == 250
 
 
 def test_a_sign_that_comes_up_under_another_name_stops(hand):

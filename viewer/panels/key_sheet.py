@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 
 from viewer.commands import Command, CommandTable
 from viewer.crash_report import guard
-from viewer.key_map import key_text, shown_key, shown_keys
+from viewer.key_map import FIXED, key_text, shown_key, shown_keys
 from viewer.panels.table_style import ROW_HEIGHT, FilterLine, QuietTable
 from viewer.panels.widgets import Hairline, label
 from viewer.theme import Theme
@@ -249,7 +249,9 @@ class KeyEditor(QWidget):
         if self.command is None:
             return
         owner = self._commands.owner(key)
-        if owner is self.command:
+        if key in FIXED:
+            self._ask(f"{shown_key(key)} always {FIXED[key]}: no command can have it.")
+        elif owner is self.command:
             self._ask(f"{shown_key(key)} is a key of “{owner.plain_title}” already.")
         elif owner is not None:
             self._ask(f"{shown_key(key)} is the key of “{owner.plain_title}”.", key)

@@ -24,8 +24,9 @@ FRAME_MS = 1000 / 60  # the frame that speeds are given for
 ACCELERATION = 1 / 50  # of the first speed, per ms
 # A step over more than this counts as this: while the program stood still the key may have come up.
 LONGEST_STEP_MS = 100.0
-# Under load the release that X11 sends for every repeat of a held key is taken for a real one. A
-# hand cannot press a key again so soon.
+# Under load the release that X11 sends for every repeat of a held key is taken for a real one.
+# Repeats do not begin before a while, and no hand presses a key again so soon after holding it.
+REPEATS_AFTER_MS = 200.0
 REPEAT_MS = 60.0
 
 
@@ -94,15 +95,16 @@ class HeldKeys(QObject):
             self._watch(True)
         now = self.clock()
         hold, when = self._let_go.pop(key, (None, now))
-        goes_on = hold is not None and hold.way == way and (now - when) * 1000 < REPEAT_MS
-        self._held[key] = hold if hold is not None and goes_on else _Hold(way, now)
         self._timer.start()
-        if not goes_on:
+        if hold is not None and hold.goes_on(way, when, now):
+            self._held[key] = hold
+        else:
+            self._held[key] = _Hold(way, now)
             self.tap(way)
 
     def release(self, key: Qt.Key) -> None:
         """A key went up."""
-        gone = {key} if _keeps_its_name(key) else {k for k in self._held if not _keeps_its_name(k)}
+        gone = {key} if _keeps_its_name(key) else set(self._held)
         for one in gone & self._held.keys():
             self._let_go[one] = self._held.pop(one), self.clock()
         if not self._held:
@@ -169,7 +171,14 @@ class _Hold:
         gone, self.far = far - self.far, far
         return self.way.sign * gone * float(self.way.axis.value[1])
 
+    def goes_on(self, way: Way, let_go: float, now: float) -> bool:
+        """Whether a press now is but a repeat of it, though it was let go."""
+        long_enough = (let_go - self.since) * 1000 >= REPEATS_AFTER_MS
+        return long_enough and self.way == way and (now - let_go) * 1000 < REPEAT_MS
+
 
 def _keeps_its_name(key: Qt.Key) -> bool:
-    """Whether a key comes up under the name it went down with: + is = once Shift is up."""
+    """Whether a key comes up under the name that its command knows. A sign does not: + is = once
+    Shift is up. Nor does a letter of another script: what a command knows as W is Ц there.
+    """
     return Qt.Key.Key_A <= key <= Qt.Key.Key_Z or key >= Qt.Key.Key_Escape
