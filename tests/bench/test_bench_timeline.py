@@ -138,10 +138,15 @@ class Shown:
         self._odd = 0
 
     def look(self, zoom: float) -> None:
-        """Show the middle of the trace, and scroll to its fullest rows."""
-        whole = self.session.span_ns()
+        """Show the whole trace or a part around its fullest row's middle, and the fullest rows."""
+        picture, whole = self.scene.pictures[0], self.session.span_ns()
+        drawn = picture.raster.drawn
+        full = int(np.argmax(np.diff(drawn.row_ptr)))
+        middle = picture.shown.axis.to_ns(
+            int(drawn.start[int(drawn.row_ptr[full : full + 2].sum()) // 2])
+        )
         span = max(int(whole / zoom), 1000)
-        t0 = int(whole * 0.45) if zoom > 1 else 0
+        t0 = max(min(middle - span // 2, whole - span), 0)
         self.session.set_range(t0, t0 + span)
         rows = self.scene.layout.kind == BandKind.ROW
         ptr = self.scene.pictures[0].raster.drawn.row_ptr
@@ -150,6 +155,13 @@ class Shown:
         total = np.append(0, np.cumsum(held))
         best = int(np.argmax(total[at] - total[:-1]))
         self.scene.scroll_to(int(self.scene.layout.y[best]))
+
+    def close(self) -> float:
+        """The zoom at which thirty slices of the fullest row are in view: most have a label."""
+        drawn = self.scene.pictures[0].raster.drawn
+        full = int(np.argmax(np.diff(drawn.row_ptr)))
+        middle = int(drawn.row_ptr[full : full + 2].sum()) // 2
+        return self.session.span_ns() / int(drawn.start[middle + 15] - drawn.start[middle - 15])
 
     def canvas(self) -> None:
         """A frame of the canvas, of a range that is another one each time."""
@@ -245,7 +257,7 @@ def test_frames_of_the_window_beside_a_blit(qtbot, window, tmp_path):
             shown.alone(False)
             return f"{name:22}{ms:8.2f}{ms / blit:7.1f}{whole:8.2f}{shown.labels():8}"
 
-        for name, zoom in (("fit-all", 1), ("x10", 10), ("x100", 100), ("close", size / 2000)):
+        for name, zoom in (("fit-all", 1), ("x10", 10), ("x100", 100), ("close", shown.close())):
             shown.look(zoom)
             lines.append(line(name))
         shown.look(1)

@@ -2,7 +2,7 @@
 
 `DrawnSlices` parts the slices with a length from those without, row by row; it does not depend on
 colours and is made once per trace (or once per set of hits). `RowMip` divides the time of a crowded
-row into cells of 2**shift ticks, about one cell per slice, and halves their number level by level.
+row into cells of 2**shift ticks, about one or two cells per slice, and halves their number level by level.
 Every cell says how much of its time is covered and which colour its longest slice has, so a pixel
 costs two reads whatever lies under it. Mipmaps hold colours: a new scheme builds new ones, which
 works off the GUI thread because nothing here is changed in place.
@@ -24,6 +24,10 @@ MIN_SLICES = 512
 # A cell is at most a pixel: whatever is wider than 3 px is 3 cells long or more.
 WIDE_CELLS = 3
 FULL_SHADE = 255
+# Rows with a few thousand slices get more cells than slices: so all of such a row is drawn from it.
+_CROWD = 4096
+_FINER = 2
+_LATEST = int(np.iinfo(np.int64).max)
 
 Cells = NDArray[np.uint16]
 Lengths = NDArray[np.uint64]
@@ -118,22 +122,27 @@ class RowMip:
         """One cell per pixel, from the pixels' edge ticks (pixels + 1)."""
         level = self._level(ticks_per_pixel)
         cells, shift = self.levels[level], self.shift + level
-        origin = np.int64(self.origin)
         # A cell belongs to the pixel that holds its middle: then each belongs to exactly one pixel,
         # and a pixel has at most two, being less than two cells wide.
-        beyond = min(self.origin + ((len(cells) + 1) << shift), np.iinfo(np.int64).max)
-        passed = durations(origin, np.clip(edges, origin, np.int64(beyond)))
-        half = np.uint64((1 << shift) >> 1)
-        first = ((passed + half) >> np.uint64(shift)).astype(np.int64)
+        beyond = min(self.origin + ((len(cells) + 1) << shift), _LATEST)
+        inside = np.minimum(np.maximum(edges, self.origin), beyond)
+        half = (1 << shift) >> 1
+        if beyond - self.origin + half > _LATEST:
+            passed = durations(np.int64(self.origin), inside) + np.uint64(half)
+            first = (passed >> np.uint64(shift)).astype(np.int64)
+        else:
+            first = inside
+            first -= self.origin - half
+            first >>= shift
         np.minimum(first, len(cells), out=first)
         last = first[1:] - 1
-        left = cells[np.minimum(first[:-1], len(cells) - 1)]
-        right = cells[np.maximum(last, 0)]
-        strongest = np.maximum(left, right)
-        both = (left > 0) & (right > 0)
-        mean = ((left >> 8) + (right >> 8) + 1) >> 1
-        strip: Cells = np.where(both, mean << 8 | strongest & 0xFF, strongest).astype(np.uint16)
-        strip[last < first[:-1]] = 0
+        first = first[:-1]
+        left, right = cells.take(first, mode="clip"), cells.take(last, mode="clip")
+        strip: Cells = np.maximum(left, right)
+        both = np.flatnonzero((np.minimum(left, right) > 0) & (left != right))
+        shades = (left[both] >> 8) + (right[both] >> 8) + 1 >> 1
+        strip[both] = shades << 8 | strip[both] & 0xFF
+        strip[last < first] = 0
         return strip
 
 
@@ -202,7 +211,8 @@ def _build_mip(start: Ints, end: Ints, colour: NDArray[np.uint8]) -> RowMip:
     origin = int(start[0])
     span = int(end[-1]) - origin
     shift = 0
-    while ((span - 1) >> shift) + 1 > len(start):
+    most = len(start) * (_FINER if len(start) < _CROWD else 1)
+    while ((span - 1) >> shift) + 1 > most:
         shift += 1
     level = _finest(start, end, colour, shift, ((span - 1) >> shift) + 1)
     levels, lengths = [level.cells()], durations(start, end)

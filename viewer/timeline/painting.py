@@ -43,6 +43,7 @@ LABEL_INSET = 6
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _TIMED = {int(k) for k in (KeyKind.FRAMEWORK, KeyKind.PLAIN, KeyKind.UNATTRIBUTED)}
 _OVERHANG = 4  # px by which a line of text may be higher than its slice
+_LEAST_TALL = 6  # px: lower slices have no room for stripes or text
 _MARK = 3  # half the height of a diamond
 _MARK_LABEL_ROOM = 56
 _RING = 2
@@ -144,7 +145,11 @@ class FramePainter:
         dark = self.theme.dark
         painter.setFont(self._labels.font)
         for number, picture in enumerate(self.scene.pictures):
-            bands = self._bands(BandKind.ROW, number)
+            bands = [
+                b
+                for b in self._bands(BandKind.ROW, number)
+                if layout.slice_height[b] >= _LEAST_TALL
+            ]
             if not bands:
                 continue
             shown, here = picture.shown, xmap.on(picture.shown.axis)

@@ -119,14 +119,11 @@ class RowRaster:
     def _visible(self, row: int, xmap: XMap) -> tuple[int, int]:
         """The slices of a row that have a column in view."""
         first, last = int(self.drawn.row_ptr[row]), int(self.drawn.row_ptr[row + 1])
-        edges = xmap.edges
-        start = self.drawn.start[first:last]
-        lo = first + int(np.searchsorted(start, edges[0]))
-        hi = first + int(np.searchsorted(start, edges[-1]))
+        lo, hi = self.drawn.start[first:last].searchsorted(xmap.ends).tolist()
         # What began before the view is in it only if it reaches the end of the first column.
-        if lo > first and self.drawn.end[lo - 1] >= edges[1]:
+        if lo and self.drawn.end[first + lo - 1] >= xmap.edges[1]:
             lo -= 1
-        return lo, hi
+        return first + lo, first + hi
 
     def _add_wide(self, batch: _Batch, position: int, row: int, wide: Ints) -> None:
         start, end = self.drawn.start, self.drawn.end
@@ -234,7 +231,7 @@ class _Batch:
         self._start: list[Ints] = []
         self._end: list[Ints] = []
         self._colour: list[Palette] = []
-        self._before: list[Ints] = []
+        self._before: list[Ints | None] = []
         self._shared: list[tuple[Ints, Cells]] = []
 
     def add(
@@ -254,7 +251,7 @@ class _Batch:
         self._start.append(start)
         self._end.append(end)
         self._colour.append(colour)
-        self._before.append(np.full(len(start), _LONG_AGO) if before is None else before)
+        self._before.append(before)
 
     def share(
         self, position: int, column: Ints, covered: NDArray[np.float64], weight: NDArray[np.uint32]
@@ -273,7 +270,7 @@ class _Batch:
             return np.empty(0, np.int64)
         width, edges = self.xmap.width, self.xmap.edges
         start, end = np.concatenate(self._start), np.concatenate(self._end)
-        colour, before = np.concatenate(self._colour), np.concatenate(self._before)
+        colour, before = np.concatenate(self._colour), self._starts_before()
         base = np.repeat(self._base, [len(part) for part in self._start])
         column = self.xmap.pixel_of(start)
         x0 = base + column
@@ -282,7 +279,8 @@ class _Batch:
             # Of slices that share their first column, the last alone can go on to the next.
             last = np.flatnonzero(np.append(~same, True))
             self._find_shared(last, x0, edges[column + 1], start, end, colour)
-            start, end, colour, before = start[last], end[last], colour[last], before[last]
+            start, end, colour = start[last], end[last], colour[last]
+            before = None if before is None else before[last]
             base, column, x0 = base[last], column[last], x0[last]
         x1 = np.maximum(base + self.xmap.pixel_of(end), x0 + 1)
 
@@ -304,10 +302,22 @@ class _Batch:
         flat[x1[ends] - 2] = side[ends]
         gaps = x1[ends] - 1
         flat[gaps] = 0
-        flat[x0[(before >= edges[column]) & (before > _LONG_AGO)]] = 0
+        if before is not None:
+            flat[x0[(before >= edges[column]) & (before > _LONG_AGO)]] = 0
         for at, shared in self._shared:
             flat[at] = shared
         return gaps
+
+    def _starts_before(self) -> Ints | None:
+        """The starts before all slices, None where none is asked for."""
+        if all(part is None for part in self._before):
+            return None
+        return np.concatenate(
+            [
+                np.full(len(start), _LONG_AGO) if part is None else part
+                for part, start in zip(self._before, self._start, strict=True)
+            ]
+        )
 
     def _find_shared(
         self, last: Ints, x0: Ints, right: Ints, start: Ints, end: Ints, colour: Palette
