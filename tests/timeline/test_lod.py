@@ -81,7 +81,7 @@ def test_every_cell_of_every_level_says_what_its_time_holds(seed, scale, origin)
     row = np.column_stack([start, end]) + origin
     mip = build_mips(DrawnSlices.of(slices_of(row.tolist())), colour)[0]
     assert mip.origin == origin
-    assert n / 2 - 1 < len(mip.levels[0]) <= n
+    assert n - 1 < len(mip.levels[0]) <= 2 * n
     assert len(mip.levels[-1]) == 1
     weights = weights_of(start, end, colour)
     for number, cells in enumerate(mip.levels):

@@ -2,7 +2,7 @@
 
 `DrawnSlices` parts the slices with a length from those without, row by row; it does not depend on
 colours and is made once per trace (or once per set of hits). `RowMip` divides the time of a crowded
-row into cells of 2**shift ticks, about one or two cells per slice, and halves their number level by level.
+row into cells of 2**shift ticks, one or two per slice, and halves their number level by level.
 Every cell says how much of its time is covered and which colour its longest slice has, so a pixel
 costs two reads whatever lies under it. Mipmaps hold colours: a new scheme builds new ones, which
 works off the GUI thread because nothing here is changed in place.
