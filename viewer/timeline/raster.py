@@ -135,7 +135,7 @@ class RowRaster:
             batch.add(position, start[i], end[i], self.colour[i], before)
 
     def _add_burst(self, batch: _Batch, position: int, lo: int, hi: int) -> None:
-        start, end, busy = self.drawn.start, self.drawn.end, self.drawn.busy
+        start, end = self.drawn.start, self.drawn.end
         edges = batch.xmap.edges
         bound = lo + np.searchsorted(start[lo:hi], edges)
         count = np.diff(bound)
@@ -148,7 +148,8 @@ class RowRaster:
         first, stop = bound[shared], bound[shared + 1]
         right = edges[shared + 1]
         over = np.maximum(end[stop - 1] - right, 0).astype(np.uint64)
-        covered = (busy[stop] - busy[first] - over).astype(np.float64)
+        busy = self.drawn.busy_before(bound)
+        covered = (busy[shared + 1] - busy[shared] - over).astype(np.float64)
         sample = first[:, None] + (stop - first)[:, None] * np.arange(_SAMPLES) // _SAMPLES
         weight = weights_of(start[sample], end[sample], self.colour[sample]).max(axis=1)
         many = np.flatnonzero(stop - first > _SAMPLES)
