@@ -190,18 +190,16 @@ class RowRaster:
         # Whatever is that wide covers the left edge of one of these columns, though perhaps not of
         # its own first one.
         probes = xmap.edges[np.arange(0, xmap.width, max(min_width - 1, 1))]
-        found, position = [], []
+        # A column more than there are probes: what is before the first slice of a row is none.
+        near = np.empty((len(rows), len(probes) + 1), np.int64)
         for i, row in enumerate(rows):
             first, last = int(self.drawn.row_ptr[row]), int(self.drawn.row_ptr[row + 1])
-            near = self.drawn.start[first:last].searchsorted(probes, side="right")
-            # Ascending as the probes are: the first of equal ones, and none before the first slice.
-            near = near[np.diff(near, prepend=0) > 0] + (first - 1)
-            found.append(near)
-            position.append(np.full(len(near), i, np.int64))
-        if not found:
-            none = np.empty(0, np.int64)
-            return Labels(none, none, none, none)
-        slices, where = np.concatenate(found), np.concatenate(position)
+            near[i, 0] = first - 1
+            near[i, 1:] = self.drawn.start[first:last].searchsorted(probes, side="right")
+            near[i, 1:] += first - 1
+        # Ascending as the probes are: of equal ones the first.
+        where, probe = np.nonzero(near[:, 1:] != near[:, :-1])
+        slices = near[where, probe + 1]
         x0 = xmap.pixel_of(self.drawn.start[slices])
         x1 = xmap.pixel_of(self.drawn.end[slices])
         wide = x1 - x0 >= min_width
