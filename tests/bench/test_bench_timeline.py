@@ -191,7 +191,9 @@ class Shown:
         layout = self.scene.layout
         shown = layout.bands_between(self.scene.scroll, self.scene.scroll + HEIGHT)
         rows = [int(layout.row[b]) for b in shown if layout.kind[b] == BandKind.ROW]
-        return len(self.scene.pictures[0].raster.labels(rows, self.scene.xmap(WIDTH)).slice)
+        picture = self.scene.pictures[0]
+        here = self.scene.xmap(WIDTH).on(picture.shown.axis)
+        return len(picture.raster.labels(rows, here).slice)
 
     def scroll_ms(self) -> tuple[float, float]:
         """Median and greatest CPU ms of a frame while all tracks are scrolled over."""
