@@ -91,7 +91,8 @@ ALLOWED = {
     "hand_over": set(),
     "garbage": set(),
     "background": {"crash_report", "hand_over"},
-    "loading": {"model", "program", "formats", "crash_report", "hand_over"},
+    "memory": set(),
+    "loading": {"model", "program", "formats", "crash_report", "hand_over", "memory"},
     "saving": {"export", "exporting", "crash_report", "hand_over"},
     "opening": {"model", "program", "workspace", "timeline arithmetic"},
     "visible_range": {

@@ -26,6 +26,9 @@ XCB_PACKAGES = (
 )
 
 
+_GIVE_UP_AFTER = 0.001  # seconds
+
+
 def run(files: Sequence[str], choices: Choices, theme: str | None = None) -> int:
     """Open the window on some files and stay until it is closed; returns the exit code."""
     missing = _missing_for_a_window()
@@ -37,6 +40,9 @@ def run(files: Sequence[str], choices: Choices, theme: str | None = None) -> int
     from viewer.settings import THEME, Settings
     from viewer.theme import Theme
 
+    # A reader that has the interpreter gives it up after this long where the window asks for it:
+    # while panels follow an opened file that is asked dozens of times, and 5 ms each are a gap.
+    sys.setswitchinterval(_GIVE_UP_AFTER)
     app = _application()
     settings = Settings()
     look = Theme(app, theme or settings.get(THEME))  # type: ignore[arg-type]

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from viewer.export.atomic import Cancelled, Progress, never_cancelled, no_progress
-from viewer.export.perfetto_trace import (
-    ExportTrack,
-    KeyFacts,
-    PerfettoSource,
-    TimesTooFarApart,
-    export_perfetto,
-)
 from viewer.export.slice_table import (
     COLUMNS,
     OPERATOR_COLUMNS,
@@ -32,6 +25,10 @@ from viewer.program.linking import LinkTable
 from viewer.program.untimed import HOW_TO_LOG
 from viewer.workspace import Workspace
 
+if TYPE_CHECKING:
+    from viewer.export.perfetto_trace import KeyFacts, PerfettoSource
+
+# The Perfetto exporter loads the official protos, which the first window need not wait for.
 PERFETTO_SUFFIXES = (".pftrace", ".pftrace.gz", ".pb", ".pb.gz")
 TABLE_SUFFIXES = (".csv", ".tsv")
 EXPORT_SUFFIXES = PERFETTO_SUFFIXES + TABLE_SUFFIXES
@@ -127,6 +124,8 @@ def _write_slices(
 def _write_perfetto(
     sources: list[PerfettoSource], path: str, progress: Progress, cancelled: Cancelled
 ) -> int:
+    from viewer.export.perfetto_trace import TimesTooFarApart, export_perfetto
+
     try:
         return export_perfetto(sources, path, progress=progress, cancelled=cancelled)
     except TimesTooFarApart as error:
@@ -135,6 +134,8 @@ def _write_perfetto(
 
 def perfetto_source(workspace: Workspace, number: int) -> PerfettoSource:
     """One open trace as the Perfetto exporter wants it: display names, labels, facts per key."""
+    from viewer.export.perfetto_trace import ExportTrack, PerfettoSource
+
     trace = workspace.traces[number]
     table = workspace.links(trace)
     labels, strings = slice_labels(table)
@@ -155,6 +156,8 @@ def perfetto_source(workspace: Workspace, number: int) -> PerfettoSource:
 
 
 def _key_facts(table: LinkTable) -> KeyFacts:
+    from viewer.export.perfetto_trace import KeyFacts
+
     keys = range(len(table.trace.keys))
     operators = [table.operators(k) for k in keys]
     return KeyFacts(

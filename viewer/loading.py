@@ -18,6 +18,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from viewer.crash_report import report
 from viewer.formats import ReadCancelled, UnreadableFile, open_file
 from viewer.hand_over import Owner
+from viewer.memory import give_back
 
 if TYPE_CHECKING:
     from viewer.formats import Cancelled, Progress
@@ -154,6 +155,7 @@ class _Job:
                 f"{self.path}: a fault in Opscope stopped the reading "
                 f"({type(error).__name__}: {error}). Please report it with the file"
             )
+        give_back()
         if not self.silent:
             self._owner.call("_finish", self, item, message)
 

@@ -6,12 +6,17 @@ the size (200,000 rows unless set). Prints only; nothing is asserted about time.
 
 import csv
 import os
+import time
 from pathlib import Path
 
 import pytest
 
+from tests.bench import many_slices
 from viewer.formats import never_cancelled, no_progress
 from viewer.formats.table_csv import FORMAT
+from viewer.opening import Inferences, views_of
+from viewer.timeline.pictures import prepare
+from viewer.workspace import Workspace
 
 ROWS = int(os.environ.get("OPSCOPE_BENCH_ROWS", "200000"))
 
@@ -44,3 +49,32 @@ def test_floor_csv_module(benchmark, profile):
             return sum(1 for _ in csv.reader(file))
 
     assert benchmark(rows) == ROWS + 1
+
+
+def test_plain_file_to_what_the_first_frame_needs(tmp_path):
+    """OPSCOPE_BENCH_SLICES=10000000 writes and reads 1.15 GB."""
+    path = tmp_path / "many.csv"
+    count = many_slices.write_csv(path, many_slices.SLICES)
+    began, worked = time.perf_counter(), time.process_time()
+    space = Workspace()
+    space.add(FORMAT.read(str(path), no_progress, never_cancelled))
+    (shown,) = views_of(space, {Inferences.AS_RUN}, {}, [prepare]).values()
+    wall, cpu = time.perf_counter() - began, time.process_time() - worked
+    slices, drawing = shown.trace.slices, shown.drawing
+    assert len(slices) == count
+    assert drawing is not None
+    drawn, mips = drawing[1].drawn, drawing[1].mips.values()
+    columns = (slices.start, slices.end, slices.name, slices.key, slices.source_row, slices.order)
+    parts = {
+        "columns": columns,
+        "labels": (shown.labels,),
+        "palettes": tuple(shown.palettes.values()),
+        "sums": (drawn.busy,),
+        "mipmaps": tuple(part for mip in mips for part in (*mip.levels, *mip.wide)),
+    }
+    held = {name: sum(part.nbytes for part in arrays) / count for name, arrays in parts.items()}
+    print(f"\n{count:,} slices, {path.stat().st_size / 1e6:,.0f} MB: {wall:.1f} s, CPU {cpu:.1f} s")
+    each = ", ".join(f"{name} {size:.1f}" for name, size in held.items())
+    print(f"held {sum(held.values()):.1f} bytes a slice: {each}")
+    # A small trace has rows with a finer mipmap; ten million slices take 43.
+    assert sum(held.values()) < 60

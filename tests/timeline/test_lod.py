@@ -40,10 +40,21 @@ def test_slices_without_a_length_are_parted_from_the_others():
     assert drawn.start.tolist() == [0, 1, 3]
     assert drawn.row_ptr.tolist() == [0, 1, 1, 1, 3]
     assert [drawn.number(i) for i in range(3)] == [1, 4, 5]
-    assert drawn.busy.tolist() == [0, 5, 6, 7]
+    assert drawn.busy_before(np.arange(4)).tolist() == [0, 5, 6, 7]
     assert drawn.zero_time.tolist() == [0, 5, 7]
     assert drawn.zero_ptr.tolist() == [0, 2, 2, 3, 3]
     assert drawn.zero_index.tolist() == [0, 2, 3]
+
+
+def test_lengths_are_summed_before_any_slice():
+    rng = np.random.default_rng(2)
+    for count in (1, 7, 8, 9, 64, 101):
+        end = np.cumsum(rng.integers(1, 1 << 40, count))
+        start = end - rng.integers(1, 1 << 39, count) % np.diff(end, prepend=0) - 1
+        rows = list(zip(start.tolist(), np.maximum(end, start + 1).tolist(), strict=True))
+        sums = [sum(e - s for s, e in rows[:i]) for i in range(count + 1)]
+        found = DrawnSlices.of(slices_of(rows)).busy_before(np.arange(count + 1))
+        assert found.tolist() == sums
 
 
 def test_a_trace_without_zero_lengths_is_not_copied():
@@ -81,7 +92,7 @@ def test_every_cell_of_every_level_says_what_its_time_holds(seed, scale, origin)
     row = np.column_stack([start, end]) + origin
     mip = build_mips(DrawnSlices.of(slices_of(row.tolist())), colour)[0]
     assert mip.origin == origin
-    assert n / 2 - 1 < len(mip.levels[0]) <= n
+    assert n - 1 < len(mip.levels[0]) <= 2 * n
     assert len(mip.levels[-1]) == 1
     weights = weights_of(start, end, colour)
     for number, cells in enumerate(mip.levels):

@@ -232,6 +232,9 @@ def charge(trace: Trace, group_of_key: Ints) -> Segments:
     Foreign slices have no extent of their own and charge nothing.
     """
     slices = trace.slices
+    if not (group_of_key >= 0).any():
+        none = np.empty(0, np.int64)
+        return Segments(none, none, none, none, False)
     shape = tree(slices)
     group = group_of_key[slices.key] if len(slices) else np.empty(0, np.int64)
     group[foreign(slices)] = -1

@@ -150,14 +150,19 @@ class Grouping:
                 return "The operators are in no modules"
             if key == "line" and not any(operator.source for operator in used):
                 return "The record tells no source lines"
-        absent = {
-            "unit": not has_units(trace) and "No track is of a unit of an NPU",
-            "location": all(x is None for x in trace.keys.location.tolist())
-            and "No slice has an MLIR location",
-            "delegate": not self._of_delegates and "No delegate was called",
-            "run": next(trace.inferences(), None) is None and "The file tells no inferences",
+        return self._absent.get(key, "")
+
+    @cached_property
+    def _absent(self) -> dict[str, str]:
+        """Why there are no groups by some keys, "" where there are; asked of every key at once."""
+        trace = self._trace
+        located = any(x is not None for x in trace.keys.location.tolist())
+        return {
+            "unit": "" if has_units(trace) else "No track is of a unit of an NPU",
+            "location": "" if located else "No slice has an MLIR location",
+            "delegate": "" if self._of_delegates else "No delegate was called",
+            "run": "" if any(trace.inferences()) else "The file tells no inferences",
         }
-        return absent.get(key, False) or ""
 
     def by(self, key: str, first: int | None = None, last: int | None = None) -> GroupTable:
         """The statistics by a key in the ticks [first, last], or in the whole trace.

@@ -156,6 +156,11 @@ class XMap:
         return column
 
     @cached_property
+    def ends(self) -> Ints:
+        """The first and the last of the edges."""
+        return self.edges[[0, -1]]
+
+    @cached_property
     def _right_edges(self) -> Ints:
         return np.append(self.edges[1:], _INT64.max)
 

@@ -2,7 +2,7 @@
 
 `DrawnSlices` parts the slices with a length from those without, row by row; it does not depend on
 colours and is made once per trace (or once per set of hits). `RowMip` divides the time of a crowded
-row into cells of 2**shift ticks, about one cell per slice, and halves their number level by level.
+row into cells of 2**shift ticks, one or two per slice, and halves their number level by level.
 Every cell says how much of its time is covered and which colour its longest slice has, so a pixel
 costs two reads whatever lies under it. Mipmaps hold colours: a new scheme builds new ones, which
 works off the GUI thread because nothing here is changed in place.
@@ -24,6 +24,12 @@ MIN_SLICES = 512
 # A cell is at most a pixel: whatever is wider than 3 px is 3 cells long or more.
 WIDE_CELLS = 3
 FULL_SHADE = 255
+# Rows with a few thousand slices get more cells than slices: so all of such a row is drawn from it.
+_CROWD = 4096
+# Slices to a sum of lengths: a sum for each would be a sixth of all memory that a trace takes.
+_SUMMED = 8
+_FINER = 2
+_LATEST = int(np.iinfo(np.int64).max)
 
 Cells = NDArray[np.uint16]
 Lengths = NDArray[np.uint64]
@@ -36,7 +42,8 @@ class DrawnSlices:
 
     start, end: int64 ticks of the slices with a length; row_ptr: rows + 1 offsets into them;
     index: their numbers in the trace, None if these are 0, 1, 2 ...; busy: the summed lengths
-    before each slice, modulo 2**64 (slices + 1). zero_*: the same for slices without a length.
+    before every eighth slice, modulo 2**64; see `busy_before`. zero_*: the same for slices without
+    a length.
     """
 
     start: Ints
@@ -70,9 +77,22 @@ class DrawnSlices:
             long = np.flatnonzero(start != end)
             numbers = long.astype(np.uint32) if numbers is None else numbers[long]
             start, end, row_ptr = start[long], end[long], row_ptr - zero_ptr
-        busy = np.zeros(len(start) + 1, np.uint64)
-        np.cumsum(durations(start, end), out=busy[1:])
+        busy = np.zeros(len(start) // _SUMMED + 1, np.uint64)
+        if len(start) >= _SUMMED:
+            whole = len(start) // _SUMMED * _SUMMED
+            each = durations(start[:whole], end[:whole]).reshape(-1, _SUMMED)
+            np.cumsum(each.sum(axis=1, dtype=np.uint64), out=busy[1:])
         return DrawnSlices(start, end, row_ptr, numbers, busy, zero_time, zero_ptr, zero_index)
+
+    def busy_before(self, i: Ints) -> Lengths:
+        """The summed lengths before the i-th slice with a length, modulo 2**64, for many i."""
+        first = i // _SUMMED
+        at = first[:, None] * _SUMMED + np.arange(_SUMMED)
+        inside = at < i[:, None]
+        at = np.where(inside, at, 0)
+        rest = np.where(inside, durations(self.start[at], self.end[at]), np.uint64(0))
+        found: Lengths = self.busy[first] + rest.sum(axis=1, dtype=np.uint64)
+        return found
 
     def number(self, i: int) -> int:
         """The number in the trace of the i-th slice with a length."""
@@ -118,22 +138,27 @@ class RowMip:
         """One cell per pixel, from the pixels' edge ticks (pixels + 1)."""
         level = self._level(ticks_per_pixel)
         cells, shift = self.levels[level], self.shift + level
-        origin = np.int64(self.origin)
         # A cell belongs to the pixel that holds its middle: then each belongs to exactly one pixel,
         # and a pixel has at most two, being less than two cells wide.
-        beyond = min(self.origin + ((len(cells) + 1) << shift), np.iinfo(np.int64).max)
-        passed = durations(origin, np.clip(edges, origin, np.int64(beyond)))
-        half = np.uint64((1 << shift) >> 1)
-        first = ((passed + half) >> np.uint64(shift)).astype(np.int64)
+        beyond = min(self.origin + ((len(cells) + 1) << shift), _LATEST)
+        inside = np.minimum(np.maximum(edges, self.origin), beyond)
+        half = (1 << shift) >> 1
+        if beyond - self.origin + half > _LATEST:
+            passed = durations(np.int64(self.origin), inside) + np.uint64(half)
+            first = (passed >> np.uint64(shift)).astype(np.int64)
+        else:
+            first = inside
+            first -= self.origin - half
+            first >>= shift
         np.minimum(first, len(cells), out=first)
         last = first[1:] - 1
-        left = cells[np.minimum(first[:-1], len(cells) - 1)]
-        right = cells[np.maximum(last, 0)]
-        strongest = np.maximum(left, right)
-        both = (left > 0) & (right > 0)
-        mean = ((left >> 8) + (right >> 8) + 1) >> 1
-        strip: Cells = np.where(both, mean << 8 | strongest & 0xFF, strongest).astype(np.uint16)
-        strip[last < first[:-1]] = 0
+        first = first[:-1]
+        left, right = cells.take(first, mode="clip"), cells.take(last, mode="clip")
+        strip: Cells = np.maximum(left, right)
+        both = np.flatnonzero((np.minimum(left, right) > 0) & (left != right))
+        shades = (left[both] >> 8) + (right[both] >> 8) + 1 >> 1
+        strip[both] = shades << 8 | strip[both] & 0xFF
+        strip[last < first] = 0
         return strip
 
 
@@ -202,7 +227,8 @@ def _build_mip(start: Ints, end: Ints, colour: NDArray[np.uint8]) -> RowMip:
     origin = int(start[0])
     span = int(end[-1]) - origin
     shift = 0
-    while ((span - 1) >> shift) + 1 > len(start):
+    most = len(start) * (_FINER if len(start) < _CROWD else 1)
+    while ((span - 1) >> shift) + 1 > most:
         shift += 1
     level = _finest(start, end, colour, shift, ((span - 1) >> shift) + 1)
     levels, lengths = [level.cells()], durations(start, end)

@@ -8,6 +8,7 @@ slices a trace has.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
@@ -47,6 +48,8 @@ _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _TIMED = {int(k) for k in (KeyKind.FRAMEWORK, KeyKind.PLAIN, KeyKind.UNATTRIBUTED)}
 _OVERHANG = 4  # px by which a line of text may be higher than its slice
 _RIBBON_ROOM = 22  # px: lower slices have no room for a label above chips
+_HATCHED = frozenset((UNLINKED, UNATTRIBUTED))
+_LEAST_TALL = 6  # px: lower slices have no room for stripes or text
 _MARK = 3  # half the height of a diamond
 _MARK_LABEL_ROOM = 56
 _RING = 2
@@ -162,43 +165,46 @@ class FramePainter:
     # -- slices ------------------------------------------------------------------------------
 
     def _hatch_and_label(self, painter: QPainter, xmap: XMap) -> None:
-        layout = self.scene.layout
-        dark = self.theme.dark
+        layout, dark = self.scene.layout, self.theme.dark
         painter.setFont(self._labels.font)
         for number, picture in enumerate(self.scene.pictures):
-            bands = self._bands(BandKind.ROW, number)
+            bands = [
+                b
+                for b in self._bands(BandKind.ROW, number)
+                if layout.slice_height[b] >= _LEAST_TALL
+            ]
             if not bands:
                 continue
             shown, here = picture.shown, xmap.on(picture.shown.axis)
             rows = [int(layout.row[b]) for b in bands]
             found = picture.raster.labels(rows, here, self._canvas.device(LABEL_WIDTH))
             standing = self.scene.stand_out(number, found.slice)
-            native = shown.trace.slices.columns.get(NATIVE_DURATION)
-            colours = {
-                emphasis: label_colours(dark, emphasis)
-                for emphasis in (Emphasis.FULL, Emphasis.DIMMED)
-            }
             searching = self.scene.session.searching
-            for position, i, x0, x1, lit in zip(
-                found.position.tolist(), found.slice.tolist(), found.x0.tolist(),
-                found.x1.tolist(), standing.tolist(), strict=True,
+            native = shown.trace.slices.columns.get(NATIVE_DURATION)
+            # By whether a slice stands out, and by palette index.
+            inks = [
+                [QColor.fromRgb(ink) for ink in label_colours(dark, emphasis)]
+                for emphasis in (Emphasis.DIMMED, Emphasis.FULL)
+            ]
+            for index in (UNLINKED, UNATTRIBUTED):
+                inks[True][index] = self.theme.color("text2")
+            tops = [self._y(band) + SLICE_TOP for band in bands]
+            talls = layout.slice_height[bands].tolist()
+            ratio = self._canvas.ratio
+            left, right = found.x0 / ratio, (found.x1 - 1) / ratio
+            for position, i, x0, wide, index, lit in zip(
+                found.position.tolist(), found.slice.tolist(), left.tolist(),
+                (right - left).tolist(), picture.palette[found.slice].tolist(), standing.tolist(),
+                strict=True,
             ):  # fmt: skip
                 if searching.shows_only_hits and not searching.hits.holds(SliceRef(number, i)):
                     continue
-                band = bands[position]
-                top, tall = self._y(band) + SLICE_TOP, int(layout.slice_height[band])
-                index = int(picture.palette[i])
-                emphasis = Emphasis.FULL if lit else Emphasis.DIMMED
-                left, right = self._canvas.x(x0), self._canvas.x(x1 - 1)
-                room = QRectF(left, top, right - left, tall)
-                if index in (UNLINKED, UNATTRIBUTED):
+                room = QRectF(x0, tops[position], wide, talls[position])
+                if index in _HATCHED:
                     self._hatch(painter, room)
                 if native is not None and native.value(i) is not None:
                     self._foreign_edge(painter, room)
-                colour = QColor.fromRgb(colours[emphasis][index])
-                if index in (UNLINKED, UNATTRIBUTED) and emphasis is Emphasis.FULL:
-                    colour = self.theme.color("text2")
-                self._label(painter, picture, i, room, colour)
+                self._label(painter, picture, i, room, inks[lit][index])
 
     def _label(
         self, painter: QPainter, picture: TracePicture, i: int, room: QRectF, colour: QColor
@@ -216,7 +222,7 @@ class FramePainter:
         kind = int(shown.trace.keys.kind[shown.trace.slices.key[i]])
         if kind in _TIMED:
             length = int(shown.trace.slices.end[i] - shown.trace.slices.start[i])
-            time = format_time(tick_to_ns(length, shown.axis.ns_per_tick))
+            time = _time_text(tick_to_ns(length, shown.axis.ns_per_tick))
             if used + self._labels.width(time) + 2 * LABEL_INSET < room.width():
                 painter.drawText(room.adjusted(0, 0, -LABEL_INSET, 0), _RIGHT, time)
         if shared:
@@ -417,6 +423,12 @@ class FramePainter:
         painter.setPen(QPen(self.theme.color("accent"), 1))
         for x in (x0, x1):
             painter.drawLine(QPointF(x, 0), QPointF(x, self.scene.viewport_height))
+
+
+@lru_cache(maxsize=8192)
+def _time_text(ns: int) -> str:
+    """The same slices have labels in frame after frame."""
+    return format_time(ns)
 
 
 def _groups(x: Ints, room: int, width: int) -> list[tuple[int, int, int]]:

@@ -119,14 +119,11 @@ class RowRaster:
     def _visible(self, row: int, xmap: XMap) -> tuple[int, int]:
         """The slices of a row that have a column in view."""
         first, last = int(self.drawn.row_ptr[row]), int(self.drawn.row_ptr[row + 1])
-        edges = xmap.edges
-        start = self.drawn.start[first:last]
-        lo = first + int(np.searchsorted(start, edges[0]))
-        hi = first + int(np.searchsorted(start, edges[-1]))
+        lo, hi = self.drawn.start[first:last].searchsorted(xmap.ends).tolist()
         # What began before the view is in it only if it reaches the end of the first column.
-        if lo > first and self.drawn.end[lo - 1] >= edges[1]:
+        if lo and self.drawn.end[first + lo - 1] >= xmap.edges[1]:
             lo -= 1
-        return lo, hi
+        return first + lo, first + hi
 
     def _add_wide(self, batch: _Batch, position: int, row: int, wide: Ints) -> None:
         start, end = self.drawn.start, self.drawn.end
@@ -138,7 +135,7 @@ class RowRaster:
             batch.add(position, start[i], end[i], self.colour[i], before)
 
     def _add_burst(self, batch: _Batch, position: int, lo: int, hi: int) -> None:
-        start, end, busy = self.drawn.start, self.drawn.end, self.drawn.busy
+        start, end = self.drawn.start, self.drawn.end
         edges = batch.xmap.edges
         bound = lo + np.searchsorted(start[lo:hi], edges)
         count = np.diff(bound)
@@ -151,7 +148,8 @@ class RowRaster:
         first, stop = bound[shared], bound[shared + 1]
         right = edges[shared + 1]
         over = np.maximum(end[stop - 1] - right, 0).astype(np.uint64)
-        covered = (busy[stop] - busy[first] - over).astype(np.float64)
+        busy = self.drawn.busy_before(bound)
+        covered = (busy[shared + 1] - busy[shared] - over).astype(np.float64)
         sample = first[:, None] + (stop - first)[:, None] * np.arange(_SAMPLES) // _SAMPLES
         weight = weights_of(start[sample], end[sample], self.colour[sample]).max(axis=1)
         many = np.flatnonzero(stop - first > _SAMPLES)
@@ -192,18 +190,16 @@ class RowRaster:
         # Whatever is that wide covers the left edge of one of these columns, though perhaps not of
         # its own first one.
         probes = xmap.edges[np.arange(0, xmap.width, max(min_width - 1, 1))]
-        found, position = [], []
+        # A column more than there are probes: what is before the first slice of a row is none.
+        near = np.empty((len(rows), len(probes) + 1), np.int64)
         for i, row in enumerate(rows):
             first, last = int(self.drawn.row_ptr[row]), int(self.drawn.row_ptr[row + 1])
-            near = self.drawn.start[first:last].searchsorted(probes, side="right")
-            # Ascending as the probes are: the first of equal ones, and none before the first slice.
-            near = near[np.diff(near, prepend=0) > 0] + (first - 1)
-            found.append(near)
-            position.append(np.full(len(near), i, np.int64))
-        if not found:
-            none = np.empty(0, np.int64)
-            return Labels(none, none, none, none)
-        slices, where = np.concatenate(found), np.concatenate(position)
+            near[i, 0] = first - 1
+            near[i, 1:] = self.drawn.start[first:last].searchsorted(probes, side="right")
+            near[i, 1:] += first - 1
+        # Ascending as the probes are: of equal ones the first.
+        where, probe = np.nonzero(near[:, 1:] != near[:, :-1])
+        slices = near[where, probe + 1]
         x0 = xmap.pixel_of(self.drawn.start[slices])
         x1 = xmap.pixel_of(self.drawn.end[slices])
         wide = x1 - x0 >= min_width
@@ -234,7 +230,7 @@ class _Batch:
         self._start: list[Ints] = []
         self._end: list[Ints] = []
         self._colour: list[Palette] = []
-        self._before: list[Ints] = []
+        self._before: list[Ints | None] = []
         self._shared: list[tuple[Ints, Cells]] = []
 
     def add(
@@ -254,7 +250,7 @@ class _Batch:
         self._start.append(start)
         self._end.append(end)
         self._colour.append(colour)
-        self._before.append(np.full(len(start), _LONG_AGO) if before is None else before)
+        self._before.append(before)
 
     def share(
         self, position: int, column: Ints, covered: NDArray[np.float64], weight: NDArray[np.uint32]
@@ -273,7 +269,7 @@ class _Batch:
             return np.empty(0, np.int64)
         width, edges = self.xmap.width, self.xmap.edges
         start, end = np.concatenate(self._start), np.concatenate(self._end)
-        colour, before = np.concatenate(self._colour), np.concatenate(self._before)
+        colour, before = np.concatenate(self._colour), self._starts_before()
         base = np.repeat(self._base, [len(part) for part in self._start])
         column = self.xmap.pixel_of(start)
         x0 = base + column
@@ -282,7 +278,8 @@ class _Batch:
             # Of slices that share their first column, the last alone can go on to the next.
             last = np.flatnonzero(np.append(~same, True))
             self._find_shared(last, x0, edges[column + 1], start, end, colour)
-            start, end, colour, before = start[last], end[last], colour[last], before[last]
+            start, end, colour = start[last], end[last], colour[last]
+            before = None if before is None else before[last]
             base, column, x0 = base[last], column[last], x0[last]
         x1 = np.maximum(base + self.xmap.pixel_of(end), x0 + 1)
 
@@ -304,10 +301,22 @@ class _Batch:
         flat[x1[ends] - 2] = side[ends]
         gaps = x1[ends] - 1
         flat[gaps] = 0
-        flat[x0[(before >= edges[column]) & (before > _LONG_AGO)]] = 0
+        if before is not None:
+            flat[x0[(before >= edges[column]) & (before > _LONG_AGO)]] = 0
         for at, shared in self._shared:
             flat[at] = shared
         return gaps
+
+    def _starts_before(self) -> Ints | None:
+        """The starts before all slices, None where none is asked for."""
+        if all(part is None for part in self._before):
+            return None
+        return np.concatenate(
+            [
+                np.full(len(start), _LONG_AGO) if part is None else part
+                for part, start in zip(self._before, self._start, strict=True)
+            ]
+        )
 
     def _find_shared(
         self, last: Ints, x0: Ints, right: Ints, start: Ints, end: Ints, colour: Palette

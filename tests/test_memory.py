@@ -1,0 +1,30 @@
+"""Freed memory goes back to the system, wherever the C library can be asked."""
+
+import sys
+
+import pytest
+
+from viewer.memory import give_back
+
+
+def resident_bytes() -> int:
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems are not asked")
+def test_freed_small_blocks_go_back():
+    # Blocks that lie between others that stay: the C library keeps these by itself.
+    kept = [bytearray(4000) for _ in range(30_000)]
+    full = resident_bytes()
+    last = kept[-1]
+    del kept
+    give_back()
+    assert resident_bytes() < full - 60_000_000
+    assert len(last) == 4000
+
+
+@pytest.mark.parametrize("platform", ["win32", "darwin"])
+def test_elsewhere_nothing_happens(monkeypatch, platform):
+    monkeypatch.setattr(sys, "platform", platform)
+    give_back()
