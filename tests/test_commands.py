@@ -5,11 +5,12 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QMenuBar, QWidget
 
 from tests.gui_events import open_sample
+from viewer.clock_commands import CLOCK_MENU
 from viewer.colour_commands import COLOUR_MENU
 from viewer.commands import SEPARATOR, Command, CommandTable
 from viewer.motion_commands import MOVE_MENU
 from viewer.ruler_commands import RULER_MENU
-from viewer.window_commands import CLOCK_MENU, MENUS
+from viewer.window_commands import MENUS
 
 
 def command(id, *keys, **more):

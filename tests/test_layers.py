@@ -106,7 +106,16 @@ ALLOWED = {
     "view_state": {"model", "workspace", "opening", "timeline arithmetic"},
     "history": {"view_state"},
     "selected_slices": {"model", "opening", "view_state"},
-    "session": {*SHOWN, "choices", "visible_range", "view_state", "history", "selected_slices"},
+    "workspace_edits": {"workspace", "opening", "background"},
+    "session": {
+        *SHOWN,
+        "choices",
+        "workspace_edits",
+        "visible_range",
+        "view_state",
+        "history",
+        "selected_slices",
+    },
     "marking": {"opening", "session", "view_state"},
     "selecting": {"opening", "session", "view_state", "selected_slices"},
     "selection_feed": {

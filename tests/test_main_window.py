@@ -25,11 +25,11 @@ from tests.gui_events import (
 from viewer import crash_report
 from viewer.background import Latest
 from viewer.choices import Choices
+from viewer.clock_commands import CLOCK_MENU
 from viewer.export.atomic import WriteCancelled
 from viewer.formats import ReadCancelled
 from viewer.main_window import MainWindow
 from viewer.view_state import SliceRef
-from viewer.window_commands import CLOCK_MENU
 
 THIN = "\u202f"
 ATTENTION, ATTENTION_RECORD = SAMPLE["attention_xnnpack"].paths()
@@ -113,7 +113,7 @@ def test_the_first_view_is_the_second_run_where_load_would_fill_the_picture(atte
     )
     assert attention.windowTitle() == "attn_xnnpack_x5.etdp, attn_teal_xnnpack.etrecord – Opscope"
     assert shown_docks(attention) == DOCKS
-    assert attention._clock.text() == f"1 tick = 1{THIN}ns assumed · 627 slices"
+    assert attention.clock.text() == f"1 tick = 1{THIN}ns assumed · 627 slices"
 
 
 def test_where_runs_fill_the_span_the_first_view_is_all(window, qtbot):
@@ -129,7 +129,7 @@ def test_a_profile_without_runs_offers_none(window, qtbot, data):
     assert runs_offered(window) == ["No runs"]
     assert not window.toolbar.run.isEnabled()
     assert not window.commands.actions["go.next_run"].isEnabled()
-    assert window._clock.text().startswith("2 clocks, 1 assumed · ")
+    assert window.clock.text().startswith("2 clocks, 1 assumed · ")
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
@@ -829,7 +829,7 @@ def cycles(window, qtbot, data):
 
 
 def clock_words(window):
-    return [action.text().replace("&", "") for action in window._clock.menu().actions()
+    return [action.text().replace("&", "") for action in window.clock.menu().actions()
             if not action.isSeparator()]  # fmt: skip
 
 
@@ -838,7 +838,7 @@ def checked(window):
 
 
 def test_the_clock_in_the_status_bar_is_the_handle_of_its_rate(cycles):
-    assert cycles._clock.text() == f"800{THIN}MHz assumed · 44 slices"
+    assert cycles.clock.text() == f"800{THIN}MHz assumed · 44 slices"
     assert clock_words(cycles) == [
         "compile_c3_taskid_mtu.csv", "As assumed or stated", "800 MHz", "100 MHz",
         "Other clock rate…",
@@ -846,15 +846,15 @@ def test_the_clock_in_the_status_bar_is_the_handle_of_its_rate(cycles):
     assert checked(cycles) == ["clock.file"]
     before = cycles._range.text()
     cycles.commands.actions["clock.100"].trigger()
-    assert cycles._clock.text() == f"100{THIN}MHz chosen · 44 slices"
-    assert f"1 cycle = 10{THIN}ns, chosen" in cycles._clock.toolTip()
+    assert cycles.clock.text() == f"100{THIN}MHz chosen · 44 slices"
+    assert f"1 cycle = 10{THIN}ns, chosen" in cycles.clock.toolTip()
     assert checked(cycles) == ["clock.100"]
     assert cycles._range.text() != before
     cycles.commands.actions["go.undo"].trigger()
     assert (cycles._range.text(), checked(cycles)) == (before, ["clock.file"])
-    assert cycles._clock.text() == f"800{THIN}MHz assumed · 44 slices"
+    assert cycles.clock.text() == f"800{THIN}MHz assumed · 44 slices"
     cycles.commands.actions["clock.800"].trigger()
-    assert cycles._clock.text() == f"800{THIN}MHz chosen · 44 slices"
+    assert cycles.clock.text() == f"800{THIN}MHz chosen · 44 slices"
 
 
 def test_any_rate_can_be_given_and_what_is_none_is_told(cycles, monkeypatch):
@@ -862,20 +862,20 @@ def test_any_rate_can_be_given_and_what_is_none_is_told(cycles, monkeypatch):
     monkeypatch.setattr(QInputDialog, "getText", lambda *args, **more: next(answers))
     ask = cycles.commands.actions["clock.other"].trigger
     ask()
-    assert cycles._clock.text().startswith(f"1.2{THIN}GHz chosen")
+    assert cycles.clock.text().startswith(f"1.2{THIN}GHz chosen")
     assert message(cycles) == ""
     ask()
     assert message(cycles).startswith("The clock rate stays as it was: 'fast' is not a clock rate")
     ask()
-    assert cycles._clock.text().startswith(f"1.2{THIN}GHz chosen")
+    assert cycles.clock.text().startswith(f"1.2{THIN}GHz chosen")
 
 
 def test_a_stated_clock_has_no_menu(window, qtbot):
     open_files(qtbot, window, CSV)
-    assert window._clock.menu() is None
+    assert window.clock.menu() is None
     assert not window.commands.actions["clock.other"].isEnabled()
     window.commands.actions["file.close_all"].trigger()
-    assert not window._clock.isVisible()
+    assert not window.clock.isVisible()
 
 
 def test_the_rate_of_estimates_is_chosen_where_only_debug_info_has_them(window, qtbot, data):
@@ -883,13 +883,13 @@ def test_the_rate_of_estimates_is_chosen_where_only_debug_info_has_them(window, 
     open_files(
         qtbot, window, torq / "host_h4_latest_2inv.csv", torq / "tiny_cnn.lowered_generic.mlir"
     )
-    assert window._clock.text().startswith(
+    assert window.clock.text().startswith(
         f"1 tick = 1000{THIN}ns · estimates at 800{THIN}MHz assumed"
     )
     assert clock_words(window)[0] == "estimates of debug info"
     before = window._range.text()
     window.commands.actions["clock.100"].trigger()
-    assert f"estimates at 100{THIN}MHz chosen" in window._clock.text()
+    assert f"estimates at 100{THIN}MHz chosen" in window.clock.text()
     assert checked(window) == ["clock.100"]
     assert f"at 100{THIN}MHz chosen" in window.estimates.note.text()
     assert window._range.text() == before

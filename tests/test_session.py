@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import viewer.session
+import viewer.workspace_edits
 from viewer.background import Latest
 from viewer.choices import Choices
 from viewer.formats import open_file
@@ -558,7 +559,8 @@ def test_a_trace_with_one_inference_stays_as_it_is(data):
 @pytest.fixture
 def patient(qapp, monkeypatch):
     """A session for which every trace is a large one."""
-    monkeypatch.setattr(viewer.session, "AT_ONCE", -1)
+    for module in (viewer.session, viewer.workspace_edits):
+        monkeypatch.setattr(module, "AT_ONCE", -1)
     made = Session()
     yield made
     for latest in made.findChildren(Latest):

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.background import Latest
-from viewer.opening import OpenTrace
+from viewer.opening import AT_ONCE, OpenTrace
 from viewer.program.dataflow import Neighbours, neighbours_of
 from viewer.program.slice_flows import FlowIndex, SliceFlows
 from viewer.session import Session
 from viewer.view_state import SliceRef
 
-# Up to so many slices an index of them takes less than 5 ms, and so does a text of so many lines.
-AT_ONCE = 20_000
+# A text of so many lines takes less than 5 ms, as an index of so many slices as go at once does.
 LINES_AT_ONCE = 300
 # The edges of a program of so many operators are there in less than 5 ms.
 PROGRAM_AT_ONCE = 2000

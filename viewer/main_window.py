@@ -10,7 +10,6 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from functools import partial
 from html import escape
 
@@ -18,7 +17,6 @@ from PySide6.QtCore import QBuffer, QCoreApplication, QSize, Qt, QThread, QTimer
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFileDialog,
-    QInputDialog,
     QLabel,
     QMainWindow,
     QMenu,
@@ -27,7 +25,6 @@ from PySide6.QtWidgets import (
     QPushButton,
     QStackedWidget,
     QStyle,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -35,6 +32,7 @@ from PySide6.QtWidgets import (
 from viewer import __version__, selecting
 from viewer.background import Latest
 from viewer.choices import NO_CHOICES, Choices
+from viewer.clock_commands import CLOCK_MENU, ClockButton
 from viewer.colour_commands import add_colour_menu
 from viewer.commands import CommandTable
 from viewer.companions import read_companion
@@ -46,7 +44,6 @@ from viewer.formats import formats
 from viewer.formats.debug_info_folder import dropped
 from viewer.key_map import shown_key
 from viewer.loading import Loader
-from viewer.model.times import ClockRate, format_rate, parse_rate
 from viewer.model.trace import Trace
 from viewer.motion_commands import MOVE_MENU
 from viewer.opening import OpenTrace, display_name
@@ -90,11 +87,11 @@ from viewer.settings import (
     WINDOW_STATE_VERSION,
     Settings,
 )
-from viewer.status_text import clock_text, range_text, selection_text, spoken_text
+from viewer.status_text import range_text, selection_text, spoken_text
 from viewer.theme import Theme
 from viewer.timeline.board import ABOVE, Timeline
 from viewer.toolbar import Toolbar
-from viewer.window_commands import CLOCK_MENU, MENUS, START_KEYS, commands_of, mouse_help
+from viewer.window_commands import MENUS, START_KEYS, commands_of, mouse_help
 from viewer.workspace import companion_complaint, is_text
 
 PROGRESS_AFTER_MS = 300
@@ -144,6 +141,7 @@ class MainWindow(QMainWindow):
         self.selection = SelectionPanel(self.session, theme)
         self.marks = MarksPanel(self.session, theme)
         self.hits = HitsPanel(self.session, theme)
+        self.clock = ClockButton(self.session)
         self.start_page = StartPage(theme, settings)
         self.setWindowTitle("Opscope")
         self.setAcceptDrops(True)
@@ -181,10 +179,8 @@ class MainWindow(QMainWindow):
         self.ruler_menu = self._menus["View"].addMenu("R&uler")
         self.commands.add_to(self.ruler_menu, RULER_MENU)
         self.commands.add_to(self._menus["View"].addMenu("&Move"), MOVE_MENU)
-        self._clock_menu = self._menus["View"].addMenu("Clock &rate")
-        self._clock_title = self._clock_menu.addAction("")
-        self._clock_title.setEnabled(False)
-        self.commands.add_to(self._clock_menu, CLOCK_MENU)
+        self._menus["View"].addMenu(self.clock.rates)
+        self.commands.add_to(self.clock.rates, CLOCK_MENU)
         self._recent_menu = self._menus["File"].addMenu("Open &recent")
         self._menus["File"].insertMenu(self.commands.actions["file.export"], self._recent_menu)
         add_colour_menu(self)
@@ -225,14 +221,11 @@ class MainWindow(QMainWindow):
         self._progress.setTextVisible(False)
         self._busy = QLabel()
         self._cancel = QPushButton("Cancel")
-        self._clock = QToolButton()
-        self._clock.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self._clock.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         for text in (self._range, self._selection, self._busy):
             text.setTextFormat(Qt.TextFormat.PlainText)
         status.addWidget(self._range)
         status.addWidget(self._selection, 1)
-        for widget in (self._busy, self._progress, self._cancel, self._clock):
+        for widget in (self._busy, self._progress, self._cancel, self.clock):
             status.addPermanentWidget(widget)
         self._late = QTimer(self)
         self._late.setSingleShot(True)
@@ -280,6 +273,7 @@ class MainWindow(QMainWindow):
         session.searching.changed.connect(self.commands.refresh)
         session.searching.changed.connect(self._count_hits)
         self._cancel.clicked.connect(self._cancel_all)
+        self.clock.refused.connect(self._message.show_error)
         self._recent_menu.aboutToShow.connect(self._fill_recent)
         self.timeline.header_width_changed.connect(partial(self.settings.set, HEADER_WIDTH))
         self.timeline.headers.focused.connect(self.commands.refresh)
@@ -627,60 +621,9 @@ class MainWindow(QMainWindow):
     def _say_range(self) -> None:
         self._range.setText(range_text(self.session))
 
-    def _say_clock(self) -> None:
-        """What the clocks of the files are, and the menu for the one that can be chosen."""
-        text, adjustable = clock_text(self.session), self._adjustable_clock()
-        self._clock.setText(text.replace("&", "&&"))
-        self._clock.setVisible(bool(text))
-        self._clock.setMenu(self._clock_menu if adjustable else None)  # type: ignore[arg-type]
-        ticks = ""
-        if adjustable is not None:
-            of, rate = adjustable
-            self._clock_title.setText(of.replace("&", "&&"))
-            ticks = f"{rate.tick_text}, {rate.origin}. Click to choose another rate"
-        self._clock.setToolTip(ticks)
-        self._clock_menu.setEnabled(adjustable is not None)
-
-    def _adjustable_clock(self) -> tuple[str, ClockRate] | None:
-        """What the clock is of whose rate can be chosen, and its rate: that of a trace, else of the
-        cycles in debug info."""
-        number = self.session.clock_trace
-        if number is not None:
-            shown = self.session.traces[number]
-            return display_name(shown.file.path), shown.rate
-        rate = self.session.workspace.cycle_rate
-        return None if rate is None else ("estimates of debug info", rate)
-
-    def choose_clock(self, ns_per_tick: Fraction | None) -> None:
-        """Choose the clock rate of the current trace or of debug info, None: as its file has it."""
-        number = self.session.clock_trace
-        try:
-            if number is not None:
-                self.session.set_clock(number, ns_per_tick)
-            elif self.session.workspace.cycle_rate is not None:
-                self.session.set_clock(None, ns_per_tick)
-        except ValueError as error:
-            self._message.show_error(f"The clock rate stays as it was: {error}")
-
-    def ask_clock(self) -> None:
-        """Ask for the clock rate of the current trace or of debug info."""
-        adjustable = self._adjustable_clock()
-        if adjustable is None:
-            return
-        of, rate = adjustable
-        text, answered = QInputDialog.getText(
-            self, "Clock rate", f"Clock rate of {of}:", text=format_rate(rate.ns_per_tick)
-        )
-        if not answered:
-            return
-        try:
-            self.choose_clock(parse_rate(text))
-        except ValueError as error:
-            self._message.show_error(f"The clock rate stays as it was: {error}")
-
     def _say_selection(self) -> None:
         self._selection.setText(selection_text(self.session))
-        self._say_clock()  # it is that of the current trace
+        self.clock.follow()
         self.timeline.view.tell(spoken_text(self.session))
 
     def _show_source(self, path: str, line: int) -> None:

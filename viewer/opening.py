@@ -36,6 +36,9 @@ from viewer.timeline.schemes import (
 from viewer.timeline.track_table import Busy, TrackTable, busy_of_tracks, table_of
 from viewer.workspace import Workspace
 
+# Up to so many slices links, labels, views and rasters take less than 50 ms: no thread.
+AT_ONCE = 20_000
+
 
 class Inferences(Enum):
     """How the inferences of profiles are shown."""

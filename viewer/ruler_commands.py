@@ -34,6 +34,7 @@ def ruler_commands(window: MainWindow) -> list[Command]:
             lambda unit=unit: session.set_ruler(unit),  # type: ignore[misc]
             enabled=lambda unit=unit: can_count(unit),  # type: ignore[misc]
             checked=lambda unit=unit: session.state.ruler is unit,  # type: ignore[misc]
+            group="Ruler",
         )
         for unit, title in _TITLES.items()
     ]  # fmt: skip

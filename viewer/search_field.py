@@ -21,7 +21,7 @@ from viewer.session import Session
 from viewer.theme import Theme
 
 PLACEHOLDER = "Search name, op:conv, dur > 1ms …"
-LEAST_WIDTH, USUAL_WIDTH, WIDTH = 110, 260, 420  # px
+LEAST_WIDTH, USUAL_WIDTH, WIDTH = 100, 260, 420  # px
 SYNTAX = (
     ("conv", "in a name, label, operator, module, source file or identifier"),
     ("a b   a or b   -b   (…)", "both, one of them, not b, brackets"),

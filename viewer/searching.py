@@ -17,7 +17,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from viewer.background import Latest
 from viewer.model.times import ticks_to_ns
 from viewer.model.trace import Codes, Ints
-from viewer.opening import OpenTrace
+from viewer.opening import AT_ONCE, OpenTrace
 from viewer.program.query import Query, parse
 from viewer.program.search import SearchedTrace
 from viewer.view_state import SliceRef
@@ -25,8 +25,6 @@ from viewer.view_state import SliceRef
 if TYPE_CHECKING:
     from viewer.session import Session
 
-# Up to so many slices a search takes a few ms: no thread.
-AT_ONCE = 20_000
 NO_CYCLES = "Nothing that is open is counted in cycles: write a time, such as 1ms"
 
 

@@ -15,7 +15,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.background import Latest
 from viewer.model.trace import Ints
-from viewer.opening import OpenTrace
+from viewer.opening import AT_ONCE, OpenTrace
 from viewer.program.grouping import Grouping
 from viewer.program.selection_statistics import (
     KEYS,
@@ -25,7 +25,7 @@ from viewer.program.selection_statistics import (
     selection_statistics,
 )
 from viewer.selected_slices import span_ns
-from viewer.session import AT_ONCE, Session
+from viewer.session import Session
 from viewer.view_state import Area, SliceRef, SliceSet
 
 

@@ -20,9 +20,8 @@ Times are ns on the common axis, where every file starts at 0 unless it shares a
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -32,7 +31,7 @@ from viewer.background import Latest
 from viewer.choices import NO_CHOICES, Choices, apply
 from viewer.history import History
 from viewer.model.trace import Ints, KeyKind, Run, RunKind, Trace
-from viewer.opening import Inferences, OpenTrace, Views, Work, views_of
+from viewer.opening import AT_ONCE, Inferences, OpenTrace, Views, Work, views_of
 from viewer.program.graph import Operator, Program
 from viewer.program.source_code import Substitution
 from viewer.searching import Searching
@@ -54,13 +53,12 @@ from viewer.visible_range import (
     zoomed,
 )
 from viewer.workspace import Workspace, can_choose_clock
+from viewer.workspace_edits import Edit, Edited, Shown, WorkspaceEdits, slices_of_all
 
 # Changes of the range closer together than this, in seconds, are one step of undo (a wheel burst).
 BURST = 0.5
 # The same for the letters of a query.
 TYPING_BURST = 1.5
-# Up to so many slices links, labels and other views take less than 50 ms: no thread.
-AT_ONCE = 20_000
 
 
 class Session(QObject):
@@ -96,16 +94,14 @@ class Session(QObject):
         self._last_range_change = float("-inf")
         # Views of the inferences of what is open, made when first asked for.
         self._views: Views = {}
-        self._edits: deque[_Edit] = deque()
-        # Changes made while an edit was worked out on a copy of the workspace that lacks them.
-        self._meanwhile: list[Callable[[Workspace], object]] = []
-        self._editing, self._viewing = Latest(self), Latest(self)
-        self._editing.answered.connect(self._edited)
-        self._editing.failed.connect(self._edit_failed)
-        self._viewing.answered.connect(self._view_made)
-        self._wished = Inferences.AS_RUN  # what `_viewing` makes
         # What others work out of each trace that is opened; pure, as it may run in a thread.
         self.also: list[Work] = []
+        self._edits = WorkspaceEdits(self._shown_now, self.also, self)
+        self._edits.done.connect(self._show_edited)
+        self._edits.failed.connect(lambda sentence: self.added.emit([sentence]))
+        self._viewing = Latest(self)
+        self._viewing.answered.connect(self._view_made)
+        self._wished = Inferences.AS_RUN  # what `_viewing` makes
         self._typed: tuple[ViewState, float] | None = None  # the last query typed, and when
         self.searching = Searching(self)
 
@@ -131,14 +127,14 @@ class Session(QObject):
             return apply(choices, space)
 
         slices = sum(len(item.slices) for item in items if isinstance(item, Trace))
-        self._edit(_Edit(change, self.added.emit, slices, adds=True))
+        self._edits.submit(Edit(change, self.added.emit, slices, adds=True))
 
     def pair(
         self, trace_path: str, program_path: str | None, then: Callable[[], None] | None = None
     ) -> None:
         """Link a profile to a record, or to none, because the user says so; `then` do something."""
-        self._edit(
-            _Edit(lambda space: space.pair(trace_path, program_path), lambda _: then and then())
+        self._edits.submit(
+            Edit(lambda space: space.pair(trace_path, program_path), lambda _: then and then())
         )
 
     def decide_by_agreement(self, trace_path: str) -> None:
@@ -147,7 +143,7 @@ class Session(QObject):
         def tell(_: object) -> None:
             self.columns_remembered.emit()
 
-        self._edit(_Edit(lambda space: space.decide_by_agreement(trace_path), tell))
+        self._edits.submit(Edit(lambda space: space.decide_by_agreement(trace_path), tell))
 
     def identify(self, trace_path: str, column: str | None) -> None:
         """Say which column's values are a profile's identifiers, and remember it for its form."""
@@ -155,17 +151,17 @@ class Session(QObject):
         def tell(_: object) -> None:
             self.columns_remembered.emit()
 
-        self._edit(_Edit(lambda space: space.identify(trace_path, column, remember=True), tell))
+        self._edits.submit(
+            Edit(lambda space: space.identify(trace_path, column, remember=True), tell)
+        )
 
     def choose_method(self, trace_path: str, scope: str, method: str) -> None:
         """Say of which method the runs of a scope are."""
-        self._edit(_Edit(lambda space: space.choose_method(trace_path, scope, method)))
+        self._edits.submit(Edit(lambda space: space.choose_method(trace_path, scope, method)))
 
     def close_all(self) -> None:
         """Close every file and forget the view."""
         self._edits.clear()
-        self._meanwhile.clear()
-        self._editing.cancel()
         self._viewing.cancel()
         space = self.workspace
         self.workspace, self._views = Workspace(space.remembered), {}
@@ -187,46 +183,16 @@ class Session(QObject):
         """Change the workspace where no link, label or cost follows; `change` must not raise."""
         self.workspace = self.workspace.copy()
         change(self.workspace)
-        if self._editing.pending:
-            self._meanwhile.append(change)
+        self._edits.catch_up(change)
 
-    def _edit(self, edit: _Edit) -> None:
-        """Change the workspace, after the changes that are still worked on."""
-        self._edits.append(edit)
-        if not self._editing.pending:
-            self._work_on_next()
-
-    def _work_on_next(self) -> None:
-        if not self._edits:
-            return
-        edit = self._edits[0]
-        wanted = {Inferences.AS_RUN, self.state.inferences}
-        asked = edit, self.workspace.copy(), wanted, self._views, tuple(self.also)
-        if edit.slices + self._slices <= AT_ONCE:
-            self._edits.popleft()
-            self._show_edited(_work_out_edit(*asked))
-        else:
-            self._editing.submit(_work_out_edit, *asked)
+    def _shown_now(self) -> Shown:
+        return self.workspace, {Inferences.AS_RUN, self.state.inferences}, self._views
 
     @Slot(object)
-    def _edited(self, done: _Edited) -> None:
-        self._edits.popleft()
-        self._show_edited(done)
-
-    @Slot(str)
-    def _edit_failed(self, sentence: str) -> None:
-        """The fault is reported already; what was open stays open."""
-        self._edits.popleft()
-        self.added.emit([sentence])
-        self._work_on_next()
-
-    def _show_edited(self, done: _Edited) -> None:
+    def _show_edited(self, done: Edited) -> None:
         start_anew = done.edit.adds and not self.workspace.traces
         wished = self._wished if self._viewing.pending else None
         self._viewing.cancel()  # it is of the workspace as it was
-        for change in self._meanwhile:
-            change(done.space)
-        self._meanwhile.clear()
         self.workspace, self._views = done.space, done.views
         self._rebuild(start_anew=start_anew)
         if done.complaint:
@@ -235,11 +201,6 @@ class Session(QObject):
             done.edit.then(done.result)
         if wished is not None:
             self.show_inferences(wished)
-        self._work_on_next()
-
-    @property
-    def _slices(self) -> int:
-        return sum(len(trace.slices) for trace in self.workspace.traces)
 
     @property
     def is_empty(self) -> bool:
@@ -304,7 +265,7 @@ class Session(QObject):
         if inferences is self.state.inferences:
             return
         ready = all((id(trace), inferences) in self._views for trace in self.workspace.traces)
-        if not ready and self._slices > AT_ONCE:
+        if not ready and slices_of_all(self.workspace) > AT_ONCE:
             self._wished = inferences
             asked = self.workspace, inferences, self._views, tuple(self.also)
             self._viewing.submit(_work_out_view, *asked)
@@ -816,40 +777,6 @@ class Session(QObject):
             if changed:
                 signal.emit()
         self.history_changed.emit()
-
-
-@dataclass(frozen=True, slots=True)
-class _Edit:
-    """One change of the workspace, how many slices come with it, and what to do with its result."""
-
-    change: Callable[[Workspace], object]
-    then: Callable[[object], object] = lambda result: None
-    slices: int = 0
-    adds: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Edited:
-    """A workspace with a change made, and all that is shown of it."""
-
-    edit: _Edit
-    space: Workspace
-    views: Views
-    result: object = None
-    complaint: str = ""
-
-
-def _work_out_edit(
-    edit: _Edit, space: Workspace, wanted: set[Inferences], known: Views, also: Sequence[Work]
-) -> _Edited:
-    """Make a change in a workspace that nobody else has, and links, labels and views for it."""
-    result, complaint = None, ""
-    try:
-        result = edit.change(space)
-    except ValueError as error:
-        # An earlier change has taken away what this one is about, before that could be seen.
-        complaint = str(error)
-    return _Edited(edit, space, views_of(space, wanted, known, also), result, complaint)
 
 
 def _work_out_view(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from viewer.clock_commands import clock_commands
 from viewer.colour_commands import colour_commands
 from viewer.commands import SEPARATOR, Command, Need
 from viewer.flow_commands import flow_commands
 from viewer.model.run_views import has_run_views
-from viewer.model.times import parse_rate
 from viewer.model.trace import RunKind
 from viewer.motion_commands import motion_commands
 from viewer.opening import Inferences
@@ -18,7 +17,6 @@ from viewer.ruler_commands import ruler_commands
 from viewer.search_commands import search_commands
 from viewer.selection_commands import SELECTION_MENU, SELECTION_MOUSE, selection_commands
 from viewer.track_commands import TRACK_MENU, track_commands
-from viewer.workspace import DEBUG_INFO
 
 if TYPE_CHECKING:
     from viewer.main_window import MainWindow
@@ -53,10 +51,6 @@ MENUS = (
         ),
     ),
 )  # fmt: skip
-# What NPUs run at, offered for clocks whose rate no file states.
-CYCLE_RATES = ("800 MHz", "100 MHz")
-CLOCK_MENU = ("clock.file", *(f"clock.{text.partition(' ')[0]}" for text in CYCLE_RATES), SEPARATOR,
-              "clock.other")  # fmt: skip
 # What the start page tells the keys of.
 START_KEYS = (
     ("Open files", "file.open"), ("Any command", "help.palette"), ("All keys", "help.keys"),
@@ -97,19 +91,10 @@ def commands_of(window: MainWindow) -> list[Command]:
         lambda: any(has_run_views(shown.file) for shown in session.traces),
     )
     something = Need("an open file", lambda: not session.is_empty)
-    has_clock = Need(
-        "a clock whose rate can be chosen",
-        lambda: session.clock_trace is not None or session.workspace.cycle_rate is not None,
-    )
 
     def toggle_inferences(view: Inferences) -> None:
         on = session.state.inferences is not view
         session.show_inferences(view if on else Inferences.AS_RUN)
-
-    def chosen_rate() -> Fraction | None:
-        number = session.clock_trace
-        of = DEBUG_INFO if number is None else session.traces[number].file.path
-        return session.state.clocks.get(of)
 
     theme = window.theme
     return [
@@ -183,25 +168,6 @@ def commands_of(window: MainWindow) -> list[Command]:
             "view.panels", "&Bottom panels", "View", window.toggle_bottom, ("Q",), something,
             lambda: window.shows_bottom,
         ),
-        Command(
-            "clock.file", "As &assumed or stated", "View", lambda: window.choose_clock(None),
-            enabled=has_clock, checked=lambda: has_clock() and chosen_rate() is None,
-            group="Clock rate",
-        ),
-        *(
-            Command(
-                f"clock.{text.partition(' ')[0]}", f"&{text}", "View",
-                lambda text=text: window.choose_clock(parse_rate(text)),  # type: ignore[misc]
-                enabled=has_clock,
-                checked=lambda text=text: chosen_rate() == parse_rate(text),  # type: ignore[misc]
-                group="Clock rate",
-            )
-            for text in CYCLE_RATES
-        ),
-        Command(
-            "clock.other", "&Other clock rate…", "View", window.ask_clock, enabled=has_clock,
-            group="Clock rate",
-        ),
         *(
             Command(
                 f"view.theme_{choice}", title, "View",
@@ -230,6 +196,7 @@ def commands_of(window: MainWindow) -> list[Command]:
             "help.palette", "&Command palette…", "Help", window.show_palette, ("Ctrl+Shift+P",),
             repeats=False,
         ),
+        *clock_commands(window),
         *motion_commands(window),
         *ruler_commands(window),
         *flow_commands(window),

@@ -13,8 +13,8 @@ from tests.gui_events import open_files, open_sample, settle
 from viewer.model.builder import TraceBuilder
 from viewer.model.times import group_digits
 from viewer.model.trace import Clock, KeyKind
+from viewer.opening import AT_ONCE
 from viewer.resources import SAMPLES
-from viewer.session import AT_ONCE
 from viewer.settings import LEGEND
 from viewer.timeline import legend as legend_module
 from viewer.timeline import pictures, recolouring

@@ -12,13 +12,10 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.background import Latest
 from viewer.model.trace import Run
-from viewer.opening import OpenTrace
+from viewer.opening import AT_ONCE, OpenTrace
 from viewer.panels.run_chart import MOST_RUNS
 from viewer.program.cost import Costs, CostTable
 from viewer.session import Session
-
-# Up to here a table takes less than 10 ms: no thread, and no flicker of old figures.
-AT_ONCE = 20_000
 
 
 @dataclass(frozen=True, slots=True)

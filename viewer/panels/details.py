@@ -17,14 +17,14 @@ from PySide6.QtWidgets import (
 from viewer.background import Latest
 from viewer.crash_report import guard
 from viewer.flow_feed import FlowFeed
-from viewer.opening import OpenTrace
+from viewer.opening import AT_ONCE, OpenTrace
 from viewer.panels.cost_feed import CostFeed
 from viewer.panels.details_card import Card, subject_of
 from viewer.panels.slice_facts import AreaFacts, area_facts
 from viewer.panels.widgets import (
     EmptyPlace,
 )
-from viewer.session import AT_ONCE, Session
+from viewer.session import Session
 from viewer.theme import Theme
 from viewer.view_state import Area
 

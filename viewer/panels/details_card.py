@@ -375,8 +375,11 @@ class Card(QWidget):
         if answer.around is None and not (answer.flows.inputs or answer.flows.outputs):
             return
         table = costs.table if costs is not None and costs.shown is shown else None
+        colours = shown.operator_colours(self._session.state.scheme)
         for title, forward in (("Inputs from", False), ("Outputs to", True)):
-            section = FlowSection(answer, trace, table, self._theme, self._follow, forward=forward)
+            section = FlowSection(
+                answer, trace, table, self._theme, self._follow, colours, forward=forward
+            )
             self._head(title, f"{section.count}" if section.count else "")
             self.flows[title] = section
             self._column.addWidget(section)

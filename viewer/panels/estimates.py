@@ -17,7 +17,7 @@ from viewer.background import Latest
 from viewer.estimate_report import of_workspace
 from viewer.model.times import counted, format_in, group_digits, unit_for
 from viewer.model.torq_words import job_name
-from viewer.opening import display_name
+from viewer.opening import AT_ONCE, display_name
 from viewer.panels.grouped_panel import GroupedPanel
 from viewer.panels.operator_table import Contents, Heading, Kind, TableRow
 from viewer.panels.slice_facts import MISSING
@@ -31,8 +31,6 @@ NOTHING = (
     "Open a Torq runtime profile together with its compile profile or its debug info to see what "
     "was estimated beside what was measured."
 )
-# Up to here an answer takes less than 20 ms: no thread, and no flicker of old figures.
-AT_ONCE = 20_000
 BY_ACTION, BY_OPERATOR = "Action", "Operator"
 
 

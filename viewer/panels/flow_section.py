@@ -13,12 +13,13 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from viewer.flow_feed import FlowAnswer
 from viewer.model.times import format_time, group_digits, tick_to_ns
-from viewer.panels.swatches import Swatch
+from viewer.panels.swatches import Swatch, colours_of
 from viewer.panels.widgets import anchor, label, span
 from viewer.program.cost import CostTable
 from viewer.program.dataflow import Given
 from viewer.program.slice_flows import FlowEnd
 from viewer.theme import Theme
+from viewer.timeline.colouring import Palette
 
 _MOST_SHOWN = 12
 _MOST_GIVEN = 6
@@ -26,7 +27,10 @@ _LONGEST_NAME = 120
 
 
 class FlowSection(QWidget):
-    """One side: the operators that are taken from, or that take. `follow` gets a link's target."""
+    """One side: the operators that are taken from, or that take. `follow` gets a link's target.
+
+    colours: the palette index of every operator.
+    """
 
     def __init__(
         self,
@@ -35,10 +39,12 @@ class FlowSection(QWidget):
         costs: CostTable | None,
         theme: Theme,
         follow: Callable[[str], None],
+        colours: Palette,
         *,
         forward: bool,
     ) -> None:
         super().__init__()
+        self._colours = colours
         shown, around = answer.shown, answer.around
         program = shown.table.program
         self._theme = theme
@@ -102,7 +108,8 @@ class FlowSection(QWidget):
         theme, name = self._theme, name[:_LONGEST_NAME]
         row = QHBoxLayout()
         row.setSpacing(theme.px(8))
-        swatch = Swatch([] if operator is None else [operator], theme)
+        own = [] if operator is None else [operator]
+        swatch = Swatch(colours_of(own, self._colours), theme)
         row.addWidget(swatch, 0, Qt.AlignmentFlag.AlignTop)
         text = anchor(target, _breakable(name), theme)
         if cost:

@@ -13,11 +13,11 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 from viewer.background import Latest
 from viewer.model.times import counted, group_digits
 from viewer.model.trace import Ints
-from viewer.opening import OpenTrace
+from viewer.opening import AT_ONCE, OpenTrace
 from viewer.panels.hits_table import CELLS, MOST_ROWS, Cell, HitsModel, Order, sorted_hits
 from viewer.panels.table_style import RowTable, fit_columns, let_copy, marked_rows
 from viewer.panels.widgets import ElidedLabel, EmptyPlace
-from viewer.searching import AT_ONCE, NOTHING, Hits
+from viewer.searching import NOTHING, Hits
 from viewer.session import Session
 from viewer.theme import Theme
 
@@ -66,6 +66,7 @@ class HitsPanel(QWidget):
         self._searching.changed.connect(self.refresh)
         session.opened.connect(self.refresh)
         session.selected.connect(self._mark)
+        session.coloured.connect(lambda: self.model.colour_by(session.state.scheme))
         theme.changed.connect(self.refresh)
         self.refresh()
 

@@ -22,12 +22,13 @@ from viewer.model.times import format_time, ticks_to_ns
 from viewer.model.trace import Ints
 from viewer.opening import OpenTrace
 from viewer.panels.slice_facts import MISSING
-from viewer.panels.swatches import SwatchPixmaps
+from viewer.panels.swatches import SwatchPixmaps, colours_of
 from viewer.panels.table_model import LEFT, RIGHT, Index, TitledModel
 from viewer.panels.widgets import tip
 from viewer.program.labels import set_label, track_name
 from viewer.searching import NOTHING, Hits
 from viewer.theme import Theme
+from viewer.timeline.schemes import DEFAULT
 
 MOST_ROWS = 1_000_000
 
@@ -126,6 +127,15 @@ class HitsModel(TitledModel):
         self.hits: Hits = NOTHING
         self.order: Ints = np.empty(0, np.int64)
         self._titles: tuple[str, ...] = _TITLES
+        self._scheme = DEFAULT
+
+    def colour_by(self, scheme: str) -> None:
+        """Paint the swatches of operators as their slices are coloured by a scheme."""
+        if scheme != self._scheme:
+            self._scheme = scheme
+            self._swatches.clear()
+            last = self.index(self.rowCount() - 1, len(CELLS) - 1)
+            self.dataChanged.emit(self.index(0, 0), last, [Qt.ItemDataRole.DecorationRole])
 
     def show(self, hits: Hits, traces: Sequence[OpenTrace], order: Ints, by: Order) -> None:
         """Show hits of some traces; order: their positions, sorted by a column."""
@@ -223,5 +233,6 @@ class HitsModel(TitledModel):
             return color
         if role == Qt.ItemDataRole.DecorationRole and cell is Cell.OPERATOR:
             shown, i = self._slice(row)
-            return self._swatches.of(shown.link(i).operators)
+            colours = shown.operator_colours(self._scheme)
+            return self._swatches.of(colours_of(shown.link(i).operators, colours))
         return None

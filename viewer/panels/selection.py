@@ -16,6 +16,7 @@ from viewer.background import Latest
 from viewer.export.tables import write_table
 from viewer.exporting import Job
 from viewer.model.times import counted, format_share, format_span, format_time, group_digits
+from viewer.opening import AT_ONCE
 from viewer.panels.grouped_panel import GroupedFrame
 from viewer.panels.selection_table import (
     CELLS,
@@ -30,7 +31,7 @@ from viewer.panels.table_style import RowTable, fit_columns, let_copy, marked_ro
 from viewer.panels.widgets import ElidedLabel
 from viewer.program.selection_statistics import KEYS
 from viewer.selection_feed import Answer, SelectionFeed
-from viewer.session import AT_ONCE, Session
+from viewer.session import Session
 from viewer.theme import Theme
 from viewer.view_state import Area, SliceRef, SliceSet
 

@@ -11,7 +11,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.background import Latest
 from viewer.model.trace import Slices
-from viewer.session import AT_ONCE, Session
+from viewer.opening import AT_ONCE
+from viewer.session import Session
 from viewer.timeline.raster import RowRaster
 from viewer.view_state import SliceSet
 

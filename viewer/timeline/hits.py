@@ -16,7 +16,8 @@ from PySide6.QtGui import QPainter
 
 from viewer.background import Latest
 from viewer.model.trace import Bools, Ints, Slices
-from viewer.session import AT_ONCE, Session
+from viewer.opening import AT_ONCE
+from viewer.session import Session
 from viewer.theme import Theme
 from viewer.timeline.canvas import Canvas
 from viewer.timeline.colouring import Palette, Pixels, canvas_rgb

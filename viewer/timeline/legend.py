@@ -31,7 +31,7 @@ from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
 from viewer.background import Latest
 from viewer.crash_report import guard
 from viewer.model.times import counted, format_share, format_time, group_digits
-from viewer.session import AT_ONCE
+from viewer.opening import AT_ONCE
 from viewer.theme import FontRole, Theme
 from viewer.timeline.class_shares import Counted, Share, Shares, shares
 from viewer.timeline.colouring import (

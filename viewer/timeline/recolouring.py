@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.background import Latest
-from viewer.session import AT_ONCE
+from viewer.opening import AT_ONCE
 from viewer.timeline.pictures import ClassName, TracePicture, picture_of, ramp_of, scheme_key
 
 

@@ -16,9 +16,9 @@ from PySide6.QtCore import QObject, Signal, Slot
 from viewer.background import Latest
 from viewer.model.times import RateOrigin, counted, format_time, group_digits
 from viewer.model.trace import Bools, Ints
-from viewer.opening import Inferences, OpenTrace, display_name
+from viewer.opening import AT_ONCE, Inferences, OpenTrace, display_name
 from viewer.program.labels import unlinked_text
-from viewer.session import AT_ONCE, Session
+from viewer.session import Session
 from viewer.timeline.arrangement import Arrangement, TrackOrder, TrackView, arrange
 from viewer.timeline.canvas import Canvas
 from viewer.timeline.chosen import ChosenSlices
