@@ -199,7 +199,7 @@ def test_test_goes_on_after_a_failure_and_returns_the_first(tmp_path):
     tool = '#!/bin/sh\necho "$2 ${3-}"\ncase $2 in mypy) exit 4 ;; pytest) exit 5 ;; esac\n'
     executable(project.root / ".venv/bin/python", tool)
     done = project.run(project.root / "packaging/test")
-    assert done.stdout.split() == ["ruff", "check", "ruff", "format", "mypy", "pytest"]
+    assert done.stdout.split() == ["ruff", "check", "ruff", "format", "mypy", "pytest", "-n"]
     assert done.returncode == 4
 
 
