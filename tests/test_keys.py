@@ -325,10 +325,96 @@ def test_a_held_key_is_one_step_of_undo(attention, qtbot):
     assert view_range(attention) == before
 
 
-def test_escape_clears(attention, qtbot):
-    attention.session.select_slice(SliceRef(0, wide_slice(attention)))
+def test_escape_takes_back_one_thing_at_a_time(attention, qtbot):
+    session = attention.session
+    session.search("linear")
+    session.select_slice(SliceRef(0, 51))
+    type_key(qtbot, attention, Key.Key_M)
+    measured = session.state.measured
+    assert measured == session.traces[0].span_ns(51)
+    seen = []
+    for _ in range(4):
+        state = session.state
+        seen.append((state.query, state.slice, state.measured))
+        type_key(qtbot, attention, Key.Key_Escape)
+    assert seen == [
+        ("linear", SliceRef(0, 51), measured), ("", SliceRef(0, 51), measured),
+        ("", None, measured), ("", None, None),
+    ]  # fmt: skip
+
+
+def test_brackets_go_along_a_flow(attention, qtbot):
+    """The chunk takes what the linear before it has made, in the same run."""
+    session = attention.session
+    names = attention.session.traces[0].label
+    session.select_slice(SliceRef(0, 48))
+    settle(qtbot, attention)
+    assert names(48) == "blocks.0.qkv · linear"
+    type_key(qtbot, attention, Key.Key_BracketRight)
+    settle(qtbot, attention)
+    assert names(session.state.slice.index) == "blocks.0 · chunk"
+    assert session._run_of(session.state.slice) == session._run_of(SliceRef(0, 48))
+    type_key(qtbot, attention, Key.Key_BracketLeft)
+    settle(qtbot, attention)
+    assert session.state.slice == SliceRef(0, 48)
+
+
+@pytest.mark.parametrize(("key", "held"), [(Key.Key_Slash, PLAIN), (Key.Key_F, CTRL)])
+def test_slash_and_ctrl_f_search_enter_and_shift_enter_go_through_hits(attention, qtbot, key, held):
+    session = attention.session
+    type_key(qtbot, attention, key, held)
+    field = attention.toolbar.search
+    assert QApplication.focusWidget() is field
+    qtbot.keyClicks(field, "op:chunk")
+    hits = [
+        i for i in range(len(session.traces[0].trace.slices))
+        if any("chunk" in o.name for o in session.traces[0].table.operators(
+            int(session.traces[0].trace.slices.key[i])))
+    ]  # fmt: skip
+    hits.sort(key=lambda i: session.traces[0].span_ns(i))
+    assert len(hits) > 3
+    reached = []
+    for held_too in (PLAIN, PLAIN, PLAIN, SHIFT):
+        type_key(qtbot, attention, Key.Key_Return, held_too)
+        settle(qtbot, attention)
+        reached.append(session.state.slice.index)
+    at = hits.index(reached[0])
+    following = [hits[(at + step) % len(hits)] for step in (0, 1, 2, 1)]
+    assert reached == following
     type_key(qtbot, attention, Key.Key_Escape)
-    assert attention.session.state.selection == (None, (), None, None)
+    assert session.state.query == ""
+    assert QApplication.focusWidget() is attention.timeline.view
+
+
+def test_h_dims_all_but_the_hits(attention, qtbot):
+    attention.session.search("linear")
+    type_key(qtbot, attention, Key.Key_H)
+    assert attention.session.state.only_hits
+    type_key(qtbot, attention, Key.Key_H)
+    assert not attention.session.state.only_hits
+
+
+def test_r_makes_the_selection_an_area(attention, qtbot):
+    session = attention.session
+    session.select_slice(SliceRef(0, 51))
+    type_key(qtbot, attention, Key.Key_R)
+    area = session.state.area
+    assert (area.t0, area.t1) == session.traces[0].span_ns(51)
+    assert area.tracks == {(0, session.traces[0].trace.slices.track(51))}
+
+
+def test_m_measures_and_shift_m_keeps_it_as_a_mark(attention, qtbot):
+    session = attention.session
+    session.select_slice(SliceRef(0, 51))
+    type_key(qtbot, attention, Key.Key_M)
+    assert session.state.measured == session.traces[0].span_ns(51)
+    type_key(qtbot, attention, Key.Key_M, SHIFT)
+    (mark,) = session.state.marks
+    assert (mark.t0, mark.t1) == session.traces[0].span_ns(51)
+    type_key(qtbot, attention, Key.Key_Delete)
+    assert session.state.marks == ()
+    type_key(qtbot, attention, Key.Key_Z, CTRL)
+    assert session.state.marks == (mark,)
 
 
 def test_ctrl_shift_p_opens_the_palette_and_question_mark_the_sheet(attention, qtbot):
