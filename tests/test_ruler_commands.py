@@ -7,7 +7,7 @@ from PySide6.QtCore import QPoint
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QMenu
 
-from tests.gui_events import open_files, open_sample
+from tests.gui_events import open_files, open_sample, press
 from viewer.ruler_commands import RULER_MENU
 from viewer.view_state import RulerUnit, SliceRef
 
@@ -62,7 +62,7 @@ def test_the_clock_of_the_file(window, qtbot):
     zero = shown.axis.to_ns(0)
     assert zero < 0
     assert window.timeline.scene.scale.text(zero) == "0"
-    assert "zero of the clock of" in window.timeline.ruler.caption
+    assert window.timeline.ruler.caption == "µs from clock zero"
 
 
 def test_cycles_are_offered_where_a_file_counts_them(window, qtbot, compiled):
@@ -88,3 +88,21 @@ def test_the_menu_opens_on_the_ruler(compiled, monkeypatch):
     event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, ruler.mapToGlobal(at))
     QApplication.sendEvent(ruler, event)
     assert opened == [(compiled.ruler_menu, ruler.mapToGlobal(at))]
+
+
+def test_a_click_on_what_it_counts_opens_the_menu_below_it(compiled, monkeypatch):
+    opened = []
+    monkeypatch.setattr(QMenu, "popup", lambda menu, place: opened.append((menu, place)))
+    corner, ruler = compiled.timeline.corner, compiled.timeline.ruler
+    at = corner.mapFromGlobal(ruler.mapToGlobal(QPoint(-100, 10)))
+    press(corner, at)
+    ((menu, place),) = opened
+    assert menu is compiled.ruler_menu
+    assert corner.mapFromGlobal(place).y() > at.y()
+
+
+def test_a_long_caption_is_cut_inside_the_column(window, qtbot):
+    open_sample(qtbot, window, "attention_xnnpack")
+    bare = window.timeline.corner.grab().toImage()
+    choose(window, RulerUnit.ABSOLUTE)
+    assert window.timeline.corner.grab().toImage() != bare

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import cast
 
-from PySide6.QtCore import QEvent, QRect, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QRect, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QLineEdit, QWidget
 
@@ -58,7 +58,6 @@ class Corner(QWidget):
         painter.setFont(theme.font("ruler"))
         captions = [
             ("Inferences" if self._has_runs() else "", 0, BAND_HEIGHT),
-            (self._ruler.caption, BAND_HEIGHT + LANES_HEIGHT, RULER_HEIGHT),
         ]
         if not self.missing:
             what = "Sorting tracks…" if self._scene.is_sorting else "Overview"
@@ -66,6 +65,13 @@ class Corner(QWidget):
         painter.setPen(theme.color("text2"))
         for text, top, height in captions:
             painter.drawText(_INDENT, top, width - _INDENT, height, _LEFT, text)
+        room = self._ruler_room()
+        caption = painter.fontMetrics().elidedText(
+            self._ruler.caption, Qt.TextElideMode.ElideMiddle, room.width() - 2 * _AIR
+        )
+        painter.drawText(room, _LEFT, caption)
+        at = room.left() + painter.fontMetrics().horizontalAdvance(caption) + _AIR
+        self._chevron(painter, at, room.center().y())
         if self.missing:
             said, link = self._missing_rooms()
             text = painter.fontMetrics().elidedText(
@@ -79,6 +85,17 @@ class Corner(QWidget):
         painter.drawLine(width - 1, 0, width - 1, self.height())
         painter.drawLine(0, self.height() - 1, width, self.height() - 1)
         painter.end()
+
+    def _ruler_room(self) -> QRect:
+        """The caption of the ruler, which opens its menu."""
+        return QRect(_INDENT, BAND_HEIGHT + LANES_HEIGHT, self.width() - _INDENT, RULER_HEIGHT)
+
+    def _chevron(self, painter: QPainter, x: int, y: int) -> None:
+        """A small arrow down: there is a menu."""
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(self._theme.color("text2"), 1.2))
+        painter.drawPolyline([QPointF(x, y), QPointF(x + 3, y + 3), QPointF(x + 6, y)])
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
     def _missing_rooms(self) -> tuple[QRect, QRect]:
         """Where it is said that tracks are missing, and where all of them can be had."""
@@ -106,13 +123,16 @@ class Corner(QWidget):
     @guard
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Show where a press does something."""
-        over = self._over_link(event)
+        over = self._over_link(event) or self._ruler_room().contains(event.position().toPoint())
         self.setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
 
     @guard
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Show all tracks again."""
-        if event.button() == Qt.MouseButton.LeftButton and self._over_link(event):
+        """Show all tracks again, or offer what the ruler can count."""
+        room = self._ruler_room()
+        if room.contains(event.position().toPoint()):
+            self._ruler.menu_asked.emit(self.mapToGlobal(room.bottomLeft()))
+        elif event.button() == Qt.MouseButton.LeftButton and self._over_link(event):
             session = self._scene.session
             session.arrange(session.state.tracks.with_all())
 

@@ -329,8 +329,9 @@ class Scene(QObject):
             if unit is RulerUnit.CYCLES:
                 self.scale = Scale(shown.trace.start, shown.axis)
             else:
-                name = display_name(shown.file.path)
-                self.scale = Scale(shown.axis.offset_ns, start=f"zero of the clock of {name}")
+                several = len(session.traces) > 1
+                of = f" of {display_name(shown.file.path)}" if several else ""
+                self.scale = Scale(shown.axis.offset_ns, start=f"clock zero{of}")
         self.changed.emit()
 
     def _reopen(self) -> None:
