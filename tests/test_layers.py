@@ -26,6 +26,7 @@ MODULES = {
 # The drawing's own arithmetic: a room of its own, though its files lie beside those that use Qt.
 PURE_TIMELINE = {
     "canvas",
+    "diamonds",
     "layout",
     "track_table",
     "arrangement",
