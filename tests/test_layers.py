@@ -153,7 +153,7 @@ ALLOWED = {
 # One room in several files, which may know one another.
 SAME_ROOM = {
     **dict.fromkeys(
-        ("status_text", "toolbar", "docks", "focus_keys", "search_field"), "main_window"
+        ("needs", "status_text", "toolbar", "docks", "focus_keys", "search_field"), "main_window"
     ),
     "searching": "session",
 }
