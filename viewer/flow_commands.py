@@ -72,7 +72,7 @@ class FlowSteps(QObject):
 
     def _go(self, step: _Step) -> None:
         self._last = step
-        self._session.go_to_slice(step.ends[step.at])
+        self._session.select_slice(step.ends[step.at], reveal=True)
 
     @Slot()
     def _fulfil(self) -> None:
