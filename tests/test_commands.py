@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QMenuBar, QWidget
 from tests.gui_events import open_sample
 from viewer.clock_commands import CLOCK_MENU
 from viewer.colour_commands import COLOUR_MENU
-from viewer.commands import SEPARATOR, Command, CommandTable
+from viewer.commands import SEPARATOR, Command, CommandTable, Need
 from viewer.motion_commands import MOVE_MENU
 from viewer.ruler_commands import RULER_MENU
 from viewer.window_commands import MENUS
@@ -41,7 +41,8 @@ def test_a_command_runs_without_what_qt_tells(owner):
 def test_refreshing_enables_and_checks_what_applies(owner):
     can, on = [False], [True]
     table = CommandTable(
-        owner, [command("a", enabled=lambda: can[0], checked=lambda: on[0]), command("b")]
+        owner,
+        [command("a", enabled=Need("it", lambda: can[0]), checked=lambda: on[0]), command("b")],
     )
     action = table.actions["a"]
     for can[0], on[0] in ((False, True), (True, False)):

@@ -26,6 +26,7 @@ MODULES = {
 # The drawing's own arithmetic: a room of its own, though its files lie beside those that use Qt.
 PURE_TIMELINE = {
     "canvas",
+    "diamonds",
     "layout",
     "track_table",
     "arrangement",
@@ -152,7 +153,7 @@ ALLOWED = {
 # One room in several files, which may know one another.
 SAME_ROOM = {
     **dict.fromkeys(
-        ("status_text", "toolbar", "docks", "focus_keys", "search_field"), "main_window"
+        ("needs", "status_text", "toolbar", "docks", "focus_keys", "search_field"), "main_window"
     ),
     "searching": "session",
 }

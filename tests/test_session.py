@@ -1,5 +1,6 @@
 """The session: ranges that are always valid, selection, runs, and an undo for every change."""
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -822,6 +823,28 @@ def host_profile(path, start):
         name=builder.intern("a"), key=builder.key(KeyKind.PLAIN, "a"),
     )  # fmt: skip
     return builder.build()
+
+
+def test_a_slice_is_brought_into_view_as_one_step_whatever_hides_it(session):
+    hidden = replace(
+        session.state.tracks, collapsed=frozenset({(0, 0)}), filter="nothing so called"
+    )
+    session.arrange(hidden)
+    session.set_range(0, 1_000)
+    assert session.first_view_note == ""
+    before, last = session.state, int(session.slices_of(0, (0,))[-1])
+    for select in (
+        lambda: session.select_slice(SliceRef(0, last), reveal=True),
+        lambda: session.select_operators(0, (0,)),
+    ):
+        select()
+        state = session.state
+        track = session.traces[0].trace.slices.track(last)
+        assert state.tracks.filter == ""
+        assert (0, track) not in state.tracks.collapsed
+        assert state.t0 > before.t1
+        session.undo()
+        assert session.state == before
 
 
 HOUR = 3_600_000_000  # µs

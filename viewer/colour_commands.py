@@ -7,7 +7,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from viewer.commands import SEPARATOR, Command
+from viewer.commands import SEPARATOR, Command, Need
+from viewer.needs import open_profile
 from viewer.settings import LEGEND
 from viewer.timeline.schemes import SCHEMES
 
@@ -19,6 +20,12 @@ _MNEMONICS = {
     "operator": "&Operator", "name": "&Name", "type": "Operator &type", "module": "&Module",
     "delegate": "&Delegate", "duration": "D&uration", "links": "&Link state",
 }  # fmt: skip
+_NEEDS = {
+    "operator": "slices that are linked to operators", "name": "an open profile",
+    "type": "slices that are linked to operators", "module": "operators that are of modules",
+    "delegate": "slices that a delegate ran", "duration": "slices with a length",
+    "links": "slices that could be linked",
+}  # fmt: skip
 COLOUR_MENU = (
     *(f"view.colour_{scheme.id}" for scheme in SCHEMES), SEPARATOR,
     "view.colour_next", "view.colour_previous", SEPARATOR, "view.legend",
@@ -28,9 +35,7 @@ COLOUR_MENU = (
 def colour_commands(window: MainWindow) -> list[Command]:
     """The commands of colours, of a window."""
     session = window.session
-
-    def has_trace() -> bool:
-        return bool(session.traces)
+    has_trace = open_profile(session)
 
     def choose(scheme: str) -> None:
         session.set_scheme(scheme)
@@ -47,7 +52,10 @@ def colour_commands(window: MainWindow) -> list[Command]:
             Command(
                 f"view.colour_{scheme.id}", _MNEMONICS[scheme.id], "View",
                 lambda id=scheme.id: choose(id),  # type: ignore[misc]
-                enabled=lambda id=scheme.id: not session.why_not(id),  # type: ignore[misc]
+                enabled=Need(
+                    _NEEDS[scheme.id],
+                    lambda id=scheme.id: not session.why_not(id),  # type: ignore[misc]
+                ),
                 checked=lambda id=scheme.id: session.coloured_by == id,  # type: ignore[misc]
             )
             for scheme in SCHEMES

@@ -40,8 +40,8 @@ class Command:
     """One action. `keys` are texts as QKeySequence reads them, the first is shown in menus.
 
     menu: where it stands. group: what it is listed under elsewhere, where its menu does not say
-    enough. enabled: whether it makes sense now; a `Need` says why it does not. checked: for a
-    switch, whether it is on. repeats: whether a held key does it again and again. hold: what a key
+    enough. enabled: what it needs to make sense; None: always does. checked: for a switch, whether
+    it is on. repeats: whether a held key does it again and again. hold: what a key
     does when it goes down, if it goes on until the key is up; it is told the key, and `run` is one
     step of it.
     """
@@ -51,7 +51,7 @@ class Command:
     menu: str
     run: Callable[[], object]
     keys: tuple[str, ...] = ()
-    enabled: Check | None = None
+    enabled: Need | None = None
     checked: Check | None = None
     icon: str = ""
     repeats: bool = True
@@ -75,8 +75,8 @@ class Command:
 
     @property
     def need(self) -> str:
-        """What has to be there for it, "" where that is not said."""
-        return self.enabled.text if isinstance(self.enabled, Need) else ""
+        """What has to be there for it, "" where nothing has to."""
+        return "" if self.enabled is None else self.enabled.text
 
 
 class CommandTable(QObject):

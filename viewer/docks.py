@@ -15,8 +15,7 @@ TIMELINE_SHARE = 0.6
 _LEAST_BOTTOM = 200  # px
 _BELOW = (
     "operators", "overview", "statistics", "estimates", "source", "links", "problems", "untimed",
-    "selection", "marks",
-    "search",
+    "selection", "marks", "search",
 )  # fmt: skip
 _TITLES = {"untimed": "Untimed events"}
 
@@ -48,12 +47,10 @@ class Docks(QObject):
             self.by_name[name] = dock
         docks = self.by_name
         window.splitDockWidget(docks["operators"], docks["source"], Qt.Orientation.Horizontal)
-        for name in ("overview", "statistics", "estimates"):
+        for name in ("overview", "statistics", "estimates", "selection"):
             window.tabifyDockWidget(docks["operators"], docks[name])
-        for name in ("links", "problems", "untimed", "search"):
+        for name in ("links", "problems", "untimed", "search", "marks"):
             window.tabifyDockWidget(docks["source"], docks[name])
-        window.tabifyDockWidget(docks["operators"], docks["selection"])
-        window.tabifyDockWidget(docks["source"], docks["marks"])
         self.bring("operators")
         self.bring("source")
 

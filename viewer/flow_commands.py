@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
 
-from viewer.commands import Command
+from viewer.commands import Command, Need
 from viewer.flow_feed import FlowFeed
 from viewer.session import Session
 from viewer.settings import FLOWS
@@ -72,7 +72,7 @@ class FlowSteps(QObject):
 
     def _go(self, step: _Step) -> None:
         self._last = step
-        self._session.go_to_slice(step.ends[step.at])
+        self._session.select_slice(step.ends[step.at], reveal=True)
 
     @Slot()
     def _fulfil(self) -> None:
@@ -87,6 +87,8 @@ def flow_commands(window: MainWindow) -> list[Command]:
     session, settings = window.session, window.settings
     feed, steps = FlowFeed.of(session), FlowSteps(session)
     feed.show(settings.get(FLOWS))
+    has_slice = Need("a selected slice", lambda: steps.can_step)
+    has_siblings = Need("a step along a flow that branched", lambda: steps.has_siblings)
 
     def toggle() -> None:
         feed.show(not feed.visible)
@@ -100,18 +102,18 @@ def flow_commands(window: MainWindow) -> list[Command]:
         ),
         Command(
             "go.next_flow", "Along the flow: what takes its result", "Go",
-            lambda: steps.step(forward=True), ("]",), lambda: steps.can_step,
+            lambda: steps.step(forward=True), ("]",), has_slice,
         ),
         Command(
             "go.previous_flow", "Along the flow: what it takes", "Go",
-            lambda: steps.step(forward=False), ("[",), lambda: steps.can_step,
+            lambda: steps.step(forward=False), ("[",), has_slice,
         ),
         Command(
             "go.next_branch", "Next branch of the flow", "Go",
-            lambda: steps.sibling(1), ("Ctrl+]",), lambda: steps.has_siblings,
+            lambda: steps.sibling(1), ("Ctrl+]",), has_siblings,
         ),
         Command(
             "go.previous_branch", "Previous branch of the flow", "Go",
-            lambda: steps.sibling(-1), ("Ctrl+[",), lambda: steps.has_siblings,
+            lambda: steps.sibling(-1), ("Ctrl+[",), has_siblings,
         ),
     ]  # fmt: skip

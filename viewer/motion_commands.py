@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 
-from viewer.commands import Command, Need
+from viewer.commands import Command
+from viewer.needs import open_profile
 from viewer.timeline.motion import Axis, Way
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ MOVE_MENU = (
 def motion_commands(window: MainWindow) -> list[Command]:
     """Zoom, pan and scroll by key."""
     view, session = window.timeline.view, window.session
-    has_trace = Need("an open profile", lambda: bool(session.traces))
+    has_trace = open_profile(session)
 
     def moving(id: str, title: str, way: Way, *keys: str) -> Command:
         def hold(key: Qt.Key) -> None:

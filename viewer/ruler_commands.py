@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from viewer.commands import Command
+from viewer.commands import Command, Need
+from viewer.needs import open_profile
 from viewer.view_state import RulerUnit
 
 if TYPE_CHECKING:
@@ -22,17 +23,14 @@ RULER_MENU = tuple(f"ruler.{unit.name.lower()}" for unit in _TITLES)
 def ruler_commands(window: MainWindow) -> list[Command]:
     """One switch per unit; cycles only where a file is counted in them."""
     session = window.session
-
-    def can_count(unit: RulerUnit) -> bool:
-        if unit is RulerUnit.CYCLES:
-            return session.cycle_trace is not None
-        return bool(session.traces)
+    has_trace = open_profile(session)
+    has_cycles = Need("a profile that counts cycles", lambda: session.cycle_trace is not None)
 
     return [
         Command(
             f"ruler.{unit.name.lower()}", title, "View",
             lambda unit=unit: session.set_ruler(unit),  # type: ignore[misc]
-            enabled=lambda unit=unit: can_count(unit),  # type: ignore[misc]
+            enabled=has_cycles if unit is RulerUnit.CYCLES else has_trace,
             checked=lambda unit=unit: session.state.ruler is unit,  # type: ignore[misc]
             group="Ruler",
         )

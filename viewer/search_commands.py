@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from viewer.commands import Command
+from viewer.commands import Command, Need
+from viewer.needs import open_profile
 
 if TYPE_CHECKING:
     from viewer.main_window import MainWindow
@@ -13,12 +14,8 @@ if TYPE_CHECKING:
 def search_commands(window: MainWindow) -> list[Command]:
     """Every action of the search of a window."""
     session = window.session
-
-    def has_trace() -> bool:
-        return bool(session.traces)
-
-    def is_on() -> bool:
-        return session.searching.is_on
+    has_trace = open_profile(session)
+    is_on = Need("a search", lambda: session.searching.is_on)
 
     return [
         Command(

@@ -176,16 +176,7 @@ class Searching(QObject):
 
     def select(self, at: int) -> None:
         """Select the hit at a position in time and bring it into view, unfolded."""
-        session, ref = self._session, self.hits.ref(at)
-        trace = session.traces[ref.trace].trace
-        track = trace.slices.track(ref.index)
-        tracks = session.state.tracks
-        folded = tracks.collapsed & {(ref.trace, trace.tracks[track].process), (ref.trace, track)}
-        for part in folded:
-            tracks = tracks.toggled(part)
-        if folded:
-            session.arrange(tracks)
-        session.select_slice(ref, reveal=True)
+        self._session.select_slice(self.hits.ref(at), reveal=True)
 
     # -- following the session -------------------------------------------------------------------
 

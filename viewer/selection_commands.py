@@ -13,7 +13,8 @@ from PySide6.QtWidgets import (
 )
 
 from viewer import marking, selecting
-from viewer.commands import SEPARATOR, Command
+from viewer.commands import SEPARATOR, Command, Need
+from viewer.needs import open_profile
 
 if TYPE_CHECKING:
     from viewer.main_window import MainWindow
@@ -62,35 +63,39 @@ def selection_commands(window: MainWindow) -> list[Command]:
         if session.state.mark is not None:
             window.rename_mark(session.state.mark)
 
-    def has_mark() -> bool:
-        return session.state.mark is not None
+    has_trace = open_profile(session)
+    has_mark = Need("a current mark", lambda: session.state.mark is not None)
 
     return [
         Command(
             "selection.same", "Select all of the same &name, then everything", "Selection",
-            select_same, ("Ctrl+A",), lambda: bool(session.traces),
+            select_same, ("Ctrl+A",), has_trace,
         ),
         Command(
             "selection.area", "Make the selection an &area", "Selection",
             lambda: selecting.make_area(session), ("R",),
-            lambda: selecting.can_make_area(session),
+            Need("selected slices or operators", lambda: selecting.can_make_area(session)),
         ),
         Command(
             "selection.export", "&Export the selection table…", "Selection",
-            window.selection.export, enabled=lambda: window.selection.can_export,
+            window.selection.export,
+            enabled=Need("statistics of a selection", lambda: window.selection.can_export),
         ),
         Command(
             "mark.measure", "&Measure the selection, or from the mouse on", "Selection",
-            measure, ("M",), lambda: bool(session.traces),
+            measure, ("M",), has_trace,
         ),
         Command(
             "mark.keep", "&Keep it as a mark", "Selection", keep, ("Shift+M",),
-            lambda: marking.can_mark(session),
+            Need("an open profile, shown as it ran", lambda: marking.can_mark(session)),
         ),
         Command("mark.rename", "&Rename the current mark", "Selection", rename, ("F2",), has_mark),
         Command(
             "mark.remove", "&Delete the current mark", "Selection",
             lambda: marking.remove(session), ("Del",),
-            lambda: has_mark() or session.state.measured is not None,
+            Need(
+                "a current mark, or something measured",
+                lambda: has_mark() or session.state.measured is not None,
+            ),
         ),
     ]  # fmt: skip

@@ -271,7 +271,6 @@ class Session(QObject):
             self._viewing.submit(_work_out_view, *asked)
             return
         self._show(inferences)
-        self.first_view_note = ""
         t0, t1 = with_margin(0, self.span_ns())
         self._change(
             replace(
@@ -345,7 +344,6 @@ class Session(QObject):
         t0, t1 = self._limited(t0, t1)
         if (t0, t1) == (self.state.t0, self.state.t1):
             return
-        self.first_view_note = ""
         joins = now is not None and now - self._last_range_change < BURST
         moved = replace(self.state, t0=t0, t1=t1)
         self._change(moved, remember=not joins, by_hand=now is not None)
@@ -404,25 +402,22 @@ class Session(QObject):
     # -- selection ---------------------------------------------------------------------------
 
     def select_slice(self, ref: SliceRef | None, *, reveal: bool = False) -> None:
-        """Select one slice and highlight its operators; None selects nothing."""
+        """Select one slice and highlight its operators; None selects nothing. reveal: bring it into
+        view, in the same step of undo."""
         if ref is None:
             self.clear_selection()
             return
         found = self.traces[ref.trace].link(ref.index).operators
         operators = (ref.trace, found) if found else None
         run = self._run_of(ref) if self.state.run is not None else None
-        self._change(
-            replace(
-                self.state,
-                slice=ref,
-                others=(),
-                operators=operators,
-                area=None,
-                run=run or self.state.run,
-            )
-        )
+        state = replace(
+            self.state, slice=ref, others=(), operators=operators, area=None,
+            run=run or self.state.run,
+        )  # fmt: skip
         if reveal:
-            self._reveal(ref)
+            self._bring(state, ref)
+        else:
+            self._change(state)
 
     def _run_of(self, ref: SliceRef) -> tuple[int, int] | None:
         """The inference that a slice lies in, None if it lies in none."""
@@ -432,15 +427,15 @@ class Session(QObject):
         return (ref.trace, number) if number is not None and is_inference else None
 
     def select_operators(self, trace: int, operators: tuple[int, ...]) -> None:
-        """Highlight every slice of a set of operators and bring the first of them into view."""
-        self._change(
-            replace(self.state, slice=None, others=(), operators=(trace, operators), area=None)
-        )
+        """Highlight every slice of a set of operators and bring the nearest of them into view."""
+        state = replace(self.state, slice=None, others=(), operators=(trace, operators), area=None)
         slices = self.slices_of(trace, operators)
         inside = self._in_run(trace, slices)
         if len(slices):
             near = inside if len(inside) else slices
-            self._reveal(SliceRef(trace, self._nearest(trace, near)))
+            self._bring(state, SliceRef(trace, self._nearest(trace, near)))
+        else:
+            self._change(state)
 
     def select_slices(self, slices: SliceSet, first: SliceRef) -> None:
         """Select several slices; `first` is the one of them that details are of. No operator is
@@ -530,44 +525,17 @@ class Session(QObject):
         start = shown.trace.slices.start[slices]
         return int(slices[np.argmin(np.abs(start - middle))])
 
-    def _reveal(self, ref: SliceRef) -> None:
-        """Bring a slice into the visible range, changing as little as possible, and its row too,
-        whatever hides it."""
-        self.arrange(self.tracks_showing(ref))
-        start, end = self.traces[ref.trace].span_ns(ref.index)
-        t0, t1 = self.state.t0, self.state.t1
-        if end <= t0 or start >= t1:
-            span = t1 - t0
-            middle = (start + end) // 2
-            self.set_range(middle - span // 2, middle - span // 2 + span)
-        self.revealed.emit(ref)
-
-    def go_to_slice(self, ref: SliceRef) -> None:
-        """Select a slice and bring it into view, as one place to come back from. What is folded or
-        hidden around it is opened."""
-        trace = self.traces[ref.trace].trace
-        track = trace.slices.track(ref.index)
-        around: set[Part] = {(ref.trace, track), (ref.trace, trace.tracks[track].process)}
-        tracks = self.state.tracks
-        if around & (tracks.collapsed | tracks.hidden):
-            tracks = replace(
-                tracks, collapsed=tracks.collapsed - around, hidden=tracks.hidden - around
-            )
-        state, span = self.state, self.state.t1 - self.state.t0
+    def _bring(self, state: ViewState, ref: SliceRef) -> None:
+        """Change to a state in which a slice is seen too, whatever hid it, as one place to come
+        back from. The range moves only if nothing of the slice is in it."""
         start, end = self.traces[ref.trace].span_ns(ref.index)
         t0, t1 = state.t0, state.t1
         if end <= t0 or start >= t1:
+            span = t1 - t0
             # Of a slice that is longer than the view its begin is shown.
             t0 = (start + end) // 2 - span // 2 if end - start <= span else start - span // 4
             t0, t1 = self._limited(t0, t0 + span)
-        found = self.traces[ref.trace].link(ref.index).operators
-        run = self._run_of(ref) if state.run is not None else None
-        self._change(
-            replace(
-                state, t0=t0, t1=t1, slice=ref, others=(), area=None, run=run or state.run,
-                operators=(ref.trace, found) if found else None, tracks=tracks,
-            )
-        )  # fmt: skip
+        self._change(replace(state, t0=t0, t1=t1, tracks=self.tracks_showing(ref)))
         self.revealed.emit(ref)
 
     # -- runs, folding, colours --------------------------------------------------------------
@@ -755,6 +723,8 @@ class Session(QObject):
 
     def _apply(self, state: ViewState, *, by_hand: bool = False) -> None:
         old, self.state = self.state, state
+        if (old.t0, old.t1, old.inferences) != (state.t0, state.t1, state.inferences):
+            self.first_view_note = ""
         if old.clocks != state.clocks:
             self._change_now(lambda space: space.restore_clocks(state.clocks))
         if old.inferences is not state.inferences or old.clocks != state.clocks:

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from viewer.commands import SEPARATOR, Command
+from viewer.commands import SEPARATOR, Command, Need
+from viewer.needs import open_profile
 from viewer.timeline.arrangement import TrackView
 from viewer.timeline.header_drag import moved_by
 from viewer.timeline.header_menu import SORTED
@@ -73,14 +74,9 @@ def track_commands(window: MainWindow) -> list[Command]:
         field.setFocus()
         field.selectAll()
 
-    def has_part() -> bool:
-        return part() is not None
-
-    def has_track() -> bool:
-        return track() is not None
-
-    def has_tracks() -> bool:
-        return bool(session.traces)
+    has_part = Need("a track or process, by its name or a slice", lambda: part() is not None)
+    has_track = Need("a track, by its name or a slice", lambda: track() is not None)
+    has_tracks = open_profile(session)
 
     def can_fold() -> bool:
         about = part()
@@ -105,7 +101,7 @@ def track_commands(window: MainWindow) -> list[Command]:
         ),
         Command(
             "tracks.show_all", "&Show all", "Tracks", lambda: session.arrange(view().with_all()),
-            ("Ctrl+Shift+T",), lambda: bool(scene.missing_text),
+            ("Ctrl+Shift+T",), Need("hidden or filtered tracks", lambda: bool(scene.missing_text)),
         ),
         Command(
             "tracks.up", "Move &up", "Tracks", change(lambda about: moved_by(scene, about, -1)),
@@ -126,7 +122,7 @@ def track_commands(window: MainWindow) -> list[Command]:
         ),
         Command(
             "tracks.fold", "&Collapse", "Tracks", change(lambda about: view().toggled(about)),
-            (), can_fold, is_folded,
+            (), Need("a track or process that can be folded", can_fold), is_folded,
         ),
         Command(
             "tracks.collapse_all", "Collapse all p&rocesses", "Tracks",
@@ -149,6 +145,6 @@ def track_commands(window: MainWindow) -> list[Command]:
         Command(
             "tracks.reset_heights", "Reset row hei&ghts", "Tracks",
             lambda: session.arrange(replace(view(), heights=())), (),
-            lambda: bool(view().heights),
+            Need("rows of another height", lambda: bool(view().heights)),
         ),
     ]  # fmt: skip

@@ -11,6 +11,7 @@ from viewer.flow_commands import flow_commands
 from viewer.model.run_views import has_run_views
 from viewer.model.trace import RunKind
 from viewer.motion_commands import motion_commands
+from viewer.needs import open_profile
 from viewer.opening import Inferences
 from viewer.resources import SAMPLES
 from viewer.ruler_commands import ruler_commands
@@ -81,7 +82,7 @@ def commands_of(window: MainWindow) -> list[Command]:
     """Every action of a window."""
     session = window.session
 
-    has_trace = Need("an open profile", lambda: bool(session.traces))
+    has_trace = open_profile(session)
     has_runs = Need(
         "a profile that tells its inferences",
         lambda: any(r.kind is RunKind.INFERENCE for t in session.traces for r in t.file.runs),

@@ -461,7 +461,7 @@ class Card(QWidget):
         if kind == "operator":
             self._session.select_operators(int(number), (int(what),))
         elif kind == "slice":
-            self._session.go_to_slice(SliceRef(int(number), int(what)))
+            self._session.select_slice(SliceRef(int(number), int(what)), reveal=True)
         elif kind == "source":
             self.source_requested.emit(what, int(number))
 

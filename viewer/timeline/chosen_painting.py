@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewer.model.trace import Bools, Ints
+from viewer.model.trace import Bools
 from viewer.theme import Theme
 from viewer.timeline.canvas import Canvas
 from viewer.timeline.colouring import Pixels
+from viewer.timeline.diamonds import stamp_diamonds
 from viewer.timeline.layout import SLICE_TOP, BandKind, XMap
 from viewer.timeline.scene import Scene
 
@@ -51,7 +52,7 @@ def stamp_chosen(
         for band in (band for band in own if layout.kind[band] == BandKind.STRIP):
             marks = raster.zero_marks(int(layout.row[band]), here)
             middle = int(layout.y[band]) - scroll + int(layout.height[band]) // 2
-            _stamp_diamonds(image, marks.x, canvas.device(middle), canvas.device(_REACH), ring)
+            stamp_diamonds(image, marks.x, canvas.device(middle), canvas.device(_REACH), ring)
 
 
 def _stamp_row(
@@ -80,13 +81,3 @@ def _edges(covered: Bools, thick: int) -> Bools:
         right = np.concatenate([inside[1:], inside[-1:]])
         inside = inside & left & right
     return covered & ~inside
-
-
-def _stamp_diamonds(image: Pixels, x: Ints, middle: int, reach: int, colour: int) -> None:
-    height, width = image.shape
-    for dy in range(-reach, reach + 1):
-        y = middle + dy
-        if 0 <= y < height:
-            for dx in range(abs(dy) - reach, reach - abs(dy) + 1):
-                at = x + dx
-                image[y, at[(at >= 0) & (at < width)]] = colour

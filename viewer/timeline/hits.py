@@ -21,6 +21,7 @@ from viewer.session import Session
 from viewer.theme import Theme
 from viewer.timeline.canvas import Canvas
 from viewer.timeline.colouring import Palette, Pixels, canvas_rgb
+from viewer.timeline.diamonds import stamp_diamonds
 from viewer.timeline.layout import SLICE_TOP, BandKind, Layout, XMap
 from viewer.timeline.pictures import TracePicture
 from viewer.timeline.raster import RowRaster
@@ -100,8 +101,8 @@ def stamp_hits(
     """
     if all(picture.found is None for picture in pictures):
         return
-    colour = np.uint32(theme.color("hit").rgb() | 0xFF000000)
-    ground = np.uint32(canvas_rgb(theme.dark) | 0xFF000000)
+    colour = theme.color("hit").rgb() | 0xFF000000
+    ground = canvas_rgb(theme.dark) | 0xFF000000
     bands, scroll = layout.bands_between(*lines), lines[0]
     for number, picture in enumerate(pictures):
         own = bands[layout.trace[bands] == number]
@@ -119,7 +120,7 @@ def stamp_hits(
         for band in own[layout.kind[own] == BandKind.STRIP].tolist():
             marks = picture.found.zero_marks(int(layout.row[band]), here)
             middle = canvas.device(int(layout.y[band]) - scroll + int(layout.height[band]) // 2)
-            _diamonds(image, marks.x, middle, canvas.device(DIAMOND), colour)
+            stamp_diamonds(image, marks.x, middle, canvas.device(DIAMOND), colour)
 
 
 def _widened(hit: Bools) -> Bools:
@@ -131,16 +132,6 @@ def _widened(hit: Bools) -> Bools:
     wide[1:] |= alone[:-1]
     wide[:-1] |= alone[1:]
     return wide
-
-
-def _diamonds(image: Pixels, at: Ints, middle: int, reach: int, colour: np.uint32) -> None:
-    height, width = image.shape
-    for dy in range(-reach, reach + 1):
-        y = middle + dy
-        if 0 <= y < height:
-            for dx in range(abs(dy) - reach, reach - abs(dy) + 1):
-                x = at + dx
-                image[y, x[(x >= 0) & (x < width)]] = colour
 
 
 def hit_columns(starts: Ints, xmap: XMap) -> Ints:

@@ -31,6 +31,7 @@ from viewer.timeline.colouring import (
     label_colours,
 )
 from viewer.timeline.counter_raster import CounterColours, stamp
+from viewer.timeline.diamonds import stamp_diamonds
 from viewer.timeline.flow_painting import FlowPainter
 from viewer.timeline.hits import stamp_hits
 from viewer.timeline.label_text import LabelCache
@@ -257,7 +258,6 @@ class FramePainter:
 
     def _stamp_marks(self, image: Pixels, xmap: XMap) -> None:
         layout = self.scene.layout
-        height, width = image.shape
         dimmed = self.scene.session.searching.shows_only_hits
         plain = self.theme.color("line" if dimmed else "diamond").rgb() | 0xFF000000
         reach = self._canvas.device(_MARK)
@@ -265,12 +265,7 @@ class FramePainter:
             picture = self.scene.pictures[int(layout.trace[band])]
             marks = picture.raster.zero_marks(int(layout.row[band]), xmap.on(picture.shown.axis))
             middle = self._canvas.device(self._y(band) + int(layout.height[band]) // 2)
-            for dy in range(-reach, reach + 1):
-                y = middle + dy
-                if 0 <= y < height:
-                    for dx in range(abs(dy) - reach, reach - abs(dy) + 1):
-                        x = marks.x + dx
-                        image[y, x[(x >= 0) & (x < width)]] = plain
+            stamp_diamonds(image, marks.x, middle, reach, plain)
 
     def _label_marks(self, painter: QPainter, xmap: XMap) -> None:
         layout = self.scene.layout

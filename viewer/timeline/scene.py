@@ -116,9 +116,7 @@ class Scene(QObject):
         hidden, filtered = self.arrangement.hidden, self.arrangement.filtered
         verb = "hidden" if not filtered else "hidden or filtered" if hidden else "filtered away"
         missing = hidden + filtered
-        return (
-            f"{group_digits(missing)} track{'' if missing == 1 else 's'} {verb}" if missing else ""
-        )
+        return f"{counted(missing, 'track')} {verb}" if missing else ""
 
     @property
     def parts(self) -> Parts:

@@ -231,7 +231,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             process = self._process_at(here.y())
             flow = self.frames.flows.chip_at(here)
             if flow is not None:
-                self.session.go_to_slice(flow)
+                self.session.select_slice(flow, reveal=True)
             elif process >= 0:
                 spec = self.rows.processes[process]
                 self.session.toggle((spec.trace, spec.name))

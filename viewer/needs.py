@@ -1,0 +1,11 @@
+"""What several commands need, in the words of the palette."""
+
+from __future__ import annotations
+
+from viewer.commands import Need
+from viewer.session import Session
+
+
+def open_profile(session: Session) -> Need:
+    """Something that ran, on the timeline."""
+    return Need("an open profile", lambda: bool(session.traces))
