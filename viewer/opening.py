@@ -12,11 +12,13 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 
+import numpy as np
+
 from viewer.model.counters import unit_counters
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT
 from viewer.model.run_views import aligned_runs, has_run_views, mean_run
 from viewer.model.times import NARROW_SPACE, ClockRate, format_time, group_digits
-from viewer.model.trace import Codes, Trace
+from viewer.model.trace import Codes, Ints, Trace
 from viewer.program.cost import Costs
 from viewer.program.labels import slice_labels, track_name
 from viewer.program.linking import Link, LinkTable
@@ -127,6 +129,11 @@ class OpenTrace:
     def link(self, i: int) -> Link:
         """The link of slice i."""
         return self.table.links[int(self.trace.slices.key[i])]
+
+    def slices_of(self, operators: tuple[int, ...]) -> Ints:
+        """Every slice of one operator, alone or shared; or those of exactly a set of several."""
+        hit = self.table.keys_of(operators, exact=len(operators) != 1)
+        return np.flatnonzero(hit[self.trace.slices.key])
 
     def span_ns(self, i: int) -> tuple[int, int]:
         """Where slice i lies on the common axis."""

@@ -489,9 +489,7 @@ class Session(QObject):
 
     def slices_of(self, trace: int, operators: tuple[int, ...]) -> Ints:
         """Every slice of one operator, alone or shared; or those of exactly a set of several."""
-        shown = self.traces[trace]
-        hit = shown.table.keys_of(operators, exact=len(operators) != 1)
-        return np.flatnonzero(hit[shown.trace.slices.key])
+        return self.traces[trace].slices_of(operators)
 
     def _in_run(self, trace: int, slices: Ints) -> Ints:
         """Of some slices those that begin in the picked run; all, if no run is picked."""

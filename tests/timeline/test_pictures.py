@@ -1,6 +1,5 @@
 """What the timeline draws with: a palette index per slice, and the highlighted subset."""
 
-import numpy as np
 import pytest
 
 from viewer.model.trace import KeyKind
@@ -13,6 +12,7 @@ from viewer.timeline.colouring import (
     Emphasis,
     cell_colours,
 )
+from viewer.timeline.highlighting import highlighted
 from viewer.timeline.pictures import palette_of, picture_of
 
 _PATHS = {sample.key: sample.paths() for sample in SAMPLES}
@@ -67,20 +67,29 @@ def test_a_new_scheme_keeps_what_does_not_depend_on_it(attention):
     assert (after.palette != before.palette).any()
 
 
-def test_highlighting_draws_just_those_slices_and_none_ends_it(attention):
+def test_highlighted_slices_are_drawn_in_full_above_the_dimmed_rest(attention):
     picture = picture_of(attention, "operator")
     colours = cell_colours(True, Emphasis.DIMMED)
-    wanted = np.array([3, 8, 21])
-    picture.highlight(wanted)
+    picture.hits = highlighted(attention, picture.palette, (3,))
     source = picture.source(dark=True, emphasis=Emphasis.DIMMED)
-    assert source.hits is picture.hits is not None
+    assert source.hits is picture.hits
     assert (source.colours.body == colours.body).all()
     assert (source.hit_colours.body == cell_colours(True, Emphasis.FULL).body).all()
-    picture.highlight(None)
-    assert picture.source(dark=True, emphasis=Emphasis.FULL).hits is None
 
 
-def test_an_empty_highlight_is_one(attention):
-    picture = picture_of(attention, "operator")
-    picture.highlight(np.array([], np.int64))
-    assert picture.hits is not None
+@pytest.mark.parametrize("operators", [(3,), (3, 4), (999,)])
+def test_highlighted_are_the_slices_that_are_linked_to_the_operators(attention, operators):
+    """Of one operator all of its slices, of several those of exactly these; perhaps none."""
+    raster = highlighted(attention, palette_of(attention, "operator"), operators)
+    slices, links = attention.trace.slices, attention.table.links
+    wanted = [
+        i
+        for i in range(len(slices))
+        if slices.end[i] > slices.start[i]
+        and (
+            operators[0] in links[slices.key[i]].operators
+            if len(operators) == 1
+            else set(links[slices.key[i]].operators) == set(operators)
+        )
+    ]
+    assert sorted(raster.drawn.number(i) for i in range(len(raster.drawn.start))) == wanted

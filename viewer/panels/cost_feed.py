@@ -22,7 +22,8 @@ from viewer.session import Session
 class Answer:
     """One cost table and what it is of. run: None for all inferences of the trace.
 
-    per_run: the table of every inference, in order; empty where there are too many to show.
+    table: of a trace without a record or source it is empty. per_run: that of every inference, in
+    order; empty where there are too many to show.
     """
 
     shown: OpenTrace
@@ -95,6 +96,8 @@ class CostFeed(QObject):
 
 
 def _answer(shown: OpenTrace, run: Run | None, known: tuple[CostTable, ...] | None) -> Answer:
+    if shown.table.program is None:  # no time can be charged, and nobody asks what there is of it
+        return Answer(shown, run, CostTable((), 0), ())
     table = shown.costs.of_run(run) if run else shown.costs.table()
     per_run = _per_run(shown.costs, list(shown.trace.inferences())) if known is None else known
     return Answer(shown, run, table, per_run)

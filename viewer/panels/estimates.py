@@ -21,6 +21,7 @@ from viewer.opening import AT_ONCE, display_name
 from viewer.panels.grouped_panel import GroupedPanel
 from viewer.panels.operator_table import Contents, Heading, Kind, TableRow
 from viewer.panels.slice_facts import MISSING
+from viewer.panels.when_seen import BEING_COUNTED, WhenSeen
 from viewer.panels.widgets import label
 from viewer.program.estimates import ActionRow, Compared, Estimates, OperatorRow
 from viewer.session import Session
@@ -52,6 +53,8 @@ class EstimatesPanel(GroupedPanel):
         self.table.chosen.connect(self._choose)
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
+        self._seen = WhenSeen(self)
+        self._seen.due.connect(self.refresh)
         session.opened.connect(self.refresh)
         session.coloured.connect(self._colour)
         theme.changed.connect(self.refresh)
@@ -64,6 +67,10 @@ class EstimatesPanel(GroupedPanel):
         if sum(len(trace.slices) for trace in space.traces) <= AT_ONCE:
             self._latest.cancel()
             self._take(_answer(space))
+        elif self._seen.put_off():
+            self._latest.cancel()
+            self._answer = None
+            self.set_empty(True, BEING_COUNTED)
         else:
             self._latest.submit(_answer, space)
 
@@ -76,7 +83,7 @@ class EstimatesPanel(GroupedPanel):
     def _show(self) -> None:
         answer = self._answer
         if answer is None or not answer.tables:
-            self.set_empty(True)
+            self.set_empty(True, NOTHING)
             return
         contents, told = answer.tables[self.by.currentText()]
         self._colour()

@@ -48,7 +48,8 @@ class GroupedFrame(QWidget):
         column.addWidget(below)
         self._stack = QStackedWidget()
         self._stack.addWidget(page)
-        self._stack.addWidget(EmptyPlace(nothing, theme))
+        self._empty = EmptyPlace(nothing, theme)
+        self._stack.addWidget(self._empty)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(self._stack)
@@ -58,8 +59,10 @@ class GroupedFrame(QWidget):
         """Whether a sentence stands in place of the table."""
         return self._stack.currentIndex() == 1
 
-    def set_empty(self, empty: bool) -> None:
-        """Show the sentence, or the table."""
+    def set_empty(self, empty: bool, sentence: str = "") -> None:
+        """Show the sentence, which may be another one now, or the table."""
+        if sentence:
+            self._empty.sentence.setText(sentence)
         self._stack.setCurrentIndex(int(empty))
 
 

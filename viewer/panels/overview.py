@@ -20,6 +20,7 @@ from viewer.panels.cost_footer import CostFooter, whole_text
 from viewer.panels.grouped_panel import GroupedPanel
 from viewer.panels.overview_table import group_contents, unit_contents
 from viewer.panels.slice_facts import operator_run_text
+from viewer.panels.when_seen import BEING_COUNTED, WhenSeen
 from viewer.panels.widgets import tip
 from viewer.program.grouping import KEYS, Grouping, GroupTable
 from viewer.session import Session
@@ -57,6 +58,8 @@ class OverviewPanel(GroupedPanel):
         self.table.chosen.connect(self._choose)
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
+        self._seen = WhenSeen(self)
+        self._seen.due.connect(self.refresh)
         for signal in (session.opened, session.selected, session.run_picked, theme.changed):
             signal.connect(self.refresh)
         session.coloured.connect(self._colour)
@@ -75,10 +78,16 @@ class OverviewPanel(GroupedPanel):
         if number is None or not len(self._session.traces[number].trace.slices):
             self._latest.cancel()
             self._grouping = None
-            self.set_empty(True)
+            self.set_empty(True, NOTHING)
             return
         # As they ran: of inferences that are aligned or meant, only the tracks with runs are shown.
         shown = self._session.as_run(number)
+        if len(shown.trace.slices) > AT_ONCE and self._seen.put_off():
+            self._latest.cancel()
+            if self._answer is None or self._answer.shown is not shown:
+                self._grouping = self._answer = None
+                self.set_empty(True, BEING_COUNTED)
+            return
         if self._grouping is None or self._grouping[0] is not shown:
             self._grouping = shown, Grouping(shown.table)
             self._offer(self._grouping[1])

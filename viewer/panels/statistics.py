@@ -21,6 +21,7 @@ from viewer.opening import OpenTrace
 from viewer.panels.run_table_panel import RunTablePanel
 from viewer.panels.statistics_table import CELLS, Cell, Contents, StatisticsModel, contents_of
 from viewer.panels.table_style import RowTable, fit_columns, marked_rows
+from viewer.panels.when_seen import BEING_COUNTED, WhenSeen
 from viewer.program.event_statistics import event_statistics
 from viewer.program.labels import run_label
 from viewer.session import Session
@@ -48,6 +49,8 @@ class StatisticsPanel(RunTablePanel):
         self._answer: Answer | None = None
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
+        self._seen = WhenSeen(self)
+        self._seen.due.connect(self.refresh)
         self.table.chosen.connect(self._choose)
         self.filter.textChanged.connect(self.model.set_filter)
         session.selected.connect(self._mark)
@@ -65,6 +68,11 @@ class StatisticsPanel(RunTablePanel):
         if len(shown.trace.slices) <= AT_ONCE:
             self._latest.cancel()
             self._take(_answer(shown, run, known))
+        elif self._seen.put_off():
+            self._latest.cancel()
+            if known is None:
+                self._answer = None
+                self._say(BEING_COUNTED)
         else:
             self._latest.submit(_answer, shown, run, known)
 

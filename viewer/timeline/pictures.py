@@ -61,14 +61,6 @@ class TracePicture:
             self.raster, self.shown.axis, colours, above, cell_colours(dark, Emphasis.FULL)
         )
 
-    def highlight(self, slices: Ints | None) -> None:
-        """Draw some slices in full colour above the rest; None highlights nothing."""
-        self.hits = (
-            None
-            if slices is None
-            else RowRaster.subset(self.shown.trace.slices, self.palette, slices)
-        )
-
     def are_lit(self, which: Ints) -> Bools:
         """Whether each of some slices is of the class that is drawn in full colour."""
         if self.lit_numbers is None or self.lit_slices is None:

@@ -24,6 +24,7 @@ from viewer.timeline.canvas import Canvas
 from viewer.timeline.chosen import ChosenSlices
 from viewer.timeline.colouring import Emphasis
 from viewer.timeline.glide import Glide
+from viewer.timeline.highlighting import Highlighting
 from viewer.timeline.hits import HitRasters
 from viewer.timeline.layout import BandKind, Layout, Part, XMap
 from viewer.timeline.parts import Parts
@@ -85,12 +86,13 @@ class Scene(QObject):
         self.chosen.changed.connect(self.changed)
         self._found = HitRasters(session)
         self._found.changed.connect(self.changed)
+        self._highlighting = Highlighting(session)
+        self._highlighting.changed.connect(self.changed)
         session.searched.connect(self.changed)
         session.also.append(prepare)
         session.opened.connect(self._reopen)
         session.arranged.connect(self._rearrange)
         session.coloured.connect(self._recolour)
-        session.selected.connect(self._highlight)
         session.jumped.connect(self._glide)
         session.viewed.connect(self._show)
         session.marked.connect(self.changed)
@@ -346,7 +348,7 @@ class Scene(QObject):
         )
         self._same_clock = [self._same_clock_note(shown) for shown in self.session.traces]
         self._recolour()
-        self._highlight()
+        self._highlighting.show(self.pictures)
         self._found.show(self.pictures)
         self._arrange()
 
@@ -366,7 +368,7 @@ class Scene(QObject):
 
     def _take_colours(self, pictures: list[TracePicture]) -> None:
         self.pictures = pictures
-        self._highlight()
+        self._highlighting.show(self.pictures)
         self._found.show(self.pictures)
         self.recoloured.emit()
 
@@ -406,13 +408,6 @@ class Scene(QObject):
     def _counted(self, done: object) -> None:
         self._arrange()
 
-    def _highlight(self) -> None:
-        wanted = self.session.state.operators
-        for number, picture in enumerate(self.pictures):
-            mine = wanted is not None and wanted[0] == number
-            picture.highlight(self.session.slices_of(*wanted) if wanted and mine else None)
-        self.changed.emit()
-
     def _reveal(self, ref: SliceRef) -> None:
         self.scroll_to_band(self.band_of(ref))
 
@@ -432,6 +427,11 @@ class Scene(QObject):
     def is_recolouring(self) -> bool:
         """Whether the pictures are still those of the colours before."""
         return self._recolouring.pending
+
+    @property
+    def is_highlighting(self) -> bool:
+        """Whether the slices of the highlighted operators are on their way, and all are dimmed."""
+        return self._highlighting.pending
 
     @property
     def has_lit_class(self) -> bool:

@@ -1,0 +1,95 @@
+"""Panels of a large trace work their figures out when they are seen, and only then."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDockWidget, QMainWindow
+
+from viewer.panels import estimates, overview, statistics
+from viewer.panels.estimates import EstimatesPanel
+from viewer.panels.overview import OverviewPanel
+from viewer.panels.statistics import StatisticsPanel
+from viewer.panels.when_seen import BEING_COUNTED
+
+_KINDS = {
+    "overview": (overview, OverviewPanel),
+    "statistics": (statistics, StatisticsPanel),
+    "estimates": (estimates, EstimatesPanel),
+}
+
+
+@pytest.fixture(params=_KINDS)
+def tabs(request, sample, theme, qtbot, monkeypatch):
+    """A panel of a trace that counts as large behind another tab, and how often it was asked."""
+    module, kind = _KINDS[request.param]
+    asked, work = [], module._answer
+    monkeypatch.setattr(module, "AT_ONCE", 0)
+    monkeypatch.setattr(module, "_answer", lambda *of: (asked.append(of), work(*of))[1])
+    session = sample("torq_npu")
+    window = QMainWindow()
+    qtbot.addWidget(window)
+    window.resize(1200, 600)
+    panel = kind(session, theme)
+    docks = [QDockWidget("behind", window), QDockWidget("front", window)]
+    docks[0].setWidget(panel)
+    for dock in docks:
+        window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, dock)
+    window.tabifyDockWidget(*docks)
+    docks[1].raise_()
+    with qtbot.waitExposed(window):
+        window.show()
+    qtbot.wait(0)
+    yield session, panel, docks, asked  # and the window lives as long
+
+
+def texts(panel):
+    model = panel.model
+    return [
+        [model.index(row, column).data() for column in range(model.columnCount())]
+        for row in range(model.rowCount())
+    ]
+
+
+def test_behind_a_tab_nothing_is_worked_out_and_in_front_all_is(tabs, qtbot, theme):
+    session, panel, docks, asked = tabs
+    session.clear_selection()
+    session.opened.emit()
+    assert asked == []
+    assert panel.is_empty
+    docks[0].raise_()
+    qtbot.waitUntil(lambda: not panel.is_empty)
+    assert not panel._latest.pending
+    seen = type(panel)(session, theme)
+    qtbot.addWidget(seen)
+    seen.resize(panel.size())
+    seen.show()
+    qtbot.waitUntil(lambda: not seen.is_empty)
+    assert texts(panel) == texts(seen) != []
+
+
+def test_it_is_asked_once_however_often_it_was_put_off(tabs, qtbot):
+    session, panel, docks, asked = tabs
+    for _ in range(3):
+        session.opened.emit()
+    docks[0].raise_()
+    qtbot.waitUntil(lambda: not panel.is_empty)
+    panel.repaint()
+    qtbot.waitUntil(lambda: not panel._latest.pending)
+    assert len(asked) == 1
+
+
+def test_until_then_it_says_that_it_is_worked_out(tabs):
+    _, panel, _, _ = tabs
+    assert BEING_COUNTED in {label.text() for label in panel.findChildren(type(_sentence(panel)))}
+
+
+def _sentence(panel):
+    return (panel.empty if hasattr(panel, "empty") else panel._empty).sentence
+
+
+def test_closing_all_leaves_nothing_to_be_done(tabs, qtbot):
+    session, panel, docks, asked = tabs
+    session.close_all()
+    docks[0].raise_()
+    qtbot.waitUntil(lambda: not panel.visibleRegion().isEmpty() and not panel._latest.pending)
+    assert panel.is_empty
+    assert _sentence(panel).text() != BEING_COUNTED
