@@ -106,7 +106,7 @@ ALLOWED = {
     },
     "view_state": {"model", "workspace", "opening", "timeline arithmetic"},
     "history": {"view_state"},
-    "selected_slices": {"model", "opening", "view_state"},
+    "selected_slices": {"model", "program", "opening", "view_state"},
     "workspace_edits": {"workspace", "opening", "background"},
     "session": {
         *SHOWN,
@@ -137,6 +137,7 @@ ALLOWED = {
         "view_state",
         "formats",
         "marking",
+        "selected_slices",
         "selection_feed",
         "flow_feed",
         "export",
