@@ -53,7 +53,7 @@ FILES = {"model", "program", "formats", "export"}
 REPORTS = {"report", "stats_report", "estimate_report"}
 LEAVES = {
     "tokens", "theme", "settings", "resources", "commands", "key_map", "command_search",
-    "crash_report",
+    "crash_report", "escape_field",
 }  # fmt: skip
 SHOWN = {
     "model", "program", "workspace", "opening", *REPORTS, "timeline arithmetic", "background",
@@ -89,6 +89,7 @@ ALLOWED = {
     "command_search": set(),
     "commands": {"key_map", "crash_report"},
     "crash_report": {"settings"},
+    "escape_field": {"crash_report"},
     "hand_over": set(),
     "garbage": set(),
     "background": {"crash_report", "hand_over"},
@@ -106,7 +107,7 @@ ALLOWED = {
     },
     "view_state": {"model", "workspace", "opening", "timeline arithmetic"},
     "history": {"view_state"},
-    "selected_slices": {"model", "opening", "view_state"},
+    "selected_slices": {"model", "program", "opening", "view_state"},
     "workspace_edits": {"workspace", "opening", "background"},
     "session": {
         *SHOWN,
@@ -137,6 +138,7 @@ ALLOWED = {
         "view_state",
         "formats",
         "marking",
+        "selected_slices",
         "selection_feed",
         "flow_feed",
         "export",

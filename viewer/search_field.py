@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import time
 from html import escape
-from typing import cast
 
-from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QFocusEvent, QKeyEvent, QMoveEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
 from viewer.crash_report import guard
+from viewer.escape_field import EscapeField
 from viewer.model.times import group_digits
 from viewer.program.query import LONGEST
 from viewer.session import Session
@@ -38,7 +38,7 @@ KEYS = (
 )
 
 
-class SearchField(QLineEdit):
+class SearchField(EscapeField):
     """The field of the toolbar; it follows the query of the view."""
 
     left = Signal()  # the keys should go back to the timeline
@@ -157,15 +157,6 @@ class SearchField(QLineEdit):
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
         self._show_help()
-
-    @guard(False)
-    def event(self, event: QEvent) -> bool:
-        # Else Escape would be taken by the window, which clears the selection with it.
-        asked = event.type() == QEvent.Type.ShortcutOverride
-        if asked and cast(QKeyEvent, event).key() == Qt.Key.Key_Escape:
-            event.accept()
-            return True
-        return bool(super().event(event))
 
     @guard
     def keyPressEvent(self, event: QKeyEvent) -> None:

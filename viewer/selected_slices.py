@@ -1,4 +1,5 @@
-"""Several slices as one thing: how more of them are chosen, where they lie, what area they fill.
+"""Several slices as one thing: how more of them are chosen, where they lie, what area they fill,
+and what an area holds.
 
 Pure but for a memory of the last span; no Qt. Cost follows the numbers of slices asked about: a
 million take some tens of ms, which is why nothing here is asked in every frame.
@@ -12,6 +13,7 @@ import numpy as np
 
 from viewer.model.trace import Codes, Ints, Slices
 from viewer.opening import OpenTrace
+from viewer.program.selection_statistics import Chosen, chosen_within
 from viewer.view_state import Area, SliceRef, SliceSet
 
 
@@ -75,6 +77,19 @@ def everything(traces: Sequence[OpenTrace], length: int) -> Area:
             for track in range(len(shown.trace.tracks))
         ),
     )  # fmt: skip
+
+
+def chosen_in(area: Area, traces: Sequence[OpenTrace]) -> dict[int, Chosen]:
+    """What an area selects, to be counted: by trace the slices that touch it, cut at its edges."""
+    found = {}
+    for number in sorted({trace for trace, _ in area.tracks}):
+        shown = traces[number]
+        first, last = (shown.axis.to_ticks_floor(ns) for ns in (area.t0, area.t1))
+        tracks = [track for trace, track in area.tracks if trace == number]
+        found[number] = chosen_within(
+            shown.table, shown.labels, shown.label_strings, tracks, first, last
+        )
+    return found
 
 
 class SelectedSpan:

@@ -21,10 +21,9 @@ from viewer.program.selection_statistics import (
     KEYS,
     Chosen,
     SelectionStatistics,
-    chosen_within,
     selection_statistics,
 )
-from viewer.selected_slices import span_ns
+from viewer.selected_slices import chosen_in, span_ns
 from viewer.session import Session
 from viewer.view_state import Area, SliceRef, SliceSet
 
@@ -207,7 +206,7 @@ def _answer(
     groupings: Mapping[int, Grouping],
 ) -> Answer:  # fmt: skip
     if isinstance(subject, Area):
-        chosen = _of_area(subject, traces)
+        chosen = chosen_in(subject, traces)
         span = subject.t0, subject.t1
         tracks = len(subject.tracks)
     else:
@@ -225,18 +224,6 @@ def _answer(
         for number, one in chosen.items()
     )
     return Answer(subject, key, parts, span, tracks)
-
-
-def _of_area(area: Area, traces: Sequence[OpenTrace]) -> dict[int, Chosen]:
-    found = {}
-    for number in sorted({trace for trace, _ in area.tracks}):
-        shown = traces[number]
-        first, last = (shown.axis.to_ticks_floor(ns) for ns in (area.t0, area.t1))
-        tracks = [track for trace, track in area.tracks if trace == number]
-        found[number] = chosen_within(
-            shown.table, shown.labels, shown.label_strings, tracks, first, last
-        )
-    return found
 
 
 def _tracks(chosen: Chosen) -> int:

@@ -23,6 +23,8 @@ from viewer.panels.slice_facts import (
 )
 from viewer.panels.widgets import EmptyPlace, KeyFigure
 from viewer.program.graph import GraphNode, Operator, Tensor
+from viewer.program.selection_statistics import selection_statistics
+from viewer.selected_slices import chosen_in
 from viewer.status_text import selection_text
 from viewer.view_state import Area, SliceRef
 
@@ -218,13 +220,20 @@ def test_an_area_counts_slices_and_busy_time(attention):
     shown = attention.traces[0]
     run = shown.trace.runs[2]
     t0, t1 = attention.run_span_ns(0, run)
-    facts = area_facts(attention.traces, Area(t0, t1, frozenset({(0, run.track)})))
+    area = Area(t0, t1, frozenset({(0, run.track)}))
+    facts = area_facts(attention.traces, area)
     slices = shown.trace.slices
     touching = (slices.start < run.end) & ((slices.end > run.start) | (slices.start >= run.start))
     assert facts.slices == int(touching.sum())
     assert [ns for _, ns in facts.busy] == [55_212]
     assert facts.names[0].name == "forward · run 2 of 5"
-    assert sum(name.count for name in facts.names) == facts.slices
+    chosen = chosen_in(area, attention.traces)[0]
+    found = selection_statistics(chosen, "name")
+    figures = found.figures.statistics
+    assert {n.name: (n.count, n.ns) for n in facts.names} == {
+        name: (int(figures.count[i]), int(figures.total[i])) for i, name in enumerate(found.labels)
+    }
+    assert facts.names[0].ns == 55_212
 
 
 def test_an_area_shows_its_length_and_names(attention, theme, qtbot):

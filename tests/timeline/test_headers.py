@@ -250,6 +250,8 @@ def test_the_edge_of_the_column_sets_its_width_and_that_is_remembered(tracks):
     column, edge = headers(tracks), QPoint(WIDTH - 1, 300)
     drag(column, edge, edge + QPoint(104, 0))
     assert column.width() == tracks.timeline.corner.width() == WIDTH + 104
+    first = tracks.timeline.legend.classes[0]
+    assert first.mapTo(tracks.timeline, QPoint(0, 0)).x() > column.width()
     assert tracks.settings.get(HEADER_WIDTH) == WIDTH + 104
     drag(column, QPoint(column.width() - 1, 300), QPoint(3, 300))
     assert column.width() == NARROWEST

@@ -203,6 +203,20 @@ def test_dragging_with_shift_or_the_middle_button_pans_by_the_pixels(attention, 
     assert attention.session.state.slice is None
 
 
+def test_another_button_in_a_drag_takes_it_back(attention):
+    view, before = canvas(attention), view_range(attention)
+    for held in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier):
+        press(view, QPoint(300, 60), held=held)
+        move(view, QPoint(400, 60), Qt.MouseButton.LeftButton, held)
+        assert view_range(attention) != before or attention.timeline.view._overlay.dragged
+        press(view, QPoint(400, 60), Qt.MouseButton.RightButton, held)
+        release(view, QPoint(400, 60), Qt.MouseButton.RightButton, held)
+        release(view, QPoint(500, 60), held=held)
+        assert attention.timeline.view._overlay.dragged is None
+        assert view_range(attention) == before
+        assert attention.session.state.area is None
+
+
 # -- the wheel -------------------------------------------------------------------------------------
 
 

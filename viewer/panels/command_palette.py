@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import cast
 
 import shiboken6
 from PySide6.QtCore import (
     QAbstractListModel,
-    QEvent,
     QModelIndex,
     QPersistentModelIndex,
     QRect,
@@ -26,7 +24,6 @@ from PySide6.QtGui import QFocusEvent, QFont, QFontMetrics, QKeyEvent, QPainter,
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
-    QLineEdit,
     QListView,
     QMainWindow,
     QStyle,
@@ -39,6 +36,7 @@ from PySide6.QtWidgets import (
 from viewer.command_search import match
 from viewer.commands import CommandTable
 from viewer.crash_report import guard
+from viewer.escape_field import EscapeField
 from viewer.key_map import shown_key
 from viewer.theme import Theme
 
@@ -184,21 +182,12 @@ class CommandPalette(QFrame):
         painter.end()
 
 
-class _Field(QLineEdit):
+class _Field(EscapeField):
     """Gives its list the keys that go through a list."""
 
     def __init__(self, palette: CommandPalette) -> None:
         super().__init__(palette)
         self._palette = palette
-
-    @guard(False)
-    def event(self, event: QEvent) -> bool:
-        # Else the window would take Escape, which clears what is selected there.
-        asked = event.type() == QEvent.Type.ShortcutOverride
-        if asked and cast(QKeyEvent, event).key() == Qt.Key.Key_Escape:
-            event.accept()
-            return True
-        return bool(super().event(event))
 
     @guard
     def keyPressEvent(self, event: QKeyEvent) -> None:

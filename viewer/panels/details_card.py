@@ -16,7 +16,14 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.flow_feed import FlowFeed
-from viewer.model.times import RateOrigin, format_share, format_time, group_digits, tick_to_ns
+from viewer.model.times import (
+    RateOrigin,
+    counted,
+    format_share,
+    format_time,
+    group_digits,
+    tick_to_ns,
+)
 from viewer.opening import OpenTrace
 from viewer.panels.cost_feed import CostFeed
 from viewer.panels.flow_section import FlowSection
@@ -149,7 +156,7 @@ class Card(QWidget):
         for name, ns in facts.busy:
             share = format_share(ns, max(area.t1 - area.t0, 1))
             grid.add(format_time(ns), f"{share} · {name}")
-        grid = self._section("Slices by name", f"{len(facts.names)} names")
+        grid = self._section("Slices by name", counted(len(facts.names), "name"))
         for entry in facts.names[:_MOST_NAMES]:
             grid.add(format_time(entry.ns), f"{group_digits(entry.count)} × {entry.name}")
         if len(facts.names) > _MOST_NAMES:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 from PySide6.QtCore import QItemSelectionModel, Slot
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from viewer.background import Latest
@@ -15,7 +14,7 @@ from viewer.model.times import counted, group_digits
 from viewer.model.trace import Ints
 from viewer.opening import AT_ONCE, OpenTrace
 from viewer.panels.hits_table import CELLS, MOST_ROWS, Cell, HitsModel, Order, sorted_hits
-from viewer.panels.table_style import RowTable, fit_columns, let_copy, marked_rows
+from viewer.panels.table_style import RowTable, copy_rows, fit_columns, let_copy
 from viewer.panels.widgets import ElidedLabel, EmptyPlace
 from viewer.searching import NOTHING, Hits
 from viewer.session import Session
@@ -154,13 +153,7 @@ class HitsPanel(QWidget):
     @Slot()
     def copy(self) -> None:
         """Put the marked rows on the clipboard; of very many the first, and how many are not."""
-        rows = marked_rows(self.table)
-        if not rows:
-            return
-        text = self.model.tsv(rows[:MOST_COPIED])
-        if len(rows) > MOST_COPIED:
-            text += f"{len(rows) - MOST_COPIED} more rows are marked and were not copied\n"
-        QGuiApplication.clipboard().setText(text)
+        copy_rows(self.table, self.model.tsv, MOST_COPIED, "they were not copied")
 
 
 class HitsView(RowTable):

@@ -7,14 +7,11 @@ selects a slice of the file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from viewer.opening import Inferences, OpenTrace
-from viewer.panels.table_style import FilterLine, NoRows, RowTable, let_copy, marked_rows
+from viewer.panels.table_style import FilterLine, NoRows, RowTable, let_copy
 from viewer.panels.widgets import ElidedLabel, EmptyPlace
 from viewer.session import Session
 from viewer.theme import Theme
@@ -116,16 +113,3 @@ class RunTablePanel(QWidget):
         number = self._session.number_of(shown)
         if number is not None:
             self._session.select_slice(SliceRef(number, index), reveal=True)
-
-    def _copy_rows(self, tsv: Callable[[Sequence[int]], str], most: int, command: str) -> None:
-        """Put the marked rows on the clipboard; of very many the first, and how many are not.
-
-        command: what writes all of them.
-        """
-        rows = marked_rows(self.table)
-        if not rows:
-            return
-        text = tsv(rows[:most])
-        if len(rows) > most:
-            text += f"{len(rows) - most} more rows: {command} writes all of them\n"
-        QGuiApplication.clipboard().setText(text)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from viewer.background import Latest
@@ -27,7 +26,7 @@ from viewer.panels.selection_table import (
     contents_of,
     plain_columns,
 )
-from viewer.panels.table_style import RowTable, fit_columns, let_copy, marked_rows
+from viewer.panels.table_style import RowTable, copy_rows, fit_columns, let_copy, marked_rows
 from viewer.panels.widgets import ElidedLabel
 from viewer.program.selection_statistics import KEYS
 from viewer.selection_feed import Answer, SelectionFeed
@@ -157,13 +156,7 @@ class SelectionPanel(GroupedFrame):
     @Slot()
     def copy(self) -> None:
         """Put the marked rows on the clipboard; of very many the first, and how many are not."""
-        rows = marked_rows(self.table)
-        if not rows:
-            return
-        text = self.model.tsv(rows[:MOST_COPIED])
-        if len(rows) > MOST_COPIED:
-            text += f"{len(rows) - MOST_COPIED} more rows: Export writes all of them\n"
-        QGuiApplication.clipboard().setText(text)
+        copy_rows(self.table, self.model.tsv, MOST_COPIED, "Export writes all of them")
 
     @property
     def can_export(self) -> bool:

@@ -8,10 +8,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from viewer.model.queries import (
     NATIVE_DURATION,
@@ -20,7 +18,6 @@ from viewer.model.queries import (
     busy_time,
     children_of,
     self_time_of,
-    slices_within,
 )
 from viewer.model.times import (
     NARROW_SPACE,
@@ -36,6 +33,8 @@ from viewer.model.untimed import values_of, values_summary
 from viewer.opening import OpenTrace
 from viewer.program.graph import Frame, Operator, Program, Tensor
 from viewer.program.labels import run_label, track_name
+from viewer.program.selection_statistics import selection_statistics
+from viewer.selected_slices import chosen_in
 from viewer.view_state import Area
 
 # Said in rows of their own.
@@ -260,33 +259,27 @@ class AreaFacts:
     names: tuple[NameCount, ...]
 
 
-def area_facts(traces: list[OpenTrace], area: Area) -> AreaFacts:
-    """Count what an area touches; lengths are clipped to it, foreign ones are no time."""
+def area_facts(traces: Sequence[OpenTrace], area: Area) -> AreaFacts:
+    """Count what an area touches; its names have the figures of the selection panel."""
     busy: list[tuple[str, int]] = []
-    counts: dict[str, tuple[int, int]] = {}
-    total = 0
     for number, track in sorted(area.tracks):
         shown = traces[number]
-        slices, rate = shown.trace.slices, shown.axis.ns_per_tick
-        first = shown.axis.to_ticks_floor(area.t0)
-        last = shown.axis.to_ticks_floor(area.t1)
+        first, last = (shown.axis.to_ticks_floor(ns) for ns in (area.t0, area.t1))
+        ticks = busy_time(shown.trace.slices, track, first, last)
         name = f"{os.path.basename(shown.trace.path)} › {track_name(shown.table, track)}"
-        busy.append((name, tick_to_ns(busy_time(slices, track, first, last), rate)))
-        within = slices_within(slices, track, first, last)
-        total += len(within)
-        label = shown.labels[within]
-        long = np.minimum(slices.end[within], last) - np.maximum(slices.start[within], first)
-        if NATIVE_DURATION in slices.columns:
-            own_clock = slices.columns[NATIVE_DURATION].valid
-            long[slice(None) if own_clock is None else own_clock[within]] = 0
-        codes, inverse, count = np.unique(label, return_inverse=True, return_counts=True)
-        ticks = np.zeros(len(codes), np.int64)
-        np.add.at(ticks, inverse, np.maximum(long, 0))
-        for code, n, t in zip(codes.tolist(), count.tolist(), ticks.tolist(), strict=True):
-            text = shown.label_strings[code]
-            known = counts.get(text, (0, 0))
-            counts[text] = (known[0] + n, known[1] + tick_to_ns(t, rate))
-    names = [NameCount(text, n, ns) for text, (n, ns) in counts.items()]
+        busy.append((name, tick_to_ns(ticks, shown.axis.ns_per_tick)))
+    counts: dict[str, tuple[int, int]] = {}
+    total = 0
+    for number, chosen in chosen_in(area, traces).items():
+        found, rate = selection_statistics(chosen, "name"), traces[number].axis.ns_per_tick
+        total += found.slices
+        figures = found.figures.statistics
+        for name, count, ticks in zip(
+            found.labels, figures.count.tolist(), figures.total.tolist(), strict=True
+        ):
+            known = counts.get(name, (0, 0))
+            counts[name] = known[0] + count, known[1] + int(ticks * rate)
+    names = [NameCount(name, count, ns) for name, (count, ns) in counts.items()]
     return AreaFacts(total, tuple(busy), tuple(sorted(names, key=lambda x: (-x.ns, -x.count))))
 
 

@@ -15,12 +15,12 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.background import Latest
 from viewer.model.queries import run_of_slices
-from viewer.model.times import group_digits
+from viewer.model.times import counted, group_digits
 from viewer.model.trace import RunKind
 from viewer.opening import OpenTrace
 from viewer.panels.run_table_panel import RunTablePanel
 from viewer.panels.statistics_table import CELLS, Cell, Contents, StatisticsModel, contents_of
-from viewer.panels.table_style import RowTable, fit_columns, marked_rows
+from viewer.panels.table_style import RowTable, copy_rows, fit_columns, marked_rows
 from viewer.panels.when_seen import BEING_COUNTED, WhenSeen
 from viewer.program.event_statistics import event_statistics
 from viewer.program.labels import run_label
@@ -92,8 +92,7 @@ class StatisticsPanel(RunTablePanel):
         self.table.fit_columns()
         count = sum(r.kind is RunKind.INFERENCE for r in shown.trace.runs)
         where = f"all {group_digits(count)} runs" if count > 1 else "the whole trace"
-        events = f"{group_digits(len(found))} event{'s' if len(found) != 1 else ''}"
-        self._show_table(f"{events} · {where}")
+        self._show_table(f"{counted(len(found), 'event')} · {where}")
 
     @Slot()
     def _mark(self) -> None:
@@ -121,7 +120,8 @@ class StatisticsPanel(RunTablePanel):
     @Slot()
     def copy(self) -> None:
         """Put the marked rows on the clipboard; of very many the first, and how many are not."""
-        self._copy_rows(self.model.tsv, MOST_COPIED, "opscope inspect --tsv_path")
+        rest = "opscope inspect --tsv_path writes all of them"
+        copy_rows(self.table, self.model.tsv, MOST_COPIED, rest)
 
 
 @dataclass(frozen=True, slots=True)

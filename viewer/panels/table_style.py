@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import cast
 
 import numpy as np
-from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QPoint, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPoint, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QGridLayout,
     QHeaderView,
     QLabel,
-    QLineEdit,
     QMenu,
     QTableView,
 )
 
 from viewer.crash_report import guard
+from viewer.escape_field import EscapeField
+from viewer.model.times import counted
 from viewer.theme import Theme
 
 ROW_HEIGHT = 25
@@ -75,7 +75,21 @@ def marked_rows(table: QTableView) -> list[int]:
     return np.unique(np.concatenate(rows)).tolist() if rows else []
 
 
-class FilterLine(QLineEdit):
+def copy_rows(table: QTableView, tsv: Callable[[Sequence[int]], str], most: int, rest: str) -> None:
+    """Put the marked rows on the clipboard; of very many the first, and how many are not.
+
+    rest: what is to be known of those: "Export writes all of them".
+    """
+    rows = marked_rows(table)
+    if not rows:
+        return
+    text = tsv(rows[:most])
+    if len(rows) > most:
+        text += f"{counted(len(rows) - most, 'more row')}: {rest}\n"
+    QGuiApplication.clipboard().setText(text)
+
+
+class FilterLine(EscapeField):
     """Where the filter of a table is typed. Escape empties it, Enter and Down go to the table.
 
     hint: what can be typed. name: what a screen reader calls it.
@@ -89,21 +103,14 @@ class FilterLine(QLineEdit):
         self.setClearButtonEnabled(True)
         self.setMaximumWidth(theme.px(_FILTER_WIDTH))
 
-    @guard(False)
-    def event(self, event: QEvent) -> bool:
-        # Else Escape would be taken by the window, which clears the selection with it.
-        asked = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
-        if asked and self._clears(cast(QKeyEvent, event)):
-            event.accept()
-            return True
-        return bool(super().event(event))
-
-    def _clears(self, event: QKeyEvent) -> bool:
-        return event.key() == Qt.Key.Key_Escape and bool(self.text())
+    @property
+    def takes_escape(self) -> bool:
+        """Whether there is anything to empty."""
+        return bool(self.text())
 
     @guard
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if self._clears(event):
+        if event.key() == Qt.Key.Key_Escape and self.text():
             self.clear()
         elif event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._table.setFocus()

@@ -14,7 +14,7 @@ from viewer.model.times import group_digits
 from viewer.model.trace import Ints
 from viewer.model.untimed import counts_text
 from viewer.panels.run_table_panel import RunTablePanel
-from viewer.panels.table_style import RowTable, fit_columns
+from viewer.panels.table_style import RowTable, copy_rows, fit_columns
 from viewer.panels.untimed_table import CELLS, Cell, EndsShown, UntimedModel
 from viewer.program.labels import run_label
 from viewer.program.untimed import HOW_TO_LOG
@@ -81,7 +81,8 @@ class UntimedPanel(RunTablePanel):
     @Slot()
     def copy(self) -> None:
         """Put the marked rows on the clipboard; of very many the first, and how many are not."""
-        self._copy_rows(self.model.tsv, MOST_COPIED, "opscope export --table untimed")
+        rest = "opscope export --table untimed writes all of them"
+        copy_rows(self.table, self.model.tsv, MOST_COPIED, rest)
 
 
 class UntimedView(RowTable):

@@ -68,6 +68,7 @@ class Timeline(QWidget):
         """Make the column of headers so many px wide."""
         self.headers.set_width(width)
         self.corner.setFixedWidth(self.headers.width())
+        self.legend.set_indent(self.headers.width())
         # Titles of processes cross from the headers to the canvas.
         self.view.frames.title_indent = TITLE_INDENT - self.headers.width()
         self.view.viewport().update()

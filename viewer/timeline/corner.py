@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast
 
 from PySide6.QtCore import QEvent, QPointF, QRect, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
 from viewer.crash_report import guard
+from viewer.escape_field import EscapeField
 from viewer.opening import Inferences
 from viewer.theme import Theme
 from viewer.timeline.arrangement import TrackView
@@ -137,7 +137,7 @@ class Corner(QWidget):
             session.arrange(session.state.tracks.with_all())
 
 
-class FilterField(QLineEdit):
+class FilterField(EscapeField):
     """Where the filter of tracks is typed; it takes effect letter by letter, as one step of undo.
 
     Escape empties it; Enter and Down leave it for the canvas.
@@ -175,15 +175,6 @@ class FilterField(QLineEdit):
         text = self._scene.session.state.tracks.filter
         if text != self.text():
             self.setText(text)
-
-    @guard(False)
-    def event(self, event: QEvent) -> bool:
-        """Escape is first of the field, then of the window, which clears the selection."""
-        asked = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
-        if asked and cast(QKeyEvent, event).key() == Qt.Key.Key_Escape:
-            event.accept()
-            return True
-        return bool(super().event(event))
 
     @guard
     def keyPressEvent(self, event: QKeyEvent) -> None:

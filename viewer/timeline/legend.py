@@ -64,6 +64,7 @@ class Legend(QWidget):
     def __init__(self, scene: Scene, theme: Theme) -> None:
         super().__init__()
         self._scene, self._theme = scene, theme
+        self._indent = WIDTH  # of the classes: they stand below the slices
         self.shares = Shares()
         self.classes: list[ClassButton] = []
         self.more = _Button(theme)
@@ -157,10 +158,16 @@ class Legend(QWidget):
 
     # -- where it stands ---------------------------------------------------------------------
 
+    def set_indent(self, width: int) -> None:
+        """Let the classes begin beside a column of headers of so many px."""
+        self._indent = width
+        self._place()
+        self.update()
+
     def _place(self) -> None:
         """Give every class its place, and put those without room into the menu."""
         theme = self._theme
-        left, y = WIDTH + theme.px(8), theme.px(3)
+        left, y = self._indent + theme.px(8), theme.px(3)
         tall = self.height() - 2 * theme.px(3)
         widths = [button.sizeHint().width() for button in self.classes]
         ends, x = [], left
@@ -223,14 +230,16 @@ class Legend(QWidget):
         painter.fillRect(self.rect(), theme.color("panel"))
         painter.setPen(QPen(theme.color("line"), 1))
         painter.drawLine(0, 0, self.width(), 0)
-        painter.drawLine(WIDTH - 1, 0, WIDTH - 1, self.height())
+        painter.drawLine(self._indent - 1, 0, self._indent - 1, self.height())
         painter.setFont(theme.font("ruler"))
         painter.setPen(theme.color("text2"))
         middle = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
         title = f"Colours: {BY_ID[session.coloured_by].title.lower()}"
-        painter.drawText(TITLE_INDENT, 0, WIDTH - TITLE_INDENT, self.height(), middle, title)
+        room = self._indent - TITLE_INDENT - theme.px(8)
+        shown = painter.fontMetrics().elidedText(title, Qt.TextElideMode.ElideRight, room)
+        painter.drawText(TITLE_INDENT, 0, room, self.height(), middle, shown)
         if self.is_counting:
-            at = WIDTH + theme.px(8)
+            at = self._indent + theme.px(8)
             painter.drawText(at, 0, self.width() - at, self.height(), middle, "Counting slices…")
         painter.end()
 

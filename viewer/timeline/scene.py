@@ -215,7 +215,7 @@ class Scene(QObject):
         if shown.trace is not shown.file:
             return name, ""
         runs = sum(1 for run in shown.trace.inferences() if run.track == track)
-        return name, f"{runs} run{'' if runs == 1 else 's'}" if runs else ""
+        return name, counted(runs, "run") if runs else ""
 
     def counter_title(self, band: int) -> tuple[str, str]:
         """The name of the counter in a band, and its windows and greatest value."""
@@ -422,11 +422,6 @@ class Scene(QObject):
             self.scroll_to(top - height - self.layout.stuck_height)
         elif top + height > self.scroll + self.viewport_height:
             self.scroll_to(top + 2 * height - self.viewport_height)
-
-    @property
-    def is_recolouring(self) -> bool:
-        """Whether the pictures are still those of the colours before."""
-        return self._recolouring.pending
 
     @property
     def is_highlighting(self) -> bool:

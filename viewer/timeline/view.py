@@ -181,7 +181,8 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
     @guard
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Begin a click or a drag: left selects, or pans if so set; Shift swaps the two, and the
-        middle button pans always."""
+        middle button pans always. Another button in a drag takes that back."""
+        self.cancel_drag()
         self._press = event.position().toPoint()
         state = self.session.state
         self._press_range = (state.t0, state.t1)
