@@ -7,6 +7,7 @@ the process when one is missing.
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import sys
 import tempfile
@@ -35,6 +36,9 @@ def run(files: Sequence[str], choices: Choices, theme: str | None = None) -> int
     if missing:
         print(f"opscope: {missing}", file=sys.stderr)
         return 1
+    # What is imported and built now is not garbage: to look for some would take an eighth of the
+    # time to the first window. `GuiCollector` takes over once there is an application.
+    gc.disable()
     from viewer import crash_report
     from viewer.main_window import MainWindow
     from viewer.settings import THEME, Settings

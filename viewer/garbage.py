@@ -32,7 +32,8 @@ class GuiCollector(QObject):
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        gc.collect()
+        # Not collected before: of all modules a few hundred objects are garbage, and to find them
+        # would keep the first window waiting for 50 ms.
         gc.freeze()
         gc.disable()
         self._timer = QTimer(self)

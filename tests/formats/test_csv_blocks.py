@@ -5,7 +5,7 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from viewer.formats import csv_blocks
@@ -43,6 +43,7 @@ def number(cell: str) -> int | None:
 
 
 @pytest.mark.parametrize("size", [1, 17, 64, 1 << 20])
+@settings(deadline=None)  # block by block, byte by byte: a slow machine is no fault of it
 @given(rows=ROWS)
 def test_rows_are_those_of_the_csv_module(size, rows):
     text = "".join(f"{a},{b},{c}{end}\n" for a, b, c, end in rows)

@@ -17,28 +17,34 @@ _KINDS = {
 }
 
 
+@pytest.fixture
+def host(qtbot):
+    """A window for docks."""
+    window = QMainWindow()
+    qtbot.addWidget(window)
+    window.resize(1200, 600)
+    return window
+
+
 @pytest.fixture(params=_KINDS)
-def tabs(request, sample, theme, qtbot, monkeypatch):
+def tabs(request, sample, theme, qtbot, monkeypatch, host):
     """A panel of a trace that counts as large behind another tab, and how often it was asked."""
     module, kind = _KINDS[request.param]
     asked, work = [], module._answer
     monkeypatch.setattr(module, "AT_ONCE", 0)
     monkeypatch.setattr(module, "_answer", lambda *of: (asked.append(of), work(*of))[1])
     session = sample("torq_npu")
-    window = QMainWindow()
-    qtbot.addWidget(window)
-    window.resize(1200, 600)
     panel = kind(session, theme)
-    docks = [QDockWidget("behind", window), QDockWidget("front", window)]
+    docks = [QDockWidget("behind", host), QDockWidget("front", host)]
     docks[0].setWidget(panel)
     for dock in docks:
-        window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, dock)
-    window.tabifyDockWidget(*docks)
+        host.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, dock)
+    host.tabifyDockWidget(*docks)
     docks[1].raise_()
-    with qtbot.waitExposed(window):
-        window.show()
+    with qtbot.waitExposed(host):
+        host.show()
     qtbot.wait(0)
-    yield session, panel, docks, asked  # and the window lives as long
+    return session, panel, docks, asked
 
 
 def texts(panel):
@@ -87,7 +93,7 @@ def _sentence(panel):
 
 
 def test_closing_all_leaves_nothing_to_be_done(tabs, qtbot):
-    session, panel, docks, asked = tabs
+    session, panel, docks, _ = tabs
     session.close_all()
     docks[0].raise_()
     qtbot.waitUntil(lambda: not panel.visibleRegion().isEmpty() and not panel._latest.pending)

@@ -1,11 +1,11 @@
 """How files become traces and programs: the one list of formats, chosen by content.
 
-A format is a module with one `Format`: `sniff` looks at the first 4096 bytes alone, `read` makes a
-`Trace` or a `Program`. Content decides; the suffix is only told to people. May import model and
-program; no Qt.
+A format is a module with two functions: `sniff` looks at the first 4096 bytes alone, `read` makes
+a `Trace` or a `Program`. A module is imported when a file is looked at, not for the list of them.
+Content decides; the suffix is only told to people. May import model and program; no Qt.
 
-To add a format, write one module like its neighbours and add its `FORMAT` to `FORMATS`, before any
-format whose `sniff` would also accept it.
+To add a format, write one module like its neighbours and add it to `_FORMATS`, before any format
+whose `sniff` would also accept it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import os
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from viewer.model.trace import Trace
@@ -80,17 +80,17 @@ def never_cancelled() -> bool:
 
 
 # In order of trial: formats with a magic first, then texts from the most to the least specific.
-_MODULES = (
-    "etrecord",
-    "etdump",
-    "torq_runtime_csv",
-    "torq_host_csv",
-    "torq_annotated_csv",
-    "torq_compile_csv",
-    "table_csv",
-    "mlir_file",
-    "python_source",
-)
+_FORMATS = {
+    "etrecord": ("ETRecord", (".etrecord", ".bin"), "program"),
+    "etdump": ("ETDump", (".etdp", ".etdump"), "trace"),
+    "torq_runtime_csv": ("Torq runtime profile", (".csv",), "trace"),
+    "torq_host_csv": ("Torq host profile", (".csv",), "trace"),
+    "torq_annotated_csv": ("Torq annotated profile", (".csv",), "trace"),
+    "torq_compile_csv": ("Torq compile profile", (".csv",), "trace"),
+    "table_csv": ("Profile CSV", (".csv", ".tsv"), "trace"),
+    "mlir_file": ("MLIR text", (".mlir",), "program"),
+    "python_source": ("Python source", (".py",), "program"),
+}
 
 # What people drop by mistake, told by its first bytes: what it is, and what to open instead.
 _STRANGERS: tuple[tuple[int, bytes, str, str], ...] = (
@@ -110,9 +110,18 @@ _STRANGERS: tuple[tuple[int, bytes, str, str], ...] = (
 
 
 @functools.cache
+def format_of(module: str) -> Format:
+    """The format that a module of this package reads; the module is imported when a file is."""
+
+    def of_module(name: str) -> Callable[..., Any]:
+        return lambda *given: getattr(importlib.import_module(f"{__name__}.{module}"), name)(*given)
+
+    return Format(*_FORMATS[module], of_module("sniff"), of_module("read"))
+
+
 def formats() -> tuple[Format, ...]:
     """All formats, in order of trial."""
-    return tuple(importlib.import_module(f"viewer.formats.{name}").FORMAT for name in _MODULES)
+    return tuple(format_of(module) for module in _FORMATS)
 
 
 def choose(head: bytes, path: str) -> Format:

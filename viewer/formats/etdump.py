@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
+from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
 from viewer.formats.etdump_events import (
     DAMAGED,
     Events,
@@ -95,7 +95,8 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     return builder.build()
 
 
-FORMAT = Format("ETDump", (".etdp", ".etdump"), "trace", sniff, read)
+__all__ = ["FORMAT", "read", "sniff"]
+FORMAT = format_of("etdump")
 
 
 def _compose(

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
+from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
 from viewer.formats.etrecord_flows import NodeFlows
 from viewer.formats.etrecord_graph import (
     AtenOrigin,
@@ -68,7 +68,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
         return _Reader(path, members, cancelled).program()
 
 
-FORMAT = Format("ETRecord", (".etrecord", ".bin"), "program", sniff, read)
+FORMAT = format_of("etrecord")
 
 
 class _Reader:

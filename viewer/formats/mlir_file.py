@@ -20,7 +20,7 @@ import os
 import re
 import shlex
 
-from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
+from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
 from viewer.model.trace import Problem
 from viewer.program.graph import Frame, GraphNode, Method, Operator, Program
 from viewer.program.mlir_aliases import LocationAliases
@@ -160,4 +160,4 @@ def _operator(
     return Operator(index, method, -1, (node,), place=f"L{operation.line}")
 
 
-FORMAT = Format("MLIR text", (".mlir",), "program", sniff, read)
+FORMAT = format_of("mlir_file")

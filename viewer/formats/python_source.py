@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from viewer.formats import Cancelled, Format, Progress, UnreadableFile
+from viewer.formats import Cancelled, Progress, UnreadableFile, format_of
 from viewer.program.graph import Program
 from viewer.program.source_code import MAX_SOURCE, read_source
 
@@ -34,4 +34,4 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
     return Program(path, FORMAT.name, "", (), text_lines=lines)
 
 
-FORMAT = Format("Python source", (".py",), "program", sniff, read)
+FORMAT = format_of("python_source")

@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
+from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
 from viewer.formats.csv_blocks import TIME_LIMIT, Block, Shape, blocks
 from viewer.formats.text_rows import DistinctTexts, combined_codes
 from viewer.model.builder import TraceBuilder
@@ -367,4 +367,4 @@ def _faulty_tracks(rows: Ints, track: Codes, start: Ints, end: Ints, level: Ints
     return np.concatenate([its_track[skips], track[after[overlaps]]])
 
 
-FORMAT = Format("Profile CSV", (".csv", ".tsv"), "trace", sniff, read)
+FORMAT = format_of("table_csv")

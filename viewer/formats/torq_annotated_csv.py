@@ -34,7 +34,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from viewer.formats import Cancelled, Format, Progress, UnreadableFile
+from viewer.formats import Cancelled, Progress, UnreadableFile, format_of
 from viewer.formats.text_rows import (
     DistinctTexts,
     RowCells,
@@ -435,4 +435,4 @@ def _unquoted(cell: str) -> str:
     return text
 
 
-FORMAT = Format("Torq annotated profile", (".csv",), "trace", sniff, read)
+FORMAT = format_of("torq_annotated_csv")

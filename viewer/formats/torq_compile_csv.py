@@ -25,7 +25,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from viewer.formats import Cancelled, Format, Progress, ReadCancelled, UnreadableFile
+from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
 from viewer.formats.text_rows import (
     DistinctTexts,
     Texts,
@@ -318,4 +318,4 @@ def _unit(thread: str) -> Unit:
     return _UNITS.get(thread, Unit.NONE)
 
 
-FORMAT = Format("Torq compile profile", (".csv",), "trace", sniff, read)
+FORMAT = format_of("torq_compile_csv")

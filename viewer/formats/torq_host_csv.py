@@ -38,7 +38,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from viewer.formats import Cancelled, Format, Progress, UnreadableFile
+from viewer.formats import Cancelled, Progress, UnreadableFile, format_of
 from viewer.formats.text_rows import (
     chunks_of_lines,
     combined_codes,
@@ -386,4 +386,4 @@ class _Slices:
         return found
 
 
-FORMAT = Format("Torq host profile", (".csv",), "trace", sniff, read)
+FORMAT = format_of("torq_host_csv")

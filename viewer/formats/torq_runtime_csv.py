@@ -21,7 +21,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from viewer.formats import Cancelled, Format, Progress, UnreadableFile
+from viewer.formats import Cancelled, Progress, UnreadableFile, format_of
 from viewer.formats.text_rows import MICROSECONDS, RowCells, chunks_of_lines, count_rows, first_line
 from viewer.model.builder import TraceBuilder
 from viewer.model.torq_words import JOB_ID, NSS_JOBS, job_name
@@ -112,4 +112,4 @@ class _Jobs:
         )
 
 
-FORMAT = Format("Torq runtime profile", (".csv",), "trace", sniff, read)
+FORMAT = format_of("torq_runtime_csv")

@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import (
     QGuiApplication,
     QResizeEvent,
-    QShowEvent,
 )
 from PySide6.QtWidgets import (
     QFrame,
@@ -28,6 +27,7 @@ from viewer.crash_report import guard
 from viewer.formats import formats
 from viewer.panels.sample_card import CARD, PICTURE_INSET, SampleCard
 from viewer.panels.thumbnails import Thumbnail, thumbnail
+from viewer.panels.when_seen import WhenSeen
 from viewer.panels.widgets import ElidedLabel, Hairline, label, tip
 from viewer.resources import SAMPLES, Sample
 from viewer.settings import Settings, is_missing
@@ -85,14 +85,17 @@ class StartPage(QScrollArea):
         self._drawer.answered.connect(self._take_pictures)
         self._seeker = Latest(self)
         self._seeker.answered.connect(self._take_missing)
+        self._seen = WhenSeen(self)
+        self._seen.due.connect(self._draw_samples)
         theme.changed.connect(self._rebuild)
         self._rebuild()
+        self._seen.put_off()
         self.refresh_recent()
 
-    @guard
-    def showEvent(self, event: QShowEvent) -> None:
-        """Draw the samples when the page is first seen: a window opened on files never shows it."""
-        super().showEvent(event)
+    @Slot()
+    def _draw_samples(self) -> None:
+        """Draw the samples once the page has been painted, as that must not wait for them: a
+        window opened on files never shows it."""
         if not self._pictures and not self._drawer.pending:
             ratio = QGuiApplication.primaryScreen().devicePixelRatio()
             width = round(self._theme.px(CARD.width() - 2 * PICTURE_INSET) * ratio)
