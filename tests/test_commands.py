@@ -74,6 +74,18 @@ def test_every_command_is_in_the_menu_that_it_names(window):
         assert id in listed[one.menu], id
 
 
+@pytest.mark.parametrize(
+    ("title", "ids"),
+    [
+        ("Clock rate", CLOCK_MENU), ("Colour by", COLOUR_MENU), ("Ruler", RULER_MENU),
+        ("Move", MOVE_MENU),
+    ],
+)  # fmt: skip
+def test_what_stands_in_a_menu_of_a_menu_is_listed_under_its_title(window, title, ids):
+    places = {window.commands.commands[id].place for id in ids if id != SEPARATOR}
+    assert places == {title}
+
+
 def test_every_key_is_one_that_qt_knows_and_means_one_thing(window):
     taken = {}
     for id, one in window.commands.commands.items():
@@ -110,8 +122,8 @@ def enabled(window):
     return {id for id in able if not id.startswith("tracks.")}
 
 
-NEEDS_A_TRACE = {"view.fit", "view.fit_all", "view.zoom_in", "view.zoom_out", "go.next_slice",
-                 "go.previous_slice", "clock.file", "clock.800", "clock.100",
+NEEDS_A_TRACE = {"view.fit", "view.fit_all", "view.zoom_in", "view.zoom_out",
+                 "clock.file", "clock.800", "clock.100",
                  "clock.other", "ruler.from_start", "ruler.absolute",
                  "ruler.from_selection", "view.pan_left", "view.pan_right", "view.scroll_up",
                  "view.scroll_down", *COLOUR_MENU} - {SEPARATOR, "view.legend"}  # fmt: skip
@@ -121,7 +133,7 @@ NEEDS_A_QUERY = {"search.next", "search.previous", "view.only_hits"}
 NEEDS_TWO_FILES = {"view.fit_file"}
 NEEDS_RUNS = {"go.next_run", "go.previous_run", "go.runs_aligned", "go.runs_mean"}
 NEEDS_A_FILE = {"file.export", "file.close_all", "view.panels"}
-NEEDS_A_SLICE = {"go.next_flow", "go.previous_flow"}
+NEEDS_A_SLICE = {"go.next_flow", "go.previous_flow", "go.next_slice", "go.previous_slice"}
 NEEDS_BRANCHES = {"go.next_branch", "go.previous_branch"}
 NEEDS_A_TRACE |= {"selection.same", "mark.measure", "mark.keep"}
 NEEDS_A_SELECTION = {"selection.area", "selection.export", "mark.rename", "mark.remove"}

@@ -57,20 +57,22 @@ def colour_commands(window: MainWindow) -> list[Command]:
                     lambda id=scheme.id: not session.why_not(id),  # type: ignore[misc]
                 ),
                 checked=lambda id=scheme.id: session.coloured_by == id,  # type: ignore[misc]
+                group="Colour by",
             )
             for scheme in SCHEMES
         ),
         Command(
             "view.colour_next", "Ne&xt colours", "View", lambda: step_scheme(session, 1), ("C",),
-            has_trace,
+            has_trace, group="Colour by",
         ),
         Command(
             "view.colour_previous", "&Previous colours", "View",
             lambda: step_scheme(session, -1), ("Shift+C",), has_trace,
+            group="Colour by",
         ),
         Command(
             "view.legend", "Le&gend of colours", "View", toggle_legend, ("L",),
-            checked=lambda: not window.timeline.legend.isHidden(),
+            checked=lambda: not window.timeline.legend.isHidden(), group="Colour by",
         ),
     ]  # fmt: skip
 

@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject, Slot
 
 from viewer.commands import Command, Need
 from viewer.flow_feed import FlowFeed
+from viewer.needs import selected_slice
 from viewer.session import Session
 from viewer.settings import FLOWS
 from viewer.view_state import SliceRef
@@ -39,11 +40,6 @@ class FlowSteps(QObject):
         self._last: _Step | None = None
         self._wish: tuple[SliceRef, bool] | None = None  # a step whose flows are worked out yet
         self._feed.changed.connect(self._fulfil)
-
-    @property
-    def can_step(self) -> bool:
-        """Whether a slice is selected to start from."""
-        return self._session.state.slice is not None
 
     @property
     def has_siblings(self) -> bool:
@@ -87,7 +83,7 @@ def flow_commands(window: MainWindow) -> list[Command]:
     session, settings = window.session, window.settings
     feed, steps = FlowFeed.of(session), FlowSteps(session)
     feed.show(settings.get(FLOWS))
-    has_slice = Need("a selected slice", lambda: steps.can_step)
+    has_slice = selected_slice(session)
     has_siblings = Need("a step along a flow that branched", lambda: steps.has_siblings)
 
     def toggle() -> None:

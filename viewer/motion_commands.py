@@ -32,7 +32,9 @@ def motion_commands(window: MainWindow) -> list[Command]:
         def hold(key: Qt.Key) -> None:
             view.hold(key, way)
 
-        return Command(id, title, "View", lambda: view.tap(way), keys, has_trace, hold=hold)
+        return Command(
+            id, title, "View", lambda: view.tap(way), keys, has_trace, hold=hold, group="Move"
+        )
 
     return [
         moving("view.zoom_in", "Zoom &in", Way(Axis.ZOOM, -1), "W", "Ctrl+=", "Ctrl++"),

@@ -9,3 +9,8 @@ from viewer.session import Session
 def open_profile(session: Session) -> Need:
     """Something that ran, on the timeline."""
     return Need("an open profile", lambda: bool(session.traces))
+
+
+def selected_slice(session: Session) -> Need:
+    """A slice to start from."""
+    return Need("a selected slice", lambda: session.state.slice is not None)

@@ -11,7 +11,7 @@ from viewer.flow_commands import flow_commands
 from viewer.model.run_views import has_run_views
 from viewer.model.trace import RunKind
 from viewer.motion_commands import motion_commands
-from viewer.needs import open_profile
+from viewer.needs import open_profile, selected_slice
 from viewer.opening import Inferences
 from viewer.resources import SAMPLES
 from viewer.ruler_commands import ruler_commands
@@ -82,7 +82,7 @@ def commands_of(window: MainWindow) -> list[Command]:
     """Every action of a window."""
     session = window.session
 
-    has_trace = open_profile(session)
+    has_trace, has_slice = open_profile(session), selected_slice(session)
     has_runs = Need(
         "a profile that tells its inferences",
         lambda: any(r.kind is RunKind.INFERENCE for t in session.traces for r in t.file.runs),
@@ -146,11 +146,11 @@ def commands_of(window: MainWindow) -> list[Command]:
         ),
         Command(
             "go.next_slice", "Next &slice on the row", "Go", lambda: session.step_slice(1), (".",),
-            has_trace,
+            has_slice,
         ),
         Command(
             "go.previous_slice", "Previous s&lice on the row", "Go",
-            lambda: session.step_slice(-1), (",",), has_trace,
+            lambda: session.step_slice(-1), (",",), has_slice,
         ),
         Command(
             "view.fit", "&Fit selection, then all", "View", session.fit_selection, ("F",),
@@ -174,7 +174,7 @@ def commands_of(window: MainWindow) -> list[Command]:
                 f"view.theme_{choice}", title, "View",
                 lambda choice=choice: window.pick_theme(choice),  # type: ignore[misc]
                 checked=lambda choice=choice: theme.choice == choice,  # type: ignore[misc]
-                group="Colours",
+                group="Theme",
             )
             for choice, title in (
                 ("system", "Colours of the s&ystem"), ("light", "&Light"), ("dark", "&Dark")

@@ -37,7 +37,7 @@ def test_it_lists_every_command_with_its_keys_and_group(attention, qtbot):
     table = attention.commands
     assert {row.id for row in palette.model.rows} == set(table.commands)
     row = next(row for row in palette.model.rows if row.id == "view.zoom_in")
-    assert (row.title, row.group, row.keys) == ("Zoom in", "View", ("W", "Ctrl+=", "Ctrl++"))
+    assert (row.title, row.group, row.keys) == ("Zoom in", "Move", ("W", "Ctrl+=", "Ctrl++"))
     assert not palette.grab().isNull()
 
 
