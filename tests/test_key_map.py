@@ -62,6 +62,14 @@ def test_a_reset_takes_its_keys_back():
     assert (keys_of(made), made.own) == (DEFAULTS, {})
 
 
+def test_a_key_that_is_given_back_is_there_once():
+    made = KeyMap(DEFAULTS, {"in": ["S"]})
+    assert "S" in DEFAULTS["out"]
+    made.give("out", "S")
+    assert made.of("out") == DEFAULTS["out"]
+    assert made.of("in") == ()
+
+
 HOSTILE = [
     {"in": None}, {"in": "WASD"}, {"in": {"W": 1}}, {"in": [None, 3, [], {}]}, {"in": ["Shift"]},
     {"unknown": ["W"]}, {"in": ["A, B"]}, {"in": ["W" * 10_000]}, {3: ["W"]},

@@ -91,7 +91,9 @@ class KeyMap:
             return
         if before is not None:
             self.take(before, key)
-        self._choose(id, (*self._keys[id], key)[-_MOST:])
+        # It may have come with that key, and has it again as soon as the other has not.
+        if key not in self._keys[id]:
+            self._choose(id, (*self._keys[id], key)[-_MOST:])
 
     def take(self, id: str, key: str) -> None:
         """Let a key be of a command no more."""
