@@ -34,6 +34,7 @@ from tests.gui_events import (
     wheel,
 )
 from viewer.model.times import format_time
+from viewer.opening import Inferences
 from viewer.timeline.layout import BandKind
 from viewer.view_state import Area, SliceRef
 
@@ -537,3 +538,26 @@ def test_a_million_slices_paint(window, qtbot, capsys):
         click(qtbot, window, QPoint(3, middle_of(window, 1)))
         assert window.session.state.slice is not None
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("change", ["aligned", "close_all", "other"])
+def test_under_a_resting_mouse_another_trace_can_come(attention, qtbot, data, change):
+    """The rows under the mouse are others at once, or gone; what was said of them goes too."""
+    at = place_of(attention, next(in_view(attention, 10)))
+    for y in range(at.y(), canvas(attention).height(), 12):
+        move(canvas(attention), QPoint(at.x(), y))
+        if change == "aligned":
+            view = attention.session.state.inferences
+            aligned = view is not Inferences.ALIGNED
+            attention.session.show_inferences(Inferences.ALIGNED if aligned else Inferences.AS_RUN)
+        elif change == "close_all":
+            attention.session.close_all()
+            assert attention.timeline.view.tip.lines == ()
+            open_sample(qtbot, attention, "plain_csv")
+        else:
+            open_files(qtbot, attention, data / "etdump" / "SYN_qnn_like.etdp")
+            attention.session.close_all()
+            open_sample(qtbot, attention, "attention_xnnpack")
+        if y > at.y() + 60:
+            break
+    settle(qtbot, attention)

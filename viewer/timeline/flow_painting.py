@@ -68,7 +68,9 @@ class FlowPainter:
 
     def chip_at(self, position: QPoint) -> SliceRef | None:
         """The slice that a chip under a point of the canvas stands for."""
-        at = QPointF(position)
+        answer, at = self._feed.answer, QPointF(position)
+        if answer is None or answer.ref is None or not self._is_current(answer, answer.ref):
+            return None  # the chips are of a trace that was closed since
         return next((chip.ref for chip in self.chips if chip.room.contains(at)), None)
 
     def paint(self, painter: QPainter, canvas: Canvas, xmap: XMap) -> None:

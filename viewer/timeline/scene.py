@@ -347,10 +347,11 @@ class Scene(QObject):
             [[(c.counter.process, c.counter.name) for c in shown.counters] for shown in opened],
         )
         self._same_clock = [self._same_clock_note(shown) for shown in self.session.traces]
+        # Before anybody is told: what is under the mouse is looked up at once, in both.
+        self._arrange()
         self._recolour()
         self._highlighting.show(self.pictures)
         self._found.show(self.pictures)
-        self._arrange()
 
     def _same_clock_note(self, shown: OpenTrace) -> str:
         """With which earlier file a trace shares its clock, and how much later it begins."""

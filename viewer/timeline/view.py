@@ -28,6 +28,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from viewer.crash_report import guard
+from viewer.opening import OpenTrace
 from viewer.selecting import extend_to, toggle_slice
 from viewer.theme import Theme
 from viewer.timeline.canvas import Canvas
@@ -59,6 +60,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self.rows, self.session, self.theme = scene, scene.session, theme
         self.frames = FramePainter(scene, theme)
         self._overlay = Overlay()
+        self._told_of: OpenTrace | None = None  # the trace of the slice in the tip
         self.tip = HoverTip(self, theme)
         self._box = pg.ViewBox(enableMenu=False, enableMouse=False, defaultPadding=0.0)
         self._box.disableAutoRange()
@@ -298,7 +300,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     def _point(self, here: QPoint) -> None:
         """Say what is at a point of the canvas, unless something is dragged there."""
-        overlay, session = self._overlay, self.session
+        overlay = self._overlay
         drags = self._press is not None and not self._dragging.endswith("?")
         found = None if drags else self.frames.flows.chip_at(here) or self.slice_at(here)
         overlay.mouse = here
@@ -307,9 +309,11 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         if overlay.counter is not None:
             # A counter has another value at every time.
             lines = self.rows.counter_tip(overlay.counter, here.x(), self.canvas)
-        elif found is not None and found.trace < len(session.traces):
-            known = found == overlay.hovered and self.tip.lines
-            lines = known or slice_lines(session.traces[found.trace], found.index)
+        elif found is not None:
+            shown = self.rows.pictures[found.trace].shown
+            same = found == overlay.hovered and shown is self._told_of
+            lines = (same and self.tip.lines) or slice_lines(shown, found.index)
+            self._told_of = shown
         self.tip.tell(lines, here)
         overlay.hovered = found
         self.rows.pointed.emit(self.time_at(here.x()))
