@@ -48,10 +48,11 @@ class HeaderPainter:
         for top, bottom in self._scene.sections(column.height()):
             painter.setClipRect(QRect(0, top, width, bottom - top))
             painter.fillRect(QRect(0, top, width, bottom - top), theme.color("panel"))
+            # Below the rest: titles of processes cross the edge of the column.
+            painter.setPen(QPen(theme.color("line"), 1))
+            painter.drawLine(width - 1, top, width - 1, bottom)
             self._section(painter, top, bottom, width, look)
         painter.setClipping(False)
-        painter.setPen(QPen(theme.color("line"), 1))
-        painter.drawLine(width - 1, 0, width - 1, column.height())
         if look.line is not None:
             painter.setPen(QPen(theme.color("accent"), 2))
             painter.drawLine(4, look.line, width - 5, look.line)
