@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint
 
-from tests.gui_events import drag, move, open_sample, press, release, wheel
+from tests.gui_events import drag, move, open_sample, press, release, settle, wheel
 from viewer.model.trace import RunKind
+from viewer.opening import Inferences
 from viewer.timeline.overview import BAND_HEIGHT
 
 LANES = BAND_HEIGHT + 20
@@ -175,3 +176,41 @@ def test_nothing_open_is_drawn_and_clicked_without_harm(overview, session, windo
     for y in (5, LANES):
         drag(overview, QPoint(100, y), QPoint(300, y))
     assert session.is_empty
+
+
+def test_the_lanes_are_made_once_while_only_the_window_moves(overview, session, monkeypatch):
+    made = []
+    draw = type(overview)._lane_pixels
+    monkeypatch.setattr(
+        type(overview), "_lane_pixels", lambda *asked: made.append(1) or draw(*asked)
+    )
+    overview.grab()
+    before = len(made)
+    session.set_range(session.state.t0 + 10, session.state.t1 - 10)
+    overview.grab()
+    session.fit_all()
+    overview.grab()
+    assert len(made) == before
+
+
+CHANGES = {
+    "colours": lambda window: window.session.set_scheme("duration"),
+    "highlight": lambda window: window.session.select_operators(0, (0,)),
+    "only hits": lambda window: (
+        window.session.search("linear"), window.session.show_only_hits(True)
+    ),
+    "theme": lambda window: window.theme.set_choice("light"),
+    "size": lambda window: window.resize(1200, 800),
+    "another file": lambda window: window.session.close_all(),
+    "inferences": lambda window: window.session.show_inferences(Inferences.ALIGNED),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_lanes_that_are_kept_are_what_they_would_be_if_made_anew(overview, window, qtbot, change):
+    overview.grab()
+    CHANGES[change](window)
+    settle(qtbot, window)
+    kept = overview.grab().toImage()
+    overview._made = None
+    assert overview.grab().toImage() == kept

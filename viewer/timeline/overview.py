@@ -7,6 +7,9 @@ window there; a click on an inference picks it.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import is_not
 
 import numpy as np
 from PySide6.QtCore import QRect, QRectF, Qt
@@ -18,11 +21,11 @@ from viewer.model.trace import Ints, Run, RunKind
 from viewer.opening import Inferences
 from viewer.theme import Theme
 from viewer.timeline.canvas import Canvas
-from viewer.timeline.colouring import canvas_rgb
+from viewer.timeline.colouring import Pixels, canvas_rgb
 from viewer.timeline.hits import paint_ticks
 from viewer.timeline.layout import XMap
 from viewer.timeline.marks_painting import paint_overview_marks
-from viewer.timeline.raster import expand
+from viewer.timeline.raster import Source, expand
 from viewer.timeline.scene import Scene
 from viewer.timeline.wheel import ZOOM_PER_NOTCH, turn_of
 
@@ -34,6 +37,15 @@ EDGE = 5  # px around an edge of the window that grab it
 _LEAST_ROUND = 8  # px; what is narrower has no room for a number or for round corners
 
 
+@dataclass(frozen=True, slots=True)
+class _Lanes:
+    """The pixels of the lanes, what was asked for, and the objects that they are made of."""
+
+    asked: tuple[object, ...]
+    of: Sequence[object]
+    pixels: Pixels
+
+
 class Overview(QWidget):
     """Band of inferences and overview lanes over one common x-axis: the whole span."""
 
@@ -41,6 +53,7 @@ class Overview(QWidget):
         super().__init__(parent)
         self._scene, self._theme = scene, theme
         self._drag = ""
+        self._made: _Lanes | None = None
         self._grip = 0
         self.setFixedHeight(BAND_HEIGHT + LANES_HEIGHT)
         self.setMouseTracking(True)
@@ -76,10 +89,26 @@ class Overview(QWidget):
         painter.end()
 
     def _lanes(self, painter: QPainter, canvas: Canvas) -> None:
+        """Paint the lanes. While only the window moves they are the same: a fifth of a frame."""
         dark, xmap = self._theme.dark, self._xmap(canvas.columns)
-        size = (canvas.device(2 * LANE + LANE_GAP), canvas.columns)
-        image = np.full(size, canvas_rgb(dark) | 0xFF000000, np.uint32)
         sources = self._scene.sources(dark=dark)
+        asked = (canvas, dark, xmap.t0, xmap.t1, tuple(self._rows))
+        made_of = [x for s in sources for x in (s.raster, s.hits, s.colours, s.hit_colours, s.axis)]
+        before = self._made
+        same = before is not None and before.asked == asked and len(before.of) == len(made_of)
+        if before is None or not same or any(map(is_not, before.of, made_of)):
+            before = _Lanes(asked, made_of, self._lane_pixels(canvas, xmap, sources))
+            self._made = before
+        lines, columns = before.pixels.shape
+        picture = QImage(
+            before.pixels.data, columns, lines, 4 * columns, QImage.Format.Format_RGB32
+        )
+        picture.setDevicePixelRatio(canvas.ratio)
+        painter.drawImage(0, BAND_HEIGHT + 3, picture)
+
+    def _lane_pixels(self, canvas: Canvas, xmap: XMap, sources: Sequence[Source]) -> Pixels:
+        size = (canvas.device(2 * LANE + LANE_GAP), canvas.columns)
+        image = np.full(size, canvas_rgb(self._theme.dark) | 0xFF000000, np.uint32)
         for lane, (trace, row) in enumerate(self._rows):
             source = sources[trace]
             here = xmap.on(source.axis)
@@ -91,9 +120,7 @@ class Overview(QWidget):
                 body[marked] = source.hit_colours.body[hits[marked]]
             top = np.array([canvas.device(lane * (LANE + LANE_GAP))])
             expand(image, body, body, top, np.array([canvas.device(LANE)]))
-        picture = QImage(image.data, *size[::-1], 4 * size[1], QImage.Format.Format_RGB32)
-        picture.setDevicePixelRatio(canvas.ratio)
-        painter.drawImage(0, BAND_HEIGHT + 3, picture)
+        return image
 
     def _choose_rows(self) -> None:
         """Two rows of one trace, or one each of two traces, of tracks that are not hidden."""
