@@ -60,13 +60,13 @@ def opened(qapp):
 
 
 @pytest.fixture
-def window(qtbot, qapp, tmp_path, monkeypatch):
-    """The shown main window, on its start page."""
-    from tests.gui_events import put_away, window_of
+def desk(qtbot, qapp, tmp_path, monkeypatch):
+    """The desk of the shown main window, on its start page."""
+    from tests.gui_events import desk_of, put_away
 
-    made = window_of(qtbot, qapp, tmp_path, monkeypatch)
+    made = desk_of(qtbot, qapp, tmp_path, monkeypatch)
     yield made
-    put_away(made, qapp)
+    put_away(made.window, qapp)
 
 
 @pytest.fixture

@@ -21,19 +21,22 @@ PLAIN = Qt.KeyboardModifier.NoModifier
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 
 
-def window_of(qtbot, qapp, tmp_path, monkeypatch, size=(1600, 900)):
-    """A shown and active window with settings of its own; the start page draws no thumbnails."""
+def desk_of(qtbot, qapp, tmp_path, monkeypatch, size=(1600, 900)):
+    """The desk of a shown and active window with settings of its own; the start page draws no
+    thumbnails. Without a size the window is as large as it was."""
     monkeypatch.setattr(start_page, "_draw", lambda samples, width: {})
     store = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
     settings = Settings(store)
     settings.set(SMOOTH_MOTION, False)  # what is drawn is where the view is, without a wait
     window = MainWindow(Theme(qapp, "dark"), settings)
-    window.resize(*size)
+    desk = window.desk
+    if size is not None:
+        window.resize(*size)
     window.show()
     window.activateWindow()
     qtbot.waitExposed(window)
     qtbot.waitUntil(window.isActiveWindow)
-    return window
+    return desk
 
 
 def put_away(window, qapp):
@@ -45,49 +48,49 @@ def put_away(window, qapp):
     qapp.setStyleSheet("")
 
 
-def open_files(qtbot, window, *paths):
+def open_files(qtbot, desk, *paths):
     """Open files as a command would and wait until all of it is shown."""
-    with qtbot.waitSignal(window.loader.all_done, timeout=20_000):
-        window.open([str(path) for path in paths])
-    settle(qtbot, window)
+    with qtbot.waitSignal(desk.loader.all_done, timeout=20_000):
+        desk.open([str(path) for path in paths])
+    settle(qtbot, desk)
 
 
-def open_sample(qtbot, window, key):
+def open_sample(qtbot, desk, key):
     """Open a bundled sample."""
-    open_files(qtbot, window, *SAMPLE[key].paths())
+    open_files(qtbot, desk, *SAMPLE[key].paths())
 
 
-def settle(qtbot, window):
+def settle(qtbot, desk):
     """Wait for answers of the background and for layouts."""
-    qtbot.waitUntil(lambda: not any(x.pending for x in window.findChildren(Latest)))
+    qtbot.waitUntil(lambda: not any(x.pending for x in desk.window.findChildren(Latest)))
     for _ in range(3):
         QCoreApplication.processEvents()
 
 
-def canvas(window):
+def canvas(desk):
     """The widget that gets the mouse events of the timeline."""
-    return window.timeline.view.viewport()
+    return desk.timeline.view.viewport()
 
 
-def column(window, ns):
+def column(desk, ns):
     """The pixel column of a time, by definition: floor of its share of the visible range."""
-    state = window.session.state
-    return (ns - state.t0) * canvas(window).width() // (state.t1 - state.t0)
+    state = desk.session.state
+    return (ns - state.t0) * canvas(desk).width() // (state.t1 - state.t0)
 
 
-def middle_of(window, band):
+def middle_of(desk, band):
     """The line of the canvas in the middle of a band."""
-    scene = window.timeline.scene
+    scene = desk.timeline.scene
     return int(scene.layout.y[band] + scene.layout.height[band] // 2) - scene.scroll
 
 
-def place_of(window, index, trace=0):
+def place_of(desk, index, trace=0):
     """A point of the canvas inside the part of a slice that is in view."""
-    start, end = window.session.traces[trace].span_ns(index)
-    first = max(column(window, start), 0)
-    last = min(max(column(window, end) - 1, first), canvas(window).width() - 1)
-    band = window.timeline.scene.band_of(SliceRef(trace, index))
-    return QPoint((first + last) // 2, middle_of(window, band))
+    start, end = desk.session.traces[trace].span_ns(index)
+    first = max(column(desk, start), 0)
+    last = min(max(column(desk, end) - 1, first), canvas(desk).width() - 1)
+    band = desk.timeline.scene.band_of(SliceRef(trace, index))
+    return QPoint((first + last) // 2, middle_of(desk, band))
 
 
 def press(widget, at, button=LEFT, held=PLAIN):
@@ -127,20 +130,20 @@ def wheel(widget, at, notches=0.0, *, sideways=0.0, held=PLAIN, pixels=None):
     QApplication.sendEvent(widget, event)
 
 
-def drop(window, urls: Iterable[str] = (), text="", onto=None):
+def drop(desk, urls: Iterable[str] = (), text="", onto=None):
     """Bring something over a widget of the window and let go of it; whether it was taken."""
     mime = QMimeData()
     if urls:
         mime.setUrls([QUrl(url) if "://" in url else QUrl.fromLocalFile(url) for url in urls])
     if text:
         mime.setText(text)
-    over = onto or window
+    over = onto or desk.window
     everything = Qt.DropAction.CopyAction | Qt.DropAction.MoveAction
     enter = QDragEnterEvent(over.rect().center(), everything, mime, LEFT, PLAIN)
     QApplication.sendEvent(over, enter)
     if not enter.isAccepted():
         return False
     QApplication.sendEvent(
-        window, QDropEvent(QPointF(over.rect().center()), everything, mime, LEFT, PLAIN)
+        desk.window, QDropEvent(QPointF(over.rect().center()), everything, mime, LEFT, PLAIN)
     )
     return True

@@ -10,17 +10,17 @@ IDS = [scheme.id for scheme in SCHEMES]
 
 
 @pytest.fixture
-def attention(window, qtbot):
-    open_sample(qtbot, window, "attention_xnnpack")
-    return window
+def attention(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    return desk
 
 
-def action(window, scheme):
-    return window.commands.actions[f"view.colour_{scheme}"]
+def action(desk, scheme):
+    return desk.commands.actions[f"view.colour_{scheme}"]
 
 
-def item(window, scheme):
-    return window.toolbar.scheme.model().item(IDS.index(scheme))
+def item(desk, scheme):
+    return desk.toolbar.scheme.model().item(IDS.index(scheme))
 
 
 @pytest.mark.parametrize("scheme", IDS)
@@ -35,40 +35,39 @@ def test_every_scheme_has_a_command_that_toolbar_and_check_follow(attention, sch
 def test_c_goes_through_all_schemes_and_shift_c_back(attention, qtbot):
     seen = []
     for _ in IDS:
-        qtbot.keyClick(attention, Qt.Key.Key_C)
+        qtbot.keyClick(attention.window, Qt.Key.Key_C)
         seen.append(attention.session.state.scheme)
     assert seen == [*IDS[1:], IDS[0]]
-    qtbot.keyClick(attention, Qt.Key.Key_C, Qt.KeyboardModifier.ShiftModifier)
+    qtbot.keyClick(attention.window, Qt.Key.Key_C, Qt.KeyboardModifier.ShiftModifier)
     assert attention.session.state.scheme == IDS[-1]
 
 
-def test_without_a_record_what_needs_one_is_off_and_says_why(window, qtbot):
-    open_files(qtbot, window, SAMPLE["attention_xnnpack"].paths()[0])
+def test_without_a_record_what_needs_one_is_off_and_says_why(desk, qtbot):
+    open_files(qtbot, desk, SAMPLE["attention_xnnpack"].paths()[0])
     reason = "No record is linked, so no slice has an operator"
     for scheme in ("operator", "type", "module"):
-        assert not action(window, scheme).isEnabled()
-        assert action(window, scheme).statusTip() == reason
-        assert reason in action(window, scheme).toolTip()
-        assert not item(window, scheme).isEnabled()
-        assert reason in item(window, scheme).toolTip()
-    assert window.toolbar.scheme.currentText() == "Name"  # what is seen
-    assert action(window, "name").isChecked()
+        assert not action(desk, scheme).isEnabled()
+        assert action(desk, scheme).statusTip() == reason
+        assert reason in action(desk, scheme).toolTip()
+        assert not item(desk, scheme).isEnabled()
+        assert reason in item(desk, scheme).toolTip()
+    assert desk.toolbar.scheme.currentText() == "Name"  # what is seen
+    assert action(desk, "name").isChecked()
     seen = set()
     for _ in IDS:
-        qtbot.keyClick(window, Qt.Key.Key_C)
-        seen.add(window.session.state.scheme)
+        qtbot.keyClick(desk.window, Qt.Key.Key_C)
+        seen.add(desk.session.state.scheme)
     assert seen == {"name", "delegate", "duration", "links"}
 
 
-def test_the_record_brings_the_chosen_scheme_back(window, qtbot):
+def test_the_record_brings_the_chosen_scheme_back(desk, qtbot):
     dump, record = SAMPLE["attention_xnnpack"].paths()[:2]
-    open_files(qtbot, window, dump)
-    open_files(qtbot, window, record)
-    assert window.toolbar.scheme.currentText() == "Operator"
-    assert action(window, "module").isEnabled()
+    open_files(qtbot, desk, dump)
+    open_files(qtbot, desk, record)
+    assert desk.toolbar.scheme.currentText() == "Operator"
+    assert action(desk, "module").isEnabled()
     assert (
-        action(window, "module").statusTip()
-        == "Operators of one module of the model have one colour"
+        action(desk, "module").statusTip() == "Operators of one module of the model have one colour"
     )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QMenuBar, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from tests.gui_events import open_sample
 from viewer.clock_commands import CLOCK_MENU
@@ -53,24 +53,24 @@ def test_refreshing_enables_and_checks_what_applies(owner):
     assert table.actions["b"].isEnabled()
 
 
-def test_menus_hold_their_commands_in_order(owner, qtbot):
-    bar = QMenuBar()
-    qtbot.addWidget(bar)
+def test_menus_hold_their_commands_in_order(owner):
     table = CommandTable(owner, [command("a"), command("b")])
-    menu = table.fill(bar, [("&File", ("b", SEPARATOR, "a"))])["File"]
+    menu = QMenu(owner)
+    table.add_to(menu, ("b", SEPARATOR, "a"))
     first, line, last = menu.actions()
     assert (first, last) == (table.actions["b"], table.actions["a"])
     assert line.isSeparator()
 
 
-def test_every_command_is_in_the_menu_that_it_names(window):
-    listed = {title.replace("&", ""): set(ids) - {SEPARATOR} for title, ids in MENUS}
+def test_every_command_is_in_the_menu_that_it_names(desk):
+    listed = {title: set(ids) - {SEPARATOR} for title, ids in MENUS}
+    assert list(listed) == list(desk.window.menus)
     listed["View"] |= {*CLOCK_MENU, *COLOUR_MENU, *RULER_MENU, *MOVE_MENU} - {
         SEPARATOR
     }  # menus in it
     placed = [id for ids in listed.values() for id in ids]
-    assert sorted(placed) == sorted(window.commands.commands)
-    for id, one in window.commands.commands.items():
+    assert sorted(placed) == sorted(desk.commands.commands)
+    for id, one in desk.commands.commands.items():
         assert id in listed[one.menu], id
 
 
@@ -81,15 +81,15 @@ def test_every_command_is_in_the_menu_that_it_names(window):
         ("Move", MOVE_MENU),
     ],
 )  # fmt: skip
-def test_what_stands_in_a_menu_of_a_menu_is_listed_under_its_title(window, title, ids):
-    places = {window.commands.commands[id].place for id in ids if id != SEPARATOR}
+def test_what_stands_in_a_menu_of_a_menu_is_listed_under_its_title(desk, title, ids):
+    places = {desk.commands.commands[id].place for id in ids if id != SEPARATOR}
     assert places == {title}
 
 
-def test_every_key_is_one_that_qt_knows_and_means_one_thing(window):
+def test_every_key_is_one_that_qt_knows_and_means_one_thing(desk):
     taken = {}
-    for id, one in window.commands.commands.items():
-        actual = window.commands.actions[id].shortcuts()
+    for id, one in desk.commands.commands.items():
+        actual = desk.commands.actions[id].shortcuts()
         assert len(actual) == len(one.keys)
         for text, sequence in zip(one.keys, actual, strict=True):
             portable = sequence.toString(QKeySequence.SequenceFormat.PortableText)
@@ -100,7 +100,7 @@ def test_every_key_is_one_that_qt_knows_and_means_one_thing(window):
             taken[sequence] = id
 
 
-def test_no_two_entries_of_a_menu_have_the_same_mnemonic(window):
+def test_no_two_entries_of_a_menu_have_the_same_mnemonic(desk):
     for title, ids in (
         *MENUS,
         ("Clock rate", CLOCK_MENU),
@@ -110,15 +110,15 @@ def test_no_two_entries_of_a_menu_have_the_same_mnemonic(window):
     ):
         letters = [
             command.title[command.title.index("&") + 1].lower()
-            for command in (window.commands.commands[id] for id in ids if id != SEPARATOR)
+            for command in (desk.commands.commands[id] for id in ids if id != SEPARATOR)
             if "&" in command.title
         ]
         assert len(letters) == len(set(letters)), title
 
 
-def enabled(window):
+def enabled(desk):
     """What can be done now; what is about tracks has tests of its own."""
-    able = {id for id, action in window.commands.actions.items() if action.isEnabled()}
+    able = {id for id, action in desk.commands.actions.items() if action.isEnabled()}
     return {id for id in able if not id.startswith("tracks.")}
 
 
@@ -140,23 +140,23 @@ NEEDS_A_SELECTION = {"selection.area", "selection.export", "mark.rename", "mark.
 NEEDS_A_PAST = {"go.undo", "go.redo", "go.back", "go.forward"}
 
 
-def test_what_makes_no_sense_is_disabled(window, qtbot):
-    everything = {id for id in window.commands.actions if not id.startswith("tracks.")}
+def test_what_makes_no_sense_is_disabled(desk, qtbot):
+    everything = {id for id in desk.commands.actions if not id.startswith("tracks.")}
     needy = NEEDS_A_TRACE | NEEDS_RUNS | NEEDS_A_FILE | NEEDS_A_PAST
     everything -= NEEDS_TWO_FILES | NEEDS_CYCLES | NEEDS_A_SLICE | NEEDS_BRANCHES
     everything -= NEEDS_A_SELECTION | NEEDS_A_QUERY
-    assert enabled(window) == everything - needy
-    open_sample(qtbot, window, "attention_xnnpack")
-    assert enabled(window) == everything - NEEDS_A_PAST
-    window.commands.actions["view.fit_all"].trigger()
-    assert enabled(window) == everything - {"go.redo", "go.forward"}
-    window.commands.actions["go.undo"].trigger()
-    assert enabled(window) == everything - {"go.undo", "go.back", "go.forward"}
-    window.commands.actions["go.redo"].trigger()
-    window.commands.actions["go.back"].trigger()
-    assert enabled(window) == everything - {"go.redo", "go.back"}
-    window.commands.actions["file.close_all"].trigger()
-    assert enabled(window) == everything - needy
+    assert enabled(desk) == everything - needy
+    open_sample(qtbot, desk, "attention_xnnpack")
+    assert enabled(desk) == everything - NEEDS_A_PAST
+    desk.commands.actions["view.fit_all"].trigger()
+    assert enabled(desk) == everything - {"go.redo", "go.forward"}
+    desk.commands.actions["go.undo"].trigger()
+    assert enabled(desk) == everything - {"go.undo", "go.back", "go.forward"}
+    desk.commands.actions["go.redo"].trigger()
+    desk.commands.actions["go.back"].trigger()
+    assert enabled(desk) == everything - {"go.redo", "go.back"}
+    desk.commands.actions["file.close_all"].trigger()
+    assert enabled(desk) == everything - needy
 
 
 PROMISED = [
@@ -171,6 +171,6 @@ PROMISED = [
 ]  # fmt: skip
 
 
-def test_the_promised_keys_are_there(window):
+def test_the_promised_keys_are_there(desk):
     for keys, id in PROMISED:
-        assert QKeySequence(keys) in window.commands.actions[id].shortcuts(), keys
+        assert QKeySequence(keys) in desk.commands.actions[id].shortcuts(), keys

@@ -2,7 +2,7 @@
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QToolButton
+from PySide6.QtWidgets import QTabBar, QToolButton
 
 from tests.gui_events import open_sample, settle
 from viewer.docks import TIMELINE_SHARE
@@ -11,16 +11,16 @@ from viewer.timeline.board import Timeline
 
 
 @pytest.fixture
-def attention(window, qtbot):
+def attention(desk, qtbot):
     """The window with the attention sample open."""
-    open_sample(qtbot, window, "attention_xnnpack")
-    return window
+    open_sample(qtbot, desk, "attention_xnnpack")
+    return desk
 
 
-def fellows(window, name):
-    dock = window._docks.by_name[name]
-    tabs = window.tabifiedDockWidgets(dock)
-    return {other for other, d in window._docks.by_name.items() if d in tabs}
+def fellows(desk, name):
+    dock = desk._docks.by_name[name]
+    tabs = desk.window.tabifiedDockWidgets(dock)
+    return {other for other, d in desk._docks.by_name.items() if d in tabs}
 
 
 @pytest.mark.parametrize("front", ["operators", "statistics"])
@@ -37,7 +37,7 @@ def test_the_timeline_is_as_tall_as_its_rows_whichever_tab_is_in_front(attention
 
 def test_widths_that_the_user_chose_stay_when_the_runs_are_aligned(attention, qtbot):
     details = attention._docks.by_name["details"]
-    attention.resizeDocks([details], [500], Qt.Orientation.Horizontal)
+    attention.window.resizeDocks([details], [500], Qt.Orientation.Horizontal)
     settle(qtbot, attention)
     attention.session.show_inferences(Inferences.ALIGNED)
     settle(qtbot, attention)
@@ -51,7 +51,7 @@ def test_the_bottom_comes_back_as_it_was(attention, qtbot):
     settle(qtbot, attention)
     before = [docks.by_name[name].width() for name in ("statistics", "links")]
     for _ in range(2):
-        qtbot.keyClick(attention, Qt.Key.Key_Q)
+        qtbot.keyClick(attention.window, Qt.Key.Key_Q)
         settle(qtbot, attention)
     assert attention.statistics.isVisible()
     assert attention.links.isVisible()
@@ -63,7 +63,7 @@ def test_the_bottom_comes_back_as_it_was(attention, qtbot):
 def test_panels_become_tabs_as_room_gets_short_and_part_again(attention, qtbot):
     sizes = []
     for width in (1300, 1000, 1300, 1600):
-        attention.resize(width, 900)
+        attention.window.resize(width, 900)
         qtbot.waitUntil(lambda: not attention._docks.is_misfit)
         settle(qtbot, attention)
         sizes.append((fellows(attention, "details"), fellows(attention, "source")))
@@ -76,7 +76,7 @@ def test_panels_become_tabs_as_room_gets_short_and_part_again(attention, qtbot):
 
 
 def test_in_a_narrow_window_both_halves_of_the_bottom_have_room(attention, qtbot):
-    attention.resize(1000, 700)
+    attention.window.resize(1000, 700)
     qtbot.waitUntil(lambda: not attention._docks.is_misfit)
     settle(qtbot, attention)
     left, right = (attention._docks.by_name[name].width() for name in ("operators", "details"))
@@ -86,13 +86,30 @@ def test_in_a_narrow_window_both_halves_of_the_bottom_have_room(attention, qtbot
 def test_in_a_narrow_window_no_button_of_the_toolbar_is_squeezed(attention, qtbot):
     toolbar = attention.toolbar
     in_full = toolbar.link_state.text()
-    attention.resize(1000, 700)
+    attention.window.resize(1000, 700)
     qtbot.waitUntil(lambda: toolbar.width() == 1000)
     settle(qtbot, attention)
     assert toolbar.link_state.text() == "100\u202f% linked · agreement 1.00"
     buttons = toolbar.findChildren(QToolButton, options=Qt.FindChildOption.FindDirectChildrenOnly)
     squeezed = [b.text() for b in buttons if b.isVisible() and b.width() < b.sizeHint().width()]
     assert not squeezed
-    attention.resize(1600, 900)
+    attention.window.resize(1600, 900)
     qtbot.waitUntil(lambda: toolbar.width() == 1600)
     assert toolbar.link_state.text() == in_full
+
+
+@pytest.mark.parametrize("width", [1600, 1200, 1000])
+def test_every_tab_is_of_one_bar_and_every_bar_is_in_reach(attention, qtbot, width):
+    """A bar that Qt makes twice stays behind the panels, and a drag of it ended the process."""
+    for size in (width, 1600, width):
+        attention.window.resize(size, 900)
+        qtbot.waitUntil(lambda: not attention._docks.is_misfit)
+        settle(qtbot, attention)
+    bars = [
+        bar for bar in attention.window.findChildren(QTabBar) if bar.isVisible() and bar.count()
+    ]
+    titles = [bar.tabText(i) for bar in bars for i in range(bar.count())]
+    assert len(titles) == len(set(titles))
+    assert {"Operators", "Links", "Marks"} <= set(titles)
+    for bar in bars:
+        assert attention.window.childAt(bar.mapTo(attention.window, bar.rect().center())) is bar

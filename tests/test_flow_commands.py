@@ -15,15 +15,15 @@ CTRL, ALT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.AltModifier
 
 
 @pytest.fixture
-def attention(window, qtbot):
-    open_sample(qtbot, window, "attention_xnnpack")
-    window.timeline.view.setFocus()
-    return window
+def attention(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    desk.timeline.view.setFocus()
+    return desk
 
 
-def call(window, operators, run=2):
+def call(desk, operators, run=2):
     """The call of these operators in a run."""
-    shown = window.session.traces[0]
+    shown = desk.session.traces[0]
     trace, inference = shown.trace, shown.trace.runs[run]
     return next(
         SliceRef(0, i) for i in range(len(trace.slices))
@@ -33,18 +33,18 @@ def call(window, operators, run=2):
     )  # fmt: skip
 
 
-def selected(window):
-    ref = window.session.state.slice
-    return window.session.traces[0].link(ref.index).operators
+def selected(desk):
+    ref = desk.session.state.slice
+    return desk.session.traces[0].link(ref.index).operators
 
 
-def ends(window, *, forward):
-    answer = FlowFeed.of(window.session).answer
+def ends(desk, *, forward):
+    answer = FlowFeed.of(desk.session).answer
     return [SliceRef(0, e.slice) for e in answer.flows.ends(forward=forward)]
 
 
-def begin(window, ref):
-    return window.session.traces[0].span_ns(ref.index)[0]
+def begin(desk, ref):
+    return desk.session.traces[0].span_ns(ref.index)[0]
 
 
 MLP = (15, 16, 17, 18)  # one delegate's call: linear, gelu, linear, add
@@ -57,10 +57,10 @@ def test_the_right_bracket_goes_to_what_begins_first_and_the_left_one_back(atten
     after = ends(attention, forward=True)
     assert len(after) == 2
     assert begin(attention, after[0]) < begin(attention, after[1])
-    qtbot.keyClick(attention, Key.Key_BracketRight)
+    qtbot.keyClick(attention.window, Key.Key_BracketRight)
     assert session.state.slice == after[0]
     assert selected(attention) == (19,)  # the layer norm of the next block
-    qtbot.keyClick(attention, Key.Key_BracketLeft)
+    qtbot.keyClick(attention.window, Key.Key_BracketLeft)
     assert session.state.slice == start
 
 
@@ -68,13 +68,13 @@ def test_ctrl_and_a_bracket_go_around_the_branches(attention, qtbot):
     session = attention.session
     session.select_slice(call(attention, MLP))
     first, second = ends(attention, forward=True)
-    qtbot.keyClick(attention, Key.Key_BracketRight)
+    qtbot.keyClick(attention.window, Key.Key_BracketRight)
     for expected in (second, first, second):
-        qtbot.keyClick(attention, Key.Key_BracketRight, CTRL)
+        qtbot.keyClick(attention.window, Key.Key_BracketRight, CTRL)
         assert session.state.slice == expected
-    qtbot.keyClick(attention, Key.Key_BracketLeft, CTRL)
+    qtbot.keyClick(attention.window, Key.Key_BracketLeft, CTRL)
     assert session.state.slice == first
-    qtbot.keyClick(attention, Key.Key_BracketLeft)
+    qtbot.keyClick(attention.window, Key.Key_BracketLeft)
     assert selected(attention) == MLP
 
 
@@ -82,12 +82,12 @@ def test_branches_are_those_of_the_last_step_alone(attention, qtbot):
     session, actions = attention.session, attention.commands.actions
     session.select_slice(call(attention, MLP))
     assert not actions["go.next_branch"].isEnabled()
-    qtbot.keyClick(attention, Key.Key_BracketRight)
+    qtbot.keyClick(attention.window, Key.Key_BracketRight)
     assert actions["go.next_branch"].isEnabled()
     other = call(attention, (0,))
     session.select_slice(other)
     assert not actions["go.next_branch"].isEnabled()
-    qtbot.keyClick(attention, Key.Key_BracketRight, CTRL)
+    qtbot.keyClick(attention.window, Key.Key_BracketRight, CTRL)
     assert session.state.slice == other
 
 
@@ -98,16 +98,16 @@ def test_the_view_stays_if_the_target_is_in_it_and_else_pans_as_one_step(attenti
     near, far = ends(attention, forward=True)
     t0, t1 = begin(attention, start) - 100, begin(attention, near) + 100
     session.set_range(t0, t1)
-    qtbot.keyClick(attention, Key.Key_BracketRight)
+    qtbot.keyClick(attention.window, Key.Key_BracketRight)
     assert (session.state.t0, session.state.t1) == (t0, t1)
-    qtbot.keyClick(attention, Key.Key_BracketRight, CTRL)
+    qtbot.keyClick(attention.window, Key.Key_BracketRight, CTRL)
     assert session.state.slice == far
     assert session.state.t1 - session.state.t0 == t1 - t0
     assert session.state.t0 < begin(attention, far) < session.state.t1
-    qtbot.keyClick(attention, Key.Key_Left, ALT)
+    qtbot.keyClick(attention.window, Key.Key_Left, ALT)
     assert session.state.slice == near
     assert (session.state.t0, session.state.t1) == (t0, t1)
-    qtbot.keyClick(attention, Key.Key_Left, ALT)
+    qtbot.keyClick(attention.window, Key.Key_Left, ALT)
     assert session.state.slice == start
 
 
@@ -115,19 +115,19 @@ def test_at_the_end_of_a_flow_nothing_moves(attention, qtbot):
     session = attention.session
     session.select_slice(call(attention, (34, 35, 36, 37)))
     before = session.state
-    qtbot.keyClick(attention, Key.Key_BracketRight)
+    qtbot.keyClick(attention.window, Key.Key_BracketRight)
     assert session.state == before
 
 
-def test_without_a_slice_or_a_record_there_are_no_steps(window, qtbot):
-    actions = window.commands.actions
-    open_files(qtbot, window, next(p for p in _sample() if p.endswith(".etdp")))
+def test_without_a_slice_or_a_record_there_are_no_steps(desk, qtbot):
+    actions = desk.commands.actions
+    open_files(qtbot, desk, next(p for p in _sample() if p.endswith(".etdp")))
     assert not actions["go.next_flow"].isEnabled()
-    window.session.select_slice(SliceRef(0, 66))
+    desk.session.select_slice(SliceRef(0, 66))
     assert actions["go.next_flow"].isEnabled()
-    before = window.session.state
-    qtbot.keyClick(window, Key.Key_BracketRight)
-    assert window.session.state == before
+    before = desk.session.state
+    qtbot.keyClick(desk.window, Key.Key_BracketRight)
+    assert desk.session.state == before
 
 
 def _sample():
@@ -149,7 +149,7 @@ def test_whether_arrows_are_drawn_is_remembered(attention, qtbot):
     assert (feed.visible, action.isChecked(), flows.drawn) == (False, False, 0)
     assert attention.settings.get(FLOWS) is False
     # The keys go on without them.
-    qtbot.keyClick(attention, Key.Key_BracketRight)
+    qtbot.keyClick(attention.window, Key.Key_BracketRight)
     assert selected(attention) == (19,)
     action.trigger()
     assert attention.settings.get(FLOWS) is True
@@ -171,7 +171,7 @@ def test_a_step_that_is_pressed_too_early_is_made_when_it_can_be(attention, qtbo
     session.select_slice(call(attention, MLP))
     assert feed.pending
     assert feed.answer is None  # no arrows of what was selected before
-    qtbot.keyClick(attention, Key.Key_BracketRight)
+    qtbot.keyClick(attention.window, Key.Key_BracketRight)
     qtbot.waitUntil(lambda: selected(attention) == (19,))
 
 
@@ -208,11 +208,11 @@ def test_flows_of_aligned_and_mean_inferences_stay_in_their_own(attention):
             assert (np.diff(starts[2:]) > 0).all()
 
 
-def test_a_step_over_threads_of_an_npu(window, qtbot):
+def test_a_step_over_threads_of_an_npu(desk, qtbot):
     """Along a job: from the host's start of it to the NPU and back to its wait."""
-    open_sample(qtbot, window, "torq_npu")
-    window.timeline.view.setFocus()
-    session = window.session
+    open_sample(qtbot, desk, "torq_npu")
+    desk.timeline.view.setFocus()
+    session = desk.session
     number = next(
         n
         for n, t in enumerate(session.traces)
@@ -223,9 +223,9 @@ def test_a_step_over_threads_of_an_npu(window, qtbot):
     session.select_slice(SliceRef(number, first))
     names = []
     for _ in range(2):
-        qtbot.keyClick(window, Key.Key_BracketRight)
+        qtbot.keyClick(desk.window, Key.Key_BracketRight)
         names.append(trace.name(session.state.slice.index))
     assert names == ["job 0", "NSS_WAIT"]
     for _ in range(2):
-        qtbot.keyClick(window, Key.Key_BracketLeft)
+        qtbot.keyClick(desk.window, Key.Key_BracketLeft)
     assert session.state.slice == SliceRef(number, first)

@@ -20,9 +20,9 @@ PLAIN, ALT = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.AltModifier
 
 
 @pytest.fixture
-def attention(window, qtbot):
-    open_sample(qtbot, window, "attention_xnnpack")
-    return window
+def attention(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    return desk
 
 
 @pytest.mark.parametrize("kind", [QLineEdit, QComboBox, QTableWidget, QTextEdit, QPlainTextEdit])

@@ -19,6 +19,7 @@ from tests.gui_events import (
     SHIFT,
     canvas,
     column,
+    desk_of,
     drag,
     middle_of,
     move,
@@ -29,7 +30,6 @@ from tests.gui_events import (
     put_away,
     settle,
     wheel,
-    window_of,
 )
 from viewer.panels.command_palette import found_rows
 from viewer.panels.key_sheet import KeySheet
@@ -44,58 +44,58 @@ AT = QPoint(700, 60)
 
 
 @pytest.fixture
-def attention(window, qtbot):
-    open_sample(qtbot, window, "attention_xnnpack")
-    window.timeline.view.setFocus()
-    return window
+def attention(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    desk.timeline.view.setFocus()
+    return desk
 
 
 @pytest.fixture
-def tall(window, qtbot, tmp_path):
+def tall(desk, qtbot, tmp_path):
     """A trace with more rows than the canvas can show."""
     path = tmp_path / "tall.csv"
     rows = [f"p,t{n},s{n},{n * 10},{1000 + n}" for n in range(80)]
     path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *rows]) + "\n")
-    open_files(qtbot, window, path)
-    window.timeline.view.setFocus()
-    return window
+    open_files(qtbot, desk, path)
+    desk.timeline.view.setFocus()
+    return desk
 
 
-def view_range(window):
-    return window.session.state.t0, window.session.state.t1
+def view_range(desk):
+    return desk.session.state.t0, desk.session.state.t1
 
 
-def span(window):
-    return view_range(window)[1] - view_range(window)[0]
+def span(desk):
+    return view_range(desk)[1] - view_range(desk)[0]
 
 
-def type_key(qtbot, window, key, held=Qt.KeyboardModifier.NoModifier):
-    qtbot.keyClick(QApplication.focusWidget() or window, key, held)
+def type_key(qtbot, desk, key, held=Qt.KeyboardModifier.NoModifier):
+    qtbot.keyClick(QApplication.focusWidget() or desk, key, held)
 
 
-def hold(qtbot, window, key, seconds):
+def hold(qtbot, desk, key, seconds):
     """Hold a key for a time on the clock of held keys."""
-    held = window.timeline.view._held
+    held = desk.timeline.view._held
     now = [1_000.0]
     held.clock = lambda: now[0]
     held._timer.start = lambda: None  # the frames are those of this test
-    qtbot.keyPress(window.timeline.view, key)
+    qtbot.keyPress(desk.timeline.view, key)
     for _ in range(round(seconds * 100)):
         now[0] += 0.01
         held.step()
-    qtbot.keyRelease(window.timeline.view, key)
+    qtbot.keyRelease(desk.timeline.view, key)
     assert not held.is_moving
-    before = view_range(window), window.timeline.scene.scroll
+    before = view_range(desk), desk.timeline.scene.scroll
     held.step()
-    assert (view_range(window), window.timeline.scene.scroll) == before
+    assert (view_range(desk), desk.timeline.scene.scroll) == before
 
 
-def wide_slice(window, least=30):
+def wide_slice(desk, least=30):
     """A slice that is wide enough in the view to be hit."""
-    shown = window.session.traces[0]
+    shown = desk.session.traces[0]
     for i in range(len(shown.trace.slices)):
-        x0, x1 = (column(window, t) for t in shown.span_ns(i))
-        if x0 >= 0 and least <= x1 - x0 <= 300 and x1 < canvas(window).width():
+        x0, x1 = (column(desk, t) for t in shown.span_ns(i))
+        if x0 >= 0 and least <= x1 - x0 <= 300 and x1 < canvas(desk).width():
             return i
     raise AssertionError("no slice is wide enough")
 
@@ -135,24 +135,24 @@ def test_ctrl_wheel_and_pinch_zoom_around_the_mouse(attention):
     assert abs(column(attention, under) - AT.x()) <= 1
 
 
-def test_from_an_hour_to_one_ns_and_back_without_drift(window, qtbot, tmp_path):
+def test_from_an_hour_to_one_ns_and_back_without_drift(desk, qtbot, tmp_path):
     path = tmp_path / "hour.csv"
     path.write_text(
         "process,thread,name,start_ns,dur_ns\np,t,a,0,3600000000000\np,t,b,1234567890123,1\n"
     )
-    open_files(qtbot, window, path)
-    view, x = window.timeline.view, 500
-    window.session.set_range(0, 3_600_000_000_000)
+    open_files(qtbot, desk, path)
+    view, x = desk.timeline.view, 500
+    desk.session.set_range(0, 3_600_000_000_000)
     under = view.time_at(x)
     notches = 0
-    while span(window) > 1:
-        wheel(canvas(window), QPoint(x, 50), 1, held=CTRL)
+    while span(desk) > 1:
+        wheel(canvas(desk), QPoint(x, 50), 1, held=CTRL)
         notches += 1
-    assert abs(view_range(window)[0] - under) <= 1
+    assert abs(view_range(desk)[0] - under) <= 1
     assert notches < 150
     for _ in range(notches):
-        wheel(canvas(window), QPoint(x, 50), -1, held=CTRL)
-    assert abs(column(window, under) - x) <= 2
+        wheel(canvas(desk), QPoint(x, 50), -1, held=CTRL)
+    assert abs(column(desk, under) - x) <= 2
 
 
 # -- pan and scroll --------------------------------------------------------------------------------
@@ -204,9 +204,9 @@ def test_a_click_selects_and_a_double_click_zooms_too(attention, qtbot):
     assert view_range(attention) == (start - air, end + air)
 
 
-def row_line(window):
-    layout = window.timeline.scene.layout
-    return middle_of(window, int(np.flatnonzero(layout.kind == BandKind.ROW)[0]))
+def row_line(desk):
+    layout = desk.timeline.scene.layout
+    return middle_of(desk, int(np.flatnonzero(layout.kind == BandKind.ROW)[0]))
 
 
 @pytest.mark.parametrize("pans", [False, True])
@@ -422,7 +422,7 @@ def test_ctrl_shift_p_opens_the_palette_and_question_mark_the_sheet(attention, q
     assert attention.palette_box.isVisible()
     type_key(qtbot, attention, Key.Key_Escape)
     type_key(qtbot, attention, Key.Key_Question)
-    sheet = attention.findChild(KeySheet)
+    sheet = attention.window.findChild(KeySheet)
     assert sheet.isVisible()
     sheet.close()
 
@@ -452,15 +452,15 @@ def test_wherever_the_keyboard_is_the_keys_are_the_same(attention, qtbot):
 # -- the table of commands -------------------------------------------------------------------------
 
 
-def test_no_two_commands_share_a_key_and_each_is_found_everywhere(window):
-    table = window.commands
+def test_no_two_commands_share_a_key_and_each_is_found_everywhere(desk):
+    table = desk.commands
     taken = {}
     for id in table.commands:
         for sequence in table.actions[id].shortcuts():
             assert taken.setdefault(sequence.toString(), id) == id
     listed = {row.id: row for row in found_rows(table, "", [])}
-    window.show_keys()
-    sheet = window.findChild(KeySheet)
+    desk.show_keys()
+    sheet = desk.window.findChild(KeySheet)
     texts = {
         sheet.model.item(row).data(Qt.ItemDataRole.UserRole): sheet.model.item(row).text().strip()
         for row in range(sheet.model.rowCount())
@@ -487,21 +487,21 @@ def test_hostile_settings_never_break_the_start(qtbot, qapp, tmp_path, monkeypat
     store.setValue("recent_commands", stored)
     store.setValue("drag_pans", stored)
     store.sync()
-    made = window_of(qtbot, qapp, tmp_path, monkeypatch)
+    made = desk_of(qtbot, qapp, tmp_path, monkeypatch)
     every = [k for id in made.commands.commands for k in made.commands.keys(id)]
     assert len(every) == len(set(every)) > 20
     made.show_palette()
-    put_away(made, qapp)
+    put_away(made.window, qapp)
 
 
 def test_chosen_keys_hold_after_a_restart(qtbot, qapp, tmp_path, monkeypatch):
     store = Settings(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat))
     store.set_keys({"view.panels": ["W"], "file.open": ["Ctrl+Shift+O"]})
     store.sync()
-    made = window_of(qtbot, qapp, tmp_path, monkeypatch)
+    made = desk_of(qtbot, qapp, tmp_path, monkeypatch)
     actions = made.commands.actions
     assert actions["view.panels"].shortcuts() == [QKeySequence("W")]
     assert made.commands.keys("view.zoom_in") == ("Ctrl+=", "Ctrl++")
-    assert ("Open files", "Ctrl+Shift+O") in made.start_page._keys
+    assert ("Open files", "Ctrl+Shift+O") in made.window.start_page._keys
     assert made.toolbar._buttons[0][0].toolTip() == "Open…  Ctrl+Shift+O"
-    put_away(made, qapp)
+    put_away(made.window, qapp)

@@ -44,7 +44,7 @@ NO_QT_ROOMS = ("model", "program", "formats", "export", "record", "compat")
 NO_QT_MODULES = (
     "companions", "workspace", "choices", "opening", "exporting", "report", "stats_report",
     "estimate_report", "resources", "cli", "visible_range", "view_state", "history",
-    "command_search",
+    "command_search", "arguments", "answers",
     "selected_slices",
 )  # fmt: skip
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
@@ -53,7 +53,7 @@ FILES = {"model", "program", "formats", "export"}
 REPORTS = {"report", "stats_report", "estimate_report"}
 LEAVES = {
     "tokens", "theme", "settings", "resources", "commands", "key_map", "command_search",
-    "crash_report", "escape_field",
+    "crash_report", "escape_field", "when_seen",
 }  # fmt: skip
 SHOWN = {
     "model", "program", "workspace", "opening", *REPORTS, "timeline arithmetic", "background",
@@ -90,6 +90,7 @@ ALLOWED = {
     "commands": {"key_map", "crash_report"},
     "crash_report": {"settings"},
     "escape_field": {"crash_report"},
+    "when_seen": {"crash_report"},
     "hand_over": set(),
     "garbage": set(),
     "background": {"crash_report", "hand_over"},
@@ -147,7 +148,18 @@ ALLOWED = {
     "main_window": WINDOW,
     "app": {*WINDOW, "main_window", "garbage"},
     # The command line starts without Qt and imports the application when a window is asked for.
-    "cli": {*FILES, "workspace", "choices", "exporting", *REPORTS, "resources", "compat", "app"},
+    "arguments": {"model", "program", "formats", "choices", "report"},
+    "answers": {
+        *FILES,
+        "workspace",
+        "choices",
+        "exporting",
+        *REPORTS,
+        "arguments",
+        "compat",
+        "app",
+    },
+    "cli": {"arguments", "answers", "app"},
     "__main__": {"cli"},
 }
 
@@ -155,7 +167,17 @@ ALLOWED = {
 # One room in several files, which may know one another.
 SAME_ROOM = {
     **dict.fromkeys(
-        ("needs", "status_text", "toolbar", "docks", "focus_keys", "search_field"), "main_window"
+        (
+            "desk",
+            "needs",
+            "status_line",
+            "status_text",
+            "toolbar",
+            "docks",
+            "focus_keys",
+            "search_field",
+        ),
+        "main_window",
     ),
     "searching": "session",
 }

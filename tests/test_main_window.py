@@ -1,992 +1,111 @@
-"""The window with real files and real events: opening, dropping, exporting, quitting, colours."""
+"""The window before its desk: it stands at once, and what is asked of it meanwhile is not lost."""
 
-import shutil
-import threading
-import time
-from pathlib import Path
+import subprocess
+import sys
+from types import SimpleNamespace
 
 import pytest
-import shiboken6
-from PySide6.QtCore import QCoreApplication, QPoint, Qt
-from PySide6.QtWidgets import QFileDialog, QInputDialog, QLabel
+from PySide6.QtCore import QByteArray, QPoint, QSettings, QSize, Qt
+from PySide6.QtWidgets import QFileDialog, QPushButton
 
-from tests.gui_events import (
-    SAMPLE,
-    canvas,
-    drop,
-    move,
-    open_files,
-    open_sample,
-    place_of,
-    put_away,
-    settle,
-    window_of,
-)
-from viewer import crash_report
-from viewer.background import Latest
-from viewer.choices import Choices
-from viewer.clock_commands import CLOCK_MENU
-from viewer.export.atomic import WriteCancelled
-from viewer.formats import ReadCancelled
+from tests.gui_events import SAMPLE, drop, put_away
 from viewer.main_window import MainWindow
-from viewer.view_state import SliceRef
+from viewer.panels import start_page
+from viewer.settings import WINDOW_STATE, WINDOW_STATE_VERSION, WINDOW_VERSION, Settings
+from viewer.theme import Theme
 
-THIN = "\u202f"
-ATTENTION, ATTENTION_RECORD = SAMPLE["attention_xnnpack"].paths()
 DEMO, DEMO_RECORD = SAMPLE["delegate_handle_map"].paths()
-CSV = SAMPLE["plain_csv"].paths()[0]
 
 
 @pytest.fixture
-def attention(window, qtbot):
-    """The window with the attention sample open."""
-    open_sample(qtbot, window, "attention_xnnpack")
-    return window
-
-
-def names(window):
-    return [Path(path).name for path in window.session.workspace.paths]
-
-
-TORQ = ("compile_c0_callsite.csv", "runtime_r0_nss.csv", "tiny_cnn.mlir")
-DOCKS = {
-    "details", "operators", "overview", "statistics", "estimates", "source", "links", "problems",
-    "untimed", "search", "selection", "marks",
-}  # fmt: skip
-
-
-def shown_docks(window):
-    return {name for name, dock in window._docks.by_name.items() if not dock.isHidden()}
-
-
-def runs_offered(window):
-    return [window.toolbar.run.itemText(i) for i in range(window.toolbar.run.count())]
-
-
-def message(window):
-    return window._message.text
-
-
-def problems(window):
-    return [(entry.severity.word, entry.what) for entry in window.problems.model.entries]
-
-
-# -- opening ---------------------------------------------------------------------------------------
-
-
-def test_it_begins_with_the_start_page_and_nothing_else(window):
-    assert window._pages.currentWidget() is window.start_page
-    assert window.windowTitle() == "Opscope"
-    assert shown_docks(window) == set()
-    assert window._range.text() == "No trace open"
-    assert not window._progress.isVisible()
-
-
-def test_several_mixed_files_at_once_are_one_picture(window, qtbot):
-    open_files(qtbot, window, ATTENTION_RECORD, CSV, DEMO_RECORD, ATTENTION)
-    assert set(names(window)) == {Path(p).name for p in (ATTENTION, ATTENTION_RECORD, CSV,
-                                                         DEMO_RECORD)}  # fmt: skip
-    tables = {Path(t.trace.path).name: t.table for t in window.session.traces}
-    assert tables["attn_xnnpack_x5.etdp"].program.path == ATTENTION_RECORD
-    assert tables["demo_str_x4.csv"].program.path == DEMO_RECORD
-    assert window._pages.currentWidget() is window.timeline
-    assert message(window) == ""
-    titles = window.windowTitle().removesuffix(" – Opscope").split(", ")
-    assert titles == names(window)[:3]
-
-
-def test_the_first_view_is_the_second_run_where_load_would_fill_the_picture(attention):
-    session = attention.session
-    run = session.traces[0].trace.runs[session.state.run[1]]
-    assert run.number == 2
-    t0, t1 = session.run_span_ns(0, run)
-    air = (t1 - t0) // 50
-    assert (session.state.t0, session.state.t1) == (t0 - air, t1 + air)
-    assert attention.toolbar.run.currentText() == "Run 2 of 5"
-    assert runs_offered(attention) == [
-        "All runs", "All runs, aligned", "Mean of runs", "", *(f"Run {n} of 5" for n in range(1, 6))
-    ]  # fmt: skip
-    note = "first view: run 2 of 5 · load and the cold run 1 lie before it"
-    assert attention.timeline.scene.process_note(0) == note
-    assert attention.toolbar.link_state.text() == (
-        f"100{THIN}% of time · 56{THIN}% of slices linked   agreement 1.00"
-    )
-    assert attention.windowTitle() == "attn_xnnpack_x5.etdp, attn_teal_xnnpack.etrecord – Opscope"
-    assert shown_docks(attention) == DOCKS
-    assert attention.clock.text() == f"1 tick = 1{THIN}ns assumed · 627 slices"
-
-
-def test_where_runs_fill_the_span_the_first_view_is_all(window, qtbot):
-    open_sample(qtbot, window, "delegate_handle_map")
-    state, span = window.session.state, window.session.span_ns()
-    assert state.run is None
-    assert (state.t0, state.t1) == (-(span // 50), span + span // 50)
-    assert window.toolbar.run.currentText() == "All runs"
-
-
-def test_a_profile_without_runs_offers_none(window, qtbot, data):
-    open_files(qtbot, window, *(str(data / "torq" / name) for name in TORQ))
-    assert runs_offered(window) == ["No runs"]
-    assert not window.toolbar.run.isEnabled()
-    assert not window.commands.actions["go.next_run"].isEnabled()
-    assert window.clock.text().startswith("2 clocks, 1 assumed · ")
-
-
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_a_record_links_to_its_dump_whichever_comes_first(window, qtbot, order):
-    for i in order:
-        open_files(qtbot, window, (ATTENTION, ATTENTION_RECORD)[i])
-    assert window.session.traces[0].table.program.path == ATTENTION_RECORD
-    assert window.toolbar.link_state.text().endswith("agreement 1.00")
-    assert window._pages.currentWidget() is window.timeline
-
-
-def test_a_record_alone_shows_operators_and_says_what_is_missing(window, qtbot):
-    open_files(qtbot, window, ATTENTION_RECORD)
-    assert window._pages.currentWidget() is window._note
-    assert window.operators.table.model().rowCount() > 10
-    assert not window.toolbar._link_action.isVisible()
-    assert not window.commands.actions["view.fit"].isEnabled()
-    assert window.commands.actions["file.export"].isEnabled()
-
-
-def test_a_second_dump_is_added_and_the_view_stays(attention, qtbot):
-    before = attention.session.state
-    open_files(qtbot, attention, DEMO)
-    session = attention.session
-    assert [Path(t.trace.path).name for t in session.traces] == [
-        "attn_xnnpack_x5.etdp", "demo_str_x4.etdp"
-    ]  # fmt: skip
-    assert (session.state.t0, session.state.t1) == (before.t0, before.t1)
-    assert session.state.run == before.run
-    assert attention.timeline.scene.has_own_clock(1)
-
-
-def test_a_dump_that_belongs_to_another_record_is_not_linked_and_says_so(window, qtbot, data):
-    record = data / "etrecord" / "cnn_standalone_NOdeepcopy.etrecord"
-    open_files(qtbot, window, data / "etdump" / "cnn_xnnpack3_x5.etdp", record)
-    assert window.session.traces[0].table.program is None
-    said = "cnn_xnnpack3_x5.etdp and cnn_standalone_NOdeepcopy.etrecord do not belong together"
-    assert message(window).startswith(said)
-    assert window.toolbar.link_state.text() == "do not belong together"
-    assert ("Warning", message(window)) in problems(window)
-
-
-def test_a_warning_goes_when_it_holds_no_more_and_an_error_stays(window, qtbot, data, tmp_path):
-    names = ("etdump/multi_forward_decode_xnnpack_x3.etdp",
-             "etrecord/multi_forward_decode_teal_xnnpack.etrecord")  # fmt: skip
-    open_files(qtbot, window, *(data / name for name in names), tmp_path / "gone.etdp")
-    error, warning = message(window).splitlines()
-    assert "may be of decode or forward" in warning
-    assert window._message.action.text() == "Choose…"
-    window.session.choose_method(window.session.traces[0].trace.path, "Execute 1", "forward")
-    assert message(window) == error
-    assert not window._message.action.isVisible()
-    qtbot.keyClick(window, Qt.Key.Key_Escape)
-    assert message(window) == ""
-
-
-def test_one_foreign_record_can_be_linked_anyway_several_must_be_chosen_from(window, qtbot, data):
-    one, other = (
-        data / "etdump" / f"{name}.etdp" for name in ("cnn_portable_x1", "cond_portable_x5")
-    )
-    open_files(qtbot, window, one, ATTENTION_RECORD)
-    assert window._message.action.text() == "Link anyway"
-    open_files(qtbot, window, other)
-    assert len(message(window).splitlines()) == 2
-    assert window._message.action.text() == "Choose…"
-    qtbot.mouseClick(window._message.action, Qt.MouseButton.LeftButton)
-    assert message(window) == ""
-    assert window.links.isVisible()
-
-
-def test_many_messages_are_counted_and_the_last_ones_shown(window, qtbot, tmp_path):
-    open_files(qtbot, window, *(tmp_path / f"{i}.etdp" for i in range(7)))
-    lines = message(window).splitlines()
-    assert len(lines) == 5
-    assert lines[-1] == "and 3 more, see Problems"
-    assert window.problems.count == 7
-
-
-def test_a_message_and_another_file_push_no_row_out_of_view(window, qtbot, data):
-    open_files(qtbot, window, data / "etdump" / "cnn_portable_x10.etdp")
-    for more in (ATTENTION_RECORD, DEMO):
-        open_files(qtbot, window, more)
-        qtbot.waitUntil(lambda: window.timeline.height() >= window.timeline.content_height)
-
-
-def test_what_cannot_be_checked_is_not_called_foreign(window, qtbot):
-    open_files(qtbot, window, DEMO, ATTENTION_RECORD)
-    assert "cannot be checked" in message(window)
-    assert window.toolbar.link_state.text() != "do not belong together"
-
-
-def test_an_explicit_pair_wins_and_an_impossible_one_says_why(window, qtbot, data):
-    dump = str(data / "etdump" / "cnn_xnnpack3_x5.etdp")
-    record = str(data / "etrecord" / "cnn_standalone_NOdeepcopy.etrecord")
-    with qtbot.waitSignal(window.loader.all_done):
-        window.open([dump, record], Choices(((dump, record),)))
-    assert window.session.traces[0].table.program.path == record
-    assert "They are linked because you chose so." in message(window)
-    with qtbot.waitSignal(window.loader.all_done):
-        window.open([ATTENTION], Choices(((ATTENTION, DEMO_RECORD),)))
-    assert f"{DEMO_RECORD} is not an open record or source" in message(window)
-
-
-def test_a_chosen_column_of_identifiers_is_remembered(window, qtbot, data):
-    files = [str(data / "torq" / "demo_manual_int_r1.csv"),
-             str(data / "etrecord" / "demo_manual_int.etrecord")]  # fmt: skip
-    open_files(qtbot, window, *files)
-    assert "Numbers match by chance too" in message(window)
-    with qtbot.waitSignal(window.session.columns_remembered):
-        window.session.identify(files[0], "job_id")
-    assert list(window.settings.identifier_columns().values()) == ["job_id"]
-    window.session.close_all()
-    open_files(qtbot, window, *files)
-    assert window.session.traces[0].table.program.path == files[1]
-    with qtbot.waitSignal(window.session.columns_remembered):
-        window.session.decide_by_agreement(files[0])
-    assert window.settings.identifier_columns() == {}
-
-
-def test_closing_all_returns_to_the_start_page(attention):
-    attention.session.select_slice(SliceRef(0, 3))
-    attention.commands.actions["file.close_all"].trigger()
-    assert attention._pages.currentWidget() is attention.start_page
-    assert attention.windowTitle() == "Opscope"
-    assert shown_docks(attention) == set()
-    assert attention.session.is_empty
-    assert not attention.session.history.can_undo
-    assert attention._selection.text() == ""
-    assert not attention.commands.actions["file.close_all"].isEnabled()
-
-
-def test_an_opened_file_is_the_first_of_the_recent_ones(attention):
-    assert set(attention.settings.recent_files()) == {ATTENTION, ATTENTION_RECORD}
-    menu = attention._recent_menu
-    menu.aboutToShow.emit()
-    texts = [action.text() for action in menu.actions() if action.text()]
-    assert set(texts) == {Path(ATTENTION).name, Path(ATTENTION_RECORD).name, "Clear list"}
-
-
-def test_a_recent_file_opens_again(attention, qtbot):
-    attention.session.close_all()
-    attention._recent_menu.aboutToShow.emit()
-    chosen = next(a for a in attention._recent_menu.actions() if a.data() == ATTENTION)
-    with qtbot.waitSignal(attention.loader.all_done):
-        chosen.trigger()
-    assert names(attention) == ["attn_xnnpack_x5.etdp"]
-
-
-def test_a_name_that_is_not_unicode_opens(window, qtbot, tmp_path):
-    path = str(tmp_path / "caf\udce9.csv")
-    shutil.copy(CSV, path)
-    open_files(qtbot, window, path)
-    assert window.session.workspace.paths == [path]
-    assert message(window) == ""
-
-
-# -- dropping --------------------------------------------------------------------------------------
-
-
-def dropped(qtbot, window, *urls, onto=None):
-    with qtbot.waitSignal(window.loader.all_done, timeout=20_000):
-        assert drop(window, urls, onto=onto)
-    settle(qtbot, window)
-
-
-def test_dropped_files_are_added(window, qtbot):
-    dropped(qtbot, window, ATTENTION, ATTENTION_RECORD)
-    assert len(window.session.traces) == 1
-    dropped(qtbot, window, DEMO, DEMO_RECORD)
-    assert len(window.session.traces) == 2
-    assert message(window) == ""
-
-
-def test_files_can_be_dropped_on_every_part(attention, qtbot):
-    parts = attention.timeline, attention.operators, attention.source, attention.problems
-    parts += attention.timeline.headers, attention.timeline.overview, attention.menuBar()
-    parts += canvas(attention), attention.operators.table.viewport(), attention.details.viewport()
-    for part in parts:
-        attention.session.close_all()
-        dropped(qtbot, attention, DEMO, onto=part)
-        assert names(attention) == ["demo_str_x4.etdp"], part
-
-
-def test_a_dropped_folder_says_what_to_do_and_changes_nothing(attention, qtbot, tmp_path):
-    before = attention.session.state, names(attention)
-    dropped(qtbot, attention, str(tmp_path))
-    assert message(attention) == f"{tmp_path.name}: this is a folder. Open the files in it"
-    assert (attention.session.state, names(attention)) == before
-
-
-def test_a_dropped_folder_of_debug_info_opens_its_texts(window, qtbot, tmp_path, data):
-    text = "tiny_cnn.lowered_generic.mlir"
-    (tmp_path / text).write_bytes((data / "torq" / text).read_bytes())
-    (tmp_path / "main_dispatch_1.mlirb").write_bytes(b"ML\xefR\x06MLIR20.0\0")
-    dropped(qtbot, window, str(tmp_path))
-    assert names(window) == [text]
-    assert message(window).startswith("main_dispatch_1.mlirb: it is MLIR bytecode, not text")
-
-
-REFUSED = {
-    "a remote file": {"urls": ["https://example.org/run.etdp"]},
-    "a text that is no file": {"text": "just words"},
-}
-
-
-@pytest.mark.parametrize("what", REFUSED)
-def test_what_is_no_local_file_is_refused_with_a_sentence(attention, what):
-    before = attention.session.state, names(attention)
-    drop(attention, **REFUSED[what])
-    assert (attention.session.state, names(attention)) == before
-    assert message(attention) != ""
-
-
-@pytest.mark.parametrize("what", REFUSED)
-def test_what_is_no_local_file_changes_nothing(attention, what):
-    before = attention.session.state, names(attention)
-    drop(attention, **REFUSED[what])
-    assert not attention.is_loading
-    assert (attention.session.state, names(attention)) == before
-
-
-def test_a_remote_file_among_local_ones_is_named(attention, qtbot):
-    dropped(qtbot, attention, DEMO, "https://example.org/run.etdp")
-    assert "run.etdp" in message(attention)
-
-
-# -- files that cannot be opened -------------------------------------------------------------------
-
-
-def bad_files(folder, data):
-    """Everything that people drop by mistake: name, and words that the message must have."""
-    made = {
-        "empty.etdp": (b"", "empty"),
-        "truncated.etdp": ((data / "etdump" / "BAD_truncated.etdp").read_bytes(), ""),
-        "other.zip": ((data / "etdump" / "BAD_zip.etdp").read_bytes(), "ZIP archive"),
-        "photo.etdp": (b"\xff\xd8\xff\xe0\0\x10JFIF" + bytes(range(256)) * 20, "JPEG"),
-        "tool.csv": (b"timestamp;value;unit\n1;2;mW\n3;4;mW\n", "no format that Opscope reads"),
-        "wide.csv": ("process,thread,name\n".encode("utf-16"), "UTF-16"),
-    }
-    for name, (content, _) in made.items():
-        (folder / name).write_bytes(content)
-    (folder / "folder").mkdir()
-    told = {name: words for name, (_, words) in made.items()}
-    return told | {"folder": "this is a folder", "vanished.etdp": "no such file"}
-
-
-def test_a_bad_file_gives_one_error_that_names_it(attention, qtbot, tmp_path, data):
-    before = attention.session.state, names(attention)
-    folder = tmp_path / "bad"
-    folder.mkdir()
-    for number, (name, words) in enumerate(bad_files(folder, data).items(), 1):
-        path = str(folder / name)
-        dropped(qtbot, attention, path)
-        said = message(attention)
-        assert said.startswith(name)
-        assert words in said
-        assert "\n" not in said
-        (entry,) = [e for e in attention.problems.model.entries if e.path == path]
-        assert entry.severity.word == "Error"
-        assert said.endswith(entry.what)
-        assert sum(word == "Error" for word, _ in problems(attention)) == number
-        assert (attention.session.state, names(attention)) == before
-        assert attention.grab().size() == attention.size()
-        qtbot.keyClick(attention, Qt.Key.Key_Escape)
-        assert message(attention) == ""
-
-
-def test_a_file_that_vanishes_while_it_waits_is_named(attention, qtbot, tmp_path):
-    path = tmp_path / "soon gone.etdp"
-    shutil.copy(DEMO, path)
-    with qtbot.waitSignal(attention.loader.all_done):
-        read = attention.loader._reader
-        attention.loader._reader = lambda *given: (path.unlink(), read(*given))[1]
-        assert drop(attention, [str(path)])
-    assert message(attention) == f"{path.name}: there is no such file. Check the path"
-
-
-def test_bad_files_among_good_ones_do_not_hold_those_up(window, qtbot, tmp_path, data):
-    bad_files(tmp_path, data)
-    dropped(qtbot, window, str(tmp_path / "empty.etdp"), DEMO, str(tmp_path / "photo.etdp"))
-    assert names(window) == ["demo_str_x4.etdp"]
-    lines = message(window).splitlines()
-    assert sorted(Path(line.partition(":")[0]).name for line in lines) == [
-        "empty.etdp", "photo.etdp"
-    ]  # fmt: skip
-    assert window._docks.by_name["problems"].windowTitle() == "Problems (2)"
-
-
-def test_a_file_that_opens_at_last_is_no_problem_any_more(window, qtbot, tmp_path):
-    path = tmp_path / "late.etdp"
-    open_files(qtbot, window, path)
-    assert [word for word, _ in problems(window)] == ["Error"]
-    shutil.copy(DEMO, path)
-    open_files(qtbot, window, path)
-    assert [word for word, _ in problems(window) if word == "Error"] == []
-
-
-def test_a_file_name_is_never_read_as_markup(window, qtbot, tmp_path):
-    open_files(qtbot, window, tmp_path / "<b>bold</b>.etdp")
-    assert window._message._text.textFormat() == Qt.TextFormat.PlainText
-
-
-# -- messages and Escape ---------------------------------------------------------------------------
-
-
-class Blocked:
-    """A reader, or an export job, that waits until it is told to end or to stop."""
-
-    def __init__(self, result=None):
-        self.begun, self.end = threading.Event(), threading.Event()
-        self.result = result
-
-    def __call__(self, *given):
-        cancelled = given[-1]
-        self.begun.set()
-        while not self.end.wait(0.002):
-            if cancelled():
-                raise ReadCancelled if len(given) == 3 else WriteCancelled
-        return self.result
-
-
-def test_escape_cancels_the_load_then_hides_the_message_then_clears(attention, qtbot, tmp_path):
-    attention.session.select_slice(SliceRef(0, 5))
-    open_files(qtbot, attention, tmp_path / "none.etdp")
-    attention.loader._reader = Blocked()
-    attention.open([DEMO])
-    assert attention.is_loading
-    with qtbot.waitSignal(attention.loader.all_done):
-        qtbot.keyClick(attention, Qt.Key.Key_Escape)
-    assert names(attention) == [Path(ATTENTION).name, Path(ATTENTION_RECORD).name]
-    assert "none.etdp" in message(attention)
-    qtbot.keyClick(attention, Qt.Key.Key_Escape)
-    assert message(attention) == ""
-    assert attention.session.state.slice == SliceRef(0, 5)
-    qtbot.keyClick(attention, Qt.Key.Key_Escape)
-    assert attention.session.state.slice is None
-
-
-def test_a_cancelled_load_is_told(attention, qtbot):
-    attention.loader._reader = Blocked()
-    attention.open([DEMO])
-    with qtbot.waitSignal(attention.loader.all_done):
-        qtbot.keyClick(attention, Qt.Key.Key_Escape)
-    assert attention._selection.text() == "demo_str_x4.etdp was not opened"
-
-
-def test_progress_is_shown_late_and_can_be_cancelled(window, qtbot):
-    window.loader._reader = Blocked()
-    window._late.setInterval(0)
-    window.open([DEMO])
-    qtbot.waitUntil(window._cancel.isVisible)
-    with qtbot.waitSignal(window.loader.all_done):
-        qtbot.mouseClick(window._cancel, Qt.MouseButton.LeftButton)
-    assert not window._cancel.isVisible()
-    assert names(window) == []
-
-
-# -- exporting -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("suffix", [".pftrace", ".csv"])
-def test_an_export_appears_and_is_told(attention, qtbot, tmp_path, suffix):
-    path = tmp_path / f"out{suffix}"
-    with qtbot.waitSignal(attention.saver.saved, timeout=20_000):
-        attention.export(str(path))
-    assert path.stat().st_size > 1000
-    assert attention._selection.text().startswith(f"Wrote {path} · 727 slices")
-    if suffix == ".csv":
-        assert len(path.read_text().splitlines()) == 728
-    assert message(attention) == ""
-
-
-def test_an_export_into_no_folder_says_why(attention, qtbot, tmp_path):
-    path = tmp_path / "none" / "out.csv"
-    with qtbot.waitSignal(attention.saver.failed):
-        attention.export(str(path))
-    assert message(attention) == f"{path} was not written: No such file or directory"
-    assert not attention.saver.is_busy
-
-
-def test_a_name_that_no_exporter_knows_says_which_ones_there_are(attention, tmp_path):
-    attention.export(str(tmp_path / "out.png"))
-    assert ".pftrace" in message(attention)
-    assert list(tmp_path.glob("out*")) == []
-
-
-def test_a_record_alone_has_no_time_to_export_but_its_operators(window, qtbot, tmp_path):
-    open_files(qtbot, window, ATTENTION_RECORD)
-    window.export(str(tmp_path / "out.pftrace"))
-    assert message(window).startswith("A record holds the model, not a run")
-    path = tmp_path / "out.csv"
-    with qtbot.waitSignal(window.saver.saved):
-        window.export(str(path))
-    assert path.exists()
-    assert window._selection.text() == f"Wrote {path}"
-
-
-def blocked_export(window, monkeypatch):
-    job = Blocked()
-    monkeypatch.setattr("viewer.main_window.prepare", lambda workspace, path: job)
-    return job
-
-
-def test_escape_cancels_an_export_whose_progress_is_shown(attention, qtbot, tmp_path, monkeypatch):
-    blocked_export(attention, monkeypatch)
-    attention._late.setInterval(0)
-    attention.export(str(tmp_path / "out.csv"))
-    qtbot.waitUntil(attention._progress.isVisible)
-    assert attention._busy.text() == "Writing out.csv"
-    with qtbot.waitSignal(attention.saver.failed):
-        qtbot.keyClick(attention, Qt.Key.Key_Escape)
-    assert message(attention) == "The export was cancelled; no file was written"
-    assert not attention._progress.isVisible()
-    assert list(tmp_path.glob("*out*")) == []
-
-
-def test_escape_cancels_an_export_at_once(attention, qtbot, tmp_path, monkeypatch):
-    job = blocked_export(attention, monkeypatch)
-    attention.session.select_slice(SliceRef(0, 5))
-    attention.export(str(tmp_path / "out.csv"))
-    qtbot.keyClick(attention, Qt.Key.Key_Escape)
-    stopped, kept = attention.saver._write.stop.is_set(), attention.session.state.slice
-    job.end.set()
-    qtbot.waitUntil(lambda: not attention.saver.is_busy)
-    assert stopped
-    assert kept == SliceRef(0, 5)
-
-
-def test_a_second_export_waits_or_says_why(attention, qtbot, tmp_path, monkeypatch):
-    job = blocked_export(attention, monkeypatch)
-    job.result = 1
-    attention.export(str(tmp_path / "out.csv"))
-    try:
-        attention.export(str(tmp_path / "other.csv"))
-    finally:
-        with qtbot.waitSignal(attention.saver.saved):
-            job.end.set()
-
-
-# -- quitting --------------------------------------------------------------------------------------
-
-
-def living(*prefixes):
-    return [t.name for t in threading.enumerate() if t.name.startswith(prefixes)]
-
-
-def test_quitting_while_a_file_is_read_is_quick_and_leaves_no_thread(window, qtbot):
-    reader = Blocked()
-    window.loader._reader = reader
-    window.open([DEMO, CSV, ATTENTION])
-    assert reader.begun.wait(5)
-    began = time.monotonic()
-    assert window.close()
-    assert time.monotonic() - began < 1
-    assert living("read ") == []
-    QCoreApplication.processEvents()
-    assert names(window) == []
-
-
-def test_quitting_while_an_export_is_written_is_quick(attention, qtbot, tmp_path, monkeypatch):
-    job = blocked_export(attention, monkeypatch)
-    attention.export(str(tmp_path / "out.csv"))
-    assert job.begun.wait(5)
-    began = time.monotonic()
-    assert attention.close()
-    assert time.monotonic() - began < 1
-    assert living("write ") == []
-    QCoreApplication.processEvents()
-
-
-def test_quitting_takes_questions_of_the_background_back(window, qtbot, monkeypatch):
-    monkeypatch.setattr("viewer.background._QUIT_SECONDS", 0.01)
-    gate = threading.Event()
-    latest = window.findChildren(Latest)[0]
-    latest.submit(gate.wait)
-    window.close()
-    assert not latest.pending
-    gate.set()
-
-
-def test_the_window_lies_as_it_lay(window, qtbot, qapp, tmp_path, monkeypatch):
-    window.resize(700, 600)
-    window.close()
-    again = window_of(qtbot, qapp, tmp_path, monkeypatch)
-    assert (again.width(), again.height()) != (700, 600)
-    again.restore()
-    assert (again.width(), again.height()) == (700, 600)
-    put_away(again, qapp)
-
-
-# -- panels and toolbar follow ---------------------------------------------------------------------
-
-
-def marked(window):
-    """Per trace the slices that are drawn above the rest."""
-    session = window.session
-    wanted = session.state.operators
-    return set(session.slices_of(*wanted).tolist()) if wanted else set()
-
-
-def test_a_click_in_the_operators_panel_marks_its_slices_and_shows_them(attention, qtbot):
-    table = attention.operators.table
-    session = attention.session
-    session.set_range(0, 1000)
-    at = table.visualRect(table.model().index(0, 1)).center()
-    qtbot.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=at)
-    wanted = set(attention.operators.model.rows[0].operators)
-    assert set(session.state.operators[1]) == wanted
-    links = session.traces[0].table.links
-    keys = session.traces[0].trace.slices.key.tolist()
-    expected = {i for i, key in enumerate(keys) if wanted <= set(links[key].operators)}
-    assert marked(attention) == expected != set()
-    assert attention.timeline.scene.pictures[0].hits is not None
-    state = session.state
-    assert any(
-        start < state.t1 and end > state.t0
-        for start, end in (session.traces[0].span_ns(i) for i in expected)
-    )
-    session.clear_selection()
-    assert attention.timeline.scene.pictures[0].hits is None
-
-
-def test_the_details_panel_shows_what_a_click_selected(attention, qtbot):
-    shown = attention.session.traces[0]
-    run = shown.trace.runs[attention.session.state.run[1]]
-    slices = shown.trace.slices
-    index = next(
-        i for i in range(len(slices))
-        if run.start <= slices.start[i] < run.end and shown.link(i).operators
-        and slices.end[i] - slices.start[i] > 1000
-    )  # fmt: skip
-    qtbot.mouseClick(canvas(attention), Qt.MouseButton.LeftButton, pos=place_of(attention, index))
-    assert attention.session.state.slice == SliceRef(0, index)
-    settle(qtbot, attention)
-    texts = [w.accessibleName() for w in attention.details.findChildren(object)
-             if hasattr(w, "accessibleName")]  # fmt: skip
-    length = int(slices.end[index] - slices.start[index])
-    assert any(f"{length / 1000:.3f}" in text for text in texts), texts
-    assert attention._selection.text().startswith("1 slice selected · ")
-
-
-def test_light_and_dark_are_different_pictures(attention, qtbot):
-    pictures = {}
-    for choice in ("dark", "light", "dark"):
-        attention.commands.actions[f"view.theme_{choice}"].trigger()
-        settle(qtbot, attention)
-        pictures.setdefault(choice, []).append(attention.timeline.grab().toImage())
-        assert attention.commands.actions[f"view.theme_{choice}"].isChecked()
-    assert pictures["dark"][0] == pictures["dark"][1]
-    assert pictures["dark"][0] != pictures["light"][0]
-    assert attention.theme.choice == "dark"
-    corner = canvas(attention).grab().toImage().pixelColor(1, canvas(attention).height() - 1)
-    assert corner == attention.theme.color("canvas")
-
-
-def pick(combo, index):
-    combo.setCurrentIndex(index)
-    combo.activated.emit(index)
-
-
-def test_colour_by_name_paints_anew_and_undo_paints_back(attention, qtbot):
-    before = canvas(attention).grab().toImage()
-    pick(attention.toolbar.scheme, 1)
-    assert attention.session.state.scheme == "name"
-    assert canvas(attention).grab().toImage() != before
-    attention.session.undo()
-    assert attention.session.state.scheme == "operator"
-    assert canvas(attention).grab().toImage() == before
-
-
-def test_the_run_box_aligns_the_runs_and_shows_their_mean(attention, qtbot):
-    box, session = attention.toolbar.run, attention.session
-    pick(box, box.findText("All runs, aligned"))
-    assert len(session.traces[0].trace.tracks) == 5
-    assert box.currentText() == "All runs, aligned"
-    pick(box, box.findText("Mean of runs"))
-    assert session.traces[0].label(0) == "forward · mean of 5 runs"
-    assert attention.commands.actions["go.runs_mean"].isChecked()
-    qtbot.keyClick(attention, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
-    assert box.currentText() == "All runs, aligned"
-    pick(box, box.findText("All runs"))
-    assert session.traces[0].trace is session.traces[0].file
-    assert box.currentText() == "All runs"
-
-
-def test_the_colour_box_follows_undo(attention):
-    pick(attention.toolbar.scheme, 1)
-    attention.session.undo()
-    assert attention.toolbar.scheme.currentData() == attention.session.state.scheme
-
-
-def test_the_run_box_picks_a_run_and_follows_it(attention, qtbot):
-    pick(attention.toolbar.run, attention.toolbar.run.findText("Run 4 of 5"))
-    session = attention.session
-    assert session.traces[0].trace.runs[session.state.run[1]].number == 4
-    qtbot.keyClick(attention, Qt.Key.Key_P)
-    assert attention.toolbar.run.currentText() == "Run 3 of 5"
-    pick(attention.toolbar.run, 0)
-    assert session.state.run is None
-
-
-def test_the_run_box_follows_the_trace_of_the_selection(window, qtbot):
-    open_files(qtbot, window, DEMO, CSV, ATTENTION)
-    number = next(i for i, t in enumerate(window.session.traces) if t.trace.path == ATTENTION)
-    assert number != 0
-    window.session.select_slice(SliceRef(number, 3))
-    assert "Run 5 of 5" in runs_offered(window)
-
-
-def test_the_link_pill_follows_the_trace_of_the_selection(window, qtbot):
-    open_files(qtbot, window, DEMO, ATTENTION, ATTENTION_RECORD)
-    told = set()
-    for number in range(2):
-        window.session.select_slice(SliceRef(number, 3))
-        told.add(window.toolbar.link_state.text())
-    assert len(told) == 2
-
-
-def test_the_bottom_panels_hide_and_come_back(attention, qtbot):
-    qtbot.keyClick(attention, Qt.Key.Key_Q)
-    assert shown_docks(attention) == {"details"}
-    assert not attention.commands.actions["view.panels"].isChecked()
-    qtbot.keyClick(attention, Qt.Key.Key_Q)
-    assert shown_docks(attention) == DOCKS
-
-
-def test_hidden_panels_stay_hidden_when_a_file_is_added(attention, qtbot):
-    qtbot.keyClick(attention, Qt.Key.Key_Q)
-    open_files(qtbot, attention, DEMO)
-    assert shown_docks(attention) == {"details"}
-
-
-def test_the_pill_leads_to_the_problems(attention, qtbot):
-    qtbot.mouseClick(attention.toolbar.link_state, Qt.MouseButton.LeftButton)
-    assert attention.problems.isVisible()
-
-
-# -- faults ----------------------------------------------------------------------------------------
-
-
-def test_a_fault_in_painting_is_told_once_and_the_window_lives(attention, monkeypatch, capsys):
-    crash_report.forget()
-    view = attention.timeline.view
-    canvas(attention).grab()
-
-    def broken(*given):
-        given[0].save()
-        return [][3]
-
-    monkeypatch.setattr(view.frames, "paint", broken)
-    for _ in range(3):
-        assert not canvas(attention).grab().isNull()
-    told = capsys.readouterr().err
-    assert told.count("IndexError: ") == 1
-    assert "viewer.timeline.items.RowsItem.paint" in told
-    monkeypatch.undo()
-    attention.session.select_slice(SliceRef(0, 5))
-    assert not attention.grab().isNull()
-    crash_report.forget()
-
-
-def test_settling_leaves_the_processor_to_what_it_waits_for(window, monkeypatch):
-    gate = threading.Event()
-    latest = window.findChildren(Latest)[0]
-    latest.submit(gate.wait)
-    asked = []
-    pending = Latest.pending.fget
-    monkeypatch.setattr(Latest, "pending", property(lambda x: asked.append(1) or pending(x)))
-    window.settle(0.2)
-    monkeypatch.undo()
-    gate.set()
-    latest.cancel()
-    assert len(asked) < 1000
-
-
-def test_settling_ends_when_all_is_answered(attention, qtbot):
-    began = time.monotonic()
-    attention.settle()
-    assert time.monotonic() - began < 2
-    assert attention.picture_png().startswith(b"\x89PNG")
-
-
-def test_pointing_at_the_window_does_not_change_it(attention, qtbot):
-    before = attention.session.state
-    move(canvas(attention), QPoint(200, 80))
-    assert attention.session.state == before
-
-
-# -- clock rates -----------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def cycles(window, qtbot, data):
-    """The window with a compile profile, whose text is found beside it."""
-    open_files(qtbot, window, data / "torq" / "compile_c3_taskid_mtu.csv")
-    return window
-
-
-def clock_words(window):
-    return [action.text().replace("&", "") for action in window.clock.menu().actions()
-            if not action.isSeparator()]  # fmt: skip
-
-
-def checked(window):
-    return [id for id in CLOCK_MENU if id != "-" and window.commands.actions[id].isChecked()]
-
-
-def test_the_clock_in_the_status_bar_is_the_handle_of_its_rate(cycles):
-    assert cycles.clock.text() == f"800{THIN}MHz assumed · 44 slices"
-    assert clock_words(cycles) == [
-        "compile_c3_taskid_mtu.csv", "As assumed or stated", "800 MHz", "100 MHz",
-        "Other clock rate…",
-    ]  # fmt: skip
-    assert checked(cycles) == ["clock.file"]
-    before = cycles._range.text()
-    cycles.commands.actions["clock.100"].trigger()
-    assert cycles.clock.text() == f"100{THIN}MHz chosen · 44 slices"
-    assert f"1 cycle = 10{THIN}ns, chosen" in cycles.clock.toolTip()
-    assert checked(cycles) == ["clock.100"]
-    assert cycles._range.text() != before
-    cycles.commands.actions["go.undo"].trigger()
-    assert (cycles._range.text(), checked(cycles)) == (before, ["clock.file"])
-    assert cycles.clock.text() == f"800{THIN}MHz assumed · 44 slices"
-    cycles.commands.actions["clock.800"].trigger()
-    assert cycles.clock.text() == f"800{THIN}MHz chosen · 44 slices"
-
-
-def test_any_rate_can_be_given_and_what_is_none_is_told(cycles, monkeypatch):
-    answers = iter([("1.2 GHz", True), ("fast", True), ("7 GHz", False)])
-    monkeypatch.setattr(QInputDialog, "getText", lambda *args, **more: next(answers))
-    ask = cycles.commands.actions["clock.other"].trigger
-    ask()
-    assert cycles.clock.text().startswith(f"1.2{THIN}GHz chosen")
-    assert message(cycles) == ""
-    ask()
-    assert message(cycles).startswith("The clock rate stays as it was: 'fast' is not a clock rate")
-    ask()
-    assert cycles.clock.text().startswith(f"1.2{THIN}GHz chosen")
-
-
-def test_a_stated_clock_has_no_menu(window, qtbot):
-    open_files(qtbot, window, CSV)
-    assert window.clock.menu() is None
-    assert not window.commands.actions["clock.other"].isEnabled()
-    window.commands.actions["file.close_all"].trigger()
-    assert not window.clock.isVisible()
-
-
-def test_the_rate_of_estimates_is_chosen_where_only_debug_info_has_them(window, qtbot, data):
-    torq = data / "torq"
-    open_files(
-        qtbot, window, torq / "host_h4_latest_2inv.csv", torq / "tiny_cnn.lowered_generic.mlir"
-    )
-    assert window.clock.text().startswith(
-        f"1 tick = 1000{THIN}ns · estimates at 800{THIN}MHz assumed"
-    )
-    assert clock_words(window)[0] == "estimates of debug info"
-    before = window._range.text()
-    window.commands.actions["clock.100"].trigger()
-    assert f"estimates at 100{THIN}MHz chosen" in window.clock.text()
-    assert checked(window) == ["clock.100"]
-    assert f"at 100{THIN}MHz chosen" in window.estimates.note.text()
-    assert window._range.text() == before
-    window.commands.actions["go.undo"].trigger()
-    assert f"at 800{THIN}MHz assumed" in window.estimates.note.text()
-
-
-# -- companions, and where sources lie -------------------------------------------------------------
-
-
-def test_the_text_beside_a_profile_is_opened_with_it_and_can_be_unlinked(cycles, data):
-    assert names(cycles) == ["compile_c3_taskid_mtu.csv", "tiny_cnn.mlir"]
-    assert cycles._selection.text() == (
-        "tiny_cnn.mlir was opened with compile_c3_taskid_mtu.csv, which names it"
-    )
-    recent = cycles.settings.recent_files()
-    assert recent == [str(data / "torq" / "compile_c3_taskid_mtu.csv")]
-    said = [label.text() for label in cycles.links.findChildren(QLabel)]
-    assert any("opened by itself, as the profile names it" in text for text in said)
-    cycles.session.pair(recent[0], None)
-    assert cycles.session.traces[0].table.program is None
-
-
-def test_opening_the_profile_again_does_not_link_what_was_unlinked(cycles, qtbot, data):
-    path = data / "torq" / "compile_c3_taskid_mtu.csv"
-    cycles.session.pair(str(path), None)
-    open_files(qtbot, cycles, path)
-    assert cycles.session.traces[0].table.program is None
-
-
-def test_a_text_that_is_asked_for_is_the_one_that_is_meant(window, qtbot, data, tmp_path):
-    shutil.copy(data / "torq" / "tiny_cnn.mlir", tmp_path / "mine.mlir")
-    open_files(qtbot, window, data / "torq" / "compile_c3_taskid_mtu.csv", tmp_path / "mine.mlir")
-    assert names(window) == ["compile_c3_taskid_mtu.csv", "mine.mlir"]
-
-
-def test_a_text_beside_a_profile_that_cannot_be_read_is_told(window, qtbot, data, tmp_path):
-    shutil.copy(data / "torq" / "compile_c3_taskid_mtu.csv", tmp_path / "p.csv")
-    (tmp_path / "tiny_cnn.mlir").write_bytes(b"ML\xefR bytecode")
-    open_files(qtbot, window, tmp_path / "p.csv")
-    assert names(window) == ["p.csv"]
-    said = "p.csv was compiled from a text that cannot be read: tiny_cnn.mlir: it is MLIR bytecode"
-    assert message(window).startswith(said)
-
-
-def test_a_source_is_located_once_for_all_paths_and_remembered(
-    window, qtbot, qapp, data, tmp_path, monkeypatch
-):
-    (tmp_path / "runs").mkdir()
-    for path in (ATTENTION, ATTENTION_RECORD):
-        shutil.copy(path, tmp_path / "runs")
-    here = tmp_path / "models" / "models.py"
-    here.parent.mkdir()
-    shutil.copy(Path(ATTENTION).parent / "models.py", here)
-    open_files(qtbot, window, *(tmp_path / "runs").iterdir())
-    window.session.select_operators(0, (9,))
-    assert "is not on this machine" in window.source.sentence
-    chosen = [str(tmp_path / "gone.py"), "", str(here)]
-    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *args: (chosen.pop(0), ""))
-    window.source.locate_requested.emit(window.source.place[0])
-    assert "gone.py is no text of at most 8 MB" in message(window)
-    window.source.locate_requested.emit(window.source.place[0])
-    assert window.settings.source_paths() == []
-    window.source.locate_requested.emit(window.source.place[0])
-    assert window.source.sentence == ""
-    assert window.source.note.text().startswith(f"shown from {here}, ")
-    assert window.settings.source_paths() == [("/home/user", str(tmp_path))]
-    again = MainWindow(window.theme, window.settings)
-    assert [s.recorded for s in again.session.workspace.substitutions] == ["/home/user"]
-    again.close()
-    shiboken6.delete(again)  # before the theme, which is the other window's
-    (substitution,) = window.session.workspace.substitutions
-    window.source.forget_requested.emit(substitution)
-    assert window.settings.source_paths() == []
-    assert "is not on this machine" in window.source.sentence
-
-
-def test_a_text_of_a_profile_is_located_opened_and_found_again(
-    window, qtbot, data, tmp_path, monkeypatch
-):
-    text = (data / "torq" / "compile_c3_taskid_mtu.csv").read_text()
-    for name in ("a.csv", "b.csv"):
-        (tmp_path / name).write_text(text.replace('"tiny_cnn.mlir"', '"/build/tiny_cnn.mlir"'))
-    (tmp_path / "models").mkdir()
-    moved = shutil.copy(data / "torq" / "tiny_cnn.mlir", tmp_path / "models")
-    open_files(qtbot, window, tmp_path / "a.csv")
-    trace = window.session.traces[0].trace
-    placed = next(i for i in range(44) if window.session.traces[0].link(i).detail and "tiny" in str(
-        trace.keys.location[trace.slices.key[i]]))  # fmt: skip
-    window.session.select_slice(SliceRef(0, placed))
-    assert window.source.sentence.startswith("tiny_cnn.mlir is not on this machine")
-    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *args: (moved, ""))
-    with qtbot.waitSignal(window.loader.all_done):
-        window.source.locate_requested.emit(window.source.place[0])
-    settle(qtbot, window)
-    assert names(window) == ["a.csv", "tiny_cnn.mlir"]
-    assert window.session.traces[0].table.program.path == moved
-    window.commands.actions["file.close_all"].trigger()
-    open_files(qtbot, window, tmp_path / "b.csv")
-    assert names(window) == ["b.csv", "tiny_cnn.mlir"]
+def bare(qtbot, qapp, tmp_path, monkeypatch):
+    """A shown window; its desk is made when it has been painted and the events are looked at."""
+    monkeypatch.setattr(start_page, "_draw", lambda samples, width: {})
+    settings = Settings(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat))
+    window = MainWindow(Theme(qapp, "dark"), settings)
+    window.resize(1600, 900)
+    window.show()
+    assert window._desk is None
+    yield window
+    put_away(window, qapp)
+
+
+def furnished(qtbot, window):
+    qtbot.waitUntil(lambda: window._desk is not None, timeout=20_000)
+    return window.desk
+
+
+def opened(qtbot, desk):
+    qtbot.waitUntil(lambda: bool(desk.session.traces), timeout=20_000)
+    return desk.session.workspace.paths
+
+
+def test_the_first_window_waits_for_qt_alone():
+    """numpy takes 70 ms, pyqtgraph 200 ms and the desk 250 ms more to be imported."""
+    code = "import sys, viewer.cli, viewer.app, viewer.main_window; print(*sys.modules)"
+    modules = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    ).stdout.split()
+    assert "viewer.panels.start_page" in modules
+    assert not {"numpy", "pandas", "pyqtgraph", "viewer.desk", "viewer.session"} & set(modules)
+
+
+def test_the_desk_comes_by_itself_and_moves_nothing(bare, qtbot):
+    qtbot.waitExposed(bare)
+    first = bare.pages.mapTo(bare, QPoint()), bare.pages.size(), list(bare.menus)
+    desk = furnished(qtbot, bare)
+    qtbot.waitUntil(desk.toolbar.isVisible)
+    assert (bare.pages.mapTo(bare, QPoint()), bare.pages.size(), list(bare.menus)) == first
+    assert bare.pages.currentWidget() is bare.start_page
+    assert all(menu.actions() for menu in bare.menus.values())
+
+
+def test_files_that_are_asked_for_first_are_opened_then(bare, qtbot):
+    bare.open([DEMO])
+    assert bare.pages.currentWidget() is bare.reading
+    bare.open_one(DEMO_RECORD)
+    bare.open([])
+    desk = furnished(qtbot, bare)
+    assert opened(qtbot, desk) == [DEMO, DEMO_RECORD]
+    assert bare.pages.currentWidget() is desk.timeline
+
+
+def test_files_that_are_dropped_first_are_opened(bare, qtbot):
+    assert drop(SimpleNamespace(window=bare), [DEMO])
+    assert opened(qtbot, bare.desk) == [DEMO]
+
+
+def test_the_first_button_asks_for_files_at_once(bare, qtbot, monkeypatch):
+    monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *a: ([DEMO], ""))
+    button = next(b for b in bare.start_page.findChildren(QPushButton) if b.property("primary"))
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert opened(qtbot, bare.desk) == [DEMO]
+
+
+def test_a_desk_that_is_asked_for_is_there(bare):
+    assert bare.desk is bare.desk
+    assert bare.desk.window is bare
+
+
+def test_closing_at_once_keeps_how_the_panels_lay(bare):
+    bare.settings.set(WINDOW_STATE, QByteArray(b"as it lay"))
+    bare.settings.set(WINDOW_VERSION, WINDOW_STATE_VERSION)
+    bare.open([DEMO])
+    bare.close()
+    assert bare._desk is None
+    geometry, state = bare.settings.window()
+    assert not geometry.isEmpty()
+    assert state == QByteArray(b"as it lay")
+
+
+def test_closing_while_the_desk_is_imported_makes_none(bare, qtbot):
+    qtbot.waitUntil(lambda: bare._importer.pending or bare._desk is not None, timeout=20_000)
+    made = bare._desk
+    bare.close()
+    qtbot.wait(0)
+    assert bare._desk is made
+
+
+def test_it_is_no_larger_than_the_screen(bare):
+    room = bare.screen().availableGeometry().size()
+    assert MainWindow(bare.theme, bare.settings).size() == QSize(1600, 900).boundedTo(room)

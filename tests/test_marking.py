@@ -25,27 +25,27 @@ HOSTILE = "<b>bold</b>&amp;<img src=x>\u202e\x00\n" * 20
 
 
 @pytest.fixture
-def rows(window, qtbot, tmp_path):
+def rows(desk, qtbot, tmp_path):
     path = tmp_path / "rows.csv"
     lines = [f"p,t0,a,{20_000 * i},10000" for i in range(8)]
     path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *lines]) + "\n")
-    open_files(qtbot, window, path)
-    return window
+    open_files(qtbot, desk, path)
+    return desk
 
 
-def key(qtbot, window, which, held=Qt.KeyboardModifier.NoModifier):
-    window.timeline.view.setFocus()
-    qtbot.keyClick(window.timeline.view, which, held)
+def key(qtbot, desk, which, held=Qt.KeyboardModifier.NoModifier):
+    desk.timeline.view.setFocus()
+    qtbot.keyClick(desk.timeline.view, which, held)
 
 
-def point(window, x):
+def point(desk, x):
     """Rest the mouse on the canvas, below all rows; the time there."""
-    move(canvas(window), QPoint(x, canvas(window).height() - 2))
-    return window.timeline.view.time_at(x)
+    move(canvas(desk), QPoint(x, canvas(desk).height() - 2))
+    return desk.timeline.view.time_at(x)
 
 
-def click(qtbot, window, index):
-    qtbot.mouseClick(canvas(window), Qt.MouseButton.LeftButton, pos=place_of(window, index))
+def click(qtbot, desk, index):
+    qtbot.mouseClick(canvas(desk), Qt.MouseButton.LeftButton, pos=place_of(desk, index))
 
 
 def test_m_measures_the_selection_and_takes_it_back(rows, qtbot):
@@ -82,7 +82,7 @@ def test_m_without_a_selection_measures_from_one_time_to_another(rows, qtbot):
 def test_m_with_the_mouse_elsewhere_says_what_it_needs(rows, qtbot):
     key(qtbot, rows, Key.Key_M)
     assert rows.session.state.measured is None
-    assert "point at the timeline" in rows._selection.text()
+    assert "point at the timeline" in rows.window.status.said.text()
 
 
 def test_shift_m_keeps_the_measured_span_with_a_name(rows, qtbot):
@@ -160,9 +160,9 @@ def test_delete_in_the_editor_of_a_name_is_no_command(rows, qtbot):
     assert editor.text() == ""
 
 
-def test_marks_stay_at_the_same_ticks_when_the_rate_changes(window, qtbot, data):
-    open_files(qtbot, window, data / "torq" / "compile_c3_taskid_mtu.csv")
-    session = window.session
+def test_marks_stay_at_the_same_ticks_when_the_rate_changes(desk, qtbot, data):
+    open_files(qtbot, desk, data / "torq" / "compile_c3_taskid_mtu.csv")
+    session = desk.session
     number = session.clock_trace
     assert number is not None
     axis = session.traces[number].axis
@@ -179,20 +179,20 @@ def test_marks_stay_at_the_same_ticks_when_the_rate_changes(window, qtbot, data)
     assert session.state.marks == marks
 
 
-def test_marks_are_of_the_runs_as_they_ran(window, qtbot):
-    open_sample(qtbot, window, "attention_xnnpack")
-    session = window.session
-    click(qtbot, window, session.traces[0].trace.slices.row_ptr[0].item())
+def test_marks_are_of_the_runs_as_they_ran(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    session = desk.session
+    click(qtbot, desk, session.traces[0].trace.slices.row_ptr[0].item())
     session.select_area(Area(session.state.t0, session.state.t1, frozenset({(0, 0)})))
-    key(qtbot, window, Key.Key_M, SHIFT)
+    key(qtbot, desk, Key.Key_M, SHIFT)
     assert len(session.state.marks) == 1
     session.show_inferences(Inferences.MEAN)
-    settle(qtbot, window)
-    assert window.timeline.marks.isHidden()
-    assert not window.commands.actions["mark.keep"].isEnabled()
+    settle(qtbot, desk)
+    assert desk.timeline.marks.isHidden()
+    assert not desk.commands.actions["mark.keep"].isEnabled()
     marking.go_to(session, 0)
     assert session.state.inferences is Inferences.AS_RUN
-    assert window.timeline.marks.isVisible()
+    assert desk.timeline.marks.isVisible()
 
 
 def test_hostile_and_many_marks_are_painted_and_told_as_text(rows, qtbot):

@@ -13,14 +13,14 @@ from viewer.view_state import RulerUnit, SliceRef
 
 
 @pytest.fixture
-def compiled(window, qtbot, data):
+def compiled(desk, qtbot, data):
     """A compile profile, which is counted in cycles of 1.25 ns."""
-    open_files(qtbot, window, data / "torq" / "compile_c3_taskid_mtu.csv")
-    return window
+    open_files(qtbot, desk, data / "torq" / "compile_c3_taskid_mtu.csv")
+    return desk
 
 
-def choose(window, unit):
-    window.commands.actions[f"ruler.{unit.name.lower()}"].trigger()
+def choose(desk, unit):
+    desk.commands.actions[f"ruler.{unit.name.lower()}"].trigger()
 
 
 def test_it_counts_from_the_start_of_the_trace_until_told_otherwise(compiled):
@@ -55,21 +55,21 @@ def test_from_the_selection_and_without_one_from_the_start(compiled):
     assert compiled.timeline.ruler.caption.endswith(" from trace start")
 
 
-def test_the_clock_of_the_file(window, qtbot):
-    open_sample(qtbot, window, "attention_xnnpack")
-    choose(window, RulerUnit.ABSOLUTE)
-    shown = window.session.traces[0]
+def test_the_clock_of_the_file(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    choose(desk, RulerUnit.ABSOLUTE)
+    shown = desk.session.traces[0]
     zero = shown.axis.to_ns(0)
     assert zero < 0
-    assert window.timeline.scene.scale.text(zero) == "0"
-    assert window.timeline.ruler.caption == "µs from clock zero"
+    assert desk.timeline.scene.scale.text(zero) == "0"
+    assert desk.timeline.ruler.caption == "µs from clock zero"
 
 
-def test_cycles_are_offered_where_a_file_counts_them(window, qtbot, compiled):
+def test_cycles_are_offered_where_a_file_counts_them(desk, qtbot, compiled):
     assert compiled.commands.actions["ruler.cycles"].isEnabled()
     compiled.session.close_all()
-    open_sample(qtbot, window, "attention_xnnpack")
-    assert not window.commands.actions["ruler.cycles"].isEnabled()
+    open_sample(qtbot, desk, "attention_xnnpack")
+    assert not desk.commands.actions["ruler.cycles"].isEnabled()
 
 
 def test_the_choice_is_checked_and_can_be_undone(compiled):
@@ -101,8 +101,8 @@ def test_a_click_on_what_it_counts_opens_the_menu_below_it(compiled, monkeypatch
     assert corner.mapFromGlobal(place).y() > at.y()
 
 
-def test_a_long_caption_is_cut_inside_the_column(window, qtbot):
-    open_sample(qtbot, window, "attention_xnnpack")
-    bare = window.timeline.corner.grab().toImage()
-    choose(window, RulerUnit.ABSOLUTE)
-    assert window.timeline.corner.grab().toImage() != bare
+def test_a_long_caption_is_cut_inside_the_column(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    bare = desk.timeline.corner.grab().toImage()
+    choose(desk, RulerUnit.ABSOLUTE)
+    assert desk.timeline.corner.grab().toImage() != bare

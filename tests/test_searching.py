@@ -21,11 +21,11 @@ SHIFT = Qt.KeyboardModifier.ShiftModifier
 
 
 @pytest.fixture
-def attention(window, qtbot):
+def attention(desk, qtbot):
     """The window with the attention sample open."""
-    open_sample(qtbot, window, "attention_xnnpack")
-    window.timeline.view.setFocus()
-    return window
+    open_sample(qtbot, desk, "attention_xnnpack")
+    desk.timeline.view.setFocus()
+    return desk
 
 
 @pytest.fixture
@@ -35,16 +35,16 @@ def slow(monkeypatch):
     monkeypatch.setattr(viewer.timeline.hits, "AT_ONCE", -1)
 
 
-def type_query(qtbot, window, text):
+def type_query(qtbot, desk, text):
     """Ctrl+F and a query."""
-    qtbot.keyClick(window, KEY.Key_F, Qt.KeyboardModifier.ControlModifier)
-    qtbot.keyClicks(window.toolbar.search, text)
-    settle(qtbot, window)
+    qtbot.keyClick(desk.window, KEY.Key_F, Qt.KeyboardModifier.ControlModifier)
+    qtbot.keyClicks(desk.toolbar.search, text)
+    settle(qtbot, desk)
 
 
-def linear(window):
+def linear(desk):
     """The slices of linear operators, slice by slice, in order of time."""
-    shown = window.session.traces[0]
+    shown = desk.session.traces[0]
     found = [
         i for i in range(len(shown.trace.slices))
         if any("linear" in op.name for op in shown.table.operators(int(shown.trace.slices.key[i])))
@@ -69,9 +69,9 @@ def test_enter_walks_through_the_hits_in_order_of_time(attention, qtbot, request
     assert field.count.text() == f"1 of {len(expected)}"
     qtbot.keyClick(field, KEY.Key_Return, SHIFT)
     assert session.state.slice.index == expected[-1]
-    qtbot.keyClick(attention, KEY.Key_F3)
+    qtbot.keyClick(attention.window, KEY.Key_F3)
     assert session.state.slice.index == expected[0]
-    qtbot.keyClick(attention, KEY.Key_F3, SHIFT)
+    qtbot.keyClick(attention.window, KEY.Key_F3, SHIFT)
     assert session.state.slice.index == expected[-1]
     t0, t1 = session.traces[0].span_ns(expected[-1])
     assert session.state.t0 < t1
@@ -150,7 +150,7 @@ def test_the_field_has_the_keys_also_from_a_table_and_escape_gives_them_back(att
     if key == "/":
         qtbot.keyClick(table, KEY.Key_Slash)
     else:
-        qtbot.keyClick(attention, KEY.Key_F, Qt.KeyboardModifier.ControlModifier)
+        qtbot.keyClick(attention.window, KEY.Key_F, Qt.KeyboardModifier.ControlModifier)
     field = attention.toolbar.search
     assert field.hasFocus()
     assert field.help.isVisible()
@@ -267,10 +267,10 @@ def test_a_click_on_a_heading_sorts_and_a_second_one_turns_it_round(attention, q
 # -- the timeline ----------------------------------------------------------------------------
 
 
-def hit_pixels(window):
+def hit_pixels(desk):
     """The places of the canvas that have the colour of hits: (columns, lines)."""
-    image = window.timeline.view.grab().toImage()
-    colour = window.theme.color("hit").rgb() & 0xFFFFFF
+    image = desk.timeline.view.grab().toImage()
+    colour = desk.theme.color("hit").rgb() & 0xFFFFFF
     width, height = image.width(), image.height()
     rgb = np.frombuffer(image.constBits(), np.uint32).reshape(height, -1)[:, :width] & 0xFFFFFF
     return np.nonzero(colour == rgb.T)
@@ -386,10 +386,10 @@ def test_nothing_is_found_in_nothing():
 
 
 def test_the_help_stays_inside_the_window(attention, qtbot):
-    attention.resize(900, 600)
+    attention.window.resize(900, 600)
     settle(qtbot, attention)
     attention.search()
     sheet = attention.toolbar.search.help
     assert sheet.isVisible()
-    assert attention.rect().contains(sheet.geometry().topLeft() + QPoint(0, 0))
-    assert sheet.geometry().right() < attention.width()
+    assert attention.window.rect().contains(sheet.geometry().topLeft() + QPoint(0, 0))
+    assert sheet.geometry().right() < attention.window.width()

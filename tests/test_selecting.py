@@ -35,32 +35,32 @@ Key = Qt.Key
 
 
 @pytest.fixture
-def attention(window, qtbot):
-    open_sample(qtbot, window, "attention_xnnpack")
-    return window
+def attention(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    return desk
 
 
 @pytest.fixture
-def rows(window, qtbot, tmp_path):
+def rows(desk, qtbot, tmp_path):
     """Two threads of eight slices of 10 ns, every 20 ns, named a and b by turns."""
     path = tmp_path / "rows.csv"
     lines = [f"p,t{t},{'ab'[i % 2]},{20 * i},10" for t in range(2) for i in range(8)]
     path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *lines]) + "\n")
-    open_files(qtbot, window, path)
-    return window
+    open_files(qtbot, desk, path)
+    return desk
 
 
-def click(qtbot, window, index, held=Qt.KeyboardModifier.NoModifier):
-    qtbot.mouseClick(canvas(window), Qt.MouseButton.LeftButton, held, place_of(window, index))
+def click(qtbot, desk, index, held=Qt.KeyboardModifier.NoModifier):
+    qtbot.mouseClick(canvas(desk), Qt.MouseButton.LeftButton, held, place_of(desk, index))
 
 
-def chosen(window):
-    return [ref.index for ref in window.session.state.slices]
+def chosen(desk):
+    return [ref.index for ref in desk.session.state.slices]
 
 
-def press(qtbot, window, key, held=Qt.KeyboardModifier.NoModifier):
-    window.timeline.view.setFocus()
-    qtbot.keyClick(window.timeline.view, key, held)
+def press(qtbot, desk, key, held=Qt.KeyboardModifier.NoModifier):
+    desk.timeline.view.setFocus()
+    qtbot.keyClick(desk.timeline.view, key, held)
 
 
 def test_ctrl_click_adds_and_takes_out(rows, qtbot):
@@ -215,7 +215,7 @@ def test_the_status_bar_tells_count_and_total(rows, qtbot):
     click(qtbot, rows, 2, CTRL)
     click(qtbot, rows, 12, CTRL)
     settle(qtbot, rows)
-    assert rows._selection.text() == f"3 slices selected · {format_time(30)} added up"
+    assert rows.window.status.said.text() == f"3 slices selected · {format_time(30)} added up"
 
 
 def test_a_ring_is_in_every_selected_slice_and_in_no_other(rows, qtbot):
@@ -277,7 +277,7 @@ def test_closing_forgets_what_is_selected(rows, qtbot):
     assert rows.selection.is_empty
 
 
-def test_many_slices_are_drawn_and_counted_off_the_gui_thread(window, qtbot):
+def test_many_slices_are_drawn_and_counted_off_the_gui_thread(desk, qtbot):
     count = 60_000
     builder = TraceBuilder("/large.csv", "test", "", Clock())
     start = np.arange(count, dtype=np.int64) * 100
@@ -288,22 +288,22 @@ def test_many_slices_are_drawn_and_counted_off_the_gui_thread(window, qtbot):
         track=builder.track("p", "t", flat=True), start=start, end=start + 70 + odd,
         name=names[odd], key=keys[odd],
     )  # fmt: skip
-    window.session.add([builder.build()])
-    settle(qtbot, window)
-    window.session.select_slice(SliceRef(0, 1))
-    press(qtbot, window, Key.Key_A, CTRL)
-    assert len(window.session.state.slices) == count // 2
-    assert window.timeline.scene.chosen.rasters == {}
-    settle(qtbot, window)
-    drawn = window.timeline.scene.chosen.rasters[0].drawn
+    desk.session.add([builder.build()])
+    settle(qtbot, desk)
+    desk.session.select_slice(SliceRef(0, 1))
+    press(qtbot, desk, Key.Key_A, CTRL)
+    assert len(desk.session.state.slices) == count // 2
+    assert desk.timeline.scene.chosen.rasters == {}
+    settle(qtbot, desk)
+    drawn = desk.timeline.scene.chosen.rasters[0].drawn
     assert len(drawn.start) == count // 2
-    assert window._selection.text().endswith(f"{format_time(71 * count // 2)} added up")
-    assert not canvas(window).grab().isNull()
-    press(qtbot, window, Key.Key_A, CTRL)
-    settle(qtbot, window)
-    model = window.selection.model
+    assert desk.window.status.said.text().endswith(f"{format_time(71 * count // 2)} added up")
+    assert not canvas(desk).grab().isNull()
+    press(qtbot, desk, Key.Key_A, CTRL)
+    settle(qtbot, desk)
+    model = desk.selection.model
     assert [model.index(r, 0).data() for r in range(2)] == ["b", "a"]
-    assert window.details.widget().rows("Busy")
+    assert desk.details.widget().rows("Busy")
 
 
 @given(st.lists(st.sets(st.integers(0, 30)), min_size=1, max_size=3), st.data())

@@ -11,23 +11,23 @@ TRACK, OTHER, PROCESS = (0, 1), (0, 0), (0, "compile.csv")
 
 
 @pytest.fixture
-def npu(window, qtbot):
+def npu(desk, qtbot):
     """The window with a compile profile, a slice of its second track selected."""
     folder = Path(SAMPLE["torq_npu"].paths()[0]).parent
-    open_files(qtbot, window, folder / "compile.csv")
-    slices = window.session.traces[0].trace.slices
+    open_files(qtbot, desk, folder / "compile.csv")
+    slices = desk.session.traces[0].trace.slices
     rows = list(slices.row_track)
-    window.session.select_slice(SliceRef(0, int(slices.row_ptr[rows.index(1)])))
-    window.timeline.view.setFocus()
-    return window
+    desk.session.select_slice(SliceRef(0, int(slices.row_ptr[rows.index(1)])))
+    desk.timeline.view.setFocus()
+    return desk
 
 
-def view(window):
-    return window.session.state.tracks
+def view(desk):
+    return desk.session.state.tracks
 
 
-def enabled(window):
-    actions = window.commands.actions
+def enabled(desk):
+    actions = desk.commands.actions
     return {i for i in actions if i.startswith("tracks.") and actions[i].isEnabled()}
 
 
@@ -89,18 +89,18 @@ def test_sorting_and_heights_are_checked_and_reset(npu):
     assert npu.timeline.scene.shown_tracks() == {TRACK}
 
 
-def test_what_makes_no_sense_is_disabled(window, qtbot):
-    assert enabled(window) == set()
-    open_sample(qtbot, window, "attention_xnnpack")
+def test_what_makes_no_sense_is_disabled(desk, qtbot):
+    assert enabled(desk) == set()
+    open_sample(qtbot, desk, "attention_xnnpack")
     always = {"tracks.filter", "tracks.collapse_all", "tracks.expand_all", "tracks.sort_file",
               "tracks.sort_name", "tracks.sort_time", "tracks.sort_busy"}  # fmt: skip
-    assert enabled(window) == always
-    window.session.select_slice(SliceRef(0, 0))
+    assert enabled(desk) == always
+    desk.session.select_slice(SliceRef(0, 0))
     about = {"tracks.pin", "tracks.hide", "tracks.only", "tracks.up", "tracks.down", "tracks.fold",
              "tracks.taller", "tracks.lower"}  # fmt: skip
-    assert enabled(window) == always | about
-    window.commands.actions["tracks.hide"].trigger()
-    assert enabled(window) == always | about | {"tracks.show_all"}
-    window.timeline.headers.setFocus()
-    assert "tracks.pin" not in enabled(window), "the keyboard is on the header of a process"
-    assert "tracks.hide" in enabled(window)
+    assert enabled(desk) == always | about
+    desk.commands.actions["tracks.hide"].trigger()
+    assert enabled(desk) == always | about | {"tracks.show_all"}
+    desk.timeline.headers.setFocus()
+    assert "tracks.pin" not in enabled(desk), "the keyboard is on the header of a process"
+    assert "tracks.hide" in enabled(desk)

@@ -30,7 +30,7 @@ XCB_PACKAGES = (
 _GIVE_UP_AFTER = 0.001  # seconds
 
 
-def run(files: Sequence[str], choices: Choices, theme: str | None = None) -> int:
+def run(files: Sequence[str], choices: Choices | None, theme: str | None = None) -> int:
     """Open the window on some files and stay until it is closed; returns the exit code."""
     missing = _missing_for_a_window()
     if missing:
@@ -53,7 +53,6 @@ def run(files: Sequence[str], choices: Choices, theme: str | None = None) -> int
     window = MainWindow(look, settings)
     crash_report.install(window)
     app.opened_file.connect(window.open_one)  # type: ignore[attr-defined]
-    window.restore()
     # Before the window is shown: the start page would flash up and draw its samples for nothing.
     if files:
         window.open(files, choices)
@@ -63,7 +62,7 @@ def run(files: Sequence[str], choices: Choices, theme: str | None = None) -> int
 
 def screenshot(
     files: Sequence[str],
-    choices: Choices,
+    choices: Choices | None,
     output: str,
     *,
     size: tuple[int, int],
@@ -91,7 +90,8 @@ def screenshot(
     with tempfile.TemporaryDirectory() as folder:
         store = QSettings(os.path.join(folder, "settings.ini"), QSettings.Format.IniFormat)
         window = MainWindow(look, Settings(store))
-        window.loader.failed.connect(lambda path, message: failures.append(message))
+        desk = window.desk
+        desk.loader.failed.connect(lambda path, message: failures.append(message))
         # A picture may be smaller than a window that is worked in.
         layout = window.layout()
         if layout is not None:
@@ -100,19 +100,19 @@ def screenshot(
         window.resize(*size)
         if files:
             loop = QEventLoop()
-            window.loader.all_done.connect(loop.quit)
-            window.open(files, choices)
+            desk.loader.all_done.connect(loop.quit)
+            desk.open(files, choices)
             window.show()
-            if window.is_loading:
+            if desk.is_loading:
                 loop.exec()
         else:
             window.show()
         if visible is not None:
             window.settle()  # of a large file the view is made after all has been read
-            window.session.set_range(*visible)
+            desk.session.set_range(*visible)
         window.settle()
         data = window.picture_png()
-        nothing = bool(files) and window.session.is_empty
+        nothing = bool(files) and desk.session.is_empty
         window.close()
     if nothing:
         return failures

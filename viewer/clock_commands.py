@@ -16,7 +16,7 @@ from viewer.status_text import clock_text
 from viewer.workspace import DEBUG_INFO
 
 if TYPE_CHECKING:
-    from viewer.main_window import MainWindow
+    from viewer.desk import Desk
 
 # What NPUs run at, offered for clocks whose rate no file states.
 CYCLE_RATES = ("800 MHz", "100 MHz")
@@ -24,9 +24,9 @@ CLOCK_MENU = ("clock.file", *(f"clock.{text.partition(' ')[0]}" for text in CYCL
               "clock.other")  # fmt: skip
 
 
-def clock_commands(window: MainWindow) -> list[Command]:
+def clock_commands(desk: Desk) -> list[Command]:
     """Rates to choose for the current trace, or for debug info."""
-    session = window.session
+    session = desk.session
     has_clock = Need(
         "a clock whose rate can be chosen",
         lambda: session.clock_trace is not None or session.workspace.cycle_rate is not None,
@@ -39,14 +39,14 @@ def clock_commands(window: MainWindow) -> list[Command]:
 
     return [
         Command(
-            "clock.file", "As &assumed or stated", "View", lambda: window.clock.choose(None),
+            "clock.file", "As &assumed or stated", "View", lambda: desk.clock.choose(None),
             enabled=has_clock, checked=lambda: has_clock() and chosen_rate() is None,
             group="Clock rate",
         ),
         *(
             Command(
                 f"clock.{text.partition(' ')[0]}", f"&{text}", "View",
-                lambda text=text: window.clock.choose(parse_rate(text)),  # type: ignore[misc]
+                lambda text=text: desk.clock.choose(parse_rate(text)),  # type: ignore[misc]
                 enabled=has_clock,
                 checked=lambda text=text: chosen_rate() == parse_rate(text),  # type: ignore[misc]
                 group="Clock rate",
@@ -54,7 +54,7 @@ def clock_commands(window: MainWindow) -> list[Command]:
             for text in CYCLE_RATES
         ),
         Command(
-            "clock.other", "&Other clock rate…", "View", lambda: window.clock.ask(),
+            "clock.other", "&Other clock rate…", "View", lambda: desk.clock.ask(),
             enabled=has_clock, group="Clock rate",
         ),
     ]  # fmt: skip

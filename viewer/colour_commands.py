@@ -13,7 +13,7 @@ from viewer.settings import LEGEND
 from viewer.timeline.schemes import SCHEMES
 
 if TYPE_CHECKING:
-    from viewer.main_window import MainWindow
+    from viewer.desk import Desk
     from viewer.session import Session
 
 _MNEMONICS = {
@@ -32,20 +32,20 @@ COLOUR_MENU = (
 )  # fmt: skip
 
 
-def colour_commands(window: MainWindow) -> list[Command]:
-    """The commands of colours, of a window."""
-    session = window.session
+def colour_commands(desk: Desk) -> list[Command]:
+    """The commands of colours, of a desk."""
+    session = desk.session
     has_trace = open_profile(session)
 
     def choose(scheme: str) -> None:
         session.set_scheme(scheme)
-        window.commands.refresh()  # Qt takes the check from an action that is chosen again
+        desk.commands.refresh()  # Qt takes the check from an action that is chosen again
 
     def toggle_legend() -> None:
-        shown = window.timeline.legend.isHidden()
-        window.timeline.legend.setVisible(shown)
-        window.settings.set(LEGEND, shown)
-        window.commands.refresh()
+        shown = desk.timeline.legend.isHidden()
+        desk.timeline.legend.setVisible(shown)
+        desk.settings.set(LEGEND, shown)
+        desk.commands.refresh()
 
     return [
         *(
@@ -72,7 +72,7 @@ def colour_commands(window: MainWindow) -> list[Command]:
         ),
         Command(
             "view.legend", "Le&gend of colours", "View", toggle_legend, ("L",),
-            checked=lambda: not window.timeline.legend.isHidden(), group="Colour by",
+            checked=lambda: not desk.timeline.legend.isHidden(), group="Colour by",
         ),
     ]  # fmt: skip
 
@@ -84,10 +84,10 @@ def step_scheme(session: Session, by: int) -> None:
         session.set_scheme(able[(able.index(session.coloured_by) + by) % len(able)])
 
 
-def add_colour_menu(window: MainWindow) -> None:
+def add_colour_menu(desk: Desk) -> None:
     """Add "Colour by" to the View menu; what cannot be had says why, as tooltip and status tip."""
-    table, session = window.commands, window.session
-    menu = window.view_menu.addMenu("Colour b&y")
+    table, session = desk.commands, desk.session
+    menu = desk.window.menus["View"].addMenu("Colour b&y")
     menu.setToolTipsVisible(True)
     table.add_to(menu, COLOUR_MENU)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence, QShortcutEvent
-from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from viewer.crash_report import guard
 from viewer.key_map import KeyMap, Keys
@@ -189,15 +189,6 @@ class CommandTable(QObject):
         return possible
 
     # -- menus -------------------------------------------------------------------------------
-
-    def fill(self, bar: QMenuBar, order: Iterable[tuple[str, tuple[str, ...]]]) -> dict[str, QMenu]:
-        """Make the menus: (title, command ids or SEPARATOR). A command is in one menu only."""
-        menus = {}
-        for title, ids in order:
-            menu = bar.addMenu(title)
-            menus[title.replace("&", "")] = menu
-            self.add_to(menu, ids)
-        return menus
 
     def add_to(self, menu: QMenu, ids: Iterable[str]) -> None:
         """Add commands, or a line where an id is SEPARATOR, to a menu."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from PySide6.QtCore import QByteArray, QObject, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabBar, QTabWidget, QWidget
 
@@ -46,13 +49,30 @@ class Docks(QObject):
             dock.dockLocationChanged.connect(self._fit_titles)
             self.by_name[name] = dock
         docks = self.by_name
-        window.splitDockWidget(docks["operators"], docks["source"], Qt.Orientation.Horizontal)
-        for name in ("overview", "statistics", "estimates", "selection"):
-            window.tabifyDockWidget(docks["operators"], docks[name])
-        for name in ("links", "problems", "untimed", "search", "marks"):
-            window.tabifyDockWidget(docks["source"], docks[name])
+        with self._without_layout():
+            window.splitDockWidget(docks["operators"], docks["source"], Qt.Orientation.Horizontal)
+            for name in ("overview", "statistics", "estimates", "selection"):
+                window.tabifyDockWidget(docks["operators"], docks[name])
+            for name in ("links", "problems", "untimed", "search", "marks"):
+                window.tabifyDockWidget(docks["source"], docks[name])
         self.bring("operators")
         self.bring("source")
+
+    @contextmanager
+    def _without_layout(self) -> Iterator[None]:
+        """Tabs are put together in here.
+
+        Where Qt makes the bar of a second group of tabs, it lays the window out first if that is
+        due, and then makes that bar twice. The first one stays behind the panels for good and a
+        drag of it, with a mouse or the keys, ends the process.
+        """
+        layout = self._window.layout()
+        assert layout is not None
+        layout.setEnabled(False)
+        try:
+            yield
+        finally:
+            layout.setEnabled(True)
 
     def fill(self, menu: QMenu) -> None:
         """Add a switch for every dock to a menu."""
@@ -101,9 +121,16 @@ class Docks(QObject):
         level = self._narrowness
         if level == self._level:
             return
-        window, docks, was = self._window, self.by_name, self._level
+        docks, was = self.by_name, self._level
         self._level = level
         self._lay = None
+        with self._without_layout():
+            self._follow_width(was)
+        docks["details" if level else "source"].raise_()
+        self._fit_titles()
+
+    def _follow_width(self, was: int) -> None:
+        window, docks, level = self._window, self.by_name, self._level
         if not was and window.dockWidgetArea(docks["details"]) == RIGHT:
             window.tabifyDockWidget(docks["untimed"], docks["details"])
         elif not level and docks["problems"] in window.tabifiedDockWidgets(docks["details"]):
@@ -116,8 +143,6 @@ class Docks(QObject):
             docks["operators"].raise_()
         elif was == 2 and beside:
             window.tabifyDockWidget(docks["links"], docks["source"])
-        docks["details" if level else "source"].raise_()
-        self._fit_titles()
 
     @property
     def is_misfit(self) -> bool:

@@ -19,7 +19,7 @@ from viewer.settings import FLOWS
 from viewer.view_state import SliceRef
 
 if TYPE_CHECKING:
-    from viewer.main_window import MainWindow
+    from viewer.desk import Desk
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +78,9 @@ class FlowSteps(QObject):
                 self.step(forward=forward)
 
 
-def flow_commands(window: MainWindow) -> list[Command]:
+def flow_commands(desk: Desk) -> list[Command]:
     """The commands of flows; whether arrows are drawn is remembered."""
-    session, settings = window.session, window.settings
+    session, settings = desk.session, desk.settings
     feed, steps = FlowFeed.of(session), FlowSteps(session)
     feed.show(settings.get(FLOWS))
     has_slice = selected_slice(session)
@@ -89,7 +89,7 @@ def flow_commands(window: MainWindow) -> list[Command]:
     def toggle() -> None:
         feed.show(not feed.visible)
         settings.set(FLOWS, feed.visible)
-        window.commands.refresh()
+        desk.commands.refresh()
 
     return [
         Command(

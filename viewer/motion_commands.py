@@ -14,7 +14,7 @@ from viewer.needs import open_profile
 from viewer.timeline.motion import Axis, Way
 
 if TYPE_CHECKING:
-    from viewer.main_window import MainWindow
+    from viewer.desk import Desk
 
 # The menu in the View menu that they stand in.
 MOVE_MENU = (
@@ -23,9 +23,9 @@ MOVE_MENU = (
 )  # fmt: skip
 
 
-def motion_commands(window: MainWindow) -> list[Command]:
+def motion_commands(desk: Desk) -> list[Command]:
     """Zoom, pan and scroll by key."""
-    view, session = window.timeline.view, window.session
+    view, session = desk.timeline.view, desk.session
     has_trace = open_profile(session)
 
     def moving(id: str, title: str, way: Way, *keys: str) -> Command:
@@ -45,6 +45,6 @@ def motion_commands(window: MainWindow) -> list[Command]:
         moving("view.scroll_down", "Scroll tracks &down", Way(Axis.SCROLL, 1), "Down"),
         Command(
             "view.drag_pans", "Dra&g to move, Shift+drag to select an area", "View",
-            window.toggle_drag_pans, checked=lambda: view.drag_pans,
+            desk.toggle_drag_pans, checked=lambda: view.drag_pans,
         ),
     ]  # fmt: skip

@@ -9,7 +9,7 @@ from viewer.needs import open_profile
 from viewer.view_state import RulerUnit
 
 if TYPE_CHECKING:
-    from viewer.main_window import MainWindow
+    from viewer.desk import Desk
 
 _TITLES = {
     RulerUnit.FROM_START: "From the &start of the trace",
@@ -20,9 +20,9 @@ _TITLES = {
 RULER_MENU = tuple(f"ruler.{unit.name.lower()}" for unit in _TITLES)
 
 
-def ruler_commands(window: MainWindow) -> list[Command]:
+def ruler_commands(desk: Desk) -> list[Command]:
     """One switch per unit; cycles only where a file is counted in them."""
-    session = window.session
+    session = desk.session
     has_trace = open_profile(session)
     has_cycles = Need("a profile that counts cycles", lambda: session.cycle_trace is not None)
 

@@ -8,18 +8,18 @@ from viewer.commands import Command, Need
 from viewer.needs import open_profile
 
 if TYPE_CHECKING:
-    from viewer.main_window import MainWindow
+    from viewer.desk import Desk
 
 
-def search_commands(window: MainWindow) -> list[Command]:
-    """Every action of the search of a window."""
-    session = window.session
+def search_commands(desk: Desk) -> list[Command]:
+    """Every action of the search of a desk."""
+    session = desk.session
     has_trace = open_profile(session)
     is_on = Need("a search", lambda: session.searching.is_on)
 
     return [
         Command(
-            "search.find", "Searc&h", "Go", window.search, ("Ctrl+F", "/"), has_trace
+            "search.find", "Searc&h", "Go", desk.search, ("Ctrl+F", "/"), has_trace
         ),
         Command(
             "search.next", "Next hi&t", "Go", lambda: session.searching.step(1), ("F3",), is_on
@@ -29,7 +29,7 @@ def search_commands(window: MainWindow) -> list[Command]:
             ("Shift+F3",), is_on,
         ),
         Command(
-            "search.list", "List &of hits", "Go", window.show_hits, ("Ctrl+Shift+F",), has_trace
+            "search.list", "List &of hits", "Go", desk.show_hits, ("Ctrl+Shift+F",), has_trace
         ),
         Command(
             "view.only_hits", "Show only &hits", "View",

@@ -17,10 +17,10 @@ from viewer.commands import SEPARATOR, Command, Need
 from viewer.needs import open_profile
 
 if TYPE_CHECKING:
-    from viewer.main_window import MainWindow
+    from viewer.desk import Desk
 
 SELECTION_MENU = (
-    "&Selection",
+    "Selection",
     (
         "selection.same", "selection.area", "selection.export", SEPARATOR, "mark.measure",
         "mark.keep", "mark.rename", "mark.remove",
@@ -34,9 +34,9 @@ SELECTION_MOUSE = (
 NOWHERE = "Select something, or point at the timeline: M begins a span there, M again ends it"
 
 
-def selection_commands(window: MainWindow) -> list[Command]:
+def selection_commands(desk: Desk) -> list[Command]:
     """Every command of selection and marks."""
-    session, view = window.session, window.timeline.view
+    session, view = desk.session, desk.timeline.view
 
     def select_same() -> None:
         """In a table or a text Ctrl+A marks all of it, as everywhere."""
@@ -50,18 +50,18 @@ def selection_commands(window: MainWindow) -> list[Command]:
         before = session.state.measured
         marking.measure(session, view.pointed_time)
         if before is None and session.state.measured is None:
-            window.say(NOWHERE)
+            desk.say(NOWHERE)
 
     def keep() -> None:
         made = marking.keep(session, view.pointed_time)
         if made is not None:
-            window.say(f"{session.state.marks[made].name} is kept · F2 renames it")
+            desk.say(f"{session.state.marks[made].name} is kept · F2 renames it")
         elif session.state.mark is None:
-            window.say(NOWHERE)
+            desk.say(NOWHERE)
 
     def rename() -> None:
         if session.state.mark is not None:
-            window.rename_mark(session.state.mark)
+            desk.rename_mark(session.state.mark)
 
     has_trace = open_profile(session)
     has_mark = Need("a current mark", lambda: session.state.mark is not None)
@@ -78,8 +78,8 @@ def selection_commands(window: MainWindow) -> list[Command]:
         ),
         Command(
             "selection.export", "&Export the selection table…", "Selection",
-            window.selection.export,
-            enabled=Need("statistics of a selection", lambda: window.selection.can_export),
+            desk.selection.export,
+            enabled=Need("statistics of a selection", lambda: desk.selection.can_export),
         ),
         Command(
             "mark.measure", "&Measure the selection, or from the mouse on", "Selection",

@@ -18,7 +18,7 @@ from viewer.timeline.header_menu import SORTED
 from viewer.timeline.layout import Part
 
 if TYPE_CHECKING:
-    from viewer.main_window import MainWindow
+    from viewer.desk import Desk
 
 TRACK_MENU = (
     "tracks.filter", SEPARATOR, "tracks.pin", "tracks.hide", "tracks.only", "tracks.show_all",
@@ -29,10 +29,10 @@ TRACK_MENU = (
 HEIGHT_STEP = 4  # px
 
 
-def track_commands(window: MainWindow) -> list[Command]:
+def track_commands(desk: Desk) -> list[Command]:
     """Every action about tracks."""
-    session, scene = window.session, window.timeline.scene
-    headers, field = window.timeline.headers, window.timeline.corner.filter
+    session, scene = desk.session, desk.timeline.scene
+    headers, field = desk.timeline.headers, desk.timeline.corner.filter
 
     def part() -> Part | None:
         if headers.current is not None:

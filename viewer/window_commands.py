@@ -20,12 +20,12 @@ from viewer.selection_commands import SELECTION_MENU, SELECTION_MOUSE, selection
 from viewer.track_commands import TRACK_MENU, track_commands
 
 if TYPE_CHECKING:
-    from viewer.main_window import MainWindow
+    from viewer.desk import Desk
 
 MENUS = (
-    ("&File", ("file.open", "file.export", SEPARATOR, "file.close_all", SEPARATOR, "file.quit")),
+    ("File", ("file.open", "file.export", SEPARATOR, "file.close_all", SEPARATOR, "file.quit")),
     (
-        "&View",
+        "View",
         (
             "view.fit", "view.fit_all", "view.fit_file", SEPARATOR, "view.only_hits", "view.clear",
             "view.panels", SEPARATOR, "view.drag_pans", "view.motion", "view.flows", SEPARATOR,
@@ -33,7 +33,7 @@ MENUS = (
         ),
     ),
     (
-        "&Go",
+        "Go",
         (
             "go.undo", "go.redo", "go.back", "go.forward", SEPARATOR, "go.next_run",
             "go.previous_run", "go.runs_aligned", "go.runs_mean", SEPARATOR,
@@ -42,10 +42,10 @@ MENUS = (
             "search.find", "search.next", "search.previous", "search.list",
         ),
     ),
-    ("&Tracks", TRACK_MENU),
+    ("Tracks", TRACK_MENU),
     SELECTION_MENU,
     (
-        "&Help",
+        "Help",
         (
             "help.palette", "help.keys", SEPARATOR, *(f"sample.{s.key}" for s in SAMPLES),
             SEPARATOR, "help.about",
@@ -78,9 +78,9 @@ def mouse_help(drag_pans: bool) -> list[tuple[str, str]]:
     return [(_SWAPPED.get(how, how) if drag_pans else how, what) for how, what in MOUSE_HELP]
 
 
-def commands_of(window: MainWindow) -> list[Command]:
-    """Every action of a window."""
-    session = window.session
+def commands_of(desk: Desk) -> list[Command]:
+    """Every action of a desk."""
+    session = desk.session
 
     has_trace, has_slice = open_profile(session), selected_slice(session)
     has_runs = Need(
@@ -97,14 +97,14 @@ def commands_of(window: MainWindow) -> list[Command]:
         on = session.state.inferences is not view
         session.show_inferences(view if on else Inferences.AS_RUN)
 
-    theme = window.theme
+    theme = desk.theme
     return [
-        Command("file.open", "&Open…", "File", window.open_dialog, ("Ctrl+O",)),
+        Command("file.open", "&Open…", "File", desk.open_dialog, ("Ctrl+O",)),
         Command(
-            "file.export", "&Export Perfetto…", "File", window.export_dialog, ("Ctrl+E",), something
+            "file.export", "&Export Perfetto…", "File", desk.export_dialog, ("Ctrl+E",), something
         ),
         Command("file.close_all", "&Close all", "File", session.close_all, ("Ctrl+W",), something),
-        Command("file.quit", "&Quit", "File", window.close, ("Ctrl+Q",)),
+        Command("file.quit", "&Quit", "File", desk.window.close, ("Ctrl+Q",)),
         Command(
             "go.undo", "&Undo", "Go", session.undo, ("Ctrl+Z",),
             Need("a change of the view", lambda: session.history.can_undo),
@@ -162,17 +162,17 @@ def commands_of(window: MainWindow) -> list[Command]:
             Need("two open profiles", lambda: len(session.traces) > 1),
         ),
         Command(
-            "view.clear", "&Clear search, area, selection", "View", window.escape, ("Escape",),
+            "view.clear", "&Clear search, area, selection", "View", desk.escape, ("Escape",),
             repeats=False,
         ),
         Command(
-            "view.panels", "&Bottom panels", "View", window.toggle_bottom, ("Q",), something,
-            lambda: window.shows_bottom,
+            "view.panels", "&Bottom panels", "View", desk.toggle_bottom, ("Q",), something,
+            lambda: desk.shows_bottom,
         ),
         *(
             Command(
                 f"view.theme_{choice}", title, "View",
-                lambda choice=choice: window.pick_theme(choice),  # type: ignore[misc]
+                lambda choice=choice: desk.pick_theme(choice),  # type: ignore[misc]
                 checked=lambda choice=choice: theme.choice == choice,  # type: ignore[misc]
                 group="Theme",
             )
@@ -182,27 +182,27 @@ def commands_of(window: MainWindow) -> list[Command]:
         ),
         *(
             Command(
-                f"sample.{s.key}", s.title, "Help", lambda s=s: window.open(s.paths()),  # type: ignore[misc]
+                f"sample.{s.key}", s.title, "Help", lambda s=s: desk.open(s.paths()),  # type: ignore[misc]
                 group="Open a sample",
             )
             for s in SAMPLES
         ),
-        Command("help.keys", "&Keys…", "Help", window.show_keys, ("?", "F1")),
-        Command("help.about", "&About Opscope", "Help", window.show_about),
+        Command("help.keys", "&Keys…", "Help", desk.show_keys, ("?", "F1")),
+        Command("help.about", "&About Opscope", "Help", desk.show_about),
         Command(
-            "view.motion", "S&mooth motion", "View", window.toggle_motion,
-            checked=lambda: window.moves_smoothly,
+            "view.motion", "S&mooth motion", "View", desk.toggle_motion,
+            checked=lambda: desk.moves_smoothly,
         ),
         Command(
-            "help.palette", "&Command palette…", "Help", window.show_palette, ("Ctrl+Shift+P",),
+            "help.palette", "&Command palette…", "Help", desk.show_palette, ("Ctrl+Shift+P",),
             repeats=False,
         ),
-        *clock_commands(window),
-        *motion_commands(window),
-        *ruler_commands(window),
-        *flow_commands(window),
-        *colour_commands(window),
-        *track_commands(window),
-        *selection_commands(window),
-        *search_commands(window),
+        *clock_commands(desk),
+        *motion_commands(desk),
+        *ruler_commands(desk),
+        *flow_commands(desk),
+        *colour_commands(desk),
+        *track_commands(desk),
+        *selection_commands(desk),
+        *search_commands(desk),
     ]  # fmt: skip

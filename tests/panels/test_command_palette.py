@@ -12,16 +12,16 @@ CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModi
 
 
 @pytest.fixture
-def attention(window, qtbot):
-    open_sample(qtbot, window, "attention_xnnpack")
-    return window
+def attention(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    return desk
 
 
-def opened(window, qtbot):
+def opened(desk, qtbot):
     """The palette, opened by its key."""
-    qtbot.keyClick(window.focusWidget() or window, Key.Key_P, CTRL_SHIFT)
-    assert window.palette_box.isVisible()
-    return window.palette_box
+    qtbot.keyClick(desk.window.focusWidget() or desk, Key.Key_P, CTRL_SHIFT)
+    assert desk.palette_box.isVisible()
+    return desk.palette_box
 
 
 def titles(palette):
@@ -99,8 +99,8 @@ def test_what_was_run_last_stands_first_and_is_remembered(attention, qtbot):
     assert [row.id for row in palette.model.rows[:2]] == ["view.fit_all", "view.zoom_in"]
 
 
-def test_what_cannot_be_done_is_last_and_says_what_it_needs(window, qtbot):
-    palette = opened(window, qtbot)
+def test_what_cannot_be_done_is_last_and_says_what_it_needs(desk, qtbot):
+    palette = opened(desk, qtbot)
     possible = [row.possible for row in palette.model.rows]
     assert possible == sorted(possible, reverse=True)
     qtbot.keyClicks(palette.field, "fit all")
@@ -110,11 +110,11 @@ def test_what_cannot_be_done_is_last_and_says_what_it_needs(window, qtbot):
     assert spoken == "Fit all, View, Home, needs an open profile"
     qtbot.keyClick(palette.field, Key.Key_Return)
     assert palette.isVisible()
-    assert window.settings.get(RECENT_COMMANDS) == []
+    assert desk.settings.get(RECENT_COMMANDS) == []
 
 
-def test_what_every_command_needs_is_said(window):
-    impossible = [c for c in window.commands.commands.values() if not c.is_possible]
+def test_what_every_command_needs_is_said(desk):
+    impossible = [c for c in desk.commands.commands.values() if not c.is_possible]
     assert {"file.export", "go.undo", "tracks.pin", "mark.keep", "search.next"} <= {
         command.id for command in impossible
     }
@@ -153,9 +153,9 @@ def test_nothing_that_fits_is_an_empty_list(attention, qtbot):
 @pytest.mark.parametrize("size", [(1920, 1080), (1280, 720), (500, 320)])
 def test_it_lies_inside_the_window(attention, qtbot, theme, size):
     attention.theme.set_choice(theme)
-    attention.resize(*size)
+    attention.window.resize(*size)
     palette = opened(attention, qtbot)
-    assert attention.rect().contains(palette.geometry())
+    assert attention.window.rect().contains(palette.geometry())
     assert not palette.grab().isNull()
 
 

@@ -16,10 +16,10 @@ CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModi
 
 
 @pytest.fixture
-def sheet(window, qtbot):
-    open_sample(qtbot, window, "attention_xnnpack")
-    qtbot.keyClick(window.timeline.view, Key.Key_Question)
-    made = window.findChild(KeySheet)
+def sheet(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    qtbot.keyClick(desk.timeline.view, Key.Key_Question)
+    made = desk.window.findChild(KeySheet)
     qtbot.waitUntil(made.isVisible)
     yield made
     if shiboken6.isValid(made):
@@ -44,20 +44,20 @@ def chips(sheet):
     return [b for b in sheet.editor.findChildren(QToolButton) if not b.isHidden()]
 
 
-def test_it_lists_every_command_with_its_keys_and_the_mouse(sheet, window):
+def test_it_lists_every_command_with_its_keys_and_the_mouse(sheet, desk):
     listed = {(what, keys) for what, keys, _ in rows(sheet)}
-    for id, command in window.commands.commands.items():
-        assert (command.plain_title, ", ".join(window.commands.keys(id)).replace("Escape", "Esc")
+    for id, command in desk.commands.commands.items():
+        assert (command.plain_title, ", ".join(desk.commands.keys(id)).replace("Escape", "Esc")
                 ) in listed  # fmt: skip
     assert ("Select an area", "Drag") in listed
     assert ("Move the timeline", "Shift+drag") in listed
 
 
-def test_it_says_what_drag_does_as_it_is_set(sheet, window, qtbot):
+def test_it_says_what_drag_does_as_it_is_set(sheet, desk, qtbot):
     sheet.close()
-    window.commands.actions["view.drag_pans"].trigger()
-    window.show_keys()
-    other = [s for s in window.findChildren(KeySheet) if s.isVisible()][-1]
+    desk.commands.actions["view.drag_pans"].trigger()
+    desk.show_keys()
+    other = [s for s in desk.window.findChildren(KeySheet) if s.isVisible()][-1]
     listed = rows(other)
     assert ("Select an area", "Shift+drag", "") in listed
     assert ("Move the timeline", "Drag", "") in listed
@@ -78,58 +78,58 @@ def test_a_command_is_found_by_its_name_and_by_its_key(sheet, qtbot, typed):
     assert len(rows(sheet)) > 30
 
 
-def test_a_pressed_key_is_added_works_at_once_and_is_stored(sheet, window, qtbot):
+def test_a_pressed_key_is_added_works_at_once_and_is_stored(sheet, desk, qtbot):
     record(sheet, qtbot, "view.zoom_in", Key.Key_E)
-    assert window.commands.keys("view.zoom_in") == ("W", "Ctrl+=", "Ctrl++", "E")
+    assert desk.commands.keys("view.zoom_in") == ("W", "Ctrl+=", "Ctrl++", "E")
     assert ("Zoom in", "W, Ctrl+=, Ctrl++, E", "changed") in rows(sheet)
-    assert json.loads(window.settings.get(KEYS)) == {"view.zoom_in": ["W", "Ctrl+=", "Ctrl++", "E"]}
+    assert json.loads(desk.settings.get(KEYS)) == {"view.zoom_in": ["W", "Ctrl+=", "Ctrl++", "E"]}
     sheet.close()
-    window.activateWindow()
-    qtbot.waitUntil(window.isActiveWindow)
-    before = window.session.state
-    qtbot.keyPress(window.timeline.view, Key.Key_E)
-    state = window.session.state
+    desk.window.activateWindow()
+    qtbot.waitUntil(desk.window.isActiveWindow)
+    before = desk.session.state
+    qtbot.keyPress(desk.timeline.view, Key.Key_E)
+    state = desk.session.state
     assert state.t1 - state.t0 < before.t1 - before.t0
-    assert window.timeline.view._held.is_moving
-    qtbot.keyRelease(window.timeline.view, Key.Key_E)
-    assert not window.timeline.view._held.is_moving
+    assert desk.timeline.view._held.is_moving
+    qtbot.keyRelease(desk.timeline.view, Key.Key_E)
+    assert not desk.timeline.view._held.is_moving
 
 
-def test_a_key_of_another_is_taken_only_if_so_said(sheet, window, qtbot):
+def test_a_key_of_another_is_taken_only_if_so_said(sheet, desk, qtbot):
     record(sheet, qtbot, "view.panels", Key.Key_N)
     assert sheet.editor.said == "N is the key of “Next inference”."
     assert sheet.editor.use.text() == "Use it for “Bottom panels”"
-    assert window.commands.keys("go.next_run") == ("N",)
+    assert desk.commands.keys("go.next_run") == ("N",)
     qtbot.mouseClick(sheet.editor.leave, Qt.MouseButton.LeftButton)
-    assert window.commands.keys("view.panels") == ("Q",)
+    assert desk.commands.keys("view.panels") == ("Q",)
     record(sheet, qtbot, "view.panels", Key.Key_N)
     qtbot.mouseClick(sheet.editor.use, Qt.MouseButton.LeftButton)
-    assert window.commands.keys("view.panels") == ("Q", "N")
-    assert window.commands.keys("go.next_run") == ()
+    assert desk.commands.keys("view.panels") == ("Q", "N")
+    assert desk.commands.keys("go.next_run") == ()
     assert sheet.editor.said == "“Next inference” has no key now."
 
 
-def test_its_own_key_is_said_to_be_so(sheet, window, qtbot):
+def test_its_own_key_is_said_to_be_so(sheet, desk, qtbot):
     record(sheet, qtbot, "view.panels", Key.Key_Q)
     assert sheet.editor.said == "Q is a key of “Bottom panels” already."
-    assert window.commands.own_keys == {}
+    assert desk.commands.own_keys == {}
 
 
-def test_a_key_is_taken_away_and_one_or_all_are_reset(sheet, window, qtbot):
+def test_a_key_is_taken_away_and_one_or_all_are_reset(sheet, desk, qtbot):
     sheet.choose("view.zoom_in")
     assert not sheet.editor.reset.isEnabled()
     qtbot.mouseClick(chips(sheet)[0], Qt.MouseButton.LeftButton)
-    assert window.commands.keys("view.zoom_in") == ("Ctrl+=", "Ctrl++")
+    assert desk.commands.keys("view.zoom_in") == ("Ctrl+=", "Ctrl++")
     record(sheet, qtbot, "view.panels", Key.Key_W)
     qtbot.mouseClick(sheet.editor.reset, Qt.MouseButton.LeftButton)
-    assert window.commands.keys("view.panels") == ("Q",)
+    assert desk.commands.keys("view.panels") == ("Q",)
     sheet.choose("view.zoom_in")
     qtbot.mouseClick(sheet.editor.reset, Qt.MouseButton.LeftButton)
-    assert window.commands.keys("view.zoom_in") == ("W", "Ctrl+=", "Ctrl++")
+    assert desk.commands.keys("view.zoom_in") == ("W", "Ctrl+=", "Ctrl++")
     record(sheet, qtbot, "view.panels", Key.Key_J)
     qtbot.mouseClick(sheet.reset_all, Qt.MouseButton.LeftButton)
-    assert window.commands.own_keys == {}
-    assert json.loads(window.settings.get(KEYS)) == {}
+    assert desk.commands.own_keys == {}
+    assert json.loads(desk.settings.get(KEYS)) == {}
     assert not sheet.reset_all.isEnabled()
 
 
@@ -142,30 +142,28 @@ def test_a_key_is_taken_away_and_one_or_all_are_reset(sheet, window, qtbot):
         (Key.Key_Exclam, SHIFT, "!"),
     ],
 )  # fmt: skip
-def test_keys_with_modifiers_are_recorded_as_they_are_matched(
-    sheet, window, qtbot, key, held, text
-):
+def test_keys_with_modifiers_are_recorded_as_they_are_matched(sheet, desk, qtbot, key, held, text):
     record(sheet, qtbot, "view.panels", key, held)
-    assert window.commands.keys("view.panels") == ("Q", text)
+    assert desk.commands.keys("view.panels") == ("Q", text)
 
 
-def test_a_modifier_alone_is_waited_over_and_escape_gives_up(sheet, window, qtbot):
+def test_a_modifier_alone_is_waited_over_and_escape_gives_up(sheet, desk, qtbot):
     record(sheet, qtbot, "view.panels", Key.Key_Shift)
     assert sheet.editor.recorder.is_recording
     qtbot.keyClick(sheet.editor.recorder, Key.Key_Escape)
     assert not sheet.editor.recorder.is_recording
     assert sheet.isVisible()
-    assert window.commands.own_keys == {}
+    assert desk.commands.own_keys == {}
 
 
 @pytest.mark.parametrize(("key", "held", "does"), [
     (Key.Key_Tab, Qt.KeyboardModifier.NoModifier, "Tab always moves the keyboard on"),
     (Key.Key_C, CTRL, "Ctrl+C always copies"),
 ])  # fmt: skip
-def test_what_widgets_need_no_command_can_have(sheet, window, qtbot, key, held, does):
+def test_what_widgets_need_no_command_can_have(sheet, desk, qtbot, key, held, does):
     record(sheet, qtbot, "view.panels", key, held)
     assert sheet.editor.said == f"{does}: no command can have it."
-    assert window.commands.own_keys == {}
+    assert desk.commands.own_keys == {}
 
 
 def test_enter_on_a_row_asks_for_a_key(sheet, qtbot):
@@ -175,10 +173,10 @@ def test_enter_on_a_row_asks_for_a_key(sheet, qtbot):
     assert sheet.editor.recorder.is_recording
 
 
-def test_motion_stops_when_the_sheet_opens(window, qtbot):
-    open_sample(qtbot, window, "attention_xnnpack")
-    qtbot.keyPress(window.timeline.view, Key.Key_D)
-    assert window.timeline.view._held.is_moving
-    window.show_keys()
-    assert not window.timeline.view._held.is_moving
-    window.findChild(KeySheet).close()
+def test_motion_stops_when_the_sheet_opens(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    qtbot.keyPress(desk.timeline.view, Key.Key_D)
+    assert desk.timeline.view._held.is_moving
+    desk.show_keys()
+    assert not desk.timeline.view._held.is_moving
+    desk.window.findChild(KeySheet).close()

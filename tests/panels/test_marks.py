@@ -18,15 +18,15 @@ MARKS = (
 
 
 @pytest.fixture
-def marked(window, qtbot, tmp_path):
+def marked(desk, qtbot, tmp_path):
     path = tmp_path / "rows.csv"
     lines = [f"p,t0,a,{20_000 * i},10000" for i in range(8)]
     path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *lines]) + "\n")
-    open_files(qtbot, window, path)
-    window._docks.bring("marks")
-    window.session.set_marks(MARKS, None, None)
-    settle(qtbot, window)
-    return window
+    open_files(qtbot, desk, path)
+    desk._docks.bring("marks")
+    desk.session.set_marks(MARKS, None, None)
+    settle(qtbot, desk)
+    return desk
 
 
 def texts(panel, cell):

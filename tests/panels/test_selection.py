@@ -16,16 +16,16 @@ from viewer.view_state import Area, SliceRef, SliceSet
 
 
 @pytest.fixture
-def rows(window, qtbot, tmp_path):
+def rows(desk, qtbot, tmp_path):
     """A thread with slices of growing length, one inside another of its name."""
     path = tmp_path / "rows.csv"
     lines = [f"p,t0,{'ab'[i % 2]},{100 * i},{10 * (i + 1)}" for i in range(8)]
     lines += ["p,t1,outer,0,1000", "p,t1,outer,100,500", "p,t1,inner,200,100"]
     path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *lines]) + "\n")
-    open_files(qtbot, window, path)
-    window._docks.bring("selection")
-    settle(qtbot, window)
-    return window
+    open_files(qtbot, desk, path)
+    desk._docks.bring("selection")
+    settle(qtbot, desk)
+    return desk
 
 
 def texts(panel, cell):
@@ -33,8 +33,8 @@ def texts(panel, cell):
     return [panel.model.index(r, at).data() for r in range(panel.model.rowCount())]
 
 
-def select(window, t0, t1, *tracks):
-    window.session.select_area(Area(t0, t1, frozenset((0, t) for t in tracks)))
+def select(desk, t0, t1, *tracks):
+    desk.session.select_area(Area(t0, t1, frozenset((0, t) for t in tracks)))
 
 
 def row_at(panel, row, cell=Cell.NAME):
@@ -97,7 +97,7 @@ def test_a_click_selects_the_group_and_keeps_the_table(rows, qtbot):
     assert session.state.slice == SliceRef(0, 4)  # the longest of them
     assert texts(panel, Cell.NAME) == ["b", "a"]
     assert marked_rows(panel.table) == [1]
-    assert rows._selection.text().startswith("2 slices selected · 50")
+    assert rows.window.status.said.text().startswith("2 slices selected · 50")
     session.undo()
     assert session.state.area is not None
     assert texts(panel, Cell.NAME) == ["b", "a"]
@@ -165,17 +165,17 @@ def test_all_rows_are_written_to_a_file(rows, qtbot, tmp_path, monkeypatch, suff
         lines = list(csv.DictReader(file, dialect=dialect))
     assert [line["name"] for line in lines] == ["outer", "b", "a", "inner"]
     assert [line["total_ns"] for line in lines] == ["1000", "200", "160", "100"]
-    assert rows._selection.text().endswith("4 rows")
+    assert rows.window.status.said.text().endswith("4 rows")
 
 
-def test_totals_of_operators_are_never_divided(window, qtbot):
-    open_sample(qtbot, window, "attention_xnnpack")
-    panel, session = window.selection, window.session
+def test_totals_of_operators_are_never_divided(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    panel, session = desk.selection, desk.session
     session.select_area(Area(0, session.span_ns(), frozenset({(0, 0)})))
-    settle(qtbot, window)
+    settle(qtbot, desk)
     panel.by.setCurrentIndex(panel.by.findData("operator"))
     panel.by.activated.emit(panel.by.currentIndex())
-    settle(qtbot, window)
+    settle(qtbot, desk)
     names = texts(panel, Cell.NAME)
     assert any(" + " in name for name in names)
     shown = session.traces[0]
@@ -185,14 +185,14 @@ def test_totals_of_operators_are_never_divided(window, qtbot):
         assert len(sets) == 1 or name == "(no operator)"
 
 
-def test_two_files_have_a_row_each_with_their_file(window, qtbot, tmp_path):
+def test_two_files_have_a_row_each_with_their_file(desk, qtbot, tmp_path):
     for n in range(2):
         (tmp_path / f"f{n}.csv").write_text(
             f"process,thread,name,start_ns,dur_ns\np,t,a,0,{10 * (n + 1)}\n"
         )
-    open_files(qtbot, window, tmp_path / "f0.csv", tmp_path / "f1.csv")
-    window.session.select_area(Area(0, 100, frozenset({(0, 0), (1, 0)})))
-    panel = window.selection
+    open_files(qtbot, desk, tmp_path / "f0.csv", tmp_path / "f1.csv")
+    desk.session.select_area(Area(0, 100, frozenset({(0, 0), (1, 0)})))
+    panel = desk.selection
     assert texts(panel, Cell.FILE) == ["f1.csv", "f0.csv"]
     assert texts(panel, Cell.TOTAL) == ["20", "10"]
 
@@ -215,14 +215,14 @@ def test_a_closed_file_leaves_no_rows(rows):
     assert rows.selection.model.rowCount() == 0
 
 
-def test_a_hostile_name_is_shown_as_text(window, qtbot, tmp_path):
+def test_a_hostile_name_is_shown_as_text(desk, qtbot, tmp_path):
     path = tmp_path / "h.csv"
     path.write_text(
         'process,thread,name,start_ns,dur_ns\np,t,"<b>x</b>\n' + "y" * 5000 + '",0,10\n'
     )
-    open_files(qtbot, window, path)
-    select(window, 0, 10, 0)
-    panel = window.selection
+    open_files(qtbot, desk, path)
+    select(desk, 0, 10, 0)
+    panel = desk.selection
     index = panel.model.index(0, 0)
     assert index.data().startswith("<b>x</b>")
     assert "&lt;b&gt;" in index.data(Qt.ItemDataRole.ToolTipRole)

@@ -50,7 +50,9 @@ def test_the_button_asks_for_the_dialog(page, qtbot):
         qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
 
 
-def test_pictures_arrive_from_the_background(page, qtbot):
+def test_pictures_arrive_from_the_background_once_they_are_wanted(page, qtbot):
+    assert not page._drawer.pending
+    page.want_pictures()
     qtbot.waitUntil(lambda: len(page._pictures) == len(SAMPLES), timeout=10_000)
     assert page._pictures["attention_xnnpack"].cells.any()
 

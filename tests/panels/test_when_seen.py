@@ -8,7 +8,7 @@ from viewer.panels import estimates, overview, statistics
 from viewer.panels.estimates import EstimatesPanel
 from viewer.panels.overview import OverviewPanel
 from viewer.panels.statistics import StatisticsPanel
-from viewer.panels.when_seen import BEING_COUNTED
+from viewer.when_seen import BEING_COUNTED
 
 _KINDS = {
     "overview": (overview, OverviewPanel),

@@ -12,7 +12,7 @@ from viewer.model.trace import Clock, KeyKind
 
 
 @pytest.fixture
-def tracks(window, qtbot):
+def tracks(desk, qtbot):
     """A window on a process with five tracks."""
     builder = TraceBuilder("a.csv", "test", "", Clock("ns"))
     for name in ("cpu 0", "cpu 1", "DMA in", "dma out", "gpu"):
@@ -20,19 +20,19 @@ def tracks(window, qtbot):
             track=builder.track("a.csv", name), start=np.array([0, 20]), end=np.array([9, 90]),
             name=builder.intern(name), key=builder.key(KeyKind.PLAIN, name),
         )  # fmt: skip
-    window.session.add([builder.build()])
-    settle(qtbot, window)
-    return window
+    desk.session.add([builder.build()])
+    settle(qtbot, desk)
+    return desk
 
 
-def shown(window):
-    scene = window.timeline.scene
+def shown(desk):
+    scene = desk.timeline.scene
     return [scene.stock.names[scene.stock.track_of(part)] for part in sorted(scene.shown_tracks())]
 
 
-def show_all(window):
+def show_all(desk):
     """Click on the words in the corner."""
-    corner = window.timeline.corner
+    corner = desk.timeline.corner
     link = corner._missing_rooms()[1].center()
     press(corner, link)
     release(corner, link)

@@ -22,33 +22,31 @@ from viewer.view_state import SliceRef
 
 
 @pytest.fixture
-def compiled(window, qtbot, data):
+def compiled(desk, qtbot, data):
     """A compile profile, which has units, with all of its rows in view."""
-    window.resize(1200, 1600)
-    open_files(qtbot, window, data / "torq" / "compile_c3_taskid_mtu.csv")
-    return window
+    desk.window.resize(1200, 1600)
+    open_files(qtbot, desk, data / "torq" / "compile_c3_taskid_mtu.csv")
+    return desk
 
 
-def bands(window):
+def bands(desk):
     """The band of each counter, by the name in its header."""
-    scene = window.timeline.scene
+    scene = desk.timeline.scene
     found = np.flatnonzero(scene.layout.kind == BandKind.COUNTER).tolist()
     return {scene.counter_title(band)[0]: band for band in found}
 
 
-def pixels(window, band):
+def pixels(desk, band):
     """The lines of a counter's area as tokens of the theme, "" for what is none of them."""
-    window.timeline.view.viewport().repaint()
-    image = canvas(window).grab().toImage()
-    scene, theme = window.timeline.scene, window.theme
+    desk.timeline.view.viewport().repaint()
+    image = canvas(desk).grab().toImage()
+    scene, theme = desk.timeline.scene, desk.theme
     names = {
         theme.color(name).rgb(): name for name in ("counter_area", "counter_peak", "counter_line")
     }
     top = int(scene.layout.y[band]) - scene.scroll + COUNTER_AIR
     lines = range(top, top + int(scene.layout.height[band]) - 2 * COUNTER_AIR)
-    return [
-        [names.get(image.pixel(x, y), "") for x in range(canvas(window).width())] for y in lines
-    ]
+    return [[names.get(image.pixel(x, y), "") for x in range(canvas(desk).width())] for y in lines]
 
 
 def high(lines):
@@ -91,20 +89,20 @@ def test_the_area_is_as_high_as_the_value(compiled, theme):
     assert ground == ["counter_line", *["counter_area"] * (whole - 1)]
 
 
-def test_a_file_without_units_has_no_counters(window, qtbot):
-    open_sample(qtbot, window, "attention_xnnpack")
-    assert bands(window) == {}
-    assert window.session.traces[0].counters == ()
+def test_a_file_without_units_has_no_counters(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    assert bands(desk) == {}
+    assert desk.session.traces[0].counters == ()
 
 
 # -- under the mouse -----------------------------------------------------------------------------
 
 
-def hover(window, name, cycles):
+def hover(desk, name, cycles):
     """Point at a counter at a time: the lines that are said at the mouse."""
-    at = QPoint(column(window, ns(cycles)), middle_of(window, bands(window)[name]))
-    move(canvas(window), at)
-    return window.timeline.view.tip.lines
+    at = QPoint(column(desk, ns(cycles)), middle_of(desk, bands(desk)[name]))
+    move(canvas(desk), at)
+    return desk.timeline.view.tip.lines
 
 
 def test_the_hover_text_tells_the_value_at_the_time_of_the_mouse(compiled):

@@ -77,10 +77,10 @@ def test_it_does_nothing_unless_enabled(moving):
 
 
 @pytest.fixture
-def smooth(window, qtbot, clock):
-    open_sample(qtbot, window, "attention_xnnpack")
-    window.timeline.scene.glide.enabled = True
-    return window
+def smooth(desk, qtbot, clock):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    desk.timeline.scene.glide.enabled = True
+    return desk
 
 
 def test_what_is_drawn_moves_while_the_view_has_arrived(smooth, clock):
@@ -122,11 +122,11 @@ def test_pictures_wait_for_the_end(smooth, monkeypatch):
     assert not smooth.timeline.scene.glide.is_moving
 
 
-def test_the_switch_is_kept(window):
-    assert not window.moves_smoothly  # as tests want it
-    window.toggle_motion()
-    assert window.moves_smoothly
-    assert window.timeline.scene.glide.enabled
-    assert window.commands.actions["view.motion"].isChecked()
-    window.toggle_motion()
-    assert not window.timeline.scene.glide.enabled
+def test_the_switch_is_kept(desk):
+    assert not desk.moves_smoothly  # as tests want it
+    desk.toggle_motion()
+    assert desk.moves_smoothly
+    assert desk.timeline.scene.glide.enabled
+    assert desk.commands.actions["view.motion"].isChecked()
+    desk.toggle_motion()
+    assert not desk.timeline.scene.glide.enabled

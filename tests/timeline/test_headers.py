@@ -52,46 +52,46 @@ def menus(monkeypatch):
 
 
 @pytest.fixture
-def tracks(window, qtbot):
+def tracks(desk, qtbot):
     """A window on two processes: a with three tracks of two rows, b with one."""
     a = profile("a.csv", ("cpu 10", 0, 100), ("cpu 2", 50, 400), ("<b>gpu</b>", 20, 200))
-    window.session.add([a, profile("b.csv", (LONG, 0, 90))])
-    settle(qtbot, window)
-    return window
+    desk.session.add([a, profile("b.csv", (LONG, 0, 90))])
+    settle(qtbot, desk)
+    return desk
 
 
-def headers(window):
-    return window.timeline.headers
+def headers(desk):
+    return desk.timeline.headers
 
 
-def view(window):
-    return window.session.state.tracks
+def view(desk):
+    return desk.session.state.tracks
 
 
-def names(window):
+def names(desk):
     """The titles from top to bottom."""
-    scene = window.timeline.scene
+    scene = desk.timeline.scene
     parts = [scene.parts.part_of(band) for band in scene.parts.titles()]
     return [p[1] if isinstance(p[1], str) else scene.stock.names[scene.stock.track_of(p)]
             for p in parts]  # fmt: skip
 
 
-def at(window, part, x=60):
+def at(desk, part, x=60):
     """A point on the title of a part."""
-    return QPoint(x, middle_of(window, window.timeline.scene.parts.first_band(part)))
+    return QPoint(x, middle_of(desk, desk.timeline.scene.parts.first_band(part)))
 
 
-def click(window, point, button=LEFT):
-    press(headers(window), point, button)
-    release(headers(window), point, button)
+def click(desk, point, button=LEFT):
+    press(headers(desk), point, button)
+    release(headers(desk), point, button)
 
 
-def pick(window, point, *titles):
+def pick(desk, point, *titles):
     """Open the menu at a point and choose an entry, or one of a menu in it; the entries' titles."""
     event = QContextMenuEvent(
-        QContextMenuEvent.Reason.Mouse, point, headers(window).mapToGlobal(point)
+        QContextMenuEvent.Reason.Mouse, point, headers(desk).mapToGlobal(point)
     )
-    QApplication.sendEvent(headers(window), event)
+    QApplication.sendEvent(headers(desk), event)
     menu = OPENED.pop()
     offered = [action.text() for action in menu.actions()]
     for title in titles:

@@ -91,24 +91,24 @@ def test_a_screen_reader_hears_all_of_the_selected_slice(session, attention):
     assert spoken_text(session) == ""
 
 
-def test_the_timeline_describes_itself_by_what_is_selected(window, qtbot):
-    open_sample(qtbot, window, "attention_xnnpack")
-    view = window.timeline.view
+def test_the_timeline_describes_itself_by_what_is_selected(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    view = desk.timeline.view
     assert view.accessibleName() == "Timeline"
     assert view.accessibleDescription() == KEYS_IN_WORDS
-    window.session.select_slice(SliceRef(0, 7))
-    assert view.accessibleDescription() == spoken_text(window.session)
-    window.session.step_slice(1)
+    desk.session.select_slice(SliceRef(0, 7))
+    assert view.accessibleDescription() == spoken_text(desk.session)
+    desk.session.step_slice(1)
     assert "blocks.0.qkv · linear" in view.accessibleDescription()
-    window.session.clear_selection()
+    desk.session.clear_selection()
     assert view.accessibleDescription() == KEYS_IN_WORDS
 
 
-def test_what_is_hovered_is_in_the_frame_that_follows_the_mouse(window, qtbot):
-    open_sample(qtbot, window, "attention_xnnpack")
-    session = window.session
+def test_what_is_hovered_is_in_the_frame_that_follows_the_mouse(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    session = desk.session
     session.select_slice(SliceRef(0, 7))
     session.fit_selection()
-    move(canvas(window), place_of(window, 7))
+    move(canvas(desk), place_of(desk, 7))
     shown = session.traces[0]
-    assert window.timeline.view.tip.lines == tuple(slice_lines(shown, 7))
+    assert desk.timeline.view.tip.lines == tuple(slice_lines(shown, 7))

@@ -25,23 +25,23 @@ _PATHS = {sample.key: sample.paths() for sample in SAMPLES}
 
 
 @pytest.fixture
-def attention(window, qtbot):
-    open_sample(qtbot, window, "attention_xnnpack")
-    return window
+def attention(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    return desk
 
 
-def legend_of(window):
-    return window.timeline.legend
+def legend_of(desk):
+    return desk.timeline.legend
 
 
-def titles(window):
-    return [button.share.title for button in legend_of(window).classes if not button.isHidden()]
+def titles(desk):
+    return [button.share.title for button in legend_of(desk).classes if not button.isHidden()]
 
 
-def click(qtbot, window, title):
-    button = next(b for b in legend_of(window).classes if b.share.title == title)
+def click(qtbot, desk, title):
+    button = next(b for b in legend_of(desk).classes if b.share.title == title)
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
-    settle(qtbot, window)
+    settle(qtbot, desk)
 
 
 def test_it_lists_the_classes_of_the_picked_run_dearest_first(attention):
@@ -85,7 +85,7 @@ def test_a_lit_class_is_undone_left_by_escape_and_forgotten_with_its_scheme(atte
     session.redo()
     assert session.state.lit == ("blocks.0", 2)
     assert [b.isChecked() for b in legend_of(attention).classes].count(True) == 1
-    qtbot.keyClick(attention, Qt.Key.Key_Escape)
+    qtbot.keyClick(attention.window, Qt.Key.Key_Escape)
     assert session.state.lit is None
     session.redo()
     click(qtbot, attention, "blocks.0")
@@ -101,7 +101,7 @@ def test_a_selected_operator_is_lit_before_any_class(attention, qtbot):
     settle(qtbot, attention)
     some = session.slices_of(0, (9,))
     assert scene.stand_out(0, some).all()
-    qtbot.keyClick(attention, Qt.Key.Key_Escape)
+    qtbot.keyClick(attention.window, Qt.Key.Key_Escape)
     assert session.state.operators is None
     assert session.state.lit == ("linear", 4)
     assert not scene.stand_out(0, some).any()
@@ -134,7 +134,7 @@ def test_what_has_no_room_is_in_a_menu_and_can_be_lit_there(attention, qtbot):
 def test_no_class_lies_over_another_or_over_the_rows_at_any_width(attention, qtbot):
     legend, view = legend_of(attention), attention.timeline.view
     for width in (700, 1000, 1900):
-        attention.resize(width, 900)
+        attention.window.resize(width, 900)
         settle(qtbot, attention)
         seen = [b for b in (*legend.classes, legend.more) if not b.isHidden()]
         seen.sort(key=lambda b: b.x())
@@ -148,12 +148,12 @@ def test_no_class_lies_over_another_or_over_the_rows_at_any_width(attention, qtb
 def test_l_hides_it_and_the_next_window_remembers(attention, qtbot):
     legend = legend_of(attention)
     assert legend.isVisible()
-    qtbot.keyClick(attention, Qt.Key.Key_L)
+    qtbot.keyClick(attention.window, Qt.Key.Key_L)
     assert legend.isHidden()
     assert attention.settings.get(LEGEND) is False
     assert not attention.commands.actions["view.legend"].isChecked()
     attention.session.set_scheme("type")  # nothing is counted for nobody
-    qtbot.keyClick(attention, Qt.Key.Key_L)
+    qtbot.keyClick(attention.window, Qt.Key.Key_L)
     settle(qtbot, attention)
     assert "scaled_dot_product_attention" in titles(attention)
 
@@ -169,14 +169,14 @@ def test_a_theme_is_exchanged_without_colouring_anew(attention, monkeypatch):
     assert [p.raster for p in attention.timeline.scene.pictures] == rasters
 
 
-def test_hostile_names_are_texts(window, qtbot, tmp_path):
+def test_hostile_names_are_texts(desk, qtbot, tmp_path):
     path = tmp_path / "odd.csv"
     rows = [
         f"p,t,{name},{i * 10},10" for i, name in enumerate(["<b>bold</b>", "a" * 5000, "", "&x"])
     ]
     path.write_text("process,thread,name,start_ns,dur_ns\n" + "\n".join(rows) + "\n")
-    open_files(qtbot, window, path)
-    legend = legend_of(window)
+    open_files(qtbot, desk, path)
+    legend = legend_of(desk)
     assert {b.title for b in legend.classes} >= {"<b>bold</b>", "&x", "(no name)"}
     bold = next(b for b in legend.classes if b.title == "<b>bold</b>")
     assert "&lt;b&gt;bold&lt;/b&gt;" in bold.toolTip()
@@ -196,11 +196,11 @@ def large(slices=AT_ONCE + 1):
 
 
 def test_large_traces_are_coloured_in_a_thread_while_the_old_picture_stays(
-    window, qtbot, monkeypatch
+    desk, qtbot, monkeypatch
 ):
-    session, scene = window.session, window.timeline.scene
+    session, scene = desk.session, desk.timeline.scene
     session.add([large()])
-    settle(qtbot, window)
+    settle(qtbot, desk)
     before, go, threads = scene.pictures, threading.Event(), []
     work = recolouring.coloured
 
@@ -213,7 +213,7 @@ def test_large_traces_are_coloured_in_a_thread_while_the_old_picture_stays(
     session.set_scheme("duration")
     assert scene.pictures is before
     go.set()
-    settle(qtbot, window)
+    settle(qtbot, desk)
     assert scene.pictures[0].scheme.startswith("duration")
     assert threads[0] is not threading.main_thread()
     slices, palette = session.traces[0].trace.slices, scene.pictures[0].palette
@@ -221,25 +221,25 @@ def test_large_traces_are_coloured_in_a_thread_while_the_old_picture_stays(
     assert (np.diff(palette[np.argsort(lengths, kind="stable")].astype(int)) >= 0).all()
     assert palette[lengths == 1].max() == RAMP
     assert palette[lengths == 7].min() == RAMP + RAMP_STEPS - 1
-    assert sum(share.count for share in legend_of(window).shares.listed) == len(lengths)
+    assert sum(share.count for share in legend_of(desk).shares.listed) == len(lengths)
 
 
-def test_closing_while_colours_are_worked_out_leaves_nothing(window, qtbot, monkeypatch):
-    session, go, work = window.session, threading.Event(), recolouring.coloured
+def test_closing_while_colours_are_worked_out_leaves_nothing(desk, qtbot, monkeypatch):
+    session, go, work = desk.session, threading.Event(), recolouring.coloured
     session.add([large()])
-    settle(qtbot, window)
+    settle(qtbot, desk)
     monkeypatch.setattr(recolouring, "coloured", lambda *a: (go.wait(10), work(*a))[1])
     session.set_scheme("duration")
     session.close_all()
     go.set()
-    settle(qtbot, window)
-    assert window.timeline.scene.pictures == []
+    settle(qtbot, desk)
+    assert desk.timeline.scene.pictures == []
 
 
-def test_a_lit_class_of_a_large_trace_is_not_counted_anew(window, qtbot, monkeypatch):
-    session, legend = window.session, legend_of(window)
+def test_a_lit_class_of_a_large_trace_is_not_counted_anew(desk, qtbot, monkeypatch):
+    session, legend = desk.session, legend_of(desk)
     session.add([large()])
-    settle(qtbot, window)
+    settle(qtbot, desk)
     before = legend.shares.listed
     assert len(before) == 4
 
@@ -248,29 +248,29 @@ def test_a_lit_class_of_a_large_trace_is_not_counted_anew(window, qtbot, monkeyp
 
     monkeypatch.setattr(legend_module, "shares", fail)
     session.light((before[0].title, before[0].colour))
-    settle(qtbot, window)
+    settle(qtbot, desk)
     assert legend.shares.listed is before
-    scene = window.timeline.scene
+    scene = desk.timeline.scene
     lit = scene.stand_out(0, np.arange(8))
     names = [session.traces[0].trace.name(i) for i in range(8)]
     assert lit.tolist() == [name == before[0].title for name in names]
 
 
-def test_another_clock_rate_keeps_the_colours_and_tells_other_lengths(window, qtbot):
-    open_files(qtbot, window, *_PATHS["torq_npu"])
-    session, scene = window.session, window.timeline.scene
+def test_another_clock_rate_keeps_the_colours_and_tells_other_lengths(desk, qtbot):
+    open_files(qtbot, desk, *_PATHS["torq_npu"])
+    session, scene = desk.session, desk.timeline.scene
     session.set_scheme("type")
     number = session.clock_trace
     raster = scene.pictures[number].raster
     session.set_clock(number, Fraction(10))
     assert scene.pictures[number].raster is raster
     session.set_scheme("duration")
-    before = [b.title for b in legend_of(window).classes if b.is_step]
+    before = [b.title for b in legend_of(desk).classes if b.is_step]
     session.set_clock(number, Fraction(20))
-    assert [b.title for b in legend_of(window).classes if b.is_step] != before
+    assert [b.title for b in legend_of(desk).classes if b.is_step] != before
 
 
-def test_very_many_names_are_counted_and_the_first_are_listed(window, qtbot):
+def test_very_many_names_are_counted_and_the_first_are_listed(desk, qtbot):
     slices = 30_000
     builder = TraceBuilder("names.csv", "Profile CSV", "", Clock())
     at = np.arange(slices)
@@ -279,14 +279,14 @@ def test_very_many_names_are_counted_and_the_first_are_listed(window, qtbot):
         name=builder.intern_all([f"name {i}" for i in range(slices)]),
         key=builder.key(KeyKind.PLAIN, "name 7"),
     )  # fmt: skip
-    window.session.add([builder.build()])
-    settle(qtbot, window)
-    legend = legend_of(window)
+    desk.session.add([builder.build()])
+    settle(qtbot, desk)
+    legend = legend_of(desk)
     seen = sum(not button.isHidden() for button in legend.classes)
     assert legend.more.text() == f"and {group_digits(slices - seen)} more"
     menu = legend.rest_menu()
     assert menu.actions()[-1].text() == f"and {group_digits(slices - MOST)} more"
     menu.close()
-    window.session.light(("name 7", int(by_name(["name 7"])[0])))
-    settle(qtbot, window)
-    assert np.flatnonzero(window.timeline.scene.stand_out(0, at)).tolist() == [7]
+    desk.session.light(("name 7", int(by_name(["name 7"])[0])))
+    settle(qtbot, desk)
+    assert np.flatnonzero(desk.timeline.scene.stand_out(0, at)).tolist() == [7]

@@ -15,19 +15,19 @@ LANES = BAND_HEIGHT + 20
 
 
 @pytest.fixture
-def window(window, qtbot):
-    open_sample(qtbot, window, "attention_xnnpack")
-    return window
+def desk(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    return desk
 
 
 @pytest.fixture
-def overview(window):
-    return window.timeline.overview
+def overview(desk):
+    return desk.timeline.overview
 
 
 @pytest.fixture
-def session(window):
-    return window.session
+def session(desk):
+    return desk.session
 
 
 def column(overview, session, ns):
@@ -130,9 +130,9 @@ def test_the_cursor_says_where_an_edge_can_be_grabbed(overview, session):
     assert shapes == ["SizeHorCursor", "ArrowCursor"]
 
 
-def test_it_draws_the_window_where_it_is(overview, session, window):
+def test_it_draws_the_window_where_it_is(overview, session, desk):
     session.set_range(300_000, 600_000)
-    accent = window.theme.color("accent")
+    accent = desk.theme.color("accent")
     image = overview.grab().toImage()
     y = BAND_HEIGHT + 18
     x = column(overview, session, 300_000)
@@ -143,7 +143,7 @@ def test_it_draws_the_window_where_it_is(overview, session, window):
 
 
 def test_thousands_of_runs_are_drawn_at_once_and_the_picked_one_is_seen(
-    window, overview, session, benchmark
+    desk, overview, session, benchmark
 ):
     from viewer.model.builder import TraceBuilder
     from viewer.model.trace import Clock, KeyKind, Run
@@ -164,13 +164,13 @@ def test_thousands_of_runs_are_drawn_at_once_and_the_picked_one_is_seen(
     session.add([replace(builder.build(), runs=runs)])
     session.pick_run((0, 4))
     image = benchmark(overview.grab).toImage()
-    accent = window.theme.color("accent_fill")
+    accent = desk.theme.color("accent_fill")
     drawn = [x for x in range(image.width()) if image.pixelColor(x, BAND_HEIGHT // 2) == accent]
     assert drawn
     assert abs(drawn[0] - column(overview, session, 400)) <= 1
 
 
-def test_nothing_open_is_drawn_and_clicked_without_harm(overview, session, window):
+def test_nothing_open_is_drawn_and_clicked_without_harm(overview, session, desk):
     session.close_all()
     assert not overview.grab().isNull()
     for y in (5, LANES):
@@ -194,23 +194,23 @@ def test_the_lanes_are_made_once_while_only_the_window_moves(overview, session, 
 
 
 CHANGES = {
-    "colours": lambda window: window.session.set_scheme("duration"),
-    "highlight": lambda window: window.session.select_operators(0, (0,)),
-    "only hits": lambda window: (
-        window.session.search("linear"), window.session.show_only_hits(True)
+    "colours": lambda desk: desk.session.set_scheme("duration"),
+    "highlight": lambda desk: desk.session.select_operators(0, (0,)),
+    "only hits": lambda desk: (
+        desk.session.search("linear"), desk.session.show_only_hits(True)
     ),
-    "theme": lambda window: window.theme.set_choice("light"),
-    "size": lambda window: window.resize(1200, 800),
-    "another file": lambda window: window.session.close_all(),
-    "inferences": lambda window: window.session.show_inferences(Inferences.ALIGNED),
+    "theme": lambda desk: desk.theme.set_choice("light"),
+    "size": lambda desk: desk.window.resize(1200, 800),
+    "another file": lambda desk: desk.session.close_all(),
+    "inferences": lambda desk: desk.session.show_inferences(Inferences.ALIGNED),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_lanes_that_are_kept_are_what_they_would_be_if_made_anew(overview, window, qtbot, change):
+def test_lanes_that_are_kept_are_what_they_would_be_if_made_anew(overview, desk, qtbot, change):
     overview.grab()
-    CHANGES[change](window)
-    settle(qtbot, window)
+    CHANGES[change](desk)
+    settle(qtbot, desk)
     kept = overview.grab().toImage()
     overview._made = None
     assert overview.grab().toImage() == kept

@@ -19,7 +19,7 @@ TRACKS = 60
 
 
 @pytest.fixture
-def many(window, qtbot):
+def many(desk, qtbot):
     """A window on more tracks than it can show, each with one slice of its own place and name."""
     builder = TraceBuilder("a.csv", "test", "", Clock("ns"))
     for number in range(TRACKS):
@@ -29,19 +29,19 @@ def many(window, qtbot):
             end=np.array([number * 10 + 9 * TRACKS]), name=builder.intern(name),
             key=builder.key(KeyKind.PLAIN, name),
         )  # fmt: skip
-    window.session.add([builder.build()])
-    settle(qtbot, window)
-    return window
+    desk.session.add([builder.build()])
+    settle(qtbot, desk)
+    return desk
 
 
-def pin(window, *tracks):
+def pin(desk, *tracks):
     for track in tracks:
-        window.session.arrange(window.session.state.tracks.pinned_or_not((0, track)))
+        desk.session.arrange(desk.session.state.tracks.pinned_or_not((0, track)))
 
 
-def click(window, at):
-    press(canvas(window), at)
-    release(canvas(window), at)
+def click(desk, at):
+    press(canvas(desk), at)
+    release(canvas(desk), at)
 
 
 def test_pinned_tracks_stay_in_view_and_are_hit_there(many):

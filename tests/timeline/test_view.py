@@ -42,38 +42,38 @@ Key = Qt.Key
 
 
 @pytest.fixture
-def attention(window, qtbot):
-    open_sample(qtbot, window, "attention_xnnpack")
-    return window
+def attention(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    return desk
 
 
 @pytest.fixture
-def tall(window, qtbot, tmp_path):
+def tall(desk, qtbot, tmp_path):
     """A trace with more rows than the canvas can show."""
     path = tmp_path / "tall.csv"
     rows = [f"p,t{n},s{n},{n * 10},{1000 + n}" for n in range(80)]
     path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *rows]) + "\n")
-    open_files(qtbot, window, path)
-    return window
+    open_files(qtbot, desk, path)
+    return desk
 
 
-def view_range(window):
-    return window.session.state.t0, window.session.state.t1
+def view_range(desk):
+    return desk.session.state.t0, desk.session.state.t1
 
 
-def in_view(window, at_least=3):
+def in_view(desk, at_least=3):
     """The slices of every row that are wide enough to be hit, by the numbers of the session."""
-    session = window.session
+    session = desk.session
     shown = session.traces[0]
     for i in range(len(shown.trace.slices)):
         start, end = shown.span_ns(i)
-        x0, x1 = column(window, start), column(window, end)
-        if x1 - x0 >= at_least and x1 > 0 and x0 < canvas(window).width():
+        x0, x1 = column(desk, start), column(desk, end)
+        if x1 - x0 >= at_least and x1 > 0 and x0 < canvas(desk).width():
             yield i
 
 
-def click(qtbot, window, at, button=Qt.MouseButton.LeftButton):
-    qtbot.mouseClick(canvas(window), button, pos=at)
+def click(qtbot, desk, at, button=Qt.MouseButton.LeftButton):
+    qtbot.mouseClick(canvas(desk), button, pos=at)
 
 
 # -- clicking --------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def test_a_drag_selects_the_times_and_tracks_under_it(attention):
     assert area.tracks == {(0, int(scene.layout.track[row]))}
     assert session.state.slice is None
     length = format_time(area.t1 - area.t0)
-    assert attention._selection.text().startswith(f"{length} selected on 1 track · ")
+    assert attention.window.status.said.text().startswith(f"{length} selected on 1 track · ")
 
 
 def test_a_drag_over_several_tracks_selects_each_of_them(tall):
@@ -259,18 +259,18 @@ def test_a_click_after_scrolling_hits_what_is_drawn_there(tall, qtbot):
     assert track == (600 + 100 - 26) // 30
 
 
-def zoomed(window, x, notches):
+def zoomed(desk, x, notches):
     """Turn the wheel at a column; the span and how far what was under the mouse went, in columns.
 
     Told after every notch, by the numbers of the session.
     """
-    t0, t1 = view_range(window)
-    width = canvas(window).width()
+    t0, t1 = view_range(desk)
+    width = canvas(desk).width()
     under = Fraction(t0 * width + x * (t1 - t0), width)
     told = []
     for one in notches:
-        wheel(canvas(window), QPoint(x, 60), one, held=CTRL)
-        t0, t1 = view_range(window)
+        wheel(canvas(desk), QPoint(x, 60), one, held=CTRL)
+        t0, t1 = view_range(desk)
         told.append((t1 - t0, abs(float((under - t0) * width / (t1 - t0) - x))))
     return told
 
@@ -317,11 +317,11 @@ def test_a_wheel_that_did_not_turn_does_nothing(attention):
 # -- keys ------------------------------------------------------------------------------------------
 
 
-def moved(window, before):
+def moved(desk, before):
     """How the range changed: share by which it is wider, pixels by which its middle moved."""
-    t0, t1 = view_range(window)
+    t0, t1 = view_range(desk)
     middle = ((t0 + t1) - sum(before)) / 2
-    return (t1 - t0) / (before[1] - before[0]), middle * canvas(window).width() / (
+    return (t1 - t0) / (before[1] - before[0]), middle * canvas(desk).width() / (
         before[1] - before[0]
     )
 
@@ -431,10 +431,10 @@ def test_pointing_tells_the_time_and_leaving_takes_it_back(attention):
     assert attention.timeline.view._overlay.mouse is None
 
 
-def tip_of(window, at):
+def tip_of(desk, at):
     """The lines at the mouse once it is there: they come with the same frame."""
-    move(canvas(window), at)
-    return window.timeline.view.tip.lines
+    move(canvas(desk), at)
+    return desk.timeline.view.tip.lines
 
 
 def test_the_hover_text_names_the_slice_its_length_and_its_begin(attention):
@@ -454,7 +454,7 @@ def test_the_hover_text_lies_beside_the_mouse_and_inside_the_window(attention, a
     here = QPoint(round(at[0] * (port.width() - 1)), round(at[1] * (port.height() - 1)))
     tip.tell(["A title", *["a line of some length"] * 12], here)
     assert tip.isVisible()
-    assert attention.rect().contains(tip.geometry())
+    assert attention.window.rect().contains(tip.geometry())
     assert not tip.geometry().contains(port.mapTo(attention, here))
 
 
@@ -486,19 +486,19 @@ def named(tmp_path, name):
     return path
 
 
-def test_the_hover_text_of_a_foreign_clock_tells_its_own_numbers(window, qtbot, data):
-    open_files(qtbot, window, data / "etdump" / "SYN_qnn_like.etdp")
-    lines = tip_of(window, place_of(window, 4))
+def test_the_hover_text_of_a_foreign_clock_tells_its_own_numbers(desk, qtbot, data):
+    open_files(qtbot, desk, data / "etdump" / "SYN_qnn_like.etdp")
+    lines = tip_of(desk, place_of(desk, 4))
     assert "5\u2009000\u202fcycles on a clock of its own, drawn inside its call" in lines
     assert not any("µs" in line for line in lines)
 
 
 @pytest.mark.parametrize("name", ["<b>conv</b>", "x" * 100_000, "\u202eabc", "a\tb"])
-def test_any_name_has_room_in_one_line_and_is_no_markup(window, qtbot, tmp_path, name):
-    open_files(qtbot, window, named(tmp_path, name))
-    lines = tip_of(window, place_of(window, 0))
+def test_any_name_has_room_in_one_line_and_is_no_markup(desk, qtbot, tmp_path, name):
+    open_files(qtbot, desk, named(tmp_path, name))
+    lines = tip_of(desk, place_of(desk, 0))
     assert lines[0] == name
-    assert not canvas(window).grab().isNull()
+    assert not canvas(desk).grab().isNull()
 
 
 def test_the_ruler_says_nothing_of_a_selection_out_of_view(attention):
@@ -513,13 +513,13 @@ def test_the_ruler_says_nothing_of_a_selection_out_of_view(attention):
 
 @pytest.mark.parametrize("size", [(700, 400), (1000, 300)])
 def test_a_window_of_any_size_paints_all_of_its_parts(attention, qtbot, size):
-    attention.resize(*size)
+    attention.window.resize(*size)
     for part in (attention.timeline, canvas(attention), attention.timeline.overview,
                  attention.timeline.ruler, attention.timeline.headers):  # fmt: skip
         assert not part.grab().isNull()
 
 
-def test_a_million_slices_paint(window, qtbot, capsys):
+def test_a_million_slices_paint(desk, qtbot, capsys):
     from viewer.model.builder import TraceBuilder
     from viewer.model.trace import Clock, KeyKind
 
@@ -530,13 +530,13 @@ def test_a_million_slices_paint(window, qtbot, capsys):
         track=builder.track("p", "t", flat=True), start=start, end=start + 70,
         name=builder.intern("a"), key=builder.key(KeyKind.PLAIN, "a"),
     )  # fmt: skip
-    window.session.add([builder.build()])
-    settle(qtbot, window)
+    desk.session.add([builder.build()])
+    settle(qtbot, desk)
     for span in (100 * count, 100_000, 50):
-        window.session.set_range(0, span)
-        assert not canvas(window).grab().isNull()
-        click(qtbot, window, QPoint(3, middle_of(window, 1)))
-        assert window.session.state.slice is not None
+        desk.session.set_range(0, span)
+        assert not canvas(desk).grab().isNull()
+        click(qtbot, desk, QPoint(3, middle_of(desk, 1)))
+        assert desk.session.state.slice is not None
     assert capsys.readouterr().err == ""
 
 

@@ -15,23 +15,23 @@ AT = QPoint(300, 50)
 
 
 @pytest.fixture
-def attention(window, qtbot):
-    open_sample(qtbot, window, "attention_xnnpack")
-    return window
+def attention(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    return desk
 
 
 @pytest.fixture
-def tall(window, qtbot, tmp_path):
+def tall(desk, qtbot, tmp_path):
     """A trace with more rows than the canvas can show."""
     path = tmp_path / "tall.csv"
     rows = [f"p,t{n},s{n},{n * 10},{1000 + n}" for n in range(80)]
     path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *rows]) + "\n")
-    open_files(qtbot, window, path)
-    return window
+    open_files(qtbot, desk, path)
+    return desk
 
 
-def view_range(window):
-    return window.session.state.t0, window.session.state.t1
+def view_range(desk):
+    return desk.session.state.t0, desk.session.state.t1
 
 
 def test_parts_of_a_notch_scroll_as_far_as_the_whole(tall):
@@ -108,8 +108,8 @@ def test_after_alt_and_the_wheel_the_keys_are_not_those_of_the_menu(attention, q
     # What a tap on Alt does alone.
     qtbot.keyPress(view, Qt.Key.Key_Alt, ALT)
     qtbot.keyRelease(view, Qt.Key.Key_Alt)
-    assert attention.menuBar().hasFocus()
-    qtbot.keyClick(attention.menuBar(), Qt.Key.Key_Escape)
+    assert attention.window.menuBar().hasFocus()
+    qtbot.keyClick(attention.window.menuBar(), Qt.Key.Key_Escape)
 
 
 def test_alt_and_ctrl_zoom_and_alt_and_shift_pan(attention):
@@ -122,13 +122,13 @@ def test_alt_and_ctrl_zoom_and_alt_and_shift_pan(attention):
     assert view_range(attention)[1] - view_range(attention)[0] == t1 - t0
 
 
-def pinch(window, by):
+def pinch(desk, by):
     here = QPointF(AT)
     QApplication.sendEvent(
-        canvas(window),
+        canvas(desk),
         QNativeGestureEvent(
             Qt.NativeGestureType.ZoomNativeGesture, QPointingDevice.primaryPointingDevice(), 2,
-            here, here, canvas(window).mapToGlobal(here), by, QPointF(),
+            here, here, canvas(desk).mapToGlobal(here), by, QPointF(),
         ),
     )  # fmt: skip
 

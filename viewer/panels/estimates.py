@@ -21,11 +21,11 @@ from viewer.opening import AT_ONCE, display_name
 from viewer.panels.grouped_panel import GroupedPanel
 from viewer.panels.operator_table import Contents, Heading, Kind, TableRow
 from viewer.panels.slice_facts import MISSING
-from viewer.panels.when_seen import BEING_COUNTED, WhenSeen
 from viewer.panels.widgets import label
 from viewer.program.estimates import ActionRow, Compared, Estimates, OperatorRow
 from viewer.session import Session
 from viewer.theme import Theme
+from viewer.when_seen import BEING_COUNTED, WhenSeen
 from viewer.workspace import Workspace
 
 NOTHING = (

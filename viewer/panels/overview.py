@@ -20,12 +20,12 @@ from viewer.panels.cost_footer import CostFooter, whole_text
 from viewer.panels.grouped_panel import GroupedPanel
 from viewer.panels.overview_table import group_contents, unit_contents
 from viewer.panels.slice_facts import operator_run_text
-from viewer.panels.when_seen import BEING_COUNTED, WhenSeen
 from viewer.panels.widgets import tip
 from viewer.program.grouping import KEYS, Grouping, GroupTable
 from viewer.session import Session
 from viewer.theme import Theme
 from viewer.view_state import SliceRef
+from viewer.when_seen import BEING_COUNTED, WhenSeen
 
 NOTHING = "Open a profile to see what its units, operators and threads cost."
 # Up to here an answer takes less than 20 ms: no thread, and no flicker of old figures.

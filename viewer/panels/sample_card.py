@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 
 from viewer.crash_report import guard
-from viewer.panels.thumbnails import Thumbnail, paint_thumbnail
 from viewer.resources import Sample
 from viewer.theme import Theme
+
+if TYPE_CHECKING:
+    from viewer.panels.thumbnails import Thumbnail
 
 CARD = QSize(268, 214)
 PICTURE_INSET = 13
@@ -75,6 +79,9 @@ class SampleCard(QAbstractButton):
         painter.fillRect(top, theme.color("canvas"))
         painter.fillRect(QRect(0, top.height(), self.width(), 1), theme.color("hairline"))
         if self._picture is not None:
+            # Imported here, since the card stands before numpy is imported.
+            from viewer.panels.thumbnails import paint_thumbnail
+
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
             inset = theme.px(PICTURE_INSET)
             area = top.adjusted(inset, theme.px(10), -inset, -theme.px(10))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import (
@@ -26,12 +27,14 @@ from viewer.background import Latest
 from viewer.crash_report import guard
 from viewer.formats import formats
 from viewer.panels.sample_card import CARD, PICTURE_INSET, SampleCard
-from viewer.panels.thumbnails import Thumbnail, thumbnail
-from viewer.panels.when_seen import WhenSeen
 from viewer.panels.widgets import ElidedLabel, Hairline, label, tip
 from viewer.resources import SAMPLES, Sample
 from viewer.settings import Settings, is_missing
 from viewer.theme import Theme
+from viewer.when_seen import WhenSeen
+
+if TYPE_CHECKING:
+    from viewer.panels.thumbnails import Thumbnail
 
 TITLE = "Open a profile"
 SENTENCE = (
@@ -89,13 +92,16 @@ class StartPage(QScrollArea):
         self._seen.due.connect(self._draw_samples)
         theme.changed.connect(self._rebuild)
         self._rebuild()
-        self._seen.put_off()
         self.refresh_recent()
+
+    def want_pictures(self) -> None:
+        """Let the samples be drawn once the page is seen: a window opened on files never shows
+        it."""
+        if not self._seen.put_off():
+            self._draw_samples()
 
     @Slot()
     def _draw_samples(self) -> None:
-        """Draw the samples once the page has been painted, as that must not wait for them: a
-        window opened on files never shows it."""
         if not self._pictures and not self._drawer.pending:
             ratio = QGuiApplication.primaryScreen().devicePixelRatio()
             width = round(self._theme.px(CARD.width() - 2 * PICTURE_INSET) * ratio)
@@ -338,6 +344,9 @@ class RecentFile(QPushButton):
 
 
 def _draw(samples: Sequence[Sample], width: int) -> dict[str, Thumbnail]:
+    # Imported here, since the page stands before the readers and numpy are imported.
+    from viewer.panels.thumbnails import thumbnail
+
     return {sample.key: thumbnail(sample.paths(), width) for sample in samples}
 
 

@@ -21,11 +21,11 @@ from viewer.opening import OpenTrace
 from viewer.panels.run_table_panel import RunTablePanel
 from viewer.panels.statistics_table import CELLS, Cell, Contents, StatisticsModel, contents_of
 from viewer.panels.table_style import RowTable, copy_rows, fit_columns, marked_rows
-from viewer.panels.when_seen import BEING_COUNTED, WhenSeen
 from viewer.program.event_statistics import event_statistics
 from viewer.program.labels import run_label
 from viewer.session import Session
 from viewer.theme import Theme
+from viewer.when_seen import BEING_COUNTED, WhenSeen
 
 NOTHING = "Open a profile to see how long each of its events took over the runs."
 NO_EVENTS = "This profile has no events with a time."

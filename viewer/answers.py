@@ -1,0 +1,225 @@
+"""The commands that answer or write without a window: info, stats, export and the like.
+
+Each takes the arguments behind its name and returns the exit code; `viewer.cli` says what they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from viewer.arguments import (
+    add_files,
+    add_theme,
+    choices_of,
+    complain,
+    files_of,
+)
+from viewer.choices import NO_CHOICES, apply
+from viewer.export.atomic import is_same_file
+from viewer.exporting import EXPORT_SUFFIXES, TABLE_SUFFIXES, TABLES, NothingToExport, export
+from viewer.formats import UnreadableFile
+from viewer.model.times import parse_range
+from viewer.program.grouping import KEYS
+from viewer.report import info, info_text
+from viewer.workspace import Workspace
+
+
+def _info(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="opscope info", description="What files are, how they link, and what is odd in them."
+    )
+    add_files(parser, "*")
+    parser.add_argument("--json", action="store_true", help="print JSON for scripts")
+    chosen = parser.parse_args(arguments)
+    workspace, failed = _open_all(parser, chosen)
+    if chosen.json:
+        print(json.dumps(info(workspace), indent=1))
+    else:
+        text = info_text(workspace)
+        if text:
+            print(text)
+    _warn(workspace)
+    return 1 if failed else 0
+
+
+def _stats(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="opscope stats", description="What took how long in profiles, grouped by one key."
+    )
+    add_files(parser, "+")
+    parser.add_argument("--by", required=True, choices=KEYS, metavar="KEY", help=", ".join(KEYS))
+    parser.add_argument(
+        "--range", metavar="START:END",
+        help="count this part, from the start of the trace (of the first of several that one clock "
+        "stamped), as 1.5ms:2ms",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print JSON for scripts")
+    chosen = parser.parse_args(arguments)
+    try:
+        span = parse_range(chosen.range) if chosen.range else None
+    except ValueError as error:
+        parser.error(str(error))
+    workspace, failed = _open_all(parser, chosen)
+    _warn(workspace)
+    if not workspace.paths:
+        return 1
+    from viewer.stats_report import NoSuchGroups, stats, stats_text
+
+    try:
+        facts = stats(workspace, chosen.by, span)
+    except NoSuchGroups as error:
+        complain(str(error))
+        return 1
+    print(json.dumps(facts, indent=1) if chosen.json else stats_text(facts))
+    for file in facts["files"]:
+        if file["missing"]:
+            complain(f"note: {file['path']}: no statistics by {chosen.by}: {file['missing']}")
+    return 1 if failed else 0
+
+
+def _export(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="opscope export", description="Write profiles as a Perfetto trace or as a table."
+    )
+    add_files(parser, "*")
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="OUT", help=f"one of {', '.join(EXPORT_SUFFIXES)}"
+    )
+    parser.add_argument(
+        "--table", choices=TABLES, default=TABLES[0],
+        help=f"what a table ({', '.join(TABLE_SUFFIXES)}) has a row for: slices, or the allocation "
+        "and debug events, which carry no time",
+    )  # fmt: skip
+    chosen = parser.parse_args(arguments)
+    suffixes = EXPORT_SUFFIXES if chosen.table == TABLES[0] else TABLE_SUFFIXES
+    if not chosen.output.lower().endswith(suffixes):
+        parser.error(f"{chosen.output}: the name must end in one of {', '.join(suffixes)}")
+    if any(is_same_file(path, chosen.output) for path in chosen.files):
+        parser.error(f"{chosen.output}: this is one of the files to read, and would be lost")
+    workspace, failed = _open_all(parser, chosen)
+    _warn(workspace)
+    if not workspace.paths:
+        return 1
+    try:
+        export(workspace, chosen.output, table=chosen.table)
+    except NothingToExport as error:
+        complain(str(error))
+        return 1
+    except OSError as error:
+        complain(f"{chosen.output}: it cannot be written ({error.strerror or error})")
+        return 1
+    return 1 if failed else 0
+
+
+def _estimates(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="opscope estimates",
+        description="What the Torq compiler estimated beside what was measured, per action and per "
+        "operator: open a runtime profile with its debug info or its compile profile.",
+    )
+    add_files(parser, "*")
+    parser.add_argument("--json", action="store_true", help="print JSON for scripts")
+    chosen = parser.parse_args(arguments)
+    workspace, failed = _open_all(parser, chosen)
+    from viewer.estimate_report import estimate_facts, estimate_text, of_workspace
+
+    made = of_workspace(workspace)
+    print(json.dumps(estimate_facts(made), indent=1) if chosen.json else estimate_text(made))
+    _warn(workspace)
+    return 1 if failed else 0
+
+
+def _inspect(arguments: list[str]) -> int:
+    from viewer.compat import inspector_cli
+
+    return inspector_cli.run(arguments, complain)
+
+
+def _screenshot(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="opscope screenshot", description="Draw the window with some files into a PNG."
+    )
+    add_files(parser, "*")
+    add_theme(parser)
+    parser.add_argument("-o", "--output", required=True, metavar="OUT.png")
+    parser.add_argument("--size", default="1920x1080", metavar="WIDTHxHEIGHT")
+    parser.add_argument(
+        "--range", metavar="START:END", help="visible range from the trace's start, as 1.5ms:2ms"
+    )
+    chosen = parser.parse_args(arguments)
+    try:
+        size = _size(chosen.size)
+        visible = parse_range(chosen.range) if chosen.range else None
+    except ValueError as error:
+        parser.error(str(error))
+    if not chosen.output.lower().endswith(".png"):
+        parser.error(f"{chosen.output}: the name must end in .png")
+    choices = choices_of(parser, chosen)
+    files, complaints = files_of(chosen)
+    from viewer.app import screenshot
+
+    failures = complaints + screenshot(
+        files,
+        choices,
+        chosen.output,
+        size=size,
+        visible=visible,
+        theme=chosen.theme or "dark",
+    )
+    for failure in failures:
+        complain(failure)
+    return 1 if failures else 0
+
+
+ANSWERS = {
+    "info": _info, "stats": _stats, "export": _export, "estimates": _estimates,
+    "inspect": _inspect, "screenshot": _screenshot,
+}  # fmt: skip
+
+
+# -- shared by the commands ------------------------------------------------------------------------
+
+
+def _open_all(
+    parser: argparse.ArgumentParser, chosen: argparse.Namespace
+) -> tuple[Workspace, bool]:
+    """Open every file that can be read; the others are complained about."""
+    choices = choices_of(parser, chosen) or NO_CHOICES
+    workspace = Workspace()
+    files, complaints = files_of(chosen)
+    for complaint in complaints:
+        complain(complaint)
+    failed = bool(complaints)
+    if not files and not failed:
+        parser.error("nothing to open: give FILES or --debug-info DIR")
+    for path in files:
+        try:
+            workspace.open(path)
+        except UnreadableFile as error:
+            complain(str(error))
+            failed = True
+    for substitution in choices.source_paths:  # before the other choices: companions lie there
+        workspace.substitute(substitution)
+    for complaint in workspace.open_companions():
+        complain(f"warning: {complaint}")
+    refused = apply(choices, workspace)
+    if refused and not failed:
+        parser.error(refused[0])
+    return workspace, failed
+
+
+def _size(text: str) -> tuple[int, int]:
+    width, _, height = text.partition("x")
+    if not (width.isdecimal() and height.isdecimal()):
+        raise ValueError(f"{text!r} is not a size: write it as 1920x1080")
+    size = int(width), int(height)
+    if not (320 <= size[0] <= 16384 and 240 <= size[1] <= 16384):
+        raise ValueError(f"the size {text} is not between 320x240 and 16384x16384")
+    return size
+
+
+def _warn(workspace: Workspace) -> None:
+    for trace in workspace.traces:
+        for warning in workspace.warnings(trace):
+            complain(f"warning: {warning}")

@@ -1,0 +1,62 @@
+"""The status bar: the visible range, what is selected or was told last, and what is going on.
+
+It is there with the first window, before anything that works in it.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QLabel, QProgressBar, QPushButton, QStatusBar, QWidget
+
+PROGRESS_AFTER_MS = 300
+_STEPS = 1000
+
+
+class StatusLine(QStatusBar):
+    """`cancelled`: its button was pressed."""
+
+    cancelled = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setSizeGripEnabled(False)
+        self.range, self.said = QLabel(), QLabel()
+        self.progress = QProgressBar()
+        self.progress.setFixedWidth(180)
+        self.progress.setRange(0, _STEPS)
+        self.progress.setTextVisible(False)
+        self._task = QLabel()
+        self.cancel = QPushButton("Cancel")
+        self.cancel.clicked.connect(self.cancelled)
+        for text in (self.range, self.said, self._task):
+            text.setTextFormat(Qt.TextFormat.PlainText)
+        self.addWidget(self.range)
+        self.addWidget(self.said, 1)
+        self._busy = (self._task, self.progress, self.cancel)
+        for widget in self._busy:
+            self.addPermanentWidget(widget)
+        self._late = QTimer(self)
+        self._late.setSingleShot(True)
+        self._late.setInterval(PROGRESS_AFTER_MS)
+        self._late.timeout.connect(self._show_busy)
+        self.end()
+
+    def begin(self) -> None:
+        """Something is going on: shown with a button to cancel it, unless it soon ends."""
+        self._late.start()
+
+    def tell(self, task: str, share: float | None = None) -> None:
+        """Say what is going on, and which share of it is done, 0 to 1."""
+        self._task.setText(task)
+        if share is not None:
+            self.progress.setValue(round(share * _STEPS))
+
+    def end(self) -> None:
+        """Nothing is going on any more."""
+        self._late.stop()
+        for widget in self._busy:
+            widget.hide()
+
+    def _show_busy(self) -> None:
+        for widget in self._busy:
+            widget.show()
