@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QByteArray, QPoint, QSettings, QSize, Qt
 from PySide6.QtWidgets import QFileDialog, QPushButton
 
-from tests.gui_events import SAMPLE, drop, put_away
+from tests.gui_events import SAMPLE, drop, open_files, put_away
 from viewer.main_window import MainWindow
 from viewer.panels import start_page
 from viewer.settings import WINDOW_STATE, WINDOW_STATE_VERSION, WINDOW_VERSION, Settings
@@ -58,6 +58,18 @@ def test_the_desk_comes_by_itself_and_moves_nothing(bare, qtbot):
     assert (bare.pages.mapTo(bare, QPoint()), bare.pages.size(), list(bare.menus)) == first
     assert bare.pages.currentWidget() is bare.start_page
     assert all(menu.actions() for menu in bare.menus.values())
+    assert all(dock.isHidden() for dock in desk._docks.by_name.values())
+
+
+def test_panels_lie_alike_whether_the_window_or_the_desk_came_first(bare, desk, qtbot):
+    late = furnished(qtbot, bare)
+    places = []
+    for one in (late, desk):
+        open_files(qtbot, one, DEMO, DEMO_RECORD)
+        docks = one._docks.by_name
+        places.append({name: dock.geometry() for name, dock in docks.items() if dock.isVisible()})
+    assert places[0] == places[1]
+    assert len(places[0]) > 5
 
 
 def test_files_that_are_asked_for_first_are_opened_then(bare, qtbot):

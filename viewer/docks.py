@@ -30,7 +30,7 @@ class Docks(QObject):
     def __init__(self, window: QMainWindow, panels: dict[str, QWidget]) -> None:
         super().__init__(window)
         self._window = window
-        self._shown = True
+        self._shown = False  # the start page has none
         self._level = 0  # of narrowness, as the docks lie now
         self._closed: set[str] = set()
         self._put_away: set[str] = set()  # what the last toggle of the bottom has hidden
@@ -46,6 +46,7 @@ class Docks(QObject):
             dock.setObjectName(name)
             dock.setWidget(panel)
             window.addDockWidget(RIGHT if name == "details" else BOTTOM, dock)
+            dock.hide()
             dock.dockLocationChanged.connect(self._fit_titles)
             self.by_name[name] = dock
         docks = self.by_name

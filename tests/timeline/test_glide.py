@@ -118,7 +118,7 @@ def test_pictures_wait_for_the_end(smooth, monkeypatch):
     monkeypatch.undo()  # the clock goes again
     smooth.timeline.scene.glide.enabled = True
     smooth.session.fit_all()
-    smooth.settle()
+    smooth.window.settle()
     assert not smooth.timeline.scene.glide.is_moving
 
 

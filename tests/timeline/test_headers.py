@@ -210,7 +210,7 @@ def test_rows_get_no_higher_or_lower_than_can_be_read(tracks):
         edge = int(scene.layout.y[1] + scene.layout.height[1])
         drag(column, QPoint(60, edge), QPoint(60, edge + by))
         assert scene.layout.height[1] == height
-        assert not tracks.grab().isNull()
+        assert not tracks.window.grab().isNull()
 
 
 @pytest.mark.parametrize("part", ["canvas", "headers"])
@@ -255,7 +255,7 @@ def test_the_edge_of_the_column_sets_its_width_and_that_is_remembered(tracks):
     assert tracks.settings.get(HEADER_WIDTH) == WIDTH + 104
     drag(column, QPoint(column.width() - 1, 300), QPoint(3, 300))
     assert column.width() == NARROWEST
-    assert not tracks.grab().isNull()
+    assert not tracks.window.grab().isNull()
     here = QPointF(column.width() - 1, 300)
     double = QMouseEvent(
         QEvent.Type.MouseButtonDblClick, here, column.mapToGlobal(here), LEFT, LEFT,

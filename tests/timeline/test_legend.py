@@ -140,9 +140,9 @@ def test_no_class_lies_over_another_or_over_the_rows_at_any_width(attention, qtb
         seen.sort(key=lambda b: b.x())
         assert all(a.geometry().right() < b.x() for a, b in pairwise(seen))
         assert seen[-1].geometry().right() < legend.width()
-        assert legend.mapTo(attention, QPoint()).y() >= view.mapTo(attention, QPoint()).y() + (
-            view.height()
-        )
+        assert legend.mapTo(attention.window, QPoint()).y() >= view.mapTo(
+            attention.window, QPoint()
+        ).y() + (view.height())
 
 
 def test_l_hides_it_and_the_next_window_remembers(attention, qtbot):

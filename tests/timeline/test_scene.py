@@ -120,7 +120,7 @@ def test_files_of_the_first_clock_are_on_the_axis_by_right(scene_of):
 
 
 def test_every_slice_has_a_band_of_its_row(attention):
-    layout = attention.window.layout
+    layout = attention.layout
     slices = attention.pictures[0].shown.trace.slices
     for index in range(len(slices)):
         band = attention.band_of(SliceRef(0, index))
@@ -131,19 +131,19 @@ def test_every_slice_has_a_band_of_its_row(attention):
 
 def test_folding_hides_rows_and_undo_shows_them(attention):
     told = heard(attention)
-    before = attention.window.layout.total_height
+    before = attention.layout.total_height
     attention.session.toggle((0, attention.processes[0].name))
     assert told[:2] == ["arranged", "changed"]
     assert attention.band_of(SliceRef(0, 5)) == -1
-    assert attention.window.layout.total_height < before
+    assert attention.layout.total_height < before
     attention.session.undo()
-    assert attention.window.layout.total_height == before
+    assert attention.layout.total_height == before
 
 
 def test_scrolling_stays_within_the_rows(attention):
     attention.set_viewport_height(50)
     told = heard(attention)
-    assert attention.scroll_limit == attention.window.layout.total_height - 50
+    assert attention.scroll_limit == attention.layout.total_height - 50
     attention.scroll_to(10_000)
     assert attention.scroll == attention.scroll_limit
     assert told == ["scrolled", "changed"]
@@ -156,7 +156,7 @@ def test_scrolling_stays_within_the_rows(attention):
 def test_a_taller_canvas_and_folded_rows_pull_the_scroll_back(attention):
     attention.set_viewport_height(50)
     attention.scroll_to(10_000)
-    attention.set_viewport_height(attention.window.layout.total_height - 7)
+    attention.set_viewport_height(attention.layout.total_height - 7)
     assert attention.scroll == 7
     attention.set_viewport_height(20)
     attention.scroll_to(10_000)
@@ -171,9 +171,9 @@ def test_a_slice_below_or_above_the_view_is_scrolled_into_it(attention):
         ref = SliceRef(0, int(slices.row_ptr[row]))
         attention.session.revealed.emit(ref)
         band = attention.band_of(ref)
-        top = int(attention.window.layout.y[band])
+        top = int(attention.layout.y[band])
         assert attention.scroll <= top
-        assert top + attention.window.layout.height[band] <= attention.scroll + 60
+        assert top + attention.layout.height[band] <= attention.scroll + 60
 
 
 def test_the_file_that_is_fitted_is_scrolled_into_view(scene_of, data):
@@ -212,7 +212,7 @@ def test_adding_a_file_keeps_the_pictures_that_are_there(attention):
     assert len(attention.pictures) == 2
     attention.session.close_all()
     assert attention.pictures == []
-    assert attention.window.layout.total_height == 0
+    assert attention.layout.total_height == 0
 
 
 def test_recolouring_changes_the_palette_and_keeps_the_highlight(attention):

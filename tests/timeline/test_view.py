@@ -455,14 +455,14 @@ def test_the_hover_text_lies_beside_the_mouse_and_inside_the_window(attention, a
     tip.tell(["A title", *["a line of some length"] * 12], here)
     assert tip.isVisible()
     assert attention.window.rect().contains(tip.geometry())
-    assert not tip.geometry().contains(port.mapTo(attention, here))
+    assert not tip.geometry().contains(port.mapTo(attention.window, here))
 
 
 def test_the_hover_text_lets_the_mouse_through_and_goes_with_it(attention):
     at, tip = place_of(attention, next(in_view(attention, 10))), attention.timeline.view.tip
     move(canvas(attention), at)
     assert tip.isVisible()
-    assert attention.childAt(tip.geometry().center()) is not tip
+    assert attention.window.childAt(tip.geometry().center()) is not tip
     attention.timeline.view.leaveEvent(None)
     assert not tip.isVisible()
 
