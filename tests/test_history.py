@@ -27,6 +27,14 @@ def test_undo_takes_back_any_change_and_redo_makes_it_again():
     assert not history.can_redo
 
 
+def test_what_is_taken_back_while_it_is_made_is_no_step():
+    history = seen(HERE, THERE, BLUE)
+    history.forget(THERE)
+    assert history.undo(HERE) == HERE
+    history.forget(BLUE)
+    assert not history.can_undo
+
+
 def test_back_goes_to_the_place_before_and_leaves_the_colours_and_marks_as_they_are():
     marked = replace(BLUE, marks=(Mark(1, 1, "here"),))
     history = seen(HERE, THERE, BLUE, marked)

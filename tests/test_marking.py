@@ -193,6 +193,8 @@ def test_marks_are_of_the_runs_as_they_ran(desk, qtbot):
     marking.go_to(session, 0)
     assert session.state.inferences is Inferences.AS_RUN
     assert desk.timeline.marks.isVisible()
+    session.undo()
+    assert session.state.inferences is Inferences.MEAN, "all of it was one step"
 
 
 def test_hostile_and_many_marks_are_painted_and_told_as_text(rows, qtbot):

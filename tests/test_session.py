@@ -433,6 +433,20 @@ def picked(session):
     return session.traces[0].trace.runs[session.state.run[1]].number
 
 
+@pytest.mark.parametrize("step", [lambda s: s.pick_run((0, 2)), lambda s: s.step_run(1)])
+def test_a_run_that_is_picked_from_another_view_of_them_is_one_step_of_undo(session, step):
+    session.show_inferences(Inferences.MEAN)
+    before = session.state
+    step(session)
+    assert session.state.inferences is Inferences.AS_RUN
+    assert session.state.run is not None
+    after = session.state
+    session.undo()
+    assert session.state == before
+    session.redo()
+    assert session.state == after
+
+
 def test_stepping_through_runs_keeps_zoom_and_place(session):
     session.pick_run((0, session.state.run[1]))
     run = session.traces[0].trace.runs[session.state.run[1]]

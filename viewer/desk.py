@@ -448,7 +448,7 @@ class Desk(QObject):
 
     def escape(self) -> None:
         """Cancel what runs, else put the message away, else clear one thing of what is seen."""
-        if self.timeline.view.cancel_drag():
+        if self.timeline.view.cancel_drag() or self.timeline.headers.cancel_drag():
             return
         if self.is_loading or self.saver.is_busy:
             self._cancel_all()

@@ -36,6 +36,11 @@ class History:
             self._back.append(now)
             self._forward.clear()
 
+    def forget(self, now: ViewState) -> None:
+        """A change is taken back while it is still being made: no step of undo leads to `now`."""
+        if self._undo and self._undo[-1] == now:
+            self._undo.pop()
+
     @property
     def can_undo(self) -> bool:
         return bool(self._undo)

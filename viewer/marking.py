@@ -96,15 +96,16 @@ def go_to(session: Session, number: int) -> None:
     """Make a mark the current one and bring it into view, changing as little as possible."""
     if not 0 <= number < len(session.state.marks):
         return
-    session.show_inferences(Inferences.AS_RUN)
-    mark = session.state.marks[number]
-    session.set_marks(session.state.marks, number, session.state.measured)
-    t0, t1 = session.state.t0, session.state.t1
-    if mark.t1 - mark.t0 > t1 - t0:
-        fit(session, number)
-    elif mark.t0 < t0 or mark.t1 > t1:
-        middle, half = (mark.t0 + mark.t1) // 2, (t1 - t0) // 2
-        session.set_range(middle - half, middle - half + t1 - t0)
+    with session.one_step():
+        session.show_inferences(Inferences.AS_RUN)
+        mark = session.state.marks[number]
+        session.set_marks(session.state.marks, number, session.state.measured)
+        t0, t1 = session.state.t0, session.state.t1
+        if mark.t1 - mark.t0 > t1 - t0:
+            fit(session, number)
+        elif mark.t0 < t0 or mark.t1 > t1:
+            middle, half = (mark.t0 + mark.t1) // 2, (t1 - t0) // 2
+            session.set_range(middle - half, middle - half + t1 - t0)
 
 
 def fit(session: Session, number: int) -> None:

@@ -20,7 +20,8 @@ Times are ns on the common axis, where every file starts at 0 unless it shares a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 
@@ -91,6 +92,7 @@ class Session(QObject):
         self._span_ns = 1
         self._span = SelectedSpan()
         self.history = History()
+        self._in_step = False
         self._last_range_change = float("-inf")
         # Views of the inferences of what is open, made when first asked for.
         self._views: Views = {}
@@ -540,16 +542,21 @@ class Session(QObject):
 
     def pick_run(self, run: tuple[int, int] | None) -> None:
         """Choose the inference that costs are of and show it as it ran; None is all of them."""
-        self.show_inferences(Inferences.AS_RUN)
-        state = replace(self.state, run=run)
-        if run is not None:
-            t0, t1 = with_margin(*self.run_span_ns(run[0], self.traces[run[0]].trace.runs[run[1]]))
-            t0, t1 = self._limited(t0, t1)
-            state = replace(state, t0=t0, t1=t1)
-        self._change(state)
+        with self.one_step():
+            self.show_inferences(Inferences.AS_RUN)
+            state = replace(self.state, run=run)
+            if run is not None:
+                one = self.traces[run[0]].trace.runs[run[1]]
+                t0, t1 = self._limited(*with_margin(*self.run_span_ns(run[0], one)))
+                state = replace(state, t0=t0, t1=t1)
+            self._change(state)
 
     def step_run(self, by: int) -> None:
         """The next or previous inference of the trace of the picked one, at the same zoom."""
+        with self.one_step():
+            self._step_run(by)
+
+    def _step_run(self, by: int) -> None:
         self.show_inferences(Inferences.AS_RUN)
         trace = self.run_trace
         if trace is None:
@@ -715,9 +722,21 @@ class Session(QObject):
         if state == self.state:
             return
         self._last_range_change = float("-inf")  # any other change ends a burst
-        if remember:
+        if remember and not self._in_step:
             self.history.record(self.state, state)
         self._apply(state, by_hand=by_hand)
+
+    @contextmanager
+    def one_step(self) -> Iterator[None]:
+        """All changes of the view in here are one step of undo."""
+        before, within, self._in_step = self.state, self._in_step, True
+        try:
+            yield
+        finally:
+            self._in_step = within
+            if not within and self.state != before:
+                self.history.record(before, self.state)
+                self.history_changed.emit()
 
     def _apply(self, state: ViewState, *, by_hand: bool = False) -> None:
         old, self.state = self.state, state

@@ -159,6 +159,15 @@ def test_it_lies_inside_the_window(attention, qtbot, theme, size):
     assert not palette.grab().isNull()
 
 
+def test_it_goes_with_a_window_whose_size_changes(attention, qtbot):
+    palette = opened(attention, qtbot)
+    for size in ((700, 600), (1900, 1000)):
+        attention.window.resize(*size)
+        room = attention.window.rect()
+        assert room.contains(palette.geometry())
+        assert abs(palette.geometry().center().x() - room.center().x()) <= 1
+
+
 def test_hostile_memories_do_no_harm(attention):
     rows = found_rows(attention.commands, "", ["gone", "view.fit", "view.fit", ""])
     assert rows[0].id == "view.fit"

@@ -26,6 +26,7 @@ from viewer.settings import HEADER_WIDTH
 from viewer.timeline.arrangement import TrackOrder
 from viewer.timeline.headers import NARROWEST, WIDTH
 from viewer.timeline.layout import BandKind
+from viewer.view_state import SliceRef
 
 OPENED: list[QMenu] = []
 LONG = "worker " + "very " * 30 + "long"
@@ -202,6 +203,27 @@ def test_the_lower_edge_of_a_row_makes_all_rows_of_its_process_higher(tracks, ro
     assert int(scene.layout.y[row] + scene.layout.height[row]) == edge + 10 * row
     tracks.session.undo()
     assert view(tracks).heights == (), "a drag is one step of undo"
+
+
+def test_escape_takes_back_a_drag_that_goes_on(tracks):
+    scene, column = tracks.timeline.scene, headers(tracks)
+    edge, width = int(scene.layout.y[1] + scene.layout.height[1]), column.width()
+    height = QPoint(60, edge)
+    for begin, end in (
+        (height, height + QPoint(0, 12)),
+        (at(tracks, (0, 0)), at(tracks, (0, 0)) + QPoint(0, 60)),
+        (QPoint(width - 1, 5), QPoint(width + 60, 5)),
+    ):
+        press(column, begin)
+        move(column, end, LEFT)
+        tracks.commands.run("view.clear")
+        assert (view(tracks).heights, view(tracks).moved, column.width()) == ((), (), width)
+        release(column, end)
+        assert (view(tracks).heights, view(tracks).moved, column.width()) == ((), (), width)
+        assert not tracks.session.history.can_undo
+    tracks.session.select_slice(SliceRef(0, 0))
+    tracks.commands.run("view.clear")
+    assert tracks.session.state.slice is None, "without a drag it clears the selection"
 
 
 def test_rows_get_no_higher_or_lower_than_can_be_read(tracks):

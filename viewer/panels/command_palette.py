@@ -13,7 +13,9 @@ from itertools import pairwise
 import shiboken6
 from PySide6.QtCore import (
     QAbstractListModel,
+    QEvent,
     QModelIndex,
+    QObject,
     QPersistentModelIndex,
     QRect,
     QSize,
@@ -111,6 +113,7 @@ class CommandPalette(QFrame):
         self.field.textChanged.connect(self._find)
         self.list.clicked.connect(lambda index: self._choose(index.row()))
         theme.changed.connect(self.update)
+        window.installEventFilter(self)
         self.hide()
 
     def toggle(self, recent: Sequence[str]) -> None:
@@ -122,13 +125,25 @@ class CommandPalette(QFrame):
         self._before = QApplication.focusWidget()
         self.field.clear()
         self._find("")
+        self._place()
+        self.show()
+        self.raise_()
+        self.field.setFocus()
+
+    def _place(self) -> None:
+        """Stand in the upper middle of the window."""
         width = min(self._theme.px(_WIDTH), self._window.width() - 32)
         self.setFixedWidth(width)
         top = self._window.centralWidget().y() + self._theme.px(_TOP)  # type: ignore[union-attr]
         self.move((self._window.width() - width) // 2, top)
-        self.show()
-        self.raise_()
-        self.field.setFocus()
+
+    @guard(False)
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Go with the window where its size changes."""
+        if event.type() == QEvent.Type.Resize and self.isVisible():
+            self._fit_rows()
+            self._place()
+        return False
 
     def put_away(self) -> None:
         """Close, and give the keyboard back to what had it."""
@@ -166,6 +181,9 @@ class CommandPalette(QFrame):
     def _find(self, typed: str) -> None:
         self.model.show_rows(found_rows(self._commands, typed, self._recent))
         self._mark(0)
+        self._fit_rows()
+
+    def _fit_rows(self) -> None:
         shown = min(max(len(self.model.rows), 1), _ROWS)
         room = self._window.height() // 2 // self._theme.px(_ROW)
         self.list.setFixedHeight(min(shown, max(room, 3)) * self._theme.px(_ROW))

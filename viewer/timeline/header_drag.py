@@ -6,7 +6,7 @@ while dragging is what will be.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,6 +121,7 @@ class RowResize:
         self._height = scene.session.state.tracks.row_height(self.process)
         self._rows = max(_rows_until(layout.kind, layout.process, band), 1)
         self._set: TrackView | None = None
+        self._before = scene.session.state.tracks
 
     def to(self, y: int) -> None:
         """The mouse is at a line of the content."""
@@ -130,6 +131,13 @@ class RowResize:
         wanted = now.with_row_height(self.process, height)
         session.arrange(wanted, joins=self._set is not None and self._set is now)
         self._set = session.state.tracks
+
+    def take_back(self) -> None:
+        """The rows are as high as before, unless something else was changed meanwhile."""
+        session = self._scene.session
+        if self._set is not None and self._set is session.state.tracks:
+            session.history.forget(replace(session.state, tracks=self._before))
+            session.arrange(self._before, joins=True)
 
 
 def _rows_until(kind: NDArray[np.uint8], process: Ints, band: int) -> int:

@@ -67,6 +67,7 @@ class Headers(QWidget):
         self._pressed = Spot.NOTHING
         self._order: Reorder | None = None
         self._resize: RowResize | None = None
+        self._width_before = WIDTH
         self._current: Part | None = None
         self._autoscroll = QTimer(self)
         self._autoscroll.setInterval(_SCROLL_MS)
@@ -159,7 +160,7 @@ class Headers(QWidget):
         if event.button() != Qt.MouseButton.LeftButton:
             return
         at = event.position().toPoint()
-        self._press, self._pressed = at, self._spot(at)
+        self._press, self._pressed, self._width_before = at, self._spot(at), self.width()
         if self._pressed is Spot.HEIGHT:
             band = self._band_of_edge(at.y())
             self._resize = RowResize(self._scene, band, at.y() + self._scene.scroll)
@@ -225,6 +226,21 @@ class Headers(QWidget):
             self._click(pressed, part)
         self._point(event.position().toPoint())
         self.update()
+
+    def cancel_drag(self) -> bool:
+        """Take back the drag that goes on; whether there was one."""
+        resize, width = self._resize, self._pressed is Spot.WIDTH
+        going = resize is not None or width or self._order is not None
+        if resize is not None:
+            resize.take_back()
+        if width:
+            self.set_width(self._width_before)
+            self.width_changed.emit(self.width())
+        if going:
+            self._let_go()
+            self.unsetCursor()
+            self.update()
+        return going
 
     def _let_go(self) -> None:
         self._press, self._pressed, self._order, self._resize = None, Spot.NOTHING, None, None
