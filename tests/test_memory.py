@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from viewer.memory import give_back
+from viewer.memory import give_back, keep_freed
 
 
 def resident_bytes() -> int:
@@ -24,7 +24,19 @@ def test_freed_small_blocks_go_back():
     assert len(last) == 4000
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems are not asked")
+def test_what_is_kept_for_the_next_block_goes_back_afterwards():
+    keep_freed()
+    block = bytearray(20_000_000)
+    block[:] = b"x" * len(block)
+    full = resident_bytes()
+    del block
+    give_back()
+    assert resident_bytes() < full - 15_000_000
+
+
 @pytest.mark.parametrize("platform", ["win32", "darwin"])
 def test_elsewhere_nothing_happens(monkeypatch, platform):
     monkeypatch.setattr(sys, "platform", platform)
+    keep_freed()
     give_back()

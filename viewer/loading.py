@@ -18,7 +18,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from viewer.crash_report import report
 from viewer.formats import ReadCancelled, UnreadableFile, open_file
 from viewer.hand_over import Owner
-from viewer.memory import give_back
+from viewer.memory import give_back, keep_freed
 
 if TYPE_CHECKING:
     from viewer.formats import Cancelled, Progress
@@ -143,6 +143,7 @@ class _Job:
     def _run(self) -> None:
         item: object = None
         message = ""
+        keep_freed()
         try:
             item = self._reader(self.path, self._progress, self.stop.is_set)
         except ReadCancelled:

@@ -70,3 +70,12 @@ def test_the_place_behind_each_block_is_told(monkeypatch):
     assert places == sorted(places)
     assert places[-1] == len(text)
     assert np.diff([0, *places]).max() <= 2 * 64
+
+
+@pytest.mark.parametrize("quoted", ["", '"q",1,c\n'])
+def test_spaces_before_the_first_cell_stay_wherever_the_parser_gets_its_next_piece(quoted):
+    # 1 MB, mostly spaces: the parser takes a quarter of that at once, of a block or of a stream.
+    cells = [f"{n:>99}" for n in range(10_000)]
+    text = quoted + "".join(f"{cell},1,c\n" for cell in cells)
+    found = rows_of(text.encode())
+    assert [row[0] for row in found[-len(cells) :]] == cells

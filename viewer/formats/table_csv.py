@@ -27,13 +27,12 @@ import re
 from collections.abc import Sequence
 from contextlib import closing
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
 from viewer.formats.csv_blocks import TIME_LIMIT, Block, Shape, blocks
-from viewer.formats.text_rows import DistinctTexts, combined_codes
+from viewer.formats.text_rows import DistinctTexts, GrowingColumn, numbers_of
 from viewer.model.builder import TraceBuilder
 from viewer.model.runtime_names import CONTROL, DELEGATE_CALL, EXECUTE, KERNEL_PREFIX, LOAD, SCOPES
 from viewer.model.trace import (
@@ -107,7 +106,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
                     where="line 1",
                     remedy="Leave out arguments that you do not need",
                 )
-            rows = _Rows(path, names, separator)
+            rows = _Rows(path, names, separator, size)
             with closing(blocks(file, path, rows.shape)) as parts:
                 for block, at in parts:
                     if cancelled():
@@ -141,17 +140,20 @@ def _header(line: str) -> tuple[str, list[str]] | None:
 class _Rows:
     """The rows read so far, as columns; `trace` makes slices of them."""
 
-    def __init__(self, path: str, names: Sequence[str], separator: str) -> None:
+    def __init__(self, path: str, names: Sequence[str], separator: str, size: int) -> None:
+        """size: of the file in bytes."""
         self.builder = TraceBuilder(path, FORMAT.name, "", CLOCK, levels_are_hints=True)
         self._names = names
         self._row = 0
-        self._times: dict[str, list[Ints]] = {"start": [], "end": []}
-        self._rows: list[Codes] = []
+        self._size = size
+        self._times = {"start": GrowingColumn(np.int64), "end": GrowingColumn(np.int64)}
+        self._rows = GrowingColumn(np.uint32)
         self._tables: dict[str, DistinctTexts] = {}
-        self._codes: dict[str, list[Codes]] = {}
+        self._codes: dict[str, GrowingColumn] = {}
         for name in names:
             if name and name not in IGNORED and name not in _TIMES:
-                self._tables[name], self._codes[name] = DistinctTexts({"": 0}), []
+                self._tables[name] = DistinctTexts({"": 0})
+                self._codes[name] = GrowingColumn(np.uint32)
         self.shape = Shape(
             separator,
             len(names),
@@ -167,15 +169,18 @@ class _Rows:
         self._count("row with more cells than the header", block.surplus)
         self._count(_UNUSABLE, ~(start_ok & length_ok) & ~block.surplus)
         keep = slice(None) if usable.all() else np.flatnonzero(usable)
-        self._times["start"].append(start[keep])
-        self._times["end"].append(start[keep] + length[keep])
-        self._rows.append(np.arange(self._row, self._row + block.rows, dtype=np.uint32)[keep])
+        read = self._row + block.rows
+        # Two hundredths more than the rows so far promise, as those of later times are longer.
+        expected = read * self._size * 51 // (50 * max(at, 1))
+        self._times["start"].add(start[keep], expected)
+        self._times["end"].add(start[keep] + length[keep], expected)
+        self._rows.add(np.arange(self._row, read, dtype=np.uint32)[keep], expected)
         for name, table in self._tables.items():
             codes = table.codes_of(block.texts[self._names.index(name)])
-            self._codes[name].append(codes[keep])
+            self._codes[name].add(codes[keep], expected)
         where = f"in the {block.size} bytes before byte {at}"
         self.builder.problem("bytes that are not UTF-8: replaced", block.replaced, where)
-        self._row += block.rows
+        self._row = read
 
     def trace(self, cancelled: Cancelled) -> Trace:
         """The slices of all rows added. Raises ReadCancelled."""
@@ -185,15 +190,17 @@ class _Rows:
                 raise ReadCancelled
 
         builder = self.builder
-        start, end = (_joined(parts) for parts in self._times.values())
-        row = _joined(self._rows)
+        start, end = (self._times.pop(name).values for name in ("start", "end"))
+        row = self._rows.values
+        del self._rows
         if not len(start):
             return builder.build()
         step()
-        codes = {name: _joined(parts) for name, parts in self._codes.items()}
+        codes = {name: column.values for name, column in self._codes.items()}
+        self._codes.clear()
         strings = {name: tuple(table) for name, table in self._tables.items()}
         track = self._tracks(codes, strings)
-        name = builder.intern_all(strings["name"])[codes["name"]]
+        name = self._names_of(codes["name"], strings["name"])
         key = self._keys(codes, strings)
         self._runs(track, start, end, codes, strings)
         columns = {
@@ -258,28 +265,32 @@ class _Rows:
 
     def _tracks(self, codes: dict[str, Codes], strings: dict[str, tuple[str, ...]]) -> Codes:
         """The track of every row; tracks are numbered as they first appear."""
-        combined, first = combined_codes([codes["process"], codes["thread"]])
-        numbers = np.empty(len(first), np.uint32)
-        for which in np.argsort(first).tolist():
-            at = first[which]
-            numbers[which] = self.builder.track(
-                strings["process"][codes["process"][at]], strings["thread"][codes["thread"][at]]
+        process, thread = codes["process"], codes["thread"]
+
+        def number(row: int) -> int:
+            return self.builder.track(
+                strings["process"][process[row]], strings["thread"][thread[row]]
             )
-        return numbers[combined]
+
+        return numbers_of([process, thread], number)
+
+    def _names_of(self, codes: Codes, strings: tuple[str, ...]) -> Codes:
+        """The name of every row; of a new builder they are numbered as the texts are."""
+        names = self.builder.intern_all(strings)
+        return codes if np.array_equal(names, np.arange(len(names))) else names[codes]
 
     def _keys(self, codes: dict[str, Codes], strings: dict[str, tuple[str, ...]]) -> Codes:
         """The key of every row, made once for each distinct identity."""
         parts = [name for name in ("name", *IDENTITY, DERIVED) if name in codes]
-        combined, first = combined_codes([codes[name] for name in parts])
-        keys = np.empty(len(first), np.uint32)
-        for which in np.argsort(first).tolist():
-            at = first[which]
-            cell = {name: strings[name][codes[name][at]] for name in parts}
-            keys[which] = self._key(
+
+        def number(row: int) -> int:
+            cell = {name: strings[name][codes[name][row]] for name in parts}
+            return self._key(
                 cell["name"], cell.get("method", ""), cell.get("instruction_id", "").strip(),
                 cell.get("identifier", ""), cell.get(DERIVED) == "true",
             )  # fmt: skip
-        return keys[combined]
+
+        return numbers_of([codes[name] for name in parts], number)
 
     def _key(
         self, name: str, method: str, instruction_id: str, identifier: str, derived: bool
@@ -306,13 +317,6 @@ class _Rows:
             instruction=instruction,
             identifier=identifier or None,
         )
-
-
-def _joined(parts: list[Any]) -> Any:
-    """The parts in one array; the list gives them up, as both would fill the memory."""
-    whole = np.concatenate(parts) if parts else np.empty(0, np.int64)
-    parts.clear()
-    return whole
 
 
 def _argument(codes: Codes, strings: Sequence[str]) -> Column:

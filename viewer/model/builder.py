@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,8 @@ BACKWARDS = "slice ends before it begins: drawn with no length"
 _NO_LEVEL = -1
 _SHORT = 1 << 16
 _MANY = 200_000  # slices from which threads are worth their start
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
 
 
 class TraceBuilder:
@@ -243,29 +245,25 @@ class TraceBuilder:
         )
         level = joined([c.level for c in chunks], np.int32)
         track = joined([c.track for c in chunks], np.uint32)
-        laid = self._laid_out(tracks, track, start, end, level, step)
-        del track, level
-        final = laid.index
-
-        def column(name: str, dtype: type) -> NDArray[Any]:
-            step()
-            values: NDArray[Any] = joined([getattr(c, name) for c in chunks], dtype)[final]
-            return values
-
-        start, end = start[final], end[final]
+        given = {
+            "start": start,
+            "end": end,
+            "name": joined([c.name for c in chunks], np.uint32),
+            "key": joined([c.key for c in chunks], np.uint32),
+            "source_row": joined([c.source_row for c in chunks], np.uint32),
+        }
+        del start, end
+        laid, final = self._laid_out(tracks, track, level, given, step)
+        del track, level, given
         slices = Slices(
-            start=start,
-            end=end,
-            name=column("name", np.uint32),
-            key=column("key", np.uint32),
-            source_row=column("source_row", np.uint32),
+            **final,
             order=laid.order,
             row_ptr=laid.row_ptr,
             row_track=laid.row_track,
             row_lane=laid.row_lane,
             row_depth=laid.row_depth,
-            derived=joined_derived(chunks, final),
-            columns=joined_columns(chunks, final),
+            derived=joined_derived(chunks, laid.index),
+            columns=joined_columns(chunks, laid.index),
         )
         self._chunks = []
         untimed = self._untimed
@@ -331,33 +329,41 @@ class TraceBuilder:
         self,
         tracks: Sequence[Track],
         track: Codes,
-        start: Ints,
-        end: Ints,
         level: NDArray[np.int32],
+        given: Mapping[str, NDArray[Any]],
         step: Callable[[], None],
-    ) -> Rows:
-        """The rows of all tracks; tracks lie one after another and share nothing."""
-        of = track if len(tracks) > _SHORT else track.astype(np.uint16)  # those sort by radix
-        by_track = np.argsort(of, kind="stable")
-        ptr = np.concatenate([[0], np.cumsum(np.bincount(track, minlength=len(tracks)))])
+    ) -> tuple[Rows, dict[str, NDArray[Any]]]:
+        """The rows of all tracks, and the given columns in their order; tracks lie one after
+        another and share nothing."""
+        by_track, ptr = _by_track(track, len(tracks))
+        start, end = given["start"], given["end"]
+        order = np.empty(len(track), np.uint32)
+        final = {name: np.empty(len(track), values.dtype) for name, values in given.items()}
+        is_more = any(c.columns or c.derived is not None for c in self._chunks)
+        index = np.empty(len(track) if is_more else 0, np.int64)
 
         def lay(t: int) -> Rows:
             step()
-            own = by_track[int(ptr[t]) : int(ptr[t + 1])]
+            its = slice(int(ptr[t]), int(ptr[t + 1]))
+            own = by_track[its]
             if t in self._flat:
                 placed = place_flat(start[own], end[own])
             else:
                 placed = self._place(tracks[t], start[own], end[own], level[own])
-            return rows_of(placed, own, t, int(ptr[t]))
+            rows = rows_of(placed, own, t, its.start)
+            # Gathered here, where other tracks are laid out meanwhile, and into their places: to
+            # join ten million of each at the end takes 0.3 s.
+            for name, values in given.items():
+                final[name][its] = values[rows.index]
+            order[its] = rows.order
+            if is_more:
+                index[its] = rows.index
+            return replace(rows, index=index[:0], order=order[:0])
 
-        if len(track) < _MANY:
-            return joined_rows([lay(t) for t in range(len(tracks))])
-        # Sorting gives up the interpreter's lock: two tracks at a time. The largest first, as one
-        # that comes last would be waited for alone.
-        order = np.argsort(-np.diff(ptr), kind="stable").tolist()
-        with ThreadPoolExecutor(2, "nest") as pool:
-            done = dict(zip(order, pool.map(lay, order), strict=True))
-        return joined_rows([done[t] for t in range(len(tracks))])
+        # The largest first, as one that comes last would be waited for alone.
+        largest = np.argsort(-np.diff(ptr), kind="stable").tolist()
+        done = dict(zip(largest, _each(lay, largest, len(track)), strict=True))
+        return joined_rows([done[t] for t in range(len(tracks))], index, order), final
 
     # -- layout of one track -------------------------------------------------------------------
 
@@ -375,6 +381,26 @@ class TraceBuilder:
                     f"{track.process} > {track.thread}, slice {fault}",
                 )
         return place_by_time(start, end)
+
+
+def _by_track(track: Codes, tracks: int) -> tuple[Ints, Ints]:
+    """The slices track by track, as they were added, and where each track begins."""
+    # Short codes are sorted by radix: the fewer bytes the sooner.
+    short = np.uint8 if tracks <= 1 << 8 else np.uint16 if tracks <= 1 << 16 else np.uint32
+    of = track.astype(short)
+    counts = np.zeros(tracks, np.int64)
+    for begin in range(0, len(of), _SHORT):  # counting makes int64 of what it counts
+        counts += np.bincount(of[begin : begin + _SHORT], minlength=tracks)
+    return np.argsort(of, kind="stable"), np.concatenate([[0], np.cumsum(counts)])
+
+
+def _each(work: Callable[[_In], _Out], of: Sequence[_In], slices: int) -> list[_Out]:
+    """What is made of each, two at a time where there are many slices: sorting and gathering give
+    up the interpreter's lock."""
+    if slices < _MANY:
+        return [work(one) for one in of]
+    with ThreadPoolExecutor(2, "build") as pool:
+        return list(pool.map(work, of))
 
 
 def _arrays(trace: Trace) -> list[NDArray[Any]]:

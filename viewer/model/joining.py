@@ -38,14 +38,16 @@ def joined(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
 def distinct_codes(values: Ints, size: int) -> tuple[Ints, Ints]:
     """The distinct ones of values from 0 to `size` - 1, sorted, and which of them each value is.
 
-    Without sorting, unless the values are too few for their range.
+    Without sorting, unless the values are too few for their range. Values that are all there are
+    their own codes: the same array.
     """
     if size > 4 * len(values) + 1000:
         distinct, code = np.unique(values, return_inverse=True)
         return distinct, code
     used = np.zeros(size, np.bool_)
     used[values] = True
-    return np.flatnonzero(used), (np.cumsum(used) - 1)[values]
+    distinct = np.flatnonzero(used)
+    return distinct, values if len(distinct) == size else (np.cumsum(used) - 1)[values]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +79,11 @@ def rows_of(placed: Placed, own: Ints, track: int, first: int) -> Rows:
     )
 
 
-def joined_rows(parts: Sequence[Rows]) -> Rows:
-    """The rows of all tracks, one track after another."""
+def joined_rows(parts: Sequence[Rows], index: Ints, order: Codes) -> Rows:
+    """The rows of all tracks, one track after another, with the index and order of all."""
     return Rows(
-        joined([part.index for part in parts], np.int64),
-        joined([part.order for part in parts], np.uint32),
+        index,
+        order,
         np.concatenate([[0], *(part.row_ptr for part in parts)]).astype(np.int64),
         *(
             joined([getattr(part, name) for part in parts], np.uint32)
