@@ -134,3 +134,31 @@ def test_nothing_is_told_after_shutdown(qtbot, monkeypatch):
     qtbot.wait(1)
     assert heard.answers == []
     assert not latest.pending
+
+
+def test_an_answer_apart_is_told_to_be_coming_and_then_has_a_turn_for_itself(qtbot):
+    latest = Latest(apart=True)
+    heard = Heard(latest)
+    told = []
+    latest.coming.connect(lambda: told.append((latest.pending, list(heard.answers))))
+    with qtbot.waitSignal(latest.answered):
+        latest.submit(lambda: 5)
+    assert told == [(True, [])]
+    assert heard.answers == [5]
+    assert not latest.pending
+
+
+def test_an_answer_apart_can_be_taken_back_while_it_is_coming(qtbot):
+    latest = Latest(apart=True)
+    heard = Heard(latest)
+    latest.coming.connect(latest.cancel)
+    with qtbot.waitSignal(latest.coming):
+        latest.submit(lambda: 5)
+    assert not latest.pending
+    with qtbot.waitSignal(latest.coming):
+        latest.submit(lambda: 6)
+    assert heard.answers == []
+    latest.coming.disconnect(latest.cancel)
+    with qtbot.waitSignal(latest.answered):
+        latest.submit(lambda: 7)
+    assert heard.answers == [7]

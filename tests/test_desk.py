@@ -10,6 +10,7 @@ import shiboken6
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QLabel
 
+import viewer.workspace_edits
 from tests.gui_events import (
     SAMPLE,
     canvas,
@@ -991,3 +992,30 @@ def test_a_text_of_a_profile_is_located_opened_and_found_again(
     desk.commands.actions["file.close_all"].trigger()
     open_files(qtbot, desk, tmp_path / "b.csv")
     assert names(desk) == ["b.csv", "tiny_cnn.mlir"]
+
+
+def test_the_window_is_painted_once_docks_and_panels_have_followed_a_large_profile(
+    desk, qtbot, monkeypatch
+):
+    monkeypatch.setattr(viewer.workspace_edits, "AT_ONCE", -1)
+    painted, told = desk.window.updatesEnabled, []
+    desk.session.opened.connect(lambda: told.append((painted(), bool(shown_docks(desk)))))
+    open_files(qtbot, desk, CSV)
+    assert told == [(False, True)]
+    assert painted()
+    desk.commands.actions["file.close_all"].trigger()
+    assert painted()
+    assert not shown_docks(desk)
+
+
+def test_closing_all_while_a_large_profile_is_coming_leaves_the_start_page(
+    desk, qtbot, monkeypatch
+):
+    monkeypatch.setattr(viewer.workspace_edits, "AT_ONCE", -1)
+    desk.session.coming.connect(desk.session.close_all)
+    with qtbot.waitSignal(desk.session.coming):
+        desk.open([CSV])
+    settle(qtbot, desk)
+    assert desk.session.is_empty
+    assert desk.window.updatesEnabled()
+    assert not shown_docks(desk)

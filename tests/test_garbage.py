@@ -1,10 +1,12 @@
 """Cyclic garbage is collected on the GUI thread, whichever thread asks for a collection."""
 
 import gc
+import sys
 import threading
 
 import pytest
 
+from viewer import garbage
 from viewer.garbage import GuiCollector
 
 
@@ -56,3 +58,14 @@ def test_with_nothing_due_nothing_is_done(collector):
     before = gc.get_stats()[2]["collections"]
     collector.collect()
     assert gc.get_stats()[2]["collections"] == before
+
+
+def test_what_came_with_many_modules_is_not_looked_at_again(collector, monkeypatch):
+    frozen = gc.get_freeze_count()
+    collector.collect()
+    assert gc.get_freeze_count() == frozen
+    for number in range(garbage.MANY_MODULES):
+        monkeypatch.setitem(sys.modules, f"of_pandas_{number}", gc)
+    kept = allocate_much()
+    collector.collect()
+    assert gc.get_freeze_count() >= frozen + len(kept)

@@ -595,6 +595,15 @@ def test_what_is_added_is_shown_once_it_is_linked_and_complaints_are_told(patien
     assert "there are no such runs" in told.args[0][0]
 
 
+def test_before_a_large_trace_is_shown_it_is_told_to_be_coming(patient, qtbot):
+    told = []
+    patient.coming.connect(lambda: told.append(("coming", len(patient.traces))))
+    patient.opened.connect(lambda: told.append(("opened", len(patient.traces))))
+    patient.add([read(ATTENTION)])
+    wait(qtbot, patient)
+    assert told == [("coming", 0), ("opened", 1)]
+
+
 def test_changes_follow_one_another_however_fast_they_come(patient, qtbot):
     patient.add([read(ATTENTION)])
     patient.add([read(ATTENTION_RECORD)])

@@ -29,9 +29,20 @@ class Latest(QObject):
     answered = Signal(object)
     failed = Signal(str)
     late = Signal()
+    coming = Signal()
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, parent: QObject | None = None, *, apart: bool = False) -> None:
+        """apart: an answer has a turn of the event loop for itself, and `coming` tells it before.
+
+        For answers after which much changes: Qt hands out an event together with all that follow
+        from it, also the painting, and all of a large trace at once is a gap of 100 ms.
+        """
         super().__init__(parent)
+        self._apart = apart
+        self._taken: tuple[_Question, object, Exception | None] | None = None
+        self._turn = QTimer(self)
+        self._turn.setSingleShot(True)
+        self._turn.timeout.connect(self._tell)
         self._working: list[_Question] = []
         self._next: _Question | None = None
         self._latest: _Question | None = None
@@ -63,7 +74,7 @@ class Latest(QObject):
 
     def cancel(self) -> None:
         """Take the latest question back; its answer is dropped."""
-        self._next = self._latest = None
+        self._next = self._latest = self._taken = None
         self._clock.stop()
 
     def shutdown(self) -> None:
@@ -88,6 +99,19 @@ class Latest(QObject):
         self._begin()
         if question is not self._latest:
             return
+        self._taken = question, answer, error
+        if self._apart:
+            self._turn.start(0)
+            self.coming.emit()
+        else:
+            self._tell()
+
+    @Slot()
+    def _tell(self) -> None:
+        taken, self._taken = self._taken, None
+        if taken is None or taken[0] is not self._latest:
+            return
+        _, answer, error = taken
         self._latest = None
         self._clock.stop()
         if error is None:

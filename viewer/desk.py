@@ -132,6 +132,7 @@ class Desk(QObject):
         self._resized = self._timer(RESIZE_SETTLES_MS, self._fit_width)
         # Layouts have to follow first.
         self._crowded = self._timer(RESIZE_SETTLES_MS, self._show_hidden_rows)
+        self._unveil = self._timer(0, lambda: self.window.setUpdatesEnabled(True))
         self._note = EmptyNote(*RECORD_ALONE, theme)
         for page in (self.timeline, self._note):
             self._pages.addWidget(page)
@@ -196,6 +197,7 @@ class Desk(QObject):
 
     def _connect(self) -> None:
         session = self.session
+        session.coming.connect(self._make_room)
         session.opened.connect(self._refresh)
         session.added.connect(self._added)
         session.viewed.connect(self._say_range)
@@ -459,6 +461,13 @@ class Desk(QObject):
 
     # -- following the session -------------------------------------------------------------------
 
+    def _make_room(self) -> None:
+        """Lay out the docks for a large profile while the window looks as before: that takes as
+        long as all panels take to follow, and what is painted before both is painted again."""
+        if self.session.is_empty:
+            self.window.setUpdatesEnabled(False)
+            self._docks.show_all(True)
+
     def _refresh(self) -> None:
         session = self.session
         if not (self.is_loading or self.saver.is_busy):
@@ -478,6 +487,8 @@ class Desk(QObject):
             self._inferences = session.state.inferences
             self._docks.fit_width()
             QTimer.singleShot(0, self._share_height)
+        if not self.window.updatesEnabled():
+            QTimer.singleShot(0, self._unveil.start)
         names = [display_name(p) for p in session.workspace.paths]
         self.window.setWindowTitle(f"{', '.join(names[:3])} – Opscope" if names else "Opscope")
         self._say_range()

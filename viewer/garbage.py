@@ -9,10 +9,12 @@ segmentation fault within two seconds, and now and then a window stood still for
 from __future__ import annotations
 
 import gc
+import sys
 
 from PySide6.QtCore import QObject, QTimer, Slot
 
 INTERVAL_MS = 250
+MANY_MODULES = 50
 
 
 def collect_due() -> None:
@@ -27,7 +29,8 @@ class GuiCollector(QObject):
     """Takes the place of the automatic collection for as long as it lives.
 
     A generation is collected when its counter is above Python's own threshold, at most one every
-    `INTERVAL_MS`. What exists when it is made (modules, classes) is never looked at again.
+    `INTERVAL_MS`. What exists when it is made (modules, classes) is never looked at again, nor what
+    comes with many modules at once: pandas, which the first large file needs, takes 50 ms a time.
     """
 
     def __init__(self, parent: QObject) -> None:
@@ -36,6 +39,7 @@ class GuiCollector(QObject):
         # would keep the first window waiting for 50 ms.
         gc.freeze()
         gc.disable()
+        self._modules = len(sys.modules)
         self._timer = QTimer(self)
         self._timer.setInterval(INTERVAL_MS)
         self._timer.timeout.connect(self.collect)
@@ -44,6 +48,10 @@ class GuiCollector(QObject):
     @Slot()
     def collect(self) -> None:
         """Collect the oldest generation that is due, if any is."""
+        modules = len(sys.modules)
+        if modules - self._modules >= MANY_MODULES:
+            self._modules = modules
+            gc.freeze()
         collect_due()
 
     def stop(self) -> None:

@@ -3,7 +3,8 @@
 Timeline and panels know the session and never one another. What is seen is one immutable
 `ViewState`; every change of it goes through here, can be undone, and is told by signals:
 
-* `opened`: files, links or their order changed; anything may differ;
+* `opened`: files, links or their order changed; anything may differ. Of large traces `coming` is
+  told a turn of the event loop before, for what takes long and needs none of them;
 * `viewed`: the visible range changed; just before it `jumped`, if that was not by hand;
   `arranged`: which tracks are seen and how they lie; `coloured`: the scheme or its lit
   class; `marked`: marks, or what is measured; `searched`: the query, or whether only hits are
@@ -65,6 +66,7 @@ TYPING_BURST = 1.5
 class Session(QObject):
     """The open workspace, the view of it, and its history. Lives on the GUI thread."""
 
+    coming = Signal()
     opened = Signal()
     added = Signal(object)  # sentences: list[str]
     jumped = Signal(object, object)  # the range before: t0, t1 (int64 would not hold all)
@@ -99,6 +101,7 @@ class Session(QObject):
         # What others work out of each trace that is opened; pure, as it may run in a thread.
         self.also: list[Work] = []
         self._edits = WorkspaceEdits(self._shown_now, self.also, self)
+        self._edits.coming.connect(self.coming)
         self._edits.done.connect(self._show_edited)
         self._edits.failed.connect(lambda sentence: self.added.emit([sentence]))
         self._viewing = Latest(self)

@@ -43,8 +43,12 @@ class Edited:
 
 
 class WorkspaceEdits(QObject):
-    """A queue of changes. `done` hands over an `Edited`; the next begins after it was shown."""
+    """A queue of changes. `done` hands over an `Edited`; the next begins after it was shown.
 
+    Of one that was worked out in a thread `coming` tells a turn of the event loop before.
+    """
+
+    coming = Signal()
     done = Signal(object)
     failed = Signal(str)
 
@@ -57,7 +61,8 @@ class WorkspaceEdits(QObject):
         self._edits: deque[Edit] = deque()
         # Changes made while an edit was worked out on a copy of the workspace that lacks them.
         self._meanwhile: list[Change] = []
-        self._latest = Latest(self)
+        self._latest = Latest(self, apart=True)
+        self._latest.coming.connect(self.coming)
         self._latest.answered.connect(self._made)
         self._latest.failed.connect(self._not_made)
 
