@@ -146,7 +146,7 @@ ALLOWED = {
         "exporting",
     },
     "main_window": WINDOW,
-    "app": {*WINDOW, "main_window", "garbage"},
+    "app": {*WINDOW, "main_window", "garbage", "memory"},
     # The command line starts without Qt and imports the application when a window is asked for.
     "arguments": {"model", "program", "formats", "choices", "report"},
     "answers": {

@@ -132,6 +132,7 @@ def _application() -> QApplication:
 
     from viewer.crash_report import guard
     from viewer.garbage import GuiCollector
+    from viewer.memory import one_pool
     from viewer.resources import resource
 
     class Application(QApplication):
@@ -149,6 +150,7 @@ def _application() -> QApplication:
     existing = QApplication.instance()
     if isinstance(existing, QApplication):
         return existing
+    one_pool()  # before Qt begins a thread
     app = Application(sys.argv[:1])
     app.setApplicationName("Opscope")
     app.setApplicationVersion(__version__)

@@ -14,9 +14,18 @@ import ctypes
 import sys
 
 # Of glibc's malloc.h; a piece of 32 MB or more always comes from the system and goes back to it.
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _POOLS = -1, -3, -8
 _LARGEST = 32 << 20
 _KEPT, _KEPT_OTHERWISE = 512 << 20, 64 << 20
+
+
+def one_pool() -> None:
+    """Have all threads that begin later take from one pool (glibc).
+
+    By itself each has its own, and the end of a pool that is not the first's never goes back: 200
+    MB after a large file. The threads that read allocate little but large pieces.
+    """
+    _ask("mallopt", _POOLS, 1)
 
 
 def keep_freed() -> None:
