@@ -5,13 +5,17 @@ the size (200,000 rows unless set). Prints only; nothing is asserted about time.
 """
 
 import csv
+import itertools
 import os
+import sys
 import time
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QTimer
 
 from tests.bench import many_slices
+from tests.gui_events import settle
 from viewer.formats import never_cancelled, no_progress
 from viewer.formats.table_csv import FORMAT
 from viewer.opening import Inferences, views_of
@@ -78,3 +82,37 @@ def test_plain_file_to_what_the_first_frame_needs(tmp_path):
     print(f"held {sum(held.values()):.1f} bytes a slice: {each}")
     # A small trace has rows with a finer mipmap; ten million slices take 43.
     assert sum(held.values()) < 60
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is asked of /proc")
+def test_from_opening_a_plain_file_to_the_first_frame(desk, qtbot, tmp_path, monkeypatch):
+    """Also the longest time for which the window answers nothing, and the memory."""
+    path = tmp_path / "many.csv"
+    count = many_slices.write_csv(path, many_slices.SLICES)
+    turns, frames = [], []
+    frame = desk.timeline.view.frames.paint
+
+    def painted(*args):
+        frame(*args)
+        if desk.session.traces:
+            frames.append(time.perf_counter())
+
+    monkeypatch.setattr(desk.timeline.view.frames, "paint", painted)
+    clock = QTimer(desk.window)
+    clock.timeout.connect(lambda: turns.append(time.perf_counter()))
+    clock.start(5)
+    began, worked = time.perf_counter(), time.process_time()
+    desk.open([str(path)])
+    qtbot.waitUntil(lambda: bool(frames), timeout=120_000)
+    cpu = time.process_time() - worked
+    settle(qtbot, desk)
+    clock.stop()
+    gaps = [(after - before) * 1000 for before, after in itertools.pairwise([began, *turns])]
+    peak = Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]
+    print(
+        f"\n{count:,} slices, {path.stat().st_size / 1e6:,.0f} MB: first frame after "
+        f"{frames[0] - began:.1f} s, CPU {cpu:.1f} s; longest gaps "
+        f"{', '.join(f'{gap:.0f}' for gap in sorted(gaps)[:-4:-1])} ms; "
+        f"peak {int(peak) / 1000:,.0f} MB"
+    )
+    assert len(desk.session.traces[0].trace.slices) == count
