@@ -148,6 +148,12 @@ def test_an_answer_apart_is_told_to_be_coming_and_then_has_a_turn_for_itself(qtb
     assert not latest.pending
 
 
+def test_of_a_fault_nothing_is_coming(qtbot, fresh_places):
+    latest = Latest(apart=True)
+    with qtbot.assertNotEmitted(latest.coming), qtbot.waitSignal(latest.failed):
+        latest.submit(lambda: 1 // 0)
+
+
 def test_an_answer_apart_can_be_taken_back_while_it_is_coming(qtbot):
     latest = Latest(apart=True)
     heard = Heard(latest)

@@ -1019,3 +1019,12 @@ def test_closing_all_while_a_large_profile_is_coming_leaves_the_start_page(
     assert desk.session.is_empty
     assert desk.window.updatesEnabled()
     assert not shown_docks(desk)
+
+
+def test_a_large_profile_that_never_comes_leaves_a_window_that_is_painted(desk, qtbot, monkeypatch):
+    monkeypatch.setattr("viewer.desk.UNVEILED_AFTER_MS", 1)
+    desk.session.coming.emit()
+    assert not desk.window.updatesEnabled()
+    qtbot.waitUntil(desk.window.updatesEnabled)
+    assert desk.window.pages.currentWidget() is desk.window.start_page
+    assert not shown_docks(desk)

@@ -102,7 +102,8 @@ class Latest(QObject):
         self._taken = question, answer, error
         if self._apart:
             self._turn.start(0)
-            self.coming.emit()
+            if error is None:
+                self.coming.emit()
         else:
             self._tell()
 

@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from viewer.main_window import MainWindow
 
 RESIZE_SETTLES_MS = 120
+UNVEILED_AFTER_MS = 1000
 EXPORT_FILTERS = (
     "Perfetto trace (*.pftrace);;Perfetto trace, gzipped (*.pftrace.gz);;"
     "Table, comma separated (*.csv);;Table, tab separated (*.tsv)"
@@ -132,7 +133,7 @@ class Desk(QObject):
         self._resized = self._timer(RESIZE_SETTLES_MS, self._fit_width)
         # Layouts have to follow first.
         self._crowded = self._timer(RESIZE_SETTLES_MS, self._show_hidden_rows)
-        self._unveil = self._timer(0, lambda: self.window.setUpdatesEnabled(True))
+        self._unveil = self._timer(0, self._show_again)
         self._note = EmptyNote(*RECORD_ALONE, theme)
         for page in (self.timeline, self._note):
             self._pages.addWidget(page)
@@ -467,6 +468,12 @@ class Desk(QObject):
         if self.session.is_empty:
             self.window.setUpdatesEnabled(False)
             self._docks.show_all(True)
+            self._unveil.start(UNVEILED_AFTER_MS)  # should it not come after all
+
+    def _show_again(self) -> None:
+        self.window.setUpdatesEnabled(True)
+        if self.session.is_empty:
+            self._refresh()
 
     def _refresh(self) -> None:
         session = self.session
@@ -488,7 +495,7 @@ class Desk(QObject):
             self._docks.fit_width()
             QTimer.singleShot(0, self._share_height)
         if not self.window.updatesEnabled():
-            QTimer.singleShot(0, self._unveil.start)
+            QTimer.singleShot(0, partial(self._unveil.start, 0))
         names = [display_name(p) for p in session.workspace.paths]
         self.window.setWindowTitle(f"{', '.join(names[:3])} – Opscope" if names else "Opscope")
         self._say_range()
