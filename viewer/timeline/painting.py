@@ -7,6 +7,7 @@ slices a trace has.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -182,13 +183,7 @@ class FramePainter:
             standing = self.scene.stand_out(number, found.slice)
             searching = self.scene.session.searching
             native = shown.trace.slices.columns.get(NATIVE_DURATION)
-            # By whether a slice stands out, and by palette index.
-            inks = [
-                [QColor.fromRgb(ink) for ink in label_colours(dark, emphasis)]
-                for emphasis in (Emphasis.DIMMED, Emphasis.FULL)
-            ]
-            for index in (UNLINKED, UNATTRIBUTED):
-                inks[True][index] = self.theme.color("text2")
+            inks = _inks(dark, self.theme.tokens.text2)
             tops = [self._y(band) + SLICE_TOP for band in bands]
             talls = layout.slice_height[bands].tolist()
             ratio = self._canvas.ratio
@@ -418,6 +413,18 @@ class FramePainter:
         painter.setPen(QPen(self.theme.color("accent"), 1))
         for x in (x0, x1):
             painter.drawLine(QPointF(x, 0), QPointF(x, self.scene.viewport_height))
+
+
+@lru_cache(maxsize=4)
+def _inks(dark: bool, hatched: str) -> tuple[Sequence[QColor], Sequence[QColor]]:
+    """The colours of labels, by whether a slice stands out, and by palette index."""
+    faint, full = (
+        [QColor.fromRgb(ink) for ink in label_colours(dark, emphasis)]
+        for emphasis in (Emphasis.DIMMED, Emphasis.FULL)
+    )
+    for index in _HATCHED:
+        full[index] = QColor(hatched)
+    return faint, full
 
 
 @lru_cache(maxsize=8192)
