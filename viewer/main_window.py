@@ -95,6 +95,7 @@ from viewer.window_commands import MENUS, START_KEYS, commands_of, mouse_help
 from viewer.workspace import companion_complaint, is_text
 
 PROGRESS_AFTER_MS = 300
+RANGE_STEP = 64  # px
 RESIZE_SETTLES_MS = 120
 EXPORT_FILTERS = (
     "Perfetto trace (*.pftrace);;Perfetto trace, gzipped (*.pftrace.gz);;"
@@ -619,7 +620,11 @@ class MainWindow(QMainWindow):
         self.commands.refresh()
 
     def _say_range(self) -> None:
-        self._range.setText(range_text(self.session))
+        self._range.setText(text := range_text(self.session))
+        # A label of another width lays out the window and paints the bar anew: so it is of few.
+        needed = self._range.sizeHint()
+        steps = -(-needed.width() // RANGE_STEP) if text else 0
+        self._range.setFixedSize(steps * RANGE_STEP, needed.height())
 
     def _say_selection(self) -> None:
         self._selection.setText(selection_text(self.session))
