@@ -29,6 +29,7 @@ class RulerBar(QWidget):
         self._taken: tuple[float, float] | None = None  # where the first chip of a frame is
         self.setFixedHeight(HEIGHT)
         scene.changed.connect(self.update)
+        scene.moved.connect(self.update)
         scene.pointed.connect(self._point)
         theme.changed.connect(self.update)
 
@@ -43,8 +44,9 @@ class RulerBar(QWidget):
         return Canvas(self.width(), self.height(), self.devicePixelRatioF())
 
     def _point(self, time: int | None) -> None:
-        self._pointed = time
-        self.update()
+        if time != self._pointed:
+            self._pointed = time
+            self.update()
 
     @guard
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:

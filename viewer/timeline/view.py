@@ -85,13 +85,16 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        # A frame covers all of it: a cached background would be blended for nothing.
+        self.setCacheMode(self.CacheModeFlag.CacheNone)
         # Every change asks for one frame itself; the graphics scene would ask for a second.
         self.setViewportUpdateMode(self.ViewportUpdateMode.NoViewportUpdate)
         self.setFrameShape(self.Shape.NoFrame)
         self.setAccessibleName("Timeline")
         self.setAccessibleDescription(KEYS_IN_WORDS)
         self._told = ""
-        scene.changed.connect(self._show_range)
+        for signal in (scene.changed, scene.moved, scene.scrolled):
+            signal.connect(self._show_range)
         theme.changed.connect(self._retheme)
 
     # -- showing -----------------------------------------------------------------------------
