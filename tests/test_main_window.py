@@ -990,3 +990,13 @@ def test_a_text_of_a_profile_is_located_opened_and_found_again(
     window.commands.actions["file.close_all"].trigger()
     open_files(qtbot, window, tmp_path / "b.csv")
     assert names(window) == ["b.csv", "tiny_cnn.mlir"]
+
+
+def test_zooming_hardly_ever_lays_out_the_status_bar(attention):
+    """A label of another width lays out the window: every frame took as long as two."""
+    widths = []
+    for span in range(100_000, 1_000_000, 9_999):
+        attention.session.set_range(0, span)
+        widths.append(attention._range.width())
+        assert attention._range.width() >= attention._range.sizeHint().width()
+    assert len(set(widths)) <= 2

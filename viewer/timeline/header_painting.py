@@ -19,6 +19,8 @@ _LOOKED_AT = 512  # slices of a row that tell what it holds
 _LONGEST = 1000  # letters
 _TWO_LINES = 28  # px: lower counters have room for their name alone
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_GAP, _PROCESS = int(BandKind.GAP), int(BandKind.PROCESS)
+_ROW, _COUNTER = int(BandKind.ROW), int(BandKind.COUNTER)
 _LINE = _LEFT | Qt.TextFlag.TextSingleLine
 _MIDDLE = Qt.TextElideMode.ElideMiddle
 _MOST_KEPT = 4096  # texts that are cut to their room
@@ -77,12 +79,12 @@ class HeaderPainter:
         self, painter: QPainter, top: int, bottom: int, width: int, look: HeaderLook
     ) -> None:
         scene, theme, layout = self._scene, self._theme, self._scene.layout
-        parts, own_clock = scene.parts, dict[int, bool]()
+        parts, own_clock = scene.parts, dict[Part | None, bool]()
         for band in layout.bands_between(scene.scroll + top, scene.scroll + bottom).tolist():
             y, height = int(layout.y[band]) - scene.scroll, int(layout.height[band])
             room = QRect(0, y, width, height)
-            kind, part = layout.kind[band], parts.part_of(band)
-            if kind == BandKind.GAP:
+            kind, part = int(layout.kind[band]), parts.part_of(band)
+            if kind == _GAP:
                 painter.fillRect(room, theme.color("canvas"))
                 if band < layout.pinned:
                     painter.setPen(QPen(theme.color("line"), 1))
@@ -91,22 +93,23 @@ class HeaderPainter:
             if part is not None and part == look.dragged:
                 painter.setOpacity(0.45)
             buttons = look.buttons if band == look.hovered else []
-            if kind == BandKind.PROCESS:
+            if kind == _PROCESS:
                 self._process(painter, band, room)
-            elif kind == BandKind.ROW or parts.is_title(band):
+            elif kind == _ROW or parts.is_title(band):
                 if band == look.hovered:
                     painter.fillRect(room, theme.color("hover"))
                 self._row(painter, band, room, hovered=band == look.hovered)
-            elif kind == BandKind.COUNTER:
+            elif kind == _COUNTER:
                 self._counter(painter, band, room)
-            self._buttons(painter, buttons, part)
-            process = parts.process_of(band)
-            if process not in own_clock:
-                own_clock[process] = scene.has_own_clock(process)
-            if own_clock[process]:
+            if buttons:
+                self._buttons(painter, buttons, part)
+            if part not in own_clock:
+                own_clock[part] = scene.has_own_clock(parts.process_of(band))
+            if own_clock[part]:
                 stripes = QBrush(theme.color("warning"), Qt.BrushStyle.BDiagPattern)
                 painter.fillRect(QRect(0, y, 4, height), stripes)
-            painter.setOpacity(1.0)
+            if part is not None and part == look.dragged:
+                painter.setOpacity(1.0)
             if part is not None and part == look.current and parts.is_title(band):
                 painter.setPen(QPen(theme.color("accent"), 2))
                 painter.drawRect(room.adjusted(1, 1, -2, -1))

@@ -381,8 +381,7 @@ def draw_frame(
             continue
         rows, here = layout.row[bands[own]].tolist(), xmap.on(source.axis)
         cells = source.raster.draw(rows, here)
-        at = cells.astype(np.intp)
-        body, line = source.colours.body.take(at), source.colours.line.take(at)
+        body, line = source.colours.body[cells], source.colours.line[cells]
         if source.hits is not None:
             over = source.hit_colours or source.colours
             hits = source.hits.draw(rows, here)

@@ -93,8 +93,9 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self.setAccessibleName("Timeline")
         self.setAccessibleDescription(KEYS_IN_WORDS)
         self._told = ""
-        for signal in (scene.changed, scene.moved, scene.scrolled):
-            signal.connect(self._show_range)
+        scene.changed.connect(self._show_range)
+        scene.moved.connect(self._show_range)
+        scene.scrolled.connect(self._repaint)
         theme.changed.connect(self._retheme)
 
     # -- showing -----------------------------------------------------------------------------
@@ -104,8 +105,11 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         span = float(t1 - t0)
         self._box.setLimits(xMin=0.0, xMax=span, minXRange=span, maxXRange=span)
         self._box.setXRange(0.0, span, padding=0)
+        self._repaint()
+
+    def _repaint(self) -> None:
         if self._overlay.mouse is not None:
-            # The mouse rests while the times move below it.
+            # The mouse rests while times and rows move below it.
             self._point(self._overlay.mouse)
         self.viewport().update()
 
