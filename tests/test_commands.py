@@ -53,6 +53,16 @@ def test_refreshing_enables_and_checks_what_applies(owner):
     assert table.actions["b"].isEnabled()
 
 
+def test_a_need_that_many_commands_share_is_asked_once(owner):
+    asked = []
+    shared = Need("it", lambda: len(asked.append("it") or asked) < 3)
+    table = CommandTable(owner, [command(id, enabled=shared) for id in "abc"])
+    for count, able in ((1, True), (2, True), (3, False), (4, False)):
+        table.refresh()
+        assert len(asked) == count
+        assert {action.isEnabled() for action in table.actions.values()} == {able}
+
+
 def test_menus_hold_their_commands_in_order(owner):
     table = CommandTable(owner, [command("a"), command("b")])
     menu = QMenu(owner)

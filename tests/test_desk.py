@@ -1028,3 +1028,13 @@ def test_a_large_profile_that_never_comes_leaves_a_window_that_is_painted(desk, 
     qtbot.waitUntil(desk.window.updatesEnabled)
     assert desk.window.pages.currentWidget() is desk.window.start_page
     assert not shown_docks(desk)
+
+
+def test_zooming_hardly_ever_lays_out_the_status_bar(attention):
+    """A label of another width lays out the window: every frame took as long as two."""
+    widths, label = [], attention.window.status.range
+    for span in range(100_000, 1_000_000, 9_999):
+        attention.session.set_range(0, span)
+        widths.append(label.width())
+        assert label.width() >= label.sizeHint().width()
+    assert len(set(widths)) <= 2

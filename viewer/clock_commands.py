@@ -32,6 +32,9 @@ def clock_commands(desk: Desk) -> list[Command]:
         lambda: session.clock_trace is not None or session.workspace.cycle_rate is not None,
     )
 
+    # Read once: what is checked is asked in every frame.
+    rates = {text: parse_rate(text) for text in CYCLE_RATES}
+
     def chosen_rate() -> Fraction | None:
         number = session.clock_trace
         of = DEBUG_INFO if number is None else session.traces[number].file.path
@@ -46,12 +49,12 @@ def clock_commands(desk: Desk) -> list[Command]:
         *(
             Command(
                 f"clock.{text.partition(' ')[0]}", f"&{text}", "View",
-                lambda text=text: desk.clock.choose(parse_rate(text)),  # type: ignore[misc]
+                lambda rate=rate: desk.clock.choose(rate),  # type: ignore[misc]
                 enabled=has_clock,
-                checked=lambda text=text: chosen_rate() == parse_rate(text),  # type: ignore[misc]
+                checked=lambda rate=rate: chosen_rate() == rate,  # type: ignore[misc]
                 group="Clock rate",
             )
-            for text in CYCLE_RATES
+            for text, rate in rates.items()
         ),
         Command(
             "clock.other", "&Other clock rate…", "View", lambda: desk.clock.ask(),

@@ -97,6 +97,7 @@ class CommandTable(QObject):
         super().__init__(owner)
         self.commands: dict[str, Command] = {}
         self.actions: dict[str, QAction] = {}
+        self._able: dict[str, bool] = {}  # as the actions were told
         taken: dict[str, str] = {}
         for command in commands:
             if command.id in self.commands:
@@ -174,10 +175,16 @@ class CommandTable(QObject):
     # -- what can be done --------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Enable and check what applies now."""
-        for id, command in self.commands.items():
-            action = self.actions[id]
-            action.setEnabled(command.is_possible)
+        """Enable and check what applies now: in every frame of a zoom, so that a need that many
+        commands share is asked once."""
+        met: dict[int, bool] = {id(None): True}
+        for name, command in self.commands.items():
+            need, action = command.enabled, self.actions[name]
+            if (key := id(need)) not in met:
+                met[key] = command.is_possible
+            if met[key] is not self._able.get(name):
+                self._able[name] = met[key]
+                action.setEnabled(met[key])
             if command.checked is not None:
                 action.setChecked(command.checked())
 

@@ -575,7 +575,7 @@ class Desk(QObject):
         self.commands.refresh()
 
     def _say_range(self) -> None:
-        self._status.range.setText(range_text(self.session))
+        self._status.show_range(range_text(self.session))
 
     def _say_selection(self) -> None:
         self._status.said.setText(selection_text(self.session))

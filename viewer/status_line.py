@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QLabel, QProgressBar, QPushButton, QStatusBar, QWi
 
 PROGRESS_AFTER_MS = 300
 _STEPS = 1000
+_RANGE_STEP = 64  # px
 
 
 class StatusLine(QStatusBar):
@@ -40,6 +41,14 @@ class StatusLine(QStatusBar):
         self._late.setInterval(PROGRESS_AFTER_MS)
         self._late.timeout.connect(self._show_busy)
         self.end()
+
+    def show_range(self, text: str) -> None:
+        """Say which range is visible."""
+        self.range.setText(text)
+        # A label of another width lays out the window and paints the bar anew: so it is of few.
+        needed = self.range.sizeHint()
+        steps = -(-needed.width() // _RANGE_STEP) if text else 0
+        self.range.setFixedSize(steps * _RANGE_STEP, needed.height())
 
     def begin(self) -> None:
         """Something is going on: shown with a button to cancel it, unless it soon ends."""

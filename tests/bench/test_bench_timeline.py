@@ -134,8 +134,11 @@ class Shown:
             dock.hide()
         self.view.setFixedSize(WIDTH, HEIGHT)
         self.view.show()
+        # With room for all of it: what the window cuts off costs nothing to copy.
+        desk.window.resize(WIDTH + 320, HEIGHT + 320)
         QApplication.processEvents()
-        assert self.view.viewport().size() == QSize(WIDTH, HEIGHT)
+        seen = self.view.viewport().visibleRegion().boundingRect()
+        assert seen.size() == self.view.viewport().size() == QSize(WIDTH, HEIGHT)
         self._odd = 0
 
     def look(self, zoom: float) -> None:
@@ -198,6 +201,7 @@ class Shown:
     def scroll_ms(self) -> tuple[float, float]:
         """Median and greatest CPU ms of a frame while all tracks are scrolled over."""
         times = []
+        QApplication.processEvents()  # of what was before, headers and overview wait to be painted
         for y in range(0, self.scene.scroll_limit, max(self.scene.scroll_limit // 60, 1)):
             began = time.process_time_ns()
             self.scene.scroll_to(y)
@@ -206,7 +210,8 @@ class Shown:
         return statistics.median(times), max(times)
 
     def input_ms(self) -> list[float]:
-        """Wall ms from a wheel event to the frame that shows it, zooming in and out; sorted."""
+        """Wall ms from a wheel event until the frame that shows it, with ruler and overview, is
+        painted and handed to the screen, zooming in and out; sorted."""
         times: list[float] = []
         frames, paint = self.view.frames, self.view.frames.paint
         painted = [0.0]
@@ -222,7 +227,7 @@ class Shown:
                 wheel(self.view.viewport(), QPoint(WIDTH // 2, HEIGHT // 2), notch, held=CTRL)
                 while painted[0] < began:
                     QApplication.processEvents()
-                times.append((painted[0] - began) * 1e3)
+                times.append((time.perf_counter() - began) * 1e3)
         return sorted(times)
 
     def hit_us(self) -> float:

@@ -23,6 +23,7 @@ from tests.gui_events import (
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind
 from viewer.settings import HEADER_WIDTH
+from viewer.timeline import header_painting
 from viewer.timeline.arrangement import TrackOrder
 from viewer.timeline.headers import NARROWEST, WIDTH
 from viewer.timeline.layout import BandKind
@@ -362,3 +363,20 @@ def test_an_undo_while_rows_are_dragged_stays_undone_alone(tracks):
     release(column, QPoint(60, edge + 9))
     tracks.session.undo()
     assert view(tracks).heights == ()
+
+
+def test_what_rows_hold_is_looked_up_once_and_anew_for_other_files(tracks, qtbot, monkeypatch):
+    asked = []
+    monkeypatch.setattr(header_painting, "row_hint", lambda trace, row: asked.append(row) or "")
+    tracks.session.close_all()
+    for path in ("c.csv", "d.csv"):
+        tracks.session.add([profile(path, ("cpu", 0, 100), ("gpu", 20, 200))])
+        settle(qtbot, tracks)
+        headers(tracks).grab()
+        rows = len(asked)
+        assert rows >= 2
+        for _ in range(3):
+            headers(tracks).grab()
+        assert len(asked) == rows
+        tracks.session.close_all()
+        asked.clear()

@@ -42,7 +42,7 @@ def attention(scene_of):
 def heard(scene):
     """Note the signals of a scene."""
     told = []
-    for name in ("changed", "arranged", "scrolled"):
+    for name in ("changed", "moved", "arranged", "scrolled"):
         getattr(scene, name).connect(lambda name=name: told.append(name))
     return told
 
@@ -146,11 +146,17 @@ def test_scrolling_stays_within_the_rows(attention):
     assert attention.scroll_limit == attention.layout.total_height - 50
     attention.scroll_to(10_000)
     assert attention.scroll == attention.scroll_limit
-    assert told == ["scrolled", "changed"]
+    assert told == ["scrolled"]
     attention.scroll_to(20_000)
-    assert told == ["scrolled", "changed"]
+    assert told == ["scrolled"]
     attention.scroll_to(-5)
     assert attention.scroll == 0
+
+
+def test_other_times_change_nothing_else(attention):
+    told = heard(attention)
+    attention.session.set_range(100, 200)
+    assert told == ["moved"]
 
 
 def test_a_taller_canvas_and_folded_rows_pull_the_scroll_back(attention):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QScrollBar, QVBoxLayout, QWidget
 
 from viewer.crash_report import guard
@@ -23,6 +23,7 @@ from viewer.timeline.wheel import SCROLL_PER_NOTCH
 
 ABOVE = BAND_HEIGHT + LANES_HEIGHT + RULER_HEIGHT
 BELOW_ROWS = 20
+_OTHER_PIXELS = {QEvent.Type.Show, QEvent.Type.DevicePixelRatioChange}
 
 
 class Timeline(QWidget):
@@ -63,6 +64,7 @@ class Timeline(QWidget):
         self.headers.width_changed.connect(self.header_width_changed)
         self.set_header_width(self.headers.width())
         self.setMinimumHeight(ABOVE + 60 + LEGEND_HEIGHT)
+        self._cover()
 
     def set_header_width(self, width: int) -> None:
         """Make the column of headers so many px wide."""
@@ -72,6 +74,25 @@ class Timeline(QWidget):
         # Titles of processes cross from the headers to the canvas.
         self.view.frames.title_indent = TITLE_INDENT - self.headers.width()
         self.view.viewport().update()
+
+    @guard(False)
+    def event(self, event: QEvent) -> bool:
+        """The window may have come to another screen."""
+        if event.type() in _OTHER_PIXELS:
+            self._cover()
+        return bool(super().event(event))
+
+    def _cover(self) -> None:
+        """Tell Qt that the parts paint all of themselves: without it all that is behind them, up to
+        the window, is painted first, half of the time of a frame. Not where a pixel of the layout
+        is no whole number of device pixels: an edge within one shows what is behind."""
+        whole = self.devicePixelRatioF().is_integer()
+        parts = (
+            self.view.viewport(), self.headers, self.ruler, self.marks, self.overview, self.corner,
+            self.legend,
+        )  # fmt: skip
+        for part in parts:
+            part.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent, whole)
 
     @property
     def content_height(self) -> int:

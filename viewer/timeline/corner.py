@@ -34,7 +34,9 @@ class Corner(QWidget):
         self.filter = FilterField(scene)
         self.filter.setParent(self)
         self.setMouseTracking(True)
+        self._caption = ""  # of the ruler, as it was painted last
         scene.changed.connect(self.update)
+        scene.moved.connect(self._follow_ruler)
         scene.arranged.connect(self._describe)
         theme.changed.connect(self.update)
 
@@ -42,6 +44,11 @@ class Corner(QWidget):
     def missing(self) -> str:
         """How many tracks are not shown, "" if all are."""
         return self._scene.missing_text
+
+    def _follow_ruler(self) -> None:
+        # Of a zoom only the unit is seen here.
+        if self._ruler.caption != self._caption:
+            self.update()
 
     @guard
     def resizeEvent(self, event: QEvent) -> None:
@@ -65,9 +72,9 @@ class Corner(QWidget):
         painter.setPen(theme.color("text2"))
         for text, top, height in captions:
             painter.drawText(_INDENT, top, width - _INDENT, height, _LEFT, text)
-        room = self._ruler_room()
+        room, self._caption = self._ruler_room(), self._ruler.caption
         caption = painter.fontMetrics().elidedText(
-            self._ruler.caption, Qt.TextElideMode.ElideMiddle, room.width() - 2 * _AIR
+            self._caption, Qt.TextElideMode.ElideMiddle, room.width() - 2 * _AIR
         )
         painter.drawText(room, _LEFT, caption)
         at = room.left() + painter.fontMetrics().horizontalAdvance(caption) + _AIR

@@ -19,6 +19,11 @@ _LOOKED_AT = 512  # slices of a row that tell what it holds
 _LONGEST = 1000  # letters
 _TWO_LINES = 28  # px: lower counters have room for their name alone
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_GAP, _PROCESS = int(BandKind.GAP), int(BandKind.PROCESS)
+_ROW, _COUNTER = int(BandKind.ROW), int(BandKind.COUNTER)
+_LINE = _LEFT | Qt.TextFlag.TextSingleLine
+_MIDDLE = Qt.TextElideMode.ElideMiddle
+_MOST_KEPT = 4096  # texts that are cut to their room
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -39,11 +44,23 @@ class HeaderPainter:
 
     def __init__(self, scene: Scene, theme: Theme, indent: int) -> None:
         self._scene, self._theme, self._indent = scene, theme, indent
+        # While rows are scrolled the same texts have the same room, and the same rows hold the
+        # same: half of the time of the column.
+        self._cut: dict[tuple[str, FontRole, int, int], tuple[str, int]] = {}
+        self._hints: dict[tuple[int, int], str] = {}
+        self._ratio = 1.0  # that the texts are cut for
+        scene.arranged.connect(self._forget)
+
+    def _forget(self) -> None:
+        self._hints.clear()  # a number may be that of another trace now
 
     def paint(self, column: QWidget, look: HeaderLook) -> None:
         """Paint the column as it is scrolled, the pinned tracks over the others."""
         painter = QPainter(column)
         theme, width = self._theme, column.width()
+        if self._ratio != column.devicePixelRatioF():
+            self._ratio = column.devicePixelRatioF()
+            self._cut.clear()
         painter.fillRect(column.rect(), theme.color("panel"))
         for top, bottom in self._scene.sections(column.height()):
             painter.setClipRect(QRect(0, top, width, bottom - top))
@@ -62,12 +79,12 @@ class HeaderPainter:
         self, painter: QPainter, top: int, bottom: int, width: int, look: HeaderLook
     ) -> None:
         scene, theme, layout = self._scene, self._theme, self._scene.layout
-        parts, own_clock = scene.parts, dict[int, bool]()
+        parts, own_clock = scene.parts, dict[Part | None, bool]()
         for band in layout.bands_between(scene.scroll + top, scene.scroll + bottom).tolist():
             y, height = int(layout.y[band]) - scene.scroll, int(layout.height[band])
             room = QRect(0, y, width, height)
-            kind, part = layout.kind[band], parts.part_of(band)
-            if kind == BandKind.GAP:
+            kind, part = int(layout.kind[band]), parts.part_of(band)
+            if kind == _GAP:
                 painter.fillRect(room, theme.color("canvas"))
                 if band < layout.pinned:
                     painter.setPen(QPen(theme.color("line"), 1))
@@ -76,22 +93,23 @@ class HeaderPainter:
             if part is not None and part == look.dragged:
                 painter.setOpacity(0.45)
             buttons = look.buttons if band == look.hovered else []
-            if kind == BandKind.PROCESS:
+            if kind == _PROCESS:
                 self._process(painter, band, room)
-            elif kind == BandKind.ROW or parts.is_title(band):
+            elif kind == _ROW or parts.is_title(band):
                 if band == look.hovered:
                     painter.fillRect(room, theme.color("hover"))
                 self._row(painter, band, room, hovered=band == look.hovered)
-            elif kind == BandKind.COUNTER:
+            elif kind == _COUNTER:
                 self._counter(painter, band, room)
-            self._buttons(painter, buttons, part)
-            process = parts.process_of(band)
-            if process not in own_clock:
-                own_clock[process] = scene.has_own_clock(process)
-            if own_clock[process]:
+            if buttons:
+                self._buttons(painter, buttons, part)
+            if part not in own_clock:
+                own_clock[part] = scene.has_own_clock(parts.process_of(band))
+            if own_clock[part]:
                 stripes = QBrush(theme.color("warning"), Qt.BrushStyle.BDiagPattern)
                 painter.fillRect(QRect(0, y, 4, height), stripes)
-            painter.setOpacity(1.0)
+            if part is not None and part == look.dragged:
+                painter.setOpacity(1.0)
             if part is not None and part == look.current and parts.is_title(band):
                 painter.setPen(QPen(theme.color("accent"), 2))
                 painter.drawRect(room.adjusted(1, 1, -2, -1))
@@ -135,20 +153,20 @@ class HeaderPainter:
             self._chevron(painter, part, room)
         room = room.adjusted(self._indent, 0, -10, 0)
         if not is_title:
-            text = row_hint(scene.pictures[part[0]].shown.trace, int(layout.row[band]))
-            self._text(painter, text, "ruler", "text3", room)
+            self._text(painter, self._hint(part[0], int(layout.row[band])), "ruler", "text3", room)
             return
         title, hint = scene.track_title(*part)
         if band < layout.pinned:
             hint = scene.processes[scene.stock.process_of(part)].name
         if hovered:
             hint, room = "", room.adjusted(0, 0, -2 * BUTTON, 0)
-        painter.setFont(self._theme.font("ruler"))
-        painter.setPen(self._theme.color("text3"))
-        metrics = painter.fontMetrics()
-        hint = metrics.elidedText(shortened(hint), Qt.TextElideMode.ElideMiddle, room.width() // 2)
-        painter.drawText(room, _RIGHT, hint)
-        taken = metrics.horizontalAdvance(hint) + 8 if hint else 0
+        taken = 0
+        if hint:
+            painter.setFont(self._theme.font("ruler"))
+            painter.setPen(self._theme.color("text3"))
+            hint, taken = self._fitted(painter, hint, "ruler", 0, room.width() // 2)
+            painter.drawText(room, _RIGHT, hint)
+            taken += 8 if hint else 0
         self._text(painter, title, "process", "text1", room.adjusted(0, 0, -taken, 0))
 
     def _counter(self, painter: QPainter, band: int, room: QRect) -> None:
@@ -163,16 +181,42 @@ class HeaderPainter:
 
     def _text(self, painter: QPainter, text: str, font: FontRole, ink: str, room: QRect) -> None:
         """One line of text, its middle left out where it has no room; smaller in very low rows."""
+        if not text:
+            return
         chosen = self._theme.font(font)
-        lowest = room.height() - 1
+        lowest, lower = room.height() - 1, 0
         if chosen.pixelSize() > lowest or chosen.pointSizeF() * 4 / 3 > lowest:
-            chosen.setPixelSize(max(lowest, 6))
+            lower = max(lowest, 6)
+            chosen.setPixelSize(lower)
         painter.setFont(chosen)
         painter.setPen(self._theme.color(ink))
-        text = painter.fontMetrics().elidedText(
-            shortened(text), Qt.TextElideMode.ElideMiddle, room.width()
-        )
-        painter.drawText(room, _LEFT | Qt.TextFlag.TextSingleLine, text)
+        text, _ = self._fitted(painter, text, font, lower, room.width())
+        painter.drawText(room, _LINE, text)
+
+    def _fitted(
+        self, painter: QPainter, text: str, font: FontRole, lower: int, room: int
+    ) -> tuple[str, int]:
+        """A text cut to its room in the font of the painter, and how wide it is then.
+
+        lower: the size of a font that is smaller than that of its role, else 0.
+        """
+        asked = (text, font, lower, room)
+        if asked not in self._cut:
+            if len(self._cut) >= _MOST_KEPT:
+                self._cut.clear()
+            metrics = painter.fontMetrics()
+            cut = metrics.elidedText(shortened(text), _MIDDLE, room)
+            self._cut[asked] = cut, metrics.horizontalAdvance(cut)
+        return self._cut[asked]
+
+    def _hint(self, number: int, row: int) -> str:
+        """What a row of an open trace holds."""
+        if (number, row) not in self._hints:
+            if len(self._hints) >= _MOST_KEPT:
+                self._hints.clear()
+            trace = self._scene.pictures[number].shown.trace
+            self._hints[number, row] = row_hint(trace, row)
+        return self._hints[number, row]
 
 
 def shortened(name: str) -> str:

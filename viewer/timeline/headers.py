@@ -77,6 +77,7 @@ class Headers(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAccessibleName("Processes and tracks")
         scene.changed.connect(self.update)
+        scene.scrolled.connect(self.update)
         scene.arranged.connect(self._forget_gone)
         theme.changed.connect(self.update)
 

@@ -39,6 +39,7 @@ class MarksBar(QWidget):
         self.setAccessibleName("Marks")
         self.setVisible(False)
         scene.changed.connect(self.update)
+        scene.moved.connect(self.update)
         theme.changed.connect(self.update)
         scene.session.marked.connect(self._follow)
         scene.session.opened.connect(self._follow)

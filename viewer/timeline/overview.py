@@ -26,7 +26,7 @@ from viewer.timeline.hits import paint_ticks
 from viewer.timeline.layout import XMap
 from viewer.timeline.marks_painting import paint_overview_marks
 from viewer.timeline.raster import Source, expand
-from viewer.timeline.scene import Scene
+from viewer.timeline.scene import Scene, xmap_of
 from viewer.timeline.wheel import ZOOM_PER_NOTCH, turn_of
 
 BAND_HEIGHT = 22
@@ -61,13 +61,14 @@ class Overview(QWidget):
         self._rows: list[tuple[int, int]] = []  # what the lanes show, as (trace, row)
         scene.arranged.connect(self._choose_rows)
         scene.changed.connect(self.update)
+        scene.moved.connect(self.update)
         theme.changed.connect(self.update)
 
     def _xmap(self, columns: int = 0) -> XMap:
         """The whole span with some air, on columns; without a number these are logical pixels."""
         span = self._scene.session.span_ns()
         air = max(span // 50, 1)
-        return XMap(-air, span + air, max(columns or self.width(), 1))
+        return xmap_of(-air, span + air, max(columns or self.width(), 1))
 
     # -- painting ------------------------------------------------------------------------------
 
@@ -143,6 +144,8 @@ class Overview(QWidget):
             return
         shown, picked = session.traces[trace], session.state.run
         runs = shown.trace.runs
+        if not runs:
+            return
         spans = np.array([(run.start, run.end) for run in runs], np.int64).reshape(-1, 2)
         x0, x1 = xmap.on(shown.axis).pixel_of(spans.reshape(-1)).reshape(-1, 2).T
         wide = np.maximum(x1 - x0 - 1, 2)

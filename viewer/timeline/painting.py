@@ -7,6 +7,7 @@ slices a trace has.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -81,7 +82,7 @@ class FramePainter:
         self.flows = FlowPainter(scene, theme)
         self._buffer = np.empty((0, 0), np.uint32)
         self._canvas = Canvas(1, 1)  # of the frame that is painted
-        self._section = (0, 0)  # the lines of the canvas that are painted
+        self._shown: Ints = np.empty(0, np.int64)  # the bands of the section that is painted
         self.retheme()
 
     def retheme(self) -> None:
@@ -104,8 +105,8 @@ class FramePainter:
         )
         sources = scene.sources(dark=theme.dark)
         image = self._buffer
-        for self._section in scene.sections(height):
-            top, bottom = self._section
+        for top, bottom in scene.sections(height):
+            self._enter(top, bottom)
             part = image[canvas.device(top) : canvas.device(bottom)]
             draw_frame(
                 scene.layout, scene.scroll + top, bottom - top, xmap, sources, backdrop, part,
@@ -117,7 +118,7 @@ class FramePainter:
                 part, scene.layout, (scene.scroll + top, scene.scroll + bottom), scene.pictures,
                 canvas, xmap, theme, bars=not scene.session.searching.shows_only_hits,
             )  # fmt: skip
-            stamp_chosen(part, scene, self._section, canvas, xmap, theme)
+            stamp_chosen(part, scene, (top, bottom), canvas, xmap, theme)
         picture = QImage(
             image.data, canvas.columns, canvas.lines, canvas.columns * 4,
             QImage.Format.Format_RGB32,
@@ -132,8 +133,8 @@ class FramePainter:
                 f"{missing}. Show all, above their names, brings them back"
                 if (missing := scene.missing_text) else NOTHING_TO_DRAW,
             )  # fmt: skip
-        for self._section in scene.sections(height):
-            top, bottom = self._section
+        for top, bottom in scene.sections(height):
+            self._enter(top, bottom)
             painter.setClipRect(QRect(0, top, width, bottom - top))
             self._hatch_and_label(painter, xmap)
             self._label_marks(painter, xmap)
@@ -149,12 +150,15 @@ class FramePainter:
             if overlay.counter is not None:
                 self._dot(painter, overlay.counter, overlay.mouse.x())
 
+    def _enter(self, top: int, bottom: int) -> None:
+        """Paint a section of the canvas from now on, given by its lines."""
+        scroll = self.scene.scroll
+        self._shown = self.scene.layout.bands_between(scroll + top, scroll + bottom)
+
     def _bands(self, kind: BandKind, trace: int | None = None) -> list[int]:
         """The bands of a kind, of one trace or of all, in the section that is painted."""
-        layout, scroll = self.scene.layout, self.scene.scroll
-        top, bottom = self._section
-        bands = layout.bands_between(scroll + top, scroll + bottom)
-        wanted = layout.kind[bands] == int(kind)
+        layout, bands = self.scene.layout, self._shown
+        wanted = layout.kind[bands] == kind.value
         if trace is not None:
             wanted &= layout.trace[bands] == trace
         own: list[int] = bands[wanted].tolist()
@@ -182,23 +186,18 @@ class FramePainter:
             standing = self.scene.stand_out(number, found.slice)
             searching = self.scene.session.searching
             native = shown.trace.slices.columns.get(NATIVE_DURATION)
-            # By whether a slice stands out, and by palette index.
-            inks = [
-                [QColor.fromRgb(ink) for ink in label_colours(dark, emphasis)]
-                for emphasis in (Emphasis.DIMMED, Emphasis.FULL)
-            ]
-            for index in (UNLINKED, UNATTRIBUTED):
-                inks[True][index] = self.theme.color("text2")
+            inks = _inks(dark, self.theme.tokens.text2)
             tops = [self._y(band) + SLICE_TOP for band in bands]
             talls = layout.slice_height[bands].tolist()
             ratio = self._canvas.ratio
             left, right = found.x0 / ratio, (found.x1 - 1) / ratio
+            only_hits = searching.shows_only_hits
             for position, i, x0, wide, index, lit in zip(
                 found.position.tolist(), found.slice.tolist(), left.tolist(),
                 (right - left).tolist(), picture.palette[found.slice].tolist(), standing.tolist(),
                 strict=True,
             ):  # fmt: skip
-                if searching.shows_only_hits and not searching.hits.holds(SliceRef(number, i)):
+                if only_hits and not searching.hits.holds(SliceRef(number, i)):
                     continue
                 room = QRectF(x0, tops[position], wide, talls[position])
                 if index in _HATCHED:
@@ -418,6 +417,18 @@ class FramePainter:
         painter.setPen(QPen(self.theme.color("accent"), 1))
         for x in (x0, x1):
             painter.drawLine(QPointF(x, 0), QPointF(x, self.scene.viewport_height))
+
+
+@lru_cache(maxsize=4)
+def _inks(dark: bool, hatched: str) -> tuple[Sequence[QColor], Sequence[QColor]]:
+    """The colours of labels, by whether a slice stands out, and by palette index."""
+    faint, full = (
+        [QColor.fromRgb(ink) for ink in label_colours(dark, emphasis)]
+        for emphasis in (Emphasis.DIMMED, Emphasis.FULL)
+    )
+    for index in _HATCHED:
+        full[index] = QColor(hatched)
+    return faint, full
 
 
 @lru_cache(maxsize=8192)

@@ -367,15 +367,19 @@ def draw_frame(
     lines.
     """
     image = np.empty((round(height * ratio), xmap.width), np.uint32) if out is None else out
-    image[:] = backdrop.canvas
-    image[:, backdrop.columns] = backdrop.grid
     bands = layout.bands_between(y0, y0 + height)
     bands = bands[layout.kind[bands] == BandKind.ROW]
+    tops = layout.y[bands] - y0 + SLICE_TOP
+    bottoms = np.rint((tops + layout.slice_height[bands]) * ratio).astype(np.int64)
+    tops = np.rint(tops * ratio).astype(np.int64)
+    of = layout.trace[bands]
+    drawn = (of >= 0) & (of < len(sources))
+    _lay_ground(image, tops[drawn], bottoms[drawn], backdrop)
     for number, source in enumerate(sources):
-        own = bands[layout.trace[bands] == number]
+        own = np.flatnonzero(of == number)
         if not len(own):
             continue
-        rows, here = layout.row[own].tolist(), xmap.on(source.axis)
+        rows, here = layout.row[bands[own]].tolist(), xmap.on(source.axis)
         cells = source.raster.draw(rows, here)
         body, line = source.colours.body[cells], source.colours.line[cells]
         if source.hits is not None:
@@ -385,18 +389,21 @@ def draw_frame(
             cells = np.maximum(cells, hits)
             np.copyto(body, over.body[hits], where=marked)
             np.copyto(line, over.line[hits], where=marked)
-        for image_rows in (body, line):
-            _let_through(image_rows, cells, backdrop)
-        tops = layout.y[own] - y0 + SLICE_TOP
-        bottoms = np.rint((tops + layout.slice_height[own]) * ratio).astype(np.int64)
-        tops = np.rint(tops * ratio).astype(np.int64)
-        expand(image, body, line, tops, bottoms - tops)
+        row, column = np.nonzero(cells[:, backdrop.columns] == 0)
+        column = backdrop.columns[column]
+        body[row, column] = line[row, column] = backdrop.grid
+        expand(image, body, line, tops[own], (bottoms - tops)[own])
     return image
 
 
-def _let_through(pixels: Pixels, cells: Cells, backdrop: Backdrop) -> None:
-    for column in backdrop.columns.tolist():
-        pixels[cells[:, column] == 0, column] = backdrop.grid
+def _lay_ground(image: Pixels, tops: Ints, bottoms: Ints, backdrop: Backdrop) -> None:
+    """The backdrop on all lines but those of rows, which are painted whole: a tenth of a frame."""
+    line = np.full(image.shape[1], backdrop.canvas, np.uint32)
+    line[backdrop.columns] = backdrop.grid
+    bare = np.ones(len(image), np.bool_)
+    for top, bottom in zip(np.maximum(tops, 0).tolist(), bottoms.tolist(), strict=True):
+        bare[top : max(bottom, 0)] = False
+    image[bare] = line
 
 
 def expand(image: Pixels, body: Pixels, line: Pixels, tops: Ints, heights: Ints) -> None:

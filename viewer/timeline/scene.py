@@ -45,18 +45,29 @@ _VIEW_NOTES = {
 }
 
 
-@lru_cache(maxsize=4)
-def _xmap(t0: int, t1: int, columns: int) -> XMap:
+@lru_cache(maxsize=8)
+def xmap_of(t0: int, t1: int, columns: int) -> XMap:
     """One map for all that a frame and a hover ask: it keeps the edges that it has worked out."""
     return XMap(t0, t1, columns)
 
 
+@lru_cache(maxsize=4)
+def _lines(scale: Scale, t0: int, t1: int, columns: int, width: int) -> Ruler:
+    """The lines of one view, for the ruler and for the canvas below it."""
+    return scale.lines(xmap_of(t0, t1, columns), width)
+
+
 class Scene(QObject):
-    """Pictures, layout and vertical scroll of the timeline; `changed` asks all parts to repaint."""
+    """Pictures, layout and vertical scroll of the timeline; `changed` asks all parts to repaint.
+
+    `moved` and `scrolled` ask only those that show times, or rows: headers and overview are each a
+    fifth of a frame.
+    """
 
     changed = Signal()
+    moved = Signal()  # other times are in view, and all else is as before
     arranged = Signal()  # the layout is another one; `changed` follows
-    scrolled = Signal()
+    scrolled = Signal()  # other rows are in view, and all else is as before
     recoloured = Signal()  # `pictures` are others; `changed` follows
     pointed = Signal(object)  # the time under the mouse in ns, or None
 
@@ -79,7 +90,7 @@ class Scene(QObject):
         self.viewport_height = 0
         self.scale = Scale()
         self.glide = Glide(self)
-        self.glide.moved.connect(self.changed)
+        self.glide.moved.connect(self.moved)
         self._recolouring = Recolouring(self)
         self._recolouring.made.connect(self._take_colours)
         self.chosen = ChosenSlices(session)
@@ -158,11 +169,11 @@ class Scene(QObject):
     def xmap(self, columns: int) -> XMap:
         """The visible range on some columns."""
         t0, t1 = self.visible
-        return _xmap(t0, t1, max(columns, 1))
+        return xmap_of(t0, t1, max(columns, 1))
 
     def ruler(self, canvas: Canvas) -> Ruler:
         """The lines of the ruler as columns of the canvas, and its labels."""
-        return self.scale.lines(self.xmap(canvas.columns), canvas.width)
+        return _lines(self.scale, *self.visible, canvas.columns, canvas.width)
 
     def process_title(self, process: int) -> tuple[str, str]:
         """The name of a process and the record or source that it is linked to."""
@@ -260,7 +271,6 @@ class Scene(QObject):
             self.scroll = y
             self._place_pinned()
             self.scrolled.emit()
-            self.changed.emit()
 
     def scroll_by(self, pixels: float) -> None:
         """Scroll the rows further down, or up; parts of a pixel add up."""
@@ -276,7 +286,6 @@ class Scene(QObject):
         self.scroll = min(self.scroll, self.scroll_limit)
         self._place_pinned()
         self.scrolled.emit()
-        self.changed.emit()
 
     def _place_pinned(self) -> None:
         """Keep the pinned tracks on top of what is seen, unless they would leave no room."""
@@ -313,7 +322,7 @@ class Scene(QObject):
     def _show(self) -> None:
         state = self.session.state
         self.glide.keep_to(state.t0, state.t1)
-        self.changed.emit()
+        self.moved.emit()
 
     def _rescale(self) -> None:
         """What the ruler counts follows the selection and the current trace."""

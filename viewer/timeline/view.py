@@ -85,6 +85,8 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        # A frame covers all of it: a cached background would be blended for nothing.
+        self.setCacheMode(self.CacheModeFlag.CacheNone)
         # Every change asks for one frame itself; the graphics scene would ask for a second.
         self.setViewportUpdateMode(self.ViewportUpdateMode.NoViewportUpdate)
         self.setFrameShape(self.Shape.NoFrame)
@@ -92,6 +94,8 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self.setAccessibleDescription(KEYS_IN_WORDS)
         self._told = ""
         scene.changed.connect(self._show_range)
+        scene.moved.connect(self._show_range)
+        scene.scrolled.connect(self._repaint)
         theme.changed.connect(self._retheme)
 
     # -- showing -----------------------------------------------------------------------------
@@ -101,8 +105,11 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         span = float(t1 - t0)
         self._box.setLimits(xMin=0.0, xMax=span, minXRange=span, maxXRange=span)
         self._box.setXRange(0.0, span, padding=0)
+        self._repaint()
+
+    def _repaint(self) -> None:
         if self._overlay.mouse is not None:
-            # The mouse rests while the times move below it.
+            # The mouse rests while times and rows move below it.
             self._point(self._overlay.mouse)
         self.viewport().update()
 
