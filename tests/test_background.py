@@ -148,6 +148,19 @@ def test_an_answer_apart_is_told_to_be_coming_and_then_has_a_turn_for_itself(qtb
     assert not latest.pending
 
 
+def test_a_small_question_is_answered_at_once_and_takes_back_a_large_one(qtbot):
+    latest, gate = Latest(), threading.Event()
+    heard = Heard(latest)
+    latest.ask(False, gate.wait)
+    assert latest.pending
+    latest.ask(True, lambda a, b: a + b, 2, 3)
+    assert (heard.answers, latest.pending) == ([5], False)
+    gate.set()
+    with qtbot.waitSignal(latest.answered):
+        latest.ask(False, lambda: 7)
+    assert heard.answers == [5, 7]
+
+
 def test_of_a_fault_nothing_is_coming(qtbot, fresh_places):
     latest = Latest(apart=True)
     with qtbot.assertNotEmitted(latest.coming), qtbot.waitSignal(latest.failed):

@@ -72,6 +72,14 @@ class Latest(QObject):
         self._latest = self._next = _Question(function, args, self._owner)
         self._begin()
 
+    def ask(self, at_once: bool, function: Callable[..., object], *args: Any) -> None:
+        """`submit`; or `at_once`, where that is sooner than a thread, `answered` before it ends."""
+        if not at_once:
+            self.submit(function, *args)
+            return
+        self.cancel()
+        self.answered.emit(function(*args))
+
     def cancel(self) -> None:
         """Take the latest question back; its answer is dropped."""
         self._next = self._latest = self._taken = None

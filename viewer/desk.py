@@ -73,7 +73,7 @@ from viewer.settings import (
 from viewer.status_text import range_text, selection_text, spoken_text
 from viewer.timeline.board import ABOVE, Timeline
 from viewer.toolbar import Toolbar
-from viewer.window_commands import MENUS, START_KEYS, commands_of, mouse_help
+from viewer.window_commands import MENUS, START_KEYS, commands_of, mouse_help, spoken_keys
 from viewer.workspace import companion_complaint, is_text
 
 if TYPE_CHECKING:
@@ -636,7 +636,8 @@ class Desk(QObject):
         self._tell_keys()
 
     def _tell_keys(self) -> None:
-        """Say on the start page which keys its commands have."""
+        """Say on the start page, and to a screen reader, which keys commands have."""
+        self.timeline.view.tell_keys(spoken_keys(self.commands))
         told = [(text, self.commands.keys(id)) for text, id in START_KEYS]
         self.window.start_page.show_keys(
             [(text, shown_key(keys[0])) for text, keys in told if keys]

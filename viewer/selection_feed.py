@@ -176,11 +176,7 @@ class SelectionFeed(QObject):
         )  # fmt: skip
         # An area is counted first: that is work on its slices already.
         small = len(subject) <= AT_ONCE if isinstance(subject, SliceSet) else _is_small(traces)
-        if small:
-            self._latest.cancel()
-            self._set(_answer(*asked))
-        else:
-            self._latest.submit(_answer, *asked)
+        self._latest.ask(small, _answer, *asked)
 
     @Slot(object)
     def _take(self, answer: object) -> None:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from viewer.clock_commands import clock_commands
 from viewer.colour_commands import colour_commands
-from viewer.commands import SEPARATOR, Command, Need
+from viewer.commands import SEPARATOR, Command, CommandTable, Need
 from viewer.flow_commands import flow_commands
+from viewer.key_map import shown_key
 from viewer.model.run_views import has_run_views
 from viewer.model.trace import RunKind
 from viewer.motion_commands import motion_commands
@@ -56,6 +57,12 @@ MENUS = (
 START_KEYS = (
     ("Open files", "file.open"), ("Any command", "help.palette"), ("All keys", "help.keys"),
 )  # fmt: skip
+# What a screen reader tells the keys of, on the timeline.
+SPOKEN_KEYS = (
+    "view.zoom_in", "view.zoom_out", "view.pan_left", "view.pan_right", "go.next_slice",
+    "go.previous_slice", "search.find", "help.keys",
+)  # fmt: skip
+_SIGNS = {".": "full stop", ",": "comma", "/": "slash", "?": "question mark"}
 MOUSE_HELP = (
     ("Wheel", "Scroll tracks"),
     ("Ctrl+wheel, pinch", "Zoom around the mouse"),
@@ -76,6 +83,16 @@ _SWAPPED = {"Drag": "Shift+drag", "Shift+drag": "Drag"}
 def mouse_help(drag_pans: bool) -> list[tuple[str, str]]:
     """What the mouse does; drag_pans: with drag and Shift+drag exchanged."""
     return [(_SWAPPED.get(how, how) if drag_pans else how, what) for how, what in MOUSE_HELP]
+
+
+def spoken_keys(table: CommandTable) -> str:
+    """What the timeline is and which keys move through it now, to be read aloud."""
+    told = [
+        f"{_SIGNS.get(keys[0], shown_key(keys[0]))}: {table.commands[id].plain_title}."
+        for id in SPOKEN_KEYS
+        if (keys := table.keys(id))
+    ]
+    return " ".join(("Slices by process and thread.", *told))
 
 
 def commands_of(desk: Desk) -> list[Command]:

@@ -6,7 +6,6 @@ from tests.gui_events import SAMPLE, canvas, move, open_sample, place_of
 from viewer.program.linking import LinkState
 from viewer.status_text import spoken_text
 from viewer.timeline.hover_text import slice_lines
-from viewer.timeline.view import KEYS_IN_WORDS
 from viewer.view_state import SliceRef
 
 THIN = "\u202f"
@@ -95,13 +94,20 @@ def test_the_timeline_describes_itself_by_what_is_selected(desk, qtbot):
     open_sample(qtbot, desk, "attention_xnnpack")
     view = desk.timeline.view
     assert view.accessibleName() == "Timeline"
-    assert view.accessibleDescription() == KEYS_IN_WORDS
+    assert view.accessibleDescription() == (
+        "Slices by process and thread. W: Zoom in. S: Zoom out. A: Move to earlier. D: Move to "
+        "later. full stop: Next slice on the row. comma: Previous slice on the row. Ctrl+F: "
+        "Search. question mark: Keys…."
+    )
     desk.session.select_slice(SliceRef(0, 7))
     assert view.accessibleDescription() == spoken_text(desk.session)
     desk.session.step_slice(1)
     assert "blocks.0.qkv · linear" in view.accessibleDescription()
     desk.session.clear_selection()
-    assert view.accessibleDescription() == KEYS_IN_WORDS
+    desk.commands.give_key("view.zoom_in", "E")
+    assert " E: Zoom in." not in view.accessibleDescription()
+    desk.commands.take_key("view.zoom_in", "W")
+    assert "thread. Ctrl+=: Zoom in. S: Zoom out." in view.accessibleDescription()
 
 
 def test_what_is_hovered_is_in_the_frame_that_follows_the_mouse(desk, qtbot):

@@ -72,11 +72,8 @@ class CostFeed(QObject):
             return
         self._asked = (shown, run)
         known = self.answer.per_run if self.answer and self.answer.shown is shown else None
-        if len(shown.trace.slices) <= AT_ONCE:
-            self._latest.cancel()
-            self._set(_answer(shown, run, known))
-        else:
-            self._latest.submit(_answer, shown, run, known)
+        small = len(shown.trace.slices) <= AT_ONCE
+        self._latest.ask(small, _answer, shown, run, known)
 
     @Slot(object)
     def _take(self, answer: object) -> None:

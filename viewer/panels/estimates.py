@@ -64,15 +64,13 @@ class EstimatesPanel(GroupedPanel):
     def refresh(self) -> None:
         """Compare what is open now."""
         space = self._session.workspace.copy()
-        if sum(len(trace.slices) for trace in space.traces) <= AT_ONCE:
-            self._latest.cancel()
-            self._take(_answer(space))
-        elif self._seen.put_off():
-            self._latest.cancel()
-            self._answer = None
-            self.set_empty(True, BEING_COUNTED)
-        else:
-            self._latest.submit(_answer, space)
+        small = sum(len(trace.slices) for trace in space.traces) <= AT_ONCE
+        if small or not self._seen.put_off():
+            self._latest.ask(small, _answer, space)
+            return
+        self._latest.cancel()
+        self._answer = None
+        self.set_empty(True, BEING_COUNTED)
 
     @Slot(object)
     def _take(self, answer: _Answer) -> None:

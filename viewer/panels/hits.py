@@ -85,11 +85,10 @@ class HitsPanel(QWidget):
             self._stack.setCurrentIndex(1)
             return
         self._sorting = searching.hits, list(self._session.traces)
-        if len(searching.hits) <= AT_ONCE:
-            self._sorted(sorted_hits(*self._sorting, self._by))
-        else:
+        small = len(searching.hits) <= AT_ONCE
+        if not small:
             self.subtitle.setText("Sorting …")
-            self._latest.submit(sorted_hits, *self._sorting, self._by)
+        self._latest.ask(small, sorted_hits, *self._sorting, self._by)
 
     @Slot(int)
     def _sort(self, column: int) -> None:

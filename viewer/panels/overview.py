@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.background import Latest
 from viewer.model.times import format_time, group_digits, tick_to_ns
-from viewer.opening import Inferences, OpenTrace, display_name
+from viewer.opening import AT_ONCE, Inferences, OpenTrace, display_name
 from viewer.panels.cost_footer import CostFooter, whole_text
 from viewer.panels.grouped_panel import GroupedPanel
 from viewer.panels.overview_table import group_contents, unit_contents
@@ -28,8 +28,6 @@ from viewer.view_state import SliceRef
 from viewer.when_seen import BEING_COUNTED, WhenSeen
 
 NOTHING = "Open a profile to see what its units, operators and threads cost."
-# Up to here an answer takes less than 20 ms: no thread, and no flicker of old figures.
-AT_ONCE = 20_000
 TITLES = {
     "unit": "Unit", "operator": "Operator", "type": "Operator type", "module": "Module",
     "line": "Line", "location": "Location", "delegate": "Delegate", "thread": "Thread",
@@ -93,11 +91,7 @@ class OverviewPanel(GroupedPanel):
             self._offer(self._grouping[1])
         grouping = self._grouping[1]
         asked = (shown, grouping, self.key, *self._range(shown, number))
-        if len(shown.trace.slices) <= AT_ONCE:
-            self._latest.cancel()
-            self._take(_answer(*asked))
-        else:
-            self._latest.submit(_answer, *asked)
+        self._latest.ask(len(shown.trace.slices) <= AT_ONCE, _answer, *asked)
 
     def _offer(self, grouping: Grouping) -> None:
         """Offer the keys that a trace has, the others greyed with the reason."""

@@ -110,14 +110,13 @@ class SelectionPanel(GroupedFrame):
     @Slot()
     def _show(self) -> None:
         answer = self._feed.answer
-        self._latest.cancel()
         if answer is None:
+            self._latest.cancel()
             self.set_empty(True)
             self.model.show(None)
-        elif sum(len(part.found) for part in answer.parts) <= AT_ONCE:
-            self._fill(contents_of(answer))
-        else:
-            self._latest.submit(contents_of, answer)
+            return
+        small = sum(len(part.found) for part in answer.parts) <= AT_ONCE
+        self._latest.ask(small, contents_of, answer)
 
     @Slot(object)
     def _fill(self, contents: Contents) -> None:

@@ -17,7 +17,7 @@ from viewer.background import Latest
 from viewer.model.queries import run_of_slices
 from viewer.model.times import counted, group_digits
 from viewer.model.trace import RunKind
-from viewer.opening import OpenTrace
+from viewer.opening import AT_ONCE, OpenTrace
 from viewer.panels.run_table_panel import RunTablePanel
 from viewer.panels.statistics_table import CELLS, Cell, Contents, StatisticsModel, contents_of
 from viewer.panels.table_style import RowTable, copy_rows, fit_columns, marked_rows
@@ -30,8 +30,6 @@ from viewer.when_seen import BEING_COUNTED, WhenSeen
 NOTHING = "Open a profile to see how long each of its events took over the runs."
 NO_EVENTS = "This profile has no events with a time."
 MOST_COPIED = 2000  # rows; writing so many takes 50 ms
-# Up to here the answer takes less than 20 ms: no thread, and no flicker of old figures.
-AT_ONCE = 20_000
 _LEAST_EVENT = 240  # px
 _DISPENSABLE = (Cell.AVG, Cell.P10, Cell.MIN, Cell.BLOCK, Cell.TOTAL, Cell.SPREAD, Cell.MAX)
 
@@ -65,16 +63,14 @@ class StatisticsPanel(RunTablePanel):
             self._say(NOTHING)
             return
         known = self._answer.contents if self._answer and self._answer.shown is shown else None
-        if len(shown.trace.slices) <= AT_ONCE:
-            self._latest.cancel()
-            self._take(_answer(shown, run, known))
-        elif self._seen.put_off():
-            self._latest.cancel()
-            if known is None:
-                self._answer = None
-                self._say(BEING_COUNTED)
-        else:
-            self._latest.submit(_answer, shown, run, known)
+        small = len(shown.trace.slices) <= AT_ONCE
+        if small or not self._seen.put_off():
+            self._latest.ask(small, _answer, shown, run, known)
+            return
+        self._latest.cancel()
+        if known is None:
+            self._answer = None
+            self._say(BEING_COUNTED)
 
     @Slot(object)
     def _take(self, answer: Answer) -> None:

@@ -41,13 +41,10 @@ class ChosenSlices(QObject):
             return
         traces, chosen = self._session.traces, state.slices
         of = {number: traces[number].trace.slices for number in chosen.of}
-        if len(chosen) <= AT_ONCE:
-            self._latest.cancel()
-            self._take(_rasters(of, chosen))
-        else:
-            # Until it is there the old rings would be wrong; there are none then.
-            self._take({})
-            self._latest.submit(_rasters, of, chosen)
+        small = len(chosen) <= AT_ONCE
+        if not small:
+            self._take({})  # until theirs are there the old rings would be wrong
+        self._latest.ask(small, _rasters, of, chosen)
 
     @Slot(object)
     def _take(self, rasters: dict[int, RowRaster]) -> None:

@@ -58,10 +58,7 @@ class Highlighting(QObject):
         self._draw(None)
         if asked is None:
             return
-        if len(asked[0].trace.slices) <= AT_ONCE:
-            self._take(highlighted(*asked))
-        else:
-            self._latest.submit(highlighted, *asked)
+        self._latest.ask(len(asked[0].trace.slices) <= AT_ONCE, highlighted, *asked)
 
     def _is_asked(self, shown: OpenTrace, palette: Palette, operators: tuple[int, ...]) -> bool:
         asked = self._asked

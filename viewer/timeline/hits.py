@@ -64,10 +64,7 @@ class HitRasters(QObject):
             (picture.shown.trace.slices, picture.palette, slices)
             for picture, slices in zip(self._pictures, hits.slices, strict=True)
         ]
-        if len(hits) <= AT_ONCE:
-            self._take(_rasters(asked))
-        else:
-            self._latest.submit(_rasters, asked)
+        self._latest.ask(len(hits) <= AT_ONCE, _rasters, asked)
 
     @Slot(object)
     def _made(self, rasters: list[RowRaster | None]) -> None:

@@ -100,11 +100,9 @@ class Legend(QWidget):
         if asked == self._counted:
             return
         self._counted = asked
-        if sum(len(one.trace.slices) for one in asked) <= AT_ONCE:
-            self._latest.cancel()
-            self._list(shares(asked))
-        else:
-            self._latest.submit(shares, asked)
+        small = sum(len(one.trace.slices) for one in asked) <= AT_ONCE
+        self._latest.ask(small, shares, asked)
+        if not small:
             self._list(Shares())
 
     def _forget(self) -> None:

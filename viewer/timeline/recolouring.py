@@ -39,11 +39,9 @@ class Recolouring(QObject):
         lengths = ramp_of([picture.shown for picture in pictures])
         if all(p.lit == lit and scheme_key(p.shown, scheme, lengths) == p.scheme for p in pictures):
             self._latest.cancel()
-        elif sum(len(p.shown.trace.slices) for p in pictures) <= AT_ONCE:
-            self._latest.cancel()
-            self.made.emit(coloured(*asked))
-        else:
-            self._latest.submit(coloured, *asked)
+            return
+        small = sum(len(p.shown.trace.slices) for p in pictures) <= AT_ONCE
+        self._latest.ask(small, coloured, *asked)
 
     @property
     def pending(self) -> bool:

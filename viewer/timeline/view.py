@@ -43,10 +43,6 @@ from viewer.timeline.wheel import BOTH, ZOOM_PER_NOTCH, keep_menu_closed, turn_o
 from viewer.view_state import Area, SliceRef
 
 DRAG_THRESHOLD = 4  # px before a press becomes a drag
-KEYS_IN_WORDS = (
-    "Slices by process and thread. W and S zoom, A and D pan, comma and full stop step through the "
-    "slices of a row."
-)
 _MARK_REACH = 6  # px around a zero-length mark that still hit it
 _FAR_BELOW = 1 << 30  # px, below all rows
 _SMALL_ZOOM = 0.18  # logarithm of a factor: less than a notch and more than a frame of a held key
@@ -91,8 +87,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self.setViewportUpdateMode(self.ViewportUpdateMode.NoViewportUpdate)
         self.setFrameShape(self.Shape.NoFrame)
         self.setAccessibleName("Timeline")
-        self.setAccessibleDescription(KEYS_IN_WORDS)
-        self._told = ""
+        self._told = self._keys = ""
         scene.changed.connect(self._show_range)
         scene.moved.connect(self._show_range)
         scene.scrolled.connect(self._repaint)
@@ -113,15 +108,21 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             self._point(self._overlay.mouse)
         self.viewport().update()
 
+    def tell_keys(self, text: str) -> None:
+        """Let a screen reader know of some keys, as long as there is nothing else to tell."""
+        self._keys = text
+        if not self._told:
+            self.setAccessibleDescription(text)
+
     def tell(self, text: str) -> None:
         """Let a screen reader know what is selected: as the description, and said when it changes.
 
-        Before the first selection it hears which keys there are.
+        Where nothing is it hears which keys there are.
         """
         if text == self._told:
             return
         self._told = text
-        self.setAccessibleDescription(text or KEYS_IN_WORDS)
+        self.setAccessibleDescription(text or self._keys)
         if text and self.isVisible():
             QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
 
