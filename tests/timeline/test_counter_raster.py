@@ -109,7 +109,7 @@ def test_whatever_is_above_nothing_has_a_line_of_pixels():
     assert image[-1].tolist() == [LINE, AREA, LINE, GROUND]
 
 
-@pytest.mark.parametrize("y", [-20, -3, 3, 6, 20])
+@pytest.mark.parametrize("y", [-20, -9, -8, -7, -3, 3, 6, 7, 8, 20])
 def test_what_lies_outside_of_the_image_is_cut_off(y):
     raster, xmap = raster_of((2, 4), (5, 8), (6, 0)), XMap(0, 8, 8)
     whole = np.zeros((60, 8), np.uint32)

@@ -123,12 +123,14 @@ def stamp(
     image: Pixels, y: int, height: int, raster: CounterRaster, xmap: XMap, colours: CounterColours
 ) -> None:
     """Draw a counter on the lines [y, y + height) of an image; what lies outside is cut off."""
+    top, bottom = max(y, 0), min(y + height, len(image))
+    if bottom <= top:
+        return  # a band of which no more is seen than its edge
     greatest, mean = raster.columns(xmap)
     high, low = raster.lines(greatest, height), raster.lines(mean, height)
     # The line runs on to the lower neighbours, so that an edge is drawn as one.
     beside = np.minimum(np.append(high[:1], high[:-1]), np.append(high[1:], high[-1:]))
     foot = np.minimum(beside, high - 1)
-    top, bottom = max(y, 0), min(y + height, len(image))
     below = (y + height - 1 - np.arange(top, bottom, dtype=np.int16))[:, None]  # lines of the area
     lines = image[top:bottom]
     inside = below < high
