@@ -103,6 +103,11 @@ def test_in_a_narrow_window_no_button_of_the_toolbar_is_squeezed(attention, qtbo
     assert toolbar.link_state.text() == in_full
 
 
+def test_only_a_dock_without_a_tab_has_a_title_of_its_own(attention):
+    titled = {n for n, d in attention._docks.by_name.items() if d.titleBarWidget() is None}
+    assert titled == {"details"}
+
+
 @pytest.mark.parametrize("shown_first", [False, True])
 def test_every_group_of_tabs_has_one_bar_and_it_is_in_reach(qtbot, shown_first):
     """A bar that Qt makes twice stays behind the panels for good; to drag it ends the process."""

@@ -94,6 +94,7 @@ class Docks(QObject):
         self._shown = shown
         for name, dock in self.by_name.items():
             dock.setVisible(shown and name not in self._closed)
+        self._fit_titles()  # hidden docks were no fellows of one another
 
     def note_closed(self) -> None:
         """Remember which docks the user has closed, after a stored layout was restored."""
