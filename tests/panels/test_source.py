@@ -1,14 +1,19 @@
 """The source panel: the right line, what it cost, and what is said when the file is not here."""
 
+import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
+from viewer.model.times import NARROW_SPACE as NARROW
 from viewer.panels.code_view import MOST_LINES, CodeView
+from viewer.panels.frame_path import FramePath, steps_of
 from viewer.panels.source import NOTHING, SourcePanel
 from viewer.panels.syntax import language_of, spans
+from viewer.program.graph import Frame, GraphNode, Operator
 from viewer.program.source_code import Substitution
 from viewer.resources import SAMPLES
 from viewer.view_state import SliceRef
@@ -61,8 +66,8 @@ def test_brackets_of_the_selected_operator_are_told_from_others(panel):
 
 def test_the_crumbs_name_classes_and_methods(panel):
     panel._session.select_operators(0, (ATTENTION_0,))
-    assert "TwoBlocks.forward" in panel.crumbs.text()
-    assert "AttentionBlock.forward" in panel.crumbs.text()
+    assert "TwoBlocks.forward" in panel.calls.text()
+    assert "AttentionBlock.forward" in panel.calls.text()
 
 
 def test_a_file_found_elsewhere_says_where_it_was_recorded(panel):
@@ -189,3 +194,118 @@ def test_mlir_is_coloured_by_words():
         "call", "number", "keyword", "string", "comment"
     ]  # fmt: skip
     assert language_of("a/b.mlir") == "mlir"
+
+
+# -- the calls that led there ----------------------------------------------------------------------
+
+
+def links_of(panel):
+    return re.findall(r'<a href="(\w+)"', panel.calls.text())
+
+
+def test_the_calls_that_led_to_an_operator_are_walked(panel):
+    panel._session.select_operators(0, (ATTENTION_0,))
+    before = panel._session.state
+    assert [step.text for step in panel.calls.steps] == [
+        "TwoBlocks.forward", "AttentionBlock.forward"
+    ]  # fmt: skip
+    assert links_of(panel) == ["0"], "the call that is shown is no link"
+    panel.calls.linkActivated.emit("0")
+    assert panel.place == (RECORDED, 64)
+    assert panel.code.marked == (64,)
+    assert links_of(panel) == ["1"]
+    panel.calls.linkActivated.emit("1")
+    assert (panel.place, panel.code.marked) == ((RECORDED, 52), (52,))
+    assert panel._session.state == before, "to look at a call selects nothing"
+
+
+def test_a_call_is_chosen_by_the_keyboard_too(panel, qtbot):
+    panel._session.select_operators(0, (ATTENTION_0,))
+    panel.activateWindow()
+    panel.calls.setFocus(Qt.FocusReason.TabFocusReason)
+    qtbot.waitUntil(panel.calls.hasFocus)
+    qtbot.keyClick(panel.calls, Qt.Key.Key_Tab)
+    qtbot.keyClick(panel.calls, Qt.Key.Key_Return)
+    assert panel.place == (RECORDED, 64)
+
+
+def operator_called(*frames):
+    node = GraphNode("n", "aten.add.Tensor", 1, frames=frames)
+    return Operator(0, "forward", 1, (node,))
+
+
+def test_frames_of_libraries_are_folded_until_they_are_asked_for():
+    own, library = "/home/user/a.py", "/usr/lib/python3.11/site-packages/torch/nn/module.py"
+    frames = [
+        Frame(path, i, f"f{i}", "") for i, path in enumerate([own, library, library, own, library])
+    ]
+    operator = operator_called(*frames)
+    assert [s.text for s in steps_of(operator)] == ["f0", "⋯ 2", "f3", "⋯ 1"]
+    assert [s.text for s in steps_of(operator, unfolded=True)] == ["f0", "f1", "f2", "f3", "f4"]
+    assert [s.text for s in steps_of(operator_called(*frames[1:3]))] == ["f1", "f2"]
+    assert steps_of(operator_called()) == []
+
+
+def test_folded_frames_unfold_by_a_click(theme, qtbot):
+    library = "/usr/lib/python3.11/site-packages/torch/nn/module.py"
+    frames = [Frame("/a.py", 3, "<b>own</b>", ""), Frame(library, 7, "call", "")]
+    calls = FramePath(theme)
+    qtbot.addWidget(calls)
+    calls.show_path(operator_called(*frames), ("/a.py", 3), "a.py")
+    assert "⋯ 1" in calls.text()
+    assert "<b>own" not in calls.text()
+    calls.linkActivated.emit("unfold")
+    with qtbot.waitSignal(calls.chosen) as chosen:
+        calls.linkActivated.emit("1")
+    assert chosen.args == [library, 7]
+    calls.show_path(None, ("/a.py", 3), "a.py")
+    assert links_of(SimpleNamespace(calls=calls)) == []
+
+
+def test_from_a_call_whose_file_is_not_here_one_walks_on(opened, theme, tmp_path, qtbot):
+    for path in SAMPLES[0].paths():
+        shutil.copy(path, tmp_path)
+    session = opened(*(tmp_path / Path(p).name for p in SAMPLES[0].paths()))
+    panel = SourcePanel(session, theme)
+    qtbot.addWidget(panel)
+    panel.show()
+    session.select_operators(0, (ATTENTION_0,))
+    assert panel.sentence
+    assert panel.calls.isVisible()
+    panel.calls.linkActivated.emit("0")
+    assert panel.place == (RECORDED, 64)
+
+
+# -- another version -------------------------------------------------------------------------------
+
+
+def test_a_file_of_another_version_is_told(opened, theme, tmp_path, qtbot):
+    folder = Path(SAMPLES[0].paths()[0]).parent
+    for path in folder.iterdir():
+        shutil.copy(path, tmp_path)
+    models = tmp_path / "models.py"
+    models.write_text("import os\n" + models.read_text())
+    session = opened(*(tmp_path / Path(p).name for p in SAMPLES[0].paths()))
+    panel = SourcePanel(session, theme)
+    qtbot.addWidget(panel)
+    panel.show()
+    session.select_operators(0, (ATTENTION_0,))
+    assert panel.version.isVisible()
+    assert panel.version.text() == (
+        "Another version of the file: line 33 was recorded as “return "
+        "self.fc2(self.act(self.fc1(x)))”, and 8 other lines of 9 differ"
+    )
+
+
+def test_of_the_recorded_version_nothing_is_said(panel):
+    panel._session.select_operators(0, (ATTENTION_0,))
+    assert panel.version.isHidden()
+
+
+def test_shares_of_the_inference_stand_beside_own_times(panel):
+    panel._session.select_operators(0, (ATTENTION_0,))
+    notes = panel.code.gutter.notes
+    assert {line: note.of_all for line, note in notes.items()} == {
+        48: f"9.8{NARROW}%", 52: f"29.0{NARROW}%", 54: f"2.2{NARROW}%"
+    }  # fmt: skip
+    assert panel._own.text() == "  Own, µs, share"

@@ -38,10 +38,12 @@ _MARGIN = 4
 
 @dataclass(frozen=True, slots=True)
 class LineNote:
-    """What the gutter says of a line: its time as text and its share of the dearest line."""
+    """What the gutter says of a line: its time and its share of all time as texts, and its time
+    as a share of that of the dearest line, which is the length of its bar."""
 
     text: str
     share: float
+    of_all: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,21 +233,23 @@ class _Side(QWidget):
     @guard(QSize())
     def sizeHint(self) -> QSize:
         theme = self._theme
-        numbers, own, bar = self._columns()
         shared = min(len(self._view.gutter.brackets), _MOST_BRACKETS)
-        return QSize(numbers + own + bar + theme.px(12) + shared * theme.px(_BRACKET_STEP), 0)
+        return QSize(sum(self._columns()) + theme.px(12) + shared * theme.px(_BRACKET_STEP), 0)
 
-    def _columns(self) -> tuple[int, int, int]:
-        """The widths of line numbers, own times and bars."""
+    def _columns(self) -> tuple[int, int, int, int]:
+        """The widths of line numbers, own times, shares and bars."""
         theme, gutter = self._theme, self._view.gutter
         last = self._view.shown_range[1]
         digits = QFontMetrics(theme.font("code")).horizontalAdvance(str(max(last, 1000)))
         numbers = digits + theme.px(14)
         if not gutter.notes and not gutter.brackets:
-            return numbers, 0, 0
+            return numbers, 0, 0, 0
         metrics = QFontMetrics(theme.font("cell"))
-        wide = max((metrics.horizontalAdvance(n.text) for n in gutter.notes.values()), default=0)
-        return numbers, max(wide, theme.px(44)) + theme.px(12), theme.px(56)
+        notes = gutter.notes.values()
+        wide = max((metrics.horizontalAdvance(n.text) for n in notes), default=0)
+        of_all = max((metrics.horizontalAdvance(n.of_all) for n in notes), default=0)
+        share = of_all + theme.px(10) if of_all else 0
+        return numbers, max(wide, theme.px(44)) + theme.px(12), share, theme.px(56)
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -254,7 +258,7 @@ class _Side(QWidget):
         painter.fillRect(self.rect(), theme.color("panel"))
         first, last = view.shown_range
         height = view.line_height
-        numbers, own, bar = self._columns()
+        numbers, own, share, bar = self._columns()
         for line in range(max(view.line_at(0), first), min(view.line_at(self.height()), last) + 1):
             y = view.top_of(line)
             marked = line in view.marked
@@ -264,13 +268,14 @@ class _Side(QWidget):
             note = view.gutter.notes.get(line)
             if note is not None:
                 self._text(painter, numbers + own, y, note.text, "cell", "text1")
+                self._text(painter, numbers + own + share, y, note.of_all, "cell", "text2")
                 room = bar - theme.px(12)
                 rect = QRectF(
-                    numbers + own + theme.px(8), y + (height - theme.px(8)) / 2,
+                    numbers + own + share + theme.px(8), y + (height - theme.px(8)) / 2,
                     room * note.share, theme.px(8),
                 )  # fmt: skip
                 paint_bar(painter, rect, theme.color("accent"), theme)
-        self._brackets(painter, numbers + own + bar)
+        self._brackets(painter, numbers + own + share + bar)
         painter.end()
 
     def _text(

@@ -14,22 +14,31 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
 from viewer.crash_report import guard
-from viewer.model.times import format_in, tick_to_ns, unit_for
+from viewer.model.times import counted, format_in, format_share, tick_to_ns, unit_for
 from viewer.panels.code_view import Bracket, CodeView, Gutter, LineNote
 from viewer.panels.cost_feed import CostFeed
-from viewer.panels.slice_facts import place_texts
+from viewer.panels.frame_path import FramePath
 from viewer.panels.syntax import language_of
 from viewer.panels.widgets import ElidedLabel, EmptyPlace, Hairline, label, span
 from viewer.program.graph import Operator
 from viewer.program.line_costs import LineCosts, line_costs, lines_text
 from viewer.program.mlir import FilePosition
-from viewer.program.source_code import file_name
+from viewer.program.source_code import SourceFile, file_name
+from viewer.program.source_versions import VersionFit, version_fit
 from viewer.program.text_positions import positions_of
 from viewer.session import Session
 from viewer.theme import Theme
 
 NOTHING = "Select an operator to see the lines of the model that it comes from."
 _MOST_SHARED = 6
+
+
+def version_text(fit: VersionFit) -> str:
+    """What is said of a file that is another version than the recorded one."""
+    line, quoted = fit.unlike[0]
+    others = len(fit.unlike) - 1
+    more = f", and {counted(others, 'other line')} of {fit.compared} differ" if others else ""
+    return f"Another version of the file: line {line} was recorded as “{quoted}”{more}"
 
 
 class SourcePanel(QWidget):
@@ -57,15 +66,21 @@ class SourcePanel(QWidget):
         self._paths = self._paths_button()
         self._paths.setVisible(bool(session.workspace.substitutions))
         self._own = label("", theme, "header", "text2")
-        self.crumbs = label("", theme, "header", "text2", html=True)
+        self.calls = FramePath(theme)
+        self.calls.chosen.connect(self._walk)
+        self.version = ElidedLabel("", theme, "caption", "warning")
+        self.version.setContentsMargins(theme.px(12), theme.px(3), theme.px(12), theme.px(3))
         self.note = ElidedLabel("", theme, "caption", "text3")
         self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.shared = label("", theme, "caption", "text2", html=True)
         self._stack = QStackedWidget()
+        self._head = self._head_line()
         self._stack.addWidget(self._page())
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._stack)
+        column.setSpacing(0)
+        column.addWidget(self._head)
+        column.addWidget(self._stack, 1)
         session.opened.connect(self._reopen)
         session.selected.connect(self._follow)
         session.sources_changed.connect(self._look_again)
@@ -73,18 +88,22 @@ class SourcePanel(QWidget):
         theme.changed.connect(self._restyle)
         self._follow()
 
-    def _page(self) -> QWidget:
+    def _head_line(self) -> QWidget:
         theme = self._theme
-        page = QWidget()
         head = QWidget()
         head.setFixedHeight(theme.px(26))
         row = QHBoxLayout(head)
         row.setContentsMargins(0, 0, theme.px(12), 0)
         row.setSpacing(theme.px(8))
         row.addWidget(self._own)
-        row.addWidget(self.crumbs)
+        row.addWidget(self.calls)
         row.addWidget(self.note, 1)
         row.addWidget(self._paths)
+        return head
+
+    def _page(self) -> QWidget:
+        theme = self._theme
+        page = QWidget()
         self._foot = QWidget()
         foot = QHBoxLayout(self._foot)
         foot.setContentsMargins(theme.px(12), theme.px(5), theme.px(12), theme.px(6))
@@ -93,7 +112,9 @@ class SourcePanel(QWidget):
         column = QVBoxLayout(page)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        for widget in (head, Hairline(theme), self.code, Hairline(theme), self._foot):
+        for widget in (
+            Hairline(theme), self.version, self.code, Hairline(theme), self._foot
+        ):  # fmt: skip
             column.addWidget(widget)
         return page
 
@@ -184,10 +205,17 @@ class SourcePanel(QWidget):
         found = (self._session.operator(chosen[0], i) for i in chosen[1])
         return [operator for operator in found if operator is not None]
 
+    @Slot(str, int)
+    def _walk(self, path: str, line: int) -> None:
+        """Show another of the calls that led to the selected operator."""
+        self._place = (path, line)
+        self._show(next(iter(self._members()), None))
+
     def _show(self, operator: Operator | None) -> None:
         if self._place is None:
             return
         path, line = self._place
+        self.calls.show_path(operator, self._place, file_name(path))
         file = self._session.workspace.source(path)
         if file is None:
             self._say(
@@ -200,19 +228,19 @@ class SourcePanel(QWidget):
         self.note.setText(
             f"shown from {file.shown}, recorded as {path}" if file.is_elsewhere else path
         )
-        self._set_crumbs(operator, path)
+        self._check_version(file)
+        self._head.show()
         self._stack.setCurrentIndex(0)
         self._recount()
         self.code.reveal(line)
 
-    def _set_crumbs(self, operator: Operator | None, path: str) -> None:
-        tokens = self._theme.tokens
-        parts = [text for _, text in place_texts(operator)] if operator else []
-        if not parts:
-            parts = [file_name(path)]
-        joined = [span(part, tokens.text2) for part in parts[:-1]]
-        joined.append(span(parts[-1], tokens.text1, bold=True))
-        self.crumbs.setText(span(" › ", tokens.text3).join(joined))
+    def _check_version(self, file: SourceFile) -> None:
+        """Say so if the file reads otherwise than the open records quote it."""
+        fits = (version_fit(program, file) for program in self._session.workspace.programs)
+        fit = next((fit for fit in fits if fit.compared), None)
+        self.version.setVisible(fit is not None and fit.is_other)
+        if fit is not None and fit.is_other:
+            self.version.setText(version_text(fit))
 
     def _say(self, sentence: str, button: str = "") -> None:
         if self._empty is not None:
@@ -226,6 +254,10 @@ class SourcePanel(QWidget):
             self._empty.add_below(paths)
         self._stack.addWidget(self._empty)
         self._stack.setCurrentWidget(self._empty)
+        # One can walk on to a call whose file is here.
+        self._own.clear()
+        self.note.clear()
+        self._head.setVisible(self._place is not None and len(self.calls.steps) > 1)
 
     @property
     def sentence(self) -> str:
@@ -252,10 +284,14 @@ class SourcePanel(QWidget):
             own = {n: tick_to_ns(c.ticks, rate) for n, c in costs.own.items()}
             most = max(own.values(), default=0)
             unit, factor = unit_for(max([most, *(tick_to_ns(s.ticks, rate) for s in costs.shared)]))
+            whole = answer.table.whole
             notes = {
-                n: LineNote(format_in(ns, factor), ns / most if most else 0)
-                for n, ns in own.items()
-            }
+                n: LineNote(
+                    format_in(own[n], factor), own[n] / most if most else 0,
+                    format_share(c.ticks, whole) if whole else "",
+                )
+                for n, c in costs.own.items()
+            }  # fmt: skip
             brackets = [
                 Bracket(s.lines, any(here.intersection(x) for x in s.sets))
                 for s in sorted(costs.shared, key=lambda s: s.lines[0] - s.lines[-1])
@@ -263,12 +299,12 @@ class SourcePanel(QWidget):
             ]  # fmt: skip
             self._line_costs = costs
             self.code.set_gutter(Gutter(notes, brackets))
-            self._own.setText(f"  Own, {unit}" if notes or brackets else "")
+            self._own.setText(f"  Own, {unit}, share" if notes or brackets else "")
             self._set_shared(costs, rate, unit, factor)
         self._own.setFixedWidth(self.code.gutter_width)
         self._foot.setVisible(bool(self._line_costs.shared))
         lines = {m.source.line for m in self._members() if m.source and m.source.path == path}
-        self.code.mark(sorted(lines) or [line])
+        self.code.mark(sorted(lines) if line in lines else [line])
 
     def _set_shared(self, costs: LineCosts, rate: Fraction, unit: str, factor: int) -> None:
         tokens = self._theme.tokens
