@@ -11,7 +11,7 @@ from viewer.model.trace import KeyKind, Run, RunKind, Trace
 from viewer.program.cost import CostRow, Costs, CostTable
 from viewer.program.graph import GraphNode, Method, Operator, Program
 from viewer.program.linking import LinkTable
-from viewer.program.module_costs import module_costs, run_medians, slices_of_set
+from viewer.program.module_costs import module_costs, run_medians
 from viewer.program.module_tree import ModuleKind, module_tree
 from viewer.resources import SAMPLES
 from viewer.workspace import Workspace
@@ -312,11 +312,13 @@ def test_the_slices_of_a_row_are_those_that_it_counts(linked):
         for run in (None, *table.trace.runs[:6]):
             made = costs.table() if run is None else costs.of_run(run)
             for row in made.rows:
-                slices = slices_of_set(table, row.operators, run)
+                slices = costs.slices_of({row.operators}, run)
                 assert len(slices) == row.slices
                 for i in slices.tolist():
                     operators = table.links[int(table.trace.slices.key[i])].operators
                     assert tuple(sorted(operators)) == row.operators
+            every = costs.slices_of([row.operators for row in made.rows], run)
+            assert len(every) == sum(row.slices for row in made.rows)
 
 
 def test_the_attention_sample_is_cut_as_its_operators_are(data):

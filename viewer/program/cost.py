@@ -10,7 +10,7 @@ overlap, an instant counts once for each set that is at work in it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -143,6 +143,24 @@ class Costs:
             )  # fmt: skip
             ticks[number] = total_per_group(part, count, run.start, run.end)
         return ticks
+
+    def slices_of(self, sets: Collection[tuple[int, ...]], run: Run | None) -> Ints:
+        """The slices that the rows of some sets count, ascending: those of just these operators
+        that begin in the run, or anywhere; of a set that is called the calls, not their kernels."""
+        slices, kind = self._trace.slices, self._trace.keys.kind
+        wanted = frozenset(sets)
+        hit = np.array([*(own in wanted for own in self._table.sets), False], np.bool_)
+        found = np.flatnonzero(hit[self._set_of_key][slices.key])
+        if run is not None:
+            start = slices.start[found]
+            inside = (start >= run.start) & (start < run.end)
+            inside &= slices.row_track[slices.rows()[found]] == run.track
+            found = found[inside]
+        called = np.zeros(len(hit), np.bool_)
+        is_kernel = kind[slices.key[found]] == KeyKind.KERNEL
+        own = self._set_of_key[slices.key[found]]
+        called[own[~is_kernel]] = True
+        return np.asarray(found[~is_kernel | ~called[own]])
 
     def _unattributed(self, first: int | None, last: int | None, track: int | None) -> int:
         """Ticks of Method::execute (of the busy time, without any) in which no set is charged."""

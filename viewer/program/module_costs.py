@@ -18,8 +18,8 @@ from functools import cached_property
 import numpy as np
 
 from viewer.model.statistics import Floats
-from viewer.model.trace import Ints, KeyKind, Run
-from viewer.program.cost import CostRow, Costs, CostTable, stated_alone
+from viewer.model.trace import Ints, Run
+from viewer.program.cost import CostRow, Costs, CostTable
 from viewer.program.linking import LinkTable
 from viewer.program.module_tree import ModuleTree
 
@@ -146,23 +146,3 @@ def _method_number(names: Sequence[str], table: LinkTable, run: Run) -> int:
         return 0
     name = table.method_of_scope(run.scope)
     return names.index(name) if name in names else -1
-
-
-def slices_of_set(table: LinkTable, operators: tuple[int, ...], run: Run | None) -> Ints:
-    """The slices that a row of a cost table counts, ascending: those of just these operators that
-    begin in the run, or anywhere; of calls that have kernels in them the calls alone.
-    """
-    trace, slices = table.trace, table.trace.slices
-    number = {own: i for i, own in enumerate(table.sets)}.get(operators)
-    if number is None:
-        return np.empty(0, np.int64)
-    hit = stated_alone(trace, table.set_of_key) == number
-    found = np.flatnonzero(hit[slices.key])
-    if run is not None:
-        start = slices.start[found]
-        inside = (start >= run.start) & (start < run.end)
-        inside &= slices.row_track[slices.rows()[found]] == run.track
-        found = found[inside]
-    kernel = trace.keys.kind[slices.key[found]] == KeyKind.KERNEL
-    calls = found[~kernel]
-    return np.asarray(calls if len(calls) else found)
