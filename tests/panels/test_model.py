@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QFontMetrics, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.gui_events import canvas, open_files, open_sample, place_of, settle
@@ -384,6 +384,32 @@ def test_columns_go_where_there_is_no_room_and_the_bar_stays(panel, qtbot):
     panel.resize(420, 400)
     assert panel.view.shown_cells[:2] == [Cell.NAME, Cell.TOTAL]
     assert Cell.MEAN not in panel.view.shown_cells
+
+
+def test_every_column_has_the_unit_of_its_longest(shown):
+    names = "cnn_portable_x10.etdp", "cnn_toedge_portable.etrecord"
+    panel = shown(ModelPanel, f"etdump/{names[0]}", f"etrecord/{names[1]}")
+    panel._session.pick_run(None)
+    rows = panel.model.rows
+    titles = {cell: rows.title(cell) for cell in rows.cells}
+    assert titles[Cell.TOTAL] == "Total, ms"
+    assert (titles[Cell.MEAN], titles[Cell.P50]) == ("Per slice, µs", "p50/run, µs")
+    forward = row_at(panel, "forward")
+    assert rows.text(forward, Cell.TOTAL) == "2.992"
+    ticks, slices = rows.figures(forward).total, rows.figures(forward).slices
+    assert rows.text(forward, Cell.MEAN) == f"{ticks / slices / 1000:.3f}"
+
+
+def test_no_digit_of_a_count_is_cut(panel):
+    panel._session.pick_run(None)
+    rows = panel.model.rows
+    forward = rows.made[rows.top[0]]
+    rows.costed.costs.slices[0] = 123_456_789
+    panel.view.fit_columns()
+    column = rows.cells.index(Cell.SLICES)
+    text = rows.text(forward, Cell.SLICES)
+    metrics = QFontMetrics(panel._theme.font("cell"))
+    assert panel.view.columnWidth(column) >= metrics.horizontalAdvance(text) + 12
 
 
 def test_the_model_keeps_the_rules_of_qt(panel):

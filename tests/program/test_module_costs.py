@@ -264,7 +264,7 @@ def test_all_modules_and_the_rest_are_the_whole(linked):
         for first, last, track in ranges_of(table.trace):
             made = costs.table(first, last, track)
             found = module_costs(tree, made)
-            assert int(found.total[0]) + made.unattributed == made.whole
+            assert found.whole == int(found.total[0]) + made.unattributed == made.whole
             assert int((found.own + found.shared).sum()) == made.single + made.shared
             assert int(found.slices[0]) == sum(row.slices for row in made.rows)
             charged = [*found.single.values(), *(r for rows in found.sets for r in rows)]

@@ -20,7 +20,7 @@ from viewer.panels.cost_feed import CostFeed
 from viewer.panels.cost_footer import CostFooter, whole_text
 from viewer.panels.model_rows import Costed, Kind, Row, Rows, parts_of
 from viewer.panels.model_tree import ModuleModel
-from viewer.panels.model_view import ModuleView
+from viewer.panels.model_view import Key, ModuleView
 from viewer.panels.no_costs import why_no_costs
 from viewer.panels.slice_facts import operator_run_text
 from viewer.panels.table_style import FilterLine, NoRows
@@ -63,9 +63,10 @@ class ModelPanel(QWidget):
         self._costs = CostFeed.of(session)
         self._tree: ModuleTree | None = None
         self._answer: _Answer | None = None
+        self._asked: cost_feed.Answer | None = None
         self._choosing = False
         self._picked: tuple[SliceSet, int] | None = None  # by the module of a number
-        self._open_before: list[object] | None = None  # what was open before the filter
+        self._open_before: list[Key] | None = None  # what was open before the filter
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
         self._latest.late.connect(self._grey)
@@ -148,7 +149,9 @@ class ModelPanel(QWidget):
         if self._answer is not None and self._answer.given is given:
             self._take(self._answer)  # the theme is another, or a file that changes nothing here
             return
-        known = self._answer
+        if self._latest.pending and self._asked is given:
+            return
+        known, self._asked = self._answer, given
         of = self._session.as_run(number)
         tree = self._tree if self._tree is not None and self._tree.program is program else None
         medians = known.costed.medians if known is not None and known.of is of else None
@@ -195,7 +198,7 @@ class ModelPanel(QWidget):
         )
         name = display_name(shown.trace.path)
         self.subtitle.setText(f"{operator_run_text(shown, given.run)} · {name}")
-        seen = {i for row in given.table.rows for i in row.operators}
+        seen = costed.costs.single.keys() | costed.costs.in_sets.keys()
         idle = len(costed.costs.tree.program.operators) - len(seen)
         # Not "cost nothing": what runs in a branch of control flow is linked to no operator.
         quiet = f" · {counted(idle, 'operator')} without a slice here" if idle else ""
@@ -212,7 +215,7 @@ class ModelPanel(QWidget):
                 "Open files…", self.open_dialog_requested,
             )  # fmt: skip
             return False
-        is_other = tree is not self._tree or self.model.rows is None
+        is_other = tree is not self._tree
         if is_other:
             self.model.show(None)
             self.view.forget()
@@ -259,14 +262,15 @@ class ModelPanel(QWidget):
 
     @Slot(str)
     def _filter(self, text: str) -> None:
-        if text.strip() and self._open_before is None:
-            self._open_before = list(self.view.open_keys())
-        self.model.set_filter(text)
         if text.strip():
+            if self._open_before is None:
+                self._open_before = self.view.open_keys()
+            with self.view.opening(()):
+                self.model.set_filter(text)
             self.view.open_found()
-        elif self._open_before is not None:
-            self.view.collapseAll()
-            self.view.open_again(self._open_before)  # type: ignore[arg-type]
+        else:
+            with self.view.opening(self._open_before or ()):
+                self.model.set_filter(text)
             self._open_before = None
         self._select()
 
@@ -365,7 +369,9 @@ def _answer(
     tree = tree or module_tree(program)
     medians = medians or run_medians(tree, of.table, of.costs)
     costs = module_costs(tree, given.table)
-    return _Answer(given, of, Costed(given.shown, given.run, costs, medians))
+    costed = Costed(given.shown, given.run, costs, medians)
+    _ = costs.in_sets, costed.units  # passes over all rows, not made where the answer is shown
+    return _Answer(given, of, costed)
 
 
 def _counts(tree: ModuleTree) -> str:

@@ -65,7 +65,12 @@ class Cell(Enum):
     )  # fmt: skip
     SLICES = ("Slices", 54, "How many slices begin; kernels inside of a call are not counted again")
     MEAN = ("Per slice", 80, "Total, divided by the slices")
-    P50 = ("p50/run", 80, "The median of the totals of all inferences of its method")
+    P50 = (
+        "p50/run",
+        80,
+        "The median of the totals of all inferences of its method, picked or not. Of a model whose "
+        "methods ran in turns there is none",
+    )
     COUNT = ("Operators", 80, "How many operators are in a module and in all modules below it")
     LINE = ("Line", 60, "")
     OUTPUT = ("Output", 190, "")
@@ -95,6 +100,21 @@ class Costed:
     run: Run | None
     costs: ModuleCosts
     medians: RunMedians
+
+    @cached_property
+    def units(self) -> dict[Cell, tuple[str, int]]:
+        """The unit of every column of lengths, by the longest in it, with how many ns it has."""
+        costs, medians = self.costs, self.medians.modules
+        rate = self.shown.axis.ns_per_tick
+        rows = [(row.ticks, row.slices) for row in costs.table.rows]
+        rows += zip(costs.total.tolist(), costs.slices.tolist(), strict=True)
+        total = unit_for(tick_to_ns(max(costs.whole, int(costs.outside.max())), rate))
+        mean = max((ticks / slices for ticks, slices in rows if slices), default=0)
+        p50 = float(np.nanmax(medians)) if not np.isnan(medians).all() else 0
+        return {
+            Cell.TOTAL: total, Cell.SELF: total, Cell.SHARED: total,
+            Cell.MEAN: unit_for(float(mean * rate)), Cell.P50: unit_for(float(p50 * rate)),
+        }  # fmt: skip
 
 
 @dataclass(eq=False, slots=True)
@@ -146,6 +166,7 @@ class Rows:
     by: Cell | None = None
     downwards: bool = True
     made: list[Row] = field(default_factory=list)
+    _modules: dict[int, int] = field(default_factory=dict)  # the rows of modules, by their numbers
 
     def __post_init__(self) -> None:
         self.top = [self._make(Kind.MODULE, 0, -1, 0)] if self._seen[0] else []
@@ -163,14 +184,20 @@ class Rows:
         return OF_RECORD if self.costed is None else WITH_COSTS
 
     def _make(self, kind: Kind, number: int, parent: int, place: int) -> int:
-        self.made.append(Row(kind, number, len(self.made), parent, place))
-        return len(self.made) - 1
+        at = len(self.made)
+        self.made.append(Row(kind, number, at, parent, place))
+        if kind is Kind.MODULE:
+            self._modules[number] = at
+        return at
 
     def has_inside(self, row: Row) -> bool:
         """Whether any row is in it, without making them."""
         if row.kind is Kind.MODULE:
             return True
-        return row.kind in (Kind.OPERATOR, Kind.SET) and bool(self.figures(row).slices)
+        if self.costed is None or (row.kind is not Kind.OPERATOR and row.kind is not Kind.SET):
+            return False
+        found = self._cost_row(row)
+        return found is not None and found.slices > 0
 
     def inside(self, row: Row) -> list[int]:
         """The rows in it by their ids, made now if need be."""
@@ -184,8 +211,12 @@ class Rows:
 
     def _parts_of(self, row: Row) -> list[tuple[Kind, int]]:
         module = self.tree.modules[row.number]
-        parts = [(Kind.MODULE, n) for n in module.children if self._seen[n]]
-        parts += [(Kind.OPERATOR, i) for i in module.operators if self._named[i]]
+        if self.words:
+            parts = [(Kind.MODULE, n) for n in module.children if self._seen[n]]
+            parts += [(Kind.OPERATOR, i) for i in module.operators if self._named[i]]
+        else:
+            parts = [(Kind.MODULE, n) for n in module.children]
+            parts += [(Kind.OPERATOR, i) for i in module.operators]
         # In graph order: a module stands where its first operator does.
         parts.sort(key=lambda part: self._first[part[1]] if part[0] is Kind.MODULE else part[1])
         parts += [(Kind.SET, n) for n in range(len(self._sets(row.number)))
@@ -229,7 +260,7 @@ class Rows:
         rows = [Row(kind, number, -1, row.id, -1) for kind, number in parts]
         keys: list[float | str | None]
         if by in _FIELDS:
-            keys = [getattr(self.figures(part), _FIELDS[by]) for part in rows]
+            keys = [self._number(part, by) for part in rows]
         elif by is Cell.NAME:
             keys = [self.name(part).lower() for part in rows]
         else:
@@ -239,6 +270,18 @@ class Rows:
         rest = [i for i, key in enumerate(keys) if key is None]
         known.sort(key=lambda i: keys[i], reverse=self.downwards)  # type: ignore[arg-type, return-value]
         return [parts[i] for i in (*known, *rest)]
+
+    def _number(self, row: Row, by: Cell) -> float | None:
+        """What a row is sorted by; as its figures have it, and for thousands of operators without
+        making them all: that is a third of the time that sorting takes."""
+        plain = row.kind is Kind.OPERATOR and by in (Cell.TOTAL, Cell.SHARE, Cell.SLICES)
+        if self.costed is None or not plain:
+            value: float | None = getattr(self.figures(row), _FIELDS[by])
+            return value
+        found = self.costed.costs.single.get(row.number)
+        if found is None:
+            return None
+        return found.slices if by is Cell.SLICES else found.ticks
 
     # -- the filter ------------------------------------------------------------------------------
 
@@ -345,20 +388,8 @@ class Rows:
         """Its total as a part of the whole, 0 to 1; None of slices and where there is no whole."""
         if self.costed is None or row.kind in (Kind.SLICE, Kind.REST):
             return None
-        whole, total = self._whole, self.figures(row).total
+        whole, total = self.costed.costs.whole, self.figures(row).total
         return None if total is None or not whole else total / whole
-
-    @cached_property
-    def _whole(self) -> int:
-        return 0 if self.costed is None else self.costed.costs.table.whole
-
-    @cached_property
-    def _unit(self) -> tuple[str, int]:
-        """One unit for all times, by the longest of them."""
-        if self.costed is None:
-            return "ns", 1
-        longest = max(int(self.costed.costs.total[0]), int(self.costed.costs.outside.max()))
-        return unit_for(tick_to_ns(longest, self._rate))
 
     @property
     def _rate(self) -> Fraction:
@@ -367,7 +398,9 @@ class Rows:
 
     def title(self, cell: Cell) -> str:
         """What stands over a column, lengths with their unit."""
-        return f"{cell.title}, {self._unit[0]}" if cell.is_time else cell.title
+        if self.costed is None or not cell.is_time:
+            return cell.title
+        return f"{cell.title}, {self.costed.units[cell][0]}"
 
     def tip(self, cell: Cell) -> str:
         """What is said of a column; why it is empty, if it is."""
@@ -466,7 +499,7 @@ class Rows:
         if cell is Cell.SLICES:
             return group_digits(value)
         ns = tick_to_ns(value, self._rate) if isinstance(value, int) else float(value * self._rate)
-        return format_in(ns, self._unit[1])
+        return format_in(ns, self.costed.units[cell][1])
 
     def _record_key(self, row: Row, cell: Cell) -> float | str | None:
         if cell is Cell.COUNT:
@@ -530,9 +563,10 @@ class Rows:
         if at is None:
             return None
         wanted = set(operators)
+        kind = Kind.OPERATOR if len(wanted) == 1 else Kind.SET
         for number in self.inside(self.made[at]):
             row = self.made[number]
-            if row.kind in (Kind.OPERATOR, Kind.SET) and set(self.operators(row)) == wanted:
+            if row.kind is kind and wanted == set(self.operators(row)):
                 return number
         return None
 
@@ -540,14 +574,15 @@ class Rows:
         """The row of a module, made if need be; None if the filter leaves it out."""
         if not self.top or not self._seen[module]:
             return None
-        at = self.top[0]
-        for number in reversed(list(self.tree.around(module))[:-1]):
-            inside = self.inside(self.made[at])
-            at = next(
-                n for n in inside
-                if self.made[n].kind is Kind.MODULE and self.made[n].number == number
-            )  # fmt: skip
-        return at
+        missing = []
+        for number in self.tree.around(module):
+            if number in self._modules:
+                break
+            missing.append(number)
+        for number in reversed(missing):
+            around = self.tree.modules[number].parent
+            self.inside(self.made[self._modules[around]])
+        return self._modules[module]
 
     def charged_sets(self, module: int) -> list[tuple[int, ...]]:
         """The sets of operators that make up the total of a module; of a module without any, those
@@ -596,7 +631,7 @@ def parts_of(costed: Costed) -> tuple[tuple[str, str, int], ...]:
     costs, rate = costed.costs, costed.shown.axis.ns_per_tick
     unplaced = [m.kind is ModuleKind.UNPLACED for m in costs.tree.modules]
     loose = int(costs.own[np.array(unplaced)].sum())
-    whole = tick_to_ns(costs.table.whole, rate)
+    whole = tick_to_ns(costs.whole, rate)
     one = tick_to_ns(int(costs.own.sum()) - loose, rate)
     several = tick_to_ns(int(costs.shared.sum()), rate)
     none = tick_to_ns(loose, rate)

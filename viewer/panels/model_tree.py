@@ -22,6 +22,7 @@ class ModuleModel(QAbstractItemModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.rows: Rows | None = None
+        self._columns = 0
         self._words: tuple[str, ...] = ()
         self._sort: tuple[Cell | None, bool] = (None, True)
         self._wanted: frozenset[int] = frozenset()
@@ -34,6 +35,7 @@ class ModuleModel(QAbstractItemModel):
             rows = Rows(rows.tree, rows.costed, self._words, *self._sort)
         self.beginResetModel()
         self.rows = rows
+        self._columns = 0 if rows is None else len(rows.cells)
         self.endResetModel()
 
     def set_filter(self, text: str) -> None:
@@ -46,8 +48,11 @@ class ModuleModel(QAbstractItemModel):
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         cells = self.rows.cells if self.rows else ()
         cell = cells[column] if 0 <= column < len(cells) else None
-        self._sort = (cell, order == Qt.SortOrder.DescendingOrder)
-        self.show(self.rows)
+        wanted = (cell, order == Qt.SortOrder.DescendingOrder)
+        # Qt asks twice where a program sets the order.
+        if wanted != self._sort and (cell, self._sort[0]) != (None, None):
+            self._sort = wanted
+            self.show(self.rows)
 
     def set_selected(self, operators: Iterable[int]) -> None:
         """Tint the rows that share one of these operators."""
@@ -72,12 +77,10 @@ class ModuleModel(QAbstractItemModel):
 
     @guard(QModelIndex())
     def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008
-        if self.rows is None or not 0 <= column < len(self.rows.cells):
-            return QModelIndex()
         inside = self._inside(parent)
-        if not 0 <= row < len(inside):
-            return QModelIndex()
-        return self.createIndex(row, column, inside[row])
+        if 0 <= row < len(inside) and 0 <= column < self._columns:
+            return self.createIndex(row, column, inside[row])
+        return QModelIndex()
 
     @overload
     def parent(self) -> QObject | None: ...
@@ -91,11 +94,13 @@ class ModuleModel(QAbstractItemModel):
         return self.index_of(None if row is None or row.parent < 0 else row.parent)
 
     def _inside(self, parent: Index) -> list[int]:
-        if self.rows is None:
+        rows = self.rows
+        if rows is None:
             return []
         if not parent.isValid():
-            return self.rows.top
-        return self.rows.inside(self.rows.made[parent.internalId()])
+            return rows.top
+        row = rows.made[parent.internalId()]
+        return rows.inside(row) if row.inside is None else row.inside
 
     @guard(0)
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
@@ -103,14 +108,14 @@ class ModuleModel(QAbstractItemModel):
 
     @guard(0)
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return len(self.rows.cells) if self.rows else 0
+        return self._columns
 
     @guard(False)
     def hasChildren(self, parent: Index = QModelIndex()) -> bool:  # noqa: B008
-        if self.rows is None or (parent.isValid() and parent.column()):
-            return False
-        row = self.row(parent)
-        return bool(self.rows.top) if row is None else self.rows.has_inside(row)
+        rows = self.rows
+        if rows is None or not parent.isValid():
+            return rows is not None and bool(rows.top)
+        return parent.column() == 0 and rows.has_inside(rows.made[parent.internalId()])
 
     @guard
     def headerData(

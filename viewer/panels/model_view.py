@@ -7,7 +7,8 @@ take seconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from PySide6.QtCore import (
     QItemSelectionModel,
@@ -57,7 +58,7 @@ _MOST_FOUND = 500  # modules that a filter opens
 _NUMBER_WIDTH = 62  # px of the number beside a bar
 # What goes first where there is no room: the bar tells the share too.
 _DISPENSABLE = (Cell.SHARE, Cell.MEAN, Cell.SHARED, Cell.P50, Cell.SLICES, Cell.SELF, Cell.OUTPUT)
-_Key = tuple[Kind, int, int]  # a row by what it stands for, and of a set its module
+Key = tuple[Kind, int, int]  # a row by what it stands for, and of a set its module
 
 
 class ModuleView(QuietTree):
@@ -71,8 +72,11 @@ class ModuleView(QuietTree):
         super().__init__("Model")
         self._model = model
         self._theme = theme
-        self._open: list[_Key] = []
-        self._by_itself: list[_Key] = []  # opened for a selection on the timeline
+        self._open: list[Key] = []
+        self._instead: Sequence[Key] | None = None
+        self._current: Key | None = None
+        self._at = 0  # the scroll bar
+        self._by_itself: list[Key] = []  # opened for a selection on the timeline
         self._cells: tuple[Cell, ...] = ()
         self.opacity = 1.0
         self.setModel(model)
@@ -115,6 +119,13 @@ class ModuleView(QuietTree):
                 header.setSectionResizeMode(i, mode.Stretch if stretch else mode.Interactive)
                 if cell.width:
                     header.resizeSection(i, theme.px(cell.width))
+        # Those of the root are the greatest: of ten million slices more digits than usual.
+        if Cell.SLICES in rows.cells and rows.top:
+            widest = rows.text(rows.made[rows.top[0]], Cell.SLICES)
+            room = QFontMetrics(theme.font("cell")).horizontalAdvance(widest) + theme.px(14)
+            header.resizeSection(
+                rows.cells.index(Cell.SLICES), max(theme.px(Cell.SLICES.width), room)
+            )
         away = set(rows.silent)
         width = _LEAST_NAME + sum(cell.width for cell in rows.cells if cell not in away)
         for cell in _DISPENSABLE:
@@ -140,13 +151,13 @@ class ModuleView(QuietTree):
 
     # -- rows that are open ----------------------------------------------------------------------
 
-    def _key(self, row: Row) -> _Key:
+    def _key(self, row: Row) -> Key:
         rows = self._model.rows
         assert rows is not None
         around = rows.made[row.parent].number if row.kind is Kind.SET else -1
         return row.kind, row.number, around
 
-    def _row_of(self, key: _Key) -> int | None:
+    def _row_of(self, key: Key) -> int | None:
         """The id of the row that a key names, made if need be."""
         rows = self._model.rows
         if rows is None or not rows.top:
@@ -170,13 +181,23 @@ class ModuleView(QuietTree):
         rows = self._model.rows
         if rows is None:
             return
-        self._open = [
-            self._key(row) for row in rows.made
-            if row.inside is not None and self.isExpanded(self._model.index_of(row.id))
-        ]  # fmt: skip
+        if self._instead is not None:
+            self._open = list(self._instead)
+        else:
+            self._open = self.open_keys()
         self._at = self.verticalScrollBar().value()
         current = self._model.row(self.currentIndex())
         self._current = None if current is None else self._key(current)
+
+    def open_keys(self) -> list[Key]:
+        """What the open rows stand for, to open them again among other rows."""
+        rows = self._model.rows
+        made = [] if rows is None else rows.made
+        return [
+            self._key(row)
+            for row in made
+            if row.inside is not None and self.isExpanded(self._model.index_of(row.id))
+        ]
 
     @Slot()
     def _restore(self) -> None:
@@ -187,9 +208,6 @@ class ModuleView(QuietTree):
         if self._current is not None:
             self.mark(self._row_of(self._current), scroll=False)
         self.verticalScrollBar().setValue(self._at)
-
-    _at = 0
-    _current: _Key | None = None
 
     def forget(self) -> None:
         """Another model is shown: what was open in the one before means nothing."""
@@ -202,12 +220,16 @@ class ModuleView(QuietTree):
             self.expand(self._model.index_of(number))
         self.executeDelayedItemsLayout()
 
-    def open_keys(self) -> list[_Key]:
-        """What the open rows stand for, to open them again among other rows."""
-        self._keep()
-        return list(self._open)
+    @contextmanager
+    def opening(self, keys: Sequence[Key]) -> Iterator[None]:
+        """Rows that are replaced in here leave these open, and not what was open before."""
+        self._instead = keys
+        try:
+            yield
+        finally:
+            self._instead = None
 
-    def open_again(self, keys: Iterable[_Key]) -> None:
+    def open_again(self, keys: Iterable[Key]) -> None:
         """Open the rows that stand for these, as far as there are any."""
         found = [self._row_of(key) for key in keys]
         self.open_rows([number for number in found if number is not None])
@@ -449,6 +471,11 @@ class ModuleDelegate(QStyledItemDelegate):
         painter.setFont(theme.font("cell"))
         painter.setPen(theme.color("text2" if text == MISSING else "text1"))
         number = QRectF(rect.left(), rect.top(), width, rect.height())
+        if painter.fontMetrics().horizontalAdvance(text) > width:
+            # The unit of a clock of its own stands beside the number, where others have a bar.
+            number = QRectF(rect.adjusted(theme.px(6), 0, 0, 0))
+            painter.drawText(number, int(LEFT), text)
+            return
         painter.drawText(number, int(RIGHT), text)
         share = rows.share(row)
         if not share:

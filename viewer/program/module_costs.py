@@ -46,6 +46,11 @@ class ModuleCosts:
     single: dict[int, CostRow]
     sets: tuple[tuple[CostRow, ...], ...]
 
+    @property
+    def whole(self) -> int:
+        """The whole of the cost table, without a sum over its rows."""
+        return int(self.total[0]) + self.table.unattributed
+
     @cached_property
     def in_sets(self) -> dict[int, int]:
         """Per operator that is in any the ticks of the sets that it shares with others."""
@@ -58,10 +63,6 @@ class ModuleCosts:
     def is_across(self, number: int, row: CostRow) -> bool:
         """Whether a set that is charged to a module reaches into modules in it."""
         return any(int(self.tree.of_operator[i]) != number for i in row.operators)
-
-    def shared_below(self, number: int) -> int:
-        """Ticks that modules share, as far as they are charged in this one or below it."""
-        return int(self.shared[number : self.tree.modules[number].end].sum())
 
 
 def module_costs(tree: ModuleTree, table: CostTable) -> ModuleCosts:
