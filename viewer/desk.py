@@ -227,6 +227,7 @@ class Desk(QObject):
             panel.source_requested.connect(self._show_source)
             panel.open_dialog_requested.connect(self.open_dialog)
             panel.links_requested.connect(self.show_links)
+        self.model.operators_requested.connect(partial(self._docks.bring, "operators"))
         self.links.open_dialog_requested.connect(self.open_dialog)
         self._message.changed.connect(self._crowded.start)
         self.problems.count_changed.connect(self._docks.count_problems)

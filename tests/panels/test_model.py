@@ -8,12 +8,14 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.gui_events import canvas, open_files, open_sample, place_of, settle
 from viewer.opening import Inferences
+from viewer.panels import model as model_panel
 from viewer.panels import model_rows
 from viewer.panels.cost_feed import CostFeed
 from viewer.panels.model import ModelPanel
 from viewer.panels.model_rows import Cell, Kind
 from viewer.panels.table_style import NoRows
 from viewer.view_state import SliceRef
+from viewer.when_seen import BEING_COUNTED
 
 LINEAR = 1  # blocks.0.qkv · linear
 ATTENTION_0 = 9  # blocks.0 · scaled_dot_product_attention
@@ -468,10 +470,37 @@ def test_a_wrong_record_leads_to_the_choice(opened, data, attention_record, them
         panel.empty.pressed.emit()
 
 
-def test_a_text_of_operations_has_no_modules_and_says_so(shown):
-    panel = shown(ModelPanel, "torq/compile_c0_callsite.csv", "torq/tiny_cnn.mlir")
+def test_a_text_of_operations_has_no_modules_and_leads_to_the_operators(desk, qtbot, data):
+    open_files(qtbot, desk, data / "torq/compile_c0_callsite.csv", data / "torq/tiny_cnn.mlir")
+    desk._docks.bring("model")
+    settle(qtbot, desk)
+    assert desk.model.is_empty
+    sentence = desk.model.empty.sentence.text()
+    assert sentence == "tiny_cnn.mlir is a text of operations: they lie in no modules."
+    desk.model.empty.pressed.emit()
+    settle(qtbot, desk)
+    assert not desk.operators.visibleRegion().isEmpty()
+
+
+def test_of_a_large_profile_nothing_is_worked_out_before_it_is_seen(
+    sample, theme, qtbot, monkeypatch
+):
+    monkeypatch.setattr(model_panel, "AT_ONCE", 0)
+    panel = ModelPanel(sample("attention_xnnpack"), theme)
+    qtbot.addWidget(panel)
     assert panel.is_empty
-    assert "tiny_cnn.mlir places no operator in a module" in panel.empty.sentence.text()
+    assert panel.empty.sentence.text() == BEING_COUNTED
+    assert panel.model.rows is None
+    panel.resize(900, 400)
+    panel.show()
+    qtbot.waitUntil(lambda: not panel.is_empty)
+    assert texts(panel, row_at(panel, "forward"))[Cell.TOTAL] == "50.998"
+    # Another run: the old figures stay until the new ones are there, with the same rows open.
+    panel.view.expand(index(panel, row_at(panel, "forward", "blocks.0")))
+    panel._session.pick_run(None)
+    assert texts(panel, row_at(panel, "forward"))[Cell.TOTAL] == "50.998"
+    qtbot.waitUntil(lambda: panel.subtitle.text().startswith("all 5 runs"))
+    assert opened_rows(panel) == ["forward", "blocks.0"]
 
 
 def test_operators_in_branches_are_listed_as_such(shown):
@@ -511,6 +540,33 @@ def test_the_dock_lies_beside_operators_and_follows_the_timeline(desk, qtbot):
     qtbot.mouseClick(canvas(desk), Qt.MouseButton.LeftButton, pos=place_of(desk, one))
     assert desk.session.state.slice == SliceRef(0, one)
     assert marked(desk.model) == ["blocks.0 · scaled_dot_product_attention"]
+
+
+def test_keys_of_the_tree_work_in_the_window_and_letters_stay_commands(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    desk._docks.bring("model")
+    settle(qtbot, desk)
+    panel, session = desk.model, desk.session
+    panel.view.setFocus()
+    panel.view.mark(panel.model.rows.top[0])
+    for key in (Qt.Key.Key_Down, Qt.Key.Key_Right, Qt.Key.Key_Down):
+        qtbot.keyClick(panel.view, key)
+    assert marked(panel) == ["blocks.0.ln1"]
+    qtbot.keyClick(panel.view, Qt.Key.Key_Left)
+    assert marked(panel) == ["blocks.0"]
+    qtbot.keyClick(panel.view, Qt.Key.Key_Asterisk, Qt.KeyboardModifier.ShiftModifier)
+    assert "blocks.0.mlp.fc1" in opened_rows(panel)
+    rows = panel.model.rows
+    one = rows.made[rows.inside(rows.made[rows.find((ATTENTION_0,))])[3]]
+    open_to(panel, one)
+    panel.view.mark(one.id)
+    qtbot.keyClick(panel.view, Qt.Key.Key_Return)
+    settle(qtbot, desk)
+    assert session.state.slice == SliceRef(0, one.number)
+    span = session.state.t1 - session.state.t0
+    qtbot.keyClick(panel.view, Qt.Key.Key_W)
+    settle(qtbot, desk)
+    assert session.state.t1 - session.state.t0 < span
 
 
 def test_another_model_begins_with_its_own_rows(desk, qtbot, data):

@@ -49,12 +49,13 @@ class ModelPanel(QWidget):
     """Modules by cost. A click selects; in a record alone it asks for the source line instead.
 
     `source_requested(path, line)`: a recorded place. `open_dialog_requested()`: open more files.
-    `links_requested()`: choose what belongs together.
+    `links_requested()`: choose what belongs together. `operators_requested()`: show operators.
     """
 
     source_requested = Signal(str, int)
     open_dialog_requested = Signal()
     links_requested = Signal()
+    operators_requested = Signal()
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -208,12 +209,14 @@ class ModelPanel(QWidget):
     def _fill(self, tree: ModuleTree, costed: Costed | None) -> bool:
         """Show a tree, unless there is nothing in it; then say why."""
         if not tree.is_stated:
-            name = display_name(tree.program.path)
+            name, is_text = display_name(tree.program.path), bool(tree.program.text_lines)
             self._say(
-                f"{name} places no operator in a module, as a text of operations does. Operators "
-                "lists what each of them cost; modules are in the ETRecord of a model.",
-                "Open files…", self.open_dialog_requested,
-            )  # fmt: skip
+                f"{name} is a text of operations: they lie in no modules."
+                if is_text
+                else f"{name} says of no operator which module it is in.",
+                "Show them without modules",
+                self.operators_requested,
+            )
             return False
         is_other = tree is not self._tree
         if is_other:
