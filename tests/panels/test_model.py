@@ -117,7 +117,7 @@ def test_a_shared_call_is_a_row_of_the_module_around_it_and_no_part_of_the_other
     fc1 = row_at(panel, "forward", "blocks.0", "mlp", "fc1")
     assert [texts(panel, fc1)[c] for c in (Cell.TOTAL, Cell.SHARED)] == ["–", "2.674"]
     linear = row_at(panel, "forward", "blocks.0", "mlp", "fc1", "linear")
-    assert rows.hint(linear) == "line 33 · shared"
+    assert rows.hint(linear) == "shared · line 33"
     assert not rows.has_inside(linear)
 
 
@@ -132,7 +132,7 @@ def test_operators_cost_what_the_operators_panel_says(panel):
 
 def test_the_footer_adds_up_to_method_execute(panel):
     assert panel.footer.text().replace(THIN, " ") == (
-        "In one module 36.316 µs 65.8 %, Shared by modules 14.682 µs 26.6 %, "
+        "Modules 36.316 µs 65.8 %, Shared 14.682 µs 26.6 %, "
         "Unattributed 4.214 µs 7.6 %, Method::execute 55.212 µs"
     )
     assert panel.note.text() == "18 modules, 38 operators"

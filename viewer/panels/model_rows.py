@@ -451,10 +451,11 @@ class Rows:
         operator = self.program.operators[row.number]
         parts = [operator.branch]
         if self.costed is not None:
-            parts.append(f"line {operator.source.line}" if operator.source else "")
+            # First why it has no figures: what comes last is cut where room is short.
             if self._cost_row(row) is None:
                 shared = row.number in self.costed.costs.in_sets
-                parts.append("shared" if shared else "no slice")
+                parts.insert(0, "shared" if shared else "no slice")
+            parts.append(f"line {operator.source.line}" if operator.source else "")
         return " · ".join(part for part in parts if part)
 
     def _run_text(self, i: int) -> str:
@@ -627,7 +628,10 @@ def _figures(
 
 
 def parts_of(costed: Costed) -> tuple[tuple[str, str, int], ...]:
-    """How modules add up to the whole: name, colour of the theme and ns of each part."""
+    """How modules add up to the whole: name, colour of the theme and ns of each part.
+
+    Modules: of sets that lie in one module. Shared: of those that lie in several.
+    """
     costs, rate = costed.costs, costed.shown.axis.ns_per_tick
     unplaced = [m.kind is ModuleKind.UNPLACED for m in costs.tree.modules]
     loose = int(costs.own[np.array(unplaced)].sum())
@@ -636,9 +640,10 @@ def parts_of(costed: Costed) -> tuple[tuple[str, str, int], ...]:
     several = tick_to_ns(int(costs.shared.sum()), rate)
     none = tick_to_ns(loose, rate)
     # The parts are floored one by one; the last is what is left, so that the sum is exact.
-    parts = [("In one module", "accent", one), ("Shared by modules", "slab", several)]
+    # Short names: at 1600 px of width longer ones leave no room for the figures.
+    parts = [("Modules", "accent", one), ("Shared", "slab", several)]
     if loose:
-        parts.append(("In no module", "text3", none))
+        parts.append(("No module", "text3", none))
     parts.append(("Unattributed", "", whole - one - several - none))
     return tuple(parts)
 
