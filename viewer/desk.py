@@ -41,6 +41,7 @@ from viewer.panels.hits import HitsPanel
 from viewer.panels.key_sheet import KeySheet
 from viewer.panels.links import LinksPanel
 from viewer.panels.marks import MarksPanel
+from viewer.panels.model import ModelPanel
 from viewer.panels.operators import OperatorsPanel
 from viewer.panels.overview import OverviewPanel
 from viewer.panels.problems import ProblemsPanel
@@ -118,6 +119,7 @@ class Desk(QObject):
         self.timeline.set_header_width(settings.get(HEADER_WIDTH))
         self.details = DetailsPanel(self.session, theme)
         self.operators = OperatorsPanel(self.session, theme)
+        self.model = ModelPanel(self.session, theme)
         self.source = SourcePanel(self.session, theme)
         self.links = LinksPanel(self.session, theme)
         self.problems = ProblemsPanel(self.session, theme)
@@ -141,7 +143,7 @@ class Desk(QObject):
             window,
             {
                 "details": self.details, "operators": self.operators,
-                "overview": self.overview, "statistics": self.statistics,
+                "model": self.model, "overview": self.overview, "statistics": self.statistics,
                 "estimates": self.estimates,
                 "source": self.source, "links": self.links,
                 "problems": self.problems, "untimed": self.untimed,
@@ -221,9 +223,11 @@ class Desk(QObject):
         self.saver.failed.connect(self._save_failed)
         self.window.resized.connect(self._resized.start)
         self.details.source_requested.connect(self._show_source)
-        self.operators.source_requested.connect(self._show_source)
-        self.operators.open_dialog_requested.connect(self.open_dialog)
-        self.operators.links_requested.connect(self.show_links)
+        for panel in (self.operators, self.model):
+            panel.source_requested.connect(self._show_source)
+            panel.open_dialog_requested.connect(self.open_dialog)
+            panel.links_requested.connect(self.show_links)
+        self.model.operators_requested.connect(partial(self._docks.bring, "operators"))
         self.links.open_dialog_requested.connect(self.open_dialog)
         self._message.changed.connect(self._crowded.start)
         self.problems.count_changed.connect(self._docks.count_problems)

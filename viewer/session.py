@@ -438,18 +438,22 @@ class Session(QObject):
         inside = self._in_run(trace, slices)
         if len(slices):
             near = inside if len(inside) else slices
-            self._bring(state, SliceRef(trace, self._nearest(trace, near)))
+            self._bring(state, SliceRef(trace, self.nearest(trace, near)))
         else:
             self._change(state)
 
-    def select_slices(self, slices: SliceSet, first: SliceRef) -> None:
+    def select_slices(self, slices: SliceSet, first: SliceRef, *, reveal: bool = False) -> None:
         """Select several slices; `first` is the one of them that details are of. No operator is
-        highlighted: what is selected may be of many."""
+        highlighted: what is selected may be of many. reveal: as `select_slice` has it."""
         if len(slices) <= 1:
-            self.select_slice(first)
+            self.select_slice(first, reveal=reveal)
             return
         others = slices.without(first)
-        self._change(replace(self.state, slice=first, others=others, operators=None, area=None))
+        state = replace(self.state, slice=first, others=others, operators=None, area=None)
+        if reveal:
+            self._bring(state, first)
+        else:
+            self._change(state)
 
     def select_area(self, area: Area | None) -> None:
         """Select a span of time on some tracks."""
@@ -521,7 +525,7 @@ class Session(QObject):
         own = int(shown.table.keys_of(operators, exact=True)[counted].sum())
         return own, len(counted) - own
 
-    def _nearest(self, trace: int, slices: Ints) -> int:
+    def nearest(self, trace: int, slices: Ints) -> int:
         """Of some slices the one that begins nearest to the middle of the view."""
         shown = self.traces[trace]
         middle = shown.axis.to_ticks_floor((self.state.t0 + self.state.t1) // 2)

@@ -17,6 +17,7 @@ from viewer.model.times import counted, group_digits
 from viewer.opening import display_name
 from viewer.panels.cost_feed import Answer, CostFeed
 from viewer.panels.cost_footer import CostFooter
+from viewer.panels.no_costs import why_no_costs
 from viewer.panels.operator_table import (
     Contents,
     Kind,
@@ -144,7 +145,7 @@ class OperatorsPanel(QWidget):
         sentence, button = "Open a profile and the record of its model to see its operators.", ""
         asked = self.open_dialog_requested
         if answer is not None:
-            sentence, button = self._why_nothing(answer), "Open files…"
+            sentence, button = why_no_costs(self._session, answer), "Open files…"
             if self._session.workspace.candidates(answer.shown.file):
                 button, asked = "Choose what it is linked to…", self.links_requested
         if self._empty is not None:
@@ -154,20 +155,6 @@ class OperatorsPanel(QWidget):
         self._empty.pressed.connect(asked)
         self._stack.addWidget(self._empty)
         self._stack.setCurrentWidget(self._empty)
-
-    def _why_nothing(self, answer: Answer) -> str:
-        """Why no operator cost anything."""
-        shown = answer.shown
-        warnings = self._session.workspace.warnings(shown.file)
-        if warnings:
-            return warnings[0]
-        if shown.table.program is None:
-            return (
-                f"No record or source is open that belongs to {display_name(shown.trace.path)}. "
-                "Open it to see what each operator cost."
-            )
-        run = operator_run_text(shown, answer.run)
-        return f"Nothing in {run} is linked to an operator. Links tells why."
 
     @Slot()
     def _grey(self) -> None:

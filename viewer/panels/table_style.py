@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QMenu,
     QTableView,
+    QTreeView,
 )
 
 from viewer.crash_report import guard
@@ -95,7 +96,7 @@ class FilterLine(EscapeField):
     hint: what can be typed. name: what a screen reader calls it.
     """
 
-    def __init__(self, hint: str, name: str, table: QTableView, theme: Theme) -> None:
+    def __init__(self, hint: str, name: str, table: QTableView | QuietTree, theme: Theme) -> None:
         super().__init__()
         self._table = table
         self.setPlaceholderText(hint)
@@ -123,7 +124,7 @@ class FilterLine(EscapeField):
 class NoRows(QLabel):
     """What stands in a table in place of rows where its filter leaves none."""
 
-    def __init__(self, table: QTableView, line: FilterLine, theme: Theme) -> None:
+    def __init__(self, table: QTableView | QTreeView, line: FilterLine, theme: Theme) -> None:
         super().__init__()
         self._table, self._line = table, line
         self.setTextFormat(Qt.TextFormat.PlainText)
@@ -172,6 +173,36 @@ class QuietTable(QTableView):
     @guard
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.text().strip().isprintable() and event.text().strip():
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
+
+
+class QuietTree(QTreeView):
+    """The same for rows below rows. + and - open and close a row, * all that is in it.
+
+    name: what a screen reader calls the tree.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setAccessibleName(name)
+        self.setAllColumnsShowFocus(True)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.header().setHighlightSections(False)
+
+    def selectRow(self, row: int) -> None:
+        """Mark one of the outermost rows."""
+        self.setCurrentIndex(self.model().index(row, 0))
+
+    @guard
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        text = event.text().strip()
+        if text and text.isprintable() and text not in "+-*":
             event.ignore()
         else:
             super().keyPressEvent(event)

@@ -1,0 +1,164 @@
+"""What the panel of modules takes for 5,000 operators in 1,000 modules and a million slices.
+
+Prints only: `pytest tests/bench/test_bench_model.py -s`. The figures are worked out off the GUI
+thread; what is told as "on the GUI thread" is what a user waits for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QCoreApplication, Qt
+
+from viewer.background import Latest
+from viewer.model.builder import TraceBuilder
+from viewer.model.trace import Clock, KeyKind, RunKind, Trace
+from viewer.panels.model import ModelPanel
+from viewer.panels.model_rows import Kind
+from viewer.program.cost import Costs
+from viewer.program.graph import Frame, GraphNode, Method, Operator, Program
+from viewer.program.linking import link
+from viewer.program.module_costs import module_costs, run_medians
+from viewer.program.module_tree import module_tree
+from viewer.session import Session
+
+OPERATORS, MODULES, RUNS = 5000, 1000, 100  # a call and its kernel each: a million slices
+_LONG = 1000  # ticks of a call
+
+
+def told(what: str, work: Callable[[], object], rounds: int = 3) -> None:
+    """Print the least CPU time of some calls: other work on the machine is not in it."""
+    times = []
+    for _ in range(rounds):
+        began = time.process_time()
+        work()
+        times.append(time.process_time() - began)
+    print(f"\n{what}: {1e3 * min(times):.1f} ms", end="")
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    """50 blocks of 20 modules of 5 operators; every tenth call is of two neighbours."""
+    operators = []
+    for i in range(OPERATORS):
+        block, part = i // 100, i % 100 // 5
+        chain = (
+            ("", "m.Net"), ("blocks", "nn.ModuleList"), (f"blocks.{block}", "m.Block"),
+            (f"blocks.{block}.part{part}", "nn.Linear"),
+        )  # fmt: skip
+        frame = Frame("/m/models.py", i % 400, "forward", "")
+        node = GraphNode(f"linear_{i}", "aten.linear.default", i + 1, (frame,), chain)
+        operators.append(Operator(i, "forward", i + 1, (node,)))
+    handles = {
+        i: (i + 1, i % OPERATORS + 2) if i % 10 == 4 and i + 1 < OPERATORS else (i + 1,)
+        for i in range(OPERATORS)
+    }  # fmt: skip
+    return Program(
+        "/m/m.etrecord", "ETRecord", "1", (Method("forward", tuple(operators), handles),)
+    )
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    builder = TraceBuilder("/m/m.etdp", "ETDump", "", Clock("ns"))
+    track, scope = builder.track("m.etdp", "forward"), builder.scope("Execute", "forward")
+    execute = builder.key(KeyKind.FRAMEWORK, "Method::execute", scope=scope)
+    calls = np.array(
+        [builder.key(KeyKind.OPERATOR_CALL, "OPERATOR_CALL", scope=scope, instruction=i)
+         for i in range(OPERATORS)], np.uint32,
+    )  # fmt: skip
+    kernels = np.array(
+        [builder.key(KeyKind.KERNEL, "native_call_linear.out", scope=scope, instruction=i)
+         for i in range(OPERATORS)], np.uint32,
+    )  # fmt: skip
+    rng = np.random.default_rng(3)
+    for run in range(RUNS):
+        begin = run * (OPERATORS + 2) * _LONG
+        start = begin + 1 + np.arange(OPERATORS) * _LONG
+        end = start + rng.integers(200, _LONG, OPERATORS)
+        finish = begin + (OPERATORS + 1) * _LONG
+        builder.run(RunKind.INFERENCE, "Execute", track, scope, begin, finish)
+        for level, keys, name, a, b in (
+            (0, execute, "Method::execute", np.array([begin]), np.array([finish])),
+            (1, calls, "OPERATOR_CALL", start, end),
+            (2, kernels, "native_call_linear.out", start + 20, end - 20),
+        ):
+            builder.add(
+                track=track, start=a, end=b, name=builder.intern(name), key=keys,
+                levels=np.full(len(a), level, np.int32),
+            )  # fmt: skip
+    return builder.build()
+
+
+def test_figures_off_the_gui_thread(trace, program):
+    table = link(trace, program)
+    print(f"\n{len(trace.slices)} slices, {len(table.sets)} sets", end="")
+    costs = Costs(table)
+    tree = module_tree(program)
+    told("the tree", lambda: module_tree(program))
+    told("the first table of costs", lambda: Costs(table).table(), 1)
+    made = costs.table()
+    told("its modules", lambda: module_costs(tree, made))
+    told("the medians of 100 runs", lambda: run_medians(tree, table, costs))
+    found = module_costs(tree, made)
+    assert int(found.total[0]) + made.unattributed == made.whole
+    assert int(found.shared.sum()) > 0
+
+
+def test_answers_on_the_gui_thread(trace, program, qapp, qtbot):
+    from viewer.theme import Theme
+
+    session = Session()
+    panel = ModelPanel(session, Theme(qapp, "dark"))
+    qtbot.addWidget(panel)
+    panel.resize(900, 600)
+    panel.show()
+    session.add([trace, program])
+
+    def is_done() -> bool:
+        waits = [*panel.findChildren(Latest), *session.findChildren(Latest)]
+        return bool(session.traces) and panel.model.rows is not None and not any(
+            latest.pending for latest in waits
+        )  # fmt: skip
+
+    qtbot.waitUntil(is_done, timeout=60_000)
+    view, model = panel.view, panel.model
+
+    def paint() -> None:
+        QCoreApplication.processEvents()
+        view.viewport().repaint()
+
+    def again(work: Callable[[], object]) -> Callable[[], None]:
+        return lambda: (work(), paint())  # type: ignore[func-returns-value, return-value]
+
+    told("the answer is shown", again(lambda: panel._take(panel._answer)))
+    top = model.index_of(0)
+    told("all 1,000 modules are opened", again(lambda: view.open_modules(top)), 1)
+    told("the answer is shown with all of them open", again(lambda: panel._take(panel._answer)))
+    told("a repaint", paint)
+    column = model.rows.cells.index(model.rows.cells[1])
+    order = Qt.SortOrder
+    told("sorted by total", again(lambda: view.sortByColumn(column, order.DescendingOrder)), 1)
+    told("sorted by name", again(lambda: view.sortByColumn(0, order.AscendingOrder)), 1)
+    told("filtered", again(lambda: panel.filter.setText("blocks.7 part1")), 1)
+    told("filtered, and nearly all of it left", again(lambda: panel.filter.setText("lin")), 1)
+    told("the filter cleared", again(panel.filter.clear), 1)
+
+    def select() -> None:
+        select.at = (select.at + 1237) % OPERATORS  # type: ignore[attr-defined]
+        session.select_operators(0, (select.at,))  # type: ignore[attr-defined]
+        panel._session.clear_selection()
+
+    select.at = 0  # type: ignore[attr-defined]
+    told("an operator is selected on the timeline and marked", again(select))
+    rows = model.rows
+    one = rows.made[rows.find((2001,))]
+    told("the slices of an operator", lambda: setattr(one, "inside", None) or rows.inside(one))
+    assert rows.made[rows.inside(one)[0]].kind is Kind.SLICE
+    block = rows.made[rows.row_of_module(2)]
+    told("a block of 100 operators is chosen", lambda: panel._choose(block))
+    told("all of the model is chosen", lambda: panel._choose(rows.made[rows.top[0]]))
+    print()

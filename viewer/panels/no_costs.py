@@ -1,0 +1,23 @@
+"""Why a profile has no costs to show, as a sentence; the same in every panel that shows costs."""
+
+from __future__ import annotations
+
+from viewer.opening import display_name
+from viewer.panels.cost_feed import Answer
+from viewer.panels.slice_facts import operator_run_text
+from viewer.session import Session
+
+
+def why_no_costs(session: Session, answer: Answer) -> str:
+    """Why no operator cost anything, and what to do about it."""
+    shown = answer.shown
+    warnings = session.workspace.warnings(shown.file)
+    if warnings:
+        return warnings[0]
+    if shown.table.program is None:
+        return (
+            f"No record or source is open that belongs to {display_name(shown.trace.path)}. "
+            "Open it to see what each operator cost."
+        )
+    run = operator_run_text(shown, answer.run)
+    return f"Nothing in {run} is linked to an operator. Links tells why."

@@ -1,0 +1,175 @@
+"""The modules of a program as a tree: what lies in what, as the record says it of every operator.
+
+The root is the method, which is the outermost module of its operators too; of several methods it is
+the model, with a child for each of them. A module is told by the paths around it, so one that is
+called twice is one module. What the record places in no module (operators inside the branches of
+control flow) has a group of its own below its method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+
+from viewer.model.trace import Ints
+from viewer.program.graph import Method, Operator, Program
+
+_UNPLACED = ("", "", "")  # no path of a record has three parts
+
+
+class ModuleKind(Enum):
+    """What a place of the tree stands for."""
+
+    MODEL = "model"
+    METHOD = "method"
+    MODULE = "module"
+    UNPLACED = "operators without a module"
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """One place of the tree; numbers are positions in `ModuleTree.modules`.
+
+    path: as recorded, "blocks.0.mlp"; "" of a root. type: its class, "MLP", "" if unknown. parent:
+    -1 of the root. end: those below it have the numbers from its own to `end`. depth: 0 of the
+    root. children, operators (indexes into the program's) directly in it: in graph order.
+    """
+
+    kind: ModuleKind
+    method: str
+    path: str
+    type: str
+    parent: int
+    end: int
+    depth: int
+    children: tuple[int, ...]
+    operators: tuple[int, ...]
+
+
+class _Place:
+    """A module while the tree is being made."""
+
+    def __init__(self, kind: ModuleKind, method: str, path: str = "", type_: str = "") -> None:
+        self.kind, self.method, self.path, self.type = kind, method, path, type_
+        self.inside: dict[object, _Place] = {}
+        self.operators: list[int] = []
+
+
+@dataclass(frozen=True, eq=False)
+class ModuleTree:
+    """All modules of a program, each before those in it, in graph order.
+
+    of_operator: per operator the module that it is directly in (int64).
+    """
+
+    program: Program
+    modules: tuple[Module, ...]
+    of_operator: Ints
+
+    @cached_property
+    def is_stated(self) -> bool:
+        """Whether the record places any operator in a module."""
+        return any(_chain(operator) for operator in self.program.operators)
+
+    @cached_property
+    def end(self) -> Ints:
+        """Per module where the numbers of those below it end (int64)."""
+        return np.array([module.end for module in self.modules], np.int64)
+
+    def name(self, number: int) -> str:
+        """What a module is called beside its parent: "fc1" for "mlp.fc1" in "mlp"."""
+        module = self.modules[number]
+        if module.kind is ModuleKind.METHOD:
+            return module.method
+        if module.parent < 0 or module.kind is ModuleKind.UNPLACED:
+            return str(module.kind.value).capitalize()
+        around = self.modules[module.parent].path
+        return module.path.removeprefix(f"{around}.") if around else module.path
+
+    def around(self, number: int) -> Iterator[int]:
+        """A module and all that it lies in, from the inside out."""
+        while number >= 0:
+            yield number
+            number = self.modules[number].parent
+
+    def common(self, operators: Iterable[int]) -> int:
+        """The deepest module that all of some operators (at least one) lie in."""
+        places = {int(self.of_operator[i]) for i in operators}
+        while len(places) > 1:
+            # Whatever lies deepest cannot be around all the others.
+            deepest = max(places, key=lambda number: self.modules[number].depth)
+            places.remove(deepest)
+            places.add(self.modules[deepest].parent)
+        return places.pop()
+
+    def operators_in(self, number: int) -> tuple[int, ...]:
+        """All operators in a module and in those below it, in graph order."""
+        inside = range(number, self.modules[number].end)
+        return tuple(sorted(i for n in inside for i in self.modules[n].operators))
+
+    def total(self, own: Ints) -> Ints:
+        """Numbers per module (last axis), each with those of all modules below it added."""
+        first = np.zeros((*own.shape[:-1], 1), np.int64)
+        upto = np.concatenate([first, np.cumsum(own, axis=-1)], axis=-1)
+        found: Ints = upto[..., self.end] - upto[..., :-1]
+        return found
+
+
+def module_tree(program: Program) -> ModuleTree:
+    """The tree of the modules of a program; linear in its operators and their depth."""
+    methods = [_method(method) for method in program.methods]
+    root = methods[0] if len(methods) == 1 else _Place(ModuleKind.MODEL, "")
+    if root not in methods:
+        root.inside = dict(enumerate(methods))
+    made: list[Module] = []
+    of_operator = np.zeros(len(program.operators), np.int64)
+    # Without recursion: nothing bounds how deep the modules of a record are nested.
+    todo: list[tuple[_Place, int, int]] = [(root, -1, 0)]
+    parents: list[tuple[_Place, int, int]] = []
+    while todo:
+        place, parent, depth = todo.pop()
+        number = len(parents)
+        parents.append((place, parent, depth))
+        of_operator[place.operators] = number
+        todo += [(child, number, depth + 1) for child in reversed(place.inside.values())]
+    below: list[list[int]] = [[] for _ in parents]
+    end = list(range(1, len(parents) + 1))
+    for number in range(len(parents) - 1, 0, -1):
+        parent = parents[number][1]
+        below[parent].append(number)
+        end[parent] = max(end[parent], end[number])
+    for number, (place, parent, depth) in enumerate(parents):
+        made.append(
+            Module(
+                place.kind, place.method, place.path, place.type.rpartition(".")[2], parent,
+                end[number], depth, tuple(reversed(below[number])), tuple(place.operators),
+            )
+        )  # fmt: skip
+    return ModuleTree(program, tuple(made), of_operator)
+
+
+def _method(method: Method) -> _Place:
+    root = _Place(ModuleKind.METHOD, method.name)
+    for operator in method.operators:
+        chain = _chain(operator)
+        place = root
+        if not chain and any(_chain(other) for other in method.operators):
+            unplaced = _Place(ModuleKind.UNPLACED, method.name)
+            place = root.inside.setdefault(_UNPLACED, unplaced)
+        for path, type_ in chain:
+            if path:
+                found = _Place(ModuleKind.MODULE, method.name, path, type_)
+                place = place.inside.setdefault(path, found)
+            else:  # the outermost module is the method's own
+                root.type = root.type or type_
+        place.operators.append(operator.index)
+    return root
+
+
+def _chain(operator: Operator) -> tuple[tuple[str, str], ...]:
+    """(path, type) of the modules around an operator, as its label has them."""
+    return next((node.modules for node in operator.nodes if node.modules), ())
