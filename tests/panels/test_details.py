@@ -15,7 +15,6 @@ from viewer.model.trace import KeyKind
 from viewer.panels.details import NOTHING, DetailsPanel
 from viewer.panels.slice_facts import (
     area_facts,
-    inputs_of,
     slice_figures,
     slice_rows,
     tensor_text,
@@ -23,6 +22,7 @@ from viewer.panels.slice_facts import (
 )
 from viewer.panels.widgets import EmptyPlace, KeyFigure
 from viewer.program.graph import GraphNode, Operator, Tensor
+from viewer.program.operator_tensors import inputs_of
 from viewer.program.selection_statistics import selection_statistics
 from viewer.selected_slices import chosen_in
 from viewer.status_text import selection_text

@@ -34,10 +34,8 @@ from viewer.panels.slice_facts import (
     AreaFacts,
     Figure,
     figure,
-    inputs_of,
     makers,
     operator_run_text,
-    outputs_of,
     place_texts,
     slice_figures,
     slice_rows,
@@ -58,6 +56,7 @@ from viewer.program.graph import Frame, Operator, Tensor
 from viewer.program.labels import describe_near, set_label, title_of_near
 from viewer.program.linking import Link, LinkState
 from viewer.program.mlir import outline, parse_location
+from viewer.program.operator_tensors import inputs_of, outputs_of
 from viewer.program.source_code import file_name
 from viewer.session import Session
 from viewer.theme import FontRole, Theme
