@@ -21,6 +21,7 @@ from dataclasses import replace
 
 from viewer.program.graph import GraphNode, Operator, Program, Setting, Tensor
 from viewer.program.mlir import STRING_CONTENT
+from viewer.program.mlir_operations import operations
 
 _STRING = re.compile(rf'"{STRING_CONTENT}"?')
 _VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
@@ -33,25 +34,35 @@ _OUTS = re.compile(r"\bouts\s*\(")
 _ARRAY = re.compile(r"\b(\w+)\s*=\s*(?:array<i\d+:\s*([-\d, ]*)>|\[([-\d, ]*)\])")
 _LOCATION = re.compile(r"\s*\bloc\(.*\Z", re.DOTALL)
 _OPENERS, _CLOSERS = "([{<", ")]}>"
-# A statement that holds the weights of a layer is not looked through: its type is at its end.
-_LONGEST = 1 << 16
+# A statement that is longer, since it holds the weights of a layer, states no tensors here.
+_LONGEST = 1 << 16  # characters
+_MOST_LINES = 64
 
 
 def with_tensors(program: Program, operator: Operator) -> Operator:
-    """An operator of a text with the tensors that its statement states; of a record as it is."""
+    """An operator of a text with the tensors that its statement states; of a record as it is.
+
+    Only the lines of the statement are looked at, so it takes the same in a text of any length.
+    """
     if not program.text_lines or not operator.nodes:
         return operator
     node = operator.nodes[0]
-    line = int(operator.place.removeprefix("L") or 0)
-    found = program.operation_places.at(line, 0)
-    if found is None or (found.name, found.result) != (node.op, node.name):
+    first = int(operator.place.removeprefix("L") or 0) - 1
+    lines: list[str] = []
+    length = 0
+    for line in program.text_lines[max(first, 0) : first + _MOST_LINES]:
+        length += len(line)
+        if length > _LONGEST:
+            break
+        lines.append(line)
+    same = (f for f in operations(lines) if (f.name, f.result) == (node.op, node.name))
+    found = next(same, None)
+    if found is None:
         return operator
     return replace(operator, nodes=(_with_types(node, found.text), *operator.nodes[1:]))
 
 
 def _with_types(node: GraphNode, text: str) -> GraphNode:
-    if len(text) > _LONGEST:
-        text = text[: _LONGEST // 2] + text[-_LONGEST // 2 :]
     settings = _settings(text)
     # Strings hold whatever they like, brackets too.
     plain = _STRING.sub(lambda match: '"' + "_" * (len(match[0]) - 2) + '"', text)
