@@ -7,6 +7,7 @@ import pytest
 
 from viewer.formats import open_file
 from viewer.model.queries import begin_in_run
+from viewer.model.run_views import aligned_runs, mean_run
 from viewer.model.trace import KeyKind
 from viewer.program.achieved import Timed, timed_by, timed_in
 from viewer.program.debug_handles import DelegateMap
@@ -88,7 +89,7 @@ def test_parts_that_ran_unequally_often_have_no_common_time(cnn):
     last = cnn.trace.slices.start[slices] >= list(cnn.trace.inferences())[-1].start
     fewer = slices[~(last & (instruction == 8))]
     timed = timed_in(cnn, cnn.program.operators[LINEAR], fewer, 10)
-    assert timed.reason == "Its parts ran a different number of times"
+    assert timed.reason == ("Its parts ran a different number of times, or how often is not told")
 
 
 def test_no_slices_no_time(cnn):
@@ -179,3 +180,33 @@ def test_units_that_work_at_once_count_once(data):
     assert timed_by(table, pooling, int(slices[0]), slices).reason == (
         "The slice did a part of the operator"
     )
+
+
+def test_a_host_that_starts_and_waits_tells_no_time(data):
+    table = linked(data / "torq/host_h1_quoted.csv", data / "torq/tiny_cnn.mlir")
+    cast = next(op for op in table.program.operators if op.op == "tosa.cast")
+    slices = slices_of(table, cast.index)
+    reason = "The host starts the work and waits for it; how long it took is not told"
+    assert timed_in(table, cast, slices, 1).reason == reason
+    stated = slices[~table.trace.slices.derived[slices]]
+    assert timed_by(table, cast, int(stated[0]), slices).reason == reason
+
+
+def test_jobs_that_are_there_twice_may_be_two_runs_or_two_parts(data):
+    table = linked(data / "torq/runtime_r0_nss.csv", data / "torq/tiny_cnn.mlir")
+    add = next(op for op in table.program.operators if op.op == "tosa.add")
+    slices = slices_of(table, add.index)
+    assert timed_in(table, add, slices, 1) == Timed(add.nodes, 1, length(table, slices))
+    assert timed_by(table, add, int(slices[0]), slices).nodes == add.nodes
+    assert timed_in(table, add, slices, 2).reason.endswith("how often is not told")
+
+
+@pytest.mark.parametrize("view", [aligned_runs, mean_run])
+def test_inferences_that_are_drawn_at_once_are_not_done_at_once(cnn, view):
+    shown = replace(cnn, trace=view(cnn.trace))
+    runs = sum(1 for _ in shown.trace.inferences())
+    timed = timed_in(shown, cnn.program.operators[LINEAR], slices_of(shown, LINEAR), runs)
+    whole = timed_in(cnn, cnn.program.operators[LINEAR], slices_of(cnn, LINEAR), 10)
+    assert timed.times == runs
+    # A mean is floored to a tick at each end of its two calls.
+    assert abs(timed.ticks / runs - whole.ticks / 10) <= 4

@@ -1,10 +1,15 @@
 """Tensors that a statement of an MLIR text states, in the forms that printers write."""
 
+from dataclasses import replace
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from viewer.formats import open_file
-from viewer.program.graph import Tensor
+from viewer.program.graph import GraphNode, Operator, Program, Tensor
 from viewer.program.mlir_tensors import with_tensors
+from viewer.program.operator_figures import figures_of_nodes
 
 
 @pytest.fixture
@@ -71,6 +76,37 @@ def test_arrays_of_numbers_are_settings(node):
 def test_a_text_without_types_states_no_tensors(node, statement):
     found = node(statement)
     assert all(t.shape is None for t in (*found.inputs, *found.outputs))
+
+
+@given(st.text(alphabet='%ar:()<>[]{}-=,"x4?f32 tensor!/\n', max_size=60))
+def test_no_text_stops_the_reading(text):
+    lines = f"func.func @f() {{\n  %r = tosa.add {text}\n  return\n}}\n".split("\n")
+    node = GraphNode("%r", "tosa.add", -1)
+    program = Program("t.mlir", "mlir_file", "", (), text_lines=tuple(lines))
+    operator = Operator(0, "f", -1, (node,), place="L2")
+    figures_of_nodes(with_tensors(program, operator).nodes)
+
+
+def test_a_statement_of_a_long_text_takes_its_own_lines_alone():
+    line = "%r = tosa.abs %a : (tensor<4xf32>) -> tensor<4xf32>"
+    operator = Operator(0, "f", -1, (GraphNode("%r", "tosa.abs", -1),), place="L500000")
+    lines = ("%x = my.weights dense<1>",) * 499_999 + (line,)
+    found = with_tensors(Program("t.mlir", "", "", (), text_lines=lines), operator)
+    assert found.nodes[0].outputs == (Tensor("%r", "f32", (4,)),)
+    weights = (f"%r = tosa.abs dense<{'1, ' * 50_000}> : (tensor<4xf32>) -> tensor<4xf32>",)
+    first = replace(operator, place="L1")
+    assert with_tensors(Program("t.mlir", "", "", (), text_lines=weights), first) is first
+
+
+def test_a_product_with_indexing_maps_is_not_guessed(node):
+    found = node(
+        "%r = linalg.matmul indexing_maps = [affine_map<(a, b, c) -> (c, a)>] "
+        "ins(%a, %b : tensor<8x4xf32>, tensor<8x5xf32>) outs(%c : tensor<4x5xf32>) "
+        "-> tensor<4x5xf32>"
+    )
+    assert figures_of_nodes((found,)).missing == (
+        "the indexing maps of linalg.matmul are not read",
+    )
 
 
 def test_a_record_is_left_as_it_is(data):

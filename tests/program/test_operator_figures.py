@@ -7,6 +7,8 @@ attention (4 heads of 8) and x[2, 4] of the branches. All of them are f32: 4 byt
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from viewer.formats import open_file
 from viewer.program.graph import GraphNode, Operator, Tensor
@@ -186,7 +188,8 @@ def test_one_node_that_is_not_understood_makes_it_at_least():
     found = figures_of_nodes((known, other))
     assert (found.operations, found.at_least) == (4, True)
     assert found.missing == ("no rule for my.op.default",)
-    assert found.moved == Moved(16, 0, 16)
+    # It may read a part of what it takes: no bytes are guessed.
+    assert (found.moved, found.moved_missing) == (None, "no rule for my.op.default")
     assert found.intensity is None
     assert figures_of_nodes((other,)).operations is None
 
@@ -252,6 +255,44 @@ def test_an_operator_without_tensors_has_no_figures():
     found = figures_of_nodes((GraphNode("n", "aten.add.Tensor", 1),))
     assert (found.operations, found.moved) == (None, None)
     assert found.missing == ("the output of aten.add.Tensor is not recorded",)
+
+
+SIZES = st.integers(-1, 5) | st.sampled_from(["s0", "s1 (4)"]) | st.integers(1 << 40, 1 << 70)
+TENSORS = st.builds(
+    Tensor,
+    st.sampled_from("abcdef"),
+    st.sampled_from(["f32", "bf16", "i64", "bool", "c64", "i4", "", "q8"]),
+    st.none() | st.lists(SIZES, max_size=4).map(tuple),
+    st.sampled_from(["", "fc.weight"]),
+)
+OPS = st.sampled_from(
+    ["aten.convolution.default", "aten.addmm.default", "aten.bmm.default", "aten.view.default",
+     "aten.slice_copy.Tensor", "aten.embedding.default", "aten.full_like.default", "aten.mean.dim",
+     "aten.max_pool2d.default", "aten._softmax.default", "my.op", "tosa.conv2d", "tosa.matmul",
+     "linalg.generic", "func.return", "higher_order.cond", "aten.native_layer_norm.default"]
+)  # fmt: skip
+NODES = st.builds(
+    GraphNode, st.just("n"), OPS, st.just(1),
+    inputs=st.lists(TENSORS, max_size=4).map(tuple),
+    outputs=st.lists(TENSORS, max_size=2).map(tuple),
+    settings=st.sampled_from(
+        [(), (("transposed", True),), (("transposed", 3),), (("kernel_size", (2, 2)),),
+         (("kernel_size", (10**4000, 2)),), (("alpha", 0.5),), (("kernel_size", 0.5),)]
+    ),
+)  # fmt: skip
+
+
+@given(st.lists(NODES, min_size=1, max_size=5), st.frozensets(st.sampled_from("abcdef")))
+def test_whatever_a_record_states_there_is_a_figure_or_a_reason(nodes, leaving):
+    found = figures_of_nodes(nodes, leaving)
+    assert (found.operations is None) <= bool(found.missing)
+    assert found.operations is None or found.operations >= sum(p.operations for p in found.parts)
+    assert all(part.operations > 0 for part in found.parts)
+    assert (found.moved is None) == bool(found.moved_missing)
+    if found.moved is not None:
+        assert min(found.moved.inputs, found.moved.parameters, found.moved.outputs) >= 0
+    if found.intensity is not None:
+        assert not found.at_least
 
 
 # -- MLIR: tiny_cnn.mlir, i8 images of 56 x 56 -----------------------------------------------------

@@ -37,7 +37,7 @@ from viewer.formats.etrecord_values import (
     value_names,
 )
 from viewer.formats.json_values import NotJson, Parsed, mapping, sequence, text, whole_number
-from viewer.program.graph import NO_HANDLE, Frame, GraphNode, parse_frames
+from viewer.program.graph import NO_HANDLE, Frame, GraphNode, Tensor, parse_frames
 
 _DELEGATE_CALL = "executorch_call_delegate"
 # Room for a result, which an out variant takes as if it were an input.
@@ -211,7 +211,7 @@ class _Walk:
                 frames=self._reader.frames(text(metadata.get("stack_trace"))),
                 modules=self._reader.modules(text(metadata.get("nn_module_stack"))),
                 source_op=_source_op(metadata),
-                inputs=tuple(t for t in values.tensors(arguments) if t.name not in room),
+                inputs=_without(values.tensors(arguments), room),
                 outputs=values.tensors(results),
                 aten=self._reader.aten(text(metadata.get("from_node")), origin) if origin else "",
                 branch=branch,
@@ -295,6 +295,11 @@ def has_node_names(program: Any) -> bool:
     """Whether nodes are named, as they are since 1.0."""
     graph = mapping(mapping(mapping(program).get("graph_module")).get("graph"))
     return any("name" in mapping(node) for node in sequence(graph.get("nodes")))
+
+
+def _without(tensors: tuple[Tensor, ...], room: set[str]) -> tuple[Tensor, ...]:
+    """Tensors without those that are room for a result."""
+    return tuple(t for t in tensors if t.name not in room) if room else tensors
 
 
 def _part(target: str, number: int) -> str:

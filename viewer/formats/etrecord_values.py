@@ -92,7 +92,10 @@ def settings_of(inputs: Sequence[Any]) -> tuple[tuple[str, Setting], ...]:
     found: list[tuple[str, Setting]] = []
     for each in inputs:
         item = mapping(each)
-        kind, content = union(item.get("arg"))
+        argument = item.get("arg")
+        if isinstance(argument, dict) and len(argument) == 1 and "as_tensor" in argument:
+            continue  # most of a large graph
+        kind, content = union(argument)
         name = text(item.get("name"))
         if kind not in _SETTINGS or not name:
             continue

@@ -113,7 +113,7 @@ def begin_in_run(trace: Trace, run: Run, some: Ints) -> Ints:
     """Of some slices those that begin in a run, on its track."""
     slices = trace.slices
     start = slices.start[some]
-    on_track = (slices.row_track == run.track)[slices.rows()[some]]
+    on_track = slices.tracks_of(some) == run.track
     begins = (start >= run.start) & ((start < run.end) | (run.start == run.end))
     inside: Ints = some[on_track & begins]
     return inside

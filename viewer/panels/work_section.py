@@ -23,6 +23,7 @@ from viewer.program.operator_tensors import used_elsewhere
 
 _MOST_PARTS = 6
 _MOST_REASONS = 3
+_MOST_NUMBERS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,8 @@ def settings_text(settings: Sequence[tuple[str, Setting]]) -> str:
 
 def _setting(value: Setting) -> str:
     if isinstance(value, tuple):
-        return " × ".join(map(_setting, value)) or "none"
+        more = f" × {len(value) - _MOST_NUMBERS} more" if len(value) > _MOST_NUMBERS else ""
+        return (" × ".join(map(_setting, value[:_MOST_NUMBERS])) or "none") + more
     if isinstance(value, bool):
         return "yes" if value else "no"
     return group_digits(value) if isinstance(value, int) else f"{value:g}"

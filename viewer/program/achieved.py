@@ -10,7 +10,8 @@ A rate is only honest where time and work are of the same thing. So a time is gi
   nothing else of the run is the operator's.
 
 The time is that in which any of these slices lasts: a call and the kernel inside it count once, and
-so do units of an NPU that work at the same time. Else the reason is given.
+so do units of an NPU that work at the same time. Else the reason is given. What a host logs of an
+NPU is no such time: it starts the work and waits for it.
 """
 
 from __future__ import annotations
@@ -23,14 +24,19 @@ import numpy as np
 from viewer.model import intervals
 from viewer.model.queries import NATIVE_DURATION
 from viewer.model.runtime_names import KERNEL_PREFIX
-from viewer.model.trace import Bools, Ints, KeyKind
+from viewer.model.trace import Bools, Ints, KeyKind, Unit
 from viewer.program.cost import made_of_others
 from viewer.program.graph import GraphNode, Method, Operator, base_name
 from viewer.program.linking import LinkTable
 from viewer.program.lowered_into import Lowering, instructions_of, lowered_into
 
 _KERNELS = (KeyKind.KERNEL, KeyKind.OPERATOR_CALL)
+_INSTRUCTIONS = (*_KERNELS, KeyKind.DELEGATE_CALL)
 _OF_RECORDS = (*_KERNELS, KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT)
+# A host's slices begin what others do, and wait for it.
+_HOST = {Unit.HOST, Unit.HAL}
+_STARTS_AND_WAITS = "The host starts the work and waits for it; how long it took is not told"
+_SCHEDULED = {Unit.DMA_IN, Unit.DMA_OUT, Unit.CDMA, Unit.SLICE, Unit.CSS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +68,14 @@ def timed_in(table: LinkTable, operator: Operator, slices: Ints, runs: int) -> T
     missing = _missing(table, operator, method, [*own, *shared])
     if missing:
         return Timed(reason=missing)
-    times = _times(table, own, slices, runs)
+    mine = slices[np.isin(table.trace.slices.key[slices], own)]
+    units = _units(table, mine)
+    if units & _HOST:
+        return Timed(reason=_STARTS_AND_WAITS)
+    times = _times(table, own, mine, runs, is_schedule=bool(units) and units <= _SCHEDULED)
     if times == 0:
-        return Timed(reason="Its parts ran a different number of times")
-    ticks = _length(table, slices[np.isin(table.trace.slices.key[slices], own)])
+        return Timed(reason="Its parts ran a different number of times, or how often is not told")
+    ticks = _length(table, mine)
     if ticks == 0:
         return Timed(reason="Its slices have no length")
     return Timed(operator.nodes, times, ticks)
@@ -85,6 +95,8 @@ def timed_by(table: LinkTable, operator: Operator, i: int, in_run: Ints) -> Time
     ticks = _length(table, np.array([i]))
     if ticks == 0:
         return Timed(reason="The slice has no length on the file's clock")
+    if _units(table, np.array([i])) & _HOST:
+        return Timed(reason=_STARTS_AND_WAITS)
     parts = instructions_of(method, operator)
     if kind in _KERNELS:
         nodes, reason = _nodes_of_kernels(table, operator, key)
@@ -172,20 +184,21 @@ def _missing(table: LinkTable, operator: Operator, method: Method, keys: list[in
     return f"{what} {', '.join(map(str, left_out[:4]))} of it did not run"
 
 
-def _times(table: LinkTable, own: list[int], slices: Ints, runs: int) -> int:
-    """How often the operator ran; 0 if its parts did not run equally often.
+def _times(table: LinkTable, own: list[int], slices: Ints, runs: int, *, is_schedule: bool) -> int:
+    """How often the operator ran; 0 if its parts did not run equally often, or it is not told.
 
-    An instruction that ran twice in a run ran twice. An identifier may as well be logged for each
-    part of the work, and a row of an NPU's profile is a part of it: these count once a run.
+    An instruction that ran twice in a run ran twice. Of all else it is not known whether it was
+    done again or in parts, so it has to be there once a run. is_schedule: the slices are a
+    compiler's plan of one inference, which has an operator in as many parts as it likes.
     """
+    if is_schedule:
+        return runs
     trace = table.trace
     counts = np.bincount(trace.slices.key[slices], minlength=len(trace.keys))
     kinds = trace.keys.kind
     times: dict[tuple[int, int], int] = {}
     for key in own:
-        if kinds[key] not in _OF_RECORDS:
-            return runs
-        if kinds[key] == KeyKind.DELEGATE_EVENT:
+        if kinds[key] not in _INSTRUCTIONS:
             if counts[key] != runs:
                 return 0
             continue
@@ -195,11 +208,31 @@ def _times(table: LinkTable, own: list[int], slices: Ints, runs: int) -> int:
     return found.pop() if len(found) == 1 else 0
 
 
-def _length(table: LinkTable, slices: Ints) -> int:
-    """The ticks in which any of some slices lasts on the file's clock."""
+def _units(table: LinkTable, slices: Ints) -> set[Unit]:
+    """The units of an NPU that some slices are of; empty where the file is of none."""
+    shape = table.trace.slices
     slices = slices[_stated(table, slices)]
-    start, end = table.trace.slices.start[slices], table.trace.slices.end[slices]
-    return intervals.length(*intervals.union(start, end))
+    tracks = np.unique(shape.tracks_of(slices)).tolist()
+    return {table.trace.tracks[track].unit for track in tracks} - {Unit.NONE}
+
+
+def _length(table: LinkTable, slices: Ints) -> int:
+    """The ticks in which any of some slices lasts on the file's clock.
+
+    Where inferences lie on several tracks, as they do when they are aligned at their starts, they
+    are no work that was done at once: then each track counts by itself.
+    """
+    trace = table.trace
+    slices = slices[_stated(table, slices)]
+    start, end = trace.slices.start[slices], trace.slices.end[slices]
+    tracks = {run.track for run in trace.inferences()}
+    if len(tracks) < 2:
+        return intervals.length(*intervals.union(start, end))
+    track = trace.slices.tracks_of(slices)
+    return sum(
+        intervals.length(*intervals.union(start[track == t], end[track == t]))
+        for t in np.unique(track).tolist()
+    )
 
 
 def _nodes_of_kernels(

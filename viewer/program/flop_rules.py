@@ -54,9 +54,7 @@ def count_operations(node: GraphNode) -> Count:
         raise NotKnown(f"{node.op} has no work of its own")
     if is_moving(node):
         return Count(0, "moves data, no arithmetic")
-    rule = MLIR_RULES.get(node.op)
-    if rule is None and node.op.partition(".")[0] in _LIBRARIES:
-        rule = _RULES.get(base_name(node.op))
+    rule = _rule_of(node)
     if rule is None:
         raise NotKnown(f"no rule for {node.op}")
     operations, text = rule(node)
@@ -65,7 +63,19 @@ def count_operations(node: GraphNode) -> Count:
     return Count(operations, text)
 
 
+def is_understood(node: GraphNode) -> bool:
+    """Whether it is known what a node does with its inputs, be it work or a move of data."""
+    return is_moving(node) or _rule_of(node) is not None
+
+
 _Rule = Callable[[GraphNode], tuple[int, str]]
+
+
+def _rule_of(node: GraphNode) -> _Rule | None:
+    rule = MLIR_RULES.get(node.op)
+    if rule is None and node.op.partition(".")[0] in _LIBRARIES:
+        rule = _RULES.get(base_name(node.op))
+    return rule
 
 
 def _number(value: int) -> str:

@@ -15,6 +15,9 @@ from viewer.model.times import group_digits
 from viewer.program.graph import GraphNode, Tensor
 from viewer.program.operator_tensors import NotKnown, elements_of, sizes_of
 
+# The setting of an operation that states how its operands are indexed: turned, or broadcast.
+INDEXING_MAPS = "indexing_maps"
+
 _Rule = Callable[[GraphNode], tuple[int, str]]
 
 
@@ -59,6 +62,8 @@ def _product(axis: int) -> _Rule:
 
     def rule(node: GraphNode) -> tuple[int, str]:
         sizes = sizes_of(_input(node, 0))
+        if INDEXING_MAPS in dict(node.settings):
+            raise NotKnown(f"the indexing maps of {node.op} are not read")
         if len(sizes) < -axis:
             raise NotKnown(f"the first input of {node.op} is no matrix")
         outputs = elements_of(_output(node))

@@ -21,6 +21,7 @@ from dataclasses import replace
 
 from viewer.program.graph import GraphNode, Operator, Program, Setting, Tensor
 from viewer.program.mlir import STRING_CONTENT
+from viewer.program.mlir_flop_rules import INDEXING_MAPS
 from viewer.program.mlir_operations import operations
 
 _STRING = re.compile(rf'"{STRING_CONTENT}"?')
@@ -32,6 +33,7 @@ _COMPLEX = {"complex<f16>": "c32", "complex<f32>": "c64", "complex<f64>": "c128"
 _INS = re.compile(r"\bins\s*\(")
 _OUTS = re.compile(r"\bouts\s*\(")
 _ARRAY = re.compile(r"\b(\w+)\s*=\s*(?:array<i\d+:\s*([-\d, ]*)>|\[([-\d, ]*)\])")
+_SHAPE = "!tosa.shape"
 _LOCATION = re.compile(r"\s*\bloc\(.*\Z", re.DOTALL)
 _OPENERS, _CLOSERS = "([{<", ")]}>"
 # A statement that is longer, since it holds the weights of a layer, states no tensors here.
@@ -115,7 +117,9 @@ def _side(text: str) -> tuple[list[str], list[str]]:
 def _named(types: Sequence[str], names: Sequence[str]) -> tuple[Tensor, ...]:
     fits = len(names) == len(types)
     return tuple(
-        _tensor(stated, names[i] if fits else f"value {i + 1}") for i, stated in enumerate(types)
+        _tensor(stated, names[i] if fits else f"value {i + 1}")
+        for i, stated in enumerate(types)
+        if not stated.startswith(_SHAPE)  # sizes that the compiler knows, no data
     )
 
 
@@ -143,11 +147,13 @@ def _dtype(stated: str) -> str:
 
 
 def _settings(text: str) -> tuple[tuple[str, Setting], ...]:
-    found = []
+    found: list[tuple[str, Setting]] = []
     for name, one, other in _ARRAY.findall(text):
         numbers = [part.strip() for part in (one or other).split(",")]
         if all(re.fullmatch(r"-?\d{1,18}", number) for number in numbers):
             found.append((name, tuple(map(int, numbers))))
+    if "indexing_maps" in text:
+        found.append((INDEXING_MAPS, True))
     return tuple(found)
 
 

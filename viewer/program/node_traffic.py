@@ -45,10 +45,10 @@ _SAME_ORDER = (
     "flatten", "contiguous",
 )  # fmt: skip
 _COPIES = (
-    "permute_copy", "transpose_copy", "t_copy", "expand_copy", "clone", "_clone_dim_order", "copy",
+    "permute_copy", "transpose_copy", "t_copy", "expand_copy", "clone", "_clone_dim_order",
     "split_copy", "split_with_sizes_copy", "unbind_copy", "cat", "stack", "repeat", "flip", "roll",
     "constant_pad_nd", "pixel_shuffle", "pixel_unshuffle", "lift_fresh_copy", "to", "_to_copy",
-    "_to_dim_order_copy", "type_as",
+    "_to_dim_order_copy",
 )  # fmt: skip
 _PICKS = (
     "slice_copy", "select_copy", "narrow_copy", "as_strided_copy", "diagonal_copy", "embedding",

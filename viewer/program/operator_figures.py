@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from viewer.program.flop_rules import count_operations
+from viewer.program.flop_rules import count_operations, is_understood
 from viewer.program.graph import GraphNode, Operator, Program, Tensor, base_name
 from viewer.program.node_traffic import Traffic, is_structure, traffic_of
 from viewer.program.operator_tensors import NotKnown, bytes_of, is_floating, used_elsewhere
@@ -146,6 +146,8 @@ def _moved(nodes: Sequence[GraphNode], leaving: Collection[str]) -> Moved:
             raise NotKnown("what control flow moves depends on its data")
         if is_structure(node):
             raise NotKnown(f"{node.op} has no work of its own")
+        if not is_understood(node):  # it may read a part of its inputs, or nothing at all
+            raise NotKnown(f"no rule for {node.op}")
         if not (node.inputs or node.outputs) and traffic_of(node) is not Traffic.SIZES:
             raise NotKnown(f"the tensors of {node.op} are not recorded")
     made = {tensor.name: tensor for node in nodes for tensor in node.outputs}
