@@ -130,6 +130,19 @@ def test_whole_numbers_are_operations_and_no_flops(opened, data):
     found = work(session, pooling)
     assert told(found.figures)[:2] == ["100.352 kOP", "125.440 kB"]
     assert found.rates[0].unit.endswith("OP/s")
+    # DMA and slice unit work at the same time, so this is less than the cost of both.
+    assert " in which any of its slices lasts in the whole trace" in rows(found)["Rates"]
+
+
+def test_runs_of_another_method_are_none_of_an_operators(opened, data):
+    session = opened(
+        data / "etdump/multi_forward_decode_portable_x3.etdp",
+        data / "etrecord/multi_forward_decode_toedge_portable.etrecord",
+    )
+    shown = session.traces[0]
+    own = next(op for op in shown.table.program.operators if op.method == "decode")
+    assert sum(1 for _ in shown.trace.inferences()) == 6
+    assert " for 3 calls in all 6 runs" in rows(work(session, own.index))["Rates"]
 
 
 def test_settings_are_told_in_words():
@@ -154,7 +167,7 @@ def test_the_card_of_a_fused_operator_links_to_what_it_was_fused_with(demo, them
     demo.select_operators(0, (RELU1,))
     panel = panel_of(demo, theme, qtbot)
     card_rows = panel.widget().rows("Operator")
-    assert card_rows["Delegate"] == "BackendStrDemo · instruction 0, with 4 others"
+    assert card_rows["Delegate"] == "BackendStrDemo<br>instruction 0, with 4 others"
     assert card_rows["Logged as"] == "'Fancy Fusion'"
     (fused,) = (w for w in panel.findChildren(QLabel) if w.text() == card_rows["Fused with"])
     assert "conv1 · convolution" in fused.text()
@@ -166,7 +179,10 @@ def test_a_backend_without_a_map_says_so_once(sample, theme, qtbot):
     session = sample("attention_xnnpack")
     session.select_operators(0, (9,))
     card = panel_of(session, theme, qtbot).widget()
-    assert card.rows("Operator")["Delegate"].count("XnnpackBackend") == 3
+    assert card.rows("Operator")["Delegate"].split("<br>") == [
+        "XnnpackBackend", "instruction 3, with 4 others", "instruction 8, with 2 others",
+        "instruction 17, with 4 others",
+    ]  # fmt: skip
     assert card.rows("Operator")["Logged as"] == (
         "not known: the backend wrote no debug handle map"
     )

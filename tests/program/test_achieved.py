@@ -175,7 +175,11 @@ def test_units_that_work_at_once_count_once(data):
     for start, end in zip(all_slices.start[slices], all_slices.end[slices], strict=True):
         busy.update(range(start, end))
     timed = timed_in(table, pooling, slices, 1)
-    assert (timed.ticks, timed.times) == (len(busy), 1)
+    assert (timed.ticks, timed.times, timed.units) == (
+        len(busy),
+        1,
+        4,
+    )  # DMA in and out, two slice units
     assert len(busy) < length(table, slices)
     assert timed_by(table, pooling, int(slices[0]), slices).reason == (
         "The slice did a part of the operator"
@@ -196,7 +200,7 @@ def test_jobs_that_are_there_twice_may_be_two_runs_or_two_parts(data):
     table = linked(data / "torq/runtime_r0_nss.csv", data / "torq/tiny_cnn.mlir")
     add = next(op for op in table.program.operators if op.op == "tosa.add")
     slices = slices_of(table, add.index)
-    assert timed_in(table, add, slices, 1) == Timed(add.nodes, 1, length(table, slices))
+    assert timed_in(table, add, slices, 1) == Timed(add.nodes, 1, length(table, slices), 1)
     assert timed_by(table, add, int(slices[0]), slices).nodes == add.nodes
     assert timed_in(table, add, slices, 2).reason.endswith("how often is not told")
 

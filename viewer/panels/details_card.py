@@ -335,12 +335,12 @@ class Card(QWidget):
         found = lowered_into(method, operator) if method is not None else ()
         if not found:
             return
-        calls = [
-            f"{x.backend} · instruction {x.instruction}"
-            + (f", with {counted(len(x.others), 'other')}" if x.others else ", alone")
-            for x in found[:_MOST_NAMES]
-        ]
-        grid.add("Delegate", "<br>".join(map(escape, calls)), html=True)
+        lines: dict[str, None] = {}
+        for call in found[:_MOST_NAMES]:
+            beside = f"with {counted(len(call.others), 'other')}" if call.others else "alone"
+            lines[call.backend] = None
+            lines[f"instruction {call.instruction}, {beside}"] = None
+        grid.add("Delegate", "<br>".join(map(escape, lines)), html=True)
         for identifier in [each for x in found for each in x.identifiers][:_MOST_NAMES]:
             grid.add("Logged as", repr(identifier.text))
             fused = [op for k in identifier.fused if (op := _operator(shown, k))]

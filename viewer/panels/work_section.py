@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from viewer.model.amounts import amount_in_unit
 from viewer.model.queries import begin_in_run
 from viewer.model.times import NARROW_SPACE, RateOrigin, format_time, group_digits, tick_to_ns
@@ -143,7 +145,10 @@ def _timed(shown: OpenTrace, operator: Operator, run: Run | None, slice_: int | 
         )
     if run is not None:
         return timed_in(table, operator, begin_in_run(trace, run, own), 1)
-    return timed_in(table, operator, own, max(sum(1 for _ in trace.inferences()), 1))
+    # A dump may have runs of other methods too.
+    scopes = set(np.unique(trace.keys.scope[trace.slices.key[own]]).tolist())
+    runs = sum(each.scope in scopes for each in trace.inferences())
+    return timed_in(table, operator, own, max(runs, 1))
 
 
 def _rates(
@@ -177,7 +182,8 @@ def _rates(
     time = format_time(tick_to_ns(timed.ticks, shown.axis.ns_per_tick))
     times = f" for {group_digits(timed.times)} calls" if timed.times > 1 else ""
     clock = "" if shown.rate.origin is RateOrigin.STATED else f", clock {shown.rate.origin}"
-    return tuple(rates), f"over {time}{times} in {where}{only}{clock}"
+    at_once = " in which any of its slices lasts" if timed.units > 1 else ""
+    return tuple(rates), f"over {time}{at_once}{times} in {where}{only}{clock}"
 
 
 def _per_second(amount: int, timed: Timed, ns_per_tick: Fraction) -> float:

@@ -43,12 +43,14 @@ _SCHEDULED = {Unit.DMA_IN, Unit.DMA_OUT, Unit.CDMA, Unit.SLICE, Unit.CSS}
 class Timed:
     """nodes: those of the operator that were done; times: how often, in so many ticks together.
 
-    reason: why there is no such time, as a sentence without its period; "" if there is one.
+    units: how many units of an NPU had a part in it, perhaps at the same time. reason: why there is
+    no such time, as a sentence without its period; "" if there is one.
     """
 
     nodes: tuple[GraphNode, ...] = ()
     times: int = 0
     ticks: int = 0
+    units: int = 0
     reason: str = ""
 
 
@@ -70,15 +72,17 @@ def timed_in(table: LinkTable, operator: Operator, slices: Ints, runs: int) -> T
         return Timed(reason=missing)
     mine = slices[np.isin(table.trace.slices.key[slices], own)]
     units = _units(table, mine)
-    if units & _HOST:
+    if _HOST & set(units.values()):
         return Timed(reason=_STARTS_AND_WAITS)
-    times = _times(table, own, mine, runs, is_schedule=bool(units) and units <= _SCHEDULED)
+    times = _times(
+        table, own, mine, runs, is_schedule=bool(units) and set(units.values()) <= _SCHEDULED
+    )
     if times == 0:
         return Timed(reason="Its parts ran a different number of times, or how often is not told")
     ticks = _length(table, mine)
     if ticks == 0:
         return Timed(reason="Its slices have no length")
-    return Timed(operator.nodes, times, ticks)
+    return Timed(operator.nodes, times, ticks, len(units))
 
 
 def timed_by(table: LinkTable, operator: Operator, i: int, in_run: Ints) -> Timed:
@@ -95,7 +99,7 @@ def timed_by(table: LinkTable, operator: Operator, i: int, in_run: Ints) -> Time
     ticks = _length(table, np.array([i]))
     if ticks == 0:
         return Timed(reason="The slice has no length on the file's clock")
-    if _units(table, np.array([i])) & _HOST:
+    if _HOST & set(_units(table, np.array([i])).values()):
         return Timed(reason=_STARTS_AND_WAITS)
     parts = instructions_of(method, operator)
     if kind in _KERNELS:
@@ -208,12 +212,13 @@ def _times(table: LinkTable, own: list[int], slices: Ints, runs: int, *, is_sche
     return found.pop() if len(found) == 1 else 0
 
 
-def _units(table: LinkTable, slices: Ints) -> set[Unit]:
-    """The units of an NPU that some slices are of; empty where the file is of none."""
+def _units(table: LinkTable, slices: Ints) -> dict[int, Unit]:
+    """Track -> the unit of an NPU that some slices are of; empty where the file is of none."""
     shape = table.trace.slices
     slices = slices[_stated(table, slices)]
     tracks = np.unique(shape.tracks_of(slices)).tolist()
-    return {table.trace.tracks[track].unit for track in tracks} - {Unit.NONE}
+    units = {track: table.trace.tracks[track].unit for track in tracks}
+    return {track: unit for track, unit in units.items() if unit is not Unit.NONE}
 
 
 def _length(table: LinkTable, slices: Ints) -> int:
