@@ -137,6 +137,22 @@ def test_an_identifier_that_was_not_logged_leaves_a_part_untold(demo):
     )
 
 
+def test_the_one_event_of_an_operator_is_its_time_and_one_of_several_is_not(demo):
+    program = demo.program
+    (method,) = program.methods
+    only = DelegateMap("Demo", {"cos/1": (5,)})
+    other = link(
+        demo.trace, replace(program, methods=(replace(method, delegates={0: only}),)), demo.fit
+    )
+    operator, slices = in_run(other, TAN, 1)
+    (event,) = slices[kinds(other, slices) == KeyKind.DELEGATE_EVENT].tolist()
+    assert timed_by(other, operator, event, slices) == Timed(
+        operator.nodes, 1, length(other, [event])
+    )
+    every = slices_of(other, TAN)
+    assert timed_by(other, operator, event, every).reason.startswith("The delegate logs")
+
+
 def test_what_is_fused_has_no_time_of_its_own(demo):
     operator, slices = in_run(demo, RELU1, 1)
     assert timed_in(demo, operator, slices, 1).reason == (

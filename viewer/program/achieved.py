@@ -110,7 +110,8 @@ def timed_by(table: LinkTable, operator: Operator, i: int, in_run: Ints) -> Time
     if kind == KeyKind.DELEGATE_EVENT:
         lowerings = lowered_into(method, operator)
         known = sum(len(lowering.identifiers) for lowering in lowerings)
-        if known == len(lowerings) == 1 and len(parts) <= 1:
+        events = trace.keys.kind[trace.slices.key[in_run]] == KeyKind.DELEGATE_EVENT
+        if known == len(lowerings) == 1 and len(parts) <= 1 and events.sum() == 1:
             return Timed(operator.nodes, 1, ticks)
         return Timed(reason="The delegate logs the operator in several parts, of which this is one")
     if kind not in _OF_RECORDS and _stated(table, in_run).sum() == 1:
