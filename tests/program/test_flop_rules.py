@@ -93,6 +93,8 @@ def test_what_is_not_known_says_why(node, reason):
 def test_the_rule_is_told_in_numbers():
     node = convolution([(1, 4, 9, 9), (8, 2, 3, 3)], (1, 8, 7, 7))
     assert count_operations(node).rule == "2 × 392 outputs × 2 channels × 3 × 3"
+    depthwise = convolution([(1, 2, 9), (2, 1, 3)], (1, 2, 7))
+    assert count_operations(depthwise).rule == "2 × 14 outputs × 1 channel × 3"
 
 
 @given(

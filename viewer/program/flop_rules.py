@@ -27,7 +27,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
 
-from viewer.model.times import group_digits
+from viewer.model.times import counted, group_digits
 from viewer.program.graph import GraphNode, Setting, Tensor, base_name
 from viewer.program.mlir_flop_rules import MLIR_RULES
 from viewer.program.node_traffic import is_moving, is_structure
@@ -119,7 +119,7 @@ def _kernel(node: GraphNode) -> tuple[int, str]:
     if len(sizes) < 3:
         raise NotKnown("the weight of the convolution has no kernel points")
     points = " × ".join(map(_number, sizes[2:]))
-    return prod(sizes[1:]), f"{_number(sizes[1])} channels × {points}"
+    return prod(sizes[1:]), f"{counted(sizes[1], 'channel')} × {points}"
 
 
 def _direct_convolution(node: GraphNode) -> tuple[int, str]:
