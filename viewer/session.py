@@ -32,6 +32,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from viewer.background import Latest
 from viewer.choices import NO_CHOICES, Choices, apply
 from viewer.history import History
+from viewer.model.queries import begin_in_run
 from viewer.model.trace import Ints, KeyKind, Run, RunKind, Trace
 from viewer.opening import AT_ONCE, Inferences, OpenTrace, Views, Work, views_of
 from viewer.program.graph import Operator, Program
@@ -505,12 +506,7 @@ class Session(QObject):
         if self.state.run is None or self.state.run[0] != trace:
             return slices
         shown = self.traces[trace].trace
-        run, all_slices = shown.runs[self.state.run[1]], shown.slices
-        start = all_slices.start[slices]
-        on_track = (all_slices.row_track == run.track)[all_slices.rows()[slices]]
-        begins = (start >= run.start) & ((start < run.end) | (run.start == run.end))
-        inside: Ints = slices[on_track & begins]
-        return inside
+        return begin_in_run(shown, shown.runs[self.state.run[1]], slices)
 
     def calls_of(self, trace: int, operators: tuple[int, ...]) -> tuple[int, int]:
         """How many slices are of just these operators, and of these and others, in the picked run.

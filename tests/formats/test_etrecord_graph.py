@@ -202,3 +202,43 @@ def test_many_names_that_are_taken_take_linear_time(tmp_path):
 def test_blanks_in_a_stack_trace_take_linear_time(tmp_path):
     trace = 'File "m.py", line 1, in a' + " " * 30_000 + "b"
     assert seconds(made(tmp_path, node(stack_trace=trace))) < 0.3
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["cnn_toedge_portable.etrecord", "0.1/cnn_portable_gen0.1.etrecord",
+     "0.1/cnn_portable_gen0.3.etrecord", "cnn_standalone_NOdeepcopy.etrecord"],
+)  # fmt: skip
+def test_numbers_among_the_arguments_are_settings(path):
+    nodes = [n for op in read(DATA / path).operators for n in op.nodes]
+    convolution = next(n for n in nodes if "convolution" in n.op)
+    assert dict(convolution.settings) == {
+        "stride": (1, 1), "padding": (1, 1), "dilation": (1, 1), "transposed": False,
+        "output_padding": (0, 0), "groups": 1,
+    }  # fmt: skip
+    pooling = next(n for n in nodes if "max_pool2d" in n.op)
+    assert dict(pooling.settings)["kernel_size"] == (2, 2)
+
+
+def test_the_room_for_a_result_is_no_input():
+    nodes = [
+        n for op in read(DATA / "cnn_standalone_NOdeepcopy.etrecord").operators for n in op.nodes
+    ]
+    convolution = next(n for n in nodes if "convolution" in n.op)
+    assert [t.name for t in convolution.inputs] == ["x", "p_features_0_weight", "p_features_0_bias"]
+
+
+def test_odd_arguments_are_no_settings(tmp_path):
+    odd = [
+        None, {"name": "a"}, {"name": "b", "arg": {"as_ints": [1, "x"]}}, {"arg": {"as_int": 1}},
+        {"name": "c", "arg": {"as_int": "7"}}, {"name": "d", "arg": {"as_float": 0.5}},
+    ]  # fmt: skip
+    (operator,) = read(made(tmp_path, {**node(), "inputs": odd})).operators
+    assert operator.nodes[0].settings == (("d", 0.5),)
+
+
+def test_a_method_knows_what_it_hands_out():
+    (method,) = read(DATA / "cnn_toedge_portable.etrecord").methods
+    assert method.results == {"aten__softmax_default"}
+    (buffers,) = read(DATA / "buffer_toedge_portable.etrecord").methods
+    assert len(buffers.results) > 1

@@ -8,6 +8,7 @@ import pytest
 from viewer.formats import open_file
 from viewer.model import queries
 from viewer.model.queries import (
+    begin_in_run,
     busy_time,
     children_of,
     self_time,
@@ -30,6 +31,26 @@ def test_self_time_of_one_slice_is_that_of_all(data: Path, name: str):
     slices = open_file(str(data / name)).slices
     expected = self_time(slices)
     assert [self_time_of(slices, i) for i in range(len(slices))] == expected.tolist()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_tracks_of_some_slices_are_those_of_their_rows(data: Path, name: str):
+    slices = open_file(str(data / name)).slices
+    some = np.arange(0, len(slices), 3)
+    assert slices.tracks_of(some).tolist() == slices.row_track[slices.rows()[some]].tolist()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_run_has_the_slices_that_begin_in_it(data: Path, name: str):
+    trace = open_file(str(data / name))
+    every = np.arange(len(trace.slices))
+    for run in trace.runs:
+        expected = [
+            i for i in every.tolist()
+            if trace.slices.track(i) == run.track
+            and run.start <= trace.slices.start[i] < max(run.end, run.start + 1)
+        ]  # fmt: skip
+        assert begin_in_run(trace, run, every).tolist() == expected
 
 
 @pytest.mark.parametrize("name", FILES)

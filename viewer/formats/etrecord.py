@@ -29,6 +29,7 @@ from viewer.formats.etrecord_graph import (
     GraphReader,
     has_instruction_ids,
     has_node_names,
+    results_of,
 )
 from viewer.formats.etrecord_maps import delegate_maps, instruction_handles
 from viewer.formats.etrecord_members import (
@@ -179,6 +180,7 @@ class _Reader:
         handles = instruction_handles(self._handles.get(name), self._problem)
         nodes: list[GraphNode] = []
         flows = NodeFlows()
+        results: frozenset[str] = frozenset()
         if member is None:
             self._problem("the record has no graph of a method: its operators are not known", name)
         else:
@@ -193,6 +195,7 @@ class _Reader:
                 )
                 translate = handles
             nodes = self._graphs.operators(program, origin, translate, flows)
+            results = results_of(program)
             if program is not None and not nodes:
                 self._problem("a method's graph has no operators", name)
         operators = self._operators(name, nodes)
@@ -204,6 +207,7 @@ class _Reader:
             delegates=delegate_maps(self._delegates.get(name), self._problem),
             later_names=later_names,
             flow=None if member is None else flows.method_flow([made_by[id(n)] for n in nodes]),
+            results=results,
         )
 
     def _operators(self, method: str, nodes: list[GraphNode]) -> tuple[Operator, ...]:

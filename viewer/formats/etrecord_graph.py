@@ -32,14 +32,17 @@ from viewer.formats.etrecord_values import (
     Values,
     kept_values,
     op_name,
+    settings_of,
     union,
     value_names,
 )
 from viewer.formats.json_values import NotJson, Parsed, mapping, sequence, text, whole_number
-from viewer.program.graph import NO_HANDLE, Frame, GraphNode, parse_frames
+from viewer.program.graph import NO_HANDLE, Frame, GraphNode, Tensor, parse_frames
 
 _DELEGATE_CALL = "executorch_call_delegate"
-_NOT_OPERATORS = (_DELEGATE_CALL, "memory.alloc", "_operator.getitem")
+# Room for a result, which an out variant takes as if it were an input.
+_ALLOC = "memory.alloc"
+_NOT_OPERATORS = (_DELEGATE_CALL, _ALLOC, "_operator.getitem")
 _BRACKET = re.compile(r"[\[\]()]")
 _BRACKET_OR_COMMA = re.compile(r"[\[\](),]")
 _OUT_VARIANT = re.compile(r"torch\.ops\.\w+\.\w+\.\w*out")
@@ -175,13 +178,15 @@ class _Walk:
         scope = Scope(sequence(graph.get("inputs")), kept, given)
         values = Values(mapping(graph.get("tensor_values")), kept)
         names = NodeNames()
+        room: set[str] = set()
         for argument in sequence(graph.get("inputs")):
             for name in value_names(argument):
                 names.take(name)
         for raw in sequence(graph.get("nodes")):
             node = mapping(raw)
             target = text(node.get("target"))
-            arguments = [mapping(item).get("arg") for item in sequence(node.get("inputs"))]
+            inputs = sequence(node.get("inputs"))
+            arguments = [mapping(item).get("arg") for item in inputs]
             inner = yield from self._inside(arguments, target, depth, instructions, branch, scope)
             taken = united(scope.of_all(arguments))
             results = sequence(node.get("outputs"))
@@ -189,6 +194,8 @@ class _Walk:
             metadata = mapping(node.get("metadata"))
             overwritten = None if target == _VIEW else instructions
             handle = self._handle(metadata, depth, overwritten)
+            if target == _ALLOC:
+                room.update(name for result in results for name in value_names(result))
             if target.endswith(_NOT_OPERATORS) or (handle is None and not self._keep_all):
                 if target.endswith(_DELEGATE_CALL):
                     scope.put(results, inner)
@@ -204,10 +211,11 @@ class _Walk:
                 frames=self._reader.frames(text(metadata.get("stack_trace"))),
                 modules=self._reader.modules(text(metadata.get("nn_module_stack"))),
                 source_op=_source_op(metadata),
-                inputs=values.tensors(arguments),
+                inputs=_without(values.tensors(arguments), room),
                 outputs=values.tensors(results),
                 aten=self._reader.aten(text(metadata.get("from_node")), origin) if origin else "",
                 branch=branch,
+                settings=settings_of(inputs),
             )
         return scope.of_all(sequence(graph.get("outputs")))
 
@@ -267,6 +275,12 @@ class _Walk:
         return [origins for values in results for origins in values]
 
 
+def results_of(program: Any) -> frozenset[str]:
+    """The names of the values that a program hands out, buffers that it changes among them."""
+    graph = mapping(mapping(mapping(program).get("graph_module")).get("graph"))
+    return frozenset(n for value in sequence(graph.get("outputs")) for n in value_names(value))
+
+
 def has_instruction_ids(program: Any) -> bool:
     """Whether `to_executorch()` overwrote the debug handles of this graph with instruction ids.
 
@@ -281,6 +295,11 @@ def has_node_names(program: Any) -> bool:
     """Whether nodes are named, as they are since 1.0."""
     graph = mapping(mapping(mapping(program).get("graph_module")).get("graph"))
     return any("name" in mapping(node) for node in sequence(graph.get("nodes")))
+
+
+def _without(tensors: tuple[Tensor, ...], room: set[str]) -> tuple[Tensor, ...]:
+    """Tensors without those that are room for a result."""
+    return tuple(t for t in tensors if t.name not in room) if room else tensors
 
 
 def _part(target: str, number: int) -> str:

@@ -16,12 +16,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from viewer.formats.json_values import mapping, sequence, text, whole_number
-from viewer.program.graph import Tensor
+from viewer.program.graph import Setting, Tensor
 
 _DTYPES = {
     1: "u8", 2: "i8", 3: "i16", 4: "i32", 5: "i64", 6: "f16", 7: "f32", 8: "f64", 9: "c32",
     10: "c64", 11: "c128", 12: "bool", 13: "bf16", 14: "u16", 15: "f8e5m2", 16: "f8e4m3fn",
 }  # fmt: skip
+_SETTINGS = frozenset(("as_int", "as_float", "as_bool", "as_ints", "as_floats", "as_bools"))
 _TENSOR_LISTS = frozenset(("as_tensors", "as_nested_tensors", "as_optional_tensors"))
 # What a placeholder stands for, by the kind of its input specification.
 _KEPT_VALUES = {
@@ -84,6 +85,25 @@ def value_names(argument: Any) -> Iterator[str]:
     symbol = mapping(union(argument)[1]).get("as_name")
     if isinstance(symbol, str):
         yield symbol
+
+
+def settings_of(inputs: Sequence[Any]) -> tuple[tuple[str, Setting], ...]:
+    """(name, value) of the inputs of a node that are numbers, switches or lists of them."""
+    found: list[tuple[str, Setting]] = []
+    for each in inputs:
+        item = mapping(each)
+        argument = item.get("arg")
+        if isinstance(argument, dict) and len(argument) == 1 and "as_tensor" in argument:
+            continue  # most of a large graph
+        kind, content = union(argument)
+        name = text(item.get("name"))
+        if kind not in _SETTINGS or not name:
+            continue
+        if isinstance(content, list) and all(isinstance(c, int | float) for c in content):
+            found.append((name, tuple(content)))
+        elif isinstance(content, bool | int | float):
+            found.append((name, content))
+    return tuple(found)
 
 
 def _size(value: Any) -> int | str:

@@ -2,7 +2,8 @@
 
 Read: custom and generic assembly of any dialect (`*.mlir`), as printed by iree-compile, mlir-opt or
 torq-compile. The operations are found by `viewer.program.mlir`, which knows no dialect; values and
-attributes are not interpreted. Operations outside of any function are the method "(module)", last.
+attributes are not interpreted here, types where they are asked for (`viewer.program.mlir_tensors`).
+Operations outside of any function are the method "(module)", last.
 
 A text with the attributes of Torq debug info, in generic form, has its dispatches read too
 (`viewer.program.torq_debug_info`).

@@ -11,7 +11,7 @@ import numpy as np
 
 from viewer.model import intervals
 from viewer.model.runtime_names import EXECUTE
-from viewer.model.trace import Bools, Ints, KeyKind, Slices, Trace
+from viewer.model.trace import Bools, Ints, KeyKind, Run, Slices, Trace
 
 NATIVE_START = "native_start"
 NATIVE_DURATION = "native_dur"
@@ -107,6 +107,16 @@ def run_of_slices(trace: Trace) -> Ints:
             inside = (at >= 0) & (begins <= end[np.maximum(at, 0)])
             found[lo:hi] = np.where(inside, number[np.maximum(at, 0)], -1)
     return found
+
+
+def begin_in_run(trace: Trace, run: Run, some: Ints) -> Ints:
+    """Of some slices those that begin in a run, on its track."""
+    slices = trace.slices
+    start = slices.start[some]
+    on_track = slices.tracks_of(some) == run.track
+    begins = (start >= run.start) & ((start < run.end) | (run.start == run.end))
+    inside: Ints = some[on_track & begins]
+    return inside
 
 
 def self_time(slices: Slices) -> Ints:

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from viewer.flow_feed import FlowFeed
 from viewer.model.times import (
+    NARROW_SPACE,
     RateOrigin,
     counted,
     format_share,
@@ -34,10 +35,8 @@ from viewer.panels.slice_facts import (
     AreaFacts,
     Figure,
     figure,
-    inputs_of,
     makers,
     operator_run_text,
-    outputs_of,
     place_texts,
     slice_figures,
     slice_rows,
@@ -54,10 +53,21 @@ from viewer.panels.widgets import (
     label,
     span,
 )
+from viewer.panels.work_section import settings_text, work_of
 from viewer.program.graph import Frame, Operator, Tensor
 from viewer.program.labels import describe_near, set_label, title_of_near
 from viewer.program.linking import Link, LinkState
+from viewer.program.lowered_into import lowered_into
 from viewer.program.mlir import outline, parse_location
+from viewer.program.mlir_tensors import with_tensors
+from viewer.program.operator_tensors import (
+    NotKnown,
+    bytes_of_all,
+    elements_of,
+    inputs_of,
+    outputs_of,
+    parameters_of,
+)
 from viewer.program.source_code import file_name
 from viewer.session import Session
 from viewer.theme import FontRole, Theme
@@ -137,7 +147,7 @@ class Card(QWidget):
             grid.add("Ticks", ticks, html=True)
         self._location(shown, i)
         self._link_section(shown, link)
-        self._operator_sections(shown, trace, members)
+        self._operator_sections(shown, trace, members, i)
         if link.near and not members:
             near = [op for k in link.near if (op := _operator(shown, k))]
             self._members(title_of_near(link), trace, near)
@@ -195,12 +205,15 @@ class Card(QWidget):
             column.addWidget(line)
         self._column.addLayout(column)
 
-    def _figures(self, figures: Sequence[Figure], role: FontRole) -> None:
+    def _figures(self, figures: Sequence[Figure], role: FontRole, columns: int = 0) -> None:
+        """A line of figures; columns: how many there is room for, as in the line above."""
         row = QHBoxLayout()
         row.setSpacing(self._theme.px(8))
         row.setContentsMargins(0, self._theme.px(4), 0, self._theme.px(2))
         for each in figures:
             row.addWidget(KeyFigure(each.number, each.unit, each.caption, self._theme, role), 1)
+        for _ in range(columns - len(figures)):
+            row.addStretch(1)
         self._column.addLayout(row)
 
     def _section(self, title: str, hint: str = "") -> KeyValueGrid:
@@ -269,13 +282,23 @@ class Card(QWidget):
         if grid.rows:
             self._column.addWidget(grid)
 
-    def _operator_sections(self, shown: OpenTrace, trace: int, members: Sequence[Operator]) -> None:
+    def _operator_sections(
+        self,
+        shown: OpenTrace,
+        trace: int,
+        members: Sequence[Operator],
+        slice_: int | None = None,
+    ) -> None:
         if len(members) == 1:
+            assert shown.table.program is not None
+            members = [with_tensors(shown.table.program, members[0])]
             self._operator(shown, trace, members[0])
         elif members:
             self._members("Operators", trace, members)
         if members:
             self._cost(shown, members)
+            if len(members) == 1:
+                self._work(shown, members[0], slice_)
             self._flows(shown, trace)
             self._source(shown, members)
         else:
@@ -297,6 +320,55 @@ class Card(QWidget):
         if made:
             text = self._tensors(shown, trace, made, {})
             grid.add("Output" if len(made) == 1 else "Outputs", text, html=True)
+        if parameters := parameters_of(operator):
+            grid.add("Parameters", _sizes_text(parameters))
+        if len(operator.nodes) == 1 and operator.nodes[0].settings:
+            grid.add("Settings", settings_text(operator.nodes[0].settings))
+        self._lowered(shown, trace, operator, grid)
+
+    def _lowered(
+        self, shown: OpenTrace, trace: int, operator: Operator, grid: KeyValueGrid
+    ) -> None:
+        """The delegates' calls that it went into, as what, and fused with which others."""
+        program = shown.table.program
+        method = program.method(operator.method) if program else None
+        found = lowered_into(method, operator) if method is not None else ()
+        if not found:
+            return
+        lines: dict[str, None] = {}
+        for call in found[:_MOST_NAMES]:
+            beside = f"with {counted(len(call.others), 'other')}" if call.others else "alone"
+            lines[call.backend] = None
+            lines[f"instruction {call.instruction}, {beside}"] = None
+        grid.add("Delegate", "<br>".join(map(escape, lines)), html=True)
+        for identifier in [each for x in found for each in x.identifiers][:_MOST_NAMES]:
+            grid.add("Logged as", repr(identifier.text))
+            fused = [op for k in identifier.fused if (op := _operator(shown, k))]
+            if fused:
+                links = [
+                    anchor(f"operator:{trace}:{op.index}", op.label, self._theme)
+                    for op in fused[:_MOST_NAMES]
+                ]
+                if len(fused) > _MOST_NAMES:
+                    more = f"and {len(fused) - _MOST_NAMES} more"
+                    links.append(span(more, self._theme.tokens.text2))
+                grid.add("Fused with", "<br>".join(links), html=True)
+        if not any(x.has_map for x in found):
+            grid.add("Logged as", "not known: the backend wrote no debug handle map")
+
+    def _work(self, shown: OpenTrace, operator: Operator, slice_: int | None) -> None:
+        """Operations and bytes by the shapes, and per second where there is a time for them."""
+        answer = self._feed.answer
+        run = answer.run if answer is not None and answer.shown is shown else None
+        work = work_of(shown, operator, run, slice_)
+        self._head("Work", "by its shapes")
+        self._figures(work.figures, "cost")
+        if work.rates:
+            self._figures(work.rates, "cost", len(work.figures))
+        self._grids["Work"] = grid = KeyValueGrid(self._theme)
+        self._column.addWidget(grid)
+        for key, text in work.rows:
+            grid.add(key, text)
 
     def _tensors(
         self, shown: OpenTrace, trace: int, tensors: Sequence[Tensor], made_by: Mapping[str, int]
@@ -471,6 +543,16 @@ class Card(QWidget):
             self._session.select_slice(SliceRef(int(number), int(what)), reveal=True)
         elif kind == "source":
             self.source_requested.emit(what, int(number))
+
+
+def _sizes_text(tensors: Sequence[Tensor]) -> str:
+    """ "2 · 80 values · 320 B": how many, how large; what of it is not known is said."""
+    try:
+        size = f"{group_digits(sum(map(elements_of, tensors)))} values"
+        size += f" · {group_digits(bytes_of_all(tensors))}{NARROW_SPACE}B"
+    except NotKnown as reason:
+        size = f"not known: {reason}"
+    return f"{len(tensors)} · {size}"
 
 
 def _first_two(names: Sequence[str]) -> str:

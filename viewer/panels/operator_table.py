@@ -23,13 +23,14 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 from viewer.crash_report import guard
 from viewer.model.times import MINUS, THIN_SPACE, format_in, group_digits, tick_to_ns, unit_for
 from viewer.panels.cost_feed import Answer
-from viewer.panels.slice_facts import MISSING, outputs_of, tensor_text
+from viewer.panels.slice_facts import MISSING, tensor_text
 from viewer.panels.swatches import SWATCH, colours_of, paint_bar, paint_swatch, slice_color
 from viewer.panels.table_model import LEFT, RIGHT, Index, TitledModel
 from viewer.panels.widgets import tip
 from viewer.program.graph import Operator, Program
 from viewer.program.labels import set_label
 from viewer.program.line_costs import lines_text, source_place
+from viewer.program.operator_tensors import outputs_of
 from viewer.theme import Theme
 from viewer.timeline.colouring import Palette
 

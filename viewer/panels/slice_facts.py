@@ -199,21 +199,6 @@ def tensor_text(tensor: Tensor) -> str:
     return f"{tensor.dtype or '?'}  {shape}"
 
 
-def inputs_of(operator: Operator) -> list[Tensor]:
-    """The values that its nodes take from outside of it, each once."""
-    made = {tensor.name for node in operator.nodes for tensor in node.outputs}
-    found = {t.name: t for node in operator.nodes for t in node.inputs if t.name not in made}
-    return list(found.values())
-
-
-def outputs_of(operator: Operator) -> list[Tensor]:
-    """The values that its nodes make and do not use up among themselves."""
-    used = {tensor.name for node in operator.nodes for tensor in node.inputs}
-    made = [tensor for node in operator.nodes for tensor in node.outputs]
-    left = [tensor for tensor in made if tensor.name not in used]
-    return left or made[-1:]
-
-
 def makers(program: Program, method: str) -> Mapping[str, int]:
     """Value name -> index of the operator that makes it, in one method."""
     return {

@@ -20,6 +20,9 @@ from viewer.program.torq_debug_info import Dispatch
 
 NO_HANDLE = -1  # the debug handle of a node that has none
 
+# An argument of a call that is no tensor: a number, a switch, or numbers per dimension.
+Setting = bool | int | float | tuple[bool | int | float, ...]
+
 # Frames below these folders belong to libraries, and torch names code that it made itself
 # <eval_with_key>: the line that a user wrote is the last other one.
 _LIBRARY = re.compile(
@@ -67,6 +70,8 @@ class GraphNode:
     itself, "" if the record does not say. modules: (path, type) from the outermost module inwards.
     aten: the name of the node in the ATen program that it came from, "" if the record does not say.
     branch: the part of control flow that it lies in, "true branch of cond"; "" at the top.
+    settings: (name, value) of its arguments that are numbers and no tensors, as the record has
+    them: ("stride", (1, 1)), ("transposed", False); those left at their default are often absent.
     """
 
     name: str
@@ -79,6 +84,7 @@ class GraphNode:
     outputs: tuple[Tensor, ...] = ()
     aten: str = ""
     branch: str = ""
+    settings: tuple[tuple[str, Setting], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -174,7 +180,8 @@ class Method:
     handles: instruction id -> debug handles, in the record's order, duplicates kept. delegates:
     instruction id of a DELEGATE_CALL -> its map. by_handle: debug handle -> operator. later_names:
     debug handle -> what the graph after transform passes has there; `NO_HANDLE`: what they added.
-    flow: what its operators take of one another, None where no graph says it.
+    flow: what its operators take of one another, None where no graph says it. results: the names of
+    the values that it hands out.
     """
 
     name: str
@@ -183,6 +190,7 @@ class Method:
     delegates: Mapping[int, DelegateMap] = field(default_factory=dict)
     later_names: Mapping[int, frozenset[str]] = field(default_factory=dict)
     flow: MethodFlow | None = None
+    results: frozenset[str] = frozenset()
 
     @property
     def is_mapped(self) -> bool:
