@@ -26,13 +26,14 @@ from viewer.model.times import (
 )
 from viewer.model.trace import Bools, Ints, Run
 from viewer.opening import OpenTrace
-from viewer.panels.slice_facts import MISSING, outputs_of, tensor_text
+from viewer.panels.slice_facts import MISSING, tensor_text
 from viewer.program.cost import CostRow
 from viewer.program.graph import Program
 from viewer.program.labels import run_label, set_label
 from viewer.program.line_costs import lines_text
 from viewer.program.module_costs import ModuleCosts, RunMedians
 from viewer.program.module_tree import ModuleKind, ModuleTree
+from viewer.program.operator_tensors import outputs_of
 
 # Slices listed below one operator; to make so many rows takes 10 ms.
 MOST_SLICES = 2000
