@@ -34,6 +34,7 @@ from viewer.model.trace import Trace
 from viewer.motion_commands import MOVE_MENU
 from viewer.opening import OpenTrace, display_name
 from viewer.panels.command_palette import CommandPalette
+from viewer.panels.delegation import DelegationPanel
 from viewer.panels.details import DetailsPanel
 from viewer.panels.empty_note import EmptyNote
 from viewer.panels.estimates import EstimatesPanel
@@ -120,6 +121,7 @@ class Desk(QObject):
         self.operators = OperatorsPanel(self.session, theme)
         self.source = SourcePanel(self.session, theme)
         self.links = LinksPanel(self.session, theme)
+        self.delegation = DelegationPanel(self.session, theme)
         self.problems = ProblemsPanel(self.session, theme)
         self.statistics = StatisticsPanel(self.session, theme)
         self.untimed = UntimedPanel(self.session, theme)
@@ -143,7 +145,7 @@ class Desk(QObject):
                 "details": self.details, "operators": self.operators,
                 "overview": self.overview, "statistics": self.statistics,
                 "estimates": self.estimates,
-                "source": self.source, "links": self.links,
+                "source": self.source, "links": self.links, "delegation": self.delegation,
                 "problems": self.problems, "untimed": self.untimed,
                 "selection": self.selection, "marks": self.marks,
                 "search": self.hits,
@@ -222,6 +224,7 @@ class Desk(QObject):
         self.window.resized.connect(self._resized.start)
         self.details.source_requested.connect(self._show_source)
         self.operators.source_requested.connect(self._show_source)
+        self.delegation.source_requested.connect(self._show_source)
         self.operators.open_dialog_requested.connect(self.open_dialog)
         self.operators.links_requested.connect(self.show_links)
         self.links.open_dialog_requested.connect(self.open_dialog)
