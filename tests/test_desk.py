@@ -52,7 +52,7 @@ def names(desk):
 TORQ = ("compile_c0_callsite.csv", "runtime_r0_nss.csv", "tiny_cnn.mlir")
 DOCKS = {
     "details", "operators", "overview", "statistics", "estimates", "source", "links", "delegation",
-    "problems", "untimed", "search", "selection", "marks",
+    "handle_map", "problems", "untimed", "search", "selection", "marks",
 }  # fmt: skip
 
 

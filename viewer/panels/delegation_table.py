@@ -150,8 +150,8 @@ def page_of(shown: OpenTrace, report: Report) -> Page:
         )  # fmt: skip
     headings = (
         Heading("Delegate or operator", Kind.NAME, 0),
-        Heading(f"Time, {unit}", Kind.BAR, 128),
-        Heading("Share, %", Kind.NUMBER, 58),
+        Heading(f"Time, {unit}", Kind.BAR, 124),
+        Heading("Share, %", Kind.NUMBER, 64),
         Heading(f"Unattributed, {unit}", Kind.NUMBER, 112),
         Heading("Operators", Kind.NUMBER, 76),
         Heading("Slices", Kind.NUMBER, 60),
@@ -395,6 +395,7 @@ class DelegationView(OperatorView):
         super().__init__(model, theme, "Delegation")
         self._page_model = model
         self._painter = _Painter(model, theme, self)
+        self._painter.swatch_room = True
         self._delegate = self._painter
         self.setItemDelegate(self._painter)
         model.modelReset.connect(self._lay_out)

@@ -178,6 +178,7 @@ class OperatorModel(TitledModel):
         super().__init__(parent)
         self.contents = Contents()
         self._titles: tuple[str, ...] = ()
+        self._has_swatches = False
         self.rows: list[TableRow] = []
         self._filter = ""
         self._sort: tuple[int, Qt.SortOrder] = (-1, Qt.SortOrder.DescendingOrder)
@@ -190,8 +191,14 @@ class OperatorModel(TitledModel):
             self._sort = (-1, Qt.SortOrder.DescendingOrder)
         self.contents = contents
         self._titles = tuple(heading.title for heading in contents.headings)
+        self._has_swatches = any(row.operators for row in contents.rows)
         self._arrange()
         self.endResetModel()
+
+    @property
+    def has_swatches(self) -> bool:
+        """Whether any row has operators."""
+        return self._has_swatches
 
     def set_filter(self, text: str) -> None:
         """Show only rows whose name or line contains every word of a text."""
@@ -291,6 +298,7 @@ class OperatorDelegate(QStyledItemDelegate):
         self._model = model
         self._theme = theme
         self.colours: Palette | None = None  # the palette index of every operator; None: its own
+        self.swatch_room = False  # whether names without a swatch stand below those with one
 
     @guard(QSize())
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
@@ -354,7 +362,7 @@ class OperatorDelegate(QStyledItemDelegate):
         if row.operators:
             own = colours_of(row.operators, self.colours)
             paint_swatch(painter, rect.left() + theme.px(12), top, own, theme)
-        else:
+        elif not (self.swatch_room and self._model.has_swatches):
             left = rect.left() + theme.px(self.BARE_NAME_LEFT + _INDENT * row.indent)
         metrics = QFontMetrics(theme.font("cell"))
         hint_font = theme.font("caption")

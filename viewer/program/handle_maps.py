@@ -27,19 +27,24 @@ from viewer.program.delegation import NO_INSTRUCTION, operators_of
 from viewer.program.graph import Method, Program
 from viewer.program.linking import LinkTable, Reason
 
+NO_MAP = "wrote no debug handle map"  # as the links have it; details of such backends end so
+
 
 class Standing(Enum):
-    """How an identifier or handle stands; the value is said on screen and by the command."""
+    """How an identifier or handle stands; the value is said on screen and by the command.
+
+    NOT_RUN: its call is not in the profile. UNCLEAR: its detail says why.
+    """
 
     LOGGED = "logged"
     NEVER_LOGGED = "never logged"
-    NOT_RUN = "call not in the profile"
+    NOT_RUN = "not run"
     UNCLEAR = "cannot be told"
     NOT_REGISTERED = "not registered"
-    UNCOVERED = "no identifier covers it"
+    UNCOVERED = "uncovered"
     WHOLE_CALL = "of the whole call"
-    OUTSIDE_CALLS = "outside any call"
-    NO_RECORD = "no record says it"
+    OUTSIDE_CALLS = "outside calls"
+    NO_RECORD = "no record"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -302,7 +307,7 @@ def _uncovered(program: Program) -> list[MapRow]:
 def _why_uncovered(delegate: DelegateMap) -> str:
     backend = delegate.backend or "The backend"
     if not delegate.is_filled:
-        return f"{backend} wrote no debug handle map"
+        return f"{backend} {NO_MAP}"
     return f"No identifier in the map of {backend} stands for it: its time cannot be told"
 
 
