@@ -6,10 +6,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
 from viewer.model.trace import KeyKind
+from viewer.panels import delegation as delegation_panel
+from viewer.panels import delegation_table
 from viewer.panels.delegation import NO_METHODS, NOTHING, DelegationPanel
 from viewer.panels.delegation_table import NO_CALLS, NONE_CALLED, UPPER_BOUND, Line
 from viewer.program.delegation import Delegation
 from viewer.session import Session
+from viewer.when_seen import BEING_COUNTED
 
 NARROW = "\u202f"
 
@@ -135,6 +138,34 @@ def test_sorting_stays_inside_the_sections(panel):
     assert kinds == sorted(kinds, key=["Delegates", "Stayed outside", "Links"].index)
     names = [row.keys[0] for _, row in lines(panel, Line.OUTSIDE)]
     assert names == sorted(names)
+
+
+def test_of_very_many_operators_the_cheap_ones_are_one_row(sample, theme, qtbot, monkeypatch):
+    monkeypatch.setattr(delegation_table, "MOST_OUTSIDE", 3)
+    panel = DelegationPanel(sample("attention_xnnpack"), theme)
+    qtbot.addWidget(panel)
+    panel._session.pick_run(None)
+    rows = lines(panel, Line.OUTSIDE)
+    report = panel.answer.report
+    of, row = rows[-1]
+    assert (len(rows), row.name) == (4, "5 others that took less")
+    assert of.ticks == sum(out.ticks for out in report.outside[3:])
+    panel.table.chosen.emit(row_of(panel, "others that took less"))
+    assert len(panel._session.state.slices) == sum(
+        len(panel.answer.delegation.slices_of(out.keys)) for out in report.outside[3:]
+    )
+
+
+def test_figures_of_a_large_trace_are_worked_out_when_they_are_seen(
+    sample, theme, qtbot, monkeypatch
+):
+    monkeypatch.setattr(delegation_panel, "AT_ONCE", 0)
+    panel = DelegationPanel(sample("attention_xnnpack"), theme)
+    qtbot.addWidget(panel)
+    assert panel.empty.sentence.text() == BEING_COUNTED
+    panel.show()
+    qtbot.waitUntil(lambda: panel.answer is not None)
+    assert not panel.is_empty
 
 
 def test_arrow_keys_pass_the_section_titles_by(panel, qtbot):

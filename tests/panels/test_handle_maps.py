@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
 from viewer.export.atomic import never_cancelled, no_progress
+from viewer.panels import handle_map_table, handle_maps
 from viewer.panels.handle_map_table import NONE_OF, Show
 from viewer.panels.handle_maps import NO_MAPS, NOTHING, HandleMapPanel
 from viewer.session import Session
@@ -122,6 +123,19 @@ def test_the_shown_rows_are_exported(panel, qtbot, tmp_path, suffix):
         rows = list(csv.DictReader(file, delimiter="\t" if suffix == ".tsv" else ","))
     assert [row["identifier"] for row in rows] == ["Fancy Fusion", "Fancy Fusion 2"]
     assert (rows[0]["debug_handles"], rows[0]["dur_ns"]) == ("[1, 2]", "40290")
+
+
+def test_of_very_many_rows_the_first_are_shown_and_all_exported(
+    shown, qtbot, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(handle_map_table, "MOST_SHOWN", 3)
+    monkeypatch.setattr(handle_maps, "MOST_SHOWN", 3)
+    panel = shown(HandleMapPanel, *DEMO)
+    assert len(panel.model.rows) == 3
+    assert panel.summary.text().startswith("the first 3 of 7 rows, Export writes all")
+    with qtbot.waitSignal(panel.export_requested) as asked:
+        panel.button.click()
+    assert asked.args[0](str(tmp_path / "all.csv"))(no_progress, never_cancelled) == 7
 
 
 def test_rows_are_copied_with_how_they_stand(panel):

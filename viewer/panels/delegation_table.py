@@ -6,7 +6,7 @@ them. A reason is one row over all columns: how many slices it has, and below th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -47,6 +47,7 @@ from viewer.program.linking import LinkState
 from viewer.theme import Theme
 
 DELEGATES, OUTSIDE, LINKS = "Delegates", "Stayed outside", "Links"
+MOST_OUTSIDE = 5000  # operators; of more the table would keep the window waiting for 100 ms
 AT_FIRST = 8  # rows of a section; a click on the row below them shows all
 UPPER_BOUND = (
     "Delegating these would save at most that: an upper bound, since a delegate takes time too."
@@ -58,6 +59,7 @@ NO_CALLS = (
 NONE_CALLED = "No delegate was called: every operator ran by itself."
 NOTHING_OUTSIDE = "No operator ran outside the delegates."
 NONE_RECORDED = "The record has no delegates: nothing was lowered, or it does not say what was."
+_OTHERS = "others that took less"
 _TEXT_LEFT = 30  # px, of the lines below a reason
 _DOT = 8
 _LEFT, _GAP, _BELOW = 12, 8, 4  # px beside a section, above it and below it
@@ -132,7 +134,7 @@ def page_of(shown: OpenTrace, report: Report) -> Page:
             rows.append(_section(OUTSIDE, text, UPPER_BOUND))
         else:
             rows.append(_section(OUTSIDE, "", NOTHING_OUTSIDE))
-        for out in report.outside:
+        for out in _most(report.outside):
             texts = cells(out.ticks, "", str(len(out.operators) or MISSING), out.slices)
             made = _outside(out, texts, (out.label, out.ticks, out.ticks, -1, 1, out.slices))
             rows.append((Item(Line.OUTSIDE, OUTSIDE, out), made))
@@ -158,6 +160,17 @@ def page_of(shown: OpenTrace, report: Report) -> Page:
     )
     scaled = [(item, _scaled(row, max(costs, default=0))) for item, row in rows]
     return _page(headings, scaled, program, parts, whole)
+
+
+def _most(outside: Sequence[Outside]) -> Sequence[Outside]:
+    """What stayed outside; of very many rows the dearest, and the others as one row."""
+    rest = outside[MOST_OUTSIDE:]
+    if not rest:
+        return outside
+    keys = tuple(key for row in rest for key in row.keys)
+    ticks, slices = sum(row.ticks for row in rest), sum(row.slices for row in rest)
+    label = f"{group_digits(len(rest))} {_OTHERS}"
+    return (*outside[:MOST_OUTSIDE], Outside(label, (), ticks, slices, keys))
 
 
 def record_page(program: Program, report: Report) -> Page:
@@ -228,7 +241,7 @@ def _outside(
     module, dot, op = row.label.partition(" · ")
     if not dot:
         module, op = "", row.label
-    hint = "" if row.operators else "no link"
+    hint = "" if row.operators or row.label.endswith(_OTHERS) else "no link"
     if len(row.operators) > 1:
         hint = f"shared by {len(row.operators)}"
     return TableRow(row.operators, module, op, hint, texts, keys, share=row.ticks)

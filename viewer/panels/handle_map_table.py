@@ -20,6 +20,8 @@ from viewer.program.graph import Program
 from viewer.program.handle_maps import MapRow, Standing
 from viewer.program.line_costs import source_place
 
+MOST_SHOWN = 20_000  # rows; a table of more would keep the window waiting for 100 ms
+
 
 class Show(Enum):
     """Which rows are shown: the entry of the chooser, and how they stand (none: all of them)."""
@@ -62,7 +64,7 @@ def maps_of(rows: Sequence[MapRow], program: Program | None, shown: OpenTrace | 
     unit, factor = unit_for(most)
     several = len({row.method for row in rows if row.instruction >= 0}) > 1
     listed = []
-    for number, row in enumerate(rows):
+    for number, row in enumerate(rows[:MOST_SHOWN]):
         operators = [] if program is None else [program.operators[i] for i in row.operators]
         called = " + ".join(operator.label for operator in operators) or MISSING
         handles = ", ".join(map(str, row.handles)) or MISSING

@@ -17,10 +17,10 @@ from viewer.background import Latest
 from viewer.export.handle_map_table import HANDLE_MAP_COLUMNS, handle_map_columns
 from viewer.export.tables import write_table
 from viewer.exporting import Job
-from viewer.model.times import counted
+from viewer.model.times import counted, group_digits
 from viewer.model.trace import Run
 from viewer.opening import AT_ONCE, Inferences, OpenTrace, display_name
-from viewer.panels.handle_map_table import NONE_OF, HandleMapModel, Maps, Show, maps_of
+from viewer.panels.handle_map_table import MOST_SHOWN, NONE_OF, HandleMapModel, Maps, Show, maps_of
 from viewer.panels.operator_view import OperatorView
 from viewer.panels.run_table_panel import RunTablePanel
 from viewer.panels.slice_facts import operator_run_text
@@ -150,7 +150,6 @@ class HandleMapPanel(RunTablePanel):
         for i, show in enumerate(Show):
             count = sum(show.has(row) for row in maps.rows)
             self.by.setItemText(i, f"{show.title} ({count})")
-        self.summary.setText(summary_text(maps.rows))
         self._show_table(subtitle)
         self._tell_none()
 
@@ -164,6 +163,9 @@ class HandleMapPanel(RunTablePanel):
         show: Show = self.by.currentData()
         absent = not any(show.has(row) for row in self.model.maps.rows)
         text = NONE_OF[show] if absent else summary_text(self.model.maps.rows)
+        if len(self.model.maps.rows) > MOST_SHOWN:
+            of = group_digits(len(self.model.maps.rows))
+            text = f"the first {group_digits(MOST_SHOWN)} of {of} rows, Export writes all · {text}"
         self.summary.setText(text)
         self.button.setEnabled(not absent)
 
@@ -230,6 +232,9 @@ class HandleMapPanel(RunTablePanel):
     def export(self) -> None:
         """Ask for a file to write the shown rows to, in their order."""
         rows, answer = self.model.shown_map_rows(), self.answer
+        if len(self.model.maps.rows) > MOST_SHOWN:
+            show: Show = self.by.currentData()
+            rows = [row for row in self.model.maps.rows if show.has(row)]
         program = answer.shown.table.program if answer else self._record
         path = answer.shown.trace.path if answer else program.path if program else ""
         rate = answer.shown.axis.ns_per_tick if answer else None
