@@ -174,7 +174,7 @@ def _file_lines(file: Facts) -> list[str]:
     head = f"{os.path.basename(file['path'])}{record if ran else ''}"
     lines = [head if ran else f"{head}: a record, and no run"]
     if not file["has_delegate_calls"]:
-        lines.append("  no delegate calls: the profile is of a device, not of a runtime")
+        lines.append("  no delegate calls, and no operators of a runtime that could have made them")
     elif ran:
         lines.append(f"  whole {_ns(file['whole_ns'])}")
         lines += [

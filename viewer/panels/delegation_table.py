@@ -49,16 +49,22 @@ from viewer.theme import Theme
 DELEGATES, OUTSIDE, LINKS = "Delegates", "Stayed outside", "Links"
 MOST_OUTSIDE = 5000  # operators; of more the table would keep the window waiting for 100 ms
 AT_FIRST = 8  # rows of a section; a click on the row below them shows all
-UPPER_BOUND = (
-    "Delegating these would save at most that: an upper bound, since a delegate takes time too."
-)
+UPPER_BOUND = "Delegating them would save at most that: an upper bound, as delegates take time too."
 NO_CALLS = (
-    "The profile has no delegate calls: it is of a device, and not of a runtime that hands parts "
-    "of a model to others."
+    "The profile has no delegate calls, and no operators of a runtime that could have made them."
 )
 NONE_CALLED = "No delegate was called: every operator ran by itself."
 NOTHING_OUTSIDE = "No operator ran outside the delegates."
 NONE_RECORDED = "The record has no delegates: nothing was lowered, or it does not say what was."
+_MEANINGS = {
+    "Time": "Of the calls, or of what ran outside; the bar is hatched as far as no event of the "
+    "delegate accounts for it",
+    "Share": "Of Method::execute, where the file has it, else of the busy time",
+    "Unattributed": "The part of the calls that no event inside accounts for. What lies in no call "
+    "and in no operator stands in the line below the table",
+    "Operators": "How many operators of the model the call swallowed",
+    "Slices": "Calls of the delegate, or of the operator",
+}
 _OTHERS = "others that took less"
 _TEXT_LEFT = 30  # px, of the lines below a reason
 _DOT = 8
@@ -370,6 +376,9 @@ class DelegationModel(OperatorModel):
                 line = "\t".join([*cells, item.of.remedy])
             told.append(f"{item.section}\t{line}")
         return "\n".join(told) + "\n"
+
+    def title_tip(self, column: int) -> str:
+        return _MEANINGS.get(self.titles()[column].partition(",")[0], "")
 
     @guard
     def flags(self, index: Index) -> Qt.ItemFlag:
