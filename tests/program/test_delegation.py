@@ -132,6 +132,15 @@ def test_ranges_side_by_side_add_up(table):
     assert sum(part.coverage.linked_ticks for part in parts) == whole.coverage.linked_ticks
 
 
+def test_the_runs_on_their_tracks_are_the_whole(of_dump):
+    found = Delegation(of_dump)
+    parts = [found.of_run(run) for run in of_dump.trace.inferences()]
+    whole = found.report()
+    assert sum(part.whole for part in parts) == whole.whole
+    assert sum(part.delegated for part in parts) == whole.delegated
+    assert sum(part.stayed for part in parts) == whole.stayed
+
+
 # -- links -----------------------------------------------------------------------------------------
 
 

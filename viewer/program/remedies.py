@@ -1,7 +1,7 @@
 """What can be done about slices that have no operator, reason by reason, in words for their user.
 
 Reasons come from `viewer.program.linking`; which backend writes which map is told by the backends'
-own code: XNNPACK returns an empty one in every release.
+own code: XNNPACK and ENN return an empty one in every release.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from viewer.model.trace import Trace
 from viewer.program.linking import NO_RECORD, Reason
 
 # The backends that never return a debug handle map, and what people call them.
-WITHOUT_MAPS = {"XnnpackBackend": "XNNPACK"}
+WITHOUT_MAPS = {"XnnpackBackend": "XNNPACK", "EnnBackend": "ENN"}
 
 _RECORD = (
     "Open the ETRecord that was saved when this model was exported (generate_etrecord=True), or "
