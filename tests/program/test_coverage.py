@@ -3,7 +3,7 @@
 from tests.program.delegation_cases import DATA, DUMPS, linked, ranges, spans, within
 from viewer.formats import open_file
 from viewer.model.trace import KeyKind
-from viewer.program.coverage import begins_within, coverage, stated_per_key
+from viewer.program.coverage import begins_within, coverage, covered_ticks, stated_per_key
 from viewer.program.linking import unlinked
 from viewer.report import coverage_of
 
@@ -42,6 +42,7 @@ def test_slices_on_a_clock_of_their_own_count_and_cover_nothing():
     found = coverage(unlinked(trace))
     assert found.linkable == 3  # the call and two of its three events; the third is a total
     assert found.linkable_ticks == within(spans(trace, KeyKind.DELEGATE_CALL), 0, trace.end)
+    assert covered_ticks(trace, trace.keys.kind == KeyKind.DELEGATE_EVENT) == 0
 
 
 def test_gaps_that_a_reader_computed_are_in_no_count():
