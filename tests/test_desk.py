@@ -52,7 +52,7 @@ def names(desk):
 TORQ = ("compile_c0_callsite.csv", "runtime_r0_nss.csv", "tiny_cnn.mlir")
 DOCKS = {
     "details", "operators", "model", "overview", "statistics", "estimates", "source", "links",
-    "problems", "untimed", "search", "selection", "marks",
+    "delegation", "handle_map", "problems", "untimed", "search", "selection", "marks",
 }  # fmt: skip
 
 
@@ -748,6 +748,34 @@ def test_the_link_pill_follows_the_trace_of_the_selection(desk, qtbot):
         desk.session.select_slice(SliceRef(number, 3))
         told.add(desk.toolbar.link_state.text())
     assert len(told) == 2
+
+
+def test_a_row_of_the_delegation_selects_on_the_timeline(attention, qtbot):
+    attention._docks.bring("delegation")
+    settle(qtbot, attention)
+    rows = attention.delegation.model.rows
+    attention.delegation.table.selectRow(next(i for i, r in enumerate(rows) if "ops" in r.name))
+    qtbot.keyClick(attention.delegation.table, Qt.Key.Key_Return)
+    assert attention.session.state.slice is not None
+    assert "XnnpackBackend" in attention.session.traces[0].label(
+        attention.session.state.slice.index
+    )
+
+
+def test_a_handle_map_is_exported_under_its_own_name(attention, qtbot, tmp_path, monkeypatch):
+    asked = []
+
+    def name(parent, title, start, filters):
+        asked.append(Path(start).name)
+        return str(tmp_path / "maps"), "Table, tab separated (*.tsv)"
+
+    monkeypatch.setattr("viewer.desk.QFileDialog.getSaveFileName", name)
+    attention._docks.bring("handle_map")
+    settle(qtbot, attention)
+    with qtbot.waitSignal(attention.saver.saved):
+        attention.handle_map.button.click()
+    assert asked == ["attn_xnnpack_x5.handle_map.csv"]
+    assert (tmp_path / "maps.tsv").read_text(encoding="utf-8").startswith("file\tmethod\t")
 
 
 def test_the_bottom_panels_hide_and_come_back(attention, qtbot):

@@ -11,7 +11,7 @@ from viewer.timeline.board import Timeline
 
 NAMES = (
     "details", "operators", "model", "overview", "statistics", "estimates", "source", "links",
-    "problems", "untimed", "selection", "marks", "search",
+    "delegation", "handle_map", "problems", "untimed", "selection", "marks", "search",
 )  # fmt: skip
 
 
@@ -72,9 +72,9 @@ def test_panels_become_tabs_as_room_gets_short_and_part_again(attention, qtbot):
         qtbot.waitUntil(lambda: not attention._docks.is_misfit)
         settle(qtbot, attention)
         sizes.append((fellows(attention, "details"), fellows(attention, "source")))
-    tabs = {"links", "problems", "untimed", "marks", "search"}
+    tabs = {"links", "delegation", "problems", "untimed", "marks", "search"}
     assert sizes[0] == (tabs | {"source"}, tabs | {"details"})
-    left = {"operators", "model", "overview", "statistics", "estimates", "selection"}
+    left = {"operators", "model", "overview", "statistics", "estimates", "handle_map", "selection"}
     assert sizes[1] == (tabs, left)
     assert sizes[2] == sizes[0]
     assert sizes[3] == (set(), tabs)
@@ -127,6 +127,6 @@ def test_every_group_of_tabs_has_one_bar_and_it_is_in_reach(qtbot, shown_first):
         bars = window.findChildren(QTabBar)
         titles = [bar.tabText(i) for bar in bars for i in range(bar.count())]
         assert len(bars) == 2
-        assert len(titles) == len(set(titles)) >= 11
+        assert len(titles) == len(set(titles)) >= 13
         for bar in bars:
             assert window.childAt(bar.mapTo(window, bar.rect().center())) is bar

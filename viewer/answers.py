@@ -88,8 +88,8 @@ def _export(arguments: list[str]) -> int:
     )
     parser.add_argument(
         "--table", choices=TABLES, default=TABLES[0],
-        help=f"what a table ({', '.join(TABLE_SUFFIXES)}) has a row for: slices, or the allocation "
-        "and debug events, which carry no time",
+        help=f"what a table ({', '.join(TABLE_SUFFIXES)}) has a row for: slices, the allocation "
+        "and debug events, which carry no time, or the identifiers of debug handle maps",
     )  # fmt: skip
     chosen = parser.parse_args(arguments)
     suffixes = EXPORT_SUFFIXES if chosen.table == TABLES[0] else TABLE_SUFFIXES
@@ -126,6 +126,24 @@ def _estimates(arguments: list[str]) -> int:
 
     made = of_workspace(workspace)
     print(json.dumps(estimate_facts(made), indent=1) if chosen.json else estimate_text(made))
+    _warn(workspace)
+    return 1 if failed else 0
+
+
+def _delegation(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="opscope delegation",
+        description="What was handed to delegates and what it took, what stayed outside, how much "
+        "is linked and why the rest is not, and debug handle maps beside what was logged.",
+    )
+    add_files(parser, "*")
+    parser.add_argument("--json", action="store_true", help="print JSON for scripts")
+    chosen = parser.parse_args(arguments)
+    workspace, failed = _open_all(parser, chosen)
+    from viewer.delegation_report import delegation_facts, delegation_text
+
+    facts = delegation_facts(workspace)
+    print(json.dumps(facts, indent=1) if chosen.json else delegation_text(facts))
     _warn(workspace)
     return 1 if failed else 0
 
@@ -174,6 +192,7 @@ def _screenshot(arguments: list[str]) -> int:
 
 ANSWERS = {
     "info": _info, "stats": _stats, "export": _export, "estimates": _estimates,
+    "delegation": _delegation,
     "inspect": _inspect, "screenshot": _screenshot,
 }  # fmt: skip
 

@@ -4,8 +4,10 @@
     opscope info FILES... [--json]          what the files are and how they link
     opscope export FILES... -o OUT          .pftrace .pb (.gz) for Perfetto, .csv .tsv for tables
                    [--table untimed]        of events without a time instead of slices
+                   [--table handle_map]     of identifiers in debug handle maps
     opscope stats FILES... --by KEY         what took how long, by operator, line, unit, ...
     opscope estimates FILES... [--json]     Torq: estimate beside measurement, action by action
+    opscope delegation FILES... [--json]    what delegates took, what stayed outside, links
     opscope inspect --etdump_path DUMP ...  what each event took, as ExecuTorch's inspector has it
     opscope screenshot FILES... -o OUT.png  the real window as a picture, without a display
 
@@ -25,7 +27,7 @@ from collections.abc import Sequence
 from viewer import __version__
 from viewer.arguments import add_files, add_theme, choices_of, complain, files_of
 
-COMMANDS = ("info", "stats", "export", "estimates", "inspect", "screenshot")
+COMMANDS = ("info", "stats", "export", "estimates", "delegation", "inspect", "screenshot")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

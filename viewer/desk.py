@@ -34,9 +34,11 @@ from viewer.model.trace import Trace
 from viewer.motion_commands import MOVE_MENU
 from viewer.opening import OpenTrace, display_name
 from viewer.panels.command_palette import CommandPalette
+from viewer.panels.delegation import DelegationPanel
 from viewer.panels.details import DetailsPanel
 from viewer.panels.empty_note import EmptyNote
 from viewer.panels.estimates import EstimatesPanel
+from viewer.panels.handle_maps import HandleMapPanel
 from viewer.panels.hits import HitsPanel
 from viewer.panels.key_sheet import KeySheet
 from viewer.panels.links import LinksPanel
@@ -122,6 +124,8 @@ class Desk(QObject):
         self.model = ModelPanel(self.session, theme)
         self.source = SourcePanel(self.session, theme)
         self.links = LinksPanel(self.session, theme)
+        self.delegation = DelegationPanel(self.session, theme)
+        self.handle_map = HandleMapPanel(self.session, theme)
         self.problems = ProblemsPanel(self.session, theme)
         self.statistics = StatisticsPanel(self.session, theme)
         self.untimed = UntimedPanel(self.session, theme)
@@ -144,8 +148,8 @@ class Desk(QObject):
             {
                 "details": self.details, "operators": self.operators,
                 "model": self.model, "overview": self.overview, "statistics": self.statistics,
-                "estimates": self.estimates,
-                "source": self.source, "links": self.links,
+                "estimates": self.estimates, "handle_map": self.handle_map,
+                "source": self.source, "links": self.links, "delegation": self.delegation,
                 "problems": self.problems, "untimed": self.untimed,
                 "selection": self.selection, "marks": self.marks,
                 "search": self.hits,
@@ -209,7 +213,8 @@ class Desk(QObject):
         session.ruled.connect(self.commands.refresh)
         self.timeline.ruler.menu_asked.connect(lambda place: self.ruler_menu.popup(place))
         SelectionFeed.of(session).changed.connect(self._selection_counted)
-        self.selection.export_requested.connect(self.export_table)
+        self.selection.export_requested.connect(partial(self.export_table, name="selection"))
+        self.handle_map.export_requested.connect(partial(self.export_table, name="handle_map"))
         session.columns_remembered.connect(self._keep_columns)
         self.commands.keys_changed.connect(self._keep_keys)
         self.palette_box.ran.connect(self.settings.add_recent_command)
@@ -228,6 +233,8 @@ class Desk(QObject):
             panel.open_dialog_requested.connect(self.open_dialog)
             panel.links_requested.connect(self.show_links)
         self.model.operators_requested.connect(partial(self._docks.bring, "operators"))
+        for report in (self.delegation, self.handle_map):
+            report.source_requested.connect(self._show_source)
         self.links.open_dialog_requested.connect(self.open_dialog)
         self._message.changed.connect(self._crowded.start)
         self.problems.count_changed.connect(self._docks.count_problems)
@@ -408,11 +415,12 @@ class Desk(QObject):
         """Write what is open to a file, in the background."""
         self._save(path, partial(prepare, self.session.workspace), "slices")
 
-    def export_table(self, job_of: Callable[[str], Job]) -> None:
-        """Ask for a name and write the rows of a panel; `job_of` makes the job for a path."""
+    def export_table(self, job_of: Callable[[str], Job], name: str = "selection") -> None:
+        """Ask for a file and write the rows of a panel; `job_of` makes the job for a path, `name`
+        is what the file is called after the profile."""
         first = os.path.splitext(self.session.workspace.paths[0])[0]
         path, chosen = QFileDialog.getSaveFileName(
-            self.window, "Export table", f"{first}.selection.csv", TABLE_FILTERS
+            self.window, "Export table", f"{first}.{name}.csv", TABLE_FILTERS
         )
         if path:
             if not os.path.splitext(path)[1]:

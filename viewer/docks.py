@@ -17,15 +17,16 @@ NARROW, VERY_NARROW = 1400, 1100  # px of the window
 TIMELINE_SHARE = 0.6
 _LEAST_BOTTOM = 200  # px
 _BELOW = (
-    "operators", "model", "overview", "statistics", "estimates", "source", "links", "problems",
-    "untimed", "selection", "marks", "search",
+    "operators", "model", "overview", "statistics", "estimates", "handle_map", "source", "links",
+    "delegation", "problems", "untimed", "selection", "marks", "search",
 )  # fmt: skip
-_TITLES = {"untimed": "Untimed events"}
+_TITLES = {"untimed": "Untimed events", "handle_map": "Handle map"}
 
 
 class Docks(QObject):
     """The docks of one window, by name: details, operators, model, overview, statistics,
-    estimates, source, links, problems, untimed, selection, marks and search."""
+    estimates, handle_map, source, links, delegation, problems, untimed, selection, marks and
+    search."""
 
     def __init__(self, window: QMainWindow, panels: dict[str, QWidget]) -> None:
         super().__init__(window)
@@ -52,9 +53,9 @@ class Docks(QObject):
         docks = self.by_name
         with self._without_layout():
             window.splitDockWidget(docks["operators"], docks["source"], Qt.Orientation.Horizontal)
-            for name in ("model", "overview", "statistics", "estimates", "selection"):
+            for name in ("model", "overview", "statistics", "estimates", "handle_map", "selection"):
                 window.tabifyDockWidget(docks["operators"], docks[name])
-            for name in ("links", "problems", "untimed", "search", "marks"):
+            for name in ("links", "delegation", "problems", "untimed", "search", "marks"):
                 window.tabifyDockWidget(docks["source"], docks[name])
         self.bring("operators")
         self.bring("source")

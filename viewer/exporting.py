@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from viewer.export.atomic import Cancelled, Progress, never_cancelled, no_progress
+from viewer.export.handle_map_table import HANDLE_MAP_COLUMNS, handle_map_columns
 from viewer.export.slice_table import (
     COLUMNS,
     OPERATOR_COLUMNS,
@@ -20,6 +21,7 @@ from viewer.export.slice_table import (
 )
 from viewer.export.tables import write_table
 from viewer.export.untimed_table import UNTIMED_COLUMNS, untimed_columns
+from viewer.program.handle_maps import HandleMaps, recorded_rows
 from viewer.program.labels import set_label, slice_labels, track_name
 from viewer.program.linking import LinkTable
 from viewer.program.untimed import HOW_TO_LOG
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 PERFETTO_SUFFIXES = (".pftrace", ".pftrace.gz", ".pb", ".pb.gz")
 TABLE_SUFFIXES = (".csv", ".tsv")
 EXPORT_SUFFIXES = PERFETTO_SUFFIXES + TABLE_SUFFIXES
-TABLES = ("slices", "untimed")
+TABLES = ("slices", "untimed", "handle_map")
 
 
 class NothingToExport(Exception):
@@ -77,6 +79,8 @@ def prepare(workspace: Workspace, path: str, table: str = "slices") -> Job:
         raise ValueError(f"{path}: the name must end in one of {', '.join(EXPORT_SUFFIXES)}")
     if table == "untimed":
         return _prepare_untimed(workspace, path)
+    if table == "handle_map":
+        return _prepare_handle_map(workspace, path)
     if workspace.traces:
         # Unrelated clocks have no common zero: then every file counts from its own start, as in
         # the window. A file alone keeps the times that it states.
@@ -106,6 +110,26 @@ def _prepare_untimed(workspace: Workspace, path: str) -> Job:
     ]
     return lambda progress, cancelled: _write_joined(
         path, UNTIMED_COLUMNS, [untimed_columns(*one) for one in linked], progress, cancelled
+    )
+
+
+def _prepare_handle_map(workspace: Workspace, path: str) -> Job:
+    """Of every profile; of records too where no profile is open."""
+    tables = [
+        handle_map_columns(
+            HandleMaps(workspace.links(t)).rows(), workspace.links(t).program, t.path,
+            workspace.ns_per_tick(t),
+        )
+        for t in workspace.traces
+    ]  # fmt: skip
+    if not tables:
+        tables = [handle_map_columns(recorded_rows(p), p, p.path, None) for p in workspace.programs]
+    if not any(table["file"] for table in tables):
+        raise NothingToExport(
+            "No delegate logged an identifier, and no record that is linked has a delegate"
+        )
+    return lambda progress, cancelled: _write_joined(
+        path, HANDLE_MAP_COLUMNS, tables, progress, cancelled
     )
 
 

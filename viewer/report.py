@@ -12,8 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from viewer import __version__
-from viewer.model import intervals
-from viewer.model.queries import foreign, unattributed_time
+from viewer.model.queries import unattributed_time
 from viewer.model.times import (
     ClockRate,
     RateOrigin,
@@ -25,6 +24,7 @@ from viewer.model.times import (
 from viewer.model.trace import Ints, Problem, Trace, UntimedKind
 from viewer.model.untimed import counts_text
 from viewer.program.agreement import UNCHECKABLE, mean_agreement
+from viewer.program.coverage import covered_ticks, stated_per_key
 from viewer.program.graph import Program
 from viewer.program.labels import run_label
 from viewer.program.linking import LinkTable
@@ -227,26 +227,23 @@ def coverage(table: LinkTable, scopes: Ints) -> Facts:
     trace = table.trace
     keys = trace.keys
     key_in = np.isin(keys.scope, scopes)
-    stated = trace.slices.key
-    if trace.slices.derived is not None:
-        stated = stated[~trace.slices.derived]
     # A record may have hundreds of methods that no run is of.
-    count = np.zeros(len(keys), np.int64)
-    if key_in.any():
-        count = np.bincount(stated, minlength=len(keys)).astype(np.int64)
+    count = stated_per_key(trace) if key_in.any() else np.zeros(len(keys), np.int64)
     by_reason: dict[str, int] = {}
     for k in np.flatnonzero(key_in & (count > 0)).tolist():
         text = table.links[k].reason.text
         by_reason[text] = by_reason.get(text, 0) + int(count[k])
     linkable = int(count[key_in & (table.states > 0)].sum())
     linked = int(count[key_in & (table.states == 2)].sum())
-    possible = _covered(trace, key_in & (table.states > 0))
+    possible = covered_ticks(trace, key_in & (table.states > 0))
     return {
         "linkable": linkable,
         "linked": linked,
         "coverage": round(linked / linkable, 4) if linkable else None,
         "covered_time": (
-            round(_covered(trace, key_in & (table.states == 2)) / possible, 4) if possible else None
+            round(covered_ticks(trace, key_in & (table.states == 2)) / possible, 4)
+            if possible
+            else None
         ),
         "by_reason": dict(sorted(by_reason.items())),
     }
@@ -260,23 +257,6 @@ def coverage_of(table: LinkTable) -> Facts:
     if table not in _coverage:
         _coverage[table] = coverage(table, np.arange(len(table.trace.scopes)))
     return _coverage[table]
-
-
-def _covered(trace: Trace, of_key: np.ndarray[Any, np.dtype[np.bool_]]) -> int:
-    """Ticks in which a slice with one of the keys runs, per track; foreign extents are no time."""
-    if not of_key.any():
-        return 0
-    slices = trace.slices
-    wanted = of_key[slices.key]
-    wanted[foreign(slices)] = False
-    own = np.flatnonzero(wanted)
-    track = slices.row_track[slices.rows()[own]]
-    order = np.argsort(track, kind="stable")
-    bounds = np.flatnonzero(np.diff(track[order])) + 1
-    return sum(
-        intervals.length(slices.start[part], slices.end[part])
-        for part in np.split(own[order], bounds)
-    )
 
 
 # -- text -----------------------------------------------------------------------------------------

@@ -24,7 +24,14 @@ from viewer.crash_report import guard
 from viewer.model.times import MINUS, THIN_SPACE, format_in, group_digits, tick_to_ns, unit_for
 from viewer.panels.cost_feed import Answer
 from viewer.panels.slice_facts import MISSING, tensor_text
-from viewer.panels.swatches import SWATCH, colours_of, paint_bar, paint_swatch, slice_color
+from viewer.panels.swatches import (
+    SWATCH,
+    colours_of,
+    paint_bar,
+    paint_hatch,
+    paint_swatch,
+    slice_color,
+)
 from viewer.panels.table_model import LEFT, RIGHT, Index, TitledModel
 from viewer.panels.widgets import tip
 from viewer.program.graph import Operator, Program
@@ -65,7 +72,8 @@ class TableRow:
     share: 0 to 1 of the dearest row, for the bar. tone: the theme's colour of a row without
     operators. indent: how deep its name stands below those that it is a part of. group: its number
     among the groups of the table; -1 where rows are no groups. mark: where on the bar's scale a
-    line crosses it, 0 to 1; -1 for none. detail: a sentence for the tooltip.
+    line crosses it, 0 to 1; -1 for none. full: which part of the bar is known, 0 to 1; the rest is
+    hatched. detail: a sentence for the tooltip.
     """
 
     operators: tuple[int, ...]
@@ -79,6 +87,7 @@ class TableRow:
     indent: int = 0
     group: int = -1
     mark: float = -1.0
+    full: float = 1.0
     detail: str = ""
 
     @property
@@ -170,6 +179,7 @@ class OperatorModel(TitledModel):
         super().__init__(parent)
         self.contents = Contents()
         self._titles: tuple[str, ...] = ()
+        self._has_swatches = False
         self.rows: list[TableRow] = []
         self._filter = ""
         self._sort: tuple[int, Qt.SortOrder] = (-1, Qt.SortOrder.DescendingOrder)
@@ -182,8 +192,14 @@ class OperatorModel(TitledModel):
             self._sort = (-1, Qt.SortOrder.DescendingOrder)
         self.contents = contents
         self._titles = tuple(heading.title for heading in contents.headings)
+        self._has_swatches = any(row.operators for row in contents.rows)
         self._arrange()
         self.endResetModel()
+
+    @property
+    def has_swatches(self) -> bool:
+        """Whether any row has operators."""
+        return self._has_swatches
 
     def set_filter(self, text: str) -> None:
         """Show only rows whose name or line contains every word of a text."""
@@ -283,6 +299,7 @@ class OperatorDelegate(QStyledItemDelegate):
         self._model = model
         self._theme = theme
         self.colours: Palette | None = None  # the palette index of every operator; None: its own
+        self.swatch_room = False  # whether names without a swatch stand below those with one
 
     @guard(QSize())
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
@@ -321,7 +338,11 @@ class OperatorDelegate(QStyledItemDelegate):
             color = slice_color(own[0], theme) if one else theme.color(row.tone)
             top = rect.center().y() - height / 2 + 1
             if row.share > 0:
-                paint_bar(painter, QRectF(left, top, room * row.share, height), color, theme)
+                wide = room * row.share
+                full = wide * row.full
+                if full >= 1 or row.full == 1:
+                    paint_bar(painter, QRectF(left, top, full, height), color, theme)
+                paint_hatch(painter, QRectF(left + full, top, wide - full, height), color)
             if row.mark >= 0:
                 at, over = left + room * min(row.mark, 1.0), theme.px(3)
                 line = QRectF(at - 1, top - over, 2, height + 2 * over)
@@ -342,7 +363,7 @@ class OperatorDelegate(QStyledItemDelegate):
         if row.operators:
             own = colours_of(row.operators, self.colours)
             paint_swatch(painter, rect.left() + theme.px(12), top, own, theme)
-        else:
+        elif not (self.swatch_room and self._model.has_swatches):
             left = rect.left() + theme.px(self.BARE_NAME_LEFT + _INDENT * row.indent)
         metrics = QFontMetrics(theme.font("cell"))
         hint_font = theme.font("caption")

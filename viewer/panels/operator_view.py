@@ -53,6 +53,10 @@ class OperatorView(RowTable):
         self._delegate.colours = colours
         self.viewport().update()
 
+    def keep_swatch_room(self) -> None:
+        """Let names without a swatch stand below those that have one."""
+        self._delegate.swatch_room = True
+
     def _size_columns(self) -> None:
         header = self.horizontalHeader()
         header.setStretchLastSection(False)

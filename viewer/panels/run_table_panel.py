@@ -26,22 +26,26 @@ class RunTablePanel(QWidget):
         self, session: Session, table: RowTable, theme: Theme, hint: str, name: str,
         parent: QWidget | None = None,
     ) -> None:  # fmt: skip
-        """hint, name: what the filter takes, and what a screen reader calls it."""
+        """hint, name: what the filter takes, and what a screen reader calls it.
+
+        `head` is the line above the table and `column` all of the page, for what a subclass adds.
+        """
         super().__init__(parent)
         self._session = session
         self._of: tuple[OpenTrace | None, int | None] = (None, None)
         self.table = table
-        let_copy(table, self.copy)
+        if not table.actions():  # some tables copy by themselves
+            let_copy(table, self.copy)
         self.filter = FilterLine(hint, name, table, theme)
         self.subtitle = ElidedLabel("", theme, "caption", "text2")
         self.subtitle.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        head = QHBoxLayout()
+        self.head = head = QHBoxLayout()
         head.setContentsMargins(theme.px(12), theme.px(6), theme.px(12), theme.px(6))
         head.setSpacing(theme.px(12))
         head.addWidget(self.filter, 1)
         head.addWidget(self.subtitle, 1)
         page = QWidget()
-        column = QVBoxLayout(page)
+        self.column = column = QVBoxLayout(page)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(head)

@@ -25,6 +25,8 @@ from viewer.program.mlir import FilePosition
 from viewer.program.text_positions import TextPositions, positions_of
 from viewer.program.torq_debug_info import Dispatch
 
+NO_RECORD = "No record is open that belongs to this profile"
+
 
 class LinkState(Enum):
     """What a reason means for coverage."""
@@ -155,7 +157,7 @@ def unlinked(trace: Trace, why: str = "", dispatches: Sequence[Dispatch] = ()) -
 
     dispatches: the debug info that is open, to say why an action or job is not in it.
     """
-    detail = why or "No record is open that belongs to this profile"
+    detail = why or NO_RECORD
     alone = Link(Reason.NO_PROGRAM, detail)
     identifiers = trace.keys.identifier
     numbered = np.isin(trace.keys.kind, (_ACTION, _JOB))
