@@ -9,10 +9,13 @@ from PySide6.QtCore import QByteArray, QPoint, QSettings, QSize, Qt
 from PySide6.QtWidgets import QFileDialog, QPushButton
 
 from tests.gui_events import SAMPLE, drop, open_files, put_away
+from viewer.desk import KINDS
 from viewer.main_window import MainWindow
 from viewer.panels import start_page
+from viewer.panels.operators import OperatorsPanel
 from viewer.settings import WINDOW_STATE, WINDOW_STATE_VERSION, WINDOW_VERSION, Settings
 from viewer.theme import Theme
+from viewer.timeline.board import Timeline
 
 DEMO, DEMO_RECORD = SAMPLE["delegate_handle_map"].paths()
 
@@ -92,6 +95,25 @@ def test_the_first_button_asks_for_files_at_once(bare, qtbot, monkeypatch):
     button = next(b for b in bare.start_page.findChildren(QPushButton) if b.property("primary"))
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     assert opened(qtbot, bare.desk) == [DEMO]
+
+
+def test_its_parts_are_made_one_a_turn_and_are_those_of_the_desk(bare):
+    parts = bare._parts_of_desk()
+    turns = 0
+    while parts.prepare():
+        turns += 1
+    assert turns == len(KINDS)
+    timeline, operators = parts.of(Timeline), parts.of(OperatorsPanel)
+    assert (bare.desk.timeline, bare.desk.operators) == (timeline, operators)
+
+
+def test_closing_between_two_parts_makes_no_desk(bare, qtbot):
+    bare._prepare()
+    assert bare._next_part.isActive()
+    bare.close()
+    assert not bare._next_part.isActive()
+    qtbot.wait(0)
+    assert bare._desk is None
 
 
 def test_a_desk_that_is_asked_for_is_there(bare):

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from PySide6.QtCore import QObject, Qt, QTimer, QUrl
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QStyle, QWidget
@@ -74,6 +74,7 @@ from viewer.settings import (
     WINDOW_STATE_VERSION,
 )
 from viewer.status_text import range_text, selection_text, spoken_text
+from viewer.theme import Theme
 from viewer.timeline.board import ABOVE, Timeline
 from viewer.toolbar import Toolbar
 from viewer.window_commands import MENUS, START_KEYS, commands_of, mouse_help, spoken_keys
@@ -89,6 +90,25 @@ EXPORT_FILTERS = (
     "Table, comma separated (*.csv);;Table, tab separated (*.tsv)"
 )
 TABLE_FILTERS = "Table, comma separated (*.csv);;Table, tab separated (*.tsv)"
+KINDS: tuple[type[QWidget], ...] = (
+    Timeline,
+    DetailsPanel,
+    OperatorsPanel,
+    ModelPanel,
+    SourcePanel,
+    LinksPanel,
+    DelegationPanel,
+    HandleMapPanel,
+    ProblemsPanel,
+    StatisticsPanel,
+    UntimedPanel,
+    OverviewPanel,
+    EstimatesPanel,
+    SelectionPanel,
+    MarksPanel,
+    HitsPanel,
+)
+Part = TypeVar("Part", bound=QWidget)
 RECORD_ALONE = (
     "A record holds the model, not a run",
     "Its operators are below. To see what they cost, open the profile of a run too: an ETDump that "
@@ -96,15 +116,40 @@ RECORD_ALONE = (
 )
 
 
+class Parts:
+    """The timeline and the panels of a desk, each made when it is asked for.
+
+    All of them at once take a fifth of a second, in which the window would stand still: `prepare`
+    makes one a turn.
+    """
+
+    def __init__(self, window: MainWindow) -> None:
+        self.session, self._theme = Session(window), window.theme
+        self._made: dict[Callable[[Session, Theme], QWidget], QWidget] = {}
+
+    def of(self, kind: Callable[[Session, Theme], Part]) -> Part:
+        """The one widget of a kind."""
+        if kind not in self._made:
+            self._made[kind] = kind(self.session, self._theme)
+        return cast(Part, self._made[kind])
+
+    def prepare(self) -> bool:
+        """Make one that is not there yet; False if all are."""
+        kind = next((kind for kind in KINDS if kind not in self._made), None)
+        if kind is not None:
+            self.of(kind)
+        return kind is not None
+
+
 class Desk(QObject):
     """What works in one window, over one session."""
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: MainWindow, parts: Parts) -> None:
         super().__init__(window)
         self.window, self.theme, self.settings = window, window.theme, window.settings
         theme, settings = self.theme, self.settings
         self._pages, self._message, self._status = window.pages, window.message, window.status
-        self.session = Session(window)
+        self.session = parts.session
         self.session.workspace.remembered.update(settings.identifier_columns())
         self.loader = Loader(window)
         self.saver = Saver(window)
@@ -116,24 +161,24 @@ class Desk(QObject):
         self._writes = ""  # what the export that is written counts
         self._choices = NO_CHOICES
         self._inferences = self.session.state.inferences  # as which the heights were shared
-        self.timeline = Timeline(self.session, theme)
+        self.timeline = parts.of(Timeline)
         self.timeline.legend.setVisible(settings.get(LEGEND))
         self.timeline.set_header_width(settings.get(HEADER_WIDTH))
-        self.details = DetailsPanel(self.session, theme)
-        self.operators = OperatorsPanel(self.session, theme)
-        self.model = ModelPanel(self.session, theme)
-        self.source = SourcePanel(self.session, theme)
-        self.links = LinksPanel(self.session, theme)
-        self.delegation = DelegationPanel(self.session, theme)
-        self.handle_map = HandleMapPanel(self.session, theme)
-        self.problems = ProblemsPanel(self.session, theme)
-        self.statistics = StatisticsPanel(self.session, theme)
-        self.untimed = UntimedPanel(self.session, theme)
-        self.overview = OverviewPanel(self.session, theme)
-        self.estimates = EstimatesPanel(self.session, theme)
-        self.selection = SelectionPanel(self.session, theme)
-        self.marks = MarksPanel(self.session, theme)
-        self.hits = HitsPanel(self.session, theme)
+        self.details = parts.of(DetailsPanel)
+        self.operators = parts.of(OperatorsPanel)
+        self.model = parts.of(ModelPanel)
+        self.source = parts.of(SourcePanel)
+        self.links = parts.of(LinksPanel)
+        self.delegation = parts.of(DelegationPanel)
+        self.handle_map = parts.of(HandleMapPanel)
+        self.problems = parts.of(ProblemsPanel)
+        self.statistics = parts.of(StatisticsPanel)
+        self.untimed = parts.of(UntimedPanel)
+        self.overview = parts.of(OverviewPanel)
+        self.estimates = parts.of(EstimatesPanel)
+        self.selection = parts.of(SelectionPanel)
+        self.marks = parts.of(MarksPanel)
+        self.hits = parts.of(HitsPanel)
         self.clock = ClockButton(self.session)
         self._status.addPermanentWidget(self.clock)
         self._resized = self._timer(RESIZE_SETTLES_MS, self._fit_width)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QBuffer, QCoreApplication, QSize, Qt, QThread, Signal, Slot
+from PySide6.QtCore import QBuffer, QCoreApplication, QSize, Qt, QThread, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QMainWindow, QStackedWidget, QToolBar, QVBoxLayout, QWidget
 
@@ -26,7 +26,7 @@ from viewer.when_seen import WhenSeen
 
 if TYPE_CHECKING:
     from viewer.choices import Choices
-    from viewer.desk import Desk
+    from viewer.desk import Desk, Parts
 
 MENU_TITLES = ("&File", "&View", "&Go", "&Tracks", "&Selection", "&Help")
 USUAL_SIZE = QSize(1600, 900)
@@ -71,8 +71,12 @@ class MainWindow(QMainWindow):
         column.addWidget(self.pages, 1)
         self.setCentralWidget(centre)
         self._importer = Latest(self)
+        self._parts: Parts | None = None
+        self._next_part = QTimer(self)
+        self._next_part.setSingleShot(True)
+        self._next_part.timeout.connect(self._prepare)
         for signal in (self._importer.answered, self._importer.failed):
-            signal.connect(self._furnish)
+            signal.connect(self._prepare)
         self._painted = WhenSeen(centre)
         self._painted.due.connect(self._import_desk)
         geometry, _ = settings.window()
@@ -95,13 +99,29 @@ class MainWindow(QMainWindow):
             self._importer.submit(_import_desk)
 
     @Slot()
+    def _prepare(self) -> None:
+        """Make one part of the desk, and then let the window answer before the next."""
+        if self._desk is not None:
+            return
+        if self._parts_of_desk().prepare():
+            self._next_part.start(0)
+        else:
+            self._furnish()
+
+    def _parts_of_desk(self) -> Parts:
+        from viewer.desk import Parts
+
+        if self._parts is None:
+            self._parts = Parts(self)
+        return self._parts
+
     def _furnish(self) -> None:
         """Make the desk, once, and give it the files that were asked for meanwhile."""
         if self._desk is not None:
             return
         from viewer.desk import Desk
 
-        self._desk = Desk(self)
+        self._desk = Desk(self, self._parts_of_desk())
         asked, self._asked = self._asked, []
         for paths, choices in asked:
             self._desk.open(paths, choices)
@@ -159,6 +179,7 @@ class MainWindow(QMainWindow):
     @guard
     def closeEvent(self, event: QCloseEvent) -> None:
         """Stop what runs and remember how the window lay."""
+        self._next_part.stop()
         if self._desk is not None:
             self._desk.shut_down()
         for latest in self.findChildren(Latest):
