@@ -45,6 +45,7 @@ NO_QT_MODULES = (
     "companions", "workspace", "choices", "opening", "exporting", "report", "stats_report",
     "estimate_report", "delegation_report", "resources", "cli", "visible_range", "view_state",
     "history", "command_search", "arguments", "answers", "selected_slices",
+    "cost_scope",
 )  # fmt: skip
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
 
@@ -109,6 +110,7 @@ ALLOWED = {
     "view_state": {"model", "workspace", "opening", "timeline arithmetic"},
     "history": {"view_state"},
     "selected_slices": {"model", "program", "opening", "view_state"},
+    "cost_scope": {"model", "opening", "view_state"},
     "workspace_edits": {"workspace", "opening", "background"},
     "session": {
         *SHOWN,
@@ -118,6 +120,7 @@ ALLOWED = {
         "view_state",
         "history",
         "selected_slices",
+        "cost_scope",
     },
     "marking": {"opening", "session", "view_state"},
     "selecting": {"opening", "session", "view_state", "selected_slices"},

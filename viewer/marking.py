@@ -116,7 +116,7 @@ def fit(session: Session, number: int) -> None:
 
 
 def _selected(session: Session) -> tuple[int, int] | None:
-    """The span of selected slices or of an area; operators alone are a highlight, no selection."""
+    """The span of selected slices, or of an area; operators are a highlight, no selection."""
     state = session.state
     if state.slice is None and state.area is None:
         return None

@@ -74,11 +74,13 @@ def can_make_area(session: Session) -> bool:
 
 
 def clear(session: Session) -> None:
-    """Take back one thing: the search, else the selection, else what is measured and the current
-    mark, else the class of colours that stands out."""
+    """Take back one thing: the search, else what was chosen in an area, else the selection, else
+    what is measured and the current mark, else the class of colours that stands out."""
     state = session.state
     if state.query:
         session.search("")
+    elif state.area is not None and (state.slice is not None or state.operators is not None):
+        session.select_area(state.area)
     elif any(state.selection):
         session.clear_selection()
     elif state.measured is not None or state.mark is not None:

@@ -1,6 +1,6 @@
 """Statistics of what is selected, worked out once for the panel and the status bar.
 
-There is one feed per session. It is about the area or the slices that are selected. It stays about
+There is one feed per session. It is about the slices that are selected, or the area. It stays about
 them while one slice of them is selected, or those that its own table has picked out: else a look at
 a row would take the table away.
 """
@@ -113,7 +113,7 @@ class SelectionFeed(QObject):
     def pick_out(self, chosen: SliceSet, first: SliceRef, total_ns: int) -> None:
         """Select some of the slices that the answer is about, and keep it; how long they take."""
         self._picked, self._picked_ns = chosen, total_ns
-        self._session.select_slices(chosen, first)
+        self._session.select_slices(chosen, first, keep_area=True)
 
     def total_ns(self, slices: SliceSet) -> int | None:
         """What some selected slices take, added up; None while it is not known."""
@@ -150,10 +150,8 @@ class SelectionFeed(QObject):
 
     def _wanted(self) -> Area | SliceSet | None:
         state, about = self._session.state, self._subject
-        if state.area is not None:
-            return state.area
         if state.slice is None:
-            return None
+            return state.area
         chosen = state.slices
         answer = self.answer if about is not None else None
         if answer is not None and answer.subject is about and about is not None:

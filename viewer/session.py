@@ -31,8 +31,9 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.background import Latest
 from viewer.choices import NO_CHOICES, Choices, apply
+from viewer.cost_scope import scope_of
 from viewer.history import History
-from viewer.model.queries import begin_in_run
+from viewer.model.scope import Scope, begin_in
 from viewer.model.trace import Ints, KeyKind, Run, RunKind, Trace
 from viewer.opening import AT_ONCE, Inferences, OpenTrace, Views, Work, views_of
 from viewer.program.graph import Operator, Program
@@ -394,8 +395,10 @@ class Session(QObject):
         self.file_fitted.emit(every.index(chosen))
 
     def fit_selection(self) -> None:
-        """Show what is selected; what is shown so already is followed by the whole axis."""
-        span = self.selected_span_ns()
+        """Show what is selected, of operators chosen in an area their slices in it; what is shown
+        so already is followed by the whole axis."""
+        span = None if self.state.slice is not None else self._highlighted_span_ns()
+        span = span or self.selected_span_ns()
         wanted = self._limited(*with_margin(*span)) if span else None
         if wanted is None or wanted == (self.state.t0, self.state.t1):
             self.fit_all()
@@ -407,9 +410,12 @@ class Session(QObject):
 
     # -- selection ---------------------------------------------------------------------------
 
-    def select_slice(self, ref: SliceRef | None, *, reveal: bool = False) -> None:
+    def select_slice(
+        self, ref: SliceRef | None, *, reveal: bool = False, keep_area: bool = False
+    ) -> None:
         """Select one slice and highlight its operators; None selects nothing. reveal: bring it into
-        view, in the same step of undo."""
+        view, in the same step of undo. keep_area: what costs are of stays a selected area, as where
+        the slice was chosen among those that are counted in it."""
         if ref is None:
             self.clear_selection()
             return
@@ -417,8 +423,8 @@ class Session(QObject):
         operators = (ref.trace, found) if found else None
         run = self._run_of(ref) if self.state.run is not None else None
         state = replace(
-            self.state, slice=ref, others=(), operators=operators, area=None,
-            run=run or self.state.run,
+            self.state, slice=ref, others=(), operators=operators,
+            area=self.state.area if keep_area else None, run=run or self.state.run,
         )  # fmt: skip
         if reveal:
             self._bring(state, ref)
@@ -433,24 +439,28 @@ class Session(QObject):
         return (ref.trace, number) if number is not None and is_inference else None
 
     def select_operators(self, trace: int, operators: tuple[int, ...]) -> None:
-        """Highlight every slice of a set of operators and bring the nearest of them into view."""
-        state = replace(self.state, slice=None, others=(), operators=(trace, operators), area=None)
+        """Highlight every slice of a set of operators and bring the nearest of them into view. A
+        selected area stays: it is what their costs are of."""
+        state = replace(self.state, slice=None, others=(), operators=(trace, operators))
         slices = self.slices_of(trace, operators)
-        inside = self._in_run(trace, slices)
+        inside = self._in_scope(trace, slices)
         if len(slices):
             near = inside if len(inside) else slices
             self._bring(state, SliceRef(trace, self.nearest(trace, near)))
         else:
             self._change(state)
 
-    def select_slices(self, slices: SliceSet, first: SliceRef, *, reveal: bool = False) -> None:
+    def select_slices(
+        self, slices: SliceSet, first: SliceRef, *, reveal: bool = False, keep_area: bool = False
+    ) -> None:
         """Select several slices; `first` is the one of them that details are of. No operator is
-        highlighted: what is selected may be of many. reveal: as `select_slice` has it."""
+        highlighted: what is selected may be of many. The rest as `select_slice` has it."""
         if len(slices) <= 1:
-            self.select_slice(first, reveal=reveal)
+            self.select_slice(first, reveal=reveal, keep_area=keep_area)
             return
+        area = self.state.area if keep_area else None
         others = slices.without(first)
-        state = replace(self.state, slice=first, others=others, operators=None, area=None)
+        state = replace(self.state, slice=first, others=others, operators=None, area=area)
         if reveal:
             self._bring(state, first)
         else:
@@ -484,37 +494,40 @@ class Session(QObject):
             return self.traces[state.slice.trace].span_ns(state.slice.index)
         if state.area is not None:
             return state.area.t0, state.area.t1
-        if state.operators is not None:
-            trace, operators = state.operators
-            every = self.slices_of(trace, operators)
-            inside = self._in_run(trace, every)
-            found = inside if len(inside) else every
-            if len(found):
-                shown, slices = self.traces[trace], self.traces[trace].trace.slices
-                return (
-                    shown.axis.to_ns(int(slices.start[found].min())),
-                    shown.axis.to_ns(int(slices.end[found].max())),
-                )
-        return None
+        return self._highlighted_span_ns()
+
+    def _highlighted_span_ns(self) -> tuple[int, int] | None:
+        """Where the slices of the highlighted operators lie, of those in the scope if any are."""
+        if self.state.operators is None:
+            return None
+        trace, operators = self.state.operators
+        every = self.slices_of(trace, operators)
+        inside = self._in_scope(trace, every)
+        found = inside if len(inside) else every
+        if not len(found):
+            return None
+        shown, slices = self.traces[trace], self.traces[trace].trace.slices
+        first, last = int(slices.start[found].min()), int(slices.end[found].max())
+        return shown.axis.to_ns(first), shown.axis.to_ns(last)
 
     def slices_of(self, trace: int, operators: tuple[int, ...]) -> Ints:
         """Every slice of one operator, alone or shared; or those of exactly a set of several."""
         return self.traces[trace].slices_of(operators)
 
-    def _in_run(self, trace: int, slices: Ints) -> Ints:
-        """Of some slices those that begin in the picked run; all, if no run is picked."""
-        if self.state.run is None or self.state.run[0] != trace:
-            return slices
-        shown = self.traces[trace].trace
-        return begin_in_run(shown, shown.runs[self.state.run[1]], slices)
+    def scope(self, trace: int, *, ranges: bool = True) -> Scope:
+        """What the costs of a trace are of, as `scope_of` has it."""
+        return scope_of(self.state, self.traces, trace, ranges=ranges)
+
+    def _in_scope(self, trace: int, slices: Ints) -> Ints:
+        return begin_in(self.traces[trace].trace, self.scope(trace), slices)
 
     def calls_of(self, trace: int, operators: tuple[int, ...]) -> tuple[int, int]:
-        """How many slices are of just these operators, and of these and others, in the picked run.
+        """How many slices are of just these operators, and of these and others, in the scope.
 
         A kernel is counted with the call around it.
         """
         shown = self.traces[trace]
-        found = self._in_run(trace, self.slices_of(trace, operators))
+        found = self._in_scope(trace, self.slices_of(trace, operators))
         keys = shown.trace.slices.key[found]
         calls = keys[shown.trace.keys.kind[keys] != KeyKind.KERNEL]
         counted = calls if len(calls) else keys
@@ -587,20 +600,18 @@ class Session(QObject):
         """Where a run lies on the axis."""
         return run_span_ns(self.traces[trace], run)
 
-    def run_ticks(self, trace: int) -> tuple[int, int] | None:
-        """The ticks of the picked run if it is one of this trace, else None."""
-        if self.state.run is None or self.state.run[0] != trace:
-            return None
-        run = self.traces[trace].trace.runs[self.state.run[1]]
-        return run.start, run.end
-
     @property
     def current_trace(self) -> int | None:
-        """The trace that panels are about: of the selection, of the picked run, or the first."""
-        for part in (self.state.slice, self.state.operators, self.state.run):
+        """The trace that panels are about: of the selection, of the picked run, or the first. Of an
+        area on several it is that of the picked run among them, or the first of them."""
+        state = self.state
+        for part in (state.slice, state.operators):
             if part is not None:
                 return part.trace if isinstance(part, SliceRef) else part[0]
-        return 0 if self.traces else None
+        if state.area is not None and state.area.tracks:
+            owners = {trace for trace, _ in state.area.tracks}
+            return state.run[0] if state.run and state.run[0] in owners else min(owners)
+        return state.run[0] if state.run is not None else 0 if self.traces else None
 
     @property
     def run_trace(self) -> int | None:

@@ -40,10 +40,11 @@ def selection_text(session: Session) -> str:
     if state.area is not None:
         length = format_time(state.area.t1 - state.area.t0)
         text = f"{length} selected on {counted(len(state.area.tracks), 'track')}"
+        more = _operator_text(session)
         answer = SelectionFeed.of(session).answer
-        if answer is None or answer.subject != state.area:
-            return text
-        return f"{text} · {counted(answer.slices, 'slice')}"
+        if not more and answer is not None and answer.subject == state.area:
+            more = counted(answer.slices, "slice")
+        return f"{text} · {more}" if more else text
     return _operator_text(session)
 
 
@@ -65,7 +66,8 @@ def _operator_text(session: Session, less: int = 0) -> str:
     if chosen is None:
         return ""
     own, shared = session.calls_of(*chosen)
-    where = " in this run" if session.run_ticks(chosen[0]) else ""
+    scope = session.scope(chosen[0])
+    where = " in this run" if scope.run else " in it" if scope.ticks else ""
     parts = []
     if less and own > less:
         parts.append(f"{group_digits(own - less)} more of its operator{where}")

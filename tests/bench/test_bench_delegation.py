@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from viewer.model.builder import TraceBuilder
+from viewer.model.scope import Scope
 from viewer.model.trace import Clock, KeyKind, RunKind
 from viewer.opening import Inferences, views_of
 from viewer.panels.delegation_table import DelegationModel, DelegationView, page_of
@@ -102,7 +103,7 @@ def test_the_report_of_all_runs(benchmark, shown):
 def test_the_report_of_another_run(benchmark, shown):
     delegation = Delegation(shown.table)
     run = shown.trace.runs[RUNS // 2]
-    delegation.of_run(run)
+    delegation.report(*Scope(run).span)
     assert benchmark(delegation.of_run, run).whole
 
 

@@ -149,10 +149,15 @@ def test_charging_against_single_ticks(items, group_of_key, native, first, last)
 
 @given(slices, st.integers(0, 20), st.integers(0, 20))
 def test_sums_per_key_count_slices_that_begin_inside(items, first, last):
-    count, total = sum_per_key(trace_of(items), first, last)
+    trace = trace_of(items)
+    count, total = sum_per_key(trace, first, last)
     for key in range(KEYS):
         own = [(s, s + n) for _, s, n, k in items if k == key]
-        assert count[key] == sum(first <= s < last for s, _ in own)
+        # What begins where the trace or a range without a length ends is in it.
+        closed = last >= trace.end or first == last
+        assert count[key] == sum(
+            first <= s < last or (closed and s == last >= first) for s, _ in own
+        )
         inside = (len(set(range(s, e)) & set(range(first, last))) for s, e in own)
         assert total[key] == sum(inside)
 

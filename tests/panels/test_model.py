@@ -7,6 +7,7 @@ from PySide6.QtGui import QFontMetrics, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.gui_events import canvas, open_files, open_sample, place_of, settle
+from viewer.model.scope import Scope
 from viewer.opening import Inferences
 from viewer.panels import model as model_panel
 from viewer.panels import model_rows
@@ -536,7 +537,7 @@ def test_the_dock_lies_beside_operators_and_follows_the_timeline(desk, qtbot):
     settle(qtbot, desk)
     shown = desk.session.traces[0]
     run = shown.trace.runs[desk.session.state.run[1]]
-    one = int(shown.costs.slices_of({(ATTENTION_0,)}, run)[0])
+    one = int(shown.costs.slices_of({(ATTENTION_0,)}, Scope(run))[0])
     qtbot.mouseClick(canvas(desk), Qt.MouseButton.LeftButton, pos=place_of(desk, one))
     assert desk.session.state.slice == SliceRef(0, one)
     assert marked(desk.model) == ["blocks.0 · scaled_dot_product_attention"]

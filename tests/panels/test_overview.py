@@ -75,7 +75,7 @@ def test_a_selected_range_has_an_overview_of_its_own(panel):
     rows = table(panel)
     assert rows["CSS"][2] == "100.0"
     assert rows["Slice unit 0"][1] == "0"
-    assert "selected range, 10.000 µs" in plain(panel.subtitle.text())
+    assert "the selected range of 10.000 µs" in plain(panel.subtitle.text())
     session.clear_selection()
     assert table(panel)["CSS"][2] == "4.8"
     assert panel.subtitle.text().startswith("the whole trace")

@@ -7,6 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 
+from viewer.model.scope import Scope
 from viewer.model.times import plain_spaces
 from viewer.panels.details import DetailsPanel
 from viewer.panels.widgets import KeyFigure
@@ -31,7 +32,7 @@ def rows(work):
 def work(session, operator, run=None, slice_=None):
     shown = session.traces[0]
     program = shown.table.program
-    return work_of(shown, with_tensors(program, program.operators[operator]), run, slice_)
+    return work_of(shown, with_tensors(program, program.operators[operator]), Scope(run), slice_)
 
 
 def second_run(session):

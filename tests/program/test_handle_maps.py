@@ -8,6 +8,7 @@ import pytest
 from tests.formats.etdump_writer import delegate, framework, operator
 from tests.program.delegation_cases import DATA, DUMPS, linked, name_of, ranges, spans, within
 from viewer.formats import open_file
+from viewer.model.scope import Scope
 from viewer.model.trace import KeyKind
 from viewer.program.debug_handles import DelegateMap
 from viewer.program.delegation import Delegation
@@ -76,7 +77,7 @@ def test_what_a_run_did_not_log_another_may_have():
     """How an identifier stands is of all runs; its time is of the asked one."""
     maps = HandleMaps(linked(*DUMPS[1]))
     load = next(run for run in maps._trace.runs if run.kind == 0)
-    rows = maps.of_run(load)
+    rows = maps.rows(*Scope(load).span)
     assert standings(rows)["div"] is Standing.LOGGED
     assert {row.identifier for row in rows if row.ticks} == {"DEMO_INIT"}
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from viewer.formats import open_file
+from viewer.model.scope import Scope
 from viewer.model.trace import KeyKind, Run, RunKind, Trace
 from viewer.program.cost import CostRow, Costs, CostTable
 from viewer.program.graph import GraphNode, Method, Operator, Program
@@ -312,12 +313,12 @@ def test_the_slices_of_a_row_are_those_that_it_counts(linked):
         for run in (None, *table.trace.runs[:6]):
             made = costs.table() if run is None else costs.of_run(run)
             for row in made.rows:
-                slices = costs.slices_of({row.operators}, run)
+                slices = costs.slices_of({row.operators}, Scope(run))
                 assert len(slices) == row.slices
                 for i in slices.tolist():
                     operators = table.links[int(table.trace.slices.key[i])].operators
                     assert tuple(sorted(operators)) == row.operators
-            every = costs.slices_of([row.operators for row in made.rows], run)
+            every = costs.slices_of([row.operators for row in made.rows], Scope(run))
             assert len(every) == sum(row.slices for row in made.rows)
 
 

@@ -109,13 +109,26 @@ def run_of_slices(trace: Trace) -> Ints:
     return found
 
 
+def begins(trace: Trace, start: Ints, first: int | None, last: int | None) -> Bools:
+    """Which starts are in [first, last), so that ranges side by side count nothing twice.
+
+    What begins at the very end of the trace is in the range that ends there, and what begins where
+    a range without a length is, is in it.
+    """
+    inside = np.ones(len(start), np.bool_)
+    if first is not None:
+        inside &= start >= first
+    if last is not None:
+        closed = last >= trace.end or first == last
+        inside &= start <= last if closed else start < last
+    return inside
+
+
 def begin_in_run(trace: Trace, run: Run, some: Ints) -> Ints:
     """Of some slices those that begin in a run, on its track."""
     slices = trace.slices
-    start = slices.start[some]
     on_track = slices.tracks_of(some) == run.track
-    begins = (start >= run.start) & ((start < run.end) | (run.start == run.end))
-    inside: Ints = some[on_track & begins]
+    inside: Ints = some[on_track & begins(trace, slices.start[some], run.start, run.end)]
     return inside
 
 
@@ -346,19 +359,20 @@ def sum_per_key(
 ) -> tuple[Ints, Ints]:
     """Per key the number of its slices that begin in [first, last), and how long it runs there.
 
+    Which of them begin there is as `begins` has it.
+
     track: count this track alone.
     """
     slices = trace.slices
     start, end = slices.start, slices.end
-    inside = np.ones(len(slices), np.bool_)
+    inside = begins(trace, start, first, last)
     if track is not None:
-        inside &= (slices.row_track == track)[slices.rows()]
-        end = np.where(inside, end, start)
+        on_track = (slices.row_track == track)[slices.rows()]
+        inside &= on_track
+        end = np.where(on_track, end, start)
     if first is not None:
-        inside &= start >= first
         start, end = np.maximum(start, first), np.maximum(end, first)
     if last is not None:
-        inside &= slices.start < last
         start, end = np.minimum(start, last), np.minimum(end, last)
     long = end - start
     long[foreign(slices)] = 0

@@ -1,7 +1,8 @@
 """The cost table that the panels show, computed once for all of them.
 
-There is one feed per session. It follows the current trace and the picked run; a large trace is
-computed off the GUI thread, and until then the old table stays and `late` says so.
+There is one feed per session. It follows the current trace and what costs are of, a run or a
+selected range (`Session.scope`); a large trace is computed off the GUI thread, and until then the
+old table stays and `late` says so.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.background import Latest
+from viewer.model.scope import Scope
 from viewer.model.trace import Run
 from viewer.opening import AT_ONCE, OpenTrace
 from viewer.panels.run_chart import MOST_RUNS
@@ -20,14 +22,14 @@ from viewer.session import Session
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One cost table and what it is of. run: None for all inferences of the trace.
+    """One cost table and what it is of.
 
     table: of a trace without a record or source it is empty. per_run: that of every inference, in
     order; empty where there are too many to show.
     """
 
     shown: OpenTrace
-    run: Run | None
+    scope: Scope
     table: CostTable
     per_run: tuple[CostTable, ...]
 
@@ -46,7 +48,7 @@ class CostFeed(QObject):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._session = session
-        self._asked: tuple[OpenTrace, Run | None] | None = None
+        self._asked: tuple[OpenTrace, Scope] | None = None
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
         self._latest.late.connect(self.late)
@@ -66,14 +68,13 @@ class CostFeed(QObject):
             self._set(None)
             return
         shown = session.traces[number]
-        picked = session.state.run
-        run = shown.trace.runs[picked[1]] if picked and picked[0] == number else None
-        if self._asked is not None and self._asked[0] is shown and self._asked[1] == run:
+        scope = session.scope(number)
+        if self._asked is not None and self._asked[0] is shown and self._asked[1] == scope:
             return
-        self._asked = (shown, run)
+        self._asked = (shown, scope)
         known = self.answer.per_run if self.answer and self.answer.shown is shown else None
         small = len(shown.trace.slices) <= AT_ONCE
-        self._latest.ask(small, _answer, shown, run, known)
+        self._latest.ask(small, _answer, shown, scope, known)
 
     @Slot(object)
     def _take(self, answer: object) -> None:
@@ -92,12 +93,12 @@ class CostFeed(QObject):
             self.changed.emit()
 
 
-def _answer(shown: OpenTrace, run: Run | None, known: tuple[CostTable, ...] | None) -> Answer:
+def _answer(shown: OpenTrace, scope: Scope, known: tuple[CostTable, ...] | None) -> Answer:
     if shown.table.program is None:  # no time can be charged, and nobody asks what there is of it
-        return Answer(shown, run, CostTable((), 0), ())
-    table = shown.costs.of_run(run) if run else shown.costs.table()
+        return Answer(shown, scope, CostTable((), 0), ())
+    table = shown.costs.table(*scope.span)
     per_run = _per_run(shown.costs, list(shown.trace.inferences())) if known is None else known
-    return Answer(shown, run, table, per_run)
+    return Answer(shown, scope, table, per_run)
 
 
 def _per_run(costs: Costs, runs: list[Run]) -> tuple[CostTable, ...]:

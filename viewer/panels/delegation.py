@@ -1,8 +1,8 @@
 """The delegation panel: what was handed to delegates, what stayed outside, and what has no link.
 
-It follows the current profile and the picked run. A click selects on the timeline: the calls of a
-delegate, the slices of an operator, or those that have no link for one reason; a double click fits
-them. Of a record alone it lists what lowering made of the model.
+It follows the current profile and the picked run or selected range. A click selects on the
+timeline: the calls of a delegate, the slices of an operator, or those that have no link for one
+reason; a double click fits them. Of a record alone it lists what lowering made of the model.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from PySide6.QtCore import QModelIndex, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from viewer.background import Latest
-from viewer.model.trace import Ints, Run
+from viewer.model.scope import Scope
+from viewer.model.trace import Ints
 from viewer.opening import Inferences, OpenTrace, display_name
 from viewer.panels.cost_footer import CostFooter, whole_text
 from viewer.panels.delegation_table import (
@@ -26,7 +27,7 @@ from viewer.panels.delegation_table import (
     record_page,
 )
 from viewer.panels.run_table_panel import RunTablePanel
-from viewer.panels.slice_facts import operator_run_text
+from viewer.panels.slice_facts import scope_text
 from viewer.program.delegation import Delegation, Instance, Outside, Report, Unlinked, recorded
 from viewer.session import Session
 from viewer.theme import Theme
@@ -44,10 +45,10 @@ NO_METHODS = "What is open has no slices and no operators that could be delegate
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is shown of a profile, and of which run."""
+    """What is shown of a profile, and of what part of it."""
 
     shown: OpenTrace
-    run: Run | None
+    scope: Scope
     delegation: Delegation
     report: Report
     page: Page
@@ -64,6 +65,7 @@ class DelegationPanel(RunTablePanel):
         super().__init__(
             session, self.view, theme,
             "Filter by delegate, operator or reason", "Filter delegation", parent,
+            ranges=True,
         )  # fmt: skip
         self.model.setParent(self)
         self.footer = CostFooter(theme)
@@ -83,15 +85,14 @@ class DelegationPanel(RunTablePanel):
     @Slot()
     def refresh(self) -> None:
         """Work the report of the present profile and run out anew."""
-        self._of = shown, number = self._wanted()
+        self._of = shown, scope = self._wanted()
         if shown is None:
             self._latest.cancel()
             self.answer = None
             self._show_record()
             return
-        run = None if number is None else shown.trace.runs[number]
         known = self.answer.delegation if self.answer and self.answer.shown is shown else None
-        asked = shown, run, known
+        asked = shown, scope, known
         if len(shown.trace.slices) <= AT_ONCE:
             self._latest.cancel()
             self._take(_answer(*asked))
@@ -117,8 +118,8 @@ class DelegationPanel(RunTablePanel):
             self.footer.show_parts(answer.page.parts, answer.page.whole, what)
         else:
             self.footer.clear()
-        run = operator_run_text(answer.shown, answer.run)
-        self._show_table(f"{run} · {display_name(answer.shown.trace.path)}")
+        where = scope_text(answer.shown, answer.scope)
+        self._show_table(f"{where} · {display_name(answer.shown.trace.path)}")
         self._tint()
 
     def _show_record(self) -> None:
@@ -188,14 +189,13 @@ class DelegationPanel(RunTablePanel):
             session.select_operators(number, of.operators)
             return
         keys = answer.delegation.call_keys(of) if isinstance(of, Instance) else list(of.keys)
-        span = (answer.run.start, answer.run.end, answer.run.track) if answer.run else ()
-        found = answer.delegation.slices_of(keys, *span)
+        found = answer.delegation.slices_of(keys, *answer.scope.span)
         if len(found):
             longest = SliceRef(number, _longest(answer.shown, found))
             if len(found) == 1:
-                session.select_slice(longest, reveal=True)
+                session.select_slice(longest, reveal=True, keep_area=True)
             else:
-                session.select_slices(SliceSet({number: found}), longest)
+                session.select_slices(SliceSet({number: found}), longest, keep_area=True)
         elif isinstance(of, Instance) and of.operators:
             session.select_operators(number, of.operators)
 
@@ -215,7 +215,7 @@ def _longest(shown: OpenTrace, found: Ints) -> int:
     return int(found[np.argmax(slices.end[found] - slices.start[found])])
 
 
-def _answer(shown: OpenTrace, run: Run | None, known: Delegation | None) -> Answer:
+def _answer(shown: OpenTrace, scope: Scope, known: Delegation | None) -> Answer:
     delegation = known or Delegation(shown.table)
-    report = delegation.of_run(run)
-    return Answer(shown, run, delegation, report, page_of(shown, report))
+    report = delegation.report(*scope.span)
+    return Answer(shown, scope, delegation, report, page_of(shown, report))

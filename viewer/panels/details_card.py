@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.flow_feed import FlowFeed
+from viewer.model.scope import WHOLE
 from viewer.model.times import (
     NARROW_SPACE,
     RateOrigin,
@@ -36,8 +37,8 @@ from viewer.panels.slice_facts import (
     Figure,
     figure,
     makers,
-    operator_run_text,
     place_texts,
+    scope_text,
     slice_figures,
     slice_rows,
     tensor_text,
@@ -359,8 +360,8 @@ class Card(QWidget):
     def _work(self, shown: OpenTrace, operator: Operator, slice_: int | None) -> None:
         """Operations and bytes by the shapes, and per second where there is a time for them."""
         answer = self._feed.answer
-        run = answer.run if answer is not None and answer.shown is shown else None
-        work = work_of(shown, operator, run, slice_)
+        scope = answer.scope if answer is not None and answer.shown is shown else WHOLE
+        work = work_of(shown, operator, scope, slice_)
         self._head("Work", "by its shapes")
         self._figures(work.figures, "cost")
         if work.rates:
@@ -428,7 +429,7 @@ class Card(QWidget):
         own = next((row for row in table.rows if row.operators == wanted), None)
         single = len(wanted) == 1
         shared = [r for r in table.rows if single and r.is_shared and wanted[0] in r.operators]
-        self._head(f"Cost in {operator_run_text(shown, answer.run)}")
+        self._head(f"Cost in {scope_text(shown, answer.scope)}")
         ns = tick_to_ns(own.ticks, rate) if own else 0
         share = f" · {format_share(own.ticks, table.whole)}" if own and table.whole else ""
         what = "own" if single else "the whole set"
@@ -474,7 +475,7 @@ class Card(QWidget):
         if not any(costs):
             return
         runs = list(shown.trace.inferences())
-        current = runs.index(answer.run) if answer.run in runs else None
+        current = runs.index(answer.scope.run) if answer.scope.run in runs else None
         one = len(wanted) == 1
         color = QColor(self._theme.tokens.text3)
         if one:
@@ -540,7 +541,8 @@ class Card(QWidget):
         if kind == "operator":
             self._session.select_operators(int(number), (int(what),))
         elif kind == "slice":
-            self._session.select_slice(SliceRef(int(number), int(what)), reveal=True)
+            ref = SliceRef(int(number), int(what))
+            self._session.select_slice(ref, reveal=True, keep_area=True)
         elif kind == "source":
             self.source_requested.emit(what, int(number))
 

@@ -1,7 +1,7 @@
 """The handle map panel: what delegates registered beside what they logged, for their authors.
 
-It follows the current profile and the picked run; how an identifier stands is of all runs. A click
-selects its slices on the timeline, of a handle its operator.
+It follows the current profile and the picked run or selected range; how an identifier stands is of
+all runs. A click selects its slices on the timeline, of a handle its operator.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from viewer.background import Latest
 from viewer.export.handle_map_table import HANDLE_MAP_COLUMNS, handle_map_columns
 from viewer.export.tables import write_table
 from viewer.exporting import Job
+from viewer.model.scope import Scope
 from viewer.model.times import counted, group_digits
-from viewer.model.trace import Run
 from viewer.opening import AT_ONCE, Inferences, OpenTrace, display_name
 from viewer.panels.handle_map_table import MOST_SHOWN, NONE_OF, HandleMapModel, Maps, Show, maps_of
 from viewer.panels.operator_view import OperatorView
 from viewer.panels.run_table_panel import RunTablePanel
-from viewer.panels.slice_facts import operator_run_text
+from viewer.panels.slice_facts import scope_text
 from viewer.panels.widgets import ElidedLabel, label
 from viewer.program.coverage import begins_within
 from viewer.program.graph import Program
@@ -42,10 +42,10 @@ NO_MAPS = (
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is shown of a profile, and of which run."""
+    """What is shown of a profile, and of what part of it."""
 
     shown: OpenTrace
-    run: Run | None
+    scope: Scope
     source: HandleMaps
     maps: Maps
 
@@ -63,7 +63,7 @@ class HandleMapPanel(RunTablePanel):
         self.by = QComboBox()
         super().__init__(
             session, self.view, theme, "Filter by identifier, handle, operator or backend",
-            "Filter handle map", parent,
+            "Filter handle map", parent, ranges=True,
         )  # fmt: skip
         self.model.setParent(self)
         self.by.setAccessibleName("Show identifiers")
@@ -98,16 +98,15 @@ class HandleMapPanel(RunTablePanel):
     @Slot()
     def refresh(self) -> None:
         """Work the rows of the present profile and run out anew."""
-        self._of = shown, number = self._wanted()
+        self._of = shown, scope = self._wanted()
         if shown is None:
             self._latest.cancel()
             self.answer = None
             self._show_record()
             return
         self._record = None
-        run = None if number is None else shown.trace.runs[number]
         known = self.answer.source if self.answer and self.answer.shown is shown else None
-        asked = shown, run, known
+        asked = shown, scope, known
         if len(shown.trace.slices) <= AT_ONCE:
             self._latest.cancel()
             self._take(_answer(*asked))
@@ -124,8 +123,8 @@ class HandleMapPanel(RunTablePanel):
         self.answer = answer
         self.view.opacity = 1.0
         self._colour()
-        run = operator_run_text(answer.shown, answer.run)
-        self._fill(answer.maps, f"{run} · {display_name(answer.shown.trace.path)}")
+        where = scope_text(answer.shown, answer.scope)
+        self._fill(answer.maps, f"{where} · {display_name(answer.shown.trace.path)}")
         self._tint()
 
     def _show_record(self) -> None:
@@ -204,16 +203,16 @@ class HandleMapPanel(RunTablePanel):
         number = session.number_of(answer.shown)
         if number is None:
             return
-        slices, run = answer.shown.trace.slices, answer.run
-        span = (run.start, run.end, run.track) if run else ()
+        slices, span = answer.shown.trace.slices, answer.scope.span
         wanted = np.isin(slices.key, chosen.keys) & begins_within(answer.shown.trace, *span)
         found = np.flatnonzero(wanted)
         if len(found):
             longest = int(found[np.argmax(slices.end[found] - slices.start[found])])
             if len(found) == 1:
-                session.select_slice(SliceRef(number, longest), reveal=True)
+                session.select_slice(SliceRef(number, longest), reveal=True, keep_area=True)
             else:
-                session.select_slices(SliceSet({number: found}), SliceRef(number, longest))
+                first = SliceRef(number, longest)
+                session.select_slices(SliceSet({number: found}), first, keep_area=True)
         elif chosen.operators:
             session.select_operators(number, chosen.operators)
 
@@ -272,7 +271,7 @@ def summary_text(rows: tuple[MapRow, ...]) -> str:
     return " · ".join(texts)
 
 
-def _answer(shown: OpenTrace, run: Run | None, known: HandleMaps | None) -> Answer:
+def _answer(shown: OpenTrace, scope: Scope, known: HandleMaps | None) -> Answer:
     source = known or HandleMaps(shown.table)
-    rows = source.of_run(run)
-    return Answer(shown, run, source, maps_of(rows, shown.table.program, shown))
+    rows = source.rows(*scope.span)
+    return Answer(shown, scope, source, maps_of(rows, shown.table.program, shown))

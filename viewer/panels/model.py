@@ -22,7 +22,7 @@ from viewer.panels.model_rows import Costed, Kind, Row, Rows, parts_of
 from viewer.panels.model_tree import ModuleModel
 from viewer.panels.model_view import Key, ModuleView
 from viewer.panels.no_costs import why_no_costs
-from viewer.panels.slice_facts import operator_run_text
+from viewer.panels.slice_facts import scope_text
 from viewer.panels.table_style import FilterLine, NoRows
 from viewer.panels.widgets import ElidedLabel, EmptyPlace
 from viewer.program.graph import Program
@@ -198,7 +198,7 @@ class ModelPanel(QWidget):
             whole, sum(ns for _, _, ns in whole), whole_text(shown.trace, "Busy time")
         )
         name = display_name(shown.trace.path)
-        self.subtitle.setText(f"{operator_run_text(shown, given.run)} · {name}")
+        self.subtitle.setText(f"{scope_text(shown, given.scope)} · {name}")
         seen = costed.costs.single.keys() | costed.costs.in_sets.keys()
         idle = len(costed.costs.tree.program.operators) - len(seen)
         # Not "cost nothing": what runs in a branch of control flow is linked to no operator.
@@ -328,7 +328,8 @@ class ModelPanel(QWidget):
             if row.kind is Kind.MODULE:
                 self._choose_module(rows, number, row.number)
             elif row.kind is Kind.SLICE:
-                self._session.select_slice(SliceRef(number, row.number), reveal=True)
+                ref = SliceRef(number, row.number)
+                self._session.select_slice(ref, reveal=True, keep_area=True)
             else:
                 self._session.select_operators(number, rows.operators(row))
         finally:
@@ -345,7 +346,7 @@ class ModelPanel(QWidget):
         chosen = SliceSet({trace: slices})
         self._picked = chosen, module
         first = SliceRef(trace, self._session.nearest(trace, slices))
-        self._session.select_slices(chosen, first, reveal=True)
+        self._session.select_slices(chosen, first, reveal=True, keep_area=True)
 
     def _source_of(self, row: Row) -> tuple[str, int] | None:
         program = self._program
@@ -372,7 +373,7 @@ def _answer(
     tree = tree or module_tree(program)
     medians = medians or run_medians(tree, of.table, of.costs)
     costs = module_costs(tree, given.table)
-    costed = Costed(given.shown, given.run, costs, medians)
+    costed = Costed(given.shown, given.scope, costs, medians)
     _ = costs.in_sets, costed.units  # passes over all rows, not made where the answer is shown
     return _Answer(given, of, costed)
 

@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from viewer.model.scope import Scope
 from viewer.model.times import (
     MINUS,
     THIN_SPACE,
@@ -24,7 +25,7 @@ from viewer.model.times import (
     tick_to_ns,
     unit_for,
 )
-from viewer.model.trace import Bools, Ints, Run
+from viewer.model.trace import Bools, Ints
 from viewer.opening import OpenTrace
 from viewer.panels.slice_facts import MISSING, tensor_text
 from viewer.program.cost import CostRow
@@ -95,10 +96,10 @@ OF_RECORD = (Cell.NAME, Cell.COUNT, Cell.LINE, Cell.OUTPUT)
 
 @dataclass(frozen=True, eq=False)
 class Costed:
-    """What a tree of modules cost: in a trace as it is shown, in a run of it or in all."""
+    """What a tree of modules cost: in a trace as it is shown, in a run or range of it or in all."""
 
     shown: OpenTrace
-    run: Run | None
+    scope: Scope
     costs: ModuleCosts
     medians: RunMedians
 
@@ -242,7 +243,7 @@ class Rows:
         if self.costed is None or row.kind not in (Kind.OPERATOR, Kind.SET):
             return []
         shown = self.costed.shown
-        found = shown.costs.slices_of({self.operators(row)}, self.costed.run)
+        found = shown.costs.slices_of({self.operators(row)}, self.costed.scope)
         slices = shown.trace.slices
         order = slices.start[found]
         if self.by is Cell.TOTAL:
@@ -461,7 +462,7 @@ class Rows:
 
     def _run_text(self, i: int) -> str:
         """Of which run a slice is, where they are of several: "run 2 of 5"."""
-        if self.costed is None or self.costed.run is not None:
+        if self.costed is None or self.costed.scope.run is not None:
             return ""
         trace = self.costed.shown.trace
         number = trace.run_at(trace.slices.track(i), int(trace.slices.start[i]))
@@ -602,10 +603,10 @@ class Rows:
         return [row.operators for row in costs.table.rows if not own.isdisjoint(row.operators)]
 
     def slices_of_module(self, module: int) -> Ints:
-        """The slices of these sets, in the run or in all."""
+        """The slices of these sets, in the scope."""
         if self.costed is None:
             return np.empty(0, np.int64)
-        return self.costed.shown.costs.slices_of(self.charged_sets(module), self.costed.run)
+        return self.costed.shown.costs.slices_of(self.charged_sets(module), self.costed.scope)
 
     def tsv(self, rows: Sequence[Row], cells: Sequence[Cell]) -> str:
         """Some rows with their headings, as tab separated text with plain spaces and points."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from viewer.opening import display_name
 from viewer.panels.cost_feed import Answer
-from viewer.panels.slice_facts import operator_run_text
+from viewer.panels.slice_facts import scope_text
 from viewer.session import Session
 
 
@@ -19,5 +19,5 @@ def why_no_costs(session: Session, answer: Answer) -> str:
             f"No record or source is open that belongs to {display_name(shown.trace.path)}. "
             "Open it to see what each operator cost."
         )
-    run = operator_run_text(shown, answer.run)
-    return f"Nothing in {run} is linked to an operator. Links tells why."
+    where = scope_text(shown, answer.scope)
+    return f"Nothing in {where} is linked to an operator. Links tells why."

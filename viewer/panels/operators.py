@@ -26,7 +26,7 @@ from viewer.panels.operator_table import (
     record_contents,
 )
 from viewer.panels.operator_view import OperatorView
-from viewer.panels.slice_facts import operator_run_text
+from viewer.panels.slice_facts import scope_text
 from viewer.panels.table_style import FilterLine, NoRows
 from viewer.panels.widgets import ElidedLabel, EmptyPlace
 from viewer.session import Session
@@ -122,7 +122,7 @@ class OperatorsPanel(QWidget):
         self._show(costs_contents(answer))
         self.footer.show_answer(answer)
         name = display_name(answer.shown.trace.path)
-        self.subtitle.setText(f"{operator_run_text(answer.shown, answer.run)} · {name}")
+        self.subtitle.setText(f"{scope_text(answer.shown, answer.scope)} · {name}")
         seen = {i for row in answer.table.rows for i in row.operators}
         idle = len(program.operators) - len(seen)
         self._note.setText(f"{counted(idle, 'operator')} cost nothing here" if idle else "")

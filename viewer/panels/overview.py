@@ -14,12 +14,13 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QWidget
 
 from viewer.background import Latest
-from viewer.model.times import format_time, group_digits, tick_to_ns
+from viewer.model.scope import Scope
+from viewer.model.times import group_digits, tick_to_ns
 from viewer.opening import AT_ONCE, Inferences, OpenTrace, display_name
 from viewer.panels.cost_footer import CostFooter, whole_text
 from viewer.panels.grouped_panel import GroupedPanel
 from viewer.panels.overview_table import group_contents, unit_contents
-from viewer.panels.slice_facts import operator_run_text
+from viewer.panels.slice_facts import scope_text
 from viewer.panels.widgets import tip
 from viewer.program.grouping import KEYS, Grouping, GroupTable
 from viewer.session import Session
@@ -90,7 +91,7 @@ class OverviewPanel(GroupedPanel):
             self._grouping = shown, Grouping(shown.table)
             self._offer(self._grouping[1])
         grouping = self._grouping[1]
-        asked = (shown, grouping, self.key, *self._range(shown, number))
+        asked = shown, grouping, self.key, self._session.scope(number)
         self._latest.ask(len(shown.trace.slices) <= AT_ONCE, _answer, *asked)
 
     def _offer(self, grouping: Grouping) -> None:
@@ -109,18 +110,6 @@ class OverviewPanel(GroupedPanel):
         self.filter.clear()
         self.refresh()
 
-    def _range(self, shown: OpenTrace, number: int) -> tuple[int | None, int | None, str]:
-        """First and last tick of what is selected, and what it is called."""
-        area = self._session.state.area
-        if area is not None and self._session.state.inferences is Inferences.AS_RUN:
-            first, last = (shown.axis.to_ticks_floor(ns) for ns in (area.t0, area.t1))
-            return first, last, f"selected range, {format_time(area.t1 - area.t0)}"
-        ticks = self._session.run_ticks(number)
-        if ticks is not None and self._session.state.run is not None:
-            run = shown.trace.runs[self._session.state.run[1]]
-            return *ticks, operator_run_text(shown, run)
-        return None, None, "the whole trace"
-
     @Slot(object)
     def _take(self, answer: _Answer) -> None:
         self._answer = answer
@@ -130,10 +119,10 @@ class OverviewPanel(GroupedPanel):
         self._colour()
         self.table.show_contents(contents, sorted_by=-1)
         _add_up(self.footer, shown, table)
-        left_out = f" · {group_digits(table.foreign)} slices on clocks of their own left out"
-        self.subtitle.setText(
-            f"{answer.what} · {display_name(shown.trace.path)}{left_out if table.foreign else ''}"
-        )
+        parts = [scope_text(shown, answer.scope), display_name(shown.trace.path)]
+        if table.foreign:
+            parts.append(f"{group_digits(table.foreign)} slices on clocks of their own left out")
+        self.subtitle.setText(" · ".join(parts))
         self.set_empty(False)
 
     @Slot()
@@ -158,7 +147,7 @@ class OverviewPanel(GroupedPanel):
         key, shown = answer.table.key, answer.shown
         if key == "unit":
             unit = next(g.key for g in answer.table.groups if g.label == name)
-            stretch = answer.grouping.overview.longest(unit, answer.first, answer.last)
+            stretch = answer.grouping.overview.longest(unit, *answer.span)
             if stretch is not None:
                 t0, t1 = (shown.axis.to_ns(tick) for tick in stretch)
                 self._session.set_range(t0 - (t1 - t0), t1 + (t1 - t0))
@@ -169,31 +158,36 @@ class OverviewPanel(GroupedPanel):
             self._session.pick_run((number, shown.trace.runs.index(run)))
         else:
             slices = shown.trace.slices
+            first, last = answer.span
             own = answer.grouping.slices(key, group)
-            inside = (slices.end[own] >= answer.first) & (slices.start[own] <= answer.last)
+            inside = (slices.end[own] >= first) & (slices.start[own] <= last)
             own = own[inside] if inside.any() else own
             longest = own[np.argmax(slices.end[own] - slices.start[own])]
-            self._session.select_slice(SliceRef(number, int(longest)), reveal=True)
+            ref = SliceRef(number, int(longest))
+            self._session.select_slice(ref, reveal=True, keep_area=True)
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """The groups of a trace in the ticks [first, last], which are called `what`."""
+    """The groups of a part of a trace."""
 
     shown: OpenTrace
     grouping: Grouping
     table: GroupTable
-    first: int
-    last: int
-    what: str
+    scope: Scope
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """First and last tick."""
+        first, last, _ = self.scope.span
+        trace = self.shown.trace
+        return trace.start if first is None else first, trace.end if last is None else last
 
 
-def _answer(
-    shown: OpenTrace, grouping: Grouping, key: str, first: int | None, last: int | None, what: str
-) -> _Answer:
-    lo = shown.trace.start if first is None else first
-    hi = shown.trace.end if last is None else last
-    return _Answer(shown, grouping, grouping.by(key, first, last), lo, hi, what)
+def _answer(shown: OpenTrace, grouping: Grouping, key: str, scope: Scope) -> _Answer:
+    # All tracks: what the units of an NPU did in a run is on tracks of their own.
+    first, last, _ = scope.span
+    return _Answer(shown, grouping, grouping.by(key, first, last), scope)
 
 
 def _add_up(footer: CostFooter, shown: OpenTrace, table: GroupTable) -> None:

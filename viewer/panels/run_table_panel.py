@@ -1,7 +1,7 @@
 """What panels with one table about the current trace have in common.
 
 A filter and a line on what is listed above the table, a sentence in its place where there is
-nothing; it follows the current trace and the picked run, copies marked rows, and a chosen row
+nothing; it follows the current trace and what costs are of, copies marked rows, and a chosen row
 selects a slice of the file.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from viewer.model.scope import WHOLE, Scope
 from viewer.opening import Inferences, OpenTrace
 from viewer.panels.table_style import FilterLine, NoRows, RowTable, let_copy
 from viewer.panels.widgets import ElidedLabel, EmptyPlace
@@ -24,15 +25,17 @@ class RunTablePanel(QWidget):
 
     def __init__(
         self, session: Session, table: RowTable, theme: Theme, hint: str, name: str,
-        parent: QWidget | None = None,
+        parent: QWidget | None = None, *, ranges: bool = False,
     ) -> None:  # fmt: skip
-        """hint, name: what the filter takes, and what a screen reader calls it.
+        """hint, name: what the filter takes, and what a screen reader calls it. ranges: whether the
+        table can be of a selected range, not only of runs.
 
         `head` is the line above the table and `column` all of the page, for what a subclass adds.
         """
         super().__init__(parent)
         self._session = session
-        self._of: tuple[OpenTrace | None, int | None] = (None, None)
+        self._ranges = ranges
+        self._of: tuple[OpenTrace | None, Scope] = (None, WHOLE)
         self.table = table
         if not table.actions():  # some tables copy by themselves
             let_copy(table, self.copy)
@@ -88,19 +91,18 @@ class RunTablePanel(QWidget):
         shown = self._of[0]
         return None if shown is None else shown.operator_colours(self._session.state.scheme)
 
-    def _wanted(self) -> tuple[OpenTrace | None, int | None]:
-        """The current trace as it ran, however it is shown, and its picked run."""
-        trace, picked = self._session.current_trace, self._session.state.run
+    def _wanted(self) -> tuple[OpenTrace | None, Scope]:
+        """The current trace as it ran, however it is shown, and what of it is asked for."""
+        trace = self._session.current_trace
         if trace is None:
-            return None, None
-        mine = picked is not None and picked[0] == trace
-        return self._session.as_run(trace), picked[1] if picked is not None and mine else None
+            return None, WHOLE
+        return self._session.as_run(trace), self._session.scope(trace, ranges=self._ranges)
 
     @Slot()
     def _follow(self) -> None:
-        """Refresh if another trace or run is meant now; marks and place stay otherwise."""
-        shown, run = self._wanted()
-        if shown is not self._of[0] or run != self._of[1]:
+        """Refresh if another trace or scope is meant now; marks and place stay otherwise."""
+        shown, scope = self._wanted()
+        if shown is not self._of[0] or scope != self._of[1]:
             self.refresh()
 
     def _show_table(self, subtitle: str) -> None:
@@ -116,4 +118,4 @@ class RunTablePanel(QWidget):
         self._session.show_inferences(Inferences.AS_RUN)
         number = self._session.number_of(shown)
         if number is not None:
-            self._session.select_slice(SliceRef(number, index), reveal=True)
+            self._session.select_slice(SliceRef(number, index), reveal=True, keep_area=True)

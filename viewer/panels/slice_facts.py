@@ -19,6 +19,7 @@ from viewer.model.queries import (
     children_of,
     self_time_of,
 )
+from viewer.model.scope import Scope
 from viewer.model.times import (
     NARROW_SPACE,
     format_in,
@@ -268,10 +269,13 @@ def area_facts(traces: Sequence[OpenTrace], area: Area) -> AreaFacts:
     return AreaFacts(total, tuple(busy), tuple(sorted(names, key=lambda x: (-x.ns, -x.count))))
 
 
-def operator_run_text(shown: OpenTrace, run: Run | None) -> str:
-    """What a cost is of: "run 2", or all of the inferences, or the whole trace."""
-    if run is not None:
-        return run_label(shown.table, run).rpartition(" · ")[2]
+def scope_text(shown: OpenTrace, scope: Scope) -> str:
+    """What a cost is of: "run 2", the selected range, all of the inferences, the whole trace."""
+    if scope.run is not None:
+        return run_label(shown.table, scope.run).rpartition(" · ")[2]
+    if scope.ticks is not None:
+        ns = shown.axis.to_ns(scope.ticks[1]) - shown.axis.to_ns(scope.ticks[0])
+        return f"the selected range of {format_time(ns)}"
     counts = [run.count for run in shown.trace.inferences()]
     if not counts:
         return "the whole trace"

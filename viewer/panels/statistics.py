@@ -57,11 +57,12 @@ class StatisticsPanel(RunTablePanel):
     @Slot()
     def refresh(self) -> None:
         """Work the statistics of the present trace and run out anew."""
-        self._of = shown, run = self._wanted()
+        self._of = shown, scope = self._wanted()
         if shown is None:
             self._latest.cancel()
             self._say(NOTHING)
             return
+        run = None if scope.run is None else shown.trace.runs.index(scope.run)
         known = self._answer.contents if self._answer and self._answer.shown is shown else None
         small = len(shown.trace.slices) <= AT_ONCE
         if small or not self._seen.put_off():

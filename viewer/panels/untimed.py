@@ -46,23 +46,22 @@ class UntimedPanel(RunTablePanel):
     @Slot()
     def refresh(self) -> None:
         """Show the events of the present trace and run anew."""
-        shown, run = self._wanted()
-        self._of = shown, run
+        self._of = shown, scope = self._wanted()
         events = None if shown is None else shown.trace.untimed
         if shown is None or events is None or not len(events):
             self._say(NOTHING)
             return
         rows: Ints = np.arange(len(events))
-        if run is not None:
-            rows = np.flatnonzero(events.run == run)
-        if run is not None and not len(rows):
-            label = run_label(shown.table, shown.trace.runs[run])
+        if scope.run is not None:
+            rows = np.flatnonzero(events.run == shown.trace.runs.index(scope.run))
+        if scope.run is not None and not len(rows):
+            label = run_label(shown.table, scope.run)
             self._say(f"None in {label}; {counts_text(events)} in other runs.")
             return
         self._colour()
         self.model.show(shown, rows)
         self.table.fit_columns()
-        where = "all runs" if run is None else run_label(shown.table, shown.trace.runs[run])
+        where = "all runs" if scope.run is None else run_label(shown.table, scope.run)
         count = group_digits(len(rows))
         of = "" if len(rows) == len(events) else f" of {group_digits(len(events))}"
         self._show_table(f"{count}{of} events · {where} · {ORDER}")

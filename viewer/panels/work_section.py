@@ -14,10 +14,10 @@ import numpy as np
 
 from viewer.model.amounts import amount_in_unit
 from viewer.model.queries import begin_in_run
+from viewer.model.scope import Scope
 from viewer.model.times import NARROW_SPACE, RateOrigin, format_time, group_digits, tick_to_ns
-from viewer.model.trace import Run
 from viewer.opening import OpenTrace
-from viewer.panels.slice_facts import MISSING, Figure, operator_run_text, run_of
+from viewer.panels.slice_facts import MISSING, Figure, run_of, scope_text
 from viewer.program.achieved import Timed, timed_by, timed_in
 from viewer.program.graph import Operator, Setting, base_name
 from viewer.program.operator_figures import OperatorFigures, figures_of, figures_of_nodes
@@ -37,18 +37,16 @@ class Work:
     rows: tuple[tuple[str, str], ...]
 
 
-def work_of(
-    shown: OpenTrace, operator: Operator, run: Run | None, slice_: int | None = None
-) -> Work:
-    """The work of an operator, with the rates of a slice of it, or of a run; None: of all runs.
+def work_of(shown: OpenTrace, operator: Operator, scope: Scope, slice_: int | None = None) -> Work:
+    """The work of an operator, with the rates of a slice of it, or of a run or all of them.
 
     operator: with its tensors, which those of a text are read for.
     """
     program = shown.table.program
     assert program is not None
     found = figures_of(program, operator)
-    timed = _timed(shown, operator, run, slice_)
-    where = "this slice" if slice_ is not None else operator_run_text(shown, run)
+    timed = _timed(shown, operator, scope, slice_)
+    where = "this slice" if slice_ is not None else scope_text(shown, scope)
     rates, basis = _rates(shown, operator, found, timed, where)
     rows = [*_rows(found)]
     if basis:
@@ -135,7 +133,7 @@ def _parts(found: OperatorFigures) -> str:
 # -- rates ----------------------------------------------------------------------------------------
 
 
-def _timed(shown: OpenTrace, operator: Operator, run: Run | None, slice_: int | None) -> Timed:
+def _timed(shown: OpenTrace, operator: Operator, scope: Scope, slice_: int | None) -> Timed:
     table, trace = shown.table, shown.trace
     own = shown.slices_of((operator.index,))
     if slice_ is not None:
@@ -143,8 +141,10 @@ def _timed(shown: OpenTrace, operator: Operator, run: Run | None, slice_: int | 
         return timed_by(
             table, operator, slice_, own if around is None else begin_in_run(trace, around, own)
         )
-    if run is not None:
-        return timed_in(table, operator, begin_in_run(trace, run, own), 1)
+    if scope.ticks is not None:  # it may cut slices, and calls that belong together
+        return Timed(reason="Rates are of a slice or of runs, not of a selected range")
+    if scope.run is not None:
+        return timed_in(table, operator, begin_in_run(trace, scope.run, own), 1)
     # A dump may have runs of other methods too.
     scopes = set(np.unique(trace.keys.scope[trace.slices.key[own]]).tolist())
     runs = sum(each.scope in scopes for each in trace.inferences())

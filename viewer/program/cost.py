@@ -25,6 +25,7 @@ from viewer.model.queries import (
     sum_per_key,
     total_per_group,
 )
+from viewer.model.scope import Scope, begin_in
 from viewer.model.trace import Bools, Ints, KeyKind, Run, Trace, Unit
 from viewer.program.linking import LinkTable
 
@@ -144,18 +145,14 @@ class Costs:
             ticks[number] = total_per_group(part, count, run.start, run.end)
         return ticks
 
-    def slices_of(self, sets: Collection[tuple[int, ...]], run: Run | None) -> Ints:
+    def slices_of(self, sets: Collection[tuple[int, ...]], scope: Scope) -> Ints:
         """The slices that the rows of some sets count, ascending: those of just these operators
-        that begin in the run, or anywhere; of a set that is called the calls, not their kernels."""
+        that begin in the scope; of a set that is called the calls, not their kernels."""
         slices, kind = self._trace.slices, self._trace.keys.kind
         wanted = frozenset(sets)
         hit = np.array([*(own in wanted for own in self._table.sets), False], np.bool_)
         found = np.flatnonzero(hit[self._set_of_key][slices.key])
-        if run is not None:
-            start = slices.start[found]
-            inside = (start >= run.start) & (start < run.end)
-            inside &= slices.row_track[slices.rows()[found]] == run.track
-            found = found[inside]
+        found = begin_in(self._trace, scope, found)
         called = np.zeros(len(hit), np.bool_)
         is_kernel = kind[slices.key[found]] == KeyKind.KERNEL
         own = self._set_of_key[slices.key[found]]

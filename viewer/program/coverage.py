@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewer.model import intervals
-from viewer.model.queries import foreign
+from viewer.model.queries import begins, foreign
 from viewer.model.trace import Bools, Ints, Trace
 from viewer.program.linking import LinkTable
 
@@ -54,18 +54,11 @@ def stated_per_key(
 def begins_within(
     trace: Trace, first: int | None = None, last: int | None = None, track: int | None = None
 ) -> Bools:
-    """Per slice whether it begins in [first, last), so that ranges side by side count none twice.
-
-    What begins at the very end of the trace is in the range that ends there.
-    """
+    """Per slice whether it begins in [first, last), as `begins` has it, on the track."""
     slices = trace.slices
-    inside = np.ones(len(slices), np.bool_)
+    inside = begins(trace, slices.start, first, last)
     if track is not None:
         inside &= (slices.row_track == track)[slices.rows()]
-    if first is not None:
-        inside &= slices.start >= first
-    if last is not None:
-        inside &= (slices.start < last) | ((slices.start == last) & (last >= trace.end))
     return inside
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from viewer.model.intervals import Intervals
 from viewer.model.queries import Segments, charge, foreign, total_per_group
-from viewer.model.trace import Bools, Ints, KeyKind, Run
+from viewer.model.trace import Bools, Ints, KeyKind
 from viewer.program.cost import (
     free_time,
     length_within,
@@ -165,10 +165,6 @@ class Delegation:
     def __init__(self, table: LinkTable) -> None:
         self.table = table
         self._trace = table.trace
-
-    def of_run(self, run: Run | None) -> Report:
-        """The report of one run, or of the whole trace."""
-        return self.report(run.start, run.end, run.track) if run else self.report()
 
     def report(
         self, first: int | None = None, last: int | None = None, track: int | None = None

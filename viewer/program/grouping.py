@@ -37,7 +37,7 @@ from functools import cached_property
 import numpy as np
 
 from viewer.model.intervals import Intervals
-from viewer.model.queries import Segments, Tree, charge, foreign, total_per_group, tree
+from viewer.model.queries import Segments, Tree, begins, charge, foreign, total_per_group, tree
 from viewer.model.statistics import grouped
 from viewer.model.trace import Bools, Ints, KeyKind
 from viewer.model.unit_overview import UnitOverview, has_units
@@ -220,7 +220,7 @@ class Grouping:
         at = np.flatnonzero(outer)
         spans = Segments(track[at], slices.start[at], slices.end[at], track[at], lanes=True)
         total = total_per_group(spans, len(trace.tracks), first, last)
-        begun = at[self._begins(slices.start[at], first, last)]
+        begun = at[begins(self._trace, slices.start[at], first, last)]
         labels = [
             f"{of.process} > {track_name(self._table, i)}" for i, of in enumerate(trace.tracks)
         ]
@@ -235,7 +235,7 @@ class Grouping:
         long = end - start
         lo = start if first is None else np.maximum(start, first)
         total = np.maximum((end if last is None else np.minimum(end, last)) - lo, 0)
-        begun = np.flatnonzero(self._begins(start, first, last))
+        begun = np.flatnonzero(begins(self._trace, start, first, last))
         spread = _spreads(long[begun], begun, len(runs))
         labels = [run_label(self._table, run) for run in runs]
         return _table("run", labels, total, total, spread, 0, 0)
@@ -419,29 +419,17 @@ class Grouping:
             inside[here] = nearest[shape.parent[here]]
             nearest[here] = np.where(group[here] < 0, inside[here], group[here])
         counted = (group >= 0) & (group != inside)
-        counted &= self._begins(slices.start[shape.index], first, last)
+        counted &= begins(self._trace, slices.start[shape.index], first, last)
         own = shape.index[counted]
         return _spreads(
             slices.end[own] - slices.start[own], group[counted], len(parts.labels)
         ), left_out
 
-    def _begins(self, start: Ints, first: int | None, last: int | None) -> Bools:
-        """Which times are in [first, last), so that ranges side by side count nothing twice.
-
-        What begins at the very end of the trace is in the range that ends there.
-        """
-        inside = np.ones(len(start), np.bool_)
-        if first is not None:
-            inside &= start >= first
-        if last is not None:
-            inside &= (start < last) | ((start == last) & (last >= self._trace.end))
-        return inside
-
     def _foreign(self, of: Bools, first: int | None, last: int | None) -> int:
         """How many of some slices (one bool each) are foreign and begin in the range."""
         slices = self._trace.slices
         native = foreign(slices)
-        return int((of[native] & self._begins(slices.start[native], first, last)).sum())
+        return int((of[native] & begins(self._trace, slices.start[native], first, last)).sum())
 
 
 def _table(

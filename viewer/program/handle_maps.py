@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from viewer.model.queries import Segments, charge, foreign, total_per_group
-from viewer.model.trace import KeyKind, Run
+from viewer.model.trace import KeyKind
 from viewer.program.cost import made_of_others, stated_alone
 from viewer.program.coverage import begins_within
 from viewer.program.debug_handles import DelegateMap, Identifier, is_of_whole_call
@@ -91,10 +91,6 @@ class HandleMaps:
     def __init__(self, table: LinkTable) -> None:
         self._table = table
         self._trace = table.trace
-
-    def of_run(self, run: Run | None) -> tuple[MapRow, ...]:
-        """The rows with the slices and ticks of one run, or of the whole trace."""
-        return self.rows(run.start, run.end, run.track) if run else self.rows()
 
     def rows(
         self, first: int | None = None, last: int | None = None, track: int | None = None
