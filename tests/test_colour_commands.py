@@ -80,6 +80,6 @@ def test_swatches_follow_the_scheme(attention):
     of_type = {}
     for op, colour in zip(operators, delegate.colours.tolist(), strict=True):
         assert of_type.setdefault(op.op, colour) == colour
-    assert attention.statistics.model.colours.tolist() == delegate.colours.tolist()
+    assert attention.events.model.colours.tolist() == delegate.colours.tolist()
     action(attention, "duration").trigger()
     assert delegate.colours.tolist() == [i % 12 for i in range(len(operators))]

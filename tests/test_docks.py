@@ -10,7 +10,7 @@ from viewer.opening import Inferences
 from viewer.timeline.board import Timeline
 
 NAMES = (
-    "details", "operators", "model", "overview", "statistics", "estimates", "source", "links",
+    "details", "operators", "model", "statistics", "events", "estimates", "source", "links",
     "delegation", "handle_map", "problems", "untimed", "selection", "marks", "search",
 )  # fmt: skip
 
@@ -28,7 +28,7 @@ def fellows(desk, name):
     return {other for other, d in desk._docks.by_name.items() if d in tabs}
 
 
-@pytest.mark.parametrize("front", ["operators", "statistics"])
+@pytest.mark.parametrize("front", ["operators", "events"])
 def test_the_timeline_is_as_tall_as_its_rows_whichever_tab_is_in_front(attention, qtbot, front):
     timeline: Timeline = attention.timeline
     attention._docks.bring(front)
@@ -51,17 +51,17 @@ def test_widths_that_the_user_chose_stay_when_the_runs_are_aligned(attention, qt
 
 def test_the_bottom_comes_back_as_it_was(attention, qtbot):
     docks = attention._docks
-    docks.bring("statistics")
+    docks.bring("events")
     docks.bring("links")
     settle(qtbot, attention)
-    before = [docks.by_name[name].width() for name in ("statistics", "links")]
+    before = [docks.by_name[name].width() for name in ("events", "links")]
     for _ in range(2):
         qtbot.keyClick(attention.window, Qt.Key.Key_Q)
         settle(qtbot, attention)
-    assert attention.statistics.isVisible()
+    assert attention.events.isVisible()
     assert attention.links.isVisible()
     assert not attention.problems.visibleRegion().boundingRect().isValid()
-    after = [docks.by_name[name].width() for name in ("statistics", "links")]
+    after = [docks.by_name[name].width() for name in ("events", "links")]
     assert after == pytest.approx(before, abs=4)
 
 
@@ -74,7 +74,7 @@ def test_panels_become_tabs_as_room_gets_short_and_part_again(attention, qtbot):
         sizes.append((fellows(attention, "details"), fellows(attention, "source")))
     tabs = {"links", "delegation", "problems", "untimed", "marks", "search"}
     assert sizes[0] == (tabs | {"source"}, tabs | {"details"})
-    left = {"operators", "model", "overview", "statistics", "estimates", "handle_map", "selection"}
+    left = {"operators", "model", "statistics", "events", "estimates", "handle_map", "selection"}
     assert sizes[1] == (tabs, left)
     assert sizes[2] == sizes[0]
     assert sizes[3] == (set(), tabs)

@@ -76,7 +76,7 @@ ALLOWED = {
     "choices": {"model", "program", "workspace"},
     "exporting": {*FILES, "workspace"},
     "report": {"model", "program", "workspace"},
-    "stats_report": {"model", "program", "workspace", "report"},
+    "stats_report": {"model", "program", "export", "workspace", "report"},
     "estimate_report": {"model", "program", "workspace", "report"},
     "delegation_report": {"model", "program", "workspace", "report"},
     "compat": {*FILES, "workspace", "exporting", "report"},

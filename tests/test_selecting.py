@@ -158,13 +158,13 @@ def test_ctrl_a_goes_by_the_name_on_screen(attention, qtbot):
 
 
 def test_ctrl_a_in_a_table_marks_its_rows(attention, qtbot):
-    attention._docks.bring("statistics")
-    attention.statistics.table.setFocus()
+    attention._docks.bring("events")
+    attention.events.table.setFocus()
     before = attention.session.state
-    qtbot.keyClick(attention.statistics.table, Key.Key_A, CTRL)
+    qtbot.keyClick(attention.events.table, Key.Key_A, CTRL)
     assert attention.session.state == before
-    marked = attention.statistics.table.selectionModel().selectedRows()
-    assert len(marked) == attention.statistics.model.rowCount() > 1
+    marked = attention.events.table.selectionModel().selectedRows()
+    assert len(marked) == attention.events.model.rowCount() > 1
 
 
 def test_r_makes_an_area_of_what_is_selected(rows, qtbot):

@@ -89,9 +89,16 @@ def _export(arguments: list[str]) -> int:
     parser.add_argument(
         "--table", choices=TABLES, default=TABLES[0],
         help=f"what a table ({', '.join(TABLE_SUFFIXES)}) has a row for: slices, the allocation "
-        "and debug events, which carry no time, or the identifiers of debug handle maps",
+        "and debug events, which carry no time, the identifiers of debug handle maps, or groups of "
+        "slices",
+    )  # fmt: skip
+    parser.add_argument(
+        "--by", choices=KEYS, metavar="KEY",
+        help=f"what statistics are by: {', '.join(KEYS)}; operator where there are any, else name",
     )  # fmt: skip
     chosen = parser.parse_args(arguments)
+    if chosen.by and chosen.table != "statistics":
+        parser.error("--by is of --table statistics")
     suffixes = EXPORT_SUFFIXES if chosen.table == TABLES[0] else TABLE_SUFFIXES
     if not chosen.output.lower().endswith(suffixes):
         parser.error(f"{chosen.output}: the name must end in one of {', '.join(suffixes)}")
@@ -102,7 +109,7 @@ def _export(arguments: list[str]) -> int:
     if not workspace.paths:
         return 1
     try:
-        export(workspace, chosen.output, table=chosen.table)
+        export(workspace, chosen.output, table=chosen.table, by=chosen.by)
     except NothingToExport as error:
         complain(str(error))
         return 1

@@ -38,6 +38,7 @@ from viewer.panels.delegation import DelegationPanel
 from viewer.panels.details import DetailsPanel
 from viewer.panels.empty_note import EmptyNote
 from viewer.panels.estimates import EstimatesPanel
+from viewer.panels.events import EventsPanel
 from viewer.panels.handle_maps import HandleMapPanel
 from viewer.panels.hits import HitsPanel
 from viewer.panels.key_sheet import KeySheet
@@ -45,7 +46,6 @@ from viewer.panels.links import LinksPanel
 from viewer.panels.marks import MarksPanel
 from viewer.panels.model import ModelPanel
 from viewer.panels.operators import OperatorsPanel
-from viewer.panels.overview import OverviewPanel
 from viewer.panels.problems import ProblemsPanel
 from viewer.panels.selection import SelectionPanel
 from viewer.panels.source import SourcePanel
@@ -100,9 +100,9 @@ KINDS: tuple[type[QWidget], ...] = (
     DelegationPanel,
     HandleMapPanel,
     ProblemsPanel,
-    StatisticsPanel,
+    EventsPanel,
     UntimedPanel,
-    OverviewPanel,
+    StatisticsPanel,
     EstimatesPanel,
     SelectionPanel,
     MarksPanel,
@@ -172,9 +172,9 @@ class Desk(QObject):
         self.delegation = parts.of(DelegationPanel)
         self.handle_map = parts.of(HandleMapPanel)
         self.problems = parts.of(ProblemsPanel)
-        self.statistics = parts.of(StatisticsPanel)
+        self.events = parts.of(EventsPanel)
         self.untimed = parts.of(UntimedPanel)
-        self.overview = parts.of(OverviewPanel)
+        self.statistics = parts.of(StatisticsPanel)
         self.estimates = parts.of(EstimatesPanel)
         self.selection = parts.of(SelectionPanel)
         self.marks = parts.of(MarksPanel)
@@ -192,7 +192,7 @@ class Desk(QObject):
             window,
             {
                 "details": self.details, "operators": self.operators,
-                "model": self.model, "overview": self.overview, "statistics": self.statistics,
+                "model": self.model, "statistics": self.statistics, "events": self.events,
                 "estimates": self.estimates, "handle_map": self.handle_map,
                 "source": self.source, "links": self.links, "delegation": self.delegation,
                 "problems": self.problems, "untimed": self.untimed,
@@ -260,6 +260,7 @@ class Desk(QObject):
         SelectionFeed.of(session).changed.connect(self._selection_counted)
         self.selection.export_requested.connect(partial(self.export_table, name="selection"))
         self.handle_map.export_requested.connect(partial(self.export_table, name="handle_map"))
+        self.statistics.export_requested.connect(partial(self.export_table, name="statistics"))
         session.columns_remembered.connect(self._keep_columns)
         self.commands.keys_changed.connect(self._keep_keys)
         self.palette_box.ran.connect(self.settings.add_recent_command)

@@ -19,8 +19,10 @@ from viewer.export.slice_table import (
     slice_columns,
     source_places,
 )
+from viewer.export.statistics_table import STATISTICS_COLUMNS, statistics_columns
 from viewer.export.tables import write_table
 from viewer.export.untimed_table import UNTIMED_COLUMNS, untimed_columns
+from viewer.program.grouping import Grouping
 from viewer.program.handle_maps import HandleMaps, recorded_rows
 from viewer.program.labels import set_label, slice_labels, track_name
 from viewer.program.linking import LinkTable
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 PERFETTO_SUFFIXES = (".pftrace", ".pftrace.gz", ".pb", ".pb.gz")
 TABLE_SUFFIXES = (".csv", ".tsv")
 EXPORT_SUFFIXES = PERFETTO_SUFFIXES + TABLE_SUFFIXES
-TABLES = ("slices", "untimed", "handle_map")
+TABLES = ("slices", "untimed", "handle_map", "statistics")
 
 
 class NothingToExport(Exception):
@@ -49,19 +51,20 @@ def export(
     path: str,
     *,
     table: str = "slices",
+    by: str | None = None,
     progress: Progress = no_progress,
     cancelled: Cancelled = never_cancelled,
 ) -> int:
     """Write what is open to `path`, in the format of its suffix; returns slices or rows written.
 
-    table: which of TABLES is meant by a suffix of TABLE_SUFFIXES. The file appears whole or not at
-    all. Raises NothingToExport, OSError, WriteCancelled, and ValueError for a suffix that is not in
-    EXPORT_SUFFIXES.
+    table: which of TABLES is meant by a suffix of TABLE_SUFFIXES; by: the key of statistics, one of
+    `viewer.program.grouping.KEYS`. The file appears whole or not at all. Raises NothingToExport,
+    OSError, WriteCancelled, and ValueError for a suffix that is not in EXPORT_SUFFIXES.
     """
-    return prepare(workspace, path, table)(progress, cancelled)
+    return prepare(workspace, path, table, by)(progress, cancelled)
 
 
-def prepare(workspace: Workspace, path: str, table: str = "slices") -> Job:
+def prepare(workspace: Workspace, path: str, table: str = "slices", by: str | None = None) -> Job:
     """Gather all that an export needs as frozen data; the job may then run on another thread.
 
     Raises NothingToExport and ValueError as `export` does; the job raises the rest.
@@ -81,6 +84,8 @@ def prepare(workspace: Workspace, path: str, table: str = "slices") -> Job:
         return _prepare_untimed(workspace, path)
     if table == "handle_map":
         return _prepare_handle_map(workspace, path)
+    if table == "statistics":
+        return _prepare_statistics(workspace, path, by)
     if workspace.traces:
         # Unrelated clocks have no common zero: then every file counts from its own start, as in
         # the window. A file alone keeps the times that it states.
@@ -130,6 +135,27 @@ def _prepare_handle_map(workspace: Workspace, path: str) -> Job:
         )
     return lambda progress, cancelled: _write_joined(
         path, HANDLE_MAP_COLUMNS, tables, progress, cancelled
+    )
+
+
+def _prepare_statistics(workspace: Workspace, path: str, by: str | None) -> Job:
+    """Of every profile that has groups by the key; without a key by operators, else by names."""
+    if not workspace.traces:
+        raise NothingToExport("No profile is open: there is nothing that took time")
+    groupings = [Grouping(workspace.links(t)) for t in workspace.traces]
+    key = by
+    if key is None:
+        key = "name" if all(g.missing("operator") for g in groupings) else "operator"
+    missing = [grouping.missing(key) for grouping in groupings]
+    if all(missing):
+        raise NothingToExport(f"No statistics by {key}: {'; '.join(dict.fromkeys(missing))}")
+    tables = [
+        statistics_columns(trace.path, workspace.ns_per_tick(trace), found, found.groups)
+        for trace, grouping, why in zip(workspace.traces, groupings, missing, strict=True)
+        if not why and (found := grouping.by(key))
+    ]
+    return lambda progress, cancelled: _write_joined(
+        path, STATISTICS_COLUMNS, tables, progress, cancelled
     )
 
 

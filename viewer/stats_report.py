@@ -8,25 +8,23 @@ nothing is added up over files. No Qt.
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 from viewer import __version__
+from viewer.export.statistics_table import LENGTHS, group_row, in_ticks_and_ns
 from viewer.model.times import (
     format_in,
     group_digits,
     ns_to_tick,
-    tick_to_ns,
     unit_for,
 )
 from viewer.model.trace import UNATTRIBUTED, Trace
-from viewer.program.grouping import KEYS, Group, Grouping, GroupTable
+from viewer.program.grouping import KEYS, Grouping, GroupTable
 from viewer.program.source_code import short_names
 from viewer.report import Facts, clock_facts, one_line
 from viewer.workspace import Workspace
 
 WHOLE = "whole"
-_LENGTHS = ("mean", "min", "max", "p50", "p90")
 
 
 class NoSuchGroups(Exception):
@@ -55,7 +53,7 @@ def stats(workspace: Workspace, key: str, span: tuple[int, int] | None = None) -
         first, last = _ticks(workspace, trace, span)
         found = None if missing[trace.path] else grouping.by(key, first, last)
         files.append(_file_facts(workspace, trace, (first, last), found, missing[trace.path]))
-        rows += [_row_facts(trace, rate, group) for group in found.groups] if found else []
+        rows += [group_row(trace.path, rate, group) for group in found.groups] if found else []
     return {
         "opscope": __version__,
         "by": key,
@@ -86,41 +84,20 @@ def _file_facts(
     missing: str,
 ) -> Facts:
     rate = workspace.ns_per_tick(trace)
-    amounts = {WHOLE: found.whole, UNATTRIBUTED: found.unattributed} if found else {}
+    amounts: Facts = {}
+    if found:
+        amounts |= in_ticks_and_ns(WHOLE, found.whole, rate)
+        amounts |= in_ticks_and_ns(UNATTRIBUTED, found.unattributed, rate)
     return {
         "path": trace.path,
         "format": trace.format,
         "generation": trace.generation,
         "clock": clock_facts(workspace, trace),
         "range_ticks": list(ticks),
-        **{k: v for name, value in amounts.items() for k, v in _time(name, value, rate).items()},
+        **amounts,
         "foreign": found.foreign if found else 0,
         "missing": missing or None,
     }
-
-
-def _row_facts(trace: Trace, rate: Fraction, group: Group) -> Facts:
-    row = {
-        "file": trace.path,
-        "key": group.key or group.label,
-        "label": group.label,
-        "share": round(group.share, 6),
-        **_time("total", group.total, rate),
-    }
-    if group.own is not None:
-        row |= _time("self", group.own, rate)
-    if group.spread is not None:
-        row["count"] = group.spread.count
-        for name in _LENGTHS:
-            row |= _time(name, getattr(group.spread, name), rate)
-    return row
-
-
-def _time(name: str, ticks: int | float, rate: Fraction) -> Facts:
-    """A time in ticks and, floored, in ns."""
-    whole = isinstance(ticks, int)
-    ns = tick_to_ns(ticks, rate) if isinstance(ticks, int) else int(Fraction(ticks) * rate // 1)
-    return {f"{name}_ticks": ticks if whole else round(ticks, 3), f"{name}_ns": ns}
 
 
 # -- text ------------------------------------------------------------------------------------------
@@ -187,7 +164,7 @@ def _number_columns(rows: list[Facts]) -> list[tuple[str, list[str]]]:
         ("Share, %", cells("share", lambda share: f"{100 * share:.1f}")),
         ("Count", cells("count", group_digits)),
     ]
-    for name in _LENGTHS:
+    for name in LENGTHS:
         title = f"{name if name[0] == 'p' else name.capitalize()}, {length}"
         columns.append((title, cells(f"{name}_ns", lambda ns: format_in(ns, per_length))))
     return [(title, texts) for title, texts in columns if any(texts)]

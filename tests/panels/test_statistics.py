@@ -1,214 +1,282 @@
-"""The statistics panel: its numbers against numpy on the slices, its filter, sorting and clicks."""
+"""The statistics panel: units of the whole trace and of a range, and that the bar adds up."""
 
-from functools import partial
+import csv
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QSizeF, Qt
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtTest import QAbstractItemModelTester
 
+from viewer.formats import open_file
+from viewer.model.times import NARROW_SPACE
 from viewer.opening import Inferences
-from viewer.panels import statistics as statistics_panel
-from viewer.panels.statistics import NO_EVENTS, NOTHING, StatisticsPanel
-from viewer.panels.statistics_table import CELLS, Cell, StatisticsModel
-from viewer.panels.table_style import NoRows, marked_rows
-from viewer.view_state import SliceRef
+from viewer.panels.statistics import StatisticsPanel
+from viewer.panels.table_style import marked_rows
+from viewer.view_state import Area, SliceRef
+
+THIN = "\u2009"
+C3 = "torq/compile_c3_taskid_mtu.csv"
 
 
 @pytest.fixture
-def show(shown):
-    """Make the panel over some files of tests/data."""
-    return partial(shown, StatisticsPanel)
+def panel(shown):
+    return shown(StatisticsPanel, C3, "torq/tiny_cnn.mlir")
+
+
+def table(panel):
+    """Name -> (indent, time, share, cycles) as shown."""
+    return {
+        row.op: (row.indent, *(plain(text) for text in row.texts[1:])) for row in panel.model.rows
+    }
+
+
+def plain(text):
+    """A text with plain spaces for the narrow ones."""
+    return text.replace(THIN, " ").replace(NARROW_SPACE, " ")
+
+
+def test_units_stand_below_what_they_are_part_of(panel):
+    rows = table(panel)
+    assert list(rows)[:5] == ["DMA + CDMA", "DMA", "DMA In", "DMA Out", "CDMA"]
+    assert [rows[name][0] for name in ("Compute", "Slice units", "Slice unit 1", "CSS")] == [
+        0, 1, 2, 1,
+    ]  # fmt: skip
+    # By hand: CSS is one task of 8,000 cycles at 1.25 ns; the trace is 166,068 cycles long.
+    assert rows["CSS"] == (1, "10.000", "4.8", "8 000")
+    assert rows["Overall"][3] == "166 068"
+
+
+def test_the_bar_adds_up_to_the_whole_and_nothing_idle_is_nothing(panel):
+    text = plain(panel.footer.text())
+    # By hand: 67,791 + 40,577 + 57,700 cycles are all 166,068.
+    assert "Only DMA 84.738 µs 40.8 %, Both 50.721 µs 24.4 %, Only compute 72.125 µs" in text
+    assert "Idle 0" in text
+    assert text.endswith("Overall 207.585 µs")
+
+
+@pytest.mark.parametrize(("room", "texts_a_part"), [(900, 3), (520, 2), (200, 1)])
+def test_every_colour_of_the_bar_has_its_name_however_narrow(panel, room, texts_a_part):
+    told = panel.footer.legend(room)
+    assert [part[0][0] for part in told] == ["Only DMA", "Both", "Only compute", "Idle"]
+    assert {len(part) for part in told} == {texts_a_part}
+    assert "Only compute 72.125 µs 34.7 %" in plain(panel.footer.toolTip())
+
+
+def test_the_tooltip_of_a_unit_says_what_it_counts(panel):
+    tips = {row.op: row.detail for row in panel.model.rows}
+    assert tips["Only DMA"] == "Transfers are under way, no slice unit and no CSS is at work"
+    assert tips["CSS"] == ""  # a track of its own says what it is
+    panel.filter.setText("8")  # of CSS's 8 000 cycles: numbers are not searched
+    assert panel.model.rows == []
+
+
+def test_a_selected_range_has_an_overview_of_its_own(panel):
+    session = panel._session
+    every = frozenset((0, track) for track in range(6))
+    # The last task on the CSS runs from cycle 127,212 on for 8,000 cycles.
+    trace = session.traces[0].trace
+    css = next(i for i in range(len(trace.slices)) if trace.name(i) == "CSS")
+    start, end = session.traces[0].span_ns(css)
+    session.select_area(Area(start, end, every))
+    rows = table(panel)
+    assert rows["CSS"][2] == "100.0"
+    assert rows["Slice unit 0"][1] == "0"
+    assert "the selected range of 10.000 µs" in plain(panel.subtitle.text())
+    session.clear_selection()
+    assert table(panel)["CSS"][2] == "4.8"
+    assert panel.subtitle.text().startswith("the whole trace")
+
+
+def pick(panel, key):
+    """Choose a key as a user does."""
+    index = panel.by.findData(key)
+    panel.by.setCurrentIndex(index)
+    panel.by.activated.emit(index)
+
+
+def test_types_of_operators_add_up_over_what_shares_a_line(panel):
+    pick(panel, "type")
+    rows = table(panel)
+    # By hand: the tasks of tosa.max_pool2d are busy for 38,930 cycles.
+    assert rows["tosa.max_pool2d"][1] == "48.662"
+    assert "In these groups" in panel.footer.text()
+
+
+def test_keys_that_a_trace_has_not_are_greyed_with_the_reason(panel):
+    items = panel.by.model()
+    run = items.item(panel.by.findData("run"))
+    assert not run.isEnabled()
+    assert "no inferences" in run.toolTip()
+
+
+def test_a_row_selects_what_it_stands_for(panel):
+    session = panel._session
+    pick(panel, "operator")
+    names = [row.op for row in panel.model.rows]
+    panel.table.chosen.emit(names.index("tosa.cast@L15"))
+    operator = session.operator(0, session.state.operators[1][0])
+    assert operator.label == "tosa.cast@L15"
+    pick(panel, "name")
+    names = [row.op for row in panel.model.rows]
+    panel.table.chosen.emit(names.index("CSS"))
+    assert session.traces[0].trace.name(session.state.slice.index) == "CSS"
+
+
+def test_an_inference_of_a_dump_is_picked_by_its_row(shown):
+    panel = shown(StatisticsPanel, "etdump/cnn_portable_x10.etdp")
+    assert panel.key == "name"  # it has no units, and no record is open
+    pick(panel, "run")
+    assert len(panel.model.rows) == 10
+    panel.table.chosen.emit(3)
+    run = panel._session.state.run
+    assert panel._session.traces[0].trace.runs[run[1]].number == 4
+    assert panel.subtitle.text().startswith("run 4")
+
+
+def test_the_chosen_key_stays_for_the_next_file_that_has_it(panel, data):
+    pick(panel, "thread")
+    session = panel._session
+    session.add([open_file(str(data / "torq/runtime_r0_nss.csv"))])
+    assert panel.key == "thread"
+
+
+def test_without_a_profile_it_says_what_it_is_for(shown):
+    assert shown(StatisticsPanel, "torq/tiny_cnn.mlir").is_empty
+
+
+def test_a_click_on_a_unit_shows_its_longest_stretch(panel):
+    session = panel._session
+    names = [row.op for row in panel.model.rows]
+    panel.table.chosen.emit(names.index("CSS"))
+    # By hand: the one task on the CSS takes 10 µs; as much stands on both sides of it.
+    css = next(i for i in range(44) if session.traces[0].trace.name(i) == "CSS")
+    start, end = session.traces[0].span_ns(css)
+    assert (session.state.t0, session.state.t1) == (start - 10_000, end + 10_000)
+    before = session.state
+    panel.table.chosen.emit(names.index("Idle"))  # there is none
+    assert session.state == before
+
+
+def test_units_are_those_of_the_run_however_inferences_are_shown(shown):
+    """Their mean has no room for NSS jobs and HAL, which are of no inference's track."""
+    panel = shown(StatisticsPanel, "torq/host_h4_latest_2inv.csv")
+    session, before = panel._session, table(panel)
+    assert float(before["NSS jobs"][1]) > 0
+    session.show_inferences(Inferences.MEAN)
+    assert table(panel) == before
+    names = [row.op for row in panel.model.rows]
+    panel.table.chosen.emit(names.index("NSS jobs"))
+    assert session.state.inferences is Inferences.AS_RUN
 
 
 @pytest.fixture
-def cnn(show):
-    made = show("etdump/cnn_portable_x10.etdp", "etrecord/cnn_toedge_portable.etrecord")
+def attention(sample, theme, qtbot):
+    """Statistics of all runs of a linked dump."""
+    made = StatisticsPanel(sample("attention_xnnpack"), theme)
+    qtbot.addWidget(made)
+    made.resize(1000, 500)
+    made.show()
     made._session.pick_run(None)
     return made
 
 
-def texts(panel: StatisticsPanel, of: Cell) -> list[str]:
-    column = CELLS.index(of)
-    return [panel.model.index(r, column).data() for r in range(panel.model.rowCount())]
+@pytest.mark.parametrize("key", ["name", "type", "module", "line", "delegate", "thread"])
+def test_a_click_selects_the_slices_that_the_row_counts(attention, key):
+    session = attention._session
+    pick(attention, key)
+    shown = session.traces[0]
+    for number, row in enumerate(list(attention.model.rows)):
+        count = int(row.texts[3].replace(THIN, ""))
+        if not count:
+            continue
+        attention.table.chosen.emit(number)
+        chosen = [ref.index for ref in session.state.slices]
+        lengths = [shown.trace.slices.end[i] - shown.trace.slices.start[i] for i in chosen]
+        assert len(chosen) == count
+        assert session.state.slice.index == chosen[int(np.argmax(lengths))]
+        if key == "name":
+            assert {shown.label(i) if row.op == shown.label(i) else shown.trace.name(i)
+                    for i in chosen} == {row.op}  # fmt: skip
+        if key == "line" and row.op.startswith("models.py:"):
+            lines = {o.source.line for i in chosen for k in shown.link(i).operators
+                     if (o := session.operator(0, k)) and o.source}  # fmt: skip
+            assert all(str(line) in row.op or "–" in row.op for line in lines)
 
 
-def plain(panel: StatisticsPanel) -> list[dict[str, str]]:
-    head, *lines = panel.model.tsv(range(panel.model.rowCount())).splitlines()
-    names = [name.partition(",")[0] for name in head.split("\t")]
-    return [dict(zip(names, line.split("\t"), strict=True)) for line in lines]
+def test_a_click_in_a_range_selects_those_that_begin_in_it_and_the_range_stays(attention):
+    session = attention._session
+    pick(attention, "name")
+    runs = list(session.traces[0].trace.inferences())
+    t0, t1 = session.run_span_ns(0, runs[1])
+    area = Area(t0, t1, frozenset({(0, runs[1].track)}))
+    session.select_area(area)
+    before = [row.texts for row in attention.model.rows]
+    names = [row.op for row in attention.model.rows]
+    attention.table.chosen.emit(names.index("DELEGATE_CALL"))
+    spans = [session.traces[0].span_ns(ref.index) for ref in session.state.slices]
+    assert len(spans) == int(before[names.index("DELEGATE_CALL")][3]) > 1
+    assert all(t0 <= start < t1 for start, _ in spans)
+    assert session.state.area == area
+    assert [row.texts for row in attention.model.rows] == before
 
 
-def titles(panel: StatisticsPanel) -> list[str]:
-    return [c.title for i, c in enumerate(CELLS) if not panel.table.isColumnHidden(i)]
+def test_what_is_selected_elsewhere_marks_its_group(attention):
+    session = attention._session
+    pick(attention, "module")
+    session.select_operators(0, (9,))
+    assert [attention.model.rows[i].name for i in marked_rows(attention.table)] == ["blocks.0"]
+    pick(attention, "line")
+    assert [attention.model.rows[i].name for i in marked_rows(attention.table)] == ["models.py:52"]
+    pick(attention, "operator")
+    (row,) = marked_rows(attention.table)
+    assert attention.model.rows[row].operators == (9,)
+    pick(attention, "thread")
+    assert marked_rows(attention.table) == []  # operators are on no thread of their own
+    session.select_slice(SliceRef(0, 30))
+    track = session.traces[0].trace.slices.track(30)
+    assert [attention.model.rows[i].group for i in marked_rows(attention.table)] == [track]
 
 
-def test_numbers_are_those_of_every_slice_of_the_event(cnn):
-    trace, link = cnn._session.traces[0].trace, cnn._session.traces[0].table
-    long = trace.slices.end - trace.slices.start
-    kernel = [k for k in range(len(trace.keys)) if "addmm" in trace.strings[trace.keys.name[k]]]
-    own = long[trace.slices.key == kernel[0]]
-    (row,) = [r for r in plain(cnn) if r["Event"] == "addmm.out"]
-    assert cnn.model.unit == "µs"
-    for name, value in (
-        ("p10", np.percentile(own, 10)), ("p50", np.percentile(own, 50)),
-        ("p90", np.percentile(own, 90)), ("Mean", own.mean()), ("Min", own.min()),
-        ("Max", own.max()), ("Total", own.sum()),
-    ):  # fmt: skip
-        assert float(row[name]) == pytest.approx(value / 1000, abs=1e-9)
-    assert row["Count"] == "10"
-    assert link.operators(kernel[0])
-    assert cnn.subtitle.text().endswith("events · all 10 runs")
+def test_selecting_does_not_count_anew(attention, monkeypatch):
+    counted = []
+    monkeypatch.setattr(attention._latest, "ask", lambda *asked: counted.append(asked))
+    attention._session.select_operators(0, (9,))
+    attention._session.select_slice(SliceRef(0, 30))
+    assert counted == []
+    attention._session.step_run(1)
+    assert len(counted) == 1
 
 
-def test_a_picked_run_stands_beside_all_of_them(cnn):
-    assert "Run" not in titles(cnn)
-    trace = cnn._session.traces[0].trace
-    third = next(i for i, run in enumerate(trace.runs) if run.number == 3)
-    before = texts(cnn, Cell.P50)
-    cnn._session.pick_run((0, third))
-    assert texts(cnn, Cell.P50) == before
-    assert cnn.model.headerData(CELLS.index(Cell.PICKED), Qt.Orientation.Horizontal) == "Run 3, µs"
-    run = trace.runs[third]
-    (row,) = [r for r in plain(cnn) if r["Event"] == "Method::execute"]
-    assert float(row["Run 3"]) == pytest.approx((run.end - run.start) / 1000)
-    (load,) = [r for r in plain(cnn) if r["Event"] == "Method::init"]
-    assert load["Run 3"] == ""
+def test_the_shown_rows_are_exported_as_they_stand(attention, tmp_path):
+    pick(attention, "name")
+    jobs = []
+    attention.export_requested.connect(jobs.append)
+    attention.button.click()
+    path = tmp_path / "out.csv"
+    jobs[0](str(path))(lambda done, total: None, lambda: False)
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["label"] for row in rows] == [row.op for row in attention.model.rows]
+    counts = [row.texts[3].replace(THIN, "") for row in attention.model.rows]
+    assert [row["count"] for row in rows] == counts
+    assert {row["by"] for row in rows} == {"name"}
+    attention.filter.setText("delegate")
+    attention.button.click()
+    jobs[1](str(path))(lambda done, total: None, lambda: False)
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["label"] for row in rows] == ["DELEGATE_CALL"]
 
 
-def test_the_filter_looks_at_names_operators_and_metadata(show):
-    panel = show("etdump/demo_str_x4.etdp", "etrecord/demo_str.etrecord")
-    assert panel.model.rowCount() == 11
-    panel.filter.setText("fancy")
-    assert texts(panel, Cell.EVENT) == ["Fancy Fusion", "Fancy Fusion 2"]
-    trace = panel._session.traces[0].trace
-    metadata = trace.slices.columns["metadata"]
-    i = next(i for i in range(len(trace.slices)) if metadata.value(i))
-    panel.filter.setText(str(metadata.value(i))[:12])
-    names = {trace.name(int(s)) for s in range(len(trace.slices)) if metadata.value(int(s))}
-    assert set(texts(panel, Cell.EVENT)) <= names
-    assert texts(panel, Cell.EVENT)
-    panel.filter.setText("no such event")
-    assert panel.model.rowCount() == 0
-
-
-def test_rows_are_sorted_by_a_click_on_a_heading_and_back_in_file_order(cnn):
-    in_file = texts(cnn, Cell.EVENT)
-    cnn.table.sortByColumn(CELLS.index(Cell.TOTAL), Qt.SortOrder.DescendingOrder)
-    totals = [float(row["Total"]) for row in plain(cnn)]
-    assert totals == sorted(totals, reverse=True)
-    cnn.table.sortByColumn(CELLS.index(Cell.EVENT), Qt.SortOrder.AscendingOrder)
-    assert texts(cnn, Cell.EVENT) == sorted(in_file, key=str.lower)
-    cnn.table.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
-    assert texts(cnn, Cell.EVENT) == in_file
-
-
-def test_a_click_selects_the_longest_slice_of_an_event(cnn, qtbot):
-    session, trace = cnn._session, cnn._session.traces[0].trace
-    row = texts(cnn, Cell.EVENT).index("Method::execute")
-    session.show_inferences(Inferences.ALIGNED)
-    cnn.table.scrollTo(cnn.model.index(row, 0))
-    rect = cnn.table.visualRect(cnn.model.index(row, 0))
-    qtbot.mouseClick(cnn.table.viewport(), Qt.MouseButton.LeftButton, pos=rect.center())
-    chosen = session.state.slice
-    assert session.state.inferences is Inferences.AS_RUN
-    assert trace.name(chosen.index) == "Method::execute"
-    longest = max(run.end - run.start for run in trace.inferences())
-    assert trace.slices.end[chosen.index] - trace.slices.start[chosen.index] == longest
-
-
-def test_the_marked_row_survives_a_click_another_run_and_another_order(cnn, qtbot):
-    session = cnn._session
-    row = texts(cnn, Cell.EVENT).index("addmm.out")
-    at = cnn.table.visualRect(cnn.model.index(row, 0)).center()
-    session.pick_run((0, 2))
-    qtbot.mouseClick(cnn.table.viewport(), Qt.MouseButton.LeftButton, pos=at)
-    assert session.state.run != (0, 2)  # of the longest one
-    assert marked_rows(cnn.table) == [row]
-    cnn.table.sortByColumn(CELLS.index(Cell.TOTAL), Qt.SortOrder.DescendingOrder)
-    (now,) = marked_rows(cnn.table)
-    assert now != row
-    assert texts(cnn, Cell.EVENT)[now] == "addmm.out"
-    assert cnn.table.currentIndex().row() == now
-
-
-def test_the_marked_row_follows_the_selected_slice(cnn):
-    session = cnn._session
-    trace = session.traces[0].trace
-    for i in range(0, len(trace.slices), 7):
-        session.select_slice(SliceRef(0, i))
-        marked = marked_rows(cnn.table)
-        assert [texts(cnn, Cell.EVENT)[row] for row in marked] == [
-            cnn._answer.contents.labels[int(trace.slices.key[i])]
-        ]
-    cnn.filter.setText("addmm")
-    session.select_slice(SliceRef(0, 0))
-    assert marked_rows(cnn.table) == []
-
-
-def test_a_filter_that_leaves_nothing_says_so(cnn, qtbot):
-    qtbot.keyClicks(cnn.filter, "no such event")
-    assert "no such event" in cnn.findChild(NoRows).text()
-    qtbot.keyClick(cnn.filter, Qt.Key.Key_Escape)
-    assert cnn.model.rowCount()
-
-
-def test_a_foreign_clock_keeps_its_own_numbers_and_unit(show):
-    panel = show("etdump/SYN_qnn_like.etdp")
-    by_name = dict(zip(texts(panel, Cell.EVENT), texts(panel, Cell.P50), strict=True))
-    assert by_name["QNN accelerator (execute) time (cycles)"] == "5\u2009000\u202fcycles"
-    panel.table.grab()
-    wanted = panel.table.sizeHintForColumn(CELLS.index(Cell.P50))
-    assert panel.table.columnWidth(CELLS.index(Cell.P50)) >= wanted  # the unit is not cut off
-    rows = {row["Event"]: row for row in plain(panel)}
-    assert rows["aten_relu_default:OpId_14 (cycles)"]["p50"] == "300"
-    assert rows["aten_relu_default:OpId_14 (cycles)"]["native unit"] == "cycles"
-
-
-def test_names_stand_in_one_line_beside_swatches_and_beside_none(cnn, show):
-    icons = [cnn.model.index(r, 0).data(Qt.ItemDataRole.DecorationRole).deviceIndependentSize()
-             for r in range(cnn.model.rowCount())]  # fmt: skip
-    assert len(set(map(QSizeF.toTuple, icons))) == 1
-    alone = show("etdump/cnn_portable_x10.etdp")
-    assert alone.model.index(0, 0).data(Qt.ItemDataRole.DecorationRole) is None
-
-
-def test_what_happened_once_has_no_distribution(show):
-    assert titles(show("etdump/cnn_portable_x1.etdp")) == ["Event", "Runs", "Count", "p50"]
-
-
-def test_a_narrow_panel_keeps_the_median(show):
-    panel = show("etdump/cnn_portable_x10.etdp", width=520)
-    assert titles(panel)[:3] == ["Event", "Count", "p50"]
-
-
-def test_empty_places_say_what_to_do(show, opened, theme, qtbot):
-    bare = StatisticsPanel(opened(), theme)
-    qtbot.addWidget(bare)
-    assert bare.empty.sentence.text() == NOTHING
-    assert show("etdump/SYN_no_runs.etdp").empty.sentence.text() == NO_EVENTS
-
-
-def test_a_large_trace_is_worked_out_in_the_background(show, monkeypatch, qtbot):
-    monkeypatch.setattr(statistics_panel, "AT_ONCE", 0)
-    panel = show("etdump/cnn_portable_x10.etdp")
-    qtbot.waitUntil(lambda: panel.model.rowCount() > 0)
-
-
-def test_marked_rows_are_copied_as_tsv(cnn, qtbot):
-    cnn.table.selectRow(0)
-    cnn.table.setFocus()
-    qtbot.keyClick(cnn.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-    lines = QGuiApplication.clipboard().text().splitlines()
-    assert [line.split("\t")[0] for line in lines] == ["Event", texts(cnn, Cell.EVENT)[0]]
-
-
-def test_the_model_keeps_the_rules_of_qt(cnn, theme):
-    model = StatisticsModel(theme)
-    tester = QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
-    answer = cnn._answer
-    model.show(answer.shown, answer.contents)
-    model.set_filter("conv")
-    model.sort(2, Qt.SortOrder.DescendingOrder)
-    assert tester.model() is model
+def test_a_table_with_a_rest_adds_up_to_the_whole(attention, tmp_path):
+    pick(attention, "line")
+    jobs = []
+    attention.export_requested.connect(jobs.append)
+    attention.button.click()
+    path = tmp_path / "out.tsv"
+    jobs[0](str(path))(lambda done, total: None, lambda: False)
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    assert rows[-1]["label"] == "unattributed"
+    runs = attention._session.traces[0].trace.inferences()
+    executes = attention._session.traces[0].costs.table().whole
+    assert sum(int(row["total_ticks"]) for row in rows) == executes
+    assert executes <= sum(run.end - run.start for run in runs)

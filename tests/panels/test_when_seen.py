@@ -4,15 +4,15 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
-from viewer.panels import estimates, overview, statistics
+from viewer.panels import estimates, events, statistics
 from viewer.panels.estimates import EstimatesPanel
-from viewer.panels.overview import OverviewPanel
+from viewer.panels.events import EventsPanel
 from viewer.panels.statistics import StatisticsPanel
 from viewer.when_seen import BEING_COUNTED
 
 _KINDS = {
-    "overview": (overview, OverviewPanel),
     "statistics": (statistics, StatisticsPanel),
+    "events": (events, EventsPanel),
     "estimates": (estimates, EstimatesPanel),
 }
 

@@ -388,7 +388,7 @@ def test_letters_typed_into_a_field_move_nothing(attention, qtbot):
     assert attention.shows_bottom
 
 
-@pytest.mark.parametrize("dock", ["operators", "statistics", "source", "links", "problems"])
+@pytest.mark.parametrize("dock", ["operators", "events", "source", "links", "problems"])
 def test_wherever_the_focus_is_letters_move_the_timeline_and_command(attention, qtbot, dock):
     attention.problems.add_failure("/some/bad.etdp", "the file is empty")
     attention.session.select_operators(0, (9,))

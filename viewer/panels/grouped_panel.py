@@ -17,7 +17,8 @@ from viewer.theme import Theme
 
 
 class GroupedFrame(QWidget):
-    """The frame around any table of groups: `by` chooses how it is cut."""
+    """The frame around any table of groups: `by` chooses how it is cut; `head` is the line above
+    the table, for what a subclass adds."""
 
     def __init__(
         self, theme: Theme, table: RowTable, name: str, hint: str, nothing: str, below: QWidget,
@@ -40,6 +41,7 @@ class GroupedFrame(QWidget):
         head.addWidget(self.by)
         head.addWidget(self.filter, 1)
         head.addWidget(self.subtitle, 2)
+        self.head = head
         column = QVBoxLayout(page)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)

@@ -39,7 +39,7 @@ import numpy as np
 from viewer.model.intervals import Intervals
 from viewer.model.queries import Segments, Tree, begins, charge, foreign, total_per_group, tree
 from viewer.model.statistics import grouped
-from viewer.model.trace import Bools, Ints, KeyKind
+from viewer.model.trace import Bools, Codes, Ints, KeyKind
 from viewer.model.unit_overview import UnitOverview, has_units
 from viewer.program.cost import (
     Costs,
@@ -61,7 +61,7 @@ KEYS = (
 NO_MODULE = "(top level)"
 NO_LINE = "(no source line)"
 
-_OF_OPERATORS = ("operator", "type", "module", "line")
+OF_OPERATORS = ("operator", "type", "module", "line")
 _OF_DELEGATES = (int(KeyKind.DELEGATE_CALL), int(KeyKind.DELEGATE_EVENT))
 
 
@@ -127,6 +127,8 @@ class Grouping:
         self._trace = table.trace
         self._parts: dict[str, _Parts] = {}
         self._charged: dict[str, tuple[Segments, list[Intervals]]] = {}
+        none = np.empty(0, np.uint32)
+        self._counted_by: tuple[str, tuple[Codes, Codes]] = "", (none, none)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -140,7 +142,7 @@ class Grouping:
         trace, table = self._trace, self._table
         if not len(trace.slices):
             return "The trace has no slices"
-        if key in _OF_OPERATORS:
+        if key in OF_OPERATORS:
             if table.program is None:
                 return "No record or source that is open belongs to the trace"
             if not table.sets:
@@ -180,12 +182,17 @@ class Grouping:
             return self._by_thread(first, last)
         return self._by_slices(key, first, last)
 
-    def slices(self, key: str, number: int) -> Ints:
-        """The slices of a group, by its number; for a thread all on it. Not for units and runs."""
-        slices = self._trace.slices
-        if key == "thread":
-            return np.flatnonzero((slices.row_track == number)[slices.rows()])
-        return np.flatnonzero((self._parts_of(key).of_key == number)[slices.key])
+    def slices(
+        self, key: str, number: int, first: int | None = None, last: int | None = None
+    ) -> Ints:
+        """The slices of a group that its spread counts, ascending, by the number of the group.
+
+        Not for units and runs, which are no slices.
+        """
+        index, group = self._outermost() if key == "thread" else self._counted(key)
+        own = index[group == number]
+        inside = begins(self._trace, self._trace.slices.start[own], first, last)
+        return np.sort(own[inside]).astype(np.int64)
 
     def parts(self, key: str) -> tuple[tuple[str, ...], Ints]:
         """The labels of the groups of a key, and per key of the trace its group, -1 for none.
@@ -197,6 +204,17 @@ class Grouping:
             raise ValueError(why)
         found = self._parts_of(key)
         return found.labels, found.of_key
+
+    def group_of(self, key: str, operators: tuple[int, ...]) -> int:
+        """The group that a set of operators is charged to, by one of `OF_OPERATORS`; -1 for none.
+
+        A set that nothing is linked to is in no group.
+        """
+        table = self._table
+        if operators not in table.sets:
+            return -1
+        keys = np.flatnonzero(table.set_of_key == table.sets.index(operators))
+        return int(self._parts_of(key).of_key[keys[0]]) if len(keys) else -1
 
     # -- units, threads, runs ----------------------------------------------------------------------
 
@@ -213,20 +231,24 @@ class Grouping:
     def _by_thread(self, first: int | None, last: int | None) -> GroupTable:
         """Every outermost slice is its track's, so a track's total is its busy time."""
         trace, slices = self._trace, self._trace.slices
-        rows = slices.rows()
-        track = slices.row_track[rows].astype(np.int64)
-        outer = slices.row_depth[rows] == 0
-        outer[foreign(slices)] = False
-        at = np.flatnonzero(outer)
-        spans = Segments(track[at], slices.start[at], slices.end[at], track[at], lanes=True)
+        at, track = self._outermost()
+        spans = Segments(track, slices.start[at], slices.end[at], track, lanes=True)
         total = total_per_group(spans, len(trace.tracks), first, last)
-        begun = at[begins(self._trace, slices.start[at], first, last)]
         labels = [
             f"{of.process} > {track_name(self._table, i)}" for i, of in enumerate(trace.tracks)
         ]
-        spread = _spreads(slices.end[begun] - slices.start[begun], track[begun], len(labels))
+        spread = self._spreads_of(at, track, len(labels), first, last)
         left_out = self._foreign(np.ones(len(slices), np.bool_), first, last)
         return _table("thread", labels, total, total, spread, 0, left_out)
+
+    def _outermost(self) -> tuple[Ints, Ints]:
+        """The outermost slices of all tracks, without foreign ones, and the track of each."""
+        slices = self._trace.slices
+        rows = slices.rows()
+        outer = slices.row_depth[rows] == 0
+        outer[foreign(slices)] = False
+        at = np.flatnonzero(outer)
+        return at, slices.row_track[rows[at]].astype(np.int64)
 
     def _by_run(self, first: int | None, last: int | None) -> GroupTable:
         runs = list(self._trace.inferences())
@@ -245,14 +267,16 @@ class Grouping:
     def _by_slices(self, key: str, first: int | None, last: int | None) -> GroupTable:
         parts = self._parts_of(key)
         count = len(parts.labels)
-        if key in _OF_OPERATORS:
+        if key in OF_OPERATORS:
             total, own, unattributed = self._costs(parts, first, last)
         else:
             segments, free = self._charged_to(key)
             total = total_per_group(segments, count, first, last)
             own = total_per_group(self._innermost(parts.of_key), count, first, last)
             unattributed = length_within(free, self._trace, first, last)
-        spread, left_out = self._spread(parts, first, last)
+        spread = self._spreads_of(*self._counted(key), count, first, last)
+        occurs = self._occurring(parts) >= 0
+        left_out = self._foreign(occurs[self._trace.slices.key], first, last)
         table = _table(key, parts.labels, total, own, spread, unattributed, left_out)
         return replace(table, groups=tuple(sorted(table.groups, key=lambda group: -group.total)))
 
@@ -398,18 +422,23 @@ class Grouping:
     def _tree(self) -> Tree:
         return tree(self._trace.slices)
 
-    def _spread(
-        self, parts: _Parts, first: int | None, last: int | None
-    ) -> tuple[list[Spread], int]:
-        """Of the slices of every group, and how many are left out as foreign."""
-        slices, shape = self._trace.slices, self._tree
-        # A job beside the start and the wait that it is made of would be a third occurrence of
-        # their group. Where it is a group of its own, as by name, there is nothing beside it.
+    def _occurring(self, parts: _Parts) -> Ints:
+        """The group that slices of each key are occurrences of, -1 for none.
+
+        A job beside the start and the wait that it is made of would be a third occurrence of their
+        group. Where it is a group of its own, as by name, there is nothing beside it.
+        """
         mixed = stated_alone(self._trace, parts.of_key)
         has_stated = np.bincount(mixed[mixed >= 0], minlength=len(parts.labels)) > 0
-        of_key = np.where((parts.of_key >= 0) & has_stated[parts.of_key], mixed, parts.of_key)
-        group = of_key[slices.key]
-        left_out = self._foreign(group >= 0, first, last)
+        return np.where((parts.of_key >= 0) & has_stated[parts.of_key], mixed, parts.of_key)
+
+    def _counted(self, key: str) -> tuple[Codes, Codes]:
+        """The slices that count as occurrences of groups, and the group of each: of a group inside
+        itself the outer one alone. Kept for the last key that was asked for."""
+        if self._counted_by[0] == key:
+            return self._counted_by[1]
+        slices, shape, parts = self._trace.slices, self._tree, self._parts_of(key)
+        group = self._occurring(parts)[slices.key]
         group[foreign(slices)] = -1
         group = group[shape.index]
         # The group of the slice itself or of the nearest one around it that has any.
@@ -419,11 +448,23 @@ class Grouping:
             inside[here] = nearest[shape.parent[here]]
             nearest[here] = np.where(group[here] < 0, inside[here], group[here])
         counted = (group >= 0) & (group != inside)
-        counted &= begins(self._trace, slices.start[shape.index], first, last)
-        own = shape.index[counted]
-        return _spreads(
-            slices.end[own] - slices.start[own], group[counted], len(parts.labels)
-        ), left_out
+        found = shape.index[counted].astype(np.uint32), group[counted].astype(np.uint32)
+        self._counted_by = key, found
+        return found
+
+    def _spreads_of(
+        self,
+        index: Ints | Codes,
+        group: Ints | Codes,
+        count: int,
+        first: int | None,
+        last: int | None,
+    ) -> list[Spread]:
+        """How long those of some slices took that begin in a range, for each of the groups."""
+        start = self._trace.slices.start[index]
+        begun = begins(self._trace, start, first, last)
+        long = self._trace.slices.end[index[begun]] - start[begun]
+        return _spreads(long, group[begun].astype(np.int64), count)
 
     def _foreign(self, of: Bools, first: int | None, last: int | None) -> int:
         """How many of some slices (one bool each) are foreign and begin in the range."""
