@@ -103,8 +103,9 @@ def test_an_absent_file_says_where_it_was_recorded_and_what_to_do(
     qtbot.addWidget(panel)
     session.select_operators(0, (ATTENTION_0,))
     assert panel.sentence == (
-        f"models.py is not on this machine. It was recorded as {RECORDED}. Open it together with "
-        "the profile, put it beside it, or say where it is."
+        f"models.py is not on this machine. It was recorded as {RECORDED}. Where is it now? Say it "
+        "once: all that was recorded beside it is found there too, now and later. What lies beside "
+        "the profile is found by itself."
     )
 
 

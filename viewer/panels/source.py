@@ -219,8 +219,9 @@ class SourcePanel(QWidget):
         file = self._session.workspace.source(path)
         if file is None:
             self._say(
-                f"{file_name(path)} is not on this machine. It was recorded as {path}. Open it "
-                "together with the profile, put it beside it, or say where it is.",
+                f"{file_name(path)} is not on this machine. It was recorded as {path}. Where is it "
+                "now? Say it once: all that was recorded beside it is found there too, now and "
+                "later. What lies beside the profile is found by itself.",
                 "Locate…",
             )
             return
