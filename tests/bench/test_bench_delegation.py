@@ -104,7 +104,7 @@ def test_the_report_of_another_run(benchmark, shown):
     delegation = Delegation(shown.table)
     run = shown.trace.runs[RUNS // 2]
     delegation.report(*Scope(run).span)
-    assert benchmark(delegation.of_run, run).whole
+    assert benchmark(delegation.report, *Scope(run).span).whole
 
 
 def test_the_rows_of_the_handle_maps(benchmark, shown):

@@ -9,24 +9,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
 
+from tests.bench import many_operators
+from tests.bench.many_operators import OPERATORS
 from viewer.background import Latest
-from viewer.model.builder import TraceBuilder
-from viewer.model.trace import Clock, KeyKind, RunKind, Trace
+from viewer.model.trace import Trace
 from viewer.panels.model import ModelPanel
 from viewer.panels.model_rows import Kind
 from viewer.program.cost import Costs
-from viewer.program.graph import Frame, GraphNode, Method, Operator, Program
+from viewer.program.graph import Program
 from viewer.program.linking import link
 from viewer.program.module_costs import module_costs, run_medians
 from viewer.program.module_tree import module_tree
 from viewer.session import Session
-
-OPERATORS, MODULES, RUNS = 5000, 1000, 100  # a call and its kernel each: a million slices
-_LONG = 1000  # ticks of a call
 
 
 def told(what: str, work: Callable[[], object], rounds: int = 3) -> None:
@@ -41,56 +38,12 @@ def told(what: str, work: Callable[[], object], rounds: int = 3) -> None:
 
 @pytest.fixture(scope="module")
 def program() -> Program:
-    """50 blocks of 20 modules of 5 operators; every tenth call is of two neighbours."""
-    operators = []
-    for i in range(OPERATORS):
-        block, part = i // 100, i % 100 // 5
-        chain = (
-            ("", "m.Net"), ("blocks", "nn.ModuleList"), (f"blocks.{block}", "m.Block"),
-            (f"blocks.{block}.part{part}", "nn.Linear"),
-        )  # fmt: skip
-        frame = Frame("/m/models.py", i % 400, "forward", "")
-        node = GraphNode(f"linear_{i}", "aten.linear.default", i + 1, (frame,), chain)
-        operators.append(Operator(i, "forward", i + 1, (node,)))
-    handles = {
-        i: (i + 1, i % OPERATORS + 2) if i % 10 == 4 and i + 1 < OPERATORS else (i + 1,)
-        for i in range(OPERATORS)
-    }  # fmt: skip
-    return Program(
-        "/m/m.etrecord", "ETRecord", "1", (Method("forward", tuple(operators), handles),)
-    )
+    return many_operators.program()
 
 
 @pytest.fixture(scope="module")
 def trace() -> Trace:
-    builder = TraceBuilder("/m/m.etdp", "ETDump", "", Clock("ns"))
-    track, scope = builder.track("m.etdp", "forward"), builder.scope("Execute", "forward")
-    execute = builder.key(KeyKind.FRAMEWORK, "Method::execute", scope=scope)
-    calls = np.array(
-        [builder.key(KeyKind.OPERATOR_CALL, "OPERATOR_CALL", scope=scope, instruction=i)
-         for i in range(OPERATORS)], np.uint32,
-    )  # fmt: skip
-    kernels = np.array(
-        [builder.key(KeyKind.KERNEL, "native_call_linear.out", scope=scope, instruction=i)
-         for i in range(OPERATORS)], np.uint32,
-    )  # fmt: skip
-    rng = np.random.default_rng(3)
-    for run in range(RUNS):
-        begin = run * (OPERATORS + 2) * _LONG
-        start = begin + 1 + np.arange(OPERATORS) * _LONG
-        end = start + rng.integers(200, _LONG, OPERATORS)
-        finish = begin + (OPERATORS + 1) * _LONG
-        builder.run(RunKind.INFERENCE, "Execute", track, scope, begin, finish)
-        for level, keys, name, a, b in (
-            (0, execute, "Method::execute", np.array([begin]), np.array([finish])),
-            (1, calls, "OPERATOR_CALL", start, end),
-            (2, kernels, "native_call_linear.out", start + 20, end - 20),
-        ):
-            builder.add(
-                track=track, start=a, end=b, name=builder.intern(name), key=keys,
-                levels=np.full(len(a), level, np.int32),
-            )  # fmt: skip
-    return builder.build()
+    return many_operators.trace()
 
 
 def test_figures_off_the_gui_thread(trace, program):

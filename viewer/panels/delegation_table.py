@@ -34,6 +34,7 @@ from viewer.panels.operator_table import (
     OperatorDelegate,
     OperatorModel,
     TableRow,
+    name_parts,
 )
 from viewer.panels.operator_view import OperatorView
 from viewer.panels.slice_facts import MISSING
@@ -115,7 +116,7 @@ def page_of(shown: OpenTrace, report: Report) -> Page:
     unit, factor = unit_for(most)
     whole = tick_to_ns(report.whole, rate)
     delegated, stayed = tick_to_ns(report.delegated, rate), tick_to_ns(report.stayed, rate)
-    rows: list[tuple[Item, TableRow]] = []
+    rows = _Rows(max(costs, default=0))
 
     def cells(ticks: int, rest: str, operators: str, slices: int) -> tuple[str, ...]:
         ns = tick_to_ns(ticks, rate)
@@ -123,7 +124,7 @@ def page_of(shown: OpenTrace, report: Report) -> Page:
         return "", format_in(ns, factor), share, rest, operators, group_digits(slices)
 
     several = len({row.method for row in report.instances}) > 1
-    rows.append(_section(DELEGATES, *_delegates_text(report, delegated, whole, what)))
+    _section(rows, DELEGATES, *_delegates_text(report, delegated, whole, what))
     for row in report.instances:
         rest = row.unattributed
         left = MISSING if rest is None else format_in(tick_to_ns(rest, rate), factor)
@@ -133,23 +134,22 @@ def page_of(shown: OpenTrace, report: Report) -> Page:
             row.label, row.ticks, row.ticks, -1 if rest is None else rest, len(row.operators),
             row.calls or row.events,
         )  # fmt: skip
-        rows.append((Item(Line.INSTANCE, DELEGATES, row), _instance(row, several, texts, keys)))
+        _instance(rows, row, several, texts, keys)
     if report.has_calls:
         if report.outside:
             text = f"{format_time(stayed)} · {_share(stayed, whole)} of {what}"
-            rows.append(_section(OUTSIDE, text, UPPER_BOUND))
+            _section(rows, OUTSIDE, text, UPPER_BOUND)
         else:
-            rows.append(_section(OUTSIDE, "", NOTHING_OUTSIDE))
+            _section(rows, OUTSIDE, "", NOTHING_OUTSIDE)
         for out in _most(report.outside):
             texts = cells(out.ticks, "", str(len(out.operators) or MISSING), out.slices)
-            made = _outside(out, texts, (out.label, out.ticks, out.ticks, -1, 1, out.slices))
-            rows.append((Item(Line.OUTSIDE, OUTSIDE, out), made))
-    rows.append(_section(LINKS, *_links_text(report)))
+            _outside(rows, out, texts, (out.label, out.ticks, out.ticks, -1, 1, out.slices))
+    _section(rows, LINKS, *_links_text(report))
     for reason in report.unlinked:
         amount = f"{counted(reason.slices, 'slice')}"
         if reason.ticks:
             amount += f" · {format_time(tick_to_ns(reason.ticks, rate))}"
-        rows.append((Item(Line.REASON, LINKS, reason), _reason(reason, amount)))
+        _reason(rows, reason, amount)
     parts: tuple[tuple[str, str, int], ...] = ()
     if report.has_calls:
         parts = (
@@ -164,8 +164,7 @@ def page_of(shown: OpenTrace, report: Report) -> Page:
         Heading("Operators", Kind.NUMBER, 76),
         Heading("Slices", Kind.NUMBER, 60),
     )
-    scaled = [(item, _scaled(row, max(costs, default=0))) for item, row in rows]
-    return _page(headings, scaled, program, parts, whole)
+    return _page(headings, rows, program, parts, whole)
 
 
 def _most(outside: Sequence[Outside]) -> Sequence[Outside]:
@@ -185,45 +184,65 @@ def record_page(program: Program, report: Report) -> Page:
     calls = counted(len(report.instances), "delegate call") if report.instances else ""
     swallowed = {i for row in report.instances for i in row.operators}
     told = f"{calls} · {counted(len(swallowed), 'operator')} in them"
-    rows = [_section(DELEGATES, told) if calls else _section(DELEGATES, "", NONE_RECORDED)]
+    rows = _Rows()
+    _section(rows, DELEGATES, *((told,) if calls else ("", NONE_RECORDED)))
     for row in report.instances:
         count = MISSING if row.why else group_digits(len(row.operators))
-        made = _instance(row, several, ("", count), (row.label, len(row.operators)))
-        rows.append((Item(Line.INSTANCE, DELEGATES, row), made))
+        _instance(rows, row, several, ("", count), (row.label, len(row.operators)))
     outside = counted(len(report.outside), "instruction")
-    rows.append(_section(OUTSIDE, f"{outside} with operators of their own"))
+    _section(rows, OUTSIDE, f"{outside} with operators of their own")
     for out in report.outside:
         texts = "", group_digits(len(out.operators))
-        made = _outside(out, texts, (out.label, len(out.operators)))
-        rows.append((Item(Line.OUTSIDE, OUTSIDE, out), made))
+        _outside(rows, out, texts, (out.label, len(out.operators)))
     headings = (
         Heading("Delegate or operator", Kind.NAME, 0), Heading("Operators", Kind.NUMBER, 90)
     )  # fmt: skip
-    return _page(headings, rows, program, (), 0)
+    return _page(headings, rows, program)
+
+
+class _Rows:
+    """Rows being made, each numbered as its item is; bars are shares of `most` ticks."""
+
+    def __init__(self, most: int = 0) -> None:
+        self._most = most
+        self.items: list[Item] = []
+        self.rows: list[TableRow] = []
+
+    def add(
+        self, item: Item, operators: tuple[int, ...], name: tuple[str, str], hint: str,
+        texts: tuple[str, ...], keys: tuple[float | str, ...], *,
+        ticks: int = 0, tone: str = "slab", full: float = 1.0, detail: str = "",
+    ) -> None:  # fmt: skip
+        """name: module, "" for none, and what stands behind it; the rest as `TableRow` has it."""
+        share = ticks / self._most if self._most else 0.0
+        self.rows.append(
+            TableRow(
+                operators, *name, hint, texts, keys, share, tone, group=len(self.items),
+                full=full, detail=detail,
+            )
+        )  # fmt: skip
+        self.items.append(item)
 
 
 def _page(
-    headings: tuple[Heading, ...], rows: list[tuple[Item, TableRow]], program: Program | None,
-    parts: tuple[tuple[str, str, int], ...], whole: int,
+    headings: tuple[Heading, ...], rows: _Rows, program: Program | None,
+    parts: tuple[tuple[str, str, int], ...] = (), whole: int = 0,
 ) -> Page:  # fmt: skip
-    numbered = tuple(replace(row, group=number) for number, (_, row) in enumerate(rows))
-    places = Contents(headings, numbered)
+    contents = Contents(headings, tuple(rows.rows))
     if program is not None:
-        places = replace(places, place=lambda i: source_place(program, i))
-    return Page(places, tuple(item for item, _ in rows), parts, whole)
+        contents = replace(contents, place=lambda i: source_place(program, i))
+    return Page(contents, tuple(rows.items), parts, whole)
 
 
-def _section(title: str, beside: str, below: str = "") -> tuple[Item, TableRow]:
+def _section(rows: _Rows, title: str, beside: str, below: str = "") -> None:
     """The row above a section: what is said beside its title, and in lines below that."""
-    return Item(Line.SECTION, title), TableRow((), "", title, beside, ("",), (title,), detail=below)
+    rows.add(Item(Line.SECTION, title), (), ("", title), beside, ("",), (title,), detail=below)
 
 
 def _instance(
-    row: Instance, several: bool, texts: tuple[str, ...], keys: tuple[float | str, ...]
-) -> TableRow:
-    module, dot, op = row.label.partition(" · ")
-    if not dot:
-        module, op = "", row.label
+    rows: _Rows, row: Instance, several: bool, texts: tuple[str, ...],
+    keys: tuple[float | str, ...],
+) -> None:  # fmt: skip
     where = f"instr. {row.instruction}" if row.instruction >= 0 else "call not named"
     hint = f"{row.method} · {where}" if several else where
     odd = row.why_not_attributed
@@ -236,35 +255,30 @@ def _instance(
         if part
     )
     covered = row.covered / row.ticks if row.ticks and not odd else 1.0
-    return TableRow(
-        row.operators, module, op, hint, texts, keys, share=row.ticks, full=covered, detail=detail
-    )
+    rows.add(
+        Item(Line.INSTANCE, DELEGATES, row), row.operators, name_parts(row.label), hint, texts,
+        keys, ticks=row.ticks, full=covered, detail=detail,
+    )  # fmt: skip
 
 
 def _outside(
-    row: Outside, texts: tuple[str, ...], keys: tuple[float | str, ...]
-) -> TableRow:  # fmt: skip
-    module, dot, op = row.label.partition(" · ")
-    if not dot:
-        module, op = "", row.label
+    rows: _Rows, row: Outside, texts: tuple[str, ...], keys: tuple[float | str, ...]
+) -> None:
     hint = "" if row.operators or row.label.endswith(_OTHERS) else "no link"
     if len(row.operators) > 1:
         hint = f"shared by {len(row.operators)}"
-    return TableRow(row.operators, module, op, hint, texts, keys, share=row.ticks)
+    item = Item(Line.OUTSIDE, OUTSIDE, row)
+    rows.add(item, row.operators, name_parts(row.label), hint, texts, keys, ticks=row.ticks)
 
 
-def _reason(row: Unlinked, amount: str) -> TableRow:
+def _reason(rows: _Rows, row: Unlinked, amount: str) -> None:
     title = row.reason.text[:1].upper() + row.reason.text[1:]
     tone = "warning" if row.reason.state is LinkState.UNLINKED else "text3"
     keys = (title, row.ticks, row.ticks, -1, -1, row.slices)
-    return TableRow(
-        (), "", title, row.backend, (row.remedy, amount), keys, tone=tone, detail=row.remedy
-    )
-
-
-def _scaled(row: TableRow, most: int) -> TableRow:
-    """A row whose bar is a share of the dearest one's."""
-    return replace(row, share=row.share / most if most else 0.0)
+    rows.add(
+        Item(Line.REASON, LINKS, row), (), ("", title), row.backend, (row.remedy, amount), keys,
+        tone=tone, detail=row.remedy,
+    )  # fmt: skip
 
 
 def _delegates_text(report: Report, delegated: int, whole: int, what: str) -> tuple[str, str]:

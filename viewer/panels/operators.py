@@ -1,9 +1,12 @@
-"""The operators panel: what each operator cost in the picked run, and that all of it adds up.
+"""The operators panel: what each operator cost, and that all of it adds up.
 
-Where a record is open alone, it lists what the record says about its operators instead.
+It is of what costs are of: a selected range, a run, or all. Where a record is open alone, it lists
+what the record says about its operators instead.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
@@ -13,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from viewer.background import Latest
 from viewer.model.times import counted, group_digits
 from viewer.opening import display_name
 from viewer.panels.cost_feed import Answer, CostFeed
@@ -22,15 +26,21 @@ from viewer.panels.operator_table import (
     Contents,
     Kind,
     OperatorModel,
+    SetFacts,
     costs_contents,
     record_contents,
+    set_facts,
 )
 from viewer.panels.operator_view import OperatorView
 from viewer.panels.slice_facts import scope_text
 from viewer.panels.table_style import FilterLine, NoRows
 from viewer.panels.widgets import ElidedLabel, EmptyPlace
+from viewer.program.graph import Program
 from viewer.session import Session
 from viewer.theme import Theme
+from viewer.when_seen import WhenSeen
+
+MOST_AT_ONCE = 500  # sets of operators; they are listed in 10 ms, 5,000 in 100
 
 
 class OperatorsPanel(QWidget):
@@ -49,6 +59,13 @@ class OperatorsPanel(QWidget):
         self._session = session
         self._theme = theme
         self._costs = CostFeed.of(session)
+        self._answer: Answer | None = None  # what the table is of, or will be
+        self._listed: _Listed | None = None
+        self._latest = Latest(self)
+        self._latest.answered.connect(self._take)
+        self._latest.late.connect(self._grey)
+        self._seen = WhenSeen(self)
+        self._seen.due.connect(self.refresh)
         self.model = OperatorModel(self)
         self.table = OperatorView(self.model, theme)
         self.table.chosen.connect(self._choose)
@@ -101,25 +118,46 @@ class OperatorsPanel(QWidget):
             program = answer.shown.table.program
         elif not self._session.traces and self._session.workspace.programs:
             program = self._session.workspace.programs[0]
-        if program is None or (answer is not None and not answer.table.rows):
-            self._show_empty(answer)
+        if answer is not None and answer is self._answer and self._listed is not None:
+            self._take(self._listed)  # the theme is another, or a file that changes nothing here
             return
+        self._latest.cancel()
+        self._answer = answer
+        if program is None or (answer is not None and not answer.table.rows):
+            self._listed = None
+            self._show_empty(answer)
+        elif answer is None:
+            self._show_record(program)
+        elif len(answer.table.rows) > MOST_AT_ONCE and self._seen.put_off():
+            self._answer = None
+        else:
+            known = self._listed.facts if self._listed and self._listed.of(answer) else None
+            self._latest.ask(len(answer.table.rows) <= MOST_AT_ONCE, _list, answer, known)
+
+    def _show_record(self, program: Program) -> None:
+        self._listed = None
+        programs = self._session.workspace.programs
         self._stack.setCurrentIndex(0)
         self._set_opacity(1.0)
-        if answer is None:
-            programs = self._session.workspace.programs
-            self._colour()
-            self._show(record_contents(program))
-            self.footer.clear()
-            self.subtitle.setText(display_name(program.path))
-            more = f" {len(programs) - 1} more records are open." if len(programs) > 1 else ""
-            self._note.setText(
-                f"{group_digits(len(program.operators))} operators. A record holds the model, not "
-                f"a run: open a profile to see what they cost.{more}"
-            )
-            return
         self._colour()
-        self._show(costs_contents(answer))
+        self._show(record_contents(program))
+        self.footer.clear()
+        self.subtitle.setText(display_name(program.path))
+        more = f" {len(programs) - 1} more records are open." if len(programs) > 1 else ""
+        self._note.setText(
+            f"{group_digits(len(program.operators))} operators. A record holds the model, not "
+            f"a run: open a profile to see what they cost.{more}"
+        )
+
+    @Slot(object)
+    def _take(self, listed: _Listed) -> None:
+        self._listed = listed
+        answer, program = listed.answer, listed.answer.shown.table.program
+        assert program is not None
+        self._stack.setCurrentIndex(0)
+        self._set_opacity(1.0)
+        self._colour()
+        self._show(listed.contents)
         self.footer.show_answer(answer)
         name = display_name(answer.shown.trace.path)
         self.subtitle.setText(f"{scope_text(answer.shown, answer.scope)} · {name}")
@@ -137,8 +175,8 @@ class OperatorsPanel(QWidget):
     @Slot()
     def _colour(self) -> None:
         """Colour operators as their slices are; those of a record alone have their own colours."""
-        answer, scheme = self._costs.answer, self._session.state.scheme
-        known = None if answer is None else answer.shown.operator_colours(scheme)
+        listed, scheme = self._listed, self._session.state.scheme
+        known = None if listed is None else listed.answer.shown.operator_colours(scheme)
         self.table.colour_operators(known)
 
     def _show_empty(self, answer: Answer | None) -> None:
@@ -174,10 +212,10 @@ class OperatorsPanel(QWidget):
     @Slot()
     def _select(self) -> None:
         """Let the table follow what is selected."""
-        answer, chosen = self._costs.answer, self._session.state.operators
-        if answer is None:
+        listed, chosen = self._listed, self._session.state.operators
+        if listed is None:
             return
-        here = chosen is not None and self._session.traces[chosen[0]] is answer.shown
+        here = chosen is not None and self._session.traces[chosen[0]] is listed.answer.shown
         operators = chosen[1] if chosen is not None and here else ()
         self.model.set_selected(operators)
         self.table.mark(self.model.row_of(operators) if operators else -1)
@@ -185,12 +223,28 @@ class OperatorsPanel(QWidget):
     @Slot(int)
     def _choose(self, row: int) -> None:
         operators = self.model.rows[row].operators
-        answer = self._costs.answer
-        if answer is not None:
-            number = self._session.number_of(answer.shown)
+        if self._listed is not None:
+            number = self._session.number_of(self._listed.answer.shown)
             if number is not None:
                 self._session.select_operators(number, operators)
             return
         place = self.model.contents.place(operators[0])
         if place is not None:
             self.source_requested.emit(*place)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Listed:
+    """An answer as a table, and what of it holds for any other answer of that trace."""
+
+    answer: Answer
+    facts: dict[tuple[int, ...], SetFacts]
+    contents: Contents
+
+    def of(self, answer: Answer) -> bool:
+        return self.answer.shown.table is answer.shown.table
+
+
+def _list(answer: Answer, known: dict[tuple[int, ...], SetFacts] | None) -> _Listed:
+    facts = set_facts(answer.shown.table) if known is None else known
+    return _Listed(answer, facts, costs_contents(answer, facts))

@@ -176,8 +176,7 @@ class Delegation:
         native = np.zeros(len(trace.slices), np.bool_)
         native[foreign(trace.slices)] = True
         on_own_clock = np.bincount(trace.slices.key[inside & native], minlength=len(trace.keys))
-        sets = table.sets
-        groups = 2 * len(self._places) + len(sets) + len(self._outside_labels)
+        groups = 2 * len(self._places) + len(self._outside)
         ticks = total_per_group(self._segments, groups, first, last, track)
         calls, events = ticks[: 2 * len(self._places)].reshape(-1, 2).T.tolist()
         instances = [
@@ -185,15 +184,15 @@ class Delegation:
             for n, (place, keys) in enumerate(self._places.items())
         ]
         instances = sorted(instances, key=lambda row: -row.ticks) + self._not_run
-        named = [(set_label(table, own), own) for own in sets]
-        named += [(label, ()) for label in self._outside_labels]
-        own_keys = [*self._keys_of_sets, *self._outside_labels.values()]
-        own_ticks = ticks[2 * len(self._places) :].tolist()
+        first_own = 2 * len(self._places)
         outside = [
-            Outside(label, operators, spent, self._calls(keys, count), tuple(keys))
-            for (label, operators), keys, spent in zip(named, own_keys, own_ticks, strict=True)
-        ]
-        outside = [row for row in outside if row.slices or row.ticks]
+            Outside(label, operators, spent, called, keys)
+            for (label, operators, keys), spent, called in zip(
+                self._outside, ticks[first_own:].tolist(),
+                self._calls(count)[first_own:].tolist(), strict=True,
+            )
+            if called or spent
+        ]  # fmt: skip
         return Report(
             tuple(instances),
             tuple(sorted(outside, key=lambda row: -row.ticks)),
@@ -328,6 +327,15 @@ class Delegation:
     # -- outside -----------------------------------------------------------------------------------
 
     @cached_property
+    def _outside(self) -> list[tuple[str, tuple[int, ...], tuple[int, ...]]]:
+        """What runs outside of delegates, in the order of the groups behind those of instances:
+        label, operators and keys. First the sets of operators, then what has no link."""
+        named = [(set_label(self.table, own), own) for own in self.table.sets]
+        named += [(label, ()) for label in self._outside_labels]
+        keys = [*self._keys_of_sets, *self._outside_labels.values()]
+        return [(*one, tuple(own)) for one, own in zip(named, keys, strict=True)]
+
+    @cached_property
     def _keys_of_sets(self) -> list[list[int]]:
         """Per set of operators the keys outside of delegates that are linked to it."""
         found: list[list[int]] = [[] for _ in self.table.sets]
@@ -337,12 +345,18 @@ class Delegation:
             found[sets[key]].append(int(key))
         return found
 
-    def _calls(self, keys: Sequence[int], count: Ints) -> int:
-        """How many slices some keys have, without the kernels where there are calls around them."""
-        kind = self._trace.keys.kind
-        every = int(count[list(keys)].sum())
-        kernels = int(count[[k for k in keys if kind[k] == KeyKind.KERNEL]].sum())
-        return every - kernels if every > kernels else every
+    def _calls(self, count: Ints) -> Ints:
+        """Per group how many slices it has, without kernels where there are calls around them.
+
+        count: that of every key.
+        """
+        group, groups = self._group_of_key, 2 * len(self._places) + len(self._outside)
+        every, kernels = np.zeros((2, groups), np.int64)
+        own = np.flatnonzero(group >= 0)
+        np.add.at(every, group[own], count[own])
+        kernel = own[self._trace.keys.kind[own] == KeyKind.KERNEL]
+        np.add.at(kernels, group[kernel], count[kernel])
+        return np.where(every > kernels, every - kernels, every)
 
     # -- links -------------------------------------------------------------------------------------
 

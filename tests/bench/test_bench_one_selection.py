@@ -1,0 +1,94 @@
+"""How soon every panel follows: an operator is selected, another run picked, a range dragged.
+
+5,000 operators, a million slices. Of each panel, raised as a user has it beside the timeline, wall
+ms from the act until its answer is painted and no work is under way, and the longest time in which
+the GUI thread answered nothing. Beside them the floor: the timeline alone, all panels closed.
+Prints only: `pytest tests/bench/test_bench_one_selection.py -s`.
+"""
+
+import time
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QEventLoop, QTimer
+
+from tests.bench import many_operators
+from tests.gui_events import desk_of, put_away
+from viewer.background import Latest
+from viewer.desk import Desk
+from viewer.view_state import Area
+
+DETAILS = "details"
+ROUNDS = 5
+
+
+@pytest.fixture
+def large(qtbot, qapp, tmp_path, monkeypatch):
+    source = tmp_path / "models.py"
+    source.write_text("".join(f"x = self.layer_{n}(x)\n" for n in range(many_operators.LINES)))
+    made = desk_of(qtbot, qapp, tmp_path, monkeypatch, (1920, 1080))
+    made.session.add([many_operators.trace(), many_operators.program(str(source))])
+    qtbot.waitUntil(lambda: len(made.session.traces) == 1, timeout=60_000)
+    wait(made)
+    made.session.traces[0].costs.table()
+    yield made
+    put_away(made.window, qapp)
+
+
+def wait(desk: Desk) -> float:
+    """Let all that is under way come to an end; the longest turn of the event loop in s."""
+    longest, quiet = 0.0, 0
+    while quiet < 3:
+        began = time.perf_counter()
+        QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents)
+        longest = max(longest, time.perf_counter() - began)
+        busy = any(latest.pending for latest in desk.window.findChildren(Latest))
+        busy |= any(t.isActive() and t.interval() <= 50 and t.isSingleShot()
+                    for t in desk.window.findChildren(QTimer))  # fmt: skip
+        quiet = 0 if busy else quiet + 1
+        if busy:
+            time.sleep(0.0005)
+    return longest
+
+
+def told(desk: Desk, act: Callable[[int], None]) -> str:
+    """ "12.3 (5.1)": the median over some acts, and the longest turn of the event loop in any."""
+    whole, longest = [], 0.0
+    for number in range(ROUNDS):
+        began = time.perf_counter()
+        act(number)
+        first = time.perf_counter() - began
+        longest = max(longest, first, wait(desk))
+        whole.append(time.perf_counter() - began)
+    return f"{1e3 * sorted(whole)[ROUNDS // 2]:7.1f} ({1e3 * longest:5.1f})"
+
+
+def test_panels_follow(large):
+    desk, session = large, large.session
+    runs = [i for i, _ in enumerate(session.traces[0].trace.runs)]
+
+    def operator(number: int) -> None:
+        session.select_operators(0, ((1237 * (number + 1)) % many_operators.OPERATORS // 10 * 10,))
+
+    def run(number: int) -> None:
+        session.pick_run((0, runs[7 * number + 3]))
+
+    def area(number: int) -> None:
+        t0, t1 = session.run_span_ns(0, session.traces[0].trace.runs[runs[9 * number + 5]])
+        session.select_area(Area(t0, t0 + 3 * (t1 - t0) // 2, frozenset({(0, 0)})))
+
+    print("\nms until all is shown, median of 5 (longest turn)")
+    print(f"{'':14}{'an operator':>16}{'another run':>16}{'a range':>16}")
+    names = [name for name in desk._docks.by_name if name != DETAILS]
+    for name in ("no panel", *names, "all shown"):
+        for other, dock in desk._docks.by_name.items():
+            dock.setVisible(name == "all shown" or other == name)
+        if name == "all shown":
+            desk._docks.show_all(True)
+        elif name != "no panel":
+            desk._docks.bring(name)
+        wait(desk)
+        session.clear_selection()
+        wait(desk)
+        print(f"{name:14}{told(desk, operator)}{told(desk, run)}{told(desk, area)}")
+    assert session.state.area is not None
