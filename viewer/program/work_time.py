@@ -1,0 +1,107 @@
+"""The work in a trace by what it is, each instant charged once: to the innermost event of work.
+
+Work is every event that is no scope of a runtime: calls of operators and of delegates, kernels,
+events of delegates, jobs and actions, all slices of a plain profile. Events are of one group if
+they are of the same operators or, without a link, are called the same on screen; copies
+(`viewer.program.layout_copies`) and what ran outside of delegates are groups apart. Unlike
+`viewer.program.cost` it needs no record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+
+from viewer.model.queries import Segments, charge, total_per_group
+from viewer.model.trace import Ints, KeyKind, Run
+from viewer.program.cost import stated_alone
+from viewer.program.labels import key_labels, set_label
+from viewer.program.layout_copies import copies_of
+from viewer.program.linking import LinkTable, Reason
+
+
+class Part(Enum):
+    """Which part of a runtime's work a group is."""
+
+    OUTSIDE = "ran outside of delegates"
+    DELEGATED = "a delegate's"
+    CONTROL = "instructions without an operator"
+    OTHER = "of a file without delegate calls"
+
+
+_PARTS = {
+    int(KeyKind.OPERATOR_CALL): Part.OUTSIDE,
+    int(KeyKind.KERNEL): Part.OUTSIDE,
+    int(KeyKind.DELEGATE_CALL): Part.DELEGATED,
+    int(KeyKind.DELEGATE_EVENT): Part.DELEGATED,
+    int(KeyKind.CONTROL): Part.CONTROL,
+    int(KeyKind.PLAIN): Part.OTHER,
+    int(KeyKind.LOCATION): Part.OTHER,
+    int(KeyKind.ACTION): Part.OTHER,
+    int(KeyKind.JOB): Part.OTHER,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WorkGroup:
+    """What some keys have in common. copy: what sort of copy it is, "" for none."""
+
+    label: str
+    part: Part
+    copy: str
+    keys: tuple[int, ...]
+
+
+class WorkTime:
+    """The work of one linked trace; it is charged once, ranges are cheap."""
+
+    def __init__(self, table: LinkTable) -> None:
+        self.table = table
+
+    @cached_property
+    def groups(self) -> tuple[WorkGroup, ...]:
+        """All groups, in the order in which their first key stands."""
+        table = self.table
+        labels, copies = key_labels(table), copies_of(table)
+        events = bool((table.trace.keys.kind == KeyKind.DELEGATE_EVENT).any())
+        named: dict[tuple[Part, str, object], list[int]] = {}
+        for key, kind in enumerate(table.trace.keys.kind.tolist()):
+            part = _PARTS.get(kind)
+            # What a delegate logs before any call, as when it is loaded, is no part of a run.
+            if part is not None and table.links[key].reason is not Reason.OUTSIDE_CALLS:
+                operators = table.links[key].operators
+                what = copies[key] or tuple(sorted(operators)) or _name(labels[key], kind, events)
+                named.setdefault((part, copies[key], what), []).append(key)
+        return tuple(
+            WorkGroup(
+                what if isinstance(what, str) else set_label(table, table.links[keys[0]].operators),
+                part, copy, tuple(keys),
+            )
+            for (part, copy, what), keys in named.items()
+        )  # fmt: skip
+
+    @cached_property
+    def group_of_key(self) -> Ints:
+        """Per key the index into `groups`, -1 for what is no work and for derived slices."""
+        of_key = np.full(len(self.table.trace.keys), -1)
+        for number, group in enumerate(self.groups):
+            of_key[list(group.keys)] = number
+        return stated_alone(self.table.trace, of_key)
+
+    @cached_property
+    def segments(self) -> Segments:
+        """The time of the groups."""
+        return charge(self.table.trace, self.group_of_key)
+
+    def ticks(self, run: Run | None) -> Ints:
+        """The ticks of every group in a run, or in the whole trace (int64)."""
+        span = (None, None, None) if run is None else (run.start, run.end, run.track)
+        return total_per_group(self.segments, len(self.groups), *span)
+
+
+def _name(label: str, kind: int, events: bool) -> str:
+    """What events without an operator are called; of a call its events take their time."""
+    return f"{label} less its events" if events and kind == KeyKind.DELEGATE_CALL else label
