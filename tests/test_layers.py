@@ -44,7 +44,8 @@ NO_QT_ROOMS = ("model", "program", "formats", "export", "record", "compat")
 NO_QT_MODULES = (
     "companions", "workspace", "choices", "opening", "exporting", "report", "stats_report",
     "estimate_report", "delegation_report", "findings_report", "resources", "cli",
-    "visible_range", "view_state", "history", "command_search", "arguments", "answers", "selected_slices",
+    "visible_range", "view_state", "history", "command_search", "arguments", "answers",
+    "selected_slices",
 )  # fmt: skip
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
 

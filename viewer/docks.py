@@ -17,16 +17,21 @@ NARROW, VERY_NARROW = 1400, 1100  # px of the window
 TIMELINE_SHARE = 0.6
 _LEAST_BOTTOM = 200  # px
 _BELOW = (
-    "operators", "model", "overview", "statistics", "estimates", "handle_map", "source", "links",
+    "operators", "model", "overview", "statistics", "findings", "estimates", "handle_map",
+    "source", "links",
     "delegation", "problems", "untimed", "selection", "marks", "search",
+)  # fmt: skip
+# Behind the operators, as tabs.
+_LEFT = (
+    "model", "findings", "overview", "statistics", "estimates", "handle_map", "selection"
 )  # fmt: skip
 _TITLES = {"untimed": "Untimed events", "handle_map": "Handle map"}
 
 
 class Docks(QObject):
     """The docks of one window, by name: details, operators, model, overview, statistics,
-    estimates, handle_map, source, links, delegation, problems, untimed, selection, marks and
-    search."""
+    findings, estimates, handle_map, source, links, delegation, problems, untimed, selection, marks
+    and search."""
 
     def __init__(self, window: QMainWindow, panels: dict[str, QWidget]) -> None:
         super().__init__(window)
@@ -53,7 +58,7 @@ class Docks(QObject):
         docks = self.by_name
         with self._without_layout():
             window.splitDockWidget(docks["operators"], docks["source"], Qt.Orientation.Horizontal)
-            for name in ("model", "overview", "statistics", "estimates", "handle_map", "selection"):
+            for name in _LEFT:
                 window.tabifyDockWidget(docks["operators"], docks[name])
             for name in ("links", "delegation", "problems", "untimed", "search", "marks"):
                 window.tabifyDockWidget(docks["source"], docks[name])

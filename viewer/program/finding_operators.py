@@ -71,7 +71,7 @@ def largest(asked: Question) -> Answer:
             Family.LARGEST,
             f"{who} {plural(count, 'takes', 'take')} {share_text(ticks, cost.whole)} of "
             f"{asked.whole}",
-            f"{_shares(asked, named, cost.whole)}. {group_digits(len(rows))} have any time.",
+            f"{_shares(asked, named, cost.whole)}. {group_digits(len(rows))} in all have any time.",
             _few_rule(things),
             ticks, cost.whole, OfSets(tuple(row.operators for row in rows[:count])),
         )
@@ -92,7 +92,7 @@ def _largest_events(asked: Question) -> Answer:
         Finding(
             Family.LARGEST,
             f"{who} {share_text(most, whole)} of {asked.whole}",
-            f"{_shares(asked, named, whole)}. {group_digits(len(order))} have any time; "
+            f"{_shares(asked, named, whole)}. {group_digits(len(order))} in all have any time; "
             "which operators they are of is not known.",
             _few_rule("events, by name,"),
             most, whole, OfKeys(keys),

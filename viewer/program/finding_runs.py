@@ -26,6 +26,7 @@ from viewer.program.finding import (
     Silent,
     joined,
     of_scope,
+    share_text,
     times_text,
 )
 
@@ -67,7 +68,7 @@ def warm_up(asked: Question) -> Answer:
                 f"The first of {counted(len(scoped), 'inference')}{name} took "
                 f"{times_text(long, usual)} the median of the others",
                 f"{asked.time(long)}, the median is {asked.time(usual)}: {asked.time(long - usual)}"
-                f" more. {_difference(asked, first, middle)}",
+                f" more, {_of_all(long - usual, scoped)}. {_difference(asked, first, middle)}".rstrip(),
                 rule, long - usual, whole, OfRun(asked.trace.runs.index(first)), across=True,
             )
         )  # fmt: skip
@@ -102,6 +103,7 @@ def slow_runs(asked: Question) -> Answer:
             f"({times_text(_length(run), usual)})"
             for run in slow
         ]
+        more = sum(_length(run) - usual for run in slow)
         worst = times_text(_length(slow[0]), usual)
         title = (
             f"{group_digits(len(slow))} of {counted(len(others), 'inference')}{name} after the "
@@ -116,8 +118,9 @@ def slow_runs(asked: Question) -> Answer:
             Finding(
                 Family.SLOW_RUNS,
                 title,
-                f"The median is {asked.time(usual)}: {joined(told)}.",
-                rule, sum(_length(run) - usual for run in slow), sum(map(_length, scoped)),
+                f"{joined(told)}; the median is {asked.time(usual)}. {asked.time(more)} more "
+                f"together, {_of_all(more, scoped)}.",
+                rule, more, sum(map(_length, scoped)),
                 OfRun(asked.trace.runs.index(slow[0])), across=True,
             )
         )  # fmt: skip
@@ -157,6 +160,12 @@ def _middle(runs: Sequence[Run]) -> tuple[Run, int]:
     middle = sorted(runs, key=_length)[(len(runs) - 1) // 2]
     away = sorted(abs(_length(run) - _length(middle)) for run in runs)
     return middle, away[(len(away) - 1) // 2]
+
+
+def _of_all(ticks: int, runs: Sequence[Run]) -> str:
+    """What share of the time of all inferences of a scope something is."""
+    part = share_text(ticks, sum(map(_length, runs)))
+    return f"{part} of the time of all {counted(len(runs), 'inference')}"
 
 
 def _is_unusual(long: int, usual: int, deviation: int) -> bool:
