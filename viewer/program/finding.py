@@ -163,7 +163,7 @@ class Question:
     @property
     def scope(self) -> str:
         """ "run 2", "all 5 inferences", "the whole trace"."""
-        return scope_text(self.trace, self.run)
+        return scope_text(self.links, self.run)
 
     @property
     def whole(self) -> str:
@@ -180,10 +180,14 @@ class Question:
         return joined([f"{name} {self.time(ticks)}" for name, ticks in items])
 
 
-def scope_text(trace: Trace, run: Run | None) -> str:
+def scope_text(table: LinkTable, run: Run | None) -> str:
     """What figures are of: "run 2", "all 5 inferences", "the whole trace"."""
+    trace = table.trace
+    if run is not None and run.kind is RunKind.LOAD:
+        return "the load"
     if run is not None:
-        return "the load" if run.kind is RunKind.LOAD else f"run {run.number}{of_scope(trace, run)}"
+        several = len({one.scope for one in trace.inferences()}) > 1
+        return f"run {run.number}{f' of {scope_name(table, run.scope)}' if several else ''}"
     # Only where the runtime times them are figures of inferences alone.
     return inferences_text(trace) if execute_keys(trace).any() else "the whole trace"
 
@@ -194,10 +198,9 @@ def inferences_text(trace: Trace) -> str:
     return "the one inference" if count == 1 else f"all {counted(count, 'inference')}"
 
 
-def of_scope(trace: Trace, run: Run) -> str:
-    """ " of Execute 2" where inferences of several scopes are to be told apart, else ""."""
-    scopes = {one.scope for one in trace.inferences()}
-    return f" of {trace.scopes[run.scope].name}" if len(scopes) > 1 else ""
+def scope_name(table: LinkTable, scope: int) -> str:
+    """What the inferences of a scope ran: "forward", else what the file calls them."""
+    return table.method_of_scope(scope) or table.trace.scopes[scope].name
 
 
 def joined(texts: Sequence[str]) -> str:

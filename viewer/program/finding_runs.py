@@ -9,14 +9,15 @@ that did not come to their end have no length to compare.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from viewer.model.queries import execute_keys
 from viewer.model.times import counted, group_digits
-from viewer.model.trace import Run
+from viewer.model.trace import Run, RunKind
 from viewer.program.finding import (
     Answer,
     Family,
@@ -25,10 +26,11 @@ from viewer.program.finding import (
     Question,
     Silent,
     joined,
-    of_scope,
+    scope_name,
     share_text,
     times_text,
 )
+from viewer.program.linking import LinkTable
 
 # Fewer have no spread that could be called usual.
 LEAST_OTHERS = 3
@@ -37,6 +39,9 @@ LEAST_COMPARED = 5
 TIMES = Fraction(13, 10)
 # Of normally spread runs one in 2,600 lies so far above the median: 3.4 standard deviations.
 DEVIATIONS = 5
+# Of so many first inferences it is told which events took longer: two passes over all each.
+_EXPLAINED = 12
+_NAMED = 3
 
 _UNUSUAL = (
     f"more than {float(TIMES):g} times the median, and lies more than {DEVIATIONS} times the "
@@ -44,35 +49,71 @@ _UNUSUAL = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """The finished inferences of one scope by their number. name: " of Execute 2" or ""."""
+
+    name: str
+    runs: tuple[Run, ...]
+    numbers: Mapping[int, int]  # start of a run -> its position in `Trace.runs`
+
+    @property
+    def others(self) -> tuple[Run, ...]:
+        """All but the first."""
+        return self.runs[1:]
+
+    @property
+    def count(self) -> str:
+        return f"{counted(len(self.runs), 'inference')}{self.name}"
+
+    def place(self, run: Run) -> OfRun:
+        return OfRun(self.numbers[run.start])
+
+    def share(self, ticks: int) -> str:
+        """What share of the time of all inferences something is."""
+        part = share_text(ticks, self.whole)
+        return f"{part} of the time of all {counted(len(self.runs), 'inference')}"
+
+    @property
+    def whole(self) -> int:
+        return sum(map(_length, self.runs))
+
+
 def warm_up(asked: Question) -> Answer:
     """The first inference of each scope, if it took unusually long."""
     rule = f"Told when the first takes {_UNUSUAL}; both are of the others, at least {LEAST_OTHERS}."
-    found: list[Finding] = []
+    unusual: list[tuple[int, _Scope, Run]] = []
     why: list[str] = []
-    runs = list(_scopes(asked))
-    for scoped in runs:
-        first, others = scoped[0], scoped[1:]
-        name = _of_scope(asked, first)
-        if len(others) < LEAST_OTHERS:
-            why.append(f"there are {counted(len(scoped), 'inference')}{name} to compare")
+    scopes = _scopes(asked.links)
+    for scope in scopes:
+        if len(scope.others) < LEAST_OTHERS:
+            why.append(f"there are {scope.count} to compare")
             continue
-        middle, deviation = _middle(others)
-        long, usual = _length(first), _length(middle)
-        if not _is_unusual(long, usual, deviation):
-            why.append(f"the first inference{name} took {times_text(long, usual)} the median")
-            continue
-        whole = sum(map(_length, scoped))
+        middle, deviation = _middle(scope.others)
+        long, usual = _length(scope.runs[0]), _length(middle)
+        if _is_unusual(long, usual, deviation):
+            unusual.append((long - usual, scope, middle))
+        else:
+            ratio = times_text(long, usual)
+            why.append(f"the first inference{scope.name} took {ratio} the median of the others")
+    found: list[Finding] = []
+    for more, scope, middle in sorted(unusual, key=lambda one: -one[0]):
+        first = scope.runs[0]
+        detail = (
+            f"{asked.time(_length(first))}, the median is {asked.time(_length(middle))}: "
+            f"{asked.time(more)} more, {scope.share(more)}."
+        )
+        if len(found) < _EXPLAINED:
+            detail += _difference(asked, first, middle)
+        ratio = times_text(_length(first), _length(middle))
+        title = f"The first of {scope.count} took {ratio} the median of the others"
         found.append(
             Finding(
-                Family.WARM_UP,
-                f"The first of {counted(len(scoped), 'inference')}{name} took "
-                f"{times_text(long, usual)} the median of the others",
-                f"{asked.time(long)}, the median is {asked.time(usual)}: {asked.time(long - usual)}"
-                f" more, {_of_all(long - usual, scoped)}. {_difference(asked, first, middle)}".rstrip(),
-                rule, long - usual, whole, OfRun(asked.trace.runs.index(first)), across=True,
+                Family.WARM_UP, title, detail, rule, more, scope.whole, scope.place(first),
+                across=True,
             )
         )  # fmt: skip
-    return found or _silent(Family.WARM_UP, why, rule, LEAST_OTHERS + 1, runs)
+    return found or _silent(Family.WARM_UP, why, rule, LEAST_OTHERS, scopes)
 
 
 def slow_runs(asked: Question) -> Answer:
@@ -83,72 +124,77 @@ def slow_runs(asked: Question) -> Answer:
     )
     found: list[Finding] = []
     why: list[str] = []
-    runs = list(_scopes(asked))
-    for scoped in runs:
-        others = scoped[1:]
-        name = _of_scope(asked, scoped[0])
-        if len(others) < LEAST_COMPARED:
-            why.append(f"there are {counted(len(scoped), 'inference')}{name} to compare")
+    scopes = _scopes(asked.links)
+    for scope in scopes:
+        if len(scope.others) < LEAST_COMPARED:
+            why.append(f"there are {scope.count} to compare")
             continue
-        middle, deviation = _middle(others)
+        middle, deviation = _middle(scope.others)
         usual = _length(middle)
-        slow = [run for run in others if _is_unusual(_length(run), usual, deviation)]
+        slow = [run for run in scope.others if _is_unusual(_length(run), usual, deviation)]
         slow.sort(key=lambda run: -_length(run))
-        if not slow:
-            most = max(map(_length, others))
-            why.append(f"the slowest inference{name} took {times_text(most, usual)} the median")
-            continue
-        told = [
-            f"run {group_digits(run.number)} {asked.time(_length(run))} "
-            f"({times_text(_length(run), usual)})"
-            for run in slow
-        ]
-        more = sum(_length(run) - usual for run in slow)
-        worst = times_text(_length(slow[0]), usual)
-        title = (
-            f"{group_digits(len(slow))} of {counted(len(others), 'inference')}{name} after the "
-            f"first took up to {worst} their median"
-        )
-        if len(slow) == 1:
-            title = (
-                f"Run {group_digits(slow[0].number)}{name} took {worst} the median of the "
-                f"{counted(len(others), 'inference')} after the first"
-            )
-        found.append(
-            Finding(
-                Family.SLOW_RUNS,
-                title,
-                f"{joined(told)}; the median is {asked.time(usual)}. {asked.time(more)} more "
-                f"together, {_of_all(more, scoped)}.",
-                rule, more, sum(map(_length, scoped)),
-                OfRun(asked.trace.runs.index(slow[0])), across=True,
-            )
-        )  # fmt: skip
-    return found or _silent(Family.SLOW_RUNS, why, rule, LEAST_COMPARED + 1, runs)
+        if slow:
+            found.append(_slow(asked, scope, slow, usual, rule))
+        else:
+            ratio = times_text(max(map(_length, scope.others)), usual)
+            why.append(f"the slowest inference{scope.name} took {ratio} the median")
+    return found or _silent(Family.SLOW_RUNS, why, rule, LEAST_COMPARED, scopes)
+
+
+def _slow(asked: Question, scope: _Scope, slow: Sequence[Run], usual: int, rule: str) -> Finding:
+    told = [
+        f"{'run' if at else 'Run'} {group_digits(run.number)} {asked.time(_length(run))} "
+        f"({times_text(_length(run), usual)})"
+        for at, run in enumerate(slow)
+    ]
+    more = sum(_length(run) - usual for run in slow)
+    others = f"{counted(len(scope.others), 'inference')}{scope.name} after the first"
+    worst = times_text(_length(slow[0]), usual)
+    title = f"{group_digits(len(slow))} of {others} took up to {worst} their median"
+    if len(slow) == 1:
+        title = f"Run {group_digits(slow[0].number)} took {worst} the median of the {others}"
+    return Finding(
+        Family.SLOW_RUNS, title,
+        f"{joined(told)}; the median is {asked.time(usual)}. {asked.time(more)} more together, "
+        f"{scope.share(more)}.",
+        rule, more, scope.whole, scope.place(slow[0]), across=True,
+    )  # fmt: skip
 
 
 def _silent(
-    family: Family, why: list[str], rule: str, least: int, runs: Sequence[Sequence[Run]]
+    family: Family, why: list[str], rule: str, least: int, scopes: Sequence[_Scope]
 ) -> Silent:
-    asked = any(len(scoped) >= least for scoped in runs)
+    asked = any(len(scope.others) >= least for scope in scopes)
     return Silent(family, f"{joined(why) or 'there are no inferences'}. {rule}", asked)
 
 
-def _scopes(asked: Question) -> list[list[Run]]:
-    """The finished inferences of every scope by their number."""
-    trace = asked.trace
-    runs = [run for run in trace.inferences() if run.count == 1 and run.end > run.start]
+def _scopes(table: LinkTable) -> list[_Scope]:
+    """The finished inferences of every scope, as `Run.number` counts them."""
+    trace = table.trace
+    numbered = [
+        (number, run) for number, run in enumerate(trace.runs)
+        if run.kind is RunKind.INFERENCE and run.count == 1 and run.end > run.start
+    ]  # fmt: skip
     executes = execute_keys(trace)
     if executes.any():
         slices = trace.slices
         at = np.flatnonzero(executes[slices.key])
         track = slices.tracks_of(at).tolist()
         whole = set(zip(track, slices.start[at].tolist(), strict=True))
-        runs = [run for run in runs if (run.track, run.start) in whole]
-    found: dict[int, list[Run]] = {}
-    for run in sorted(runs, key=lambda run: run.number):
-        found.setdefault(run.scope, []).append(run)
-    return list(found.values())
+        numbered = [(i, run) for i, run in numbered if (run.track, run.start) in whole]
+    found: dict[tuple[str, int], list[tuple[int, Run]]] = {}
+    for number, run in sorted(numbered, key=lambda one: one[1].number):
+        place = trace.tracks[run.track].process, run.scope
+        found.setdefault(place, []).append((number, run))
+    several = len(found) > 1
+    return [
+        _Scope(
+            f" of {scope_name(table, scope)}" if several else "",
+            tuple(run for _, run in own),
+            {run.start: number for number, run in own},
+        )
+        for (_, scope), own in found.items()
+    ]
 
 
 def _length(run: Run) -> int:
@@ -162,30 +208,18 @@ def _middle(runs: Sequence[Run]) -> tuple[Run, int]:
     return middle, away[(len(away) - 1) // 2]
 
 
-def _of_all(ticks: int, runs: Sequence[Run]) -> str:
-    """What share of the time of all inferences of a scope something is."""
-    part = share_text(ticks, sum(map(_length, runs)))
-    return f"{part} of the time of all {counted(len(runs), 'inference')}"
-
-
 def _is_unusual(long: int, usual: int, deviation: int) -> bool:
     return long > TIMES * usual and long > usual + DEVIATIONS * deviation
 
 
-def _of_scope(asked: Question, run: Run) -> str:
-    return of_scope(asked.trace, run)
-
-
 def _difference(asked: Question, first: Run, middle: Run) -> str:
-    """Which events took longer in the first than in the median one; they add up."""
-    more = asked.work.ticks(first) - asked.work.ticks(middle)
+    """Which events took longer in the first than in the median one; all of them add up."""
+    groups, more = asked.work.groups, asked.work.ticks(first) - asked.work.ticks(middle)
     rest = _length(first) - _length(middle) - int(more.sum())
-    order = [i for i in np.argsort(-more, kind="stable").tolist()[:4] if more[i] > 0]
-    named = [(asked.work.groups[i].label, int(more[i])) for i in order[:3]]
-    if rest > 0:
-        named.append(("outside of all events", rest))
-    named.sort(key=lambda item: -item[1])
+    dearest = np.argsort(-more, kind="stable")[:_NAMED].tolist()
+    named = [(groups[i].label, int(more[i])) for i in dearest] + [("outside of all events", rest)]
+    named = sorted(((n, ticks) for n, ticks in named if ticks > 0), key=lambda one: -one[1])
     if not named:
         return ""
-    text = ", ".join(f"{name} {asked.time(ticks)}" for name, ticks in named[:3])
-    return f"The largest parts of that, compared with run {middle.number} (the median): {text}."
+    text = ", ".join(f"{name} {asked.time(ticks)}" for name, ticks in named[:_NAMED])
+    return f" The largest parts of that, beside run {middle.number} (the median): {text}."

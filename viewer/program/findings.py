@@ -95,7 +95,7 @@ class FindingsOf:
             else:
                 found += answer
         found.sort(key=lambda one: (run is not None and one.across, not one.ticks, -one.ticks))
-        scope = scope_text(self.table.trace, run)
+        scope = scope_text(self.table, run)
         return Findings(scope, tuple(found[:MOST]), tuple(silent), max(len(found) - MOST, 0))
 
     def slices_of(self, finding: Finding, run: Run | None) -> Ints:

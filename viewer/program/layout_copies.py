@@ -81,7 +81,7 @@ def copy_of_operators(operators: Sequence[Operator]) -> str:
 def _kernel(name: str) -> str:
     """The base name of a kernel that is a copy: "permute_copy" of "permute_copy.out"."""
     base = base_name(name)
-    moves = traffic_named(f"aten.{base}") in _MOVES and base not in _LOOKUPS
+    moves = traffic_named(f"aten.{base}.default") in _MOVES and base not in _LOOKUPS
     return base if moves or base == WRITE_BACK else ""
 
 
