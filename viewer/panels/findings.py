@@ -28,7 +28,6 @@ from viewer.program.findings import Findings, FindingsOf
 from viewer.session import Session
 from viewer.theme import Theme
 from viewer.view_state import Area, SliceRef, SliceSet
-from viewer.visible_range import with_margin
 from viewer.when_seen import BEING_COUNTED, WhenSeen
 from viewer.workspace import Workspace
 
@@ -201,7 +200,7 @@ class FindingsPanel(QWidget):
         if isinstance(place, Stretch):
             axis = answer.shown.axis
             t0, t1 = axis.to_ns(place.start), axis.to_ns(place.end)
-            session.set_range(*with_margin(t0, t1))
+            session.set_range(t0 - (t1 - t0), t1 + (t1 - t0))  # with what lies beside it
             session.select_area(Area(t0, t1, frozenset((number, t) for t in place.tracks)))
             return
         if isinstance(place, OfSets) and len(place.sets) == 1:

@@ -17,13 +17,13 @@ from fractions import Fraction
 
 from viewer.model.queries import execute_keys
 from viewer.model.times import NARROW_SPACE, counted, format_share, format_time, tick_to_ns
-from viewer.model.trace import Run, RunKind, Trace
+from viewer.model.trace import Ints, Run, RunKind, Trace
 from viewer.program.cost import Costs, CostTable
 from viewer.program.estimates import Estimates
 from viewer.program.linking import LinkTable
 from viewer.program.work_time import WorkTime
 
-_NAMED = 3  # of a list in a sentence so many are named, and the others counted
+NAMED = 3  # of a list in a sentence so many are named, and the others counted
 
 
 class Family(Enum):
@@ -134,7 +134,9 @@ Answer = Sequence[Finding] | Silent
 class Question:
     """What findings are asked of: a linked trace, one run of it or all, and the words for that.
 
-    rate: ns per tick. estimates: of all that is open, None where nothing is compared.
+    table, ticks: what sets of operators cost there, and the groups of `work`; whole_ticks: what
+    both are shares of. rate: ns per tick. estimates: of all that is open, None where nothing is
+    compared.
     """
 
     costs: Costs
@@ -143,6 +145,8 @@ class Question:
     rate: Fraction
     estimates: Estimates | None
     table: CostTable
+    ticks: Ints
+    whole_ticks: int
 
     @property
     def links(self) -> LinkTable:
@@ -177,7 +181,8 @@ class Question:
 
     def listed(self, items: Sequence[tuple[str, int]]) -> str:
         """ "conv 3 µs, relu 1 µs and 4 more" of names with their ticks."""
-        return joined([f"{name} {self.time(ticks)}" for name, ticks in items])
+        named = [f"{name} {self.time(ticks)}" for name, ticks in items[:NAMED]]
+        return joined(named, len(items))
 
 
 def scope_text(table: LinkTable, run: Run | None) -> str:
@@ -203,9 +208,9 @@ def scope_name(table: LinkTable, scope: int) -> str:
     return table.method_of_scope(scope) or table.trace.scopes[scope].name
 
 
-def joined(texts: Sequence[str]) -> str:
-    """The first texts in a row, and how many more there are."""
-    named, more = list(texts[:_NAMED]), len(texts) - _NAMED
+def joined(texts: Sequence[str], count: int | None = None) -> str:
+    """The first texts in a row, and how many more there are; of `count`, or of all these."""
+    named, more = list(texts[:NAMED]), (len(texts) if count is None else count) - NAMED
     if more > 0:
         return f"{', '.join(named)} and {more} more"
     return " and ".join(filter(None, (", ".join(named[:-1]), *named[-1:])))

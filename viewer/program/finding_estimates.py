@@ -6,7 +6,7 @@ beside what the compiler expected of it. They are told of the profile that measu
 
 from __future__ import annotations
 
-from fractions import Fraction
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from viewer.model.torq_words import ACTION_ID, DISPATCH, JOB_ID, job_name
 from viewer.model.trace import Ints, Unit
 from viewer.program.estimates import ActionRow
 from viewer.program.finding import (
+    NAMED,
     Answer,
     Family,
     Finding,
@@ -64,26 +65,26 @@ def estimates(asked: Question) -> Answer:
 
 def _finding(asked: Question, rows: list[ActionRow], of: int, how: str) -> Finding:
     rows = sorted(rows, key=lambda row: -_off(row))
-    told = []
-    off = Fraction(0)
-    for row in rows:
-        assert row.measured is not None
-        assert row.ratio is not None
-        estimate, mean = row.estimate_ns or 0.0, row.measured.mean
-        told.append(
-            f"{_name(row)} {format_time(mean)} instead of {format_time(estimate)} "
-            f"({row.ratio:.1f} times)"
-        )
-        off += Fraction(_off(row)) * (1 if asked.run is not None else row.measured.runs)
-    ticks = round(off / asked.rate)
+    off = sum(_off(row) * (1 if asked.run is not None else _runs(row)) for row in rows)
     their = how.replace("their", plural(len(rows), "its", "their"))
-    numbers_of = {i for row in rows for i in _slices_of(asked, row).tolist()}
     return Finding(
         Family.ESTIMATES,
         f"{len(rows)} of {counted(of, 'estimated action')} took {their}",
-        f"{joined(told)}.",
-        _RULE, ticks, 0, Slices(tuple(sorted(numbers_of))), across=True,
+        f"{joined([_told(row) for row in rows[:NAMED]], len(rows))}.",
+        _RULE, round(off / float(asked.rate)), 0, Slices(tuple(_slices_of(asked, rows).tolist())), across=True,
     )  # fmt: skip
+
+
+def _told(row: ActionRow) -> str:
+    mean, estimate = row.measured.mean if row.measured else 0.0, row.estimate_ns or 0.0
+    return (
+        f"{_name(row)} {format_time(mean)} instead of {format_time(estimate)} "
+        f"({row.ratio or 0:.1f} times)"
+    )
+
+
+def _runs(row: ActionRow) -> int:
+    return row.measured.runs if row.measured else 0
 
 
 def _off(row: ActionRow) -> float:
@@ -96,16 +97,28 @@ def _name(row: ActionRow) -> str:
     return f"{number} ({row.label})" if row.label and row.label != number else number
 
 
-def _slices_of(asked: Question, row: ActionRow) -> Ints:
-    """The executions of a job, or of an action, in this profile."""
-    trace = asked.trace
-    unit = units_of(trace)
-    column, of, number = (
-        (JOB_ID, Unit.NSS, row.job) if row.job is not None else (ACTION_ID, Unit.HOST, row.action)
+def _slices_of(asked: Question, rows: Sequence[ActionRow]) -> Ints:
+    """The executions of some jobs and actions in this profile, ascending."""
+    jobs = [(row.dispatch, row.job) for row in rows if row.job is not None]
+    actions = [(r.dispatch, r.action) for r in rows if r.job is None and r.action is not None]
+    found = (
+        _with_number(asked, JOB_ID, Unit.NSS, jobs),
+        _with_number(asked, ACTION_ID, Unit.HOST, actions),
     )
-    at, ids = numbers(trace, column, unit == of)
-    at = at[ids == number]
-    names = [scope.name for scope in trace.scopes]
-    if DISPATCH in trace.slices.columns and row.dispatch in names:
-        at = at[trace.keys.scope[trace.slices.key[at]] == names.index(row.dispatch)]
-    return np.sort(at)
+    return np.sort(np.concatenate(found))
+
+
+def _with_number(asked: Question, column: str, of: Unit, wanted: Sequence[tuple[str, int]]) -> Ints:
+    """The slices of a unit that have one of some numbers, each of its dispatch if that is named."""
+    trace = asked.trace
+    at, ids = numbers(trace, column, units_of(trace) == of)
+    known, code = np.unique(ids, return_inverse=True)
+    places = {number: i for i, number in enumerate(known.tolist())}
+    is_named = DISPATCH in trace.slices.columns
+    scopes = {scope.name: i for i, scope in enumerate(trace.scopes)} if is_named else {}
+    there = [(dispatch, places[number]) for dispatch, number in wanted if number in places]
+    of_any = [place for dispatch, place in there if dispatch not in scopes]
+    of_one = [scopes[name] * len(known) + place for name, place in there if name in scopes]
+    in_scope = trace.keys.scope[trace.slices.key[at]].astype(np.int64) * len(known) + code
+    found: Ints = at[np.isin(code, of_any) | np.isin(in_scope, of_one)]
+    return found

@@ -60,7 +60,7 @@ def largest(asked: Question) -> Answer:
         row for row in cost.rows
         if row.ticks and not all(program.operators[i].is_function for i in row.operators)
     ]  # fmt: skip
-    count, ticks = _until_half([row.ticks for row in rows], cost.whole)
+    count, ticks = _until_half([row.ticks for row in rows], asked.whole_ticks)
     things = "operators, or sets that share slices,"
     if why := _not_few(count, ticks, len(rows), asked, things):
         return why
@@ -69,18 +69,19 @@ def largest(asked: Question) -> Answer:
     return [
         Finding(
             Family.LARGEST,
-            f"{who} {plural(count, 'takes', 'take')} {share_text(ticks, cost.whole)} of "
+            f"{who} {plural(count, 'takes', 'take')} {share_text(ticks, asked.whole_ticks)} of "
             f"{asked.whole}",
-            f"{_shares(asked, named, cost.whole)}. {group_digits(len(rows))} in all have any time.",
+            f"{_shares(asked, named, asked.whole_ticks)}. "
+            f"{group_digits(len(rows))} in all have any time.",
             _few_rule(things),
-            ticks, cost.whole, OfSets(tuple(row.operators for row in rows[:count])),
+            ticks, asked.whole_ticks, OfSets(tuple(row.operators for row in rows[:count])),
         )
     ]  # fmt: skip
 
 
 def _largest_events(asked: Question) -> Answer:
     """By name, where nothing says of which operators the slices are."""
-    ticks, groups, whole = asked.work.ticks(asked.run), asked.work.groups, asked.table.whole
+    ticks, groups, whole = asked.ticks, asked.work.groups, asked.whole_ticks
     order = [i for i in np.argsort(-ticks, kind="stable").tolist() if ticks[i]]
     count, most = _until_half(ticks[order].tolist(), whole)
     if why := _not_few(count, most, len(order), asked, "events, by name,"):
@@ -111,10 +112,10 @@ def _until_half(ticks: Sequence[int], whole: int) -> tuple[int, int]:
 
 
 def _not_few(count: int, ticks: int, of: int, asked: Question, things: str) -> Silent | None:
-    if not of or not asked.table.whole:
+    if not of or not asked.whole_ticks:
         return Silent(Family.LARGEST, f"nothing in {asked.scope} has a length", False)
     if not count:
-        part = share_text(ticks, asked.table.whole)
+        part = share_text(ticks, asked.whole_ticks)
         why = f"all {group_digits(of)} with any time take {part} of {asked.whole}"
         return Silent(Family.LARGEST, f"{why}. {_few_rule(things)}", True)
     if count > FEW or 2 * count > of:
@@ -159,7 +160,7 @@ def _shares(asked: Question, named: Sequence[tuple[str, int]], whole: int) -> st
 
 def copies(asked: Question) -> Answer:
     """What only copies data or lays it out anew."""
-    ticks, whole = asked.work.ticks(asked.run), asked.table.whole
+    ticks, whole = asked.ticks, asked.whole_ticks
     own = [(n, group) for n, group in enumerate(asked.work.groups) if group.copy]
     total = sum(int(ticks[n]) for n, _ in own)
     rule = f"Told when copies take at least {percent(COPIES_SHARE)} of it."
@@ -188,7 +189,7 @@ def copies(asked: Question) -> Answer:
 
 def outside(asked: Question) -> Answer:
     """What ran outside of delegates, where there are delegates."""
-    groups, ticks, whole = asked.work.groups, asked.work.ticks(asked.run), asked.table.whole
+    groups, ticks, whole = asked.work.groups, asked.ticks, asked.whole_ticks
     delegated = any(g.part is Part.DELEGATED and ticks[n] for n, g in enumerate(groups))
     if not delegated:
         return Silent(Family.OUTSIDE, f"no delegate ran in {asked.scope}", False)
@@ -222,13 +223,13 @@ def unattributed(asked: Question) -> Answer:
     cost = asked.table
     if asked.links.program is None:
         return Silent(Family.UNATTRIBUTED, NO_PROGRAM, False)
-    if not execute_keys(asked.trace).any() or not cost.whole or not cost.rows:
+    if not execute_keys(asked.trace).any() or not asked.whole_ticks or not cost.rows:
         why = "the file has no Method::execute, or no operator is linked"
         return Silent(Family.UNATTRIBUTED, why, False)
     rule = f"Told when at least {percent(UNATTRIBUTED_SHARE)} of it lies in no operator's slice."
-    part = share_text(cost.unattributed, cost.whole)
+    part = share_text(cost.unattributed, asked.whole_ticks)
     where = asked.costs.longest_unattributed(*asked.span)
-    if where is None or cost.unattributed < UNATTRIBUTED_SHARE * cost.whole:
+    if where is None or cost.unattributed < UNATTRIBUTED_SHARE * asked.whole_ticks:
         why = f"{part} of {asked.whole} lies in no slice of an operator. {rule}"
         return Silent(Family.UNATTRIBUTED, why, True)
     track, start, end = where
@@ -238,7 +239,7 @@ def unattributed(asked: Question) -> Answer:
             f"{part} of {asked.whole} lies in no slice of an operator",
             f"{asked.time(cost.unattributed)} of Method::execute; the longest stretch without one "
             f"is {asked.time(end - start)}.",
-            rule, cost.unattributed, cost.whole, Stretch(start, end, (track,)),
+            rule, cost.unattributed, asked.whole_ticks, Stretch(start, end, (track,)),
         )
     ]  # fmt: skip
 

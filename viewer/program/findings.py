@@ -73,7 +73,9 @@ class FindingsOf:
         estimates: the comparison of all that is open.
         """
         cost = self._costs.of_run(run) if run is not None else self._costs.table()
-        asked = Question(self._costs, self._work, run, rate, estimates, cost)
+        asked = Question(
+            self._costs, self._work, run, rate, estimates, cost, self._work.ticks(run), cost.whole
+        )
         families: tuple[Callable[[], Answer], ...] = (
             lambda: of_operators.largest(asked),
             lambda: of_operators.copies(asked),
