@@ -71,7 +71,8 @@ def _finding(asked: Question, rows: list[ActionRow], of: int, how: str) -> Findi
         Family.ESTIMATES,
         f"{len(rows)} of {counted(of, 'estimated action')} took {their}",
         f"{joined([_told(row) for row in rows[:NAMED]], len(rows))}.",
-        _RULE, round(off / float(asked.rate)), 0, Slices(tuple(_slices_of(asked, rows).tolist())), across=True,
+        _RULE, round(off / float(asked.rate)), 0, Slices(tuple(_slices_of(asked, rows).tolist())),
+        across=True,
     )  # fmt: skip
 
 

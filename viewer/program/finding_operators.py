@@ -81,22 +81,22 @@ def largest(asked: Question) -> Answer:
 
 def _largest_events(asked: Question) -> Answer:
     """By name, where nothing says of which operators the slices are."""
-    ticks, groups, whole = asked.ticks, asked.work.groups, asked.whole_ticks
-    order = [i for i in np.argsort(-ticks, kind="stable").tolist() if ticks[i]]
-    count, most = _until_half(ticks[order].tolist(), whole)
-    if why := _not_few(count, most, len(order), asked, "events, by name,"):
+    work, whole = asked.work, asked.whole_ticks
+    named = work.by_thing(asked.ticks)
+    count, most = _until_half([ticks for _, ticks in named], whole)
+    if why := _not_few(count, most, len(named), asked, "events, by name,"):
         return why
-    named = [(groups[i].label, int(ticks[i])) for i in order[:count]]
     who = plural(count, "Events of one name take", f"Events of {count} names take")
-    keys = tuple(key for i in order[:count] for key in groups[i].keys)
+    dearest = {name for name, _ in named[:count]}
+    groups = (group for group in work.groups if work.things[group.thing] in dearest)
     return [
         Finding(
             Family.LARGEST,
             f"{who} {share_text(most, whole)} of {asked.whole}",
-            f"{_shares(asked, named, whole)}. {group_digits(len(order))} in all have any time; "
-            "which operators they are of is not known.",
+            f"{_shares(asked, named[:count], whole)}. {group_digits(len(named))} in all have any "
+            "time; which operators they are of is not known.",
             _few_rule("events, by name,"),
-            most, whole, OfKeys(keys),
+            most, whole, OfKeys(tuple(key for group in groups for key in group.keys)),
         )
     ]  # fmt: skip
 
@@ -193,24 +193,23 @@ def outside(asked: Question) -> Answer:
     delegated = any(g.part is Part.DELEGATED and ticks[n] for n, g in enumerate(groups))
     if not delegated:
         return Silent(Family.OUTSIDE, f"no delegate ran in {asked.scope}", False)
-    own = [
-        (group, int(ticks[n])) for n, group in enumerate(groups)
-        if group.part is Part.OUTSIDE and ticks[n]
-    ]  # fmt: skip
-    total = sum(own_ticks for _, own_ticks in own)
+    is_outside = np.array([group.part is Part.OUTSIDE for group in groups], np.bool_)
+    own = np.where(is_outside, ticks, 0)
+    total = int(own.sum())
     rule = f"Told when what ran outside of delegates takes at least {percent(OUTSIDE_SHARE)} of it."
     if not whole or total < OUTSIDE_SHARE * whole:
         part = share_text(total, whole)
         why = f"what ran outside of delegates takes {part} of {asked.whole}. {rule}"
         return Silent(Family.OUTSIDE, why, True)
-    named = sorted(((g.label, t) for g, t in own), key=lambda item: -item[1])
+    named = asked.work.by_thing(own)
+    keys = tuple(key for i in np.flatnonzero(own).tolist() for key in groups[i].keys)
     return [
         Finding(
             Family.OUTSIDE,
             f"What ran outside of delegates takes {share_text(total, whole)} of {asked.whole}",
             f"{asked.time(total)}: {asked.listed(named)}. Delegating it would save at most this, "
             "since a delegate takes time too.",
-            rule, total, whole, OfKeys(tuple(key for group, _ in own for key in group.keys)),
+            rule, total, whole, OfKeys(keys),
         )
     ]  # fmt: skip
 

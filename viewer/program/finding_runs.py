@@ -19,6 +19,7 @@ from viewer.model.queries import execute_keys
 from viewer.model.times import counted, group_digits
 from viewer.model.trace import Run, RunKind
 from viewer.program.finding import (
+    NAMED,
     Answer,
     Family,
     Finding,
@@ -41,7 +42,6 @@ TIMES = Fraction(13, 10)
 DEVIATIONS = 5
 # Of so many first inferences it is told which events took longer: two passes over all each.
 _EXPLAINED = 12
-_NAMED = 3
 
 _UNUSUAL = (
     f"more than {float(TIMES):g} times the median, and lies more than {DEVIATIONS} times the "
@@ -214,12 +214,12 @@ def _is_unusual(long: int, usual: int, deviation: int) -> bool:
 
 def _difference(asked: Question, first: Run, middle: Run) -> str:
     """Which events took longer in the first than in the median one; all of them add up."""
-    groups, more = asked.work.groups, asked.work.ticks(first) - asked.work.ticks(middle)
+    more = asked.work.ticks(first) - asked.work.ticks(middle)
     rest = _length(first) - _length(middle) - int(more.sum())
-    dearest = np.argsort(-more, kind="stable")[:_NAMED].tolist()
-    named = [(groups[i].label, int(more[i])) for i in dearest] + [("outside of all events", rest)]
-    named = sorted(((n, ticks) for n, ticks in named if ticks > 0), key=lambda one: -one[1])
+    named = asked.work.by_thing(more)
+    named += [("outside of all events", rest)] if rest > 0 else []
+    named.sort(key=lambda one: -one[1])
     if not named:
         return ""
-    text = ", ".join(f"{name} {asked.time(ticks)}" for name, ticks in named[:_NAMED])
+    text = ", ".join(f"{name} {asked.time(ticks)}" for name, ticks in named[:NAMED])
     return f" The largest parts of that, beside run {middle.number} (the median): {text}."

@@ -1,10 +1,10 @@
 """The work in a trace by what it is, each instant charged once: to the innermost event of work.
 
 Work is every event that is no scope of a runtime: calls of operators and of delegates, kernels,
-events of delegates, jobs and actions, all slices of a plain profile. Events are of one group if
-they are of the same operators or, without a link, are called the same on screen; copies
-(`viewer.program.layout_copies`) and what ran outside of delegates are groups apart. Unlike
-`viewer.program.cost` it needs no record.
+events of delegates, jobs and actions, all slices of a plain profile. Events are one *thing* if they
+are of the same operators or, without a link, are called the same on screen. The groups of a thing
+are its copies (`viewer.program.layout_copies`), sort by sort, and the rest of it; what ran outside
+of delegates is apart. Unlike `viewer.program.cost` it needs no record.
 """
 
 from __future__ import annotations
@@ -47,9 +47,13 @@ _PARTS = {
 
 @dataclass(frozen=True, slots=True)
 class WorkGroup:
-    """What some keys have in common. copy: what sort of copy it is, "" for none."""
+    """What some keys have in common.
 
-    label: str
+    thing: the number of what they are part of, an index into `WorkTime.things`. copy: what sort of
+    copy they are, "" for none.
+    """
+
+    thing: int
     part: Part
     copy: str
     keys: tuple[int, ...]
@@ -61,27 +65,41 @@ class WorkTime:
     def __init__(self, table: LinkTable) -> None:
         self.table = table
 
-    @cached_property
+    @property
     def groups(self) -> tuple[WorkGroup, ...]:
         """All groups, in the order in which their first key stands."""
+        return self._named[0]
+
+    @property
+    def things(self) -> tuple[str, ...]:
+        """What things are called; two operators may be called the same."""
+        return self._named[1]
+
+    @cached_property
+    def thing_of_group(self) -> Ints:
+        """The thing of every group (int64)."""
+        return np.array([group.thing for group in self.groups], np.int64)
+
+    @cached_property
+    def _named(self) -> tuple[tuple[WorkGroup, ...], tuple[str, ...]]:
         table = self.table
         labels, copies = key_labels(table), copies_of(table)
         events = bool((table.trace.keys.kind == KeyKind.DELEGATE_EVENT).any())
-        named: dict[tuple[Part, str, object], list[int]] = {}
+        found: dict[tuple[Part, str, int], list[int]] = {}
+        things: dict[tuple[int, ...] | str, int] = {}
         for key, kind in enumerate(table.trace.keys.kind.tolist()):
             part = _PARTS.get(kind)
             # What a delegate logs before any call, as when it is loaded, is no part of a run.
             if part is not None and table.links[key].reason is not Reason.OUTSIDE_CALLS:
                 operators = table.links[key].operators
-                what = copies[key] or tuple(sorted(operators)) or _name(labels[key], kind, events)
-                named.setdefault((part, copies[key], what), []).append(key)
-        return tuple(
-            WorkGroup(
-                what if isinstance(what, str) else set_label(table, table.links[keys[0]].operators),
-                part, copy, tuple(keys),
-            )
-            for (part, copy, what), keys in named.items()
-        )  # fmt: skip
+                what = tuple(sorted(operators)) or _name(labels[key], kind, events)
+                thing = things.setdefault(what, len(things))
+                found.setdefault((part, copies[key], thing), []).append(key)
+        groups = (
+            WorkGroup(thing, part, copy, tuple(k)) for (part, copy, thing), k in found.items()
+        )
+        names = (what if isinstance(what, str) else set_label(table, what) for what in things)
+        return tuple(groups), tuple(names)
 
     @cached_property
     def group_of_key(self) -> Ints:
@@ -100,6 +118,13 @@ class WorkTime:
         """The ticks of every group in a run, or in the whole trace (int64)."""
         span = (None, None, None) if run is None else (run.start, run.end, run.track)
         return total_per_group(self.segments, len(self.groups), *span)
+
+    def by_thing(self, ticks: Ints) -> list[tuple[str, int]]:
+        """Ticks of groups, one each, added up for every thing that has any, most first."""
+        total = np.zeros(len(self.things), np.int64)
+        np.add.at(total, self.thing_of_group, ticks)
+        order = np.argsort(-total, kind="stable")
+        return [(self.things[i], int(total[i])) for i in order[total[order] > 0].tolist()]
 
 
 def _name(label: str, kind: int, events: bool) -> str:
