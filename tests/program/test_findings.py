@@ -207,6 +207,15 @@ def gapped(*between: int):
     return (at + 7, events)
 
 
+def test_an_operator_outside_is_told_with_its_copies():
+    events = [(DELEGATE, 0, 0, 500, "DELEGATE_CALL"), (CALL, 1, 500, 1000, "OPERATOR_CALL")]
+    events += [(KERNEL, 1, 500, 700, "native_call_permute_copy.out")]
+    events += [(KERNEL, 1, 700, 1000, "native_call_relu.out")]
+    table = dump((1000, events), record=program(*RELUS, delegates={0: ()}))
+    assert "500 ns: m1 · relu 500 ns." in plain_spaces(found(table, Family.OUTSIDE).detail)
+    assert "200 ns: permute_copy 200 ns." in plain_spaces(found(table, Family.COPIES).detail)
+
+
 def test_gaps_between_delegate_calls_and_not_before_or_after_them():
     one = found(dump(gapped(5, 12)), Family.GAPS)  # 17 of 331
     assert (one.ticks, one.whole) == (17, 331)
@@ -269,6 +278,15 @@ def test_a_first_inference_within_the_spread_of_the_others():
     others = (100, 90, 110, 100, 110)
     assert found(dump(*runs(151, *others)), Family.WARM_UP).ticks == 51
     assert found(dump(*runs(150, *others)), Family.WARM_UP).asked
+
+
+def test_a_call_of_a_delegate_is_told_without_its_events():
+    def run(call, event):
+        return (call, [(DELEGATE, 0, 0, call, "DELEGATE_CALL"), (EVENT, 0, 0, event, "Add (ND)")])
+
+    one = found(dump(run(200, 130), *[run(100, 90)] * 3), Family.WARM_UP)
+    told = plain_spaces(one.detail).partition("(the median): ")[2]
+    assert told == "DELEGATE_CALL less its events 60 ns, Add (ND) 40 ns."
 
 
 def test_slow_inferences_after_the_first():

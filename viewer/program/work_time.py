@@ -2,9 +2,10 @@
 
 Work is every event that is no scope of a runtime: calls of operators and of delegates, kernels,
 events of delegates, jobs and actions, all slices of a plain profile. Events are one *thing* if they
-are of the same operators or, without a link, are called the same on screen. The groups of a thing
-are its copies (`viewer.program.layout_copies`), sort by sort, and the rest of it; what ran outside
-of delegates is apart. Unlike `viewer.program.cost` it needs no record.
+are of the same operators or, without a link, are called the same on screen; a delegate's call is
+one apart from the events in it, which take their time from it. The groups of a thing are its copies
+(`viewer.program.layout_copies`), sort by sort, and the rest of it. Unlike `viewer.program.cost` it
+needs no record.
 """
 
 from __future__ import annotations
@@ -86,19 +87,26 @@ class WorkTime:
         labels, copies = key_labels(table), copies_of(table)
         events = bool((table.trace.keys.kind == KeyKind.DELEGATE_EVENT).any())
         found: dict[tuple[Part, str, int], list[int]] = {}
-        things: dict[tuple[int, ...] | str, int] = {}
+        things: dict[tuple[tuple[int, ...] | str, bool], int] = {}
+        text = table.program is not None and table.program.is_mlir
         for key, kind in enumerate(table.trace.keys.kind.tolist()):
             part = _PARTS.get(kind)
             # What a delegate logs before any call, as when it is loaded, is no part of a run.
             if part is not None and table.links[key].reason is not Reason.OUTSIDE_CALLS:
-                operators = table.links[key].operators
-                what = tuple(sorted(operators)) or _name(labels[key], kind, events)
-                thing = things.setdefault(what, len(things))
+                operators = tuple(sorted(table.links[key].operators))
+                if text and all(one.is_function for one in table.operators(key)):
+                    operators = ()  # where it was called from: it is called as in the file
+                less_events = events and kind == KeyKind.DELEGATE_CALL
+                thing = things.setdefault((operators or labels[key], less_events), len(things))
                 found.setdefault((part, copies[key], thing), []).append(key)
         groups = (
             WorkGroup(thing, part, copy, tuple(k)) for (part, copy, thing), k in found.items()
         )
-        names = (what if isinstance(what, str) else set_label(table, what) for what in things)
+        names = (
+            (what if isinstance(what, str) else set_label(table, what))
+            + (" less its events" if less_events else "")
+            for what, less_events in things
+        )
         return tuple(groups), tuple(names)
 
     @cached_property
@@ -125,8 +133,3 @@ class WorkTime:
         np.add.at(total, self.thing_of_group, ticks)
         order = np.argsort(-total, kind="stable")
         return [(self.things[i], int(total[i])) for i in order[total[order] > 0].tolist()]
-
-
-def _name(label: str, kind: int, events: bool) -> str:
-    """What events without an operator are called; of a call its events take their time."""
-    return f"{label} less its events" if events and kind == KeyKind.DELEGATE_CALL else label
