@@ -92,6 +92,16 @@ def test_a_click_on_gaps_shows_the_longest(panel, qtbot):
     assert panel._session.state.area is None
 
 
+def test_an_area_has_the_ticks_of_its_stretch(opened, theme, qtbot):
+    """A tick is 1.25 ns: an area that begins a ns too early has a part of what ended there."""
+    panel = FindingsPanel(opened(DATA / "torq" / "compile_c3_taskid.csv"), theme)
+    qtbot.addWidget(panel)
+    panel._choose(row_of(panel, Family.DMA))
+    area, place = panel._session.state.area, finding(panel, Family.DMA).place
+    axis = panel._session.traces[0].axis
+    assert [axis.to_ticks_floor(t) for t in (area.t0, area.t1)] == [place.start, place.end]
+
+
 def test_enter_on_the_first_inference_picks_it_and_keeps_the_mark(panel, qtbot):
     panel.list.setCurrentIndex(panel.model.index(row_of(panel, Family.WARM_UP)))
     qtbot.keyClick(panel.list, Qt.Key.Key_Return)

@@ -27,6 +27,7 @@ from viewer.program.finding import Family, Finding, OfRun, OfSets, Report, Stret
 from viewer.program.findings import Findings, FindingsOf
 from viewer.session import Session
 from viewer.theme import Theme
+from viewer.timeline.layout import Axis
 from viewer.view_state import Area, SliceRef, SliceSet
 from viewer.when_seen import BEING_COUNTED, WhenSeen
 from viewer.workspace import Workspace
@@ -199,7 +200,7 @@ class FindingsPanel(QWidget):
             return
         if isinstance(place, Stretch):
             axis = answer.shown.axis
-            t0, t1 = axis.to_ns(place.start), axis.to_ns(place.end)
+            t0, t1 = _first_ns(axis, place.start), _first_ns(axis, place.end)
             session.set_range(t0 - (t1 - t0), t1 + (t1 - t0))  # with what lies beside it
             session.select_area(Area(t0, t1, frozenset((number, t) for t in place.tracks)))
             return
@@ -222,6 +223,12 @@ class FindingsPanel(QWidget):
         if chosen:
             text = "\n".join([self.subtitle.text(), *(row.plain for row in chosen)])
             QGuiApplication.clipboard().setText(f"{text}\n")
+
+
+def _first_ns(axis: Axis, tick: int) -> int:
+    """The first whole ns that is not before a tick: what ends at the tick has no part after it."""
+    ns = axis.to_ns(tick)
+    return ns if axis.to_ticks_floor(ns) >= tick else ns + 1
 
 
 def _answer(
