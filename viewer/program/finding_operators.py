@@ -271,7 +271,7 @@ def links(asked: Question) -> Answer:
             Family.LINKS,
             f"{part} of {asked.scope} ({share_text(missing, linkable)}) have no operator of their "
             "own",
-            f"{joined(told)}. The Delegation panel says what can be done.",
+            f"{joined(told)}. The delegation report says what can be done.",
             rule, 0, 0, Report("delegation"),
         )
     ]  # fmt: skip

@@ -55,7 +55,7 @@ class _Scope:
 
     name: str
     runs: tuple[Run, ...]
-    numbers: Mapping[int, int]  # start of a run -> its position in `Trace.runs`
+    numbers: Mapping[tuple[int, int], int]  # track and start -> position in `Trace.runs`
 
     @property
     def others(self) -> tuple[Run, ...]:
@@ -67,7 +67,7 @@ class _Scope:
         return f"{counted(len(self.runs), 'inference')}{self.name}"
 
     def place(self, run: Run) -> OfRun:
-        return OfRun(self.numbers[run.start])
+        return OfRun(self.numbers[run.track, run.start])
 
     def share(self, ticks: int) -> str:
         """What share of the time of all inferences something is."""
@@ -191,7 +191,7 @@ def _scopes(table: LinkTable) -> list[_Scope]:
         _Scope(
             f" of {scope_name(table, scope)}" if several else "",
             tuple(run for _, run in own),
-            {run.start: number for number, run in own},
+            {(run.track, run.start): number for number, run in own},
         )
         for (_, scope), own in found.items()
     ]
