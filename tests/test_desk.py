@@ -51,7 +51,8 @@ def names(desk):
 
 TORQ = ("compile_c0_callsite.csv", "runtime_r0_nss.csv", "tiny_cnn.mlir")
 DOCKS = {
-    "details", "operators", "model", "statistics", "events", "estimates", "source", "links",
+    "details", "operators", "model", "statistics", "events", "estimates", "findings", "source",
+    "links",
     "delegation", "handle_map", "problems", "untimed", "search", "selection", "marks",
 }  # fmt: skip
 

@@ -43,14 +43,16 @@ PURE_TIMELINE = {
 NO_QT_ROOMS = ("model", "program", "formats", "export", "record", "compat")
 NO_QT_MODULES = (
     "companions", "workspace", "choices", "opening", "exporting", "report", "stats_report",
-    "estimate_report", "delegation_report", "resources", "cli", "visible_range", "view_state",
-    "history", "command_search", "arguments", "answers", "selected_slices",
-    "cost_scope",
+    "estimate_report", "delegation_report", "findings_report", "resources", "cli",
+    "visible_range", "view_state", "history", "command_search", "arguments", "answers",
+    "selected_slices", "cost_scope",
 )  # fmt: skip
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
 
 FILES = {"model", "program", "formats", "export"}
-REPORTS = {"report", "stats_report", "estimate_report", "delegation_report"}
+REPORTS = {
+    "report", "stats_report", "estimate_report", "delegation_report", "findings_report",
+}  # fmt: skip
 LEAVES = {
     "tokens", "theme", "settings", "resources", "commands", "key_map", "command_search",
     "crash_report", "escape_field", "when_seen",
@@ -79,6 +81,7 @@ ALLOWED = {
     "stats_report": {"model", "program", "export", "workspace", "report"},
     "estimate_report": {"model", "program", "workspace", "report"},
     "delegation_report": {"model", "program", "workspace", "report"},
+    "findings_report": {"model", "program", "workspace", "report", "estimate_report"},
     "compat": {*FILES, "workspace", "exporting", "report"},
     "timeline arithmetic": {"model", "program"},
     "resources": set(),

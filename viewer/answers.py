@@ -155,6 +155,33 @@ def _delegation(arguments: list[str]) -> int:
     return 1 if failed else 0
 
 
+def _findings(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="opscope findings",
+        description="What profiles prove, in a short ranked list: what is dearest, copies, gaps, "
+        "slow inferences, estimates that are off and more, each with its numbers and its rule.",
+    )
+    add_files(parser, "+")
+    parser.add_argument(
+        "--run", type=int, metavar="N", help="of the inferences of this number alone, from 1 on"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON for scripts")
+    chosen = parser.parse_args(arguments)
+    workspace, failed = _open_all(parser, chosen)
+    _warn(workspace)
+    if not workspace.paths:
+        return 1
+    from viewer.findings_report import NoSuchRun, findings_facts, findings_text
+
+    try:
+        facts = findings_facts(workspace, chosen.run)
+    except NoSuchRun as error:
+        complain(str(error))
+        return 1 if failed else 2
+    print(json.dumps(facts, indent=1) if chosen.json else findings_text(facts))
+    return 1 if failed else 0
+
+
 def _inspect(arguments: list[str]) -> int:
     from viewer.compat import inspector_cli
 
@@ -199,7 +226,7 @@ def _screenshot(arguments: list[str]) -> int:
 
 ANSWERS = {
     "info": _info, "stats": _stats, "export": _export, "estimates": _estimates,
-    "delegation": _delegation,
+    "delegation": _delegation, "findings": _findings,
     "inspect": _inspect, "screenshot": _screenshot,
 }  # fmt: skip
 

@@ -8,6 +8,7 @@
     opscope stats FILES... --by KEY         what took how long, by operator, line, unit, ...
     opscope estimates FILES... [--json]     Torq: estimate beside measurement, action by action
     opscope delegation FILES... [--json]    what delegates took, what stayed outside, links
+    opscope findings FILES... [--json]      what the data proves, ranked, and by which rule
     opscope inspect --etdump_path DUMP ...  what each event took, as ExecuTorch's inspector has it
     opscope screenshot FILES... -o OUT.png  the real window as a picture, without a display
 
@@ -27,7 +28,9 @@ from collections.abc import Sequence
 from viewer import __version__
 from viewer.arguments import add_files, add_theme, choices_of, complain, files_of
 
-COMMANDS = ("info", "stats", "export", "estimates", "delegation", "inspect", "screenshot")
+COMMANDS = (
+    "info", "stats", "export", "estimates", "delegation", "findings", "inspect", "screenshot"
+)  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

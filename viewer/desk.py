@@ -39,6 +39,7 @@ from viewer.panels.details import DetailsPanel
 from viewer.panels.empty_note import EmptyNote
 from viewer.panels.estimates import EstimatesPanel
 from viewer.panels.events import EventsPanel
+from viewer.panels.findings import FindingsPanel
 from viewer.panels.handle_maps import HandleMapPanel
 from viewer.panels.hits import HitsPanel
 from viewer.panels.key_sheet import KeySheet
@@ -104,6 +105,7 @@ KINDS: tuple[type[QWidget], ...] = (
     UntimedPanel,
     StatisticsPanel,
     EstimatesPanel,
+    FindingsPanel,
     SelectionPanel,
     MarksPanel,
     HitsPanel,
@@ -176,6 +178,7 @@ class Desk(QObject):
         self.untimed = parts.of(UntimedPanel)
         self.statistics = parts.of(StatisticsPanel)
         self.estimates = parts.of(EstimatesPanel)
+        self.findings = parts.of(FindingsPanel)
         self.selection = parts.of(SelectionPanel)
         self.marks = parts.of(MarksPanel)
         self.hits = parts.of(HitsPanel)
@@ -193,7 +196,8 @@ class Desk(QObject):
             {
                 "details": self.details, "operators": self.operators,
                 "model": self.model, "statistics": self.statistics, "events": self.events,
-                "estimates": self.estimates, "handle_map": self.handle_map,
+                "findings": self.findings, "estimates": self.estimates,
+                "handle_map": self.handle_map,
                 "source": self.source, "links": self.links, "delegation": self.delegation,
                 "problems": self.problems, "untimed": self.untimed,
                 "selection": self.selection, "marks": self.marks,
@@ -281,6 +285,7 @@ class Desk(QObject):
         self.model.operators_requested.connect(partial(self._docks.bring, "operators"))
         for report in (self.delegation, self.handle_map):
             report.source_requested.connect(self._show_source)
+        self.findings.report_requested.connect(self._docks.bring)
         self.links.open_dialog_requested.connect(self.open_dialog)
         self._message.changed.connect(self._crowded.start)
         self.problems.count_changed.connect(self._docks.count_problems)

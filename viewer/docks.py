@@ -17,8 +17,13 @@ NARROW, VERY_NARROW = 1400, 1100  # px of the window
 TIMELINE_SHARE = 0.6
 _LEAST_BOTTOM = 200  # px
 _BELOW = (
-    "operators", "model", "statistics", "events", "estimates", "handle_map", "source", "links",
+    "operators", "model", "findings", "statistics", "events", "estimates", "handle_map",
+    "source", "links",
     "delegation", "problems", "untimed", "selection", "marks", "search",
+)  # fmt: skip
+# Behind the operators, as tabs.
+_LEFT = (
+    "model", "findings", "statistics", "events", "estimates", "handle_map", "selection"
 )  # fmt: skip
 _TITLES = {"untimed": "Untimed events", "handle_map": "Handle map"}
 
@@ -51,7 +56,7 @@ class Docks(QObject):
         docks = self.by_name
         with self._without_layout():
             window.splitDockWidget(docks["operators"], docks["source"], Qt.Orientation.Horizontal)
-            for name in ("model", "statistics", "events", "estimates", "handle_map", "selection"):
+            for name in _LEFT:
                 window.tabifyDockWidget(docks["operators"], docks[name])
             for name in ("links", "delegation", "problems", "untimed", "search", "marks"):
                 window.tabifyDockWidget(docks["source"], docks[name])

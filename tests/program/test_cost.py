@@ -187,6 +187,22 @@ def test_kernel_time_never_exceeds_the_time_in_the_range():
     assert row.kernel <= row.ticks == 10
 
 
+def test_the_longest_stretch_without_an_operator():
+    builder = TraceBuilder("t", "test", "", Clock())
+    track, scope = builder.track("p", "t"), builder.scope("m", "m")
+    execute = builder.key(KeyKind.FRAMEWORK, "Method::execute", scope=scope)
+    call = builder.key(KeyKind.OPERATOR_CALL, "OPERATOR_CALL", scope=scope, instruction=0)
+    for key, start, end in ((execute, 0, 100), (call, 10, 40), (call, 60, 85)):
+        builder.add(
+            track=track, start=np.array([start]), end=np.array([end]),
+            name=builder.intern("Method::execute" if key == execute else "OPERATOR_CALL"), key=key,
+        )  # fmt: skip
+    costs = Costs(link(builder.build(), RELUS))
+    assert costs.longest_unattributed() == (0, 40, 60)
+    assert costs.longest_unattributed(50, 100) == (0, 85, 100)
+    assert costs.longest_unattributed(10, 40) is None
+
+
 def test_a_range_without_slices_costs_nothing():
     cost = Costs(calls((0, 0, 10))).table(100, 200)
     assert (cost.rows, cost.whole, cost.unattributed) == ((), 0, 0)

@@ -51,8 +51,10 @@ def fit_columns(
         header.setSectionResizeMode(column, mode.Stretch if column == wide else mode.Interactive)
 
 
-def let_copy(table: QTableView, copy: Callable[[], None]) -> None:
-    """Ctrl+C and a menu that copy rows."""
+def let_copy(
+    table: QAbstractItemView, copy: Callable[[], None], title: str = "Copy rows as TSV"
+) -> None:
+    """Ctrl+C and a menu that copy rows; `title` is what the menu says."""
     action = QAction("Copy", table)
     action.setShortcut(QKeySequence.StandardKey.Copy)
     action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
@@ -62,7 +64,7 @@ def let_copy(table: QTableView, copy: Callable[[], None]) -> None:
     def offer(at: QPoint) -> None:
         menu = QMenu(table)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addAction("Copy rows as TSV", copy)
+        menu.addAction(title, copy)
         menu.popup(table.viewport().mapToGlobal(at))
 
     table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)

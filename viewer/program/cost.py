@@ -163,6 +163,23 @@ class Costs:
         """Ticks of Method::execute (of the busy time, without any) in which no set is charged."""
         return length_within(self._free, self._trace, first, last, track)
 
+    def longest_unattributed(
+        self, first: int | None = None, last: int | None = None, track: int | None = None
+    ) -> tuple[int, int, int] | None:
+        """Track, first and last tick of the longest stretch of `CostTable.unattributed`.
+
+        None where there is no such time.
+        """
+        lo = self._trace.start if first is None else first
+        hi = self._trace.end if last is None else last
+        found = []
+        for number, times in enumerate(self._free):
+            start, end = intervals.clip(*times, lo, hi)
+            if len(start) and track in (None, number):
+                at = int(np.argmax(end - start))
+                found.append((int(end[at] - start[at]), -number, int(start[at]), int(end[at])))
+        return None if not found else (-max(found)[1], *max(found)[2:])
+
     @cached_property
     def _free(self) -> list[intervals.Intervals]:
         return free_time(self._trace, self._segments, whole_slices(self._trace))

@@ -99,13 +99,18 @@ def is_structure(node: GraphNode) -> bool:
 
 def traffic_of(node: GraphNode) -> Traffic:
     """What a node does with data, by its op."""
-    if node.op.startswith(("_operator.", "math.")):
+    return traffic_named(node.op)
+
+
+def traffic_named(op: str) -> Traffic:
+    """What nodes of an op do with data: "aten.permute_copy.default", "tosa.transpose"."""
+    if op.startswith(("_operator.", "math.")):
         return Traffic.SIZES  # Python's own, on the sizes of a dynamic shape
-    if node.op == "executorch.exir.memory.view":
+    if op == "executorch.exir.memory.view":
         return Traffic.VIEW
-    if node.op.partition(".")[0] in _LIBRARIES:
-        return _BY_NAME.get(base_name(node.op), Traffic.WORK)
-    return _MLIR.get(node.op, Traffic.WORK)
+    if op.partition(".")[0] in _LIBRARIES:
+        return _BY_NAME.get(base_name(op), Traffic.WORK)
+    return _MLIR.get(op, Traffic.WORK)
 
 
 def is_moving(node: GraphNode) -> bool:
