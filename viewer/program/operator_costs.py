@@ -1,0 +1,64 @@
+"""What each operator of a program cost in a range, as columns: alone, shared, not at all, or unknown.
+
+The rows of a `CostTable` are of sets of operators. A set's time is never divided: an operator has
+time of its own, and beside it the time of sets that it shares with others, which counts for all of
+them together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from viewer.model.trace import Bools, Ints
+from viewer.program.cost import CostTable
+
+
+@dataclass(frozen=True, eq=False)
+class OperatorCosts:
+    """One value per operator. own: ticks of its own, -1 where it has no such row. shared: ticks of
+    the sets that it shares, -1 where it shares none; partners: how many others are in these sets.
+    linked: whether any slice of the trace is linked to it, in this range or not. whole: the ticks
+    that shares are shares of."""
+
+    own: Ints
+    shared: Ints
+    partners: Ints
+    linked: Bools
+    whole: int
+
+    @property
+    def dearness(self) -> Ints:
+        """What operators are ranked by: their own ticks, or those that they share if that is more."""
+        return np.maximum(np.maximum(self.own, self.shared), 0)
+
+    @property
+    def dearest(self) -> int:
+        """The most ticks that an operator has alone, 0 if none has any."""
+        return max(int(self.own.max(initial=0)), 0)
+
+
+def operator_costs(
+    count: int, table: CostTable, linked: Iterable[tuple[int, ...]]
+) -> OperatorCosts:
+    """The costs of `count` operators in the range of a table. linked: the sets that any slice of
+    the trace is linked to."""
+    own, shared = np.full(count, -1, np.int64), np.full(count, -1, np.int64)
+    seen = np.zeros(count, np.bool_)
+    together: dict[int, set[int]] = {}
+    for operators in linked:
+        seen[list(operators)] = True
+    for row in table.rows:
+        if not row.is_shared:
+            own[row.operators[0]] = row.ticks
+            continue
+        members = list(row.operators)
+        shared[members] = np.maximum(shared[members], 0) + row.ticks
+        for operator in members:
+            together.setdefault(operator, set()).update(members)
+    partners = np.zeros(count, np.int64)
+    for operator, members_of in together.items():
+        partners[operator] = len(members_of) - 1
+    return OperatorCosts(own, shared, partners, seen, table.whole)
