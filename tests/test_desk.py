@@ -51,8 +51,8 @@ def names(desk):
 
 TORQ = ("compile_c0_callsite.csv", "runtime_r0_nss.csv", "tiny_cnn.mlir")
 DOCKS = {
-    "details", "operators", "model", "overview", "statistics", "estimates", "source", "links",
-    "delegation", "handle_map", "problems", "untimed", "search", "selection", "marks",
+    "details", "operators", "model", "overview", "statistics", "estimates", "source", "graph",
+    "links", "delegation", "handle_map", "problems", "untimed", "search", "selection", "marks",
 }  # fmt: skip
 
 

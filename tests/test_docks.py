@@ -10,8 +10,8 @@ from viewer.opening import Inferences
 from viewer.timeline.board import Timeline
 
 NAMES = (
-    "details", "operators", "model", "overview", "statistics", "estimates", "source", "links",
-    "delegation", "handle_map", "problems", "untimed", "selection", "marks", "search",
+    "details", "operators", "model", "overview", "statistics", "estimates", "source", "graph",
+    "links", "delegation", "handle_map", "problems", "untimed", "selection", "marks", "search",
 )  # fmt: skip
 
 
@@ -74,7 +74,10 @@ def test_panels_become_tabs_as_room_gets_short_and_part_again(attention, qtbot):
         sizes.append((fellows(attention, "details"), fellows(attention, "source")))
     tabs = {"links", "delegation", "problems", "untimed", "marks", "search"}
     assert sizes[0] == (tabs | {"source"}, tabs | {"details"})
-    left = {"operators", "model", "overview", "statistics", "estimates", "handle_map", "selection"}
+    left = {
+        "operators", "model", "graph", "overview", "statistics", "estimates", "handle_map",
+        "selection",
+    }  # fmt: skip
     assert sizes[1] == (tabs, left)
     assert sizes[2] == sizes[0]
     assert sizes[3] == (set(), tabs)

@@ -38,6 +38,7 @@ from viewer.panels.delegation import DelegationPanel
 from viewer.panels.details import DetailsPanel
 from viewer.panels.empty_note import EmptyNote
 from viewer.panels.estimates import EstimatesPanel
+from viewer.panels.graph import GraphPanel
 from viewer.panels.handle_maps import HandleMapPanel
 from viewer.panels.hits import HitsPanel
 from viewer.panels.key_sheet import KeySheet
@@ -95,6 +96,7 @@ KINDS: tuple[type[QWidget], ...] = (
     DetailsPanel,
     OperatorsPanel,
     ModelPanel,
+    GraphPanel,
     SourcePanel,
     LinksPanel,
     DelegationPanel,
@@ -167,6 +169,7 @@ class Desk(QObject):
         self.details = parts.of(DetailsPanel)
         self.operators = parts.of(OperatorsPanel)
         self.model = parts.of(ModelPanel)
+        self.graph = parts.of(GraphPanel)
         self.source = parts.of(SourcePanel)
         self.links = parts.of(LinksPanel)
         self.delegation = parts.of(DelegationPanel)
@@ -193,7 +196,7 @@ class Desk(QObject):
             {
                 "details": self.details, "operators": self.operators,
                 "model": self.model, "overview": self.overview, "statistics": self.statistics,
-                "estimates": self.estimates, "handle_map": self.handle_map,
+                "estimates": self.estimates, "graph": self.graph, "handle_map": self.handle_map,
                 "source": self.source, "links": self.links, "delegation": self.delegation,
                 "problems": self.problems, "untimed": self.untimed,
                 "selection": self.selection, "marks": self.marks,
@@ -275,8 +278,9 @@ class Desk(QObject):
         self.details.source_requested.connect(self._show_source)
         for panel in (self.operators, self.model):
             panel.source_requested.connect(self._show_source)
-            panel.open_dialog_requested.connect(self.open_dialog)
-            panel.links_requested.connect(self.show_links)
+        for asking in (self.operators, self.model, self.graph):
+            asking.open_dialog_requested.connect(self.open_dialog)
+            asking.links_requested.connect(self.show_links)
         self.model.operators_requested.connect(partial(self._docks.bring, "operators"))
         for report in (self.delegation, self.handle_map):
             report.source_requested.connect(self._show_source)

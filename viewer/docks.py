@@ -17,14 +17,14 @@ NARROW, VERY_NARROW = 1400, 1100  # px of the window
 TIMELINE_SHARE = 0.6
 _LEAST_BOTTOM = 200  # px
 _BELOW = (
-    "operators", "model", "overview", "statistics", "estimates", "handle_map", "source", "links",
-    "delegation", "problems", "untimed", "selection", "marks", "search",
+    "operators", "model", "graph", "overview", "statistics", "estimates", "handle_map", "source",
+    "links", "delegation", "problems", "untimed", "selection", "marks", "search",
 )  # fmt: skip
 _TITLES = {"untimed": "Untimed events", "handle_map": "Handle map"}
 
 
 class Docks(QObject):
-    """The docks of one window, by name: details, operators, model, overview, statistics,
+    """The docks of one window, by name: details, operators, model, graph, overview, statistics,
     estimates, handle_map, source, links, delegation, problems, untimed, selection, marks and
     search."""
 
@@ -53,7 +53,9 @@ class Docks(QObject):
         docks = self.by_name
         with self._without_layout():
             window.splitDockWidget(docks["operators"], docks["source"], Qt.Orientation.Horizontal)
-            for name in ("model", "overview", "statistics", "estimates", "handle_map", "selection"):
+            for name in (
+                "model", "graph", "overview", "statistics", "estimates", "handle_map", "selection",
+            ):  # fmt: skip
                 window.tabifyDockWidget(docks["operators"], docks[name])
             for name in ("links", "delegation", "problems", "untimed", "search", "marks"):
                 window.tabifyDockWidget(docks["source"], docks[name])

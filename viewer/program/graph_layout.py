@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil, sqrt
 from typing import TypeAlias
 
@@ -180,7 +181,7 @@ class _Part:
         before: list[list[int]] = [[] for _ in range(count)]
         after: list[list[int]] = [[] for _ in range(count)]
         for chain in self._chains.values():
-            for one, other in zip(chain, chain[1:], strict=False):
+            for one, other in pairwise(chain):
                 if self._layer[other] == self._layer[one] + 1:
                     after[one].append(other)
                     before[other].append(one)

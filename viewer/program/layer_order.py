@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
+from itertools import pairwise
 
 # A sweep over so many edges takes about 100 ms, whatever graph they are of.
 _WORK = 40_000
@@ -51,7 +52,7 @@ def ordered(layers: list[list[int]], before: Links, after: Links) -> list[list[i
 def crossings(layers: list[list[int]], after: Links) -> int:
     """How often the edges between neighbouring layers cross, drawn as straight lines."""
     total = 0
-    for layer, following in zip(layers, layers[1:], strict=False):
+    for layer, following in pairwise(layers):
         place = {node: at for at, node in enumerate(following)}
         seen: list[int] = []
         for node in layer:

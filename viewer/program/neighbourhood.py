@@ -45,7 +45,8 @@ class Neighbourhood:
     of a seed itself. producer, consumer (m): the edges among them, as positions in `operators`.
     hidden_inputs, hidden_outputs (n): how many that an operator takes from, or hands to, are not
     shown. seeds: how many there are, shown or not. within: how many operators lie within the hops,
-    the seeds with them. reason: why it is not known what some seed takes, "" where it is.
+    the seeds with them. by_cost: whether costs were there to choose by. reason: why it is not known
+    what some seed takes, "" where it is.
     """
 
     operators: Ints
@@ -56,6 +57,7 @@ class Neighbourhood:
     hidden_outputs: Ints
     seeds: int
     within: int
+    by_cost: bool = True
     reason: str = ""
 
     def __len__(self) -> int:
@@ -68,11 +70,11 @@ class Neighbourhood:
 
     def takes(self, at: int) -> Ints:
         """Positions of the shown operators that the one at a position takes from."""
-        return self.producer[self.consumer == at]
+        return np.asarray(self.producer[self.consumer == at])
 
     def gives(self, at: int) -> Ints:
         """Positions of the shown operators that take from the one at a position."""
-        return self.consumer[self.producer == at]
+        return np.asarray(self.consumer[self.producer == at])
 
     @property
     def limit_text(self) -> str:
@@ -80,10 +82,11 @@ class Neighbourhood:
         if len(self) == self.within:
             return ""
         of_all = f"{group_digits(len(self))} of {counted(self.within, 'operator')} are shown"
+        best = "dearest" if self.by_cost else "first of the model"
         if self.seeds > len(self):
             of_all = f"{group_digits(len(self))} of {counted(self.seeds, 'operator')} are shown"
-            return f"{of_all}, the dearest first."
-        return f"{of_all}, the nearest first and of those the dearest."
+            return f"{of_all}, the {best}{' first' if self.by_cost else ''}."
+        return f"{of_all}, the nearest first and of those the {best}."
 
 
 def neighbourhood(
@@ -120,7 +123,7 @@ def neighbourhood(
         shown, hop[shown], producer, consumer,
         np.diff(flow.input_ptr)[shown] - np.bincount(consumer, minlength=len(shown)),
         np.diff(flow.output_ptr)[shown] - np.bincount(producer, minlength=len(shown)),
-        len(asked), len(found), _reason(flow, asked),
+        len(asked), len(found), dearness is not None, _reason(flow, asked),
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What each operator of a program cost in a range, as columns: alone, shared, not at all, or unknown.
+"""What each operator of a program cost in a range, as columns: alone, shared, or not at all.
 
 The rows of a `CostTable` are of sets of operators. A set's time is never divided: an operator has
 time of its own, and beside it the time of sets that it shares with others, which counts for all of
@@ -19,19 +19,20 @@ from viewer.program.cost import CostTable
 @dataclass(frozen=True, eq=False)
 class OperatorCosts:
     """One value per operator. own: ticks of its own, -1 where it has no such row. shared: ticks of
-    the sets that it shares, -1 where it shares none; partners: how many others are in these sets.
-    linked: whether any slice of the trace is linked to it, in this range or not. whole: the ticks
-    that shares are shares of."""
+    the sets that it shares, -1 where it shares none; sets: how many sets these are, members: how
+    many operators the largest has. linked: whether any slice of the trace is linked to it, in this
+    range or not. whole: the ticks that shares are shares of."""
 
     own: Ints
     shared: Ints
-    partners: Ints
+    sets: Ints
+    members: Ints
     linked: Bools
     whole: int
 
     @property
     def dearness(self) -> Ints:
-        """What operators are ranked by: their own ticks, or those that they share if that is more."""
+        """What operators are ranked by: own ticks, or those that are shared if these are more."""
         return np.maximum(np.maximum(self.own, self.shared), 0)
 
     @property
@@ -46,19 +47,16 @@ def operator_costs(
     """The costs of `count` operators in the range of a table. linked: the sets that any slice of
     the trace is linked to."""
     own, shared = np.full(count, -1, np.int64), np.full(count, -1, np.int64)
+    sets, members = np.zeros(count, np.int64), np.zeros(count, np.int64)
     seen = np.zeros(count, np.bool_)
-    together: dict[int, set[int]] = {}
     for operators in linked:
         seen[list(operators)] = True
     for row in table.rows:
+        of = list(row.operators)
         if not row.is_shared:
-            own[row.operators[0]] = row.ticks
+            own[of] = row.ticks
             continue
-        members = list(row.operators)
-        shared[members] = np.maximum(shared[members], 0) + row.ticks
-        for operator in members:
-            together.setdefault(operator, set()).update(members)
-    partners = np.zeros(count, np.int64)
-    for operator, members_of in together.items():
-        partners[operator] = len(members_of) - 1
-    return OperatorCosts(own, shared, partners, seen, table.whole)
+        shared[of] = np.maximum(shared[of], 0) + row.ticks
+        sets[of] += 1
+        members[of] = np.maximum(members[of], len(of))
+    return OperatorCosts(own, shared, sets, members, seen, table.whole)
