@@ -353,7 +353,8 @@ class GraphPanel(QWidget):
         asked, around = answer.question, answer.around
         several = len(asked.seeds) == len(asked.program.operators)
         seeds = frozenset() if several else frozenset(np.flatnonzero(around.hop == 0).tolist())
-        picture = Picture(around, answer.layout, answer.nodes, asked.across, seeds)
+        focus = _dearest_seed(around, asked.costs)
+        picture = Picture(around, answer.layout, answer.nodes, asked.across, seeds, focus)
         stays = before is not None and not self.is_empty and _lie_alike(before, answer)
         self.view.show_picture(picture, stays=stays)
         self._mark()
@@ -498,6 +499,14 @@ def _has_edges_at_once(program: Program) -> bool:
     if "dataflow" in vars(program):
         return True
     return len(program.operators) <= OPERATORS_AT_ONCE and len(program.text_lines) <= LINES_AT_ONCE
+
+
+def _dearest_seed(around: Neighbourhood, costs: OperatorCosts | None) -> int:
+    """The position of the dearest seed, of the first without costs."""
+    seeds = np.flatnonzero(around.hop == 0)
+    if not len(seeds) or costs is None:
+        return int(seeds[0]) if len(seeds) else 0
+    return int(seeds[np.argmax(costs.dearness[around.operators[seeds]])])
 
 
 def _around(question: _Question) -> Neighbourhood:

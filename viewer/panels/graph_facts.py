@@ -27,6 +27,9 @@ from viewer.program.source_code import file_name
 from viewer.timeline.colouring import RAMP, RAMP_STEPS, SLAB
 
 _MOST_TENSORS = 6
+_MOST_INPUTS = 6
+# Names come from files: no more of one is drawn or told than anybody reads.
+_LONGEST = 120
 
 
 class Other(Enum):
@@ -69,7 +72,7 @@ def nodes_of(
     fills = [Other.PLAIN] * len(around) if costs is None else fills_of(costs, around.operators)
     return tuple(
         Node(
-            index, (operator := program.operators[index]).name, place_of(operator),
+            index, _line((operator := program.operators[index]).name), place_of(operator),
             "" if costs is None else cost_text(costs, index, ns_per_tick), fill,
             tags.get(index, ""), int(around.hidden_inputs[at]), int(around.hidden_outputs[at]),
         )
@@ -80,9 +83,9 @@ def nodes_of(
 def place_of(operator: Operator) -> str:
     """The module that an operator is in, or its source line; "" where neither is recorded."""
     if operator.module_path:
-        return operator.module_path
+        return _line(operator.module_path, from_end=True)
     source = operator.source
-    return f"{file_name(source.path)}:{source.line}" if source is not None else ""
+    return _line(f"{file_name(source.path)}:{source.line}", from_end=True) if source else ""
 
 
 def fills_of(costs: OperatorCosts, operators: Ints) -> list[Fill]:
@@ -136,13 +139,16 @@ def node_tip(
     kept = sum(value.is_kept for value in given)
     if kept:
         lines.append(f"takes {counted(kept, 'parameter')} or constants of the model")
-    lines += [f"takes the model's input {value.name}" for value in given if not value.is_kept]
+    names = [value.name for value in given if not value.is_kept]
+    lines += [f"takes the model's input {name}" for name in names[:_MOST_INPUTS]]
+    if len(names) > _MOST_INPUTS:
+        lines.append(f"and {group_digits(len(names) - _MOST_INPUTS)} inputs more")
     if node.operator in flow.unknown:
         lines.append(f"{flow.unknown[node.operator]}.")
     for count, what in zip(node.hidden, ("takes from", "hands to"), strict=True):
         if count:
             lines.append(f"{what} {counted(count, 'operator')} more")
-    return "\n".join(lines)
+    return "\n".join(map(_line, lines))
 
 
 def _cost_sentence(costs: OperatorCosts, node: Node, ns_per_tick: Fraction, scope: str) -> str:
@@ -166,20 +172,30 @@ def edge_tip(program: Program, producer: int, consumer: int) -> str:
     taken = {tensor.name for node in other.nodes for tensor in node.inputs}
     made = [tensor for node in one.nodes for tensor in node.outputs]
     handed = [tensor for tensor in made if tensor.name in taken] or outputs_of(one)
-    return "\n".join([f"{one.label} → {other.label}", *_tensor_texts(handed)])
+    said = [f"{_line(one.label)} → {_line(other.label)}", *_tensor_texts(handed)]
+    return "\n".join(said)
 
 
 def _tensor_texts(tensors: Sequence[Tensor]) -> list[str]:
-    texts = [f"{t.name}: {tensor_text(t)}" for t in tensors[:_MOST_TENSORS]]
+    texts = [f"{_line(t.name)}: {_line(tensor_text(t))}" for t in tensors[:_MOST_TENSORS]]
     more = len(tensors) - _MOST_TENSORS
     return [*texts, f"and {more} more"] if more > 0 else texts
+
+
+def _line(text: str, *, from_end: bool = False) -> str:
+    """A text as one line that is not too long; the end of a path tells more than its begin."""
+    cut = text[-_LONGEST:] if from_end else text[:_LONGEST]
+    line = " ".join(cut.splitlines())
+    if len(text) <= _LONGEST:
+        return line
+    return f"…{line}" if from_end else f"{line}…"
 
 
 def tags_of(instances: Sequence[Instance]) -> dict[int, str]:
     """Operator -> the first delegate's call that it went into, "Xnnpack 2"."""
     tags: dict[int, str] = {}
     for instance in instances:
-        tag = f"{instance.backend.removesuffix('Backend')} {instance.instruction}"
+        tag = _line(f"{instance.backend.removesuffix('Backend')} {instance.instruction}")
         for operator in instance.operators:
             tags.setdefault(operator, tag)
     return tags
@@ -193,7 +209,7 @@ def summary(program: Program, around: Neighbourhood, seeds: Sequence[int], what:
     if len(seeds) != 1:
         return f"{what}: {shown}" if what else shown
     seed = seeds[0]
-    name = program.operators[seed].label
+    name = _line(program.operators[seed].label)
     takes, gives = len(flow.inputs_of(seed)), len(flow.outputs_of(seed))
     if seed in flow.unknown:
         return f"{name}: {counted(gives, 'consumer')}, producers not known · {shown}"

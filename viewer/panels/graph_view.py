@@ -65,13 +65,14 @@ _ELSEWHERE = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifi
 @dataclass(frozen=True, eq=False)
 class Picture:
     """What is drawn. nodes stand in the order of the neighbourhood. seeds: the positions of those
-    with a strong outline."""
+    with a strong outline. focus: the position of the one that is shown where not all can be."""
 
     around: Neighbourhood
     layout: Layout
     nodes: tuple[Node, ...]
     across: bool
     seeds: frozenset[int] = frozenset()
+    focus: int = 0
     paths: list[QPainterPath] = field(default_factory=list)
 
 
@@ -131,7 +132,7 @@ class GraphView(QWidget):
             picture.paths[:] = [
                 _curve(picture, edge) for edge in range(len(picture.layout.ptr) - 1)
             ]
-            self._current = next(iter(sorted(picture.seeds)), 0 if picture.nodes else -1)
+            self._current = picture.focus if picture.nodes else -1
         if not stays:
             self.fit()
         self.update()
@@ -163,7 +164,7 @@ class GraphView(QWidget):
         middle = QPointF(wide / 2, high / 2)
         if readable and self.scale < _FITS_FROM:
             self.scale = _SHOWN_AT
-            at = min(picture.seeds, default=0)
+            at = picture.focus
             middle = QPointF(float(picture.layout.x[at]), float(picture.layout.y[at]))
             # As much of it as there is room for: nothing is gained by empty space beside it.
             for size, extent, read, put in (

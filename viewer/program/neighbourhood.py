@@ -39,14 +39,14 @@ class Direction(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhood:
-    """The operators that are shown, nearest first and of one hop the dearest first.
+    """The operators that are shown, in the order of the program whatever they cost.
 
-    operators (n): indexes into `Program.operators`; hop (n): how many hops from the nearest seed, 0
-    of a seed itself. producer, consumer (m): the edges among them, as positions in `operators`.
-    hidden_inputs, hidden_outputs (n): how many that an operator takes from, or hands to, are not
-    shown. seeds: how many there are, shown or not. within: how many operators lie within the hops,
-    the seeds with them. by_cost: whether costs were there to choose by. reason: why it is not known
-    what some seed takes, "" where it is.
+    operators (n): ascending indexes into `Program.operators`; hop (n): how many hops from the
+    nearest seed, 0 of a seed itself. producer, consumer (m): the edges among them, as positions in
+    `operators`. hidden_inputs, hidden_outputs (n): how many that an operator takes from, or hands
+    to, are not shown. seeds: how many there are, shown or not. within: how many operators lie
+    within the hops, the seeds with them. by_cost: whether costs were there to choose by. reason:
+    why it is not known what some seed takes, "" where it is.
     """
 
     operators: Ints
@@ -112,13 +112,12 @@ def neighbourhood(
     cost = np.zeros(count, np.int64) if dearness is None else dearness
     found = found[np.lexsort((found, -cost[found], hop[found]))]
     shown = found[: max(most, 0)]
-    producer, consumer = _edges_among(flow, shown)
-    latest = np.maximum(producer, consumer)
+    latest = np.maximum(*_edges_among(flow, shown))
     if len(latest) > most_edges:
         # As many operators as have all edges among them within the limit.
         shown = shown[: max(int(np.sort(latest)[most_edges]), 1)]
-        kept = latest < len(shown)
-        producer, consumer = producer[kept], consumer[kept]
+    shown = np.sort(shown)
+    producer, consumer = _edges_among(flow, shown)
     return Neighbourhood(
         shown, hop[shown], producer, consumer,
         np.diff(flow.input_ptr)[shown] - np.bincount(consumer, minlength=len(shown)),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -49,13 +50,13 @@ def operator_costs(
     own, shared = np.full(count, -1, np.int64), np.full(count, -1, np.int64)
     sets, members = np.zeros(count, np.int64), np.zeros(count, np.int64)
     seen = np.zeros(count, np.bool_)
-    for operators in linked:
-        seen[list(operators)] = True
+    seen[np.fromiter(chain.from_iterable(linked), np.int64)] = True
+    alone = [row for row in table.rows if not row.is_shared]
+    own[np.array([row.operators[0] for row in alone], np.int64)] = [row.ticks for row in alone]
     for row in table.rows:
-        of = list(row.operators)
         if not row.is_shared:
-            own[of] = row.ticks
             continue
+        of = list(row.operators)
         shared[of] = np.maximum(shared[of], 0) + row.ticks
         sets[of] += 1
         members[of] = np.maximum(members[of], len(of))
