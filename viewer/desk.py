@@ -91,6 +91,7 @@ EXPORT_FILTERS = (
     "Table, comma separated (*.csv);;Table, tab separated (*.tsv)"
 )
 TABLE_FILTERS = "Table, comma separated (*.csv);;Table, tab separated (*.tsv)"
+PICTURE_FILTERS = "Picture, PNG (*.png);;Picture, SVG (*.svg)"
 KINDS: tuple[type[QWidget], ...] = (
     Timeline,
     DetailsPanel,
@@ -262,6 +263,7 @@ class Desk(QObject):
         self.timeline.ruler.menu_asked.connect(lambda place: self.ruler_menu.popup(place))
         SelectionFeed.of(session).changed.connect(self._selection_counted)
         self.selection.export_requested.connect(partial(self.export_table, name="selection"))
+        self.graph.save_requested.connect(self.save_picture)
         self.handle_map.export_requested.connect(partial(self.export_table, name="handle_map"))
         session.columns_remembered.connect(self._keep_columns)
         self.commands.keys_changed.connect(self._keep_keys)
@@ -475,6 +477,17 @@ class Desk(QObject):
             if not os.path.splitext(path)[1]:
                 path += chosen.partition("(*")[2].rstrip(")")
             self._save(path, job_of, "rows")
+
+    def save_picture(self, job_of: Callable[[str], Job]) -> None:
+        """Ask for a file and write the picture of a panel."""
+        first = os.path.splitext(self.session.workspace.paths[0])[0]
+        path, chosen = QFileDialog.getSaveFileName(
+            self.window, "Save picture", f"{first}.graph.png", PICTURE_FILTERS
+        )
+        if path:
+            if not os.path.splitext(path)[1]:
+                path += chosen.partition("(*")[2].rstrip(")")
+            self._save(path, job_of, "operators")
 
     def _save(self, path: str, job_of: Callable[[str], Job], what: str) -> None:
         if self.saver.is_busy:

@@ -7,6 +7,8 @@ from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QTest
 
 from viewer.background import Latest
+from viewer.export.atomic import never_cancelled, no_progress
+from viewer.exporting import NothingToExport
 from viewer.panels import graph as graph_panel
 from viewer.panels.graph import NOTHING, UNLINKED, UNSELECTED, GraphPanel
 from viewer.panels.graph_facts import Other
@@ -473,9 +475,22 @@ def test_a_copy_is_all_of_the_picture(about_qkv):
     assert image.height() >= 2 * layout.height
 
 
+@pytest.mark.parametrize(("name", "begins"), [("a.png", b"\x89PNG\r\n"), ("a.svg", b"<?xml")])
+def test_the_picture_is_written_whole(about_qkv, tmp_path, name, begins):
+    path = tmp_path / name
+    count = about_qkv.job_of(str(path))(no_progress, never_cancelled)
+    assert count == len(operators(about_qkv))
+    assert path.read_bytes().startswith(begins)
+
+
+def test_without_a_graph_there_is_nothing_to_save(panel):
+    with pytest.raises(NothingToExport, match="no graph"):
+        panel.job_of("a.png")
+
+
 def test_every_control_has_a_name(panel):
     controls = (panel.hops, panel.direction, panel.delegate, panel.whole, panel.copy_button,
-                panel.fit_button, panel.view)  # fmt: skip
+                panel.save_button, panel.fit_button, panel.view)  # fmt: skip
     assert all(control.accessibleName() for control in controls)
 
 

@@ -26,6 +26,8 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.background import Latest
+from viewer.export.atomic import Cancelled, Progress, replacing
+from viewer.exporting import Job, NothingToExport
 from viewer.model.times import format_time, tick_to_ns
 from viewer.opening import display_name
 from viewer.panels import cost_feed
@@ -46,6 +48,7 @@ from viewer.theme import Theme
 from viewer.when_seen import WhenSeen
 
 HOPS = 2
+WHOLE = "Whole model"
 # A picture of so many operators is laid out in less than 5 ms.
 NODES_AT_ONCE = 60
 # The edges of so many operators, or lines of a text, are found in less than 5 ms.
@@ -98,10 +101,11 @@ class _Answer:
 
 class GraphPanel(QWidget):
     """`open_dialog_requested()`: open more files. `links_requested()`: choose what belongs
-    together."""
+    together. `save_requested(job_of)`: write the picture; `job_of` makes the job for a path."""
 
     open_dialog_requested = Signal()
     links_requested = Signal()
+    save_requested = Signal(object)
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -155,13 +159,18 @@ class GraphPanel(QWidget):
         for name, way in _WAYS:
             self.direction.addItem(name, way)
         self.delegate = self._switch("Delegate")
-        self.whole = self._switch("Whole model")
+        self.whole = self._switch(WHOLE)
         self.whole.setToolTip("Show all operators of the model")
         self.copy_button = QToolButton()
         self.copy_button.setText("Copy")
         self.copy_button.setToolTip("Copy all of the graph as a picture (Ctrl+C)")
         self.copy_button.setAccessibleName("Copy the graph as a picture")
         self.copy_button.clicked.connect(self.copy)
+        self.save_button = QToolButton()
+        self.save_button.setText("Save…")
+        self.save_button.setToolTip("Save all of the graph as a picture, PNG or SVG")
+        self.save_button.setAccessibleName("Save the graph as a picture")
+        self.save_button.clicked.connect(self._ask_to_save)
         self.fit_button = QToolButton()
         self.fit_button.setText("Fit")
         self.fit_button.setToolTip("Show all of the graph (F)")
@@ -181,7 +190,7 @@ class GraphPanel(QWidget):
         head.setSpacing(theme.px(8))
         head.addWidget(label("Hops", theme, tone="text2"))
         for widget in (self.hops, self.direction, self.delegate, self.whole, self.fit_button,
-                       self.copy_button):  # fmt: skip
+                       self.copy_button, self.save_button):  # fmt: skip
             head.addWidget(widget)
         head.addWidget(self.subtitle, 1)
         told = QHBoxLayout()
@@ -274,7 +283,7 @@ class GraphPanel(QWidget):
         own = self._seeds or self._picked
         seeds, what = own, ""
         if self.whole.isChecked() or (given is None and not own):
-            seeds, what = tuple(range(len(program.operators))), "Whole model"
+            seeds, what = tuple(range(len(program.operators))), WHOLE
         elif self.delegate.isChecked() and own:
             members = [i for i in self._instances if own[0] in i.operators]
             if members:
@@ -283,6 +292,9 @@ class GraphPanel(QWidget):
         elif len(own) > 1:
             what = self._name_of_several(own)
         self._offer_delegate(own)
+        of_all = what == WHOLE
+        self.hops.setEnabled(not of_all)
+        self.direction.setEnabled(not of_all)
         if not seeds:
             selected = self._session.state.slice is not None
             self._say(UNLINKED if selected else UNSELECTED, "Show the whole model", self.show_whole)
@@ -492,6 +504,28 @@ class GraphPanel(QWidget):
         """Put a picture of the whole graph on the clipboard."""
         if self.view.picture is not None and not self.is_empty:
             QGuiApplication.clipboard().setImage(self.view.image())
+
+    @Slot()
+    def _ask_to_save(self) -> None:
+        self.save_requested.emit(self.job_of)
+
+    def job_of(self, path: str) -> Job:
+        """A job that writes the whole graph to a path, as SVG if it ends so, else as PNG.
+
+        Raises NothingToExport where there is no graph.
+        """
+        picture = self.view.picture
+        if picture is None or self.is_empty:
+            raise NothingToExport("There is no graph to save")
+        data = self.view.picture_bytes(svg=path.lower().endswith(".svg"))
+        count = len(picture.nodes)
+
+        def write(progress: Progress, cancelled: Cancelled) -> int:
+            with replacing(path) as file:
+                file.write(data)
+            return count
+
+        return write
 
 
 def _has_edges_at_once(program: Program) -> bool:

@@ -12,7 +12,17 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import (
+    QBuffer,
+    QEvent,
+    QPoint,
+    QPointF,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import (
     QColor,
     QFontMetricsF,
@@ -24,10 +34,12 @@ from PySide6.QtGui import (
     QPainterPath,
     QPaintEvent,
     QPen,
+    QPixmap,
     QPolygonF,
     QResizeEvent,
     QWheelEvent,
 )
+from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QApplication, QSizePolicy, QToolTip, QWidget
 
 from viewer.crash_report import guard
@@ -51,6 +63,7 @@ _MARGIN = 40
 _WIDE = 2.2
 _NEAR = 6.0  # px within which the mouse is on a line
 _KEY_STEP = 1.25
+_LARGE = 8000  # px; a picture that is larger is copied as fine as on a plain screen
 _SIDES = {
     Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0),
     Qt.Key.Key_Up: (0, -1), Qt.Key.Key_Down: (0, 1),
@@ -387,25 +400,49 @@ class GraphView(QWidget):
 
     def image(self) -> QImage:
         """All of the picture at a scale of 1, twice as fine as a plain screen."""
-        assert self.picture is not None
-        margin = self._theme.px(_MARGIN)
-        size = QSize(
-            round(self.picture.layout.width) + 2 * margin,
-            round(self.picture.layout.height) + 2 * margin,
-        )
-        sharp = 2.0 if max(size.width(), size.height()) < 8000 else 1.0
+        size = self._whole_size()
+        sharp = 2.0 if max(size.width(), size.height()) < _LARGE else 1.0
         made = QImage(size * sharp, QImage.Format.Format_RGB32)
         made.setDevicePixelRatio(sharp)
-        made.fill(self._theme.color("canvas"))
         painter = QPainter(made)
+        self._paint_whole(painter, size)
+        painter.end()
+        return made
+
+    def picture_bytes(self, *, svg: bool) -> bytes:
+        """All of the picture as the bytes of an SVG or PNG file."""
+        buffer = QBuffer()
+        buffer.open(QBuffer.OpenModeFlag.WriteOnly)
+        if svg:
+            size = self._whole_size()
+            made = QSvgGenerator()
+            made.setOutputDevice(buffer)
+            made.setSize(size)
+            made.setViewBox(QRect(QPoint(0, 0), size))
+            made.setTitle(self.accessibleName())
+            made.setDescription(self.accessibleDescription())
+            painter = QPainter(made)
+            self._paint_whole(painter, size)
+            painter.end()
+        else:
+            QPixmap.fromImage(self.image()).save(buffer, "PNG")
+        return bytes(buffer.data().data())
+
+    def _whole_size(self) -> QSize:
+        assert self.picture is not None
+        margin = 2 * self._theme.px(_MARGIN)
+        layout = self.picture.layout
+        return QSize(round(layout.width) + margin, round(layout.height) + margin)
+
+    def _paint_whole(self, painter: QPainter, size: QSize) -> None:
+        margin = self._theme.px(_MARGIN)
         kept = self._origin, self.scale
         self._origin, self.scale = QPointF(margin, margin), 1.0
         try:
+            painter.fillRect(QRect(QPoint(0, 0), size), self._theme.color("canvas"))
             self._paint(painter, QRectF(0, 0, size.width(), size.height()))
         finally:
             self._origin, self.scale = kept
-            painter.end()
-        return made
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:

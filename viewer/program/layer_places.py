@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-_ROUNDS = 6
+# A long chain needs many rounds to be straight; of a large graph they would take too long.
+_ROUNDS, _FEWER_ROUNDS, _LARGE = 14, 6, 1_000
 # An edge through several layers is straight rather than short: its bends weigh more than nodes.
 _BEND, _NODE = 8.0, 1.0
 # A node without neighbours on the side that is looked at stays about where it is.
@@ -39,9 +40,10 @@ def placed(
         middle = needed[-1] / 2 if needed else 0.0
         for node, at in zip(layer, needed, strict=True):
             place[node] = at - middle
-    for number in range(_ROUNDS):
+    rounds = _ROUNDS if len(breadth) <= _LARGE else _FEWER_ROUNDS
+    for number in range(rounds):
         ways: tuple[Links, ...] = (before,) if number % 2 == 0 else (after,)
-        if number == _ROUNDS - 1:
+        if number == rounds - 1:
             ways = before, after
         order = range(len(layers)) if number % 2 == 0 else range(len(layers) - 1, -1, -1)
         for at in order:
