@@ -778,6 +778,25 @@ def test_a_handle_map_is_exported_under_its_own_name(attention, qtbot, tmp_path,
     assert (tmp_path / "maps.tsv").read_text(encoding="utf-8").startswith("file\tmethod\t")
 
 
+def test_the_graph_is_saved_as_a_picture_beside_the_profile(
+    attention, qtbot, tmp_path, monkeypatch
+):
+    asked = []
+
+    def name(parent, title, start, filters):
+        asked.append(Path(start).name)
+        return str(tmp_path / "graph"), "Picture, SVG (*.svg)"
+
+    monkeypatch.setattr("viewer.desk.QFileDialog.getSaveFileName", name)
+    attention._docks.bring("graph")
+    attention.session.select_operators(0, (1,))
+    qtbot.waitUntil(lambda: attention.graph.view.picture is not None)
+    with qtbot.waitSignal(attention.saver.saved):
+        attention.graph.save_button.click()
+    assert asked == ["attn_xnnpack_x5.graph.png"]
+    assert b"<svg" in (tmp_path / "graph.svg").read_bytes()
+
+
 def test_the_bottom_panels_hide_and_come_back(attention, qtbot):
     qtbot.keyClick(attention.window, Qt.Key.Key_Q)
     assert shown_docks(attention) == {"details"}

@@ -527,7 +527,7 @@ class GraphView(QWidget):
             painter.setPen(QPen(theme.color("accent"), max(2.5, 2.0 / self.scale)))
             painter.drawRoundedRect(rect.adjusted(-4, -4, 4, 4), 7, 7)
         if node.tag:
-            self._paint_tag(painter, rect, node.tag)
+            self._paint_tag(painter, rect, node.tag, text)
         if self.scale >= _NAMES:
             self._paint_texts(painter, rect, node, text)
         if self.scale >= _READABLE:
@@ -562,11 +562,11 @@ class GraphView(QWidget):
             )
             painter.drawText(at, int(Qt.AlignmentFlag.AlignVCenter), shown)
 
-    def _paint_tag(self, painter: QPainter, rect: QRectF, tag: str) -> None:
+    def _paint_tag(self, painter: QPainter, rect: QRectF, tag: str, stripe: QColor) -> None:
         """A double left edge, and above it the delegate's call by name."""
         theme = self._theme
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(theme.color("text1"))
+        painter.setBrush(stripe)
         painter.drawRect(QRectF(rect.left() + 1, rect.top() + 5, 2, rect.height() - 10))
         painter.drawRect(QRectF(rect.left() + 5, rect.top() + 5, 1, rect.height() - 10))
         if self.scale < _READABLE:
