@@ -51,8 +51,8 @@ def names(desk):
 
 TORQ = ("compile_c0_callsite.csv", "runtime_r0_nss.csv", "tiny_cnn.mlir")
 DOCKS = {
-    "details", "operators", "model", "statistics", "events", "estimates", "findings", "source",
-    "links",
+    "details", "operators", "model", "graph", "statistics", "events", "estimates", "findings",
+    "source", "links",
     "delegation", "handle_map", "problems", "untimed", "search", "selection", "marks",
 }  # fmt: skip
 
@@ -777,6 +777,25 @@ def test_a_handle_map_is_exported_under_its_own_name(attention, qtbot, tmp_path,
         attention.handle_map.button.click()
     assert asked == ["attn_xnnpack_x5.handle_map.csv"]
     assert (tmp_path / "maps.tsv").read_text(encoding="utf-8").startswith("file\tmethod\t")
+
+
+def test_the_graph_is_saved_as_a_picture_beside_the_profile(
+    attention, qtbot, tmp_path, monkeypatch
+):
+    asked = []
+
+    def name(parent, title, start, filters):
+        asked.append(Path(start).name)
+        return str(tmp_path / "graph"), "Picture, SVG (*.svg)"
+
+    monkeypatch.setattr("viewer.desk.QFileDialog.getSaveFileName", name)
+    attention._docks.bring("graph")
+    attention.session.select_operators(0, (1,))
+    qtbot.waitUntil(lambda: attention.graph.view.picture is not None)
+    with qtbot.waitSignal(attention.saver.saved):
+        attention.graph.save_button.click()
+    assert asked == ["attn_xnnpack_x5.graph.png"]
+    assert b"<svg" in (tmp_path / "graph.svg").read_bytes()
 
 
 def test_the_bottom_panels_hide_and_come_back(attention, qtbot):

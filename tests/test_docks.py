@@ -10,8 +10,8 @@ from viewer.opening import Inferences
 from viewer.timeline.board import Timeline
 
 NAMES = (
-    "details", "operators", "model", "statistics", "events", "estimates", "findings", "source",
-    "links",
+    "details", "operators", "model", "graph", "statistics", "events", "estimates", "findings",
+    "source", "links",
     "delegation", "handle_map", "problems", "untimed", "selection", "marks", "search",
 )  # fmt: skip
 
@@ -76,8 +76,8 @@ def test_panels_become_tabs_as_room_gets_short_and_part_again(attention, qtbot):
     tabs = {"links", "delegation", "problems", "untimed", "marks", "search"}
     assert sizes[0] == (tabs | {"source"}, tabs | {"details"})
     left = {
-        "operators", "model", "findings", "statistics", "events", "estimates", "handle_map",
-        "selection",
+        "operators", "model", "findings", "graph", "statistics", "events", "estimates",
+        "handle_map", "selection",
     }  # fmt: skip
     assert sizes[1] == (tabs, left)
     assert sizes[2] == sizes[0]

@@ -55,7 +55,7 @@ REPORTS = {
 }  # fmt: skip
 LEAVES = {
     "tokens", "theme", "settings", "resources", "commands", "key_map", "command_search",
-    "crash_report", "escape_field", "when_seen",
+    "crash_report", "escape_field", "when_seen", "wheel",
 }  # fmt: skip
 SHOWN = {
     "model", "program", "workspace", "opening", *REPORTS, "timeline arithmetic", "background",
@@ -95,6 +95,7 @@ ALLOWED = {
     "crash_report": {"settings"},
     "escape_field": {"crash_report"},
     "when_seen": {"crash_report"},
+    "wheel": set(),
     "hand_over": set(),
     "garbage": set(),
     "background": {"crash_report", "hand_over"},

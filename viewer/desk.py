@@ -40,6 +40,7 @@ from viewer.panels.empty_note import EmptyNote
 from viewer.panels.estimates import EstimatesPanel
 from viewer.panels.events import EventsPanel
 from viewer.panels.findings import FindingsPanel
+from viewer.panels.graph import GraphPanel
 from viewer.panels.handle_maps import HandleMapPanel
 from viewer.panels.hits import HitsPanel
 from viewer.panels.key_sheet import KeySheet
@@ -91,11 +92,13 @@ EXPORT_FILTERS = (
     "Table, comma separated (*.csv);;Table, tab separated (*.tsv)"
 )
 TABLE_FILTERS = "Table, comma separated (*.csv);;Table, tab separated (*.tsv)"
+PICTURE_FILTERS = "Picture, PNG (*.png);;Picture, SVG (*.svg)"
 KINDS: tuple[type[QWidget], ...] = (
     Timeline,
     DetailsPanel,
     OperatorsPanel,
     ModelPanel,
+    GraphPanel,
     SourcePanel,
     LinksPanel,
     DelegationPanel,
@@ -169,6 +172,7 @@ class Desk(QObject):
         self.details = parts.of(DetailsPanel)
         self.operators = parts.of(OperatorsPanel)
         self.model = parts.of(ModelPanel)
+        self.graph = parts.of(GraphPanel)
         self.source = parts.of(SourcePanel)
         self.links = parts.of(LinksPanel)
         self.delegation = parts.of(DelegationPanel)
@@ -197,7 +201,7 @@ class Desk(QObject):
                 "details": self.details, "operators": self.operators,
                 "model": self.model, "statistics": self.statistics, "events": self.events,
                 "findings": self.findings, "estimates": self.estimates,
-                "handle_map": self.handle_map,
+                "graph": self.graph, "handle_map": self.handle_map,
                 "source": self.source, "links": self.links, "delegation": self.delegation,
                 "problems": self.problems, "untimed": self.untimed,
                 "selection": self.selection, "marks": self.marks,
@@ -263,6 +267,7 @@ class Desk(QObject):
         self.timeline.ruler.menu_asked.connect(lambda place: self.ruler_menu.popup(place))
         SelectionFeed.of(session).changed.connect(self._selection_counted)
         self.selection.export_requested.connect(partial(self.export_table, name="selection"))
+        self.graph.save_requested.connect(self.save_picture)
         self.handle_map.export_requested.connect(partial(self.export_table, name="handle_map"))
         self.statistics.export_requested.connect(partial(self.export_table, name="statistics"))
         session.columns_remembered.connect(self._keep_columns)
@@ -280,8 +285,9 @@ class Desk(QObject):
         self.details.source_requested.connect(self._show_source)
         for panel in (self.operators, self.model):
             panel.source_requested.connect(self._show_source)
-            panel.open_dialog_requested.connect(self.open_dialog)
-            panel.links_requested.connect(self.show_links)
+        for asking in (self.operators, self.model, self.graph):
+            asking.open_dialog_requested.connect(self.open_dialog)
+            asking.links_requested.connect(self.show_links)
         self.model.operators_requested.connect(partial(self._docks.bring, "operators"))
         for report in (self.delegation, self.handle_map):
             report.source_requested.connect(self._show_source)
@@ -477,6 +483,17 @@ class Desk(QObject):
             if not os.path.splitext(path)[1]:
                 path += chosen.partition("(*")[2].rstrip(")")
             self._save(path, job_of, "rows")
+
+    def save_picture(self, job_of: Callable[[str], Job]) -> None:
+        """Ask for a file and write the picture of a panel."""
+        first = os.path.splitext(self.session.workspace.paths[0])[0]
+        path, chosen = QFileDialog.getSaveFileName(
+            self.window, "Save picture", f"{first}.graph.png", PICTURE_FILTERS
+        )
+        if path:
+            if not os.path.splitext(path)[1]:
+                path += chosen.partition("(*")[2].rstrip(")")
+            self._save(path, job_of, "operators")
 
     def _save(self, path: str, job_of: Callable[[str], Job], what: str) -> None:
         if self.saver.is_busy:

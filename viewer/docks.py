@@ -17,13 +17,13 @@ NARROW, VERY_NARROW = 1400, 1100  # px of the window
 TIMELINE_SHARE = 0.6
 _LEAST_BOTTOM = 200  # px
 _BELOW = (
-    "operators", "model", "findings", "statistics", "events", "estimates", "handle_map",
-    "source", "links",
+    "operators", "model", "findings", "graph", "statistics", "events", "estimates",
+    "handle_map", "source", "links",
     "delegation", "problems", "untimed", "selection", "marks", "search",
 )  # fmt: skip
 # Behind the operators, as tabs.
 _LEFT = (
-    "model", "findings", "statistics", "events", "estimates", "handle_map", "selection"
+    "model", "findings", "graph", "statistics", "events", "estimates", "handle_map", "selection"
 )  # fmt: skip
 _TITLES = {"untimed": "Untimed events", "handle_map": "Handle map"}
 

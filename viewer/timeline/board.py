@@ -19,7 +19,7 @@ from viewer.timeline.ruler import RulerBar
 from viewer.timeline.ruler_drag import RulerDrag
 from viewer.timeline.scene import Scene
 from viewer.timeline.view import TimelineView
-from viewer.timeline.wheel import SCROLL_PER_NOTCH
+from viewer.wheel import SCROLL_PER_NOTCH
 
 ABOVE = BAND_HEIGHT + LANES_HEIGHT + RULER_HEIGHT
 BELOW_ROWS = 20

@@ -31,7 +31,7 @@ from viewer.timeline.header_menu import header_menu
 from viewer.timeline.header_painting import BUTTON, HeaderLook, HeaderPainter, shortened
 from viewer.timeline.layout import Part
 from viewer.timeline.scene import Scene
-from viewer.timeline.wheel import BOTH, turn_of
+from viewer.wheel import BOTH, turn_of
 
 WIDTH, NARROWEST, WIDEST = 196, 120, 640  # px
 TITLE_INDENT = 28

@@ -27,7 +27,7 @@ from viewer.timeline.layout import XMap
 from viewer.timeline.marks_painting import paint_overview_marks
 from viewer.timeline.raster import Source, expand
 from viewer.timeline.scene import Scene, xmap_of
-from viewer.timeline.wheel import ZOOM_PER_NOTCH, turn_of
+from viewer.wheel import ZOOM_PER_NOTCH, turn_of
 
 BAND_HEIGHT = 22
 LANES_HEIGHT = 42

@@ -39,8 +39,8 @@ from viewer.timeline.layout import BandKind
 from viewer.timeline.motion import Axis, HeldKeys, Way
 from viewer.timeline.painting import FramePainter, Overlay
 from viewer.timeline.scene import Scene
-from viewer.timeline.wheel import BOTH, ZOOM_PER_NOTCH, keep_menu_closed, turn_of
 from viewer.view_state import Area, SliceRef
+from viewer.wheel import BOTH, ZOOM_PER_NOTCH, keep_menu_closed, turn_of
 
 DRAG_THRESHOLD = 4  # px before a press becomes a drag
 _MARK_REACH = 6  # px around a zero-length mark that still hit it

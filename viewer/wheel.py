@@ -1,4 +1,4 @@
-"""A turn of the wheel, or two fingers on a touchpad, as one measure for all parts of the timeline.
+"""A turn of the wheel, or two fingers on a touchpad, as one measure for all that they move.
 
 Wheels tell eighths of a degree, fine ones in fractions of a notch; touchpads tell px too. Some
 platforms turn a wheel sideways while Alt is held; here Alt changes nothing.

@@ -1,0 +1,134 @@
+"""What the graph view takes in a program of 5,000 operators and a trace of a million slices.
+
+Prints only: `pytest tests/bench/test_bench_graph.py -s`. The floor beside each figure is what
+cannot be saved: reading the edges once, or painting as many plain boxes and lines.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QCoreApplication, QRectF
+from PySide6.QtGui import QPainter, QPixmap
+
+from tests.bench.test_bench_model import OPERATORS, program, trace
+from viewer.background import Latest
+from viewer.panels.graph import GraphPanel
+from viewer.program.cost import Costs
+from viewer.program.dataflow import Dataflow, MethodFlow, joined
+from viewer.program.graph import Method, Program
+from viewer.program.graph_layout import layered
+from viewer.program.linking import link
+from viewer.program.neighbourhood import neighbourhood
+from viewer.program.operator_costs import operator_costs
+from viewer.session import Session
+
+__all__ = ["program", "trace"]  # fixtures
+
+
+def told(what: str, work: Callable[[], object], rounds: int = 5) -> float:
+    """Print the least CPU time of some calls in ms: other work on the machine is not in it."""
+    times = []
+    for _ in range(rounds):
+        began = time.process_time()
+        work()
+        times.append(1e3 * (time.process_time() - began))
+    print(f"\n{what}: {min(times):.2f} ms", end="")
+    return min(times)
+
+
+@pytest.fixture(scope="module")
+def flow() -> MethodFlow:
+    """Each takes the one before and one of up to 60 before that, as in a net with skips."""
+    dice = np.random.default_rng(5)
+    takers = np.arange(1, OPERATORS)
+    far = np.maximum(takers - 1 - dice.integers(0, 60, len(takers)), 0)
+    pairs = sorted({*zip(takers.tolist(), (takers - 1).tolist(), strict=True),
+                    *zip(takers.tolist(), far.tolist(), strict=True)})  # fmt: skip
+    return MethodFlow(tuple(c for c, _ in pairs), tuple(p for _, p in pairs))
+
+
+def drawn(flow: Dataflow, hops: int):
+    around = neighbourhood(flow, [OPERATORS // 2], hops)
+    sides = np.full(len(around), 190.0), np.full(len(around), 52.0)
+    return around, layered(
+        *sides, around.producer, around.consumer, around.operators, across=True
+    )  # fmt: skip
+
+
+def test_neighbourhood_and_layout(flow):
+    whole = joined(OPERATORS, [flow], {})
+    told("floor: every edge read once", lambda: (whole.inputs.sum(), whole.outputs.sum()))
+    for hops in (1, 2, 3, 6):
+        around, _ = drawn(whole, hops)
+        size = f"{len(around)} operators of {around.within}, {len(around.producer)} edges"
+        told(f"{hops} hops, {size}", lambda hops=hops: neighbourhood(whole, [2500], hops))
+        told("  with its layout", lambda hops=hops: drawn(whole, hops))
+    print()
+
+
+def test_costs_of_all_operators(trace, program):
+    table = link(trace, program)
+    found = Costs(table).table()
+    told("floor: every row looked at", lambda: sum(row.ticks for row in found.rows))
+    told("the costs as columns", lambda: operator_costs(OPERATORS, found, table.sets))
+    print()
+
+
+def test_answers_on_the_gui_thread(trace, program, flow, qapp, qtbot):
+    from viewer.theme import Theme
+
+    method = program.methods[0]
+    whole = Program(
+        program.path, "ETRecord", "1",
+        (Method("forward", method.operators, method.handles, flow=flow),),
+    )  # fmt: skip
+    session = Session()
+    panel = GraphPanel(session, Theme(qapp, "dark"))
+    qtbot.addWidget(panel)
+    panel.resize(800, 600)
+    panel.show()
+    session.add([trace, whole])
+
+    def is_done() -> bool:
+        waits = [*panel.findChildren(Latest), *session.findChildren(Latest)]
+        return bool(session.traces) and not any(latest.pending for latest in waits)
+
+    qtbot.waitUntil(is_done, timeout=60_000)
+    session.select_operators(0, (2500,))
+    qtbot.waitUntil(lambda: panel.view.picture is not None and is_done(), timeout=10_000)
+
+    def ask(operator: int) -> None:
+        """From the question to the painted picture, as one who waits sees it."""
+        old = panel.view.picture
+        panel._seeds = (operator,)
+        panel.refresh()
+        while panel.view.picture is old:
+            QCoreApplication.processEvents()
+        panel.view.repaint()
+
+    for hops in (1, 2, 6):
+        panel.hops.setValue(hops)
+        qtbot.waitUntil(is_done, timeout=10_000)
+        asked = iter(range(100, OPERATORS, 379))
+        took = told(f"{hops} hops, asked, laid out and painted", lambda a=asked: ask(next(a)))
+        assert hops > 2 or took < 100
+        nodes, lines = len(panel.view.picture.nodes), len(panel.view.picture.paths)
+        told(f"  a repaint of {nodes} operators and {lines} edges", panel.view.repaint)
+        told("  floor: as many boxes and lines", lambda n=nodes, m=lines: boxes(n, m))
+    print()
+
+
+def boxes(count: int, lines: int) -> None:
+    """Plain rounded boxes and lines, painted as the view paints them."""
+    canvas = QPixmap(800, 500)
+    painter = QPainter(canvas)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    for at in range(count):
+        painter.drawRoundedRect(QRectF(at % 20 * 40, at // 20 * 20, 36, 14), 4, 4)
+    for at in range(lines):
+        painter.drawLine(at % 20 * 40, 10, at % 37 * 20, 480)
+    painter.end()
