@@ -59,6 +59,16 @@ def by_statistics(desk, qtbot):
     click(qtbot, desk.statistics.table, row)
 
 
+def by_graph(desk, qtbot):
+    """A click in the graph of the whole model."""
+    desk._docks.bring("graph")
+    desk.graph.show_whole()
+    settle(qtbot, desk)
+    view = desk.graph.view
+    at = view.place_of(view.picture.around.position[ATTENTION_0]).center().toPoint()
+    qtbot.mouseClick(view, Qt.MouseButton.LeftButton, pos=at)
+
+
 def by_source(desk, qtbot):
     desk.source.show_source(desk.session.operator(0, ATTENTION_0).source.path, 52)
     desk.source.code.line_clicked.emit(52)
@@ -78,7 +88,7 @@ def by_session(desk, qtbot):
     desk.session.select_operators(0, (ATTENTION_0,))
 
 
-WAYS = [by_operators, by_statistics, by_source, by_model, by_session]
+WAYS = [by_operators, by_statistics, by_graph, by_source, by_model, by_session]
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -535,6 +535,8 @@ class Desk(QObject):
             return
         if self.is_loading or self.saver.is_busy:
             self._cancel_all()
+        elif self.graph.stop():
+            self.say("The graph stays as it was")
         elif self._message.isVisible():
             self._message.dismiss()
         else:

@@ -186,6 +186,19 @@ def test_the_old_picture_stays_until_the_new_one_is_there(about_qkv, qtbot, monk
     assert operators(about_qkv) == neighbours(about_qkv, ATTENTION, 2)
 
 
+def test_what_is_being_laid_out_can_be_stopped(about_qkv, qtbot, monkeypatch):
+    monkeypatch.setattr(graph_panel, "NODES_AT_ONCE", 0)
+    old = about_qkv.view.picture
+    assert not about_qkv.stop()
+    about_qkv._session.select_operators(0, (30,))
+    assert about_qkv.stop()
+    settle(qtbot, about_qkv)
+    assert about_qkv.view.picture is old
+    about_qkv._session.select_operators(0, (ATTENTION,))
+    settle(qtbot, about_qkv)
+    assert operators(about_qkv) == neighbours(about_qkv, ATTENTION, 2)
+
+
 # -- choosing and walking -----------------------------------------------------------------------
 
 

@@ -307,6 +307,16 @@ class GraphPanel(QWidget):
             self._instances,
         )  # fmt: skip
 
+    def stop(self) -> bool:
+        """Take the question back that is being worked out; whether there was one. What is drawn
+        stays."""
+        if not self._latest.pending:
+            return False
+        self._latest.cancel()
+        self.view.opacity = 1.0
+        self.view.update()
+        return True
+
     def _shown_program(self, given: cost_feed.Answer | None) -> Program | None:
         if given is None:
             programs = [p for p in self._session.workspace.programs if p.methods]
