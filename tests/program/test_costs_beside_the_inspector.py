@@ -1,6 +1,6 @@
 """From the line to its cost on real dumps, beside what the official Inspector says of each event.
 
-The .events.json files hold of every event of the Inspector of ExecuTorch 1.5.1 its name, debug
+The files of tests/data/inspector_events hold of every event of the Inspector of ExecuTorch 1.5.1 its name, debug
 handles, raw times in ns (one a run) and the last lines of models.py in its stack traces. Where a
 whole operator runs as one call, its kernel inside is not counted beside it.
 """
@@ -36,7 +36,7 @@ class Pair:
         self.program = open_file(str(next(path for path in paths if path.exists())))
         self.table = link(self.trace, self.program)
         self.costs = Costs(self.table)
-        text = (DATA / "inspector" / f"{dump}__{record}.events.json").read_text()
+        text = (DATA / "inspector_events" / f"{dump}__{record}.json").read_text()
         self.events = [(e[0], tuple(e[1]), e[2], tuple(e[3])) for e in json.loads(text)]
 
     @property
