@@ -1,8 +1,8 @@
 """From the line to its cost on real dumps, beside what the official Inspector says of each event.
 
-The files of tests/data/inspector_events hold of every event of the Inspector of ExecuTorch 1.5.1 its
-name, debug handles, raw times in ns (one a run) and the last lines of models.py in its stack traces.
-Where a whole operator runs as one call, its kernel inside is not counted beside it.
+The files of tests/data/inspector_events hold of every event of the Inspector of ExecuTorch 1.5.1
+its name, debug handles, raw times in ns (one a run) and the last lines of models.py in its stack
+traces. Where a whole operator runs as one call, its kernel inside is not counted beside it.
 """
 
 import json
