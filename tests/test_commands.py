@@ -137,7 +137,7 @@ NEEDS_A_TRACE = {"view.fit", "view.fit_all", "view.zoom_in", "view.zoom_out",
                  "clock.other", "ruler.from_start", "ruler.absolute",
                  "ruler.from_selection", "view.pan_left", "view.pan_right", "view.scroll_up",
                  "view.scroll_down", *COLOUR_MENU} - {SEPARATOR, "view.legend"}  # fmt: skip
-NEEDS_A_TRACE |= {"search.find", "search.list"}
+NEEDS_A_TRACE |= {"search.find", "search.list", "file.perfetto_ui"}
 NEEDS_CYCLES = {"ruler.cycles"}
 NEEDS_A_QUERY = {"search.next", "search.previous", "view.only_hits"}
 NEEDS_TWO_FILES = {"view.fit_file"}

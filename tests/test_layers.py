@@ -45,7 +45,7 @@ NO_QT_MODULES = (
     "companions", "workspace", "choices", "opening", "exporting", "report", "stats_report",
     "estimate_report", "delegation_report", "findings_report", "resources", "cli",
     "visible_range", "view_state", "history", "command_search", "arguments", "answers",
-    "selected_slices", "cost_scope",
+    "selected_slices", "cost_scope", "perfetto_server",
 )  # fmt: skip
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
 
@@ -64,6 +64,7 @@ SHOWN = {
 WINDOW = {
     *SHOWN, *FILES, "companions", "choices", "exporting", "loading", "saving", "session",
     "view_state", "timeline", "panels", "flow_feed", "marking", "selecting", "selection_feed",
+    "hand_over", "perfetto_server",
 }  # fmt: skip
 
 ALLOWED = {
@@ -101,6 +102,7 @@ ALLOWED = {
     "background": {"crash_report", "hand_over"},
     "memory": set(),
     "loading": {"model", "program", "formats", "crash_report", "hand_over", "memory"},
+    "perfetto_server": set(),
     "saving": {"export", "exporting", "crash_report", "hand_over"},
     "opening": {"model", "program", "workspace", "timeline arithmetic"},
     "visible_range": {
@@ -183,6 +185,7 @@ SAME_ROOM = {
             "docks",
             "focus_keys",
             "search_field",
+            "perfetto_ui",
         ),
         "main_window",
     ),

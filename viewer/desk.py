@@ -14,7 +14,7 @@ from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from PySide6.QtCore import QObject, Qt, QTimer, QUrl
+from PySide6.QtCore import QObject, Qt, QTimer, QUrl, Signal
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QStyle, QWidget
 
 from viewer import __version__, selecting
@@ -147,7 +147,9 @@ class Parts:
 
 
 class Desk(QObject):
-    """What works in one window, over one session."""
+    """What works in one window, over one session. `closing`: the window closes for good."""
+
+    closing = Signal()
 
     def __init__(self, window: MainWindow, parts: Parts) -> None:
         super().__init__(window)
@@ -157,7 +159,7 @@ class Desk(QObject):
         self.session = parts.session
         self.session.workspace.remembered.update(settings.identifier_columns())
         self.loader = Loader(window)
-        self.saver = Saver(window)
+        self.saver: Saver = Saver(window)
         self._asked: list[str] = []
         self._loaded: dict[str, Trace | Program] = {}
         self._given_up: list[str] = []
@@ -759,6 +761,7 @@ class Desk(QObject):
 
     def shut_down(self) -> None:
         """Stop what runs, and let the docks lie as they are to be stored."""
+        self.closing.emit()
         self._docks.show_all(True)
         self.loader.shutdown()
         self.saver.shutdown()

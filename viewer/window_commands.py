@@ -14,6 +14,7 @@ from viewer.model.trace import RunKind
 from viewer.motion_commands import motion_commands
 from viewer.needs import open_profile, selected_slice
 from viewer.opening import Inferences
+from viewer.perfetto_ui import perfetto_ui_commands
 from viewer.resources import SAMPLES
 from viewer.ruler_commands import ruler_commands
 from viewer.search_commands import search_commands
@@ -24,7 +25,13 @@ if TYPE_CHECKING:
     from viewer.desk import Desk
 
 MENUS = (
-    ("File", ("file.open", "file.export", SEPARATOR, "file.close_all", SEPARATOR, "file.quit")),
+    (
+        "File",
+        (
+            "file.open", "file.export", "file.perfetto_ui", SEPARATOR, "file.close_all", SEPARATOR,
+            "file.quit",
+        ),
+    ),
     (
         "View",
         (
@@ -218,6 +225,7 @@ def commands_of(desk: Desk) -> list[Command]:
         *motion_commands(desk),
         *ruler_commands(desk),
         *flow_commands(desk),
+        *perfetto_ui_commands(desk),
         *colour_commands(desk),
         *track_commands(desk),
         *selection_commands(desk),
