@@ -89,9 +89,11 @@ RESIZE_SETTLES_MS = 120
 UNVEILED_AFTER_MS = 1000
 EXPORT_FILTERS = (
     "Perfetto trace (*.pftrace);;Perfetto trace, gzipped (*.pftrace.gz);;"
-    "Table, comma separated (*.csv);;Table, tab separated (*.tsv)"
+    "Table, comma separated (*.csv);;Table, tab separated (*.tsv);;Table, Parquet (*.parquet)"
 )
-TABLE_FILTERS = "Table, comma separated (*.csv);;Table, tab separated (*.tsv)"
+TABLE_FILTERS = (
+    "Table, comma separated (*.csv);;Table, tab separated (*.tsv);;Table, Parquet (*.parquet)"
+)
 PICTURE_FILTERS = "Picture, PNG (*.png);;Picture, SVG (*.svg)"
 KINDS: tuple[type[QWidget], ...] = (
     Timeline,

@@ -10,11 +10,16 @@ import numpy as np
 
 from viewer.export.atomic import Cancelled, Progress, never_cancelled, no_progress
 from viewer.export.handle_map_table import HANDLE_MAP_COLUMNS, handle_map_columns
+from viewer.export.operator_table import (
+    COSTED_OPERATOR_COLUMNS,
+    OPERATOR_COLUMNS,
+    costed_operator_columns,
+    operator_columns,
+)
+from viewer.export.parquet import NoParquet, require
 from viewer.export.slice_table import (
     COLUMNS,
-    OPERATOR_COLUMNS,
     SliceTableSource,
-    operator_columns,
     operator_names,
     slice_columns,
     source_places,
@@ -34,9 +39,9 @@ if TYPE_CHECKING:
 
 # The Perfetto exporter loads the official protos, which the first window need not wait for.
 PERFETTO_SUFFIXES = (".pftrace", ".pftrace.gz", ".pb", ".pb.gz")
-TABLE_SUFFIXES = (".csv", ".tsv")
+TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
 EXPORT_SUFFIXES = PERFETTO_SUFFIXES + TABLE_SUFFIXES
-TABLES = ("slices", "untimed", "handle_map", "statistics")
+TABLES = ("slices", "operators", "statistics", "untimed", "handle_map")
 
 
 class NothingToExport(Exception):
@@ -80,6 +85,13 @@ def prepare(workspace: Workspace, path: str, table: str = "slices", by: str | No
         return lambda progress, cancelled: _write_perfetto(sources, path, progress, cancelled)
     if not name.endswith(TABLE_SUFFIXES):
         raise ValueError(f"{path}: the name must end in one of {', '.join(EXPORT_SUFFIXES)}")
+    if name.endswith(".parquet"):
+        try:
+            require()
+        except NoParquet as error:
+            raise NothingToExport(str(error)) from error
+    if table == "operators":
+        return _prepare_operators(workspace, path)
     if table == "untimed":
         return _prepare_untimed(workspace, path)
     if table == "handle_map":
@@ -100,10 +112,24 @@ def prepare(workspace: Workspace, path: str, table: str = "slices", by: str | No
             for t in workspace.traces
         ]
         return lambda progress, cancelled: _write_slices(path, linked, progress, cancelled)
-    programs = list(workspace.programs)
-    return lambda progress, cancelled: _write_joined(
-        path, OPERATOR_COLUMNS, [operator_columns(p) for p in programs], progress, cancelled
-    )
+    return _prepare_operators(workspace, path)
+
+
+def _prepare_operators(workspace: Workspace, path: str) -> Job:
+    """The operators of every profile's record with what they cost; of records where nothing ran."""
+    linked = [(workspace.links(t), workspace.ns_per_tick(t)) for t in workspace.traces]
+    costed = [(table, rate) for table, rate in linked if table.program is not None]
+    if linked and not costed:
+        raise NothingToExport("No record or source that is open belongs to a profile")
+    programs = [] if linked else list(workspace.programs)
+
+    def write(progress: Progress, cancelled: Cancelled) -> int:
+        tables = [costed_operator_columns(table, rate) for table, rate in costed]
+        tables += [operator_columns(program) for program in programs]
+        first = COSTED_OPERATOR_COLUMNS if costed else OPERATOR_COLUMNS
+        return _write_joined(path, first, tables, progress, cancelled)
+
+    return write
 
 
 def _prepare_untimed(workspace: Workspace, path: str) -> Job:

@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal
 
 from viewer.crash_report import report
 from viewer.export.atomic import WriteCancelled
+from viewer.export.parquet import NoParquet
 from viewer.exporting import Job, NothingToExport
 from viewer.hand_over import Owner
 
@@ -73,7 +74,7 @@ class _Write:
             count = self._job(self._progress, self.stop.is_set)
         except WriteCancelled:
             message = "The export was cancelled; no file was written"
-        except (NothingToExport, OSError, MemoryError) as error:
+        except (NothingToExport, NoParquet, OSError, MemoryError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             message = f"{self._path} was not written: {reason or type(error).__name__}"
         except Exception as error:

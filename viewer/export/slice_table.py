@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from viewer.model.queries import tree
 from viewer.model.times import ticks_to_ns
 from viewer.model.trace import Column
-from viewer.program.graph import Operator, Program
+from viewer.program.graph import Operator
 from viewer.program.labels import track_name
 from viewer.program.linking import LinkTable
 
@@ -26,10 +26,6 @@ COLUMNS = (
     "process", "thread", "depth", "name", "start_ns", "dur_ns", "start_ticks", "dur_ticks",
     "identifier", "method", "instruction_id", "debug_handles", "operators", "source", "link_reason",
 )  # fmt: skip
-OPERATOR_COLUMNS = (
-    "method", "debug_handle", "operator", "module", "operators", "source", "nodes", "outputs",
-)  # fmt: skip
-
 Rows = dict[str, NDArray[Any]]
 
 
@@ -58,7 +54,7 @@ def slice_columns(source: SliceTableSource) -> Rows:
     start, end = slices.start[index], slices.end[index]
     start_ns = ticks_to_ns(start, source.ns_per_tick)
 
-    def of_key(value: Callable[[int], str]) -> NDArray[Any]:
+    def of_key(value: Callable[[int], str | int]) -> NDArray[Any]:
         return text_array([value(k) for k in range(len(trace.keys))])[key]
 
     links, keys = table.links, trace.keys
@@ -75,7 +71,7 @@ def slice_columns(source: SliceTableSource) -> Rows:
         "identifier": of_key(lambda k: _blank(keys.identifier[k])),
         "method": of_key(lambda k: methods[int(keys.scope[k])]),
         "instruction_id": of_key(
-            lambda k: str(keys.instruction[k]) if keys.instruction[k] >= 0 else ""
+            lambda k: int(keys.instruction[k]) if keys.instruction[k] >= 0 else ""
         ),
         "debug_handles": of_key(lambda k: json.dumps(list(links[k].handles))),
         "operators": of_key(lambda k: json.dumps(operator_names(table.operators(k)))),
@@ -88,25 +84,6 @@ def slice_columns(source: SliceTableSource) -> Rows:
         if name not in rows:
             rows[name] = cells(column, index)
     return rows
-
-
-def operator_columns(program: Program) -> Rows:
-    """One row an operator of a program, in graph order."""
-    operators = program.operators
-    values: dict[str, Sequence[object]] = {
-        "method": [o.method for o in operators],
-        "debug_handle": ["" if o.debug_handle < 0 else o.debug_handle for o in operators],
-        "operator": [o.op for o in operators],
-        "module": [o.module_path for o in operators],
-        "operators": [json.dumps(list(o.ops)) for o in operators],
-        "source": ["; ".join(source_places([o])) for o in operators],
-        "nodes": [len(o.nodes) for o in operators],
-        "outputs": [
-            json.dumps([f"{t.dtype}{list(t.shape or ())}" for t in o.nodes[-1].outputs])
-            for o in operators
-        ],
-    }
-    return {name: text_array([str(v) for v in values[name]]) for name in OPERATOR_COLUMNS}
 
 
 def operator_names(operators: Sequence[Operator]) -> list[str]:
@@ -132,8 +109,8 @@ def cells(column: Column, index: NDArray[np.int64] | slice) -> NDArray[Any]:
     return out
 
 
-def text_array(texts: Sequence[str]) -> NDArray[np.object_]:
-    """Texts as an array that codes can pick from."""
+def text_array(texts: Sequence[object]) -> NDArray[np.object_]:
+    """Texts, or values of several kinds, as an array that codes can pick from."""
     array = np.empty(len(texts), object)
     array[:] = list(texts)
     return array

@@ -1,4 +1,5 @@
-"""Tables as delimited text that any spreadsheet and csv reader takes: .csv by comma, .tsv by tab.
+"""Tables as delimited text that any spreadsheet and csv reader takes: .csv by comma, .tsv by tab;
+and as Parquet, for which `parquet` is asked.
 
 RFC 4180: fields with a delimiter, a quote or a line end are quoted, quotes are doubled. Lines end
 in "\\n", the text is UTF-8, nulls are empty fields. A file appears whole or not at all.
@@ -19,6 +20,7 @@ from viewer.export.atomic import (
     no_progress,
     replacing,
 )
+from viewer.export.parquet import write_parquet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,10 +39,12 @@ def write_table(
     """Write columns of equal length under a header; returns the number of rows.
 
     A column is a list, a numpy array or a pandas Series; None, NaN and pd.NA become empty fields,
-    and integers beside a null stay integers. The suffix decides: ".tsv" (and ".tab") by tab,
-    anything else by comma. Raises ValueError for columns that do not fit together, OSError from the
-    file system, WriteCancelled.
+    and integers beside a null stay integers. The suffix decides: ".parquet" as `write_parquet` has
+    it, ".tsv" (and ".tab") by tab, anything else by comma. Raises ValueError for columns that do
+    not fit together, OSError from the file system, WriteCancelled, NoParquet.
     """
+    if os.fspath(path).lower().endswith(".parquet"):
+        return write_parquet(path, header, columns, progress=progress, cancelled=cancelled)
     if len(header) != len(columns):
         raise ValueError(f"{len(header)} names for {len(columns)} columns")
     lengths = {len(column) for column in columns}
