@@ -46,6 +46,7 @@ NO_QT_MODULES = (
     "estimate_report", "delegation_report", "findings_report", "resources", "cli",
     "visible_range", "view_state", "history", "command_search", "arguments", "answers",
     "selected_slices", "cost_scope", "perfetto_server",
+    "batch_export",
 )  # fmt: skip
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
 
@@ -78,6 +79,7 @@ ALLOWED = {
     "workspace": {*FILES, "companions"},
     "choices": {"model", "program", "workspace"},
     "exporting": {*FILES, "workspace"},
+    "batch_export": {*FILES, "workspace", "exporting"},
     "report": {"model", "program", "workspace"},
     "stats_report": {"model", "program", "export", "workspace", "report"},
     "estimate_report": {"model", "program", "workspace", "report"},
@@ -163,6 +165,7 @@ ALLOWED = {
         "workspace",
         "choices",
         "exporting",
+        "batch_export",
         *REPORTS,
         "arguments",
         "compat",

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import sys
 
 from viewer.arguments import (
     add_files,
@@ -84,8 +86,18 @@ def _export(arguments: list[str]) -> int:
     )
     add_files(parser, "*")
     parser.add_argument(
-        "-o", "--output", required=True, metavar="OUT", help=f"one of {', '.join(EXPORT_SUFFIXES)}"
-    )
+        "-o", "--output", required=True, metavar="OUT",
+        help=f"one of {', '.join(EXPORT_SUFFIXES)}; with --jobs a folder",
+    )  # fmt: skip
+    parser.add_argument(
+        "--jobs", type=int, metavar="N",
+        help="write every profile of the folder FILE into the folder OUT, N at a time",
+    )  # fmt: skip
+    parser.add_argument(
+        "--to", choices=EXPORT_SUFFIXES, metavar="SUFFIX",
+        help=f"with --jobs: what to write, {', '.join(EXPORT_SUFFIXES)}; by default .pftrace, of "
+        "tables .csv",
+    )  # fmt: skip
     parser.add_argument(
         "--table", choices=TABLES, default=TABLES[0],
         help=f"what a table ({', '.join(TABLE_SUFFIXES)}) has a row for: slices, the allocation "
@@ -99,6 +111,10 @@ def _export(arguments: list[str]) -> int:
     chosen = parser.parse_args(arguments)
     if chosen.by and chosen.table != "statistics":
         parser.error("--by is of --table statistics")
+    if chosen.jobs is not None:
+        return _export_folder(parser, chosen)
+    if chosen.to:
+        parser.error("--to is of --jobs: the name of OUT says what to write")
     suffixes = EXPORT_SUFFIXES if chosen.table == TABLES[0] else TABLE_SUFFIXES
     if not chosen.output.lower().endswith(suffixes):
         parser.error(f"{chosen.output}: the name must end in one of {', '.join(suffixes)}")
@@ -117,6 +133,52 @@ def _export(arguments: list[str]) -> int:
         complain(f"{chosen.output}: it cannot be written ({error.strerror or error})")
         return 1
     return 1 if failed else 0
+
+
+def _export_folder(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> int:
+    if chosen.jobs < 1:
+        parser.error(f"--jobs {chosen.jobs}: at least one is needed")
+    if len(chosen.files) != 1 or not os.path.isdir(chosen.files[0]):
+        parser.error("--jobs needs one folder with profiles")
+    if choices_of(parser, chosen) or chosen.debug_info:
+        parser.error("what is said of single files is not for all of a folder")
+    suffix = chosen.to or (".pftrace" if chosen.table == TABLES[0] else ".csv")
+    if chosen.table != TABLES[0] and not suffix.endswith(TABLE_SUFFIXES):
+        parser.error(f"--to {suffix}: a table is one of {', '.join(TABLE_SUFFIXES)}")
+    if os.path.exists(chosen.output) and not os.path.isdir(chosen.output):
+        parser.error(f"{chosen.output}: with --jobs this is a folder")
+    if is_same_file(chosen.files[0], chosen.output):
+        parser.error(f"{chosen.output}: this is the folder to read")
+    from viewer import batch_export
+
+    found = batch_export.plan(chosen.files[0], chosen.output, suffix)
+    for complaint in found.unreadable:
+        complain(complaint)
+    shows = sys.stderr.isatty()
+    ended = 0
+
+    def told(outcome: batch_export.Outcome) -> None:
+        nonlocal ended
+        ended += 1
+        if shows:
+            print(f"\r{ended} of {len(found.tasks)}", end="", file=sys.stderr, flush=True)
+
+    outcomes = batch_export.run(found.tasks, chosen.jobs, chosen.table, chosen.by, told)
+    if shows and ended:
+        print(file=sys.stderr)
+    for outcome in outcomes:
+        for warning in outcome.warnings:
+            complain(f"warning: {warning}")
+    failures = [outcome.failure for outcome in outcomes if outcome.failure]
+    for failure in failures:
+        complain(failure)
+    wrote = len(outcomes) - len(failures)
+    failed = len(failures) + len(found.unreadable)
+    parts = [f"wrote {wrote} of {wrote + failed} profiles to {chosen.output}"]
+    parts += [f"{failed} failed"] if failed else []
+    parts += [f"{found.others} files of other kinds left out"] if found.others else []
+    print(", ".join(parts))
+    return 1 if failed or not wrote else 0
 
 
 def _estimates(arguments: list[str]) -> int:

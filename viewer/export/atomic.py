@@ -13,6 +13,8 @@ import stat
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
+_PART = ".part"
+
 Progress = Callable[[int, int], None]  # rows or slices written so far, and in all
 Cancelled = Callable[[], bool]
 
@@ -28,6 +30,24 @@ def no_progress(done: int, total: int) -> None:
 def never_cancelled() -> bool:
     """A cancel callback for callers that cannot be cancelled."""
     return False
+
+
+_mark = ""  # of the temporary files of this process
+
+
+def mark_parts(mark: str) -> None:
+    """Let the temporary files of this process begin with a dot and a mark, so that another one can
+    take them away should this one be ended."""
+    global _mark
+    _mark = mark
+
+
+def remove_parts(folder: str, mark: str) -> None:
+    """Take away the temporary files of ended processes with a mark."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            if name.startswith(f".{mark}") and name.endswith(_PART):
+                os.unlink(os.path.join(folder, name))
 
 
 def is_same_file(one: str, other: str) -> bool:
@@ -60,7 +80,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         # os.replace asks the folder alone and would override a write-protected file.
         raise PermissionError(13, os.strerror(13), os.fspath(path))
     # Not named after the target: a target with the longest legal name would have no room for more.
-    temporary = os.path.join(os.path.dirname(target), f".{secrets.token_hex(8)}.part")
+    temporary = os.path.join(os.path.dirname(target), f".{_mark}{secrets.token_hex(8)}{_PART}")
     try:
         with open(temporary, "xb") as file:
             if old is not None:
