@@ -60,6 +60,15 @@ def test_a_range_shows_another_part(tmp_path):
     assert picture(second) == picture(third)
 
 
+def test_a_timeline_to_print_is_of_the_range_that_was_asked_for(tmp_path):
+    path = tmp_path / "view.svg"
+    assert take(path, DEMO, DEMO_RECORD, visible=(0, 50_000), theme="light") == []
+    text = path.read_text(encoding="utf-8")
+    assert "50.000\u202fµs · Opscope" in text
+    assert take(tmp_path / "view.pdf", DEMO) == []
+    assert (tmp_path / "view.pdf").read_bytes().startswith(b"%PDF")
+
+
 def test_no_files_give_the_start_page(tmp_path):
     assert take(tmp_path / "start.png") == []
     assert picture(tmp_path / "start.png").width() == SIZE[0]

@@ -252,11 +252,13 @@ def _inspect(arguments: list[str]) -> int:
 
 def _screenshot(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="opscope screenshot", description="Draw the window with some files into a PNG."
+        prog="opscope screenshot",
+        description="Draw the window with some files into a PNG, or its timeline alone, to print, "
+        "into an SVG or PDF.",
     )
     add_files(parser, "*")
     add_theme(parser)
-    parser.add_argument("-o", "--output", required=True, metavar="OUT.png")
+    parser.add_argument("-o", "--output", required=True, metavar="OUT")
     parser.add_argument("--size", default="1920x1080", metavar="WIDTHxHEIGHT")
     parser.add_argument(
         "--range", metavar="START:END", help="visible range from the trace's start, as 1.5ms:2ms"
@@ -267,8 +269,8 @@ def _screenshot(arguments: list[str]) -> int:
         visible = parse_range(chosen.range) if chosen.range else None
     except ValueError as error:
         parser.error(str(error))
-    if not chosen.output.lower().endswith(".png"):
-        parser.error(f"{chosen.output}: the name must end in .png")
+    if not chosen.output.lower().endswith((".png", ".svg", ".pdf")):
+        parser.error(f"{chosen.output}: the name must end in .png, .svg or .pdf")
     choices = choices_of(parser, chosen)
     files, complaints = files_of(chosen)
     from viewer.app import screenshot
@@ -279,7 +281,7 @@ def _screenshot(arguments: list[str]) -> int:
         chosen.output,
         size=size,
         visible=visible,
-        theme=chosen.theme or "dark",
+        theme=chosen.theme or ("dark" if chosen.output.lower().endswith(".png") else "light"),
     )
     for failure in failures:
         complain(failure)

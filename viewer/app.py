@@ -69,7 +69,8 @@ def screenshot(
     visible: tuple[int, int] | None,
     theme: str,
 ) -> list[str]:
-    """Draw the real window, offscreen, into a PNG; returns one sentence per failure.
+    """Draw the real window, offscreen, into a PNG, or its timeline into an SVG or PDF, as the
+    suffix says; returns one sentence per failure.
 
     visible: the range in ns from the trace's start, None for the first view of these files.
     """
@@ -111,7 +112,13 @@ def screenshot(
             window.settle()  # of a large file the view is made after all has been read
             desk.session.set_range(*visible)
         window.settle()
-        data = window.picture_png()
+        suffix = os.path.splitext(output)[1].lower()
+        if suffix == ".png":
+            data = window.picture_png()
+        else:
+            from viewer.timeline.view_picture import ViewPicture
+
+            data = ViewPicture(desk.timeline).bytes_of(suffix)
         nothing = bool(files) and desk.session.is_empty
         window.close()
     if nothing:
