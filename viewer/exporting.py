@@ -30,7 +30,7 @@ from viewer.program.untimed import HOW_TO_LOG
 from viewer.workspace import Workspace
 
 if TYPE_CHECKING:
-    from viewer.export.perfetto_trace import KeyFacts, PerfettoSource
+    from viewer.export.perfetto_source import KeyFacts, PerfettoSource
 
 # The Perfetto exporter loads the official protos, which the first window need not wait for.
 PERFETTO_SUFFIXES = (".pftrace", ".pftrace.gz", ".pb", ".pb.gz")
@@ -174,7 +174,8 @@ def _write_slices(
 def _write_perfetto(
     sources: list[PerfettoSource], path: str, progress: Progress, cancelled: Cancelled
 ) -> int:
-    from viewer.export.perfetto_trace import TimesTooFarApart, export_perfetto
+    from viewer.export.perfetto_source import TimesTooFarApart
+    from viewer.export.perfetto_trace import export_perfetto
 
     try:
         return export_perfetto(sources, path, progress=progress, cancelled=cancelled)
@@ -184,7 +185,7 @@ def _write_perfetto(
 
 def perfetto_source(workspace: Workspace, number: int) -> PerfettoSource:
     """One open trace as the Perfetto exporter wants it: display names, labels, facts per key."""
-    from viewer.export.perfetto_trace import ExportTrack, PerfettoSource
+    from viewer.export.perfetto_source import ExportTrack, PerfettoSource
 
     trace = workspace.traces[number]
     table = workspace.links(trace)
@@ -206,7 +207,7 @@ def perfetto_source(workspace: Workspace, number: int) -> PerfettoSource:
 
 
 def _key_facts(table: LinkTable) -> KeyFacts:
-    from viewer.export.perfetto_trace import KeyFacts
+    from viewer.export.perfetto_source import KeyFacts
 
     keys = range(len(table.trace.keys))
     operators = [table.operators(k) for k in keys]

@@ -16,15 +16,14 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tests.trace_processor import TraceProcessor
 from viewer.export.atomic import WriteCancelled
-from viewer.export.perfetto_trace import (
-    ABOUT_TRACK,
+from viewer.export.perfetto_layout import ABOUT_TRACK
+from viewer.export.perfetto_source import (
     ExportTrack,
     KeyFacts,
     PerfettoSource,
     TimesTooFarApart,
-    export_perfetto,
-    write_perfetto,
 )
+from viewer.export.perfetto_trace import export_perfetto, write_perfetto
 from viewer.model.builder import TraceBuilder
 from viewer.model.times import RateOrigin
 from viewer.model.trace import Clock, Column, KeyKind, Trace
@@ -301,8 +300,6 @@ def arguments(peer, name):
 
 def test_arguments_of_a_linked_slice_come_back(peers):
     assert arguments(peers["annotated"], "features.4 · convolution") == {
-        "start_ticks": 1000,
-        "dur_ticks": 100,
         "event": "OPERATOR_CALL",
         "operator[0]": "features.4 · convolution",
         "operator[1]": "relu",
