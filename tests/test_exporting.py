@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.trace_processor import TraceProcessor
-from viewer.exporting import NothingToExport, export, perfetto_source
+from viewer.exporting import NothingToExport, export
 from viewer.model.times import RateOrigin
 from viewer.model.trace import Trace
+from viewer.perfetto_export import perfetto_source
 from viewer.program.labels import slice_labels, track_name
 from viewer.resources import SAMPLES
 from viewer.workspace import Workspace

@@ -45,7 +45,7 @@ NO_QT_MODULES = (
     "companions", "workspace", "choices", "opening", "exporting", "report", "stats_report",
     "estimate_report", "delegation_report", "findings_report", "resources", "cli",
     "visible_range", "view_state", "history", "command_search", "arguments", "answers",
-    "selected_slices", "cost_scope",
+    "selected_slices", "cost_scope", "perfetto_export",
 )  # fmt: skip
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
 
@@ -76,7 +76,8 @@ ALLOWED = {
     "companions": {"model", "program", "formats"},
     "workspace": {*FILES, "companions"},
     "choices": {"model", "program", "workspace"},
-    "exporting": {*FILES, "workspace"},
+    "exporting": {*FILES, "workspace", "perfetto_export"},
+    "perfetto_export": {"model", "program", "export", "workspace", "estimate_report"},
     "report": {"model", "program", "workspace"},
     "stats_report": {"model", "program", "export", "workspace", "report"},
     "estimate_report": {"model", "program", "workspace", "report"},

@@ -20,10 +20,10 @@ from viewer.model.trace import Clock, Column, KeyKind, Unit
 
 DATA = Path(__file__).parents[1] / "data"
 COUNTERS = """
-    select coalesce(process.name, parent.name), counter_track.name, ts, value
-    from counter join counter_track on counter_track.id = counter.track_id
+    select coalesce(process.name, parent.name), track.name, ts, value
+    from counter join track on track.id = counter.track_id
     left join process_counter_track on process_counter_track.id = counter.track_id
-    left join process using (upid) left join track parent on parent.id = counter_track.parent_id
+    left join process using (upid) left join track parent on parent.id = track.parent_id
     order by counter.id
 """
 FAULTS = """
