@@ -64,6 +64,7 @@ SHOWN = {
 WINDOW = {
     *SHOWN, *FILES, "companions", "choices", "exporting", "loading", "saving", "session",
     "view_state", "timeline", "panels", "flow_feed", "marking", "selecting", "selection_feed",
+    "perfetto_export", "export_choices", "export_dialog",
 }  # fmt: skip
 
 ALLOWED = {
@@ -137,6 +138,27 @@ ALLOWED = {
         "session",
         "view_state",
         "selected_slices",
+    },
+    "export_choices": {
+        "model",
+        "export",
+        "perfetto_export",
+        "opening",
+        "session",
+        "selected_slices",
+        "timeline arithmetic",
+    },
+    "export_dialog": {
+        "model",
+        "export",
+        "perfetto_export",
+        "workspace",
+        "background",
+        "settings",
+        "theme",
+        "session",
+        "panels",
+        "export_choices",
     },
     "flow_feed": {"program", "opening", "background", "session", "view_state"},
     "timeline": {*SHOWN, "session", "view_state", "marking", "selecting", "flow_feed"},
