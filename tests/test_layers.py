@@ -64,7 +64,7 @@ SHOWN = {
 WINDOW = {
     *SHOWN, *FILES, "companions", "choices", "exporting", "loading", "saving", "session",
     "view_state", "timeline", "panels", "flow_feed", "marking", "selecting", "selection_feed",
-    "perfetto_export", "export_choices", "export_dialog",
+    "perfetto_export", "export_choices",
 }  # fmt: skip
 
 ALLOWED = {
@@ -148,18 +148,6 @@ ALLOWED = {
         "selected_slices",
         "timeline arithmetic",
     },
-    "export_dialog": {
-        "model",
-        "export",
-        "perfetto_export",
-        "workspace",
-        "background",
-        "settings",
-        "theme",
-        "session",
-        "panels",
-        "export_choices",
-    },
     "flow_feed": {"program", "opening", "background", "session", "view_state"},
     "timeline": {*SHOWN, "session", "view_state", "marking", "selecting", "flow_feed"},
     # The start page lists the formats and reads the samples for its pictures.
@@ -174,6 +162,8 @@ ALLOWED = {
         "flow_feed",
         "export",
         "exporting",
+        "perfetto_export",
+        "export_choices",
     },
     "main_window": WINDOW,
     "app": {*WINDOW, "main_window", "garbage", "memory"},

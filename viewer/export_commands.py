@@ -16,7 +16,7 @@ from viewer.needs import open_profile
 
 if TYPE_CHECKING:
     from viewer.desk import Desk
-    from viewer.export_dialog import ExportDialog
+    from viewer.panels.export_dialog import ExportDialog
     from viewer.perfetto_export import Flows, PerfettoWish
 
 FILTERS = {
@@ -45,8 +45,8 @@ def export_perfetto(desk: Desk) -> ExportDialog:
     """Ask what of the profiles is to be written, then under which name."""
     # The dialog loads the official protos, which the first window need not wait for.
     from viewer.export_choices import display_order
-    from viewer.export_dialog import ExportDialog
     from viewer.opening import Inferences
+    from viewer.panels.export_dialog import ExportDialog
 
     scene, session = desk.timeline.scene, desk.session
     as_run = session.state.inferences is Inferences.AS_RUN
