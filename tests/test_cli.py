@@ -392,6 +392,44 @@ def test_a_table_that_cannot_be_is_told(desk, capsys):
     assert "must end in one of .csv, .tsv" in err
 
 
+def test_export_of_a_range_has_the_slices_that_touch_it_whole(desk, capsys):
+    """Of the whole table the rows that share time with 20 us to 40 us, from the first start on."""
+    run(capsys, "export", DUMP, RECORD, "-o", "all.csv")
+    code, _, _ = run(capsys, "export", DUMP, RECORD, "-o", "part.csv", "--range", "20us:40us")
+    assert code == 0
+    with open("all.csv", newline="") as file:
+        every = list(csv.DictReader(file))
+    zero = min(int(row["start_ns"]) for row in every)
+    meant = [
+        row for row in every
+        if int(row["start_ns"]) - zero < 40_000
+        and int(row["start_ns"]) - zero + max(int(row["dur_ns"]), 1) > 20_000
+    ]  # fmt: skip
+    with open("part.csv", newline="") as file:
+        assert list(csv.DictReader(file)) == meant
+    assert 0 < len(meant) < len(every)
+    run(capsys, "export", DUMP, RECORD, "-o", "part.pftrace", "--range", "20us:40us")
+    data = Path("part.pftrace").read_bytes()
+    names = {row["name"] for row in meant}
+    assert data.count(b"range_start_ns") > 0
+    assert all(name.encode() in data for name in names)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["-o", "x.csv", "--range", "5"], "write START:END"),
+        (["-o", "x.csv", "--range", "5:1"], "ends before it begins"),
+        (["-o", "x.csv", "--table", "statistics", "--range", "1:2"], "--range is of slices"),
+    ],
+)
+def test_a_range_that_is_none_is_wrong_usage(desk, capsys, options, said):
+    with pytest.raises(SystemExit) as ended:
+        main(["export", DUMP, *options])
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
+
+
 def test_the_exported_csv_opens_again_with_the_same_operators(desk, capsys):
     run(capsys, "export", DUMP, RECORD, "-o", "s.csv")
     run(capsys, "export", "s.csv", RECORD, "-o", "again.tsv")

@@ -137,12 +137,13 @@ NEEDS_A_TRACE = {"view.fit", "view.fit_all", "view.zoom_in", "view.zoom_out",
                  "clock.other", "ruler.from_start", "ruler.absolute",
                  "ruler.from_selection", "view.pan_left", "view.pan_right", "view.scroll_up",
                  "view.scroll_down", *COLOUR_MENU} - {SEPARATOR, "view.legend"}  # fmt: skip
-NEEDS_A_TRACE |= {"search.find", "search.list", "file.perfetto_ui"}
+NEEDS_A_TRACE |= {"search.find", "search.list", "file.export", "file.save_picture"}
+NEEDS_A_TRACE |= {"file.perfetto_ui"}
 NEEDS_CYCLES = {"ruler.cycles"}
 NEEDS_A_QUERY = {"search.next", "search.previous", "view.only_hits"}
 NEEDS_TWO_FILES = {"view.fit_file"}
 NEEDS_RUNS = {"go.next_run", "go.previous_run", "go.runs_aligned", "go.runs_mean"}
-NEEDS_A_FILE = {"file.export", "file.close_all", "view.panels"}
+NEEDS_A_FILE = {"file.export_table", "file.close_all", "view.panels"}
 NEEDS_A_SLICE = {"go.next_flow", "go.previous_flow", "go.next_slice", "go.previous_slice"}
 NEEDS_BRANCHES = {"go.next_branch", "go.previous_branch"}
 NEEDS_A_TRACE |= {"selection.same", "mark.measure", "mark.keep"}

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.trace_processor import TraceProcessor
-from viewer.exporting import NothingToExport, export, perfetto_source
+from viewer.exporting import NothingToExport, export
 from viewer.model.times import RateOrigin
 from viewer.model.trace import Trace
+from viewer.perfetto_export import perfetto_source
 from viewer.program.labels import slice_labels, track_name
 from viewer.resources import SAMPLES
 from viewer.workspace import Workspace
@@ -36,9 +37,12 @@ FAULTS = """
         or name glob '*interned*' or name glob 'misplaced*' or name glob 'unknown_extension*')
 """
 SLICES = """
-    select process.name, thread.name, slice.name, ts, dur, depth
-    from slice join thread_track on thread_track.id = slice.track_id
-    join thread using (utid) join process using (upid)
+    select coalesce(process.name, parent.name), coalesce(thread.name, track.name), slice.name,
+        ts, dur, depth
+    from slice join track on track.id = slice.track_id
+    left join thread_track on thread_track.id = track.id left join thread using (utid)
+    left join process using (upid) left join track parent on parent.id = track.parent_id
+    where process.name is not null or parent.name is not null
 """
 
 

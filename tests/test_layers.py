@@ -45,7 +45,7 @@ NO_QT_MODULES = (
     "companions", "workspace", "choices", "opening", "exporting", "report", "stats_report",
     "estimate_report", "delegation_report", "findings_report", "resources", "cli",
     "visible_range", "view_state", "history", "command_search", "arguments", "answers",
-    "selected_slices", "cost_scope", "perfetto_server",
+    "selected_slices", "cost_scope", "perfetto_server", "perfetto_export",
     "batch_export",
 )  # fmt: skip
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
@@ -66,6 +66,7 @@ WINDOW = {
     *SHOWN, *FILES, "companions", "choices", "exporting", "loading", "saving", "session",
     "view_state", "timeline", "panels", "flow_feed", "marking", "selecting", "selection_feed",
     "hand_over", "perfetto_server",
+    "perfetto_export", "export_choices",
 }  # fmt: skip
 
 ALLOWED = {
@@ -78,7 +79,8 @@ ALLOWED = {
     "companions": {"model", "program", "formats"},
     "workspace": {*FILES, "companions"},
     "choices": {"model", "program", "workspace"},
-    "exporting": {*FILES, "workspace"},
+    "exporting": {*FILES, "workspace", "perfetto_export"},
+    "perfetto_export": {"model", "program", "export", "workspace", "estimate_report"},
     "batch_export": {*FILES, "workspace", "exporting"},
     "report": {"model", "program", "workspace"},
     "stats_report": {"model", "program", "export", "workspace", "report"},
@@ -141,6 +143,15 @@ ALLOWED = {
         "view_state",
         "selected_slices",
     },
+    "export_choices": {
+        "model",
+        "export",
+        "perfetto_export",
+        "opening",
+        "session",
+        "selected_slices",
+        "timeline arithmetic",
+    },
     "flow_feed": {"program", "opening", "background", "session", "view_state"},
     "timeline": {*SHOWN, "session", "view_state", "marking", "selecting", "flow_feed"},
     # The start page lists the formats and reads the samples for its pictures.
@@ -155,6 +166,8 @@ ALLOWED = {
         "flow_feed",
         "export",
         "exporting",
+        "perfetto_export",
+        "export_choices",
     },
     "main_window": WINDOW,
     "app": {*WINDOW, "main_window", "garbage", "memory"},

@@ -82,7 +82,9 @@ def _stats(arguments: list[str]) -> int:
 
 def _export(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="opscope export", description="Write profiles as a Perfetto trace or as a table."
+        prog="opscope export",
+        description="Write profiles as a Perfetto trace, with operators, flows, counters and the "
+        "hashes of its inputs, or as a table.",
     )
     add_files(parser, "*")
     parser.add_argument(
@@ -108,7 +110,18 @@ def _export(arguments: list[str]) -> int:
         "--by", choices=KEYS, metavar="KEY",
         help=f"what statistics are by: {', '.join(KEYS)}; operator where there are any, else name",
     )  # fmt: skip
+    parser.add_argument(
+        "--range", metavar="START:END",
+        help="slices of this part alone, from the start of the trace, as 1.5ms:2ms; one that "
+        "reaches over an edge is written whole",
+    )  # fmt: skip
     chosen = parser.parse_args(arguments)
+    if chosen.range and chosen.table != TABLES[0]:
+        parser.error("--range is of slices: of a Perfetto trace, or --table slices")
+    try:
+        span = parse_range(chosen.range) if chosen.range else None
+    except ValueError as error:
+        parser.error(str(error))
     if chosen.by and chosen.table != "statistics":
         parser.error("--by is of --table statistics")
     if chosen.jobs is not None:
@@ -125,7 +138,7 @@ def _export(arguments: list[str]) -> int:
     if not workspace.paths:
         return 1
     try:
-        export(workspace, chosen.output, table=chosen.table, by=chosen.by)
+        export(workspace, chosen.output, table=chosen.table, by=chosen.by, ns_range=span)
     except NothingToExport as error:
         complain(str(error))
         return 1

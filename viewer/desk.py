@@ -87,10 +87,6 @@ if TYPE_CHECKING:
 
 RESIZE_SETTLES_MS = 120
 UNVEILED_AFTER_MS = 1000
-EXPORT_FILTERS = (
-    "Perfetto trace (*.pftrace);;Perfetto trace, gzipped (*.pftrace.gz);;"
-    "Table, comma separated (*.csv);;Table, tab separated (*.tsv);;Table, Parquet (*.parquet)"
-)
 TABLE_FILTERS = (
     "Table, comma separated (*.csv);;Table, tab separated (*.tsv);;Table, Parquet (*.parquet)"
 )
@@ -462,19 +458,9 @@ class Desk(QObject):
 
     # -- exporting -----------------------------------------------------------------------------
 
-    def export_dialog(self) -> None:
-        """Ask for a name and write what is open."""
-        first = self.session.workspace.paths[0]
-        start = os.path.splitext(first)[0] + (".pftrace" if self.session.traces else ".csv")
-        path, chosen = QFileDialog.getSaveFileName(self.window, "Export", start, EXPORT_FILTERS)
-        if path:
-            if not os.path.splitext(path)[1]:
-                path += chosen.partition("(*")[2].rstrip(")")
-            self.export(path)
-
     def export(self, path: str) -> None:
         """Write what is open to a file, in the background."""
-        self._save(path, partial(prepare, self.session.workspace), "slices")
+        self.save_as(path, partial(prepare, self.session.workspace), "slices")
 
     def export_table(self, job_of: Callable[[str], Job], name: str = "selection") -> None:
         """Ask for a file and write the rows of a panel; `job_of` makes the job for a path, `name`
@@ -486,7 +472,7 @@ class Desk(QObject):
         if path:
             if not os.path.splitext(path)[1]:
                 path += chosen.partition("(*")[2].rstrip(")")
-            self._save(path, job_of, "rows")
+            self.save_as(path, job_of, "rows")
 
     def save_picture(self, job_of: Callable[[str], Job]) -> None:
         """Ask for a file and write the picture of a panel."""
@@ -497,9 +483,10 @@ class Desk(QObject):
         if path:
             if not os.path.splitext(path)[1]:
                 path += chosen.partition("(*")[2].rstrip(")")
-            self._save(path, job_of, "operators")
+            self.save_as(path, job_of, "operators")
 
-    def _save(self, path: str, job_of: Callable[[str], Job], what: str) -> None:
+    def save_as(self, path: str, job_of: Callable[[str], Job], what: str) -> None:
+        """Write a file in the background; `job_of` makes the job for a path, what: it counts."""
         if self.saver.is_busy:
             self._message.show_error(f"{path} was not written: another export is being written")
             return

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from viewer.export.atomic import Cancelled, Progress, never_cancelled, no_progress
+from viewer.export.atomic import (
+    Cancelled,
+    Progress,
+    never_cancelled,
+    no_progress,
+)
+from viewer.export.atomic import NothingToExport as NothingToExport
 from viewer.export.handle_map_table import HANDLE_MAP_COLUMNS, handle_map_columns
 from viewer.export.operator_table import (
     COSTED_OPERATOR_COLUMNS,
@@ -20,32 +27,21 @@ from viewer.export.parquet import NoParquet, require
 from viewer.export.slice_table import (
     COLUMNS,
     SliceTableSource,
-    operator_names,
     slice_columns,
-    source_places,
 )
 from viewer.export.statistics_table import STATISTICS_COLUMNS, statistics_columns
 from viewer.export.tables import write_table
 from viewer.export.untimed_table import UNTIMED_COLUMNS, untimed_columns
 from viewer.program.grouping import Grouping
 from viewer.program.handle_maps import HandleMaps, recorded_rows
-from viewer.program.labels import set_label, slice_labels, track_name
-from viewer.program.linking import LinkTable
 from viewer.program.untimed import HOW_TO_LOG
 from viewer.workspace import Workspace
-
-if TYPE_CHECKING:
-    from viewer.export.perfetto_trace import KeyFacts, PerfettoSource
 
 # The Perfetto exporter loads the official protos, which the first window need not wait for.
 PERFETTO_SUFFIXES = (".pftrace", ".pftrace.gz", ".pb", ".pb.gz")
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
 EXPORT_SUFFIXES = PERFETTO_SUFFIXES + TABLE_SUFFIXES
 TABLES = ("slices", "operators", "statistics", "untimed", "handle_map")
-
-
-class NothingToExport(Exception):
-    """What is open cannot be written in the asked form; the message says why."""
 
 
 Job = Callable[[Progress, Cancelled], int]
@@ -57,32 +53,39 @@ def export(
     *,
     table: str = "slices",
     by: str | None = None,
+    ns_range: tuple[int, int] | None = None,
     progress: Progress = no_progress,
     cancelled: Cancelled = never_cancelled,
 ) -> int:
     """Write what is open to `path`, in the format of its suffix; returns slices or rows written.
 
     table: which of TABLES is meant by a suffix of TABLE_SUFFIXES; by: the key of statistics, one of
-    `viewer.program.grouping.KEYS`. The file appears whole or not at all. Raises NothingToExport,
-    OSError, WriteCancelled, and ValueError for a suffix that is not in EXPORT_SUFFIXES.
+    `viewer.program.grouping.KEYS`. ns_range: the part of the common axis that slices are of, in ns
+    from the start of the trace; a slice that reaches over an edge is written whole. The file
+    appears whole or not at all. Raises NothingToExport, OSError, WriteCancelled, and ValueError for
+    a suffix that is not in EXPORT_SUFFIXES.
     """
-    return prepare(workspace, path, table, by)(progress, cancelled)
+    return prepare(workspace, path, table, by, ns_range)(progress, cancelled)
 
 
-def prepare(workspace: Workspace, path: str, table: str = "slices", by: str | None = None) -> Job:
+def prepare(
+    workspace: Workspace,
+    path: str,
+    table: str = "slices",
+    by: str | None = None,
+    ns_range: tuple[int, int] | None = None,
+) -> Job:
     """Gather all that an export needs as frozen data; the job may then run on another thread.
 
     Raises NothingToExport and ValueError as `export` does; the job raises the rest.
     """
     name = path.lower()
     if name.endswith(PERFETTO_SUFFIXES):
-        if not workspace.traces:
-            raise NothingToExport(
-                "A record holds the model, not a run: there is no time to show. Open a profile of "
-                "it too, or export its operators as .csv"
-            )
-        sources = [perfetto_source(workspace, i) for i in range(len(workspace.traces))]
-        return lambda progress, cancelled: _write_perfetto(sources, path, progress, cancelled)
+        from viewer.perfetto_export import RANGE, PerfettoJob, PerfettoWish
+
+        wish = PerfettoWish() if ns_range is None else PerfettoWish(RANGE, ns_range)
+        job = PerfettoJob(workspace, wish)
+        return lambda progress, cancelled: job.write(path, progress, cancelled)
     if not name.endswith(TABLE_SUFFIXES):
         raise ValueError(f"{path}: the name must end in one of {', '.join(EXPORT_SUFFIXES)}")
     if name.endswith(".parquet"):
@@ -111,6 +114,12 @@ def prepare(workspace: Workspace, path: str, table: str = "slices", by: str | No
             )
             for t in workspace.traces
         ]
+        if ns_range is not None:
+            zeros = [workspace.offset_ns(trace) for trace in workspace.traces]
+            linked = [
+                replace(one, ns_range=(ns_range[0] - zero, ns_range[1] - zero))
+                for one, zero in zip(linked, zeros, strict=True)
+            ]
         return lambda progress, cancelled: _write_slices(path, linked, progress, cancelled)
     return _prepare_operators(workspace, path)
 
@@ -195,66 +204,6 @@ def _write_slices(
             "The times lie more than 292 years apart. Export the files one by one"
         ) from error
     return _write_joined(path, COLUMNS, tables, progress, cancelled)
-
-
-def _write_perfetto(
-    sources: list[PerfettoSource], path: str, progress: Progress, cancelled: Cancelled
-) -> int:
-    from viewer.export.perfetto_trace import TimesTooFarApart, export_perfetto
-
-    try:
-        return export_perfetto(sources, path, progress=progress, cancelled=cancelled)
-    except TimesTooFarApart as error:
-        raise NothingToExport(f"{error}. Export the files one by one") from error
-
-
-def perfetto_source(workspace: Workspace, number: int) -> PerfettoSource:
-    """One open trace as the Perfetto exporter wants it: display names, labels, facts per key."""
-    from viewer.export.perfetto_trace import ExportTrack, PerfettoSource
-
-    trace = workspace.traces[number]
-    table = workspace.links(trace)
-    labels, strings = slice_labels(table)
-    return PerfettoSource(
-        trace=trace,
-        ns_per_tick=workspace.ns_per_tick(trace),
-        tracks=[
-            ExportTrack(workspace.process_name(trace, t.process), track_name(table, i))
-            for i, t in enumerate(trace.tracks)
-        ],
-        offset_ns=workspace.offset_ns(trace),
-        rate_origin=workspace.clock_rate(trace).origin,
-        labels=labels,
-        label_strings=strings,
-        facts=_key_facts(table),
-        counters=True,
-    )
-
-
-def _key_facts(table: LinkTable) -> KeyFacts:
-    from viewer.export.perfetto_trace import KeyFacts
-
-    keys = range(len(table.trace.keys))
-    operators = [table.operators(k) for k in keys]
-    return KeyFacts(
-        correlation=[_correlation(table, k) for k in keys],
-        debug_handles=[link.handles for link in table.links],
-        operators=[tuple(operator_names(found)) for found in operators],
-        modules=[
-            set_label(table, link.operators) if link.operators else None for link in table.links
-        ],
-        sources=["; ".join(source_places(found)) or None for found in operators],
-        reasons=[link.reason.text for link in table.links],
-    )
-
-
-def _correlation(table: LinkTable, key: int) -> str | None:
-    """ "forward/10": equal for all slices of one operator, so that they share one colour."""
-    operators = table.operators(key)
-    if not operators:
-        return None
-    names = [str(o.debug_handle) if o.debug_handle >= 0 else f"{o.op}#{o.index}" for o in operators]
-    return f"{operators[0].method}/{'+'.join(names)}"
 
 
 def _write_joined(

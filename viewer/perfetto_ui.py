@@ -124,7 +124,9 @@ class PerfettoUi(QObject):
     def _offer_file(self, why: str) -> None:
         self.close()
         self._desk.say("")
-        self._desk.window.message.show_warning(why, SAVE, self._desk.export_dialog)
+        self._desk.window.message.show_warning(
+            why, SAVE, self._desk.commands.actions["file.export"].trigger
+        )
 
     def _ended(self, fetched: bool) -> None:
         if self.server is None:  # closed from here

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from viewer.clock_commands import clock_commands
 from viewer.colour_commands import colour_commands
 from viewer.commands import SEPARATOR, Command, CommandTable, Need
+from viewer.export_commands import export_commands
 from viewer.flow_commands import flow_commands
 from viewer.key_map import shown_key
 from viewer.model.run_views import has_run_views
@@ -28,8 +29,8 @@ MENUS = (
     (
         "File",
         (
-            "file.open", "file.export", "file.perfetto_ui", SEPARATOR, "file.close_all", SEPARATOR,
-            "file.quit",
+            "file.open", "file.export", "file.export_table", "file.save_picture",
+            "file.perfetto_ui", SEPARATOR, "file.close_all", SEPARATOR, "file.quit",
         ),
     ),
     (
@@ -124,9 +125,7 @@ def commands_of(desk: Desk) -> list[Command]:
     theme = desk.theme
     return [
         Command("file.open", "&Open…", "File", desk.open_dialog, ("Ctrl+O",)),
-        Command(
-            "file.export", "&Export Perfetto…", "File", desk.export_dialog, ("Ctrl+E",), something
-        ),
+        *export_commands(desk),
         Command("file.close_all", "&Close all", "File", session.close_all, ("Ctrl+W",), something),
         Command("file.quit", "&Quit", "File", desk.window.close, ("Ctrl+Q",)),
         Command(

@@ -19,6 +19,7 @@ from typing import TypeVar
 import numpy as np
 
 from viewer.companions import companions, read_companion
+from viewer.export.input_files import Stamp, stamp_of
 from viewer.formats import (
     Cancelled,
     Progress,
@@ -112,6 +113,7 @@ class Workspace:
         self._links: dict[int, LinkTable] = {}
         self._sources = Sources()
         self._companions: dict[str, str] = {}  # text that was found -> the file it was found for
+        self._stamps: dict[str, Stamp | None] = {}  # path -> what the file was like when it came
 
     def copy(self) -> Workspace:
         """Another workspace of the same files; a change of one is none of the other."""
@@ -127,6 +129,7 @@ class Workspace:
         made._signatures = dict(self._signatures)
         made._sources = self._sources.copy()
         made._companions = dict(self._companions)
+        made._stamps = dict(self._stamps)
         return made
 
     # -- files -------------------------------------------------------------------------------
@@ -145,6 +148,7 @@ class Workspace:
         found_for: the path of the file whose companion it is, if nobody asked for it.
         """
         self._companions.pop(item.path, None)
+        self._stamps[item.path] = stamp_of(item.path)
         if found_for is not None:
             self._companions[item.path] = found_for
         if isinstance(item, Trace):
@@ -250,6 +254,10 @@ class Workspace:
     def paths(self) -> list[str]:
         """The open files, traces before programs."""
         return [t.path for t in self.traces] + [p.path for p in self.programs]
+
+    def stamp(self, path: str) -> Stamp | None:
+        """What an open file was like when it was read, None where it was no plain file."""
+        return self._stamps.get(path)
 
     # -- pairing -----------------------------------------------------------------------------
 

@@ -11,7 +11,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from viewer.export.perfetto_trace import PerfettoSource, write_perfetto
+from viewer.export.perfetto_source import PerfettoSource
+from viewer.export.perfetto_trace import write_perfetto
 from viewer.model.builder import TraceBuilder
 from viewer.model.counters import unit_counters
 from viewer.model.trace import Clock, Column, KeyKind, Trace, Unit

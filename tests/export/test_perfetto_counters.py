@@ -11,12 +11,8 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tests.trace_processor import TraceProcessor
 from viewer.export.atomic import WriteCancelled
-from viewer.export.perfetto_trace import (
-    ExportTrack,
-    PerfettoSource,
-    export_perfetto,
-    write_perfetto,
-)
+from viewer.export.perfetto_source import ExportTrack, PerfettoSource
+from viewer.export.perfetto_trace import export_perfetto, write_perfetto
 from viewer.formats import open_file
 from viewer.model.builder import TraceBuilder
 from viewer.model.counters import unit_counters
@@ -24,9 +20,11 @@ from viewer.model.trace import Clock, Column, KeyKind, Unit
 
 DATA = Path(__file__).parents[1] / "data"
 COUNTERS = """
-    select process.name, process_counter_track.name, ts, value
-    from counter join process_counter_track on process_counter_track.id = counter.track_id
-    join process using (upid) order by counter.id
+    select coalesce(process.name, parent.name), track.name, ts, value
+    from counter join track on track.id = counter.track_id
+    left join process_counter_track on process_counter_track.id = counter.track_id
+    left join process using (upid) left join track parent on parent.id = track.parent_id
+    order by counter.id
 """
 FAULTS = """
     select name, severity, value from stats where value > 0 and (

@@ -4,6 +4,7 @@ import gzip
 import io
 import os
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,18 +17,19 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tests.trace_processor import TraceProcessor
 from viewer.export.atomic import WriteCancelled
-from viewer.export.perfetto_trace import (
-    ABOUT_TRACK,
+from viewer.export.perfetto_layout import ABOUT_TRACK
+from viewer.export.perfetto_source import (
+    Beside,
     ExportTrack,
     KeyFacts,
+    PerfettoMark,
     PerfettoSource,
     TimesTooFarApart,
-    export_perfetto,
-    write_perfetto,
 )
+from viewer.export.perfetto_trace import export_perfetto, size_of_perfetto, write_perfetto
 from viewer.model.builder import TraceBuilder
 from viewer.model.times import RateOrigin
-from viewer.model.trace import Clock, Column, KeyKind, Trace
+from viewer.model.trace import Clock, Column, KeyKind, RunKind, Trace, Unit
 
 SLICES = """
     select process.name, thread.name, thread_track.name is not null, slice.name, ts, dur, depth
@@ -301,8 +303,6 @@ def arguments(peer, name):
 
 def test_arguments_of_a_linked_slice_come_back(peers):
     assert arguments(peers["annotated"], "features.4 · convolution") == {
-        "start_ticks": 1000,
-        "dur_ticks": 100,
         "event": "OPERATOR_CALL",
         "operator[0]": "features.4 · convolution",
         "operator[1]": "relu",
@@ -582,3 +582,209 @@ def test_node_of_the_wheel_is_found_without_one_on_the_path(monkeypatch, tmp_pat
     found = Path(trace_processor.node_path())
     assert found.is_file()
     assert os.access(found, os.X_OK)
+
+
+# -- tracks, categories, marks, parts --------------------------------------------------------------
+
+
+def packets(data):
+    return pb.Trace.FromString(data).packet
+
+
+def named_slices(data):
+    """(name, categories, arguments by name, track uuid, time) of every BEGIN and instant."""
+    texts = {"event_names": {}, "event_categories": {}, "debug_annotation_names": {}}
+    found = []
+    for packet in packets(data):
+        for table, known in texts.items():
+            known.update({e.iid: e.name for e in getattr(packet.interned_data, table)})
+        event = packet.track_event
+        if event.type in (pb.TrackEvent.TYPE_SLICE_BEGIN, pb.TrackEvent.TYPE_INSTANT):
+            found.append((
+                event.name or texts["event_names"][event.name_iid],
+                [*event.categories, *(texts["event_categories"][i] for i in event.category_iids)],
+                {a.name or texts["debug_annotation_names"][a.name_iid]: a
+                 for a in event.debug_annotations},
+                event.track_uuid,
+                packet.timestamp,
+            ))  # fmt: skip
+    return found
+
+
+def descriptors(data):
+    return [p.track_descriptor for p in packets(data) if p.HasField("track_descriptor")]
+
+
+def test_categories_are_the_kinds_of_slices(annotated):
+    kinds = {name: categories for name, categories, *_ in named_slices(written(annotated))}
+    assert kinds["features.4 · convolution"] == ["OPERATOR_CALL"]
+    assert kinds["event"] == ["DELEGATE_EVENT"]
+    assert kinds["dma"] == ["LOCATION"]
+    assert kinds["w"] == []  # the file says nothing of it
+
+
+def test_ticks_are_written_where_the_time_does_not_tell_them(annotated):
+    of = {name: arguments for name, _, arguments, *_ in named_slices(written(annotated))}
+    assert (of["w"]["start_ticks"].int_value, of["w"]["dur_ticks"].int_value) == (3, 3)
+    assert "start_ticks" not in of["features.4 · convolution"]
+
+
+def test_units_of_an_npu_are_plain_tracks_in_order_and_their_lanes_are_one(tmp_path):
+    builder = TraceBuilder("npu.csv", "test", "1", Clock())
+    key = builder.key(KeyKind.LOCATION, "x", location='loc("a.mlir":1:1)')
+    for unit, starts in ((Unit.SLICE, [0, 5]), (Unit.DMA_IN, [0, 20]), (Unit.CSS, [3, 30])):
+        builder.add(
+            track=builder.track("npu.csv", unit.name, unit=unit),
+            start=np.array(starts), end=np.array(starts) + 10, name=builder.intern("work"), key=key,
+        )  # fmt: skip
+    source = PerfettoSource.of(builder.build())
+    data = written([source], beside=Beside(order=[(0, 2), (0, 0)]))
+    group = next(d for d in descriptors(data) if d.name == "npu.csv")
+    assert group.child_ordering == pb.TrackDescriptor.EXPLICIT
+    assert not any(d.HasField("thread") or d.HasField("process") for d in descriptors(data))
+    tracks = [d for d in descriptors(data) if d.parent_uuid == group.uuid]
+    assert [(d.name, d.sibling_order_rank) for d in tracks] == [
+        ("CSS", 0), ("SLICE", 1), ("SLICE", 1), ("DMA_IN", 2),
+    ]  # fmt: skip
+    assert [d.sibling_merge_key_int for d in tracks] == [0, tracks[1].uuid, tracks[1].uuid, 0]
+    assert [c for _, c, *_ in named_slices(data)[1:3]] == [["LOCATION", "SLICE"]] * 2
+
+
+def test_tracks_stand_in_the_order_that_is_given(annotated):
+    data = written(annotated, beside=Beside(order=[(1, 0), (0, 1), (9, 9)]))
+    threads = [d.thread.thread_name for d in descriptors(data) if d.HasField("thread")]
+    assert threads == ["npu", "load", "forward"]
+    assert [d.thread.tid for d in descriptors(data) if d.HasField("thread")] == [1, 2, 3]
+
+
+def test_marks_are_a_track_of_their_own(tmp_path):
+    source = PerfettoSource.of(trace_of(("a", 100, 200)))
+    marks = [
+        PerfettoMark(110, 150, "slow", "why?"), PerfettoMark(120, 180, "overlapping"),
+        PerfettoMark(130, 130, "moment"), PerfettoMark(40, 60, ""),
+    ]  # fmt: skip
+    path = tmp_path / "marks.pftrace"
+    export_perfetto([source], path, beside=Beside(marks=marks))
+    with TraceProcessor(path) as peer:
+        rows = peer.rows(
+            "select slice.name, ts, dur, category, extract_arg(slice.arg_set_id, 'debug.note') "
+            "from slice join track on track.id = track_id where track.name = 'Marks' order by ts"
+        )
+        assert peer.rows(FAULTS) == []
+        assert peer.rows("select ts from slice where name = 'a'") == [(60,)]
+    # The file begins with the earliest mark.
+    assert rows == [
+        ("(unnamed)", 0, 20, "MARK", None), ("slow", 70, 40, "MARK", "why?"),
+        ("overlapping", 80, 60, "MARK", None), ("moment", 90, 0, "MARK", None),
+    ]  # fmt: skip
+    shown = {n for n, *_ in named_slices(written([source], ns_range=(160, 170),
+             beside=Beside(marks=marks)))}  # fmt: skip
+    assert shown == {ABOUT_TRACK, "a", "overlapping"}
+
+
+def test_chosen_slices_stand_at_the_depth_that_they_have_among_themselves(tmp_path):
+    trace = trace_of(
+        ("run", 0, 100), ("call", 10, 90), ("kernel", 20, 30), ("other", 40, 50), ("end", 95, 99)
+    )
+    chosen = [i for i in range(5) if trace.name(i) in ("run", "kernel", "end")]
+    source = replace(PerfettoSource.of(trace), only=np.array(chosen))
+    kept = replayed(written([source], ns_range=(0, 5)))
+    assert sorted(row[3:] for row in kept) == [
+        ("end", 95, 4, 1), ("kernel", 20, 10, 1), ("run", 0, 100, 0),
+    ]  # fmt: skip
+    alone = replace(source, only=np.array([i for i in chosen if trace.name(i) != "run"]))
+    assert sorted(row[3:] for row in replayed(written([alone]))) == [
+        ("end", 95, 4, 0), ("kernel", 20, 10, 0),
+    ]  # fmt: skip
+
+
+@given(trace=by_time() | by_level(), seed=st.integers(0, 2**32))
+def test_any_choice_of_slices_nests_as_they_do(trace, seed):
+    mask = np.random.default_rng(seed).random(len(trace.slices)) < 0.5
+    source = replace(PerfettoSource.of(trace), only=np.flatnonzero(mask))
+    found = Counter(row[3:6] for row in replayed(written([source])).elements())
+    start, end, origin = trace.slices.start, trace.slices.end, trace.start
+    assert found == Counter(
+        (trace.name(i), int(start[i]) - origin, int(end[i] - start[i]))
+        for i in np.flatnonzero(mask).tolist()
+    )
+
+
+def test_without_annotations_names_kinds_and_colours_stay(annotated):
+    bare = [replace(source, annotations=False) for source in annotated]
+    data = written(bare)
+    assert replayed(data) == meant(bare)
+    slices = [row for row in named_slices(data) if row[0] != ABOUT_TRACK]
+    assert not any(arguments for _, _, arguments, *_ in slices)
+    assert slices[0][1] == ["OPERATOR_CALL"]
+    assert b"forward/10" in data
+    assert b"model.py:12" not in data
+
+
+def test_slices_of_an_inference_have_its_number_and_runs_without_a_slice_get_one(tmp_path):
+    builder = TraceBuilder("host.csv", "test", "1", Clock())
+    track = builder.track("p", "host")
+    builder.add(
+        track=track, start=np.array([0, 10, 25, 50]), end=np.array([5, 20, 30, 60]),
+        name=builder.intern_all(["load", "a", "b", "c"]), key=builder.key(KeyKind.PLAIN, ""),
+    )  # fmt: skip
+    scope = builder.scope("host")
+    for kind, start, end in (
+        (RunKind.LOAD, 0, 5), (RunKind.INFERENCE, 10, 30), (RunKind.INFERENCE, 50, 60),
+    ):  # fmt: skip
+        builder.run(kind, "infer", track, scope, start, end)
+    data = written([PerfettoSource.of(builder.build())])
+    run = {name: arguments.get("run") for name, _, arguments, *_ in named_slices(data)}
+    assert run["load"] is None
+    assert [run[name].int_value for name in "abc"] == [1, 1, 2]
+    # The slice c is all of the second inference; the first is spanned by none.
+    spans = [(n, t) for n, c, _, _, t in named_slices(data) if c == ["INFERENCE"]]
+    assert spans == [("infer · run 1", 10)]
+
+
+def test_estimates_are_arguments_of_their_slices(annotated):
+    first = annotated[0]
+    facts = replace(first.facts, estimates={0: (55_002, 68_752.5)})
+    of = {n: a for n, _, a, *_ in named_slices(written([replace(first, facts=facts)]))}
+    linked = of["features.4 · convolution"]
+    assert linked["estimate_ticks"].int_value == 55_002
+    assert linked["estimate_ns"].double_value == 68_752.5
+    assert "estimate_ns" not in of["event"]
+
+
+# -- how large -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["difficult", "annotated"])
+def test_the_size_of_a_small_file_is_exact(name, request):
+    sources = request.getfixturevalue(name)
+    size = size_of_perfetto(sources)
+    assert size.raw == len(written(sources))
+    assert size.slices == sum(len(s.trace.slices) for s in sources)
+
+
+def test_the_size_of_a_large_file_is_told_from_a_sample():
+    random = np.random.default_rng(3)
+    start = np.cumsum(random.integers(1, 2000, 300_000))
+    builder = TraceBuilder("big.csv", "test", "1", Clock())
+    names = builder.intern_all([f"op {i}" for i in range(300)])
+    builder.add(
+        track=builder.track("p", "t"), start=start, end=start + random.integers(0, 900, 300_000),
+        name=names[random.integers(0, 300, 300_000)], key=builder.key(KeyKind.KERNEL, "k"),
+    )  # fmt: skip
+    source = PerfettoSource.of(builder.build())
+    size, data = size_of_perfetto([source]), written([source])
+    assert size.raw == pytest.approx(len(data), rel=0.05)
+    assert size.packed == pytest.approx(len(gzip.compress(data, 6)), rel=0.2)
+    part = size_of_perfetto([source], ns_range=(int(start[1000]), int(start[200_000])))
+    assert part.slices == write_perfetto(
+        [source], io.BytesIO(), ns_range=(int(start[1000]), int(start[200_000]))
+    )
+
+
+def test_slices_over_an_edge_are_counted():
+    source = PerfettoSource.of(
+        trace_of(("over both", 0, 100), ("over one", 10, 40), ("in", 50, 60), ("out", 90, 95))
+    )
+    size = size_of_perfetto([source], ns_range=(30, 80))
+    assert (size.slices, size.over_edge, size.tracks) == (3, 2, 1)

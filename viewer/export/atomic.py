@@ -23,6 +23,10 @@ class WriteCancelled(Exception):
     """Raised out of a writer when `cancelled()` turned true; the target is as it was before."""
 
 
+class NothingToExport(Exception):
+    """What is open cannot be written in the asked form; the message says why."""
+
+
 def no_progress(done: int, total: int) -> None:
     """A progress callback for callers that show none."""
 

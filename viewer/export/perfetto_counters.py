@@ -7,7 +7,7 @@ since a counter holds no point at which its value stays the same.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
@@ -20,6 +20,7 @@ from viewer.export.perfetto_slices import (
     TRACK_UUID,
     Timestamps,
 )
+from viewer.export.perfetto_source import PerfettoSource
 from viewer.export.perfetto_strings import clean
 from viewer.export.protobuf_encoder import (
     FIXED64,
@@ -31,9 +32,6 @@ from viewer.export.protobuf_encoder import (
     varint_lengths,
 )
 from viewer.model.counters import Counter
-
-if TYPE_CHECKING:
-    from viewer.export.perfetto_trace import PerfettoSource
 
 _COUNTER = tag(9, VARINT) + varint(pb.TrackEvent.TYPE_COUNTER)
 _VALUE = tag(44, FIXED64)  # the double one of the fields for it

@@ -7,12 +7,14 @@ official protos; what differs from slice to slice (times, ticks, columns) is enc
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
+from viewer.export.perfetto_source import FlowEdges, PerfettoSource
+from viewer.export.perfetto_spans import UNNAMED
 from viewer.export.perfetto_strings import SEQUENCE, InternedStrings, field
 from viewer.export.protobuf_encoder import (
     FIXED64,
@@ -20,6 +22,7 @@ from viewer.export.protobuf_encoder import (
     VARINT,
     Blobs,
     Doubles,
+    Fixed64s,
     Joined,
     Literal,
     Message,
@@ -31,20 +34,17 @@ from viewer.export.protobuf_encoder import (
     tag,
     varint,
 )
+from viewer.model.queries import run_of_slices
 from viewer.model.times import tick_to_ns, ticks_to_ns
-from viewer.model.trace import Bools, Codes, Column, Ints
-
-if TYPE_CHECKING:
-    from viewer.export.perfetto_trace import PerfettoSource
-
-UNNAMED = "(unnamed)"
+from viewer.model.trace import Bools, Codes, Column, Ints, KeyKind, Unit
 
 # Arguments with a meaning of their own: a column of a file that has such a name is renamed, since
 # of two arguments with one name trace_processor keeps the last.
 RESERVED = frozenset(
     (
         "start_ticks", "dur_ticks", "event", "operator", "debug_handles", "module", "source",
-        "identifier", "instruction_id", "location", "link_reason", "derived",
+        "identifier", "instruction_id", "location", "link_reason", "derived", "run",
+        "estimate_ticks", "estimate_ns",
     )
 )  # fmt: skip
 
@@ -58,6 +58,7 @@ TIME = tag(8, VARINT)
 SEQUENCE_ID = tag(10, VARINT) + varint(SEQUENCE)
 _FLAGS = tag(13, VARINT) + varint(pb.TracePacket.SEQ_NEEDS_INCREMENTAL_STATE)
 _BEGIN = tag(9, VARINT) + varint(pb.TrackEvent.TYPE_SLICE_BEGIN) + tag(10, VARINT)  # + name iid
+_FLOWS, _TERMINATING_FLOWS = tag(47, FIXED64), tag(48, FIXED64)
 _END = tag(9, VARINT) + varint(pb.TrackEvent.TYPE_SLICE_END)
 
 
@@ -135,11 +136,20 @@ class Timestamps:
         return ticks_to_ns(rest, self._ratio) + np.int64(self._shift)
 
 
+def _limited(window: tuple[int, int]) -> tuple[int, int]:
+    """The same in what an int64 can hold."""
+    first, last = (min(max(t, -(2**63)), 2**63 - 1) for t in window)
+    return first, last
+
+
 class SlicePackets:
-    """All slices of one source, ready to be encoded a span at a time.
+    """All slices of one source that are to be written, ready to be encoded a span at a time.
 
     `count`: slices to write. `first_ns`: the earliest of them, 0 if there are none. `uuids`: of
     each (track, lane). Strings are added to `strings`, whose packets must be written first.
+    `over_edge`: how many reach over an edge of the window. `tracks`: how many tracks they are on.
+    `flows`: the flows among them that were found; `flows_written`: how many of these have ids, from
+    `flow_id` on.
     """
 
     def __init__(
@@ -149,6 +159,7 @@ class SlicePackets:
         window: tuple[int, int] | None,
         uuids: dict[tuple[int, int], int],
         strings: InternedStrings,
+        flow_id: int = 1,
     ) -> None:
         self._source = source
         self._slices = slices = source.trace.slices
@@ -157,21 +168,67 @@ class SlicePackets:
         self._row = slices.rows()
         self._preorder: Codes = np.empty(len(slices), np.uint32)
         self._preorder[slices.order] = np.arange(len(slices), dtype=np.uint32)
-        depth = slices.row_depth[self._row[self._preorder]]
-        self._brackets = BracketOrder(depth)
+        self._brackets = BracketOrder(slices.row_depth[self._row[self._preorder]])
+        self.over_edge = 0
+        if source.only is not None:
+            chosen = np.zeros(len(slices), np.bool_)
+            chosen[source.only] = True
+            self._keep(chosen[self._preorder])
+        elif window is not None:
+            self._keep(self._inside(*window))
         if window is not None:
-            keep = self._inside(*window)
-            self._preorder = self._preorder[keep]
-            self._brackets = BracketOrder(depth[keep])
+            low, high = _limited(window)
+            start, end = (self._ns(t[self._preorder]) for t in (slices.start, slices.end))
+            self.over_edge = int(((start < low) | (end > high)).sum())
         self.count = len(self._preorder)
         self.first_ns = int(self._ns(slices.start[self._preorder]).min()) if self.count else 0
+        written_rows = np.bincount(self._row[self._preorder], minlength=len(slices.row_track))
+        self.tracks = len(np.unique(slices.row_track[written_rows > 0]))
         self._intern(uuids)
+        self._connect(flow_id)
+
+    def _keep(self, keep: Bools) -> None:
+        """Leave out all other slices; those inside one that is left out come up a level."""
+        kept = np.cumsum(keep)
+        ended = np.cumsum(np.bincount(self._brackets.after_subtree()[keep], minlength=len(keep)))
+        depth = (kept - 1 - ended[: len(keep)])[keep]
+        self._preorder = self._preorder[keep]
+        self._brackets = BracketOrder(depth)
+
+    def _connect(self, flow_id: int) -> None:
+        """Give every flow an id: one that begins at its producer and ends at its consumer.
+
+        The engine follows an id in the order of time, and of the file among equal times, so a
+        consumer that stands before its producer would end a flow that has not begun.
+        """
+        source, slices = self._source, self._slices
+        self.flows, self.flows_written = FlowEdges.none(), 0
+        self._flow_ends: list[tuple[bytes, Ints, NDArray[np.uint64]]] = []
+        if source.flows is None or not self.count:
+            return
+        whole = self.count == len(slices)
+        self.flows = found = source.flows(
+            None if whole else np.sort(self._preorder).astype(np.int64)
+        )
+        if not len(found.producer):
+            return
+        place = np.empty(len(slices), np.uint32)
+        place[self._preorder] = np.arange(self.count, dtype=np.uint32)
+        ends = [place[side].astype(np.int64) for side in (found.producer, found.consumer)]
+        times = [self._ns(slices.start[side]) for side in (found.producer, found.consumer)]
+        good = (times[0] < times[1]) | ((times[0] == times[1]) & (ends[0] < ends[1]))
+        self.flows_written = int(good.sum())
+        ids = np.arange(flow_id, flow_id + self.flows_written, dtype=np.uint64)
+        for head, end in zip((_FLOWS, _TERMINATING_FLOWS), ends, strict=True):
+            at = end[good]
+            order = np.argsort(at, kind="stable")
+            self._flow_ends.append((head, at[order], ids[order]))
 
     def _inside(self, first: int, last: int) -> Bools:
         """Which slices, in preorder, share time with [first, last), and those around them."""
         start = self._ns(self._slices.start[self._preorder])
         end = self._ns(self._slices.end[self._preorder])
-        low, high = (min(max(t, -(2**63)), 2**63 - 1) for t in (first, last))
+        low, high = _limited((first, last))
         keep: Bools = (start < high) & ((end > low) | ((start == end) & (start >= low)))
         # A slice that ends where the range begins may hold a zero-length slice at that time.
         kept_before = np.append(0, np.cumsum(keep))
@@ -194,6 +251,10 @@ class SlicePackets:
             np.int64,
         )
         of_lane = [varint(uuids[lane]) for lane in lanes]
+        self._lane_category: Blobs | None = None
+        units = [source.trace.tracks[track].unit for track, _ in lanes]
+        if any(units):
+            self._lane_category = Blobs([self._category(unit) for unit in units])
         track = tag(TRACK_UUID, VARINT)
         self._begin_track = Blobs([track + uuid for uuid in of_lane])
         self._end_tail = Blobs(
@@ -211,29 +272,85 @@ class SlicePackets:
                 len(labels),
                 lambda i: strings.event_name(labels[i]) if labels[i] else 0,
             )
-            self._event_iid = _table(used, len(names), lambda i: strings.value(names[i]))
-            self._event_arg = self._text_arg("event")
-        self._start_arg = self._number_arg("start_ticks", _ARG_INT)
-        self._dur_arg = self._number_arg("dur_ticks", _ARG_INT)
-        self._derived = self._number_arg("derived", _ARG_BOOL)(1) + b"\1"
+        self._intern_keys()
+        self._arguments: list[Callable[[Codes], Piece]] = []
+        if source.annotations:
+            self._intern_arguments(used)
 
-        arguments, correlations = [b""] * len(source.trace.keys), [b""] * len(source.trace.keys)
-        for key in _used(slices.key[own], len(source.trace.keys)).tolist():
-            arguments[key], correlations[key] = self._key(key)
+    def _intern_keys(self) -> None:
+        """Category, arguments and correlation id of every key that is written."""
+        keys, own = self._source.trace.keys, self._slices.key[self._preorder]
+        used = _used(own, len(keys)).tolist()
+        arguments, correlations, categories = ([b""] * len(keys) for _ in range(3))
+        for key in used:
+            correlations[key] = self._correlation(key)
+            categories[key] = self._category(KeyKind(keys.kind[key]))
+            if self._source.annotations:
+                arguments[key] = self._key(key)
         self._key_args = Blobs(arguments)
         self._key_correlation = Blobs(correlations)
+        self._key_category = Blobs(categories)
+        several = {categories[key] for key in used}
+        # Where all slices are of one kind nothing has to be looked up for each.
+        self._one_category = several.pop() if len(several) == 1 else None
 
-        self._columns = []
+    def _category(self, kind: KeyKind | Unit) -> bytes:
+        """What sort of slice it is, or of which unit; nothing where the file does not say."""
+        if not kind:
+            return b""
+        number = self._strings.category(kind.name)
+        return bytes(pb.TrackEvent(category_iids=[number]).SerializeToString())
+
+    def _intern_arguments(self, used: Ints) -> None:
+        """The arguments that differ from slice to slice, in the order in which they stand."""
+        source, slices, strings = self._source, self._slices, self._strings
+        names = source.trace.strings
+        # A tick that lasts 1 ns is the timestamp itself, but for the origin of the file.
+        if source.ns_per_tick != 1:
+            start_arg = self._number_arg("start_ticks", _ARG_INT)
+            dur_arg = self._number_arg("dur_ticks", _ARG_INT)
+            self._arguments += [
+                lambda own: Numbers(slices.start[own], start_arg),
+                lambda own: Numbers(slices.end[own] - slices.start[own], dur_arg),
+            ]
+        if source.labels is not None and self._label_iid is not None:
+            event_iid = _table(used, len(names), lambda i: strings.value(names[i]))
+            event_arg = self._text_arg("event")
+
+            def event(own: Codes) -> Piece:
+                other = self._shown(own) != self._name_iid[slices.name[own]]
+                return Where(other, Numbers(event_iid[slices.name[own[other]]], event_arg))
+
+            self._arguments.append(event)
+        self._arguments.append(lambda own: Picked(self._key_args, slices.key[own]))
+        if any(source.trace.inferences()):
+            numbers = np.array([*(run.number for run in source.trace.runs), 0], np.uint32)
+            of_slice = numbers[run_of_slices(source.trace)]  # those of no run are of the last, 0
+            run_arg = self._number_arg("run", _ARG_INT)
+
+            def run(own: Codes) -> Piece:
+                number = of_slice[own]
+                return Where(number > 0, Numbers(number[number > 0], run_arg))
+
+            self._arguments.append(run)
         taken = set(RESERVED)
         for name, column in slices.columns.items():
             shown = name or "column"
             while shown in taken:
                 shown = f"column {shown}"
             taken.add(shown)
-            self._columns.append(self._column(shown, column))
+            self._arguments.append(self._column(shown, column))
+        if (is_derived := slices.derived) is not None:
+            flag = self._number_arg("derived", _ARG_BOOL)(1) + b"\1"
 
-    def _key(self, key: int) -> tuple[bytes, bytes]:
-        """The arguments that all slices of a key have, and its correlation id."""
+            def derived(own: Codes) -> Piece:
+                mask = is_derived[own]
+                return Where(mask, Literal(flag, int(mask.sum())))
+
+            self._arguments.append(derived)
+
+    def _key(self, key: int) -> bytes:
+        """The arguments that all slices of a key have."""
         strings, keys, facts = self._strings, self._source.trace.keys, self._source.facts
         event = pb.TrackEvent()
 
@@ -244,7 +361,6 @@ class SlicePackets:
             if value:
                 add(name).string_value_iid = strings.value(value)
 
-        correlation = b""
         if facts is not None:
             if facts.operators[key]:
                 values = add("operator").array_values
@@ -257,16 +373,26 @@ class SlicePackets:
             text("module", facts.modules[key])
             text("source", facts.sources[key])
             text("link_reason", facts.reasons[key])
-            if same := facts.correlation[key]:
-                number = strings.correlation(same)
-                correlation = pb.TrackEvent(correlation_id_str_iid=number).SerializeToString()
+            if key in facts.estimates:
+                ticks, ns = facts.estimates[key]
+                _set(add("estimate_ticks"), ticks, strings)
+                add("estimate_ns").double_value = ns
         identifier = keys.identifier[key]
         if identifier is not None:
             _set(add("identifier"), identifier, strings)
         if keys.instruction[key] >= 0:
             add("instruction_id").int_value = int(keys.instruction[key])
         text("location", keys.location[key])
-        return event.SerializeToString(), correlation
+        return bytes(event.SerializeToString())
+
+    def _correlation(self, key: int) -> bytes:
+        """The correlation id that all slices of a key have."""
+        facts = self._source.facts
+        same = facts.correlation[key] if facts is not None else None
+        if not same:
+            return b""
+        number = self._strings.correlation(same)
+        return bytes(pb.TrackEvent(correlation_id_str_iid=number).SerializeToString())
 
     def _number_arg(self, name: str, number: int) -> Callable[[int], bytes]:
         """The bytes of an argument before a varint value of a given length."""
@@ -318,34 +444,38 @@ class SlicePackets:
         begin_at, end_at, owner = self._brackets.part(first, last)
         own = self._preorder[first:last]
         return assemble(
-            [(begin_at, self._begins(own)), (end_at, self._ends(self._preorder[owner]))]
+            [(begin_at, self._begins(own, first)), (end_at, self._ends(self._preorder[owner]))]
         )
 
-    def _begins(self, own: Codes) -> Piece:
-        slices, source, n = self._slices, self._source, len(own)
+    def _shown(self, own: Codes) -> Ints:
+        """The numbers of the names under which slices are written."""
+        names = self._name_iid[self._slices.name[own]]
+        if self._label_iid is None or self._source.labels is None:
+            return names
+        label = self._label_iid[self._source.labels[own]]
+        return np.where(label == 0, names, label)
+
+    def _begins(self, own: Codes, first: int) -> Piece:
+        slices, n = self._slices, len(own)
         start, key = slices.start[own], slices.key[own]
-        names = slices.name[own]
-        iid = self._name_iid[names]
-        pieces: list[Piece] = [
-            Numbers(start, self._start_arg),
-            Numbers(slices.end[own] - start, self._dur_arg),
-        ]
-        if self._label_iid is not None and source.labels is not None:
-            label = self._label_iid[source.labels[own]]
-            label = np.where(label == 0, iid, label)
-            other = label != iid
-            pieces.append(Where(other, Numbers(self._event_iid[names[other]], self._event_arg)))
-            iid = label
-        pieces.append(Picked(self._key_args, key))
-        pieces += [column(own) for column in self._columns]
-        if slices.derived is not None:
-            derived = slices.derived[own]
-            pieces.append(Where(derived, Literal(self._derived, int(derived.sum()))))
+        pieces: list[Piece] = []
+        if self._one_category is None:
+            pieces.append(Picked(self._key_category, key))
+        elif self._one_category:
+            pieces.append(Literal(self._one_category, n))
+        lane = self._lane_of_row[self._row[own]]
+        if self._lane_category is not None:
+            pieces.append(Picked(self._lane_category, lane))
+        pieces += [argument(own) for argument in self._arguments]
         pieces += [
-            Numbers(iid, lambda size: _BEGIN),
-            Picked(self._begin_track, self._lane_of_row[self._row[own]]),
-            Picked(self._key_correlation, key),
+            Numbers(self._shown(own), lambda size: _BEGIN),
+            Picked(self._begin_track, lane),
         ]
+        for head, at, ids in self._flow_ends:
+            some = slice(*np.searchsorted(at, [first, first + n]).tolist())
+            if some.start < some.stop:
+                pieces.append(Fixed64s(n, at[some] - first, ids[some], head))
+        pieces.append(Picked(self._key_correlation, key))
         packet = Joined(
             Numbers(self._ns(start), lambda size: TIME),
             Literal(SEQUENCE_ID, n),

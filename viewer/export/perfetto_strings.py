@@ -74,6 +74,10 @@ class InternedStrings:
         """The number of a slice name."""
         return self._number("event_names", text)
 
+    def category(self, text: str) -> int:
+        """The number of a category."""
+        return self._number("event_categories", text)
+
     def argument(self, name: str) -> int:
         """The number of an argument's name."""
         return self._number("debug_annotation_names", name)
@@ -107,7 +111,7 @@ class InternedStrings:
             )
             for table, number, text in self._new[first : first + TEXTS_AT_ONCE]:
                 entry = getattr(packet.interned_data, table).add(iid=number)
-                if table in ("event_names", "debug_annotation_names"):
+                if table in ("event_names", "event_categories", "debug_annotation_names"):
                     entry.name = text
                 else:
                     entry.str = text.encode()

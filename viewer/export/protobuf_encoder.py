@@ -188,6 +188,25 @@ class Doubles:
         _put(out, at, self._rows)
 
 
+class Fixed64s:
+    """Any number of fixed64 fields in each of n messages: values[k] is one of message rows[k].
+
+    rows ascend; values: uint64. The fields of a message stand in the order of their values here.
+    """
+
+    def __init__(self, n: int, rows: Ints, values: NDArray[np.uint64], head: bytes) -> None:
+        self._fields = Doubles(values.view(np.float64), head)
+        count = np.bincount(rows, minlength=n)
+        self.length: Ints = count * (len(head) + 8)
+        first = np.cumsum(count) - count
+        self._rows = rows
+        self._within: Ints = (np.arange(len(rows)) - first[rows]) * (len(head) + 8)
+
+    def write(self, out: Bytes, at: Ints) -> None:
+        """See `Piece`."""
+        self._fields.write(out, at[self._rows] + self._within)
+
+
 class Blobs:
     """A table of distinct byte strings that were encoded once, to be picked from by number."""
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from viewer.model.queries import tree
 from viewer.model.times import ticks_to_ns
-from viewer.model.trace import Column
+from viewer.model.trace import Bools, Column, Ints, Slices
 from viewer.program.graph import Operator
 from viewer.program.labels import track_name
 from viewer.program.linking import LinkTable
@@ -31,12 +31,16 @@ Rows = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True, slots=True)
 class SliceTableSource:
-    """One linked trace to write, with its clock and the names of its processes (one a track)."""
+    """One linked trace to write, with its clock and the names of its processes (one a track).
+
+    ns_range: only slices that share time with this part of it, in ns without the offset.
+    """
 
     table: LinkTable
     ns_per_tick: Fraction
     offset_ns: int
     processes: tuple[str, ...]
+    ns_range: tuple[int, int] | None = None
 
 
 def slice_columns(source: SliceTableSource) -> Rows:
@@ -48,6 +52,8 @@ def slice_columns(source: SliceTableSource) -> Rows:
     table = source.table
     trace, slices = table.trace, table.trace.slices
     index = tree(slices).index
+    if source.ns_range is not None:
+        index = index[_within(slices, index, source.ns_per_tick, *source.ns_range)]
     row = slices.rows()[index]
     track = slices.row_track[row]
     key = slices.key[index]
@@ -84,6 +90,14 @@ def slice_columns(source: SliceTableSource) -> Rows:
         if name not in rows:
             rows[name] = cells(column, index)
     return rows
+
+
+def _within(slices: Slices, index: Ints, ns_per_tick: Fraction, first: int, last: int) -> Bools:
+    """Which slices share time with [first, last) ns; one without a length where it is."""
+    low, high = (min(max(t, -(2**63)), 2**63 - 1) for t in (first, last))
+    start, end = (ticks_to_ns(t[index], ns_per_tick) for t in (slices.start, slices.end))
+    inside: Bools = (start < high) & ((end > low) | ((start == end) & (start >= low)))
+    return inside
 
 
 def operator_names(operators: Sequence[Operator]) -> list[str]:

@@ -97,13 +97,7 @@ def measured_actions(
     jobs, job_ids = numbers(trace, JOB_ID, unit == Unit.NSS)
     actions, action_ids = numbers(trace, ACTION_ID, unit == Unit.HOST)
     known = dispatch_of_scopes(trace, dispatches)
-    others = other_compilations(trace, dispatches)
-    names = [
-        d.name if d else scope.name if DISPATCH in slices.columns else ""
-        for d, scope in zip(known, trace.scopes, strict=True)
-    ]
-    # Equal numbers mean other actions there: they must not meet the estimates of that name.
-    names = [f"{name} ({_OTHER})" if i in others else name for i, name in enumerate(names)]
+    names = dispatch_names(trace, dispatches)
     by_profile = _actions_of_jobs(trace, jobs, job_ids, actions, action_ids)
     told: set[tuple[int, int | None]] = set()
     found: list[MeasuredAction] = []
@@ -125,6 +119,35 @@ def measured_actions(
         if (scope, action) not in told:
             add(scope, None, None, action, at)
     return found
+
+
+def dispatch_names(trace: Trace, dispatches: Sequence[Dispatch]) -> list[str]:
+    """Per scope of a runtime profile the dispatch that its actions are of, as in
+    `MeasuredAction.dispatch`."""
+    known = dispatch_of_scopes(trace, dispatches)
+    others = other_compilations(trace, dispatches)
+    names = [
+        d.name if d else scope.name if DISPATCH in trace.slices.columns else ""
+        for d, scope in zip(known, trace.scopes, strict=True)
+    ]
+    # Equal numbers mean other actions there: they must not meet the estimates of that name.
+    return [f"{name} ({_OTHER})" if i in others else name for i, name in enumerate(names)]
+
+
+def jobs_of_keys(trace: Trace, dispatches: Sequence[Dispatch]) -> dict[int, tuple[str, int]]:
+    """Key -> (dispatch, number) of the NSS job that all slices of that key are; empty for traces
+    that are no runtime profile."""
+    if source_of(trace) is None:
+        return {}
+    at, ids = numbers(trace, JOB_ID, units_of(trace) == Unit.NSS)
+    pairs = np.unique(np.stack([trace.slices.key[at].astype(np.int64), ids]), axis=1)
+    keys, count = np.unique(pairs[0], return_counts=True)
+    names, scope = dispatch_names(trace, dispatches), trace.keys.scope
+    alone = np.isin(pairs[0], keys[count == 1])
+    return {
+        key: (names[int(scope[key])], job)
+        for key, job in zip(*pairs[:, alone].tolist(), strict=True)
+    }
 
 
 def groups(values: Ints) -> Iterator[tuple[int, Ints]]:

@@ -1,0 +1,104 @@
+"""What a Perfetto file says of itself: the tool, the clocks, the files that it was made from.
+
+Every fact is a trace attribute, `org.opscope.<name>` of the file or `org.opscope.source<n>.<name>`
+of its n-th trace. Engines before v58 pass over trace attributes, so an instant per trace on a track
+of its own has them as arguments too.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
+
+import viewer
+from viewer.export.perfetto_layout import ABOUT_TRACK, ABOUT_UUID
+from viewer.export.perfetto_source import Facts, FlowEdges, PerfettoSource
+from viewer.export.perfetto_strings import SEQUENCE, clean, framed
+
+_ATTRIBUTE = "org.opscope"
+
+
+def file_facts(origin: int, given: Facts) -> dict[str, int | str]:
+    """Of the file as a whole; `given` are those that only the caller knows."""
+    return _storable({"tool": f"Opscope {viewer.__version__}", "origin_ns": origin, **given})
+
+
+def source_facts(source: PerfettoSource) -> dict[str, int | str]:
+    """What a reader must know to get back from this file's ns to the input's ticks."""
+    trace = source.trace
+    facts: dict[str, int | str] = {
+        "file": os.path.basename(trace.path),
+        "format": trace.format,
+        "generation": trace.generation,
+        "clock_unit": trace.clock.unit,
+        "clock_domain": trace.clock.domain,
+        "clock_rate": str(source.rate_origin),
+        "ns_per_tick": str(source.ns_per_tick),
+        "offset_ns": source.offset_ns,
+        **source.input,
+    }
+    if len(trace.untimed):
+        facts["events_without_time"] = f"{len(trace.untimed)} are not in this file"
+    for name, column in trace.slices.columns.items():
+        if column.unit:
+            facts[f"unit_of_{name}"] = column.unit
+    return _storable(facts)
+
+
+def flow_facts(edges: FlowEdges, written: int) -> dict[str, int | str]:
+    """How many flows a source has, and what of them is not in the file."""
+    facts: dict[str, int | str] = {"flows": written}
+    left_out = []
+    if edges.asked < edges.of:
+        left_out.append(
+            f"inputs were looked up for the first {edges.asked} of {edges.of} slices alone"
+        )
+    if written < len(edges.producer):
+        left_out.append(
+            f"{len(edges.producer) - written} lead to a slice that begins at the same time and "
+            "stands before their own"
+        )
+    if left_out:
+        facts["flows_left_out"] = "; ".join(left_out)
+    return facts
+
+
+def _storable(facts: Mapping[str, int | str]) -> dict[str, int | str]:
+    """Ints beyond 64 bits (an origin that no clock has) have no field: they go as text."""
+    return {
+        clean(name): value
+        if isinstance(value, int) and -(2**63) <= value < 2**63
+        else clean(str(value))
+        for name, value in facts.items()
+    }
+
+
+def attributes(facts: Facts, of_sources: Sequence[Facts]) -> bytes:
+    """One packet with the facts of the file and of its sources, numbered from 1."""
+    packet = pb.TracePacket(trusted_packet_sequence_id=SEQUENCE)
+    for place, some in (
+        (_ATTRIBUTE, facts),
+        *((f"{_ATTRIBUTE}.source{n}", some) for n, some in enumerate(of_sources, 1)),
+    ):
+        for name, value in some.items():
+            attribute = packet.trace_attributes.attribute.add(key=f"{place}.{name}")
+            if isinstance(value, int):
+                attribute.long_value = value
+            else:
+                attribute.string_value = value
+    return framed(packet)
+
+
+def about(facts: Facts, time: int) -> bytes:
+    """The instant that carries the facts of the file and of one source; at its first slice."""
+    event = pb.TrackEvent(type=pb.TrackEvent.TYPE_INSTANT, track_uuid=ABOUT_UUID, name=ABOUT_TRACK)
+    for name, value in facts.items():
+        if isinstance(value, int):
+            event.debug_annotations.add(name=name, int_value=value)
+        else:
+            event.debug_annotations.add(name=name, string_value=value)
+    return framed(
+        pb.TracePacket(timestamp=time, trusted_packet_sequence_id=SEQUENCE, track_event=event)
+    )

@@ -1,0 +1,113 @@
+"""The commands that write files: a Perfetto trace by its dialog, tables, a picture of the view."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFileDialog
+
+from viewer.commands import Command, Need
+from viewer.export.atomic import Cancelled, Progress, replacing
+from viewer.exporting import prepare
+from viewer.needs import open_profile
+
+if TYPE_CHECKING:
+    from viewer.desk import Desk
+    from viewer.panels.export_dialog import ExportDialog
+    from viewer.perfetto_export import Flows, PerfettoWish
+
+FILTERS = {
+    ".pftrace": "Perfetto trace (*.pftrace)",
+    ".pftrace.gz": "Perfetto trace, gzipped (*.pftrace.gz)",
+}
+PICTURES = ("Picture, PNG (*.png)", "Picture, SVG (*.svg)", "Document, PDF (*.pdf)")
+
+
+def export_commands(desk: Desk) -> list[Command]:
+    """Every command that writes what is open."""
+    session = desk.session
+    something = Need("an open file", lambda: not session.is_empty)
+    return [
+        Command(
+            "file.export", "&Export Perfetto…", "File", lambda: export_perfetto(desk), ("Ctrl+E",),
+            open_profile(session),
+        ),
+        Command(
+            "file.export_table", "Export &table…", "File", lambda: _export_table(desk),
+            ("Ctrl+Shift+E",), something,
+        ),
+        Command(
+            "file.save_picture", "Save &picture…", "File", lambda: _save_view(desk), (),
+            open_profile(session),
+        ),
+    ]  # fmt: skip
+
+
+def export_perfetto(desk: Desk) -> ExportDialog:
+    """Ask what of the profiles is to be written, then under which name."""
+    # The dialog loads the official protos, which the first window need not wait for.
+    from viewer.export_choices import display_order
+    from viewer.opening import Inferences
+    from viewer.panels.export_dialog import ExportDialog
+
+    scene, session = desk.timeline.scene, desk.session
+    as_run = session.state.inferences is Inferences.AS_RUN
+    order = display_order(scene.stock, scene.arrangement) if as_run else ()
+    dialog = ExportDialog(
+        session, desk.settings, desk.theme, order, scene.missing_text, desk.window
+    )
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.asked.connect(partial(_save_perfetto, desk, dialog.flows))
+    dialog.open()
+    return dialog
+
+
+def _save_perfetto(desk: Desk, flows: Flows, wish: PerfettoWish, suffix: str) -> None:
+    from viewer.perfetto_export import PerfettoJob
+
+    start = os.path.splitext(desk.session.workspace.paths[0])[0] + suffix
+    path, _ = QFileDialog.getSaveFileName(
+        desk.window, "Export Perfetto trace", start, FILTERS[suffix]
+    )
+    if not path:
+        return
+    if not os.path.splitext(path)[1]:
+        path += suffix
+    workspace = desk.session.workspace
+
+    def write(progress: Progress, cancelled: Cancelled) -> int:
+        # On the thread of the export: the names of all slices take a while.
+        return PerfettoJob(workspace, wish, flows).write(path, progress, cancelled)
+
+    desk.save_as(path, lambda _: write, "slices")
+
+
+def _save_view(desk: Desk) -> None:
+    """Ask for a name and write a picture of the timeline as it is seen."""
+    from viewer.timeline.view_picture import SUFFIXES, ViewPicture
+
+    start = os.path.splitext(desk.session.workspace.paths[0])[0] + ".png"
+    path, chosen = QFileDialog.getSaveFileName(
+        desk.window, "Save picture of the timeline", start, ";;".join(PICTURES)
+    )
+    if not path:
+        return
+    if not path.lower().endswith(SUFFIXES):
+        path += chosen.partition("(*")[2].rstrip(")") or SUFFIXES[0]
+    # What is seen is drawn now, before it changes; its bytes are written beside the window.
+    data = ViewPicture(desk.timeline).bytes_of(os.path.splitext(path)[1].lower())
+
+    def write(progress: Progress, cancelled: Cancelled) -> int:
+        with replacing(path) as file:
+            file.write(data)
+        return 1
+
+    desk.save_as(path, lambda _: write, "picture")
+
+
+def _export_table(desk: Desk) -> None:
+    name = "slices" if desk.session.traces else "operators"
+    desk.export_table(partial(prepare, desk.session.workspace), name)
