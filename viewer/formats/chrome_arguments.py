@@ -49,9 +49,24 @@ class _Argument:
         self.parts.append(_Part(rows, self.texts.codes(texts), True))
         self.count += len(rows)
 
+    def add_raw(self, rows: Codes, values: Sequence[bytes]) -> None:
+        distinct: dict[bytes, int] = {}
+        codes = [distinct.setdefault(value, len(distinct)) for value in values]
+        known = self.texts.codes([text_of(value) for value in distinct])
+        self.parts.append(_Part(rows, known[codes], True))
+        self.count += len(rows)
+
     def add_numbers(self, rows: Codes, values: NDArray[Any]) -> None:
         self.parts.append(_Part(rows, values, False))
         self.count += len(rows)
+
+
+class _Kinds(dict[tuple[str, ...], int]):
+    """The names of arguments that events of a block have, numbered."""
+
+    def __missing__(self, names: tuple[str, ...]) -> int:
+        number = self[names] = len(self)
+        return number
 
 
 class ArgumentColumns:
@@ -61,18 +76,15 @@ class ArgumentColumns:
         self._arguments: dict[str, _Argument] = {}
         self.problems: dict[str, int] = {}
 
-    def add(self, rows: Sequence[int], arguments: Sequence[Arguments]) -> None:
+    def add(self, rows: Codes, arguments: Sequence[Arguments]) -> None:
         """Take in the arguments of some events."""
-        groups: dict[tuple[str, ...], tuple[list[int], list[Arguments]]] = {}
-        for row, values in zip(rows, arguments, strict=True):
-            names = tuple(values)
-            group = groups.get(names)
-            if group is None:
-                group = groups[names] = [], []
-            group[0].append(row)
-            group[1].append(values)
-        for names, (members, given) in groups.items():
-            numbers = np.array(members, np.uint32)
+        kinds = _Kinds()
+        kind = np.fromiter(map(kinds.__getitem__, map(tuple, arguments)), np.uint32, len(rows))
+        for names, number in kinds.items():
+            numbers, given = rows, arguments
+            if len(kinds) > 1:
+                own = np.flatnonzero(kind == number)
+                numbers, given = rows[own], [arguments[i] for i in own.tolist()]
             for name in names:
                 known = self._arguments.get(name)
                 if known is None:
@@ -126,7 +138,7 @@ def _take(argument: _Argument, rows: Codes, values: list[msgspec.Raw]) -> None:
     plain = [bytes(value) for value in values]
     there = [value != _NULL for value in plain]
     if all(there):
-        argument.add_texts(rows, [text_of(value) for value in plain])
+        argument.add_raw(rows, plain)
     elif any(there):
         has = np.array(there, np.bool_)
         _take(

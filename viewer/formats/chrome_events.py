@@ -64,6 +64,14 @@ _OWN_ARGUMENTS = frozenset("MC")
 _EVENTS = msgspec.json.Decoder(list[Event])
 
 
+class _Threads(dict[tuple[Name, Name], int]):
+    """Pairs of pid and tid, numbered as they come."""
+
+    def __missing__(self, pair: tuple[Name, Name]) -> int:
+        number = self[pair] = len(self)
+        return number
+
+
 class EventColumns:
     """The events of a file as parallel columns; a row is the position of an event in the file.
 
@@ -76,7 +84,7 @@ class EventColumns:
     def __init__(self, builder: TraceBuilder) -> None:
         self._builder = builder
         self.phases, self.names, self.cats = DistinctTexts(), DistinctTexts(), DistinctTexts()
-        self.threads: dict[tuple[Name, Name], int] = {}
+        self.threads = _Threads()
         self.identities: dict[tuple[str, ...], int] = {}
         self.arguments = ArgumentColumns()
         self.metadata: list[tuple[str, Name, Name, dict[str, str]]] = []
@@ -202,14 +210,8 @@ class EventColumns:
         put("phase", self.phases.codes(phases))
         put("name", self.names.codes([e.name for e in events]))
         put("cat", self.cats.codes([e.cat for e in events]))
-        threads = self.threads
-        put(
-            "thread",
-            np.fromiter(
-                (threads.setdefault(pair, len(threads)) for pair in map(_PAIR, events)),
-                np.uint32, count,
-            ),
-        )  # fmt: skip
+        threads = map(self.threads.__getitem__, map(_PAIR, events))
+        put("thread", np.fromiter(threads, np.uint32, count))
         times = times_of([e.ts for e in events])
         put("ns", times.ns)
         put("ps", times.ps)
@@ -218,17 +220,19 @@ class EventColumns:
         put("long_ns", times.ns)
         put("long_ps", times.ps)
         put("is_long", times.usable)
+        arguments = [e.args for e in events]
         if not set(phases) <= SLICES:
             self._special(first, events, expected)
-            with_arguments = [
-                (first + i, e.args) for i, e in enumerate(events)
-                if e.args and e.ph not in _OWN_ARGUMENTS
-            ]  # fmt: skip
-        else:
-            with_arguments = [(first + i, e.args) for i, e in enumerate(events) if e.args]
-        if with_arguments:
-            rows, arguments = zip(*with_arguments, strict=True)
-            self.arguments.add(rows, arguments)
+            arguments = [
+                None if phase in _OWN_ARGUMENTS else given
+                for phase, given in zip(phases, arguments, strict=True)
+            ]
+        has = [given for given in arguments if given]
+        rows = np.arange(first, first + count, dtype=np.uint32)
+        if len(has) < count:
+            rows = rows[np.fromiter(map(bool, arguments), np.bool_, count)]
+        if has:
+            self.arguments.add(rows, has)
 
     def _special(self, first: int, events: Sequence[Event], expected: int) -> None:
         rows, codes = [], []

@@ -17,11 +17,10 @@ from viewer.model.trace import Bools, Ints
 
 # Beyond it a sum of two times would leave int64 ns.
 TIME_LIMIT = (1 << 62) - 1
-_WIDEST = 24
 _DIGITS = 18
 _WHOLE_DIGITS = 15
 _POWERS = np.array([10**i for i in range(19)], np.int64)
-_ZERO, _NINE, _POINT, _MINUS = b"09.-"
+_ZERO, _NINE, _POINT, _MINUS, _COMMA = b"09.-,"
 _LARGEST_EXPONENT = 40
 
 
@@ -40,53 +39,61 @@ def times_of(texts: Sequence[bytes | memoryview]) -> Times:
     An empty text, one that is no number, and one beyond `TIME_LIMIT` ns is not usable.
     """
     count = len(texts)
-    joined = b"\n".join(texts)
-    cells = joined.split(b"\n")
-    if len(cells) != count:  # a line break inside a text: it is no number
-        cells = [bytes(text).replace(b"\n", b"?") for text in texts]
-    ns, ps = np.zeros(count, np.int64), np.zeros(count, np.int16)
-    usable = np.zeros(count, np.bool_)
-    if not count:
-        return Times(ns, ps, usable)
-    table = np.array(cells, f"S{_WIDEST}")
-    width = max(1, min(_WIDEST, max(map(len, cells))))
-    letters = table.view(np.uint8).reshape(count, _WIDEST)[:, :width].T.copy()
-    value, digits, decimals = (np.zeros(count, np.int64) for _ in range(3))
-    plain = letters[-1] == 0 if width == _WIDEST else np.ones(count, np.bool_)
-    negative = letters[0] == _MINUS
-    point = np.zeros(count, np.bool_)
-    for place, letter in enumerate(letters):
-        digit = (letter >= _ZERO) & (letter <= _NINE) & (digits < _DIGITS)
-        is_point = (letter == _POINT) & ~point
-        known = digit | is_point | (letter == 0)
-        plain &= known | negative if place == 0 else known
-        np.multiply(value, 10, out=value, where=digit)
-        np.add(value, letter - np.uint8(_ZERO), out=value, where=digit)
-        digits += digit
-        decimals += digit & point
-        point |= is_point
-    plain &= (digits > 0) & (digits - decimals <= _WHOLE_DIGITS)
-    scale = _POWERS[decimals]
-    whole, rest = np.divmod(value, scale)
-    coarser = np.maximum(decimals - 6, 0)
-    step = _POWERS[coarser]
-    fraction = (rest + step // 2) // step * _POWERS[np.maximum(6 - decimals, 0)]
+    joined = b",".join(texts) + b","
+    letters = np.frombuffer(joined, np.uint8)
+    ends = np.flatnonzero(letters == _COMMA)
+    if len(ends) != count:  # a comma inside a text: it is no number
+        return _one_by_one([bytes(text) for text in texts])
+    begins = np.append(0, ends[:-1] + 1)
+    points = np.flatnonzero(letters == _POINT)
+    of_point = np.searchsorted(ends, points)
+    decimals = np.zeros(count, np.int64)
+    decimals[of_point] = ends[of_point] - points - 1
+    minus = letters[begins] == _MINUS
+    digits = ends - begins - minus
+    digits[of_point] -= 1
+    # Of a plain number all is digits, but for a minus in front and one point.
+    others = np.add.reduceat((letters < _ZERO) | (letters > _NINE), begins)
+    has_point = np.zeros(count, np.bool_)
+    has_point[of_point] = True
+    plain = (others == 1 + minus + has_point) & (digits > 0) & (digits <= _DIGITS)
+    plain &= digits - decimals <= _WHOLE_DIGITS
+    if not plain.all():
+        split = joined.split(b",")[:count]
+        kept = b",".join([cell if ok else b"0" for cell, ok in zip(split, plain, strict=True)])
+        minus, decimals = minus & plain, decimals * plain
+        odd = np.flatnonzero(~plain)
+        rest = _one_by_one([split[i] for i in odd.tolist()])
+    else:
+        kept, odd, rest = joined[:-1], None, None
+    value = np.abs(np.fromstring(kept.translate(None, b"."), np.int64, sep=","))
+    if count and len(value) != count:
+        return _one_by_one([bytes(text) for text in texts])
+    whole, part = np.divmod(value, _POWERS[decimals])
+    step = _POWERS[np.maximum(decimals - 6, 0)]
+    part = (part + step // 2) // step * _POWERS[np.maximum(6 - decimals, 0)]
     # Magnitude in ns and ps; below zero the floor, so that ps are never negative.
-    size, sub = whole * 1000 + fraction // 1000, fraction % 1000
-    ns[:] = np.where(negative, -size - (sub > 0), size)
-    ps[:] = np.where(negative, -sub % 1000, sub)
-    usable[:] = plain
-    ns[~plain], ps[~plain] = 0, 0
-    for i in np.flatnonzero(~plain).tolist():
-        found = _one(cells[i])
-        if found is not None:
-            ns[i], ps[i] = found
-            usable[i] = True
-    return Times(ns, ps, usable)
+    ns, ps = whole * 1000 + part // 1000, part % 1000
+    ns = np.where(minus, -ns - (ps > 0), ns)
+    ps = np.where(minus, -ps % 1000, ps).astype(np.int16)
+    if rest is not None:
+        ns[odd], ps[odd], plain[odd] = rest.ns, rest.ps, rest.usable
+    return Times(ns, ps, plain)
+
+
+def _one_by_one(cells: Sequence[bytes]) -> Times:
+    found = [_one(cell) for cell in cells]
+    return Times(
+        np.array([0 if one is None else one[0] for one in found], np.int64),
+        np.array([0 if one is None else one[1] for one in found], np.int16),
+        np.array([one is not None for one in found], np.bool_),
+    )
 
 
 def _one(cell: bytes) -> tuple[int, int] | None:
     """ns and ps of one text in another spelling: an exponent, many digits, or inside a string."""
+    if not cell:
+        return None
     try:
         value = Decimal(cell.strip(b'" \t').decode("ascii"))
     except (InvalidOperation, ValueError):
