@@ -29,6 +29,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,17 +43,20 @@ from viewer.formats.gzip_head import inflated_head
 from viewer.formats.json_blocks import PackedFile
 from viewer.formats.text_rows import numbers_of
 from viewer.model.builder import TraceBuilder
+from viewer.model.counters import stated_counter
 from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, Trace
 
 CATEGORY, SCOPE, UNPAIRED, ID = "category", "scope", "unpaired", "id"
 NO_END = "begin without an end"
 PROCESS_INSTANTS, GLOBAL = "instants of the process", "whole trace"
+NO_SLICES = "(no slices)"
 _SCOPES = {"t": "thread", "p": "process", "g": "global"}
 _THREAD, _ASYNC, _MANY_ASYNC, _INSTANTS, _GLOBAL = range(5)
 _DRAWN = SLICES | INSTANTS | ASYNC
 _PHASES = _DRAWN | FLOWS | frozenset("MCNDOPSTpFRcvV")
 _NO_CODE = (1 << 32) - 1
 _LONGEST_PHASE = 8
+_MOST_COUNTERS = 500
 _MOST_ASYNC_TRACKS = 100
 # A JSON object, or an array of objects.
 _START = re.compile(rb'(?:\xef\xbb\xbf)?[ \t\r\n]*(?:\{[ \t\r\n]*"|\[[ \t\r\n]*\{[ \t\r\n]*")')
@@ -131,17 +135,18 @@ class _Reader:
         parts = [
             self._complete(), *self._begun(), *self._instants(), *self._async()
         ]  # fmt: skip
-        del self._phase, self._timed, self._thread
+        del self._phase, self._thread
         self._step()
         rows = np.concatenate([part.begin for part in parts])
         place = np.concatenate([part.place for part in parts])
         start, end = self._times(parts)
         columns = self._columns(parts, rows)
+        self._counted = self._counters()
         tracks = self._tracks(np.unique(place))
         names = builder.intern_all(list(events.names))
         keys = _plain_keys(builder, names)
         name = self._name[rows]
-        del self._name, self._ns, self._ps, self._identified, self._identity, parts
+        del self._timed, self._name, self._ns, self._ps, self._identified, self._identity, parts
         builder.add(
             track=tracks[place], start=start, end=end, name=names[name], key=keys[name],
             source_row=rows.astype(np.uint32), columns=columns,
@@ -274,9 +279,47 @@ class _Reader:
         limit = TIME_LIMIT // 1000
         if all((np.abs(ns) < limit).all() for ns in (start_ns, end_ns)):
             self._builder.clock = Clock("ps", Fraction(1, 1000))
-            return start_ns * 1000 + start_ps, end_ns * 1000 + end_ps
-        self._builder.problem(_TOO_FINE, sum(fine))
-        return start_ns + (start_ps >= 500), end_ns + (end_ps >= 500)
+        else:
+            self._builder.problem(_TOO_FINE, sum(fine))
+        return self._ticks(start_ns, start_ps), self._ticks(end_ns, end_ps)
+
+    def _ticks(self, ns: Ints, ps: NDArray[np.int16]) -> Ints:
+        """Times in ticks of the clock that `_times` has chosen."""
+        if self._builder.clock.unit == "ps":
+            return ns * 1000 + ps
+        return ns + (ps >= 500)
+
+    def _counters(self) -> list[tuple[str, str, Ints, NDArray[Any]]]:
+        """Process, name, ticks and values of each counter."""
+        series: dict[tuple[str, str, str], list[tuple[str, Ints, NDArray[np.float64]]]] = {}
+        for (thread, name, own, argument), (given_rows, values) in self._events.counters.items():
+            at = np.array(given_rows)
+            timed = self._timed[at]
+            self._problem(_NO_TIME, at[~timed])
+            series.setdefault((self._pids[thread], name, own), []).append(
+                (argument, at[timed], np.array(values)[timed])
+            )
+        self._events.counters.clear()
+        found: list[tuple[str, str, Ints, NDArray[Any]]] = []
+        limit = TIME_LIMIT // 1000 if self._builder.clock.unit == "ps" else TIME_LIMIT
+        for (pid, name, own), given in series.items():
+            several = len({argument for argument, _, _ in given}) > 1
+            for argument in dict.fromkeys(argument for argument, _, _ in given):
+                rows = np.concatenate([r for a, r, _ in given if a == argument])
+                value = np.concatenate([v for a, _, v in given if a == argument])
+                shown = " ".join(filter(None, (name, own)))
+                shown = f"{shown} · {argument}" if several else shown or argument
+                if not len(rows) or (np.abs(self._ns[rows]) > limit).any():
+                    self._builder.problem("counter whose times do not fit: left out", 1, shown)
+                elif value.min() < 0:
+                    self._builder.problem("counter with values below 0: not drawn", 1, shown)
+                elif len(found) >= _MOST_COUNTERS:
+                    self._builder.problem("counter of too many: not drawn", 1, shown)
+                else:
+                    whole = value.astype(np.int64) if (np.abs(value) < 1 << 53).all() else value
+                    value = whole if (whole == value).all() else value
+                    found.append((pid, shown, self._ticks(self._ns[rows], self._ps[rows]), value))
+        return found
 
     # -- where they are -----------------------------------------------------------------------
 
@@ -304,8 +347,13 @@ class _Reader:
                 number[i] = builder.track(GLOBAL, "instants")
             elif is_used[i]:
                 of_process.setdefault(pid, []).append((kind, name, own))
-        for pid, process in names.processes(of_process).items():
-            places = of_process[pid]
+        counted = {pid for pid, _, _, _ in self._counted}
+        for pid, process in names.processes({**of_process, **dict.fromkeys(counted)}).items():
+            for _, name, tick, value in (each for each in self._counted if each[0] == pid):
+                builder.counter(stated_counter(process, name, tick, value))
+            if pid not in of_process:
+                builder.track(process, NO_SLICES)
+            places = of_process.get(pid, [])
             shown = names.threads(pid, [name for kind, name, _ in places if kind == _THREAD])
             rank = {tid: at for at, tid in enumerate(shown)}
             taken = set(shown.values())
