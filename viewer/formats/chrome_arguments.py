@@ -128,12 +128,9 @@ def _take(argument: _Argument, rows: Codes, values: list[msgspec.Raw]) -> None:
             argument.add_texts(rows, _TEXTS.decode(joined))
             return
         if first in b"-0123456789":
-            try:
-                argument.add_numbers(rows, np.array(_INTS.decode(joined), np.int64))
-            except (msgspec.ValidationError, OverflowError):
-                argument.add_numbers(rows, np.array(_FLOATS.decode(joined), np.float64))
+            argument.add_numbers(rows, _numbers(joined, values))
             return
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OverflowError):
         pass
     plain = [bytes(value) for value in values]
     there = [value != _NULL for value in plain]
@@ -144,6 +141,19 @@ def _take(argument: _Argument, rows: Codes, values: list[msgspec.Raw]) -> None:
         _take(
             argument, rows[has], [v for v, is_there in zip(values, there, strict=True) if is_there]
         )
+
+
+def _numbers(joined: bytes, values: Sequence[msgspec.Raw]) -> NDArray[Any]:
+    """Numbers as int64, or as float64 if some are fractions. Raises OverflowError where a whole
+    number fits neither, and as the decoders do where some are no numbers."""
+    try:
+        return np.array(_INTS.decode(joined), np.int64)
+    except msgspec.ValidationError:
+        found = np.array(_FLOATS.decode(joined), np.float64)
+    for i in np.flatnonzero(np.abs(found) > 1 << 53).tolist():
+        if bytes(values[i]).lstrip(b"-").isdigit():
+            raise OverflowError
+    return found
 
 
 def text_of(value: bytes) -> str:

@@ -11,7 +11,9 @@ such events is refused, as is one without starts, which Inspector 0.6 and before
 are columns. Durations have the unit that their header states. Starts have that of the runtime's
 clock, which the table does not state: taken as ns, Inspector's default. What a delegate counted on
 a clock of its own is left out: its name ends in a unit, as "(cycles)", or it does not lie inside of
-any event of the runtime. OPERATOR_CALL events are not in such tables. Layouts: `devtools/inspector/_inspector.py` of ExecuTorch 0.6 to 1.5.
+any event of the runtime. OPERATOR_CALL events are not in such tables.
+
+Layouts: `devtools/inspector/_inspector.py` of ExecuTorch 0.6 to 1.5.
 """
 
 from __future__ import annotations
