@@ -1,8 +1,9 @@
 """Chrome traces as Perfetto's trace_processor reads them, and one that viztracer has written.
 
 trace_processor drops a slice that overlaps another one on its thread without nesting
-(`slice_drop_overlapping_complete_event`), cuts a slice of B and E to an X that begins with it, rounds µs since 1970 through float64, and leaves a begin
-without an end open (duration -1); there we differ, and say what we do.
+(`slice_drop_overlapping_complete_event`), cuts a slice of B and E to an X that begins with it,
+rounds µs since 1970 through float64, and leaves a begin without an end open (duration -1); there we
+differ, and say what we do.
 """
 
 import itertools
@@ -60,7 +61,7 @@ def random_events(seed):
             for start, stop in nested(dice, 0, 100_000, 3):
                 place = {"name": f"op {dice.randrange(9)} é", "pid": pid, "tid": tid}
                 us, dur = start / 1000, (stop - start) / 1000
-                # On one thread it takes a complete event for the parent of a begin at the same time.
+                # Both kinds on one thread are cut by it, see above.
                 if tid == 3:
                     events.append({"ph": "X", "ts": us, "dur": dur, **place})
                 else:
