@@ -1,10 +1,11 @@
-"""Records, dumps and Torq profiles changed at random: a result or `UnreadableFile`, soon and small.
+"""Files of many formats, changed at random: a result or `UnreadableFile`, soon and small.
 
 A few hundred files in a normal run. FUZZ_FILES=6000 makes it 3,000 of each kind. A failure names
 the seed of its file; `mutated(kind, seed)` makes that file again.
 """
 
 import contextlib
+import gzip
 import io
 import json
 import os
@@ -55,6 +56,8 @@ RECORDS = (
 )  # fmt: skip
 DUMPS = tuple(sorted(p.name for p in (DATA / "etdump").glob("*.etdp") if p.stat().st_size > 100))
 TORQ = tuple(sorted(p.name for p in (DATA / "torq").glob("*.csv")))
+TABLES = tuple(sorted(p.name for p in (DATA / "inspector").glob("*_x1*.tsv")))
+CHROME = tuple(sorted(p.name for p in (DATA / "chrome_json").glob("*.json")))
 NUMBERS = (0, 1, 2, 3, 4, 8, 0x7F, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFF0, 0xFFFFFFFF)
 HOSTILE = (
     None, True, -1, 0, 1, 1.5, 10**40, 2**63, "", "x", "9" * 30, "-7", [], {}, [[]], {"a": {}},
@@ -80,7 +83,9 @@ IDENTIFIERS = (
 @cache
 def original(kind: str) -> tuple[bytes, ...]:
     folder, names = {
-        "record": ("etrecord", RECORDS), "dump": ("etdump", DUMPS), "torq": ("torq", TORQ)
+        "record": ("etrecord", RECORDS), "dump": ("etdump", DUMPS), "torq": ("torq", TORQ),
+        "chrome": ("chrome_json", CHROME),
+        "tsv": ("inspector", TABLES),
     }[kind]  # fmt: skip
     return tuple((DATA / folder / name).read_bytes() for name in names)
 
@@ -90,8 +95,13 @@ def mutated(kind: str, seed: int) -> bytes:
     data = dice.choice(original(kind))
     if kind == "record" and dice.random() < 0.6:
         return fields_changed(data, dice)
-    if kind == "torq" and dice.random() < 0.6:
+    if kind in ("torq", "tsv") and dice.random() < 0.6:
         return lines_changed(data.split(b"\n"), dice)
+    if kind == "chrome" and dice.random() < 0.6:
+        data = text_changed(data, dice)
+        return gzip.compress(data, 1) if dice.random() < 0.3 else data
+    if kind == "chrome" and dice.random() < 0.3:
+        data = gzip.compress(data, 1)
     return bytes_changed(bytearray(data), dice, original(kind))
 
 
@@ -215,7 +225,8 @@ def partner(kind: str) -> Trace | Program:
     """What a mutated file is linked with at once: the other half of the real pair."""
     name = {
         "record": "etdump/demo_str_x4.etdp", "dump": "etrecord/demo_str.etrecord",
-        "torq": "torq/tiny_cnn.mlir",
+        "torq": "torq/tiny_cnn.mlir", "chrome": "torq/tiny_cnn.mlir",
+        "tsv": "etrecord/demo_str.etrecord",
     }[kind]  # fmt: skip
     return open_file(str(DATA / name))
 
@@ -281,7 +292,7 @@ def inspect(path: Path, kind: str) -> None:
             json.dumps(answers.as_json())
 
 
-@pytest.mark.parametrize("kind", ["record", "dump", "torq"])
+@pytest.mark.parametrize("kind", ["record", "dump", "torq", "chrome", "tsv"])
 def test_a_mutated_file_gives_a_result_or_the_one_error(kind, tmp_path):
     path = tmp_path / f"mutated.{kind}"
     partner(kind)
@@ -296,7 +307,7 @@ def test_a_mutated_file_gives_a_result_or_the_one_error(kind, tmp_path):
         try:
             with warnings.catch_warnings(action="error"):
                 outcomes[use(path, kind)] += 1
-                if kind != "torq":
+                if kind in ("record", "dump"):
                     inspect(path, kind)
         except Exception as error:
             raise AssertionError(f"{kind} {seed}: {error!r}") from error

@@ -14,7 +14,7 @@ rows:
 
 from __future__ import annotations
 
-from collections import Counter
+import collections
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.model.counters import Counter
 from viewer.model.joining import (
     Chunk,
     Rows,
@@ -92,6 +93,7 @@ class TraceBuilder:
         self._runs: list[Run] = []
         self._problems: dict[str, tuple[int, str]] = {}
         self._untimed = UntimedEvents.empty()
+        self._counters: list[Counter] = []
 
     # -- tables ------------------------------------------------------------------------------
 
@@ -172,6 +174,10 @@ class TraceBuilder:
     def untimed(self, events: UntimedEvents) -> None:
         """Note the events without a time; `after` and `call` name slices by their source row."""
         self._untimed = events
+
+    def counter(self, counter: Counter) -> None:
+        """Note a counter that the file states; its process must be that of a track."""
+        self._counters.append(counter)
 
     def problem(self, kind: str, count: int = 1, first: str = "") -> None:
         """Count odd data; the place of the first occurrence is kept."""
@@ -286,6 +292,7 @@ class TraceBuilder:
             runs=self._numbered_runs(),
             problems=tuple(Problem(k, n, first) for k, (n, first) in self._problems.items()),
             untimed=untimed,
+            counters=tuple(self._counters),
         )
         for array in _arrays(trace):
             array.flags.writeable = False
@@ -296,8 +303,10 @@ class TraceBuilder:
         processes = [process for process, _ in self._tracks]
         scopes = [(processes[run.track], run.scope) for run in self._runs]
         is_inference = [run.kind is RunKind.INFERENCE for run in self._runs]
-        totals = Counter(scope for scope, one in zip(scopes, is_inference, strict=True) if one)
-        numbers: Counter[tuple[str, int]] = Counter()
+        totals = collections.Counter(
+            scope for scope, one in zip(scopes, is_inference, strict=True) if one
+        )
+        numbers: collections.Counter[tuple[str, int]] = collections.Counter()
         found = []
         for run, scope, one in zip(self._runs, scopes, is_inference, strict=True):
             numbers[scope] += one
@@ -417,4 +426,6 @@ def _arrays(trace: Trace) -> list[NDArray[Any]]:
         found.append(column.values)
         if column.valid is not None:
             found.append(column.valid)
+    for counter in trace.counters:
+        found += counter.tick, counter.value
     return found

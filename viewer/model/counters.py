@@ -1,8 +1,8 @@
-"""Counters of an NPU's units, worked out of the slices of a trace: how many are at work, how busy
-they are, and what their transfers move.
+"""Counters: those that a file states, and of an NPU's units those worked out of its slices: how
+many are at work, how busy they are, and what their transfers move.
 
 A counter is a step function of time, stored where its value changes. The units are those that the
-tracks name (`Track.unit`); a trace without units has no counters. Per process there are:
+tracks name (`Track.unit`). Per process that has units there are:
 
 * *Concurrent units*: how many units are at work. A unit whose slices overlap counts once, and so
   does a track that holds the work of several units without telling them apart.
@@ -75,6 +75,8 @@ class Counter:
 
     def text(self, value: float, ns_per_tick: Fraction) -> str:
         """A stored value as it is shown: "3", "9 408 B", "3.803 GB/s", "85.7 %"."""
+        if not self.unit and not float(value).is_integer():
+            return f"{value:.6g}"
         if not self.unit:
             return group_digits(round(value))
         if self.unit == "B":
@@ -87,19 +89,26 @@ class Counter:
 
 
 def unit_counters(trace: Trace) -> tuple[Counter, ...]:
-    """The counters of a trace, process by process; none if no track is of an NPU's unit."""
+    """The counters of a trace: those that its file states, then those of its units, process by
+    process."""
     by_process: dict[str, list[int]] = {}
     for number, track in enumerate(trace.tracks):
         if track.unit in _COUNTED:
             by_process.setdefault(track.process, []).append(number)
     if not by_process or not len(trace.slices):
-        return ()
+        return trace.counters
     work = _Work(trace)
-    return tuple(
+    return trace.counters + tuple(
         counter
         for process in list(by_process)[:MOST_PROCESSES]
         for counter in _of_process(work, process, by_process[process])
     )
+
+
+def stated_counter(process: str, name: str, tick: Ints, value: NDArray[Any]) -> Counter:
+    """A counter from samples in any order; of several at one time the last one counts."""
+    order = np.argsort(tick, kind="stable")
+    return Counter(process, name, "", *_changes(tick[order], value[order]))
 
 
 def _of_process(work: _Work, process: str, tracks: Sequence[int]) -> Iterator[Counter]:

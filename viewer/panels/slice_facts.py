@@ -45,6 +45,7 @@ _TITLES = {"metadata": "Metadata"}  # the other columns are called as their file
 MISSING = "–"
 # A key of many lines of JSON is cut here, with its length said.
 _LONGEST_VALUE = 4000
+_SHORT_ARRAY = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +184,8 @@ def _value_text(value: int | float | bool | str) -> str:
 
 def _pretty(text: str) -> str:
     """JSON indented, other text as it is; both cut where no one reads on."""
+    if text[:1] == "[" and len(text) <= _SHORT_ARRAY:
+        return text  # such as the shapes of inputs: a line for each number would hide the rest
     if text[:1] in ("{", "[") and len(text) < 10 * _LONGEST_VALUE:
         with contextlib.suppress(ValueError, RecursionError):
             text = json.dumps(json.loads(text), indent=2, ensure_ascii=False)

@@ -52,6 +52,8 @@ ABOUT = {
     "Torq runtime profile": "NSS jobs as measured",
     "Torq host profile": "Host and HAL as measured, action by action, and NSS jobs",
     "Torq annotated profile": "Jobs or actions with their operations and units",
+    "Chrome trace": "Slices of PyTorch, TensorFlow, ONNX Runtime, viztracer",
+    "Inspector table": "What ExecuTorch's Inspector saved of one run",
     "MLIR text": "The operation and line behind each Torq location",
     "Python source": "The model's lines, beside what they cost",
     "Profile CSV": "Slices of any other tool: process, thread, name, start_ns, dur_ns",

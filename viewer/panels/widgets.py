@@ -189,7 +189,12 @@ class KeyValueGrid(QWidget):
     def add_widget(self, key: str, value: QWidget, text: str = "") -> None:
         """Add a row whose value is a widget; `text` is what it says."""
         number = len(self.rows)
-        name = ElidedLabel(key, self._theme, "cell", "text2")
+        name: QLabel = ElidedLabel(key, self._theme, "cell", "text2")
+        room = self._theme.px(_KEY_WIDTH - 8)
+        if " " in key and name.fontMetrics().horizontalAdvance(key) > room:
+            # Arguments are called as their file calls them, in several words.
+            name = label(span(key, self._theme.tokens.text2), self._theme, wrap=True, html=True)
+            name.setFixedWidth(room + self._theme.px(8))
         name.setContentsMargins(0, 0, self._theme.px(8), 0)
         self._grid.addWidget(name, number, 0, Qt.AlignmentFlag.AlignTop)
         self._grid.addWidget(value, number, 1)

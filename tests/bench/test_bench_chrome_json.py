@@ -1,0 +1,98 @@
+"""Speed and memory of reading Chrome traces, beside json.loads of the whole file; -s shows figures.
+
+OPSCOPE_BENCH_EVENTS sets the size (200,000 unless set). Each reading has a process of its own, as
+its peak memory counts.
+"""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+EVENTS = int(os.environ.get("OPSCOPE_BENCH_EVENTS", "200000"))
+MEASURE = """
+import json, sys, time
+how, path = sys.argv[1:]
+import numpy, viewer.formats.chrome_json
+def peak():
+    return 1024 * int(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0])
+before, began = peak(), time.process_time()
+if how == "json":
+    count = len(json.load(open(path))["traceEvents"])
+else:
+    from viewer.formats import open_file
+    trace = open_file(path)
+    count = len(trace.slices)
+    assert trace.problems == (), trace.problems
+print(json.dumps([count, time.process_time() - began, peak() - before]))
+"""
+
+
+def pytorch(i: int) -> str:
+    """An operator of a PyTorch profile with shapes."""
+    at = 5_904_738_195 + 3 * i
+    return (
+        f'{{"ph": "X", "cat": "cpu_op", "name": "aten::op_{i % 50}", "pid": 1234, "tid": {i % 8}, '
+        f'"ts": {at}.{i % 1000:03}, "dur": {i % 77}.{i % 1000:03}, "args": {{"External id": {i}, '
+        f'"Record function id": 0, "Input Dims": [[1, 3, {i % 40}], [64, 3, 7], []], '
+        f'"Ev Idx": {i}}}}}'
+    )
+
+
+def viztracer(i: int) -> str:
+    """A call as viztracer writes it."""
+    at = 5_904_738_195 + 3 * i
+    return (
+        f'{{"pid": 4242, "tid": {i % 4}, "ts": {at}.{i % 1000:03}, "dur": {i % 5}.{i % 1000:03}, '
+        f'"name": "function_{i % 300} (/app/module.py:{i % 300})", "ph": "X", "cat": "FEE"}}'
+    )
+
+
+def smallest(i: int) -> str:
+    """No more than a slice needs."""
+    return f'{{"ph":"X","name":"a{i % 9}","pid":1,"tid":1,"ts":{3 * i},"dur":2}}'
+
+
+def pairs(i: int) -> str:
+    """Begin and end events; a begin may come without an end at the end of the file."""
+    phase = "BE"[i % 2]
+    return f'{{"ph":"{phase}","name":"a{i // 2 % 9}","pid":1,"tid":{i // 2 % 4},"ts":{i}}}'
+
+
+def lines(kind) -> Iterator[str]:
+    yield '{"schemaVersion": 1, "traceEvents": [\n'
+    for i in range(EVENTS):
+        yield kind(i) + (",\n" if i < EVENTS - 1 else "\n")
+    yield '], "traceName": "x"}\n'
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is asked of /proc")
+@pytest.mark.parametrize("kind", [pytorch, viztracer, smallest, pairs])
+@pytest.mark.parametrize("packed", [False, True])
+def test_read(kind, packed, tmp_path):
+    path = tmp_path / ("trace.json.gz" if packed else "trace.json")
+    text = "".join(lines(kind)).encode()
+    path.write_bytes(gzip.compress(text, 1) if packed else text)
+    plain = tmp_path / "plain.json"
+    plain.write_bytes(text)
+    size = len(text)
+    del text
+    print(f"\n{kind.__name__}{' gzip' if packed else ''}: {size / EVENTS:.0f} bytes an event")
+    for how in ("ours", "json"):
+        out = subprocess.run(
+            [sys.executable, "-c", MEASURE, how, str(path if how == "ours" else plain)],
+            capture_output=True, check=True, text=True, cwd=Path(__file__).parents[2],
+        )  # fmt: skip
+        count, seconds, peak = json.loads(out.stdout)
+        assert count == (EVENTS // 2 if kind is pairs and how == "ours" else EVENTS)
+        print(
+            f"  {how}: {EVENTS / seconds / 1e6:.2f} M events/s of processor time, "
+            f"peak {peak / size:.1f} times the file"
+        )
+        if how == "ours" and EVENTS >= 1_000_000:  # the interpreter's own weighs less than a tenth
+            assert peak < 4 * size

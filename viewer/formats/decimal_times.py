@@ -1,0 +1,112 @@
+"""Decimal texts of µs as whole ns and ps, exactly: no rounding through float.
+
+A float64 has 53 bits: of µs since 1970 it cannot tell 0.25 µs apart, and files hold those with
+three decimals. So the digits are read as they stand, many texts at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.model.trace import Bools, Ints
+
+# Beyond it a sum of two times would leave int64 ns.
+TIME_LIMIT = (1 << 62) - 1
+_DIGITS = 18
+_WHOLE_DIGITS = 15
+_POWERS = np.array([10**i for i in range(19)], np.int64)
+_ZERO, _NINE, _POINT, _MINUS, _COMMA = b"09.-,"
+_LARGEST_EXPONENT = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Times as ns + ps / 1000, with ps from 0 to 999; `usable` is False where there is none."""
+
+    ns: Ints
+    ps: NDArray[np.int16]
+    usable: Bools
+
+
+def times_of(texts: Sequence[bytes | memoryview]) -> Times:
+    """JSON numbers of µs, or JSON strings of such. Finer decimals than ps are rounded to ps.
+
+    An empty text, one that is no number, and one beyond `TIME_LIMIT` ns is not usable.
+    """
+    count = len(texts)
+    joined = b",".join(texts) + b","
+    letters = np.frombuffer(joined, np.uint8)
+    ends = np.flatnonzero(letters == _COMMA)
+    if len(ends) != count:  # a comma inside a text: it is no number
+        return _one_by_one([bytes(text) for text in texts])
+    begins = np.append(0, ends[:-1] + 1)
+    points = np.flatnonzero(letters == _POINT)
+    of_point = np.searchsorted(ends, points)
+    decimals = np.zeros(count, np.int64)
+    decimals[of_point] = ends[of_point] - points - 1
+    minus = letters[begins] == _MINUS
+    digits = ends - begins - minus
+    digits[of_point] -= 1
+    # Of a plain number all is digits, but for a minus in front and one point.
+    others = np.add.reduceat((letters < _ZERO) | (letters > _NINE), begins)
+    has_point = np.zeros(count, np.bool_)
+    has_point[of_point] = True
+    plain = (others == 1 + minus + has_point) & (digits > 0) & (digits <= _DIGITS)
+    plain &= digits - decimals <= _WHOLE_DIGITS
+    if not plain.all():
+        split = joined.split(b",")[:count]
+        kept = b",".join([cell if ok else b"0" for cell, ok in zip(split, plain, strict=True)])
+        minus, decimals = minus & plain, decimals * plain
+        odd = np.flatnonzero(~plain)
+        rest = _one_by_one([split[i] for i in odd.tolist()])
+    else:
+        kept, odd, rest = joined[:-1], None, None
+    value = np.abs(np.fromstring(kept.translate(None, b"."), np.int64, sep=","))
+    if count and len(value) != count:
+        return _one_by_one([bytes(text) for text in texts])
+    whole, part = np.divmod(value, _POWERS[decimals])
+    step = _POWERS[np.maximum(decimals - 6, 0)]
+    part = (part + step // 2) // step * _POWERS[np.maximum(6 - decimals, 0)]
+    # Magnitude in ns and ps; below zero the floor, so that ps are never negative.
+    ns, ps = whole * 1000 + part // 1000, part % 1000
+    ns = np.where(minus, -ns - (ps > 0), ns)
+    ps = np.where(minus, -ps % 1000, ps).astype(np.int16)
+    if rest is not None:
+        ns[odd], ps[odd], plain[odd] = rest.ns, rest.ps, rest.usable
+    return Times(ns, ps, plain)
+
+
+def _one_by_one(cells: Sequence[bytes]) -> Times:
+    found = [_one(cell) for cell in cells]
+    return Times(
+        np.array([0 if one is None else one[0] for one in found], np.int64),
+        np.array([0 if one is None else one[1] for one in found], np.int16),
+        np.array([one is not None for one in found], np.bool_),
+    )
+
+
+def _one(cell: bytes) -> tuple[int, int] | None:
+    """ns and ps of one text in another spelling: an exponent, many digits, or inside a string."""
+    if not cell:
+        return None
+    try:
+        value = Decimal(cell.strip(b'" \t').decode("ascii"))
+    except (InvalidOperation, ValueError):
+        return None
+    if not value.is_finite() or (value and abs(value.adjusted()) > _LARGEST_EXPONENT):
+        return None
+    scaled = value.as_tuple()
+    number = int("".join(map(str, scaled.digits)))
+    exponent = int(scaled.exponent) + 6
+    if exponent >= 0:
+        ps = number * 10**exponent
+    else:
+        step = 10 ** min(-exponent, 10_000)
+        ps = (number + step // 2) // step
+    found = divmod(-ps if scaled.sign else ps, 1000)
+    return found if abs(found[0]) <= TIME_LIMIT else None
