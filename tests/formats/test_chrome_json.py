@@ -322,6 +322,14 @@ def test_hostile_events_cost_themselves_alone(tmp_path):
     assert arguments(trace, "\ufffdx") == {"\ufffd": "\ufffd", "n": "NaN"}
     assert arguments(trace, "last") == {"args": '[1, {"a": 2}]'}
     assert problems(trace)["event that cannot be read: left out"] == 2
+    assert problems(trace)["text that is not UTF-8: odd bytes are replaced"] == 1
+
+
+def test_arguments_that_are_not_utf8_are_counted(tmp_path):
+    odd = b'[{"ph":"X","ts":1,"dur":1,"args":{"k":"\xf0","n":null,"ok":"\xc3\xa9"}}]'
+    trace = read(tmp_path, text=odd)
+    assert arguments(trace, "") == {"k": "\ufffd", "ok": "é"}
+    assert problems(trace) == {"text that is not UTF-8: odd bytes are replaced": 1}
 
 
 def test_more_names_of_arguments_than_there_is_room_for(tmp_path):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from viewer.formats import open_file
 from viewer.model.builder import TraceBuilder
-from viewer.model.counters import MOST_PROCESSES, MOST_WINDOWS, unit_counters
+from viewer.model.counters import MOST_PROCESSES, MOST_WINDOWS, stated_counter, unit_counters
 from viewer.model.trace import Clock, Column, KeyKind, Unit
 
 CYCLES = Clock("cycle", Fraction(5, 4), assumed=True)
@@ -287,3 +287,25 @@ def test_a_column_of_texts_named_bytes_is_no_size():
     trace = trace_of(("DMA In", 0, 9, 5))
     texts = replace(trace.slices, columns={"bytes": Column.of_texts(["many"])})
     assert "DMA In bytes" not in counters(replace(trace, slices=texts))
+
+
+def test_a_counter_that_the_file_states_stands_before_those_of_units():
+    samples = np.array([9, 1, 5, 9]), np.array([4.5, 2.0, 2.0, 7.5])
+    stated = stated_counter("p", "memory", *samples)
+    # Of several samples at one time the last one counts, and only changes are kept.
+    assert (stated.tick.tolist(), stated.value.tolist()) == ([1, 9], [2.0, 7.5])
+    builder = TraceBuilder("f", "test", "", Clock())
+    track = builder.track("p", "DMA In", flat=True, unit=Unit.DMA_IN)
+    builder.add(track=track, start=np.array([0]), end=np.array([9]), name=builder.intern("d"),
+                key=builder.key(KeyKind.PLAIN, ""))  # fmt: skip
+    builder.counter(stated)
+    found = unit_counters(builder.build())
+    assert found[0] is stated
+    assert [counter.name[:8] for counter in found[1:]] == ["DMA busy"]
+
+
+def test_a_count_of_parts_keeps_its_decimals():
+    counter = stated_counter("p", "load", np.array([0]), np.array([0.25]))
+    assert [counter.text(v, Fraction(1)) for v in (0.25, 2.0, 12_345)] == [
+        "0.25", "2", "12\u2009345"
+    ]  # fmt: skip

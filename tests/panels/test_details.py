@@ -307,3 +307,17 @@ def test_a_location_is_told_place_by_place(opened, theme, qtbot):
     with qtbot.waitSignal(panel.source_requested) as asked:
         places[0].linkActivated.emit("source:13:tiny_cnn.mlir")
     assert asked.args == ["tiny_cnn.mlir", 13]
+
+
+def test_arguments_of_several_words_wrap_and_short_arrays_take_one_line(opened, data, theme, qtbot):
+    session = opened(data / "chrome_json" / "kineto_cpu.json")
+    trace = session.traces[0].trace
+    at = next(i for i in range(len(trace.slices)) if trace.name(i) == "aten::relu")
+    session.select_slice(SliceRef(0, at))
+    panel = DetailsPanel(session, theme)
+    qtbot.addWidget(panel)
+    panel.show()
+    shown = panel.widget().rows("Slice")
+    assert shown["Input Dims"] == "[[2, 16]]"
+    names = [label for label in panel.findChildren(QLabel) if "Record function id" in label.text()]
+    assert [name.wordWrap() for name in names] == [True]

@@ -26,6 +26,7 @@ _INTS = msgspec.json.Decoder(list[int])
 _FLOATS = msgspec.json.Decoder(list[float])
 _TEXTS = msgspec.json.Decoder(list[str])
 _NULL = b"null"
+NOT_UTF8 = "text that is not UTF-8: odd bytes are replaced"
 _LEFT_OUT = "argument left out: an event has it, and 256 others are there already"
 _TOO_MANY = "argument of a few events left out: all together would fill the memory"
 
@@ -49,12 +50,15 @@ class _Argument:
         self.parts.append(_Part(rows, self.texts.codes(texts), True))
         self.count += len(rows)
 
-    def add_raw(self, rows: Codes, values: Sequence[bytes]) -> None:
+    def add_raw(self, rows: Codes, values: Sequence[bytes]) -> int:
+        """Texts as they stand in the file; how many of them are not UTF-8."""
         distinct: dict[bytes, int] = {}
         codes = [distinct.setdefault(value, len(distinct)) for value in values]
         known = self.texts.codes([text_of(value) for value in distinct])
         self.parts.append(_Part(rows, known[codes], True))
         self.count += len(rows)
+        odd = {code for value, code in distinct.items() if not _is_utf8(value)}
+        return sum(code in odd for code in codes) if odd else 0
 
     def add_numbers(self, rows: Codes, values: NDArray[Any]) -> None:
         self.parts.append(_Part(rows, values, False))
@@ -92,7 +96,9 @@ class ArgumentColumns:
                         self._problem(_LEFT_OUT, len(given))
                         continue
                     known = self._arguments[name] = _Argument()
-                _take(known, numbers, [values[name] for values in given])
+                odd = _take(known, numbers, [values[name] for values in given])
+                if odd:
+                    self._problem(NOT_UTF8, odd)
 
     def _problem(self, kind: str, count: int) -> None:
         self.problems[kind] = self.problems.get(kind, 0) + count
@@ -120,27 +126,37 @@ class ArgumentColumns:
         return columns
 
 
-def _take(argument: _Argument, rows: Codes, values: list[msgspec.Raw]) -> None:
+def _take(argument: _Argument, rows: Codes, values: list[msgspec.Raw]) -> int:
+    """Add values that are JSON; how many of them are texts that are not UTF-8."""
     joined = b"[" + b",".join(values) + b"]"
     first = joined[1:2]
     try:
         if first == b'"':
             argument.add_texts(rows, _TEXTS.decode(joined))
-            return
+            return 0
         if first in b"-0123456789":
             argument.add_numbers(rows, _numbers(joined, values))
-            return
+            return 0
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OverflowError):
         pass
     plain = [bytes(value) for value in values]
     there = [value != _NULL for value in plain]
     if all(there):
-        argument.add_raw(rows, plain)
-    elif any(there):
-        has = np.array(there, np.bool_)
-        _take(
-            argument, rows[has], [v for v, is_there in zip(values, there, strict=True) if is_there]
-        )
+        return argument.add_raw(rows, plain)
+    if not any(there):
+        return 0
+    has = np.array(there, np.bool_)
+    return _take(
+        argument, rows[has], [v for v, is_there in zip(values, there, strict=True) if is_there]
+    )
+
+
+def _is_utf8(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _numbers(joined: bytes, values: Sequence[msgspec.Raw]) -> NDArray[Any]:

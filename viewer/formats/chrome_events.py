@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.formats import Cancelled, Progress, ReadCancelled
-from viewer.formats.chrome_arguments import ArgumentColumns, text_of
+from viewer.formats.chrome_arguments import NOT_UTF8, ArgumentColumns, text_of
 from viewer.formats.decimal_times import times_of
 from viewer.formats.json_blocks import Blocks, PackedFile, cut, spans
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn
@@ -30,7 +30,6 @@ Name = int | str | float | None
 _Raw = msgspec.Raw
 _NOTHING = msgspec.Raw(b"")
 _UNREADABLE = "event that cannot be read: left out"
-_NOT_UTF8 = "bytes that are not UTF-8: replaced"
 _NO_VALUE = "counter without a number: left out"
 _UNFINISHED = "the file ends inside of an event: left out"
 _NOT_CLOSED = "the file ends before its list of events does: what is there was read"
@@ -168,7 +167,7 @@ class EventColumns:
             plain = raw.decode("utf-8")
         except UnicodeDecodeError:
             plain = raw.decode("utf-8", "replace")
-            self._builder.problem(_NOT_UTF8, 1, where)
+            self._builder.problem(NOT_UTF8, 1, where)
         try:
             value = json.loads(plain, parse_float=_Number, parse_constant=_Number, strict=False)
         except (ValueError, RecursionError):
@@ -283,8 +282,8 @@ class _Number(str):
 
 
 def _raw(value: Any) -> msgspec.Raw:
-    if value is None or isinstance(value, _Number):
-        return _Raw((value or "").encode())
+    if isinstance(value, _Number):
+        return _Raw(value.encode())
     return _Raw(json.dumps(value).encode())
 
 
