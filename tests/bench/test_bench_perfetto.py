@@ -10,6 +10,7 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 from viewer.compat.original_packets import OriginalPackets
 from viewer.export.perfetto_source import FlowEdges, PerfettoSource
 from viewer.export.perfetto_trace import write_perfetto
+from viewer.export.protobuf_encoder import varint
 from viewer.export.tables import write_table
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import Clock, Column, KeyKind, Trace
@@ -85,16 +86,32 @@ def with_an_object_a_packet(trace: Trace) -> None:
 
 
 def with_reused_packets(trace: Trace) -> int:
-    """The best that they can do: one BEGIN and one END whose times and names are set anew."""
-    size = 0
+    """The best that they can do: one BEGIN and one END whose times and names are set anew.
+
+    Each lane in bracket order, as a file has to be, by a stack; every packet in its frame.
+    """
+    slices, out = trace.slices, Counted()
+    row = slices.rows()
+    index = np.argsort(slices.order)
+    columns = (slices.start, slices.end, slices.name, slices.row_depth[row], slices.row_track[row])
     begin, begun = begin_packet(pb.TracePacket())
     finish, ended = end_packet(pb.TracePacket())
-    for start, end, name in columns_of(trace):
-        begin.timestamp, begun.track_uuid, begun.name_iid = start, 3, name + 1
-        size += len(begin.SerializeToString())
-        finish.timestamp, ended.track_uuid = end, 3
-        size += len(finish.SerializeToString())
-    return size
+    stack: list[tuple[int, int]] = []
+
+    def close(depth: int) -> None:
+        while len(stack) > depth:
+            finish.timestamp, ended.track_uuid = stack.pop()
+            data = finish.SerializeToString()
+            out.write(b"\n" + varint(len(data)) + data)
+
+    for start, end, name, depth, track in zip(*(c[index].tolist() for c in columns), strict=True):
+        close(depth)
+        begin.timestamp, begun.track_uuid, begun.name_iid = start, track + 3, name + 1
+        data = begin.SerializeToString()
+        out.write(b"\n" + varint(len(data)) + data)
+        stack.append((end, track + 3))
+    close(0)
+    return out.size
 
 
 def cpu_seconds(function, *arguments) -> float:
