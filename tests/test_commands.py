@@ -146,7 +146,7 @@ NEEDS_RUNS = {"go.next_run", "go.previous_run", "go.runs_aligned", "go.runs_mean
 NEEDS_A_FILE = {"file.export_table", "file.close_all", "view.panels"}
 NEEDS_A_SLICE = {"go.next_flow", "go.previous_flow", "go.next_slice", "go.previous_slice"}
 NEEDS_BRANCHES = {"go.next_branch", "go.previous_branch"}
-NEEDS_A_TRACE |= {"selection.same", "mark.measure", "mark.keep"}
+NEEDS_A_TRACE |= {"selection.same", "mark.measure", "mark.keep", "file.export"}
 NEEDS_A_SELECTION = {"selection.area", "selection.export", "mark.rename", "mark.remove"}
 NEEDS_A_PAST = {"go.undo", "go.redo", "go.back", "go.forward"}
 

@@ -6,17 +6,21 @@ What must come out is worked out here from the file's own columns, slice by slic
 import csv
 import json
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tests.trace_processor import TraceProcessor
+from viewer.export.perfetto_trace import export_perfetto
 from viewer.exporting import NothingToExport, export
 from viewer.model.times import RateOrigin
 from viewer.model.trace import Trace
-from viewer.perfetto_export import perfetto_source
+from viewer.perfetto_export import Flows, perfetto_source
 from viewer.program.labels import slice_labels, track_name
+from viewer.program.slice_flows import FlowIndex
 from viewer.resources import SAMPLES
 from viewer.workspace import Workspace
 
@@ -42,7 +46,12 @@ SLICES = """
     from slice join track on track.id = slice.track_id
     left join thread_track on thread_track.id = track.id left join thread using (utid)
     left join process using (upid) left join track parent on parent.id = track.parent_id
-    where process.name is not null or parent.name is not null
+    where (process.name is not null or parent.name is not null)
+        and coalesce(slice.category, '') not in ('INFERENCE', 'MARK')
+"""
+FLOWS = """
+    select a.name, a.ts, b.name, b.ts from flow join slice a on a.id = flow.slice_out
+    join slice b on b.id = flow.slice_in
 """
 
 
@@ -50,7 +59,9 @@ def everything() -> Workspace:
     """All real and synthetic profiles and all records at once, paired where they fit."""
     workspace = Workspace()
     files = [p for p in DATA.glob("etdump/*.etdp") if not p.name.startswith("BAD_")]
-    files += [*DATA.glob("torq/compile_*.csv"), *DATA.glob("torq/runtime_*.csv")]
+    for sort in ("compile", "runtime", "annotated", "host"):
+        files += DATA.glob(f"torq/{sort}_*.csv")
+    files += DATA.glob("table_csv/*.?sv")
     files += [DATA / "torq/tiny_cnn.mlir"]
     files += [DATA / "etrecord" / f"{record}.etrecord" for record in PAIRS.values()]
     for path in sorted(files):
@@ -111,6 +122,73 @@ def test_one_operator_has_one_correlation_id(opened, engine):
         "and args.string_value = 'forward/5' group by 1 order by 1"
     )
     assert found == [("cos/1", 4), ("div", 4), ("sin:0;a=b", 4)]
+
+
+def test_flows_join_the_slices_that_the_window_joins(opened, engine):
+    meant: Counter[tuple[str, int, str, int]] = Counter()
+    for trace in opened.traces:
+        linked = opened.links(trace)
+        index, (labels, strings) = FlowIndex(linked), slice_labels(linked)
+
+        def end(i: int, trace=trace, labels=labels, strings=strings) -> tuple[str, int]:
+            return strings[labels[i]], floored(opened, trace, int(trace.slices.start[i]))
+
+        order = trace.slices.order
+        for consumer in range(len(trace.slices)):
+            for one in index.flows(consumer).inputs:
+                before, after = end(one.slice), end(consumer)
+                in_file = (before[1], order[one.slice]) < (after[1], order[consumer])
+                if (one.is_job or not one.overlaps) and in_file:
+                    meant[(*before, *after)] += 1
+    assert meant.total() > 700
+    assert Counter(engine.rows(FLOWS)) == meant
+    assert engine.rows("select name, value from stats where name glob 'flow*' and value > 0") == []
+
+
+def test_the_bytes_of_every_file_and_sample_are_those_of_the_official_serializer(opened, tmp_path):
+    path = tmp_path / "a.pftrace"
+    export(opened, str(path))
+    data = path.read_bytes()
+    assert pb.Trace.FromString(data).SerializeToString() == data
+    for sample in SAMPLES:
+        workspace = Workspace()
+        for file in sample.paths():
+            workspace.open(file)
+        export(workspace, str(path))
+        data = path.read_bytes()
+        assert pb.Trace.FromString(data).SerializeToString() == data
+
+
+def test_every_sample_comes_back_from_the_engine(tmp_path):
+    """All samples in one file, each paired for itself; what is meant is told slice by slice."""
+    sources, meant = [], Counter()
+    for sample in SAMPLES:
+        workspace = Workspace()
+        for file in sample.paths():
+            workspace.open(file)
+        for number, trace in enumerate(workspace.traces):
+            made = perfetto_source(workspace, number)
+            named = [replace(t, process=f"{sample.key} {t.process}") for t in made.tracks]
+            linked = workspace.links(trace)
+            sources.append(replace(made, tracks=named, flows=Flows().of(linked)))
+            labels, strings = slice_labels(linked)
+            for i in range(len(trace.slices)):
+                track = trace.slices.track(i)
+                start, end = (
+                    floored(workspace, trace, int(t[i]))
+                    for t in (trace.slices.start, trace.slices.end)
+                )
+                meant[
+                    named[track].process, track_name(linked, track), strings[labels[i]], start,
+                    end - start, trace.slices.depth(i),
+                ] += 1  # fmt: skip
+    path = tmp_path / "samples.pftrace"
+    export_perfetto(sources, path)
+    with TraceProcessor(path) as peer:
+        assert Counter(peer.rows(SLICES)) == meant
+        assert peer.rows(FAULTS) == []
+        assert peer.rows("select count(*) from slice where dur < 0 or name is null") == [(0,)]
+        assert peer.rows("select count(*) from flow") == [(535 + 16 + 16 + 38 + 20,)]
 
 
 def table(path: Path) -> list[dict[str, str]]:

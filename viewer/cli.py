@@ -5,6 +5,7 @@
     opscope export FILES... -o OUT          .pftrace .pb (.gz) for Perfetto, .csv .tsv for tables
                    [--table untimed]        of events without a time instead of slices
                    [--table handle_map]     of identifiers in debug handle maps
+                   [--range 1.5ms:2ms]      slices of a part alone
     opscope stats FILES... --by KEY         what took how long, by operator, line, unit, ...
     opscope estimates FILES... [--json]     Torq: estimate beside measurement, action by action
     opscope delegation FILES... [--json]    what delegates took, what stayed outside, links

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from viewer.estimate_report import of_workspace
-from viewer.export.atomic import Cancelled, NothingToExport, Progress, never_cancelled
+from viewer.export.atomic import Cancelled, NothingToExport, Progress
 from viewer.export.input_files import hash_facts
 from viewer.export.perfetto_flows import flows_among
 from viewer.export.perfetto_source import (
@@ -129,13 +129,11 @@ class PerfettoJob:
         paths = [s.trace.path for s in self._sources] + [path for _, path in self._inputs]
         self._stamps = {path: workspace.stamp(path) for path in paths}
 
-    def size(self, cancelled: Cancelled = never_cancelled) -> FileSize:
-        """What the file will hold and how large it will be. Raises as `write` does."""
+    def size(self) -> FileSize:
+        """What the file will hold and how large it will be. Raises NothingToExport."""
         sources, beside = self._with_hashes(lambda path: _NO_HASH)
         try:
-            return size_of_perfetto(
-                sources, ns_range=self._wish.ns_range, beside=beside, cancelled=cancelled
-            )
+            return size_of_perfetto(sources, ns_range=self._wish.ns_range, beside=beside)
         except TimesTooFarApart as error:
             raise NothingToExport(f"{error}. Export the files one by one") from error
 

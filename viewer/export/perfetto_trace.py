@@ -185,9 +185,8 @@ def size_of_perfetto(
     *,
     ns_range: tuple[int, int] | None = None,
     beside: Beside = _NOTHING,
-    cancelled: Cancelled = never_cancelled,
 ) -> FileSize:
-    """What `write_perfetto` would write. Raises as it does.
+    """What `write_perfetto` would write. Raises TimesTooFarApart.
 
     Small files are encoded whole, of large ones a sample of each source's slices is: 40 000, which
     takes some 20 ms, beside what all slices share.
@@ -198,8 +197,6 @@ def size_of_perfetto(
     slices = tracks = flows = over_edge = 0
     left_out = []
     for part in file.parts():
-        if cancelled():
-            raise WriteCancelled
         sizes.add(part.head)
         for chunks, _, _ in part.chunks():
             sizes.sample(chunks)

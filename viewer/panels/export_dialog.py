@@ -93,7 +93,8 @@ class ExportDialog(QDialog):
         self.save.setDefault(True)
         self.save.clicked.connect(self._accept)
         self.cancel.clicked.connect(self.reject)
-        self.finished.connect(self._latest.shutdown)
+        # Not waited for: a sample of a large trace takes seconds.
+        self.finished.connect(self._latest.cancel)
         foot = QHBoxLayout()
         foot.addStretch(1)
         foot.addWidget(self.cancel)
