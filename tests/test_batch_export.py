@@ -138,6 +138,7 @@ def test_a_file_that_ends_its_process_stops_no_other(folder, tmp_path):
         (["--jobs", "2", "IN", "-o", "IN"], "this is the folder to read"),
         (["--jobs", "2", "IN", "-o", "IN/notes.txt"], "this is a folder"),
         (["--jobs", "2", "IN", "-o", "OUT", "--clock", "1GHz"], "not for all of a folder"),
+        (["--jobs", "2", "IN", "-o", "OUT", "--range", "1ms:2ms"], "not for all of a folder"),
         (["--jobs", "2", "IN", "-o", "OUT", "--table", "slices", "--by", "name"], "statistics"),
         (["--jobs", "2", "IN", "-o", "O", "--table", "untimed", "--to", ".pftrace"], "a table is"),
         (["IN/notes.txt", "-o", "x.csv", "--to", ".csv"], "--to is of --jobs"),

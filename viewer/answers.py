@@ -153,7 +153,7 @@ def _export_folder(parser: argparse.ArgumentParser, chosen: argparse.Namespace) 
         parser.error(f"--jobs {chosen.jobs}: at least one is needed")
     if len(chosen.files) != 1 or not os.path.isdir(chosen.files[0]):
         parser.error("--jobs needs one folder with profiles")
-    if choices_of(parser, chosen) or chosen.debug_info:
+    if choices_of(parser, chosen) or chosen.debug_info or chosen.range:
         parser.error("what is said of single files is not for all of a folder")
     suffix = chosen.to or (".pftrace" if chosen.table == TABLES[0] else ".csv")
     if chosen.table != TABLES[0] and not suffix.endswith(TABLE_SUFFIXES):
