@@ -15,7 +15,6 @@ import zlib
 from collections.abc import Iterator
 from types import TracebackType
 
-from viewer.formats import UnreadableFile
 from viewer.formats.gzip_head import MAGIC
 
 BLOCK = 1 << 20
@@ -229,14 +228,3 @@ class Blocks:
                 return kept
             if not self._more():
                 return kept
-
-
-def unreadable(path: str, source: PackedFile) -> UnreadableFile:
-    """The error for a file without any event."""
-    return UnreadableFile(
-        path,
-        source.fault or "it holds no array of trace events",
-        where=f"byte {source.unpacked}",
-        remedy="Save it as Chrome Trace Event JSON: an array of events, or an object with the key "
-        "traceEvents",
-    )
