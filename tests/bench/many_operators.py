@@ -1,7 +1,9 @@
-"""The large model of the benches and a profile of it: 5,000 operators, a million slices.
+"""The large model of the benches and a profile of it: 5,000 operators, a call and a kernel each.
 
-The same every time. Every tenth call is one of two operators, so some time is shared.
+OPSCOPE_BENCH_RUNS sets how many runs; 100 are a million slices. The same every time. Every tenth call is one of two operators, so some time is shared.
 """
+
+import os
 
 import numpy as np
 
@@ -9,7 +11,8 @@ from viewer.model.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, RunKind, Trace
 from viewer.program.graph import Frame, GraphNode, Method, Operator, Program
 
-OPERATORS, RUNS = 5000, 100  # a call and its kernel each: a million slices
+OPERATORS = 5000
+RUNS = int(os.environ.get("OPSCOPE_BENCH_RUNS", "10"))
 LINES = 400  # of the source
 _LONG = 1000  # ticks of a call
 
@@ -39,7 +42,7 @@ def program(source: str = "/m/models.py") -> Program:
 
 
 def trace() -> Trace:
-    """A hundred runs of it, with a kernel in every call."""
+    """Runs of it, with a kernel in every call."""
     builder = TraceBuilder("/m/m.etdp", "ETDump", "", Clock("ns"))
     track, scope = builder.track("m.etdp", "forward"), builder.scope("Execute", "forward")
     execute = builder.key(KeyKind.FRAMEWORK, "Method::execute", scope=scope)

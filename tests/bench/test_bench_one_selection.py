@@ -1,6 +1,6 @@
 """How soon every panel follows: an operator is selected, another run picked, a range dragged.
 
-5,000 operators, a million slices. Of each panel, raised as a user has it beside the timeline, wall
+5,000 operators; with OPSCOPE_BENCH_RUNS=100 a million slices. Of each panel, raised as a user has it beside the timeline, wall
 ms from the act until its answer is painted and no work is under way, and the longest time in which
 the GUI thread answered nothing. Beside them the floor: the timeline alone, all panels closed.
 Prints only: `pytest tests/bench/test_bench_one_selection.py -s`.
@@ -13,13 +13,14 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QEventLoop, QTimer
 
 from tests.bench import many_operators
+from tests.bench.many_operators import RUNS
 from tests.gui_events import desk_of, put_away
 from viewer.background import Latest
 from viewer.desk import Desk
 from viewer.view_state import Area
 
 DETAILS = "details"
-ROUNDS = 5
+ROUNDS = 5 if RUNS >= 100 else 1
 
 
 @pytest.fixture
@@ -65,19 +66,19 @@ def told(desk: Desk, act: Callable[[int], None]) -> str:
 
 def test_panels_follow(large):
     desk, session = large, large.session
-    runs = [i for i, _ in enumerate(session.traces[0].trace.runs)]
+    runs = range(len(session.traces[0].trace.runs))
 
     def operator(number: int) -> None:
         session.select_operators(0, ((1237 * (number + 1)) % many_operators.OPERATORS // 10 * 10,))
 
     def run(number: int) -> None:
-        session.pick_run((0, runs[7 * number + 3]))
+        session.pick_run((0, (7 * number + 3) % len(runs)))
 
     def area(number: int) -> None:
-        t0, t1 = session.run_span_ns(0, session.traces[0].trace.runs[runs[9 * number + 5]])
+        t0, t1 = session.run_span_ns(0, session.traces[0].trace.runs[(9 * number + 5) % len(runs)])
         session.select_area(Area(t0, t0 + 3 * (t1 - t0) // 2, frozenset({(0, 0)})))
 
-    print("\nms until all is shown, median of 5 (longest turn)")
+    print(f"\nms until all is shown, median of {ROUNDS} (longest turn)")
     print(f"{'':14}{'an operator':>16}{'another run':>16}{'a range':>16}")
     names = [name for name in desk._docks.by_name if name != DETAILS]
     for name in ("no panel", *names, "all shown"):
