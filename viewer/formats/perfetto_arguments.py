@@ -25,6 +25,7 @@ from viewer.model.trace import Codes, Column, Ints
 
 BOOL, UINT, INT, DOUBLE, TEXT = range(5)
 MOST_COLUMNS = 4096
+_LEAST = -(2**31)
 _DTYPES = {BOOL: np.bool_, UINT: np.uint64, INT: np.int64, DOUBLE: np.float64, TEXT: np.uint32}
 _NAME_IID, _NAME, _TEXT, _JSON, _TEXT_IID = 1, 10, 6, 9, 17
 _NUMBERS = ((2, VARINT, BOOL), (3, VARINT, UINT), (4, VARINT, INT), (7, VARINT, UINT),
@@ -56,12 +57,12 @@ class Arguments:
         self._problem("arguments that are damaged", len(fields.damaged), "")
         name = np.full(len(spans), -1)
         for found in (fields.get(_NAME_IID, VARINT),):
-            name[found.owner] = self._interned(
-                "debug_annotation_names", found, state, states
-            )
+            name[found.owner] = self._interned("debug_annotation_names", found, state, states)
         inline = fields.get(_NAME, LENGTH_DELIMITED)
         name[inline.owner] = codes_of(block, inline, self._texts)
-        self._problem("arguments whose name is not in the file: left out", int((name < 0).sum()), "")
+        self._problem(
+            "arguments whose name is not in the file: left out", int((name < 0).sum()), ""
+        )
         for number, wire, kind in _NUMBERS:
             found = fields.get(number, wire)
             if len(found):
@@ -86,9 +87,7 @@ class Arguments:
         if len(owners):
             self._nested(block, spans, owners, name, event, state, states)
 
-    def _interned(
-        self, table: str, found: Field, state: Ints, states: list[State]
-    ) -> Ints:
+    def _interned(self, table: str, found: Field, state: Ints, states: list[State]) -> Ints:
         return interned(table, found.value, state[found.owner], states)
 
     def _put(self, name: Ints, event: Ints, kind: int, values: NDArray[Any]) -> None:
@@ -100,7 +99,9 @@ class Arguments:
         if len(name) and (short != short[0]).any():
             order = np.argsort(short, kind="stable")
             short = short[order]
-        bounds = np.flatnonzero(np.append(True, short[1:] != short[:-1])) if len(name) else []
+        if not len(name):
+            return
+        bounds = np.flatnonzero(np.append(True, short[1:] != short[:-1])).tolist()
         for a, b in zip(bounds, [*bounds[1:], len(name)], strict=True):
             if short[a] < 0:
                 continue
@@ -110,14 +111,14 @@ class Arguments:
     def keep(self, name: str, kind: int, event: Ints, values: NDArray[Any]) -> None:
         key = (name, kind)
         if key not in self._parts and len(self._parts) >= MOST_COLUMNS:
-            self._problem(f"arguments beyond {MOST_COLUMNS} distinct names: left out", len(event), "")
+            self._problem(
+                f"arguments beyond {MOST_COLUMNS} distinct names: left out", len(event), ""
+            )
             return
         dtype: Any = _DTYPES[kind]
-        if kind == INT and len(values) and -(2**31) <= values.min() and values.max() < 2**31:
+        if kind == INT and len(values) and values.min() > _LEAST and values.max() < -_LEAST:
             dtype = np.int32  # half of the memory, and as good
-        self._parts.setdefault(key, []).append(
-            (event.astype(np.uint32), values.astype(dtype))
-        )
+        self._parts.setdefault(key, []).append((event.astype(np.uint32), values.astype(dtype)))
 
     def _nested(
         self, block: Block, spans: Field, owners: Ints, name: Ints, event: Ints, state: Ints,
@@ -228,9 +229,7 @@ class Arguments:
         names = dict.fromkeys(name for name, _ in self._parts)
         found = {}
         for name in names:
-            kinds = {
-                k: self._parts.pop((name, k)) for k in _DTYPES if (name, k) in self._parts
-            }
+            kinds = {k: self._parts.pop((name, k)) for k in _DTYPES if (name, k) in self._parts}
             column = _column(kinds, slice_of, count, texts)
             if column is not None:
                 found[name or "(unnamed)"] = column
@@ -266,11 +265,9 @@ def _column(
     dtype: Any = _DTYPES[next(iter(kinds))]
     if len(kinds) > 1:
         dtype = np.float64
-        if DOUBLE not in kinds and all(
-            not len(v) or int(v.max()) < 2**63 for _, v in kinds[UINT]
-        ):
+        if DOUBLE not in kinds and all(not len(v) or int(v.max()) < 2**63 for _, v in kinds[UINT]):
             dtype = np.int64
-    values = np.zeros(count, dtype)
+    values: NDArray[Any] = np.zeros(count, dtype)
     for parts in kinds.values():
         for event, part in parts:
             rows = slice_of[event]

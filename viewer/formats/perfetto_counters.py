@@ -1,15 +1,19 @@
-"""The counter values of a Perfetto file, collected by track."""
+"""The counters of a Perfetto file: step functions of the values that its events state."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from viewer.formats.perfetto_sequences import Problem, Tracks
 from viewer.formats.protobuf_columns import FIXED64, VARINT, Block, Fields
+from viewer.model.counters import Counter, changes
 from viewer.model.trace import Codes, Ints
 
 _INT, _DOUBLE = 30, 44
+_UNITS = {0: "", 1: "ns", 2: "", 3: "B"}  # by CounterDescriptor.Unit
 
 
 class CounterEvents:
@@ -32,3 +36,52 @@ class CounterEvents:
         real[found.owner] = found.value.view(np.float64)
         value = np.where(is_whole, whole.astype(np.float64), real)
         self.parts.append((track[rows], times[rows], clock[rows], value[rows], is_whole[rows]))
+
+    def counters(
+        self,
+        uuids: Sequence[int],
+        tracks: Tracks,
+        problem: Problem,
+        converted: Callable[[int, Ints], Ints | None],
+    ) -> tuple[Counter, ...]:
+        """One counter a track that was described as one, by time; values that are no number are
+        left out. converted(clock, times): times on the clock of the trace."""
+        if not self.parts:
+            return ()
+        track, time, clock, value, is_whole = (
+            np.concatenate(part) for part in zip(*self.parts, strict=True)
+        )
+        self.parts.clear()
+        time = time.copy()
+        known = np.isfinite(value)
+        for number in np.unique(clock).tolist():
+            rows = np.flatnonzero(clock == number)
+            found = converted(number, time[rows])
+            if found is None:
+                known[rows] = False
+            else:
+                time[rows] = found
+        problem("counter values that are no number, or of an unknown clock: left out",
+                int((~known).sum()), "")  # fmt: skip
+        order = np.lexsort((time, track))
+        order = order[known[order]]
+        own = track[order]
+        bounds = np.flatnonzero(np.append(True, own[1:] != own[:-1])).tolist() if len(own) else []
+        made = []
+        for a, b in zip(bounds, [*bounds[1:], len(own)], strict=True):
+            rows = order[a:b]
+            described = tracks.by_uuid.get(uuids[int(own[a])])
+            if described is None or described.counter is None:
+                problem("counter values on a track that is no counter: left out", b - a, "")
+                continue
+            of = described.counter
+            values = value[rows] * (of.unit_multiplier or 1)
+            if of.is_incremental:
+                values = np.cumsum(values)
+            if is_whole[rows].all() and np.abs(values).max() < 2.0**53:
+                values = values.astype(np.int64)
+            ticks, steps = changes(time[rows], values)
+            unit = of.unit_name or _UNITS.get(of.unit, "")
+            process, thread = tracks.place_of_counter(described)
+            made.append(Counter(process, thread, unit, ticks, steps, note=described.note))
+        return tuple(made)

@@ -45,19 +45,17 @@ def paired(track: Codes, time: Ints, kind: np.ndarray) -> Pairs:
     before = np.append(0, opened[:-1])[first]
     count = np.diff(np.append(first, n))
     opened -= np.repeat(before, count)
-    lone = np.empty(0, np.int64)
-    if len(first) == 1 or int(opened.min()) < 0 or True:
-        # An END at a new low closes nothing; all after it stand one level higher.
-        base = np.repeat(np.arange(len(first)) * np.int64(2 * n + 2), count)
-        low = np.minimum.accumulate(np.minimum(opened, 0) - base) + base
-        was = np.append(0, low[:-1])
-        was[first] = 0
-        is_lone = is_end & (low < was)
-        lone = np.flatnonzero(is_lone)
-        opened -= low
+    # An END at a new low closes nothing; all after it stand one level higher.
+    base = np.repeat(np.arange(len(first)) * np.int64(2 * n + 2), count)
+    low = np.minimum.accumulate(np.minimum(opened, 0) - base) + base
+    was = np.append(0, low[:-1])
+    was[first] = 0
+    is_lone = is_end & (low < was)
+    lone = np.flatnonzero(is_lone)
+    opened -= low
     level = opened - (by_kind == BEGIN)
     # Inside one track and level begins and ends take turns, and a begin without an end is last.
-    turn = np.flatnonzero(step != 0) if len(lone) == 0 else np.flatnonzero((step != 0) & ~is_lone)
+    turn = np.flatnonzero((step != 0) & ~is_lone)
     place = level[turn]
     most = int(place.max(initial=0))
     if len(first) > 1:
@@ -78,13 +76,10 @@ def paired(track: Codes, time: Ints, kind: np.ndarray) -> Pairs:
     slices = np.flatnonzero(~is_end)
     points = by_kind[slices] >= POINT
     ends = np.where(points, slices, partner[slices])
-    found = order is None
-    return Pairs(
-        slices if found else order[slices],
-        ends if found else np.where(ends >= 0, order[ends], -1),
-        level[slices],
-        lone if found else order[lone],
-    )
+    if order is None:
+        return Pairs(slices, ends, level[slices], lone)
+    ended = np.where(ends >= 0, order[ends], -1)
+    return Pairs(order[slices], ended, level[slices], order[lone])
 
 
 def _by_track_and_time(track: Codes, time: Ints) -> Ints | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +18,7 @@ from viewer.formats.perfetto_sequences import Clocks, Sequences, Texts, Tracks, 
 from viewer.formats.protobuf_columns import LENGTH_DELIMITED, VARINT, Block, Field, Fields
 from viewer.formats.text_rows import GrowingColumn
 from viewer.model.builder import TraceBuilder
+from viewer.model.counters import Counter
 from viewer.model.trace import Clock, Codes, Column, Ints, KeyKind, Trace
 
 NO_NAME = "(unnamed)"
@@ -77,7 +79,6 @@ class _Reading:
         self._name = GrowingColumn(np.int32)
         self._clock = GrowingColumn(np.uint8)
         self._complete: list[tuple[Ints, Ints]] = []
-        self._no_name = self._texts.code(NO_NAME)
 
     def problem(self, kind: str, count: int = 1, first: str = "") -> None:
         """Count odd data; the first place stays."""
@@ -118,9 +119,7 @@ class _Reading:
             spans = spans.taken(~bad)
         times, clock = self._incremental_times(packets, sequence, state)
         owner = spans.owner
-        self._add_events(
-            block, spans, times[owner], clock[owner], sequence[owner], state[owner]
-        )
+        self._add_events(block, spans, times[owner], clock[owner], sequence[owner], state[owner])
 
     def _states(self, packets: Packets, sequence: Any, cleared: Any) -> Ints:
         """The number of the state of every packet; takes in what is interned and described."""
@@ -169,15 +168,14 @@ class _Reading:
                 self._tracks.process_tree(data)
             else:
                 self._attribute(data)
-        for own, found in changes.items():
-            rows = slice(None) if len(begun) == 1 else np.flatnonzero(sequence == np.uint64(own))
-            index = np.arange(len(sequence)) if len(begun) == 1 else rows
-            if len(found) == 1:
-                state[rows] = found[0][1]
+        for own, steps in changes.items():
+            rows = np.flatnonzero(sequence == np.uint64(own))
+            if len(steps) == 1:
+                state[rows] = steps[0][1]
             else:
-                places = np.array([p for p, _ in found])
-                numbers = np.array([s for _, s in found])
-                state[rows] = numbers[np.searchsorted(places, index, side="right") - 1]
+                places = np.array([p for p, _ in steps])
+                numbers = np.array([s for _, s in steps])
+                state[rows] = numbers[np.searchsorted(places, rows, side="right") - 1]
         return state
 
     def _attribute(self, data: bytes) -> None:
@@ -186,9 +184,7 @@ class _Reading:
             value = one.long_value if one.HasField("long_value") else one.string_value
             self._attributes.setdefault(one.key, value)
 
-    def _incremental_times(
-        self, packets: Packets, sequence: Any, state: Ints
-    ) -> tuple[Ints, Ints]:
+    def _incremental_times(self, packets: Packets, sequence: Any, state: Ints) -> tuple[Ints, Ints]:
         """Time and clock of every packet; those of an incremental clock are added up."""
         fields, n = packets.fields, len(packets)
         times = last(fields, _TIME, n)
@@ -235,8 +231,9 @@ class _Reading:
         name = self._named(block, fields, _NAME_IID, _NAME, "event_names", n, state)
         uuid, has_uuid = self._uuids_of(fields, n, sequence, state)
         legacy = fields.get(_LEGACY, LENGTH_DELIMITED)
+        durations = None
         if len(legacy):
-            self._legacy(block, legacy, kind, name, state)
+            durations = self._legacy(block, legacy, kind, name, state)
         for number, scale in ((_ABSOLUTE, 1000),):
             found = fields.get(number, VARINT)
             times[found.owner] = found.value.view(np.int64) * scale
@@ -254,19 +251,16 @@ class _Reading:
         self.problem("events of a kind that has no place on a track: left out", left_out, "")
         event = np.full(n, -1)
         event[keep] = self._events + np.arange(len(keep))
-        name[(name < 0) & (kind != END)] = self._no_name
         more = self._events + len(keep)
         for column, values in (
             (self._time, times), (self._track, track), (self._kind, kind), (self._clock, clock),
             (self._name, name),
         ):  # fmt: skip
             column.add(values[keep] if len(keep) < n else values, more)
-        durations = getattr(self, "_durations", None)
         if durations is not None:
             rows, lengths = durations
             used = event[rows] >= 0
             self._complete.append((event[rows][used], lengths[used]))
-            self._durations = None
         self._add_arguments(block, fields, event, state, states)
         self._events = more
 
@@ -283,9 +277,7 @@ class _Reading:
         name[found.owner] = codes_of(block, found, self._texts)
         return name
 
-    def _uuids_of(
-        self, fields: Fields, n: int, sequence: Any, state: Ints
-    ) -> tuple[Any, Any]:
+    def _uuids_of(self, fields: Fields, n: int, sequence: Any, state: Ints) -> tuple[Any, Any]:
         """The track of every event: its own, the default of its sequence, or its thread's."""
         uuid = last(fields, _UUID, n)
         has = np.zeros(n, np.bool_)
@@ -311,8 +303,10 @@ class _Reading:
         per_run = codes[inverse.reshape(-1)]
         return np.repeat(per_run, np.diff(np.append(changes, len(uuid))))
 
-    def _legacy(self, block: Block, legacy: Field, kind: Any, name: Ints, state: Ints) -> None:
-        """Older events that tell their kind by a letter."""
+    def _legacy(
+        self, block: Block, legacy: Field, kind: Any, name: Ints, state: Ints
+    ) -> tuple[Ints, Ints]:
+        """Older events that tell their kind by a letter; which of them state a length, and it."""
         inner = block.fields(legacy.at, legacy.end, range(8, 256))
         n = len(legacy)
         phase = np.minimum(last(inner, _PHASE, n), np.uint64(255)).view(np.int64)
@@ -322,12 +316,12 @@ class _Reading:
         kind[rows] = kinds[untyped]
         lengths = last(inner, _DURATION, n).view(np.int64)[untyped]
         is_complete = kinds[untyped] == COMPLETE
-        self._durations = (rows[is_complete], lengths[is_complete] * 1000)
         found = inner.get(_OLD_NAME_IID, VARINT)
         at = legacy.owner[found.owner]
         missing = name[at] < 0
         codes = interned("event_names", found.value, state[at], self._sequences.states)
         name[at[missing]] = codes[missing]
+        return rows[is_complete], lengths[is_complete] * 1000
 
     def _add_arguments(
         self, block: Block, fields: Fields, event: Ints, state: Ints, states: Any
@@ -412,6 +406,8 @@ class _Reading:
             rows, length = rows[rows >= 0], length[rows >= 0]
             ends[rows] = starts[rows] + np.maximum(length, 0)
         name = self._name.values[begin]
+        if count and int(name.min()) < 0:
+            name = np.where(name < 0, self._texts.code(NO_NAME), name)
         its_track = track[begin]
         unleveled = {int(t) for event, _ in self._complete for t in np.unique(track[event])}
         clock = Clock()
@@ -434,9 +430,31 @@ class _Reading:
             builder, uuids, its_track, unleveled, starts, ends, names, keys[name], begin, level,
             columns,
         )  # fmt: skip
+        counters = self._stated_counters(uuids, clock)
+        for process in dict.fromkeys(counter.process for counter in counters):
+            if not builder.has_process(process):
+                builder.track(process, "counters")
         for kind_of, (n, first) in self._problems.items():
             builder.problem(kind_of, n, first)
-        return builder.build(step)
+        own = {k.removeprefix(_ATTRIBUTE): v for k, v in self._attributes.items() if is_own}
+        return replace(builder.build(step), counters=counters, provenance=own)
+
+    def _stated_counters(self, uuids: list[int], clock: Clock) -> tuple[Counter, ...]:
+        """The counters of the file, on the clock of its slices."""
+        found = self._counters.counters(uuids, self._tracks, self.problem, self._times_of)
+        if clock == Clock() and not self._attributes.get(f"{_ATTRIBUTE}source1.ns_per_tick"):
+            return found
+        first = int(self._attributes.get(f"{_ATTRIBUTE}origin_ns", 0)) - int(
+            self._attributes.get(f"{_ATTRIBUTE}source1.offset_ns", 0)
+        )
+        n, d = clock.ns_per_tick.numerator, clock.ns_per_tick.denominator
+        return tuple(
+            replace(c, tick=np.array([-(-(t + first) * d // n) for t in c.tick.tolist()], np.int64))
+            for c in found
+        )
+
+    def _times_of(self, clock: int, times: Ints) -> Ints | None:
+        return self._clocks.converted(list(self._clock_numbers)[clock], times)
 
     def _own_ticks(self, slice_of: Ints, starts: Ints, ends: Ints) -> tuple[Clock, Ints, Ints]:
         """Clock and ticks of our own export of one file, if they fit its times."""
@@ -463,7 +481,7 @@ class _Reading:
         """Puts all times on one clock; which events stay, None for all."""
         keep = None
         clock = self._clock.values
-        used = np.flatnonzero(np.bincount(clock, minlength=1)) if len(clock) else []
+        used = np.flatnonzero(np.bincount(clock, minlength=1)).tolist()
         for number in used:
             name = list(self._clock_numbers)[number]
             rows = slice(None) if len(used) == 1 else np.flatnonzero(clock == number)
@@ -494,13 +512,13 @@ class _Reading:
         columns: dict[str, Column],
     ) -> None:  # fmt: skip
         """Hand the slices to the builder, track by track in the order of the descriptors."""
-        used = np.flatnonzero(np.bincount(track, minlength=len(uuids))).tolist() if len(track) else []
+        used = np.flatnonzero(np.bincount(track, minlength=len(uuids))).tolist()
         wanted = {uuids[n] for n in used}
-        described = [u for u, d in self._tracks.by_uuid.items()
-                     if u in wanted or d.tid is not None]  # fmt: skip
-        order = [u for u in described if u not in wanted or u in wanted]
-        order += [u for u in (uuids[n] for n in used) if u not in self._tracks.by_uuid]
-        places = self._tracks.names([*order, *(u for u in wanted if u not in order)])
+        described = dict.fromkeys(
+            u for u, d in self._tracks.by_uuid.items() if u in wanted or d.tid is not None
+        )
+        order = [*described, *(u for u in (uuids[n] for n in used) if u not in described)]
+        places = self._tracks.names(order)
         shared: dict[tuple[str, str], int] = {}
         for uuid in wanted:
             shared[places[uuid]] = shared.get(places[uuid], 0) + 1

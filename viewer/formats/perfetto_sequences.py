@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -185,13 +186,11 @@ class Clocks:
         path = self._path(clock, goal)
         if path is None:
             return None
-        for one, other in zip(path[:-1], path[1:], strict=True):
+        for one, other in pairwise(path):
             both = sorted((s[one], s[other]) for s in self.snapshots if one in s and other in s)
             at = np.array([a for a, _ in both], object)
             base = np.array([min(max(int(a), -(2**62)), 2**62) for a in at], np.int64)
-            shift = np.array(
-                [min(max(b - a, -(2**62)), 2**62) for a, b in both], np.int64
-            )
+            shift = np.array([min(max(b - a, -(2**62)), 2**62) for a, b in both], np.int64)
             which = np.maximum(np.searchsorted(base, times, side="right") - 1, 0)
             times = times + shift[which]
         return times
@@ -267,9 +266,7 @@ class Tracks:
         behavior = pb.TrackDescriptor
         if found.sibling_merge_behavior == behavior.SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY:
             known.merge_key = found.sibling_merge_key or str(found.sibling_merge_key_int)
-        known.stays_alone = (
-            found.sibling_merge_behavior == behavior.SIBLING_MERGE_BEHAVIOR_NONE
-        )
+        known.stays_alone = found.sibling_merge_behavior == behavior.SIBLING_MERGE_BEHAVIOR_NONE
 
     def _name_thread(self, thread: Any) -> None:
         if thread.thread_name:
@@ -322,6 +319,11 @@ class Tracks:
                 number += 1
             found[uuid] = process, shown
         return found
+
+    def place_of_counter(self, counter: Described) -> tuple[str, str]:
+        """The process of a counter and what it is called, with its thread if it is of one."""
+        process, path, _ = self._place(counter.uuid, {})
+        return process, path
 
     def process_label(self, pid: int, labels: dict[str, int]) -> str:
         """The name of a process, with its id where another one is called so already."""

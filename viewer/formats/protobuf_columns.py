@@ -11,7 +11,7 @@ damaged ends where the damage is, and is reported by its number.
 
 from __future__ import annotations
 
-import contextlib
+from bisect import bisect_left
 from collections.abc import Container
 from dataclasses import dataclass
 
@@ -30,7 +30,6 @@ _ONES = np.uint64(0x0101010101010101)
 _LOW7 = np.uint64(0x7F7F7F7F7F7F7F7F)
 _FEW = 48  # messages that go one by one: a round over fewer costs more than they do
 _TAG = 1 << 3 | LENGTH_DELIMITED
-_BURST = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,40 +110,49 @@ class Block:
         Other fields are passed over.
         """
         data, size = self.data.data, self.size
-        found: list[Ints] = []
-        at, burst = first, 16
+        # What may be a message: it begins with the tag, and another one or the end comes after it.
+        tags = np.flatnonzero(self.data[: max(size - 1, 0)] == _TAG)
+        length, width = self._varints(tags + 1)
+        fits = (width > 0) & (length <= np.uint64(size))
+        tags, length, width = tags[fits], length[fits], width[fits]
+        ends = tags + 1 + width + length.view(np.int64)
+        followed = ends <= size
+        followed[followed] = (self.data[ends[followed]] == _TAG) | (ends[followed] == size)
+        tags, ends, width = tags[followed], ends[followed], width[followed]
+        number = np.full(size + 1, -1, np.int32)
+        number[tags] = np.arange(len(tags), dtype=np.int32)
+        # Nearly all of them are messages, each of which ends where the next one begins: only at
+        # the others must be asked where to go on.
+        breaks = np.flatnonzero(number[ends] != np.arange(1, len(tags) + 1))
+        stops, goals = breaks.tolist(), ends[breaks].tolist()
+        runs: list[tuple[int, int]] = []
+        alone: list[int] = []
+        at, which = first, 0
         while at < size:
-            # Most messages are shorter than 128 bytes and follow one another: they are stepped over
-            # without a look at anything but that byte, and what was stepped on is checked at once.
-            steps: list[int] = []
-            step = steps.append
-            here = at
-            with contextlib.suppress(IndexError):
-                for _ in range(burst):
-                    step(here)
-                    here += data[here + 1] + 2
-            tags = np.array([*steps, here], np.int64)
-            is_right = tags[1:] <= size
-            tags = tags[:-1]
-            is_right[is_right] = (self.data[tags[is_right]] == _TAG) & (
-                self.data[tags[is_right] + 1] < 0x80
-            )
-            right = len(tags) if is_right.all() else int(np.argmin(is_right))
-            found.append(tags[:right])
-            if right == len(tags):
-                at, burst = here, min(2 * burst, _BURST)
+            here = int(number[at])
+            if here >= 0:
+                which = bisect_left(stops, here, which)
+                runs.append((here, stops[which] + 1))
+                at = goals[which]
                 continue
-            at, burst = int(tags[right]), max(burst // 4, 16)
             end = _after_field(data, at, size)
             if end < 0:
                 break
             if data[at] == _TAG:
-                found.append(np.array([at], np.int64))
+                alone.append(at)
             at = end
-        tags = np.concatenate(found) if found else np.empty(0, np.int64)
-        length, width = self._varints(tags + 1)
-        begin = tags + 1 + width
-        return begin, begin + length.view(np.int64), at
+        chosen = np.zeros(len(tags), np.bool_)
+        for begin, end in runs:
+            chosen[begin:end] = True
+        begins, stop = (tags + 1 + width)[chosen], ends[chosen]
+        if alone:
+            more = np.array(alone, np.int64)
+            length, width = self._varints(more + 1)
+            more += 1 + width
+            order = np.argsort(joined := np.concatenate([begins, more]), kind="stable")
+            stop = np.concatenate([stop, more + length.view(np.int64)])[order]
+            begins = joined[order]
+        return begins, stop, at
 
     def cut_off(self) -> tuple[int, int]:
         """Begin and end of the body of a message of field 1 at byte 0; 0, 0 if there is none."""
@@ -286,9 +294,8 @@ class Block:
                     places.append(payload)
                 here = after
         for tag, (owners, values, places) in parts.items():
-            found.setdefault(tag, []).append(
-                (np.array(owners, np.int64), np.array(values, np.uint64), np.array(places, np.int64))
-            )
+            where = np.array(owners, np.int64), np.array(places, np.int64)
+            found.setdefault(tag, []).append((where[0], np.array(values, np.uint64), where[1]))
         return np.array(damaged, np.int64)
 
     def _varints(self, at: Ints) -> tuple[Words, Ints]:
@@ -376,7 +383,7 @@ def _varint_at(data: bytes | memoryview, at: int) -> tuple[int, int]:
     return 0, 0
 
 
-def _after_field(data: bytes, at: int, size: int) -> int:
+def _after_field(data: bytes | memoryview, at: int, size: int) -> int:
     """Where a field other than the wanted one ends; -1 if it is damaged or cut off."""
     tag, width = _varint_at(data, at)
     wire = tag & 7

@@ -1,5 +1,5 @@
-"""Counters of an NPU's units, worked out of the slices of a trace: how many are at work, how busy
-they are, and what their transfers move.
+"""Counters: those that a file states, and those of an NPU's units, worked out of the slices of a
+trace: how many are at work, how busy they are, and what their transfers move.
 
 A counter is a step function of time, stored where its value changes. The units are those that the
 tracks name (`Track.unit`); a trace without units has no counters. Per process there are:
@@ -82,12 +82,17 @@ class Counter:
         shown = value * self.scale(ns_per_tick)
         if self.unit == "%":
             return f"{shown:.1f}{NARROW_SPACE}%"
+        if self.unit != _RATES[0][0]:
+            return f"{shown:.6g}{NARROW_SPACE}{self.unit}"
         unit, size = next((u for u in _RATES if shown >= u[1]), _RATES[0])
         return f"{shown / size:.3f}{NARROW_SPACE}{unit}" if shown else "0"
 
 
 def unit_counters(trace: Trace) -> tuple[Counter, ...]:
-    """The counters of a trace, process by process; none if no track is of an NPU's unit."""
+    """The counters of a trace: those that its file states, or else, process by process, those of
+    an NPU's units; none if no track is of one."""
+    if trace.counters:
+        return trace.counters
     by_process: dict[str, list[int]] = {}
     for number, track in enumerate(trace.tracks):
         if track.unit in _COUNTED:
@@ -110,7 +115,7 @@ def _of_process(work: _Work, process: str, tracks: Sequence[int]) -> Iterator[Co
     single = [busy for unit in sorted(units) if unit in _CONCURRENT for busy in units[unit]]
     if len(single) > 1:
         times, delta = _edges(single)
-        tick, value = _changes(times, np.cumsum(delta))
+        tick, value = changes(times, np.cumsum(delta))
         yield Counter(
             process, "Concurrent units", "", tick, value, note=_as_one(work.trace, of_unit)
         )
@@ -194,7 +199,7 @@ class _Work:
         for part in parts:
             covered += np.diff(intervals.covered_until(part, edges)).astype(np.float64)
         whole = intervals.durations(edges[:-1], edges[1:]).astype(np.float64) * len(parts)
-        return _changes(edges, np.append(100 * covered / whole, 0.0))
+        return changes(edges, np.append(100 * covered / whole, 0.0))
 
     def flow(self, tracks: Sequence[int]) -> _Flow | None:
         """The transfers of some tracks that have bytes and a length; None if none has."""
@@ -251,7 +256,7 @@ class _Flow:
             known = np.zeros(len(total))
             known[self._alone] = amount[self._only]
             total = known[self._exact] + (total - total[self._exact])
-        return _changes(self._times, total)
+        return changes(self._times, total)
 
 
 def _edges(parts: Sequence[intervals.Intervals]) -> tuple[Ints, Ints]:
@@ -264,7 +269,7 @@ def _edges(parts: Sequence[intervals.Intervals]) -> tuple[Ints, Ints]:
     return times[order], step[order]
 
 
-def _changes(times: Ints, value: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
+def changes(times: Ints, value: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
     """Of values from given times on, ascending, the last at each time, where it is another."""
     if not len(times):
         return times, value  # of units whose work has no length

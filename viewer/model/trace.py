@@ -15,10 +15,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from viewer.model.counters import Counter
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.uint32]
@@ -338,7 +341,9 @@ class Trace:
     """One profile file, read. Times are ticks of its own `clock`; nothing in it ever changes.
 
     identifier_column: the column whose values stand as delegate debug identifiers in `keys`, which
-    the file itself does not say; "" if none does.
+    the file itself does not say; "" if none does. counters: those that the file states.
+    provenance: of a file that Opscope exported, what it says of itself and of the files that it was
+    made of, by the names that the export gives (`source1.file`).
     """
 
     path: str
@@ -354,6 +359,8 @@ class Trace:
     problems: tuple[Problem, ...] = ()
     untimed: UntimedEvents = field(default_factory=UntimedEvents.empty)
     identifier_column: str = ""
+    counters: tuple[Counter, ...] = ()
+    provenance: Mapping[str, int | str] = field(default_factory=dict)
 
     @property
     def start(self) -> int:
