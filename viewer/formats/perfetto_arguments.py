@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from viewer.formats.perfetto_sequences import Problem, State, Texts, parsed
+from viewer.formats.perfetto_sequences import Problem, State, Texts, as_text, parsed
 from viewer.formats.protobuf_columns import (
     FIXED64,
     LENGTH_DELIMITED,
@@ -167,7 +167,7 @@ class Arguments:
             return
         if tree.dict_entries and not tree.array_values:
             for entry in tree.dict_entries:
-                key = entry.name or self._text_of(state, "debug_annotation_names", entry.name_iid)
+                key = self._name_of(entry, state)
                 self._flatten(f"{path}.{key}", entry, state, out, depth + 1)
             return
         if tree.array_values:
@@ -192,7 +192,7 @@ class Arguments:
             return [self._plain(one, state, depth + 1) for one in tree.array_values]
         if tree.dict_entries:
             return {
-                entry.name or self._text_of(state, "debug_annotation_names", entry.name_iid):
+                self._name_of(entry, state):
                     self._plain(entry, state, depth + 1)
                 for entry in tree.dict_entries
             }  # fmt: skip
@@ -201,7 +201,13 @@ class Arguments:
             return self._text_of(state, "debug_annotation_string_values", tree.string_value_iid)
         if which == "nested_value":
             return _old_nested(tree.nested_value, depth)
-        return None if which is None else getattr(tree, which)
+        value = None if which is None else getattr(tree, which)
+        return as_text(value) if isinstance(value, bytes) else value
+
+    def _name_of(self, entry: Any, state: State) -> str:
+        """The key of an entry of a dictionary."""
+        stated = as_text(entry.name)
+        return stated or self._text_of(state, "debug_annotation_names", entry.name_iid)
 
     def _text_of(self, state: State, table: str, iid: int) -> str:
         code = state.tables[table].get(iid)
@@ -217,16 +223,23 @@ class Arguments:
         parts = self._parts.get((name, kind), [])
         if sum(len(event) for event, _ in parts) != count or not count:
             return None
-        values = np.zeros(count, _DTYPES[kind])
+        values: NDArray[Any] = np.zeros(count, _DTYPES[kind])
+        told = np.zeros(count, np.bool_)
         for event, part in parts:
-            values[slice_of[event]] = part
+            rows = slice_of[event]
+            values[rows] = part
+            told[rows] = True
+            if int(rows.min()) < 0:
+                return None
+        if not told.all():
+            return None
         del self._parts[name, kind]
         return values
 
     def columns(self, slice_of: Ints, count: int) -> dict[str, Column]:
         """All arguments as columns of `count` slices; the parts are given up one after another."""
         texts = self._texts.all()
-        names = dict.fromkeys(name for name, _ in self._parts)
+        names = self._most_used(count)
         found = {}
         for name in names:
             kinds = {k: self._parts.pop((name, k)) for k in _DTYPES if (name, k) in self._parts}
@@ -234,6 +247,25 @@ class Arguments:
             if column is not None:
                 found[name or "(unnamed)"] = column
         return found
+
+    def _most_used(self, count: int) -> list[str]:
+        """The names of the arguments, as they came, that a table of all slices has room for: the
+        32 that most slices have, and more as long as it is not nearly empty."""
+        uses: dict[str, int] = {}
+        for (name, _), parts in self._parts.items():
+            uses[name] = uses.get(name, 0) + sum(len(event) for event, _ in parts)
+        room = 32 + 8 * sum(uses.values()) // max(count, 1)
+        if len(uses) <= room:
+            return list(uses)
+        kept = set(sorted(uses, key=lambda name: -uses[name])[:room])
+        lost = {name: n for name, n in uses.items() if name not in kept}
+        self._problem(
+            "values of arguments that few slices have: left out", sum(lost.values()),
+            next(iter(lost)),
+        )  # fmt: skip
+        for key in [key for key in self._parts if key[0] in lost]:
+            del self._parts[key]
+        return [name for name in uses if name in kept]
 
 
 def _column(
@@ -267,17 +299,17 @@ def _column(
         dtype = np.float64
         if DOUBLE not in kinds and all(not len(v) or int(v.max()) < 2**63 for _, v in kinds[UINT]):
             dtype = np.int64
-    values: NDArray[Any] = np.zeros(count, dtype)
+    numbers: NDArray[Any] = np.zeros(count, dtype)
     for parts in kinds.values():
         for event, part in parts:
             rows = slice_of[event]
             if len(rows) and int(rows.min()) < 0:
                 rows, part = rows[rows >= 0], part[rows >= 0]
-            values[rows] = part
+            numbers[rows] = part
             valid[rows] = True
     if not valid.any():
         return None
-    return Column(values, None if valid.all() else valid)
+    return Column(numbers, None if valid.all() else valid)
 
 
 def _code(text: str, own: dict[str, int], more: list[str]) -> int:
@@ -297,14 +329,15 @@ def _old_nested(tree: Any, depth: int) -> Any:
         return None
     if tree.dict_keys:
         return {
-            key: _old_nested(one, depth + 1)
+            as_text(key): _old_nested(one, depth + 1)
             for key, one in zip(tree.dict_keys, tree.dict_values, strict=False)
         }
     if tree.array_values:
         return [_old_nested(one, depth + 1) for one in tree.array_values]
     for name in ("int_value", "double_value", "bool_value", "string_value"):
         if tree.HasField(name):
-            return getattr(tree, name)
+            value = getattr(tree, name)
+            return as_text(value) if isinstance(value, bytes) else value
     return None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from viewer.formats.perfetto_sequences import Problem, Tracks
+from viewer.formats.perfetto_sequences import Problem, Tracks, as_text
 from viewer.formats.protobuf_columns import FIXED64, VARINT, Block, Fields
 from viewer.model.counters import Counter, changes
 from viewer.model.trace import Codes, Ints
@@ -66,7 +66,9 @@ class CounterEvents:
         order = np.lexsort((time, track))
         order = order[known[order]]
         own = track[order]
-        bounds = np.flatnonzero(np.append(True, own[1:] != own[:-1])).tolist() if len(own) else []
+        if not len(own):
+            return ()
+        bounds = np.flatnonzero(np.append(True, own[1:] != own[:-1])).tolist()
         made = []
         for a, b in zip(bounds, [*bounds[1:], len(own)], strict=True):
             rows = order[a:b]
@@ -81,7 +83,7 @@ class CounterEvents:
             if is_whole[rows].all() and np.abs(values).max() < 2.0**53:
                 values = values.astype(np.int64)
             ticks, steps = changes(time[rows], values)
-            unit = of.unit_name or _UNITS.get(of.unit, "")
+            unit = as_text(of.unit_name) or _UNITS.get(of.unit, "")
             process, thread = tracks.place_of_counter(described)
             made.append(Counter(process, thread, unit, ticks, steps, note=described.note))
         return tuple(made)

@@ -14,7 +14,15 @@ from viewer.formats.perfetto_arguments import INT, TEXT, Arguments, codes_of, in
 from viewer.formats.perfetto_counters import CounterEvents
 from viewer.formats.perfetto_packets import Packets, last, packets_of
 from viewer.formats.perfetto_pairs import BEGIN, COMPLETE, END, POINT, paired
-from viewer.formats.perfetto_sequences import Clocks, Sequences, Texts, Tracks, clock_name, parsed
+from viewer.formats.perfetto_sequences import (
+    Clocks,
+    Sequences,
+    Texts,
+    Tracks,
+    as_text,
+    clock_name,
+    parsed,
+)
 from viewer.formats.protobuf_columns import LENGTH_DELIMITED, VARINT, Block, Field, Fields
 from viewer.formats.text_rows import GrowingColumn
 from viewer.model.builder import TraceBuilder
@@ -182,7 +190,9 @@ class _Reading:
         found = parsed(pb.TraceAttributes, data, self.problem)
         for one in found.attribute if found is not None else ():
             value = one.long_value if one.HasField("long_value") else one.string_value
-            self._attributes.setdefault(one.key, value)
+            if not isinstance(value, int):
+                value = as_text(value)
+            self._attributes.setdefault(as_text(one.key), value)
 
     def _incremental_times(self, packets: Packets, sequence: Any, state: Ints) -> tuple[Ints, Ints]:
         """Time and clock of every packet; those of an incremental clock are added up."""
@@ -442,14 +452,17 @@ class _Reading:
     def _stated_counters(self, uuids: list[int], clock: Clock) -> tuple[Counter, ...]:
         """The counters of the file, on the clock of its slices."""
         found = self._counters.counters(uuids, self._tracks, self.problem, self._times_of)
-        if clock == Clock() and not self._attributes.get(f"{_ATTRIBUTE}source1.ns_per_tick"):
+        stated = [self._attributes.get(_ATTRIBUTE + n) for n in ("origin_ns", "source1.offset_ns")]
+        try:
+            origin, offset = (int(value or 0) for value in stated)
+        except ValueError:
             return found
-        first = int(self._attributes.get(f"{_ATTRIBUTE}origin_ns", 0)) - int(
-            self._attributes.get(f"{_ATTRIBUTE}source1.offset_ns", 0)
-        )
+        first = origin - offset
+        if not first and clock.ns_per_tick == 1:
+            return found
         n, d = clock.ns_per_tick.numerator, clock.ns_per_tick.denominator
         return tuple(
-            replace(c, tick=np.array([-(-(t + first) * d // n) for t in c.tick.tolist()], np.int64))
+            replace(c, tick=_clipped([-(-(t + first) * d // n) for t in c.tick.tolist()]))
             for c in found
         )
 
@@ -467,6 +480,7 @@ class _Reading:
         except (ValueError, ZeroDivisionError):
             return Clock(), starts, ends
         count = len(starts)
+        # Only where both stand on all slices, as in a file that nobody changed.
         ticks = self._arguments.take("start_ticks", INT, slice_of, count)
         length = self._arguments.take("dur_ticks", INT, slice_of, count)
         if ticks is None or length is None or ratio <= 0 or (length < 0).any():
@@ -535,3 +549,8 @@ class _Reading:
             track=codes[track], start=starts, end=ends, name=names, key=keys,
             source_row=row.astype(np.uint32), levels=levels, columns=columns,
         )  # fmt: skip
+
+
+def _clipped(ticks: list[int]) -> Ints:
+    """Ticks as int64; what lies beyond stands at its end."""
+    return np.array([min(max(t, -(2**63)), 2**63 - 1) for t in ticks], np.int64)

@@ -26,15 +26,20 @@ TABLES = (
 BOOTTIME = 6
 
 
+def as_text(value: str | bytes) -> str:
+    """A string field, which protobuf gives as bytes where it is not UTF-8."""
+    return value if isinstance(value, str) else value.decode("utf-8", "replace")
+
+
 class Texts:
     """Distinct texts of a file with their codes; bytes that are not UTF-8 are replaced."""
 
     def __init__(self) -> None:
         self.codes: dict[str, int] = {}
 
-    def code(self, text: str) -> int:
+    def code(self, text: str | bytes) -> int:
         """The code of a text."""
-        return self.codes.setdefault(text, len(self.codes))
+        return self.codes.setdefault(as_text(text), len(self.codes))
 
     def all(self) -> list[str]:
         """The texts by code."""
@@ -134,7 +139,7 @@ class Sequences:
             table = tables[name]
             is_name = name in ("event_names", "event_categories", "debug_annotation_names")
             for entry in getattr(found, name):
-                text = entry.name if is_name else entry.str.decode("utf-8", "replace")
+                text = entry.name if is_name else entry.str
                 if entry.iid:
                     table.add(entry.iid, self._texts.code(text))
 
@@ -251,9 +256,9 @@ class Tracks:
         if found is None:
             return
         known = self.by_uuid.setdefault(found.uuid, Described(found.uuid))
-        known.name = known.name or found.name or found.static_name or found.atrace_name
+        known.name = known.name or as_text(found.name or found.static_name or found.atrace_name)
         known.parent = known.parent or found.parent_uuid
-        known.note = known.note or found.description
+        known.note = known.note or as_text(found.description)
         if found.HasField("thread"):
             known.pid, known.tid = found.thread.pid, found.thread.tid
             self._name_thread(found.thread)
@@ -265,17 +270,17 @@ class Tracks:
             known.counter = found.counter
         behavior = pb.TrackDescriptor
         if found.sibling_merge_behavior == behavior.SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY:
-            known.merge_key = found.sibling_merge_key or str(found.sibling_merge_key_int)
+            known.merge_key = as_text(found.sibling_merge_key) or str(found.sibling_merge_key_int)
         known.stays_alone = found.sibling_merge_behavior == behavior.SIBLING_MERGE_BEHAVIOR_NONE
 
     def _name_thread(self, thread: Any) -> None:
         if thread.thread_name:
-            self.threads.setdefault((thread.pid, thread.tid), thread.thread_name)
+            self.threads.setdefault((thread.pid, thread.tid), as_text(thread.thread_name))
 
     def _name_process(self, process: Any) -> None:
         name = process.process_name or (process.cmdline[0] if process.cmdline else "")
         if name:
-            self.processes.setdefault(process.pid, name)
+            self.processes.setdefault(process.pid, as_text(name))
 
     def thread_of_sequence(self, sequence: int, data: bytes) -> None:
         """Take in an old ThreadDescriptor: the track of a sequence that names none."""
@@ -299,10 +304,10 @@ class Tracks:
             return
         for process in found.processes:
             if process.cmdline:
-                self.processes.setdefault(process.pid, process.cmdline[0])
+                self.processes.setdefault(process.pid, as_text(process.cmdline[0]))
         for thread in found.threads:
             if thread.name:
-                self.threads.setdefault((thread.tgid, thread.tid), thread.name)
+                self.threads.setdefault((thread.tgid, thread.tid), as_text(thread.name))
 
     def names(self, uuids: Iterable[int]) -> dict[int, tuple[str, str]]:
         """Process and thread of some tracks. Different threads never share a name."""
