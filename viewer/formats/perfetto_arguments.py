@@ -21,7 +21,7 @@ from viewer.formats.protobuf_columns import (
     Block,
     Field,
 )
-from viewer.model.trace import Codes, Column, Ints
+from viewer.model.trace import Bools, Codes, Column, Ints
 
 BOOL, UINT, INT, DOUBLE, TEXT = range(5)
 MOST_COLUMNS = 4096
@@ -235,6 +235,17 @@ class Arguments:
             return None
         del self._parts[name, kind]
         return values
+
+    def flags(self, name: str, slice_of: Ints, count: int) -> Bools | None:
+        """An argument that is true for some slices and stands on no other; None if none is."""
+        parts = self._parts.pop((name, BOOL), None)
+        if parts is None:
+            return None
+        found = np.zeros(count, np.bool_)
+        for event, values in parts:
+            rows = slice_of[event]
+            found[rows[rows >= 0]] = values[rows >= 0]
+        return found
 
     def columns(self, slice_of: Ints, count: int) -> dict[str, Column]:
         """All arguments as columns of `count` slices; the parts are given up one after another."""

@@ -15,7 +15,7 @@ from viewer.formats.gzip_head import MAGIC
 from viewer.formats.protobuf_columns import LENGTH_DELIMITED, Block, Fields, padded
 from viewer.model.trace import Ints
 
-BLOCK = 1 << 20  # what is made of it then stays in the processor's cache
+BLOCK = 1 << 19  # what is made of it then stays in the processor's cache
 _MOST_PACKET = 1 << 29
 _COMPRESSED = 50
 ALL_TAGS = range(8, 1100)  # of a TracePacket: fields 1 to 137
@@ -29,6 +29,7 @@ class Packets:
     def __init__(self, block: Block, begin: Ints, end: Ints) -> None:
         self.block = block
         self.begin = begin
+        self.share = 1.0  # of the file that was read with them, about
         self.fields: Fields = block.fields(begin, end, ALL_TAGS)
 
     def __len__(self) -> int:
@@ -55,7 +56,10 @@ def packets_of(
                 progress(min(file.tell(), size), size)
                 block = Block(padded(rest + more))
                 begin, end, stop = block.records()
-                yield from _unpacked(block, begin, end, problem, 0)
+                share = min(file.tell(), size) / size
+                for packets in _unpacked(block, begin, end, problem, 0):
+                    packets.share = share
+                    yield packets
                 rest = block.data[stop : block.size].tobytes()
                 place += stop
                 if damage:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -23,11 +24,11 @@ from viewer.formats.perfetto_sequences import (
     clock_name,
     parsed,
 )
-from viewer.formats.protobuf_columns import LENGTH_DELIMITED, VARINT, Block, Field, Fields
+from viewer.formats.protobuf_columns import FIXED64, LENGTH_DELIMITED, VARINT, Block, Field, Fields
 from viewer.formats.text_rows import GrowingColumn
 from viewer.model.builder import TraceBuilder
 from viewer.model.counters import Counter
-from viewer.model.trace import Clock, Codes, Column, Ints, KeyKind, Trace
+from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, Trace
 
 NO_NAME = "(unnamed)"
 UNPAIRED = "unpaired"
@@ -49,6 +50,7 @@ _SILENT = frozenset(
 (_ABSOLUTE, _DELTA, _CATEGORY, _NAME) = (16, 1, 22, 23)
 (_CORRELATION, _CORRELATION_STR, _CORRELATION_IID) = (52, 53, 54)
 (_PHASE, _DURATION, _OLD_NAME_IID) = (2, 3, 1)
+_FLOWS = ((36, VARINT), (42, VARINT), (47, FIXED64), (48, FIXED64))
 _EVENT_TAGS = range(8, 512)
 _TYPES = {1: BEGIN, 2: END, 3: POINT, 4: 5}
 _COUNTER = 5
@@ -81,6 +83,7 @@ class _Reading:
         self._clock_numbers: dict[tuple[int, int], int] = {(0, 0): 0}
         self._skipped: dict[int, int] = {}
         self._events = 0
+        self._share = 1.0
         self._time = GrowingColumn(np.int64)
         self._track = GrowingColumn(np.uint32)
         self._kind = GrowingColumn(np.uint8)
@@ -99,6 +102,7 @@ class _Reading:
     def add(self, packets: Packets) -> None:
         """Take in some packets."""
         fields, n, block = packets.fields, len(packets), packets.block
+        self._share = max(packets.share, 0.001)
         self.problem("packets that are damaged: left out", len(fields.damaged), "")
         for tag, found in fields.by_tag.items():
             number = tag >> 3
@@ -233,6 +237,7 @@ class _Reading:
         self, block: Block, spans: Field, times: Ints, clock: Ints, sequence: Any, state: Ints
     ) -> None:
         fields, n = block.fields(spans.at, spans.end, _EVENT_TAGS), len(spans)
+        self.problem("flow arrows between slices: left out", _count(fields, _FLOWS))
         states = self._sequences.states
         self.problem("events that are damaged", len(fields.damaged), "")
         kind = np.array([_TYPES.get(k, 0) for k in range(256)], np.uint8)[
@@ -266,7 +271,7 @@ class _Reading:
             (self._time, times), (self._track, track), (self._kind, kind), (self._clock, clock),
             (self._name, name),
         ):  # fmt: skip
-            column.add(values[keep] if len(keep) < n else values, more)
+            column.add(values[keep] if len(keep) < n else values, int(1.02 * more / self._share))
         if durations is not None:
             rows, lengths = durations
             used = event[rows] >= 0
@@ -420,9 +425,14 @@ class _Reading:
             name = np.where(name < 0, self._texts.code(NO_NAME), name)
         its_track = track[begin]
         unleveled = {int(t) for event, _ in self._complete for t in np.unique(track[event])}
-        clock = Clock()
+        clock, own_ticks = Clock(), None
         if is_own and not any(k.startswith(f"{_ATTRIBUTE}source2.") for k in self._attributes):
-            clock, starts, ends = self._own_ticks(slice_of, starts, ends)
+            own_ticks = self._own_ticks(slice_of, count)
+            if own_ticks is not None:
+                clock, starts, ends = own_ticks
+        derived = None
+        if own_ticks is not None:
+            derived = self._arguments.flags("derived", slice_of, count)
         columns = self._arguments.columns(slice_of, count)
         del slice_of, end
         if is_open.any():
@@ -438,9 +448,9 @@ class _Reading:
         keys[used] = [builder.key(KeyKind.PLAIN, texts[i]) for i in np.flatnonzero(used).tolist()]
         self._pour(
             builder, uuids, its_track, unleveled, starts, ends, names, keys[name], begin, level,
-            columns,
+            columns, derived,
         )  # fmt: skip
-        counters = self._stated_counters(uuids, clock)
+        counters = self._stated_counters(uuids, clock if own_ticks else None)
         for process in dict.fromkeys(counter.process for counter in counters):
             if not builder.has_process(process):
                 builder.track(process, "counters")
@@ -449,9 +459,11 @@ class _Reading:
         own = {k.removeprefix(_ATTRIBUTE): v for k, v in self._attributes.items() if is_own}
         return replace(builder.build(step), counters=counters, provenance=own)
 
-    def _stated_counters(self, uuids: list[int], clock: Clock) -> tuple[Counter, ...]:
+    def _stated_counters(self, uuids: list[int], clock: Clock | None) -> tuple[Counter, ...]:
         """The counters of the file, on the clock of its slices."""
         found = self._counters.counters(uuids, self._tracks, self.problem, self._times_of)
+        if clock is None:
+            return found
         stated = [self._attributes.get(_ATTRIBUTE + n) for n in ("origin_ns", "source1.offset_ns")]
         try:
             origin, offset = (int(value or 0) for value in stated)
@@ -469,7 +481,7 @@ class _Reading:
     def _times_of(self, clock: int, times: Ints) -> Ints | None:
         return self._clocks.converted(list(self._clock_numbers)[clock], times)
 
-    def _own_ticks(self, slice_of: Ints, starts: Ints, ends: Ints) -> tuple[Clock, Ints, Ints]:
+    def _own_ticks(self, slice_of: Ints, count: int) -> tuple[Clock, Ints, Ints] | None:
         """Clock and ticks of our own export of one file, if they fit its times."""
         attribute = {
             key.removeprefix(f"{_ATTRIBUTE}source1."): value
@@ -478,13 +490,12 @@ class _Reading:
         try:
             ratio = Fraction(str(attribute.get("ns_per_tick", "")))
         except (ValueError, ZeroDivisionError):
-            return Clock(), starts, ends
-        count = len(starts)
+            return None
         # Only where both stand on all slices, as in a file that nobody changed.
         ticks = self._arguments.take("start_ticks", INT, slice_of, count)
         length = self._arguments.take("dur_ticks", INT, slice_of, count)
         if ticks is None or length is None or ratio <= 0 or (length < 0).any():
-            return Clock(), starts, ends
+            return None
         clock = Clock(
             str(attribute.get("clock_unit", "ns")), ratio,
             attribute.get("clock_rate") == "assumed", str(attribute.get("clock_domain", "")),
@@ -523,7 +534,7 @@ class _Reading:
     def _pour(
         self, builder: TraceBuilder, uuids: list[int], track: Codes, unleveled: set[int],
         starts: Ints, ends: Ints, names: Codes, keys: Codes, row: Ints, level: Ints,
-        columns: dict[str, Column],
+        columns: dict[str, Column], derived: Bools | None,
     ) -> None:  # fmt: skip
         """Hand the slices to the builder, track by track in the order of the descriptors."""
         used = np.flatnonzero(np.bincount(track, minlength=len(uuids))).tolist()
@@ -536,9 +547,18 @@ class _Reading:
         shared: dict[tuple[str, str], int] = {}
         for uuid in wanted:
             shared[places[uuid]] = shared.get(places[uuid], 0) + 1
+        most = np.zeros(len(uuids), np.int64)
+        np.maximum.at(most, track, level)
+        deepest: dict[tuple[str, str], int] = {}
+        for n in used:
+            place = places[uuids[n]]
+            deepest[place] = max(deepest.get(place, 0), int(most[n]))
+        is_own = bool(self._attributes.get(f"{_ATTRIBUTE}tool"))
         number_of = {}
         for uuid in order:
-            number_of[uuid] = builder.track(*places[uuid])
+            # Lanes of our own in none of which a slice lies in another one: of a flat track.
+            flat = is_own and shared.get(places[uuid], 0) > 1 and deepest[places[uuid]] == 0
+            number_of[uuid] = builder.track(*places[uuid], flat=flat)
         codes = np.zeros(len(uuids), np.uint32)
         has_level = np.zeros(len(uuids), np.bool_)
         for n in used:
@@ -547,8 +567,13 @@ class _Reading:
         levels = np.where(has_level[track], level, -1).astype(np.int32)
         builder.add(
             track=codes[track], start=starts, end=ends, name=names, key=keys,
-            source_row=row.astype(np.uint32), levels=levels, columns=columns,
+            source_row=row.astype(np.uint32), levels=levels, columns=columns, derived=derived,
         )  # fmt: skip
+
+
+def _count(fields: Fields, wanted: Sequence[tuple[int, int]]) -> int:
+    """How often some fields occur."""
+    return sum(len(fields.get(number, wire)) for number, wire in wanted)
 
 
 def _clipped(ticks: list[int]) -> Ints:

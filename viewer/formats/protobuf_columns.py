@@ -63,7 +63,7 @@ class Field:
 
     def sorted(self) -> Field:
         """In the order of the messages, and in each in the order of the file."""
-        if len(self.at) < 2 or (self.at[1:] > self.at[:-1]).all():
+        if len(self.at) < 2 or (self.at[1:] >= self.at[:-1]).all():
             return self
         return self.taken(np.argsort(self.at, kind="stable"))
 
@@ -77,7 +77,8 @@ class Fields:
 
     def get(self, field: int, wire_type: int) -> Field:
         """All occurrences of a field of one wire type; others of that number are another field."""
-        return self.by_tag.get(field << 3 | wire_type) or Field.none()
+        found = self.by_tag.get(field << 3 | wire_type)
+        return Field.none() if found is None else found
 
 
 def padded(data: bytes | bytearray | memoryview) -> NDArray[np.uint8]:
