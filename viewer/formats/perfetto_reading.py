@@ -32,7 +32,7 @@ from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, Trace
 
 NO_NAME = "(unnamed)"
 UNPAIRED = "unpaired"
-_ABOUT = "Opscope export"
+_ABOUT, _ABOUT_UUID = "Opscope export", 1
 _ATTRIBUTE = "org.opscope."
 _NO_END = "begin without an end"
 
@@ -153,7 +153,8 @@ class _Reading:
             if not cleared[owner]:
                 rare.append((owner, -999, 0, 0))
         state = np.empty(len(sequence), np.int64)
-        begun = np.unique(sequence)
+        is_one = bool((sequence == sequence[0]).all())
+        begun = sequence[:1] if is_one else np.unique(sequence)
         changes: dict[int, list[tuple[int, int]]] = {
             int(s): [(0, self._sequences.current(int(s)))] for s in begun.tolist()
         }
@@ -181,6 +182,9 @@ class _Reading:
             else:
                 self._attribute(data)
         for own, steps in changes.items():
+            if is_one and len(steps) == 1:
+                state[:] = steps[0][1]
+                break
             rows = np.flatnonzero(sequence == np.uint64(own))
             if len(steps) == 1:
                 state[rows] = steps[0][1]
@@ -257,12 +261,14 @@ class _Reading:
             len(delta := fields.get(_DELTA, VARINT)),
         )
         kind[delta.owner] = 0
+        about = self._about(uuid)
+        kind[about] = 0
         is_counter = kind == _COUNTER
         track = self._track_numbers(uuid, has_uuid)
         if is_counter.any():
             self._counters.add(block, fields, np.flatnonzero(is_counter), times, clock, track)
         keep = np.flatnonzero((kind > 0) & ~is_counter)
-        left_out = n - len(keep) - int(is_counter.sum()) - len(delta)
+        left_out = n - len(keep) - int(is_counter.sum()) - len(delta) - len(about)
         self.problem("events of a kind that has no place on a track: left out", left_out, "")
         event = np.full(n, -1)
         event[keep] = self._events + np.arange(len(keep))
@@ -392,8 +398,8 @@ class _Reading:
             )
         time, track, kind = self._time.values, self._track.values, self._kind.values
         uuids = list(self._uuids)
-        is_own = self._attributes.get(f"{_ATTRIBUTE}tool") is not None
-        keep = self._converted(time, is_own, uuids, track)
+        is_own = self._is_own
+        keep = self._converted(time)
         if keep is not None:
             kind = np.where(keep, kind, np.uint8(0))
         pairs = paired(track, time, kind)
@@ -502,7 +508,7 @@ class _Reading:
         )  # fmt: skip
         return clock, ticks, ticks + length
 
-    def _converted(self, time: Ints, is_own: bool, uuids: list[int], track: Codes) -> Any:
+    def _converted(self, time: Ints) -> Any:
         """Puts all times on one clock; which events stay, None for all."""
         keep = None
         clock = self._clock.values
@@ -520,16 +526,20 @@ class _Reading:
                     f"events of clock {name[1]}, which nothing relates to the others: left out",
                     int((~keep).sum()), "",
                 )  # fmt: skip
-        if is_own:
-            about = [n for n, uuid in enumerate(uuids) if self._is_about(uuid)]
-            if about:
-                keep = np.ones(len(time), np.bool_) if keep is None else keep
-                keep &= ~np.isin(track, about)
         return keep
 
-    def _is_about(self, uuid: int) -> bool:
-        described = self._tracks.by_uuid.get(uuid)
-        return described is not None and described.name == _ABOUT
+    def _about(self, uuid: Any) -> Ints:
+        """Which events say about our own export what its attributes say too."""
+        found: Ints = np.empty(0, np.int64)
+        described = self._tracks.by_uuid.get(_ABOUT_UUID)
+        if described is not None and described.name == _ABOUT and self._is_own:
+            found = np.flatnonzero(uuid == np.uint64(_ABOUT_UUID))
+        return found
+
+    @property
+    def _is_own(self) -> bool:
+        """Whether Opscope wrote the file."""
+        return f"{_ATTRIBUTE}tool" in self._attributes
 
     def _pour(
         self, builder: TraceBuilder, uuids: list[int], track: Codes, unleveled: set[int],
@@ -553,11 +563,10 @@ class _Reading:
         for n in used:
             place = places[uuids[n]]
             deepest[place] = max(deepest.get(place, 0), int(most[n]))
-        is_own = bool(self._attributes.get(f"{_ATTRIBUTE}tool"))
         number_of = {}
         for uuid in order:
             # Lanes of our own in none of which a slice lies in another one: of a flat track.
-            flat = is_own and shared.get(places[uuid], 0) > 1 and deepest[places[uuid]] == 0
+            flat = self._is_own and shared.get(places[uuid], 0) > 1 and deepest[places[uuid]] == 0
             number_of[uuid] = builder.track(*places[uuid], flat=flat)
         codes = np.zeros(len(uuids), np.uint32)
         has_level = np.zeros(len(uuids), np.bool_)
