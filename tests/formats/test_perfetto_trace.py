@@ -15,9 +15,11 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 from tests.export.test_perfetto_trace import difficult_traces
 from tests.trace_processor import TraceProcessor
 from viewer.export.perfetto_trace import PerfettoSource, export_perfetto, write_perfetto
+from viewer.exporting import perfetto_source
 from viewer.formats import UnreadableFile, open_file
 from viewer.model.counters import unit_counters
 from viewer.model.trace import Trace
+from viewer.workspace import Workspace
 
 DATA = Path(__file__).parent.parent / "data"
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
@@ -303,7 +305,7 @@ def test_a_file_that_is_cut_off_keeps_what_came_before(tmp_path):
     path.write_bytes(whole + b"\x0a\x7f" + b"x" * 9)
     trace = open_file(str(path))
     assert slices_of(trace) == {("app", "worker", "a", 10, 10, 0): 1}
-    assert [(p.count, p.first) for p in trace.problems] == [(11, f"byte {len(whole)}")]
+    assert [(p.count, p.first) for p in trace.problems] == [(1, f"byte {len(whole)}")]
 
 
 EVENTS = st.lists(
@@ -408,3 +410,51 @@ def test_counters_have_their_values_and_units(tmp_path):
     }
     assert trace.counters[1].text(0.75, trace.clock.ns_per_tick) == "0.75\u202fW"
     assert [p.count for p in trace.problems] == [1]
+
+
+REAL = (
+    "etdump/demo_str_x4.etdp", "etdump/cnn_xnnpack_x10.etdp", "torq/compile_c3_taskid_mtu.csv",
+    "torq/host_h4_latest_2inv.csv", "torq/annotated_a3_latest.csv", "table_csv/two_threads.csv",
+)  # fmt: skip
+
+
+def exported(path: Path) -> pb.Trace:
+    """A file as the application exports it."""
+    workspace = Workspace()
+    workspace.open(str(path))
+    out = io.BytesIO()
+    sources = [perfetto_source(workspace, i) for i in range(len(workspace.traces))]
+    write_perfetto(sources, out)
+    return pb.Trace.FromString(out.getvalue())
+
+
+def without_arguments(trace: pb.Trace) -> list[bytes]:
+    """All packets but for what is known of a slice beside its name, its time and its track."""
+    names, found = {}, []
+    for packet in trace.packet:
+        names.update({e.iid: e.name for e in packet.interned_data.event_names})
+        if packet.HasField("trace_attributes") or packet.HasField("interned_data"):
+            continue
+        event = packet.track_event
+        if event.name_iid:
+            event.name = names[event.name_iid]
+            event.ClearField("name_iid")
+        event.ClearField("debug_annotations")
+        event.ClearField("correlation_id_str_iid")
+        found.append(packet.SerializeToString())
+    return found
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_a_real_export_read_and_exported_again_has_the_same_tracks_times_and_counters(
+    name, tmp_path
+):
+    first = exported(DATA / name)
+    path = tmp_path / "first.pftrace"
+    path.write_bytes(first.SerializeToString())
+    assert without_arguments(exported(path)) == without_arguments(first)
+    trace, original = (open_file(str(p)) for p in (path, DATA / name))
+    assert trace.provenance["source1.file"] == Path(name).name
+    assert trace.slices.derived_count == original.slices.derived_count
+    assert sorted(trace.slices.start.tolist()) == sorted(original.slices.start.tolist())
+    assert (trace.clock, trace.start) == (original.clock, original.start)

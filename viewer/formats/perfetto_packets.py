@@ -16,8 +16,10 @@ from viewer.formats.protobuf_columns import LENGTH_DELIMITED, Block, Fields, pad
 from viewer.model.trace import Ints
 
 BLOCK = 1 << 19  # what is made of it then stays in the processor's cache
-_MOST_PACKET = 1 << 29
+_MOST_PACKET = 1 << 26
+_MOST_INSIDE = 1 << 26  # of a packet inside a compressed one
 _COMPRESSED = 50
+_DAMAGED = "no packet, or one that is cut off: what comes after is lost"
 ALL_TAGS = range(8, 1100)  # of a TracePacket: fields 1 to 137
 
 Problem = Callable[[str, int, str], None]
@@ -69,8 +71,7 @@ def packets_of(
                 if stop == 0 and len(rest) > 16 and not _may_go_on(block):
                     break
             if rest and any(rest):
-                problem("bytes that are no packet, or one that is cut off", len(rest),
-                        f"byte {place}")  # fmt: skip
+                problem(_DAMAGED, 1, f"byte {place}")
     except OSError as error:
         raise UnreadableFile(path, error.strerror or str(error)) from error
 
@@ -123,7 +124,8 @@ def _unpacked(
             inner_begin, inner_end, inner_stop = inner.records()
             yield from _unpacked(inner, inner_begin, inner_end, problem, 1)
             rest = inner.data[inner_stop : inner.size].tobytes()
-            if not part or (not data and not unpacker.unconsumed_tail):
+            is_stuck = inner_stop == 0 and not _may_go_on(inner)
+            if not part or not data or is_stuck or len(rest) > _MOST_INSIDE:
                 break
         if rest:
             problem("compressed packets that are damaged: left out", 1, "")

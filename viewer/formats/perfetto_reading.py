@@ -130,6 +130,8 @@ class _Reading:
         if bad.any():
             spans = spans.taken(~bad)
         times, clock = self._incremental_times(packets, sequence, state)
+        if not len(spans):
+            return
         owner = spans.owner
         self._add_events(block, spans, times[owner], clock[owner], sequence[owner], state[owner])
 
@@ -181,11 +183,17 @@ class _Reading:
                 self._tracks.process_tree(data)
             else:
                 self._attribute(data)
-        for own, steps in changes.items():
+        # The packets of each sequence together, so that many sequences cost no more than one.
+        order = np.arange(len(sequence)) if is_one else np.argsort(sequence, kind="stable")
+        bounds = np.searchsorted(sequence[order], begun).tolist() if not is_one else [0]
+        for own, first, end in zip(
+            begun.tolist(), bounds, [*bounds[1:], len(sequence)], strict=True
+        ):
+            steps = changes[int(own)]
             if is_one and len(steps) == 1:
                 state[:] = steps[0][1]
                 break
-            rows = np.flatnonzero(sequence == np.uint64(own))
+            rows = order[first:end]
             if len(steps) == 1:
                 state[rows] = steps[0][1]
             else:

@@ -24,6 +24,7 @@ TABLES = (
     "correlation_id_str",
 )  # fmt: skip
 BOOTTIME = 6
+MOST_ABOVE = 64  # of the tracks above one, those that make its name
 
 
 def as_text(value: str | bytes) -> str:
@@ -340,7 +341,7 @@ class Tracks:
         chain: list[Described] = []
         seen: set[int] = set()
         here: Described | None = self.by_uuid.get(uuid)
-        while here is not None and here.uuid not in seen:
+        while here is not None and here.uuid not in seen and len(chain) < MOST_ABOVE:
             seen.add(here.uuid)
             chain.append(here)
             here = self.by_uuid.get(here.parent) if here.parent else None
