@@ -13,10 +13,14 @@ protos/perfetto/trace/track_event/*.proto:
 * state of packet sequences: interned data, defaults, lost packets;
 * clocks: times of a clock that a snapshot relates to the clock of the trace are converted.
 
-Our own export of one file comes back with its ticks, its clock, its columns and its keys; one of
-several files keeps the common axis, in ns. A begin without an end is a slice without length and is
-counted, since nothing says how long it took. Packets of other data sources (ftrace, samples, logs)
-and legacy async events are passed over and counted.
+Our own export of one file comes back with its ticks, clock, columns, lanes, counters and derived
+slices, what it says of its origin is `Trace.provenance`; slices are called as they are labelled in
+it, and what was known of an operator stands in columns. One of several files keeps the common
+axis, in ns.
+
+A begin without an end is a slice without length and is counted, since nothing says how long it
+took. Packets of other data sources (ftrace, samples, logs), legacy async events and flows are
+passed over and counted.
 """
 
 from __future__ import annotations
