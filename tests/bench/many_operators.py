@@ -1,6 +1,7 @@
 """The large model of the benches and a profile of it: 5,000 operators, a call and a kernel each.
 
-OPSCOPE_BENCH_RUNS sets how many runs; 100 are a million slices. The same every time. Every tenth call is one of two operators, so some time is shared.
+OPSCOPE_BENCH_RUNS sets how many runs; 100 are a million slices. The same every time. Every tenth
+call is one of two operators, so some time is shared.
 """
 
 import os

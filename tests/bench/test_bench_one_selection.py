@@ -1,9 +1,9 @@
 """How soon every panel follows: an operator is selected, another run picked, a range dragged.
 
-5,000 operators; with OPSCOPE_BENCH_RUNS=100 a million slices. Of each panel, raised as a user has it beside the timeline, wall
-ms from the act until its answer is painted and no work is under way, and the longest time in which
-the GUI thread answered nothing. Beside them the floor: the timeline alone, all panels closed.
-Prints only: `pytest tests/bench/test_bench_one_selection.py -s`.
+5,000 operators; with OPSCOPE_BENCH_RUNS=100 a million slices. Of each panel, raised as one has it
+beside the timeline, wall ms from the act until its answer is painted and no work is under way, and
+the longest time in which the GUI thread answered nothing. Beside them the floor: the timeline
+alone, all panels closed. Prints only: `pytest tests/bench/test_bench_one_selection.py -s`.
 """
 
 import time

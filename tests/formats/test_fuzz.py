@@ -28,6 +28,7 @@ from tests.formats.etdump_writer import Run, delegate, framework, operator, writ
 from viewer.compat import inspector_events, inspector_record, official_inspector
 from viewer.compat.inspector_answers import InspectorAnswers
 from viewer.compat.inspector_stops import InspectorStops
+from viewer.export.perfetto_trace import PerfettoSource, write_perfetto
 from viewer.export.slice_table import SliceTableSource, slice_columns
 from viewer.export.untimed_table import untimed_columns
 from viewer.formats import UnreadableFile, open_file
@@ -81,7 +82,26 @@ IDENTIFIERS = (
 
 
 @cache
+def perfetto_files() -> tuple[bytes, ...]:
+    """Exports of three real files, one of them gzipped."""
+    made = []
+    for name in (
+        "etdump/demo_str_x4.etdp",
+        "torq/compile_c3_taskid_mtu.csv",
+        "etdump/gru_portable_x1.etdp",
+    ):
+        item = open_file(str(DATA / name))
+        assert isinstance(item, Trace)
+        out = io.BytesIO()
+        write_perfetto([PerfettoSource.of(item)], out)
+        made.append(out.getvalue())
+    return (*made, gzip.compress(made[0], mtime=0))
+
+
+@cache
 def original(kind: str) -> tuple[bytes, ...]:
+    if kind == "perfetto":
+        return perfetto_files()
     folder, names = {
         "record": ("etrecord", RECORDS), "dump": ("etdump", DUMPS), "torq": ("torq", TORQ),
         "chrome": ("chrome_json", CHROME),
@@ -227,6 +247,7 @@ def partner(kind: str) -> Trace | Program:
         "record": "etdump/demo_str_x4.etdp", "dump": "etrecord/demo_str.etrecord",
         "torq": "torq/tiny_cnn.mlir", "chrome": "torq/tiny_cnn.mlir",
         "tsv": "etrecord/demo_str.etrecord",
+        "perfetto": "torq/tiny_cnn.mlir",
     }[kind]  # fmt: skip
     return open_file(str(DATA / name))
 
@@ -292,7 +313,7 @@ def inspect(path: Path, kind: str) -> None:
             json.dumps(answers.as_json())
 
 
-@pytest.mark.parametrize("kind", ["record", "dump", "torq", "chrome", "tsv"])
+@pytest.mark.parametrize("kind", ["record", "dump", "torq", "chrome", "tsv", "perfetto"])
 def test_a_mutated_file_gives_a_result_or_the_one_error(kind, tmp_path):
     path = tmp_path / f"mutated.{kind}"
     partner(kind)

@@ -83,6 +83,7 @@ def never_cancelled() -> bool:
 _FORMATS = {
     "etrecord": ("ETRecord", (".etrecord", ".bin"), "program"),
     "etdump": ("ETDump", (".etdp", ".etdump"), "trace"),
+    "perfetto_trace": ("Perfetto trace", (".pftrace", ".pb", ".perfetto-trace", ".gz"), "trace"),
     "torq_runtime_csv": ("Torq runtime profile", (".csv",), "trace"),
     "torq_host_csv": ("Torq host profile", (".csv",), "trace"),
     "torq_annotated_csv": ("Torq annotated profile", (".csv",), "trace"),

@@ -112,6 +112,10 @@ class TraceBuilder:
             self._flat.add(number)
         return number
 
+    def has_process(self, process: str) -> bool:
+        """Whether a track of a process was asked for."""
+        return any(name == process for name, _ in self._tracks)
+
     def scope(self, name: str, method: str | None = None) -> int:
         """The number of a scope of instruction ids."""
         return self._scopes.setdefault(Scope(name, method), len(self._scopes))

@@ -84,6 +84,8 @@ class Counter:
         shown = value * self.scale(ns_per_tick)
         if self.unit == "%":
             return f"{shown:.1f}{NARROW_SPACE}%"
+        if self.unit != _RATES[0][0]:
+            return f"{shown:.6g}{NARROW_SPACE}{self.unit}"
         unit, size = next((u for u in _RATES if shown >= u[1]), _RATES[0])
         return f"{shown / size:.3f}{NARROW_SPACE}{unit}" if shown else "0"
 
@@ -108,7 +110,7 @@ def unit_counters(trace: Trace) -> tuple[Counter, ...]:
 def stated_counter(process: str, name: str, tick: Ints, value: NDArray[Any]) -> Counter:
     """A counter from samples in any order; of several at one time the last one counts."""
     order = np.argsort(tick, kind="stable")
-    return Counter(process, name, "", *_changes(tick[order], value[order]))
+    return Counter(process, name, "", *changes(tick[order], value[order]))
 
 
 def _of_process(work: _Work, process: str, tracks: Sequence[int]) -> Iterator[Counter]:
@@ -119,7 +121,7 @@ def _of_process(work: _Work, process: str, tracks: Sequence[int]) -> Iterator[Co
     single = [busy for unit in sorted(units) if unit in _CONCURRENT for busy in units[unit]]
     if len(single) > 1:
         times, delta = _edges(single)
-        tick, value = _changes(times, np.cumsum(delta))
+        tick, value = changes(times, np.cumsum(delta))
         yield Counter(
             process, "Concurrent units", "", tick, value, note=_as_one(work.trace, of_unit)
         )
@@ -203,7 +205,7 @@ class _Work:
         for part in parts:
             covered += np.diff(intervals.covered_until(part, edges)).astype(np.float64)
         whole = intervals.durations(edges[:-1], edges[1:]).astype(np.float64) * len(parts)
-        return _changes(edges, np.append(100 * covered / whole, 0.0))
+        return changes(edges, np.append(100 * covered / whole, 0.0))
 
     def flow(self, tracks: Sequence[int]) -> _Flow | None:
         """The transfers of some tracks that have bytes and a length; None if none has."""
@@ -260,7 +262,7 @@ class _Flow:
             known = np.zeros(len(total))
             known[self._alone] = amount[self._only]
             total = known[self._exact] + (total - total[self._exact])
-        return _changes(self._times, total)
+        return changes(self._times, total)
 
 
 def _edges(parts: Sequence[intervals.Intervals]) -> tuple[Ints, Ints]:
@@ -273,7 +275,7 @@ def _edges(parts: Sequence[intervals.Intervals]) -> tuple[Ints, Ints]:
     return times[order], step[order]
 
 
-def _changes(times: Ints, value: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
+def changes(times: Ints, value: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
     """Of values from given times on, ascending, the last at each time, where it is another."""
     if not len(times):
         return times, value  # of units whose work has no length

@@ -343,6 +343,8 @@ class Trace:
     identifier_column: the column whose values stand as delegate debug identifiers in `keys`, which
     the file itself does not say; "" if none does. counters: those that the file states; their
     processes are those of tracks.
+    provenance: of a file that Opscope exported, what it says of itself and of the files that it was
+    made of, by the names that the export gives (`source1.file`).
     """
 
     path: str
@@ -359,6 +361,7 @@ class Trace:
     untimed: UntimedEvents = field(default_factory=UntimedEvents.empty)
     identifier_column: str = ""
     counters: tuple[Counter, ...] = ()
+    provenance: Mapping[str, int | str] = field(default_factory=dict)
 
     @property
     def start(self) -> int:

@@ -1,0 +1,69 @@
+"""Speed of the Perfetto import beside the official parser and reading alone; -s shows the figures.
+
+OPSCOPE_BENCH_IMPORT=10000000 makes the file larger.
+"""
+
+import os
+import time
+import tracemalloc
+
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
+
+from tests.bench.test_bench_perfetto import generated
+from viewer.export.perfetto_trace import PerfettoSource, export_perfetto
+from viewer.formats import open_file, perfetto_reading
+from viewer.formats.protobuf_columns import Block, padded
+
+SLICES = int(os.environ.get("OPSCOPE_BENCH_IMPORT", "200000"))
+
+
+def with_official_protos(data: bytes, most: int) -> int:
+    """Begins and ends paired by a stack, an object a packet; returns the slices."""
+    begin, end, _ = Block(padded(data)).records()
+    found, stacks = [], {}
+    for a, b in zip(begin.tolist(), end.tolist(), strict=True):
+        packet = pb.TracePacket.FromString(data[a:b])
+        event = packet.track_event
+        if event.type == pb.TrackEvent.TYPE_SLICE_BEGIN:
+            ticks = [one.int_value for one in event.debug_annotations]
+            stacks.setdefault(event.track_uuid, []).append(
+                (packet.timestamp, event.name_iid, ticks)
+            )
+        elif event.type == pb.TrackEvent.TYPE_SLICE_END:
+            found.append((*stacks[event.track_uuid].pop(), packet.timestamp))
+            if len(found) >= most:
+                break
+    return len(found)
+
+
+def processor_seconds(function, *arguments) -> tuple[float, object]:
+    began = time.process_time()
+    result = function(*arguments)
+    return time.process_time() - began, result
+
+
+def test_columns_are_read_many_times_faster_than_objects(tmp_path):
+    assert perfetto_reading  # the official protos are loaded before the clock runs
+    for columns in (False, True):
+        path = tmp_path / "large.pftrace"
+        export_perfetto([PerfettoSource.of(generated(SLICES, columns=columns))], path)
+        floor, data = processor_seconds(path.read_bytes)
+        official, slices = processor_seconds(with_official_protos, data, 50_000)
+        official_speed = slices / official
+        took, trace = processor_seconds(open_file, str(path))
+        count = len(trace.slices)
+        tracemalloc.start()
+        open_file(str(path))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        speed = count / took
+        kind = "two columns" if columns else "no columns"
+        print(
+            f"\nperfetto import, {kind}: {speed / 1e6:.2f} M slices/s of processor time, "
+            f"{len(data) / count:.1f} B/slice in the file, {peak / count:.0f} B/slice at most; "
+            f"reading alone {count / max(floor, 1e-9) / 1e6:.0f} M/s; "
+            f"official protos {official_speed / 1e6:.2f} M/s, {speed / official_speed:.1f} times"
+        )
+        assert count == SLICES
+        assert speed > 1.5 * official_speed
+        assert peak / count < 500

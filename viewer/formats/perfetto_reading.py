@@ -1,0 +1,598 @@
+"""Makes a trace of the packets of a Perfetto file; what is read is told in `perfetto_trace`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
+
+from viewer.formats import Cancelled, Progress, ReadCancelled
+from viewer.formats.perfetto_arguments import INT, TEXT, Arguments, codes_of, interned
+from viewer.formats.perfetto_counters import CounterEvents
+from viewer.formats.perfetto_packets import Packets, last, packets_of
+from viewer.formats.perfetto_pairs import BEGIN, COMPLETE, END, POINT, paired
+from viewer.formats.perfetto_sequences import (
+    Clocks,
+    Sequences,
+    Texts,
+    Tracks,
+    as_text,
+    clock_name,
+    parsed,
+)
+from viewer.formats.protobuf_columns import FIXED64, LENGTH_DELIMITED, VARINT, Block, Field, Fields
+from viewer.formats.text_rows import GrowingColumn
+from viewer.model.builder import TraceBuilder
+from viewer.model.counters import Counter
+from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, Trace
+
+NO_NAME = "(unnamed)"
+UNPAIRED = "unpaired"
+_ABOUT, _ABOUT_UUID = "Opscope export", 1
+_ATTRIBUTE = "org.opscope."
+_NO_END = "begin without an end"
+
+# Field numbers of TracePacket.
+(_PROCESS_TREE, _SNAPSHOT, _TIME, _SEQUENCE, _EVENT, _INTERNED, _FLAGS) = (2, 6, 8, 10, 11, 12, 13)
+(_CLEARED, _DROPPED, _PROCESS, _THREAD, _CLOCK, _DEFAULTS, _TRACK) = (41, 42, 43, 44, 58, 59, 60)
+_ATTRIBUTES = 126
+# Those that say something about the file, the recording or what else is read: not counted.
+_SILENT = frozenset(
+    (_PROCESS_TREE, _SNAPSHOT, _EVENT, _INTERNED, _PROCESS, _THREAD, _DEFAULTS, _TRACK,
+     _ATTRIBUTES, 33, 35, 36, 45, 46, 48, 50, 51, 69, 72, 89, 90, 124)
+)  # fmt: skip
+# Field numbers of TrackEvent and LegacyEvent.
+(_CATEGORY_IID, _ARGUMENT, _LEGACY, _TYPE, _NAME_IID, _UUID) = (3, 4, 6, 9, 10, 11)
+(_ABSOLUTE, _DELTA, _CATEGORY, _NAME) = (16, 1, 22, 23)
+(_CORRELATION, _CORRELATION_STR, _CORRELATION_IID) = (52, 53, 54)
+(_PHASE, _DURATION, _OLD_NAME_IID) = (2, 3, 1)
+_FLOWS = ((36, VARINT), (42, VARINT), (47, FIXED64), (48, FIXED64))
+_EVENT_TAGS = range(8, 512)
+_TYPES = {1: BEGIN, 2: END, 3: POINT, 4: 5}
+_COUNTER = 5
+_PHASES = {ord("B"): BEGIN, ord("E"): END, ord("X"): COMPLETE, ord("I"): POINT, ord("i"): POINT,
+           ord("R"): POINT}  # fmt: skip
+
+
+def read_trace(path: str, format: str, progress: Progress, cancelled: Cancelled) -> Trace:
+    """Reads one file. Raises UnreadableFile, ReadCancelled."""
+    reading = _Reading(path, format)
+    for packets in packets_of(path, progress, cancelled, reading.problem):
+        reading.add(packets)
+    return reading.trace(cancelled)
+
+
+class _Reading:
+    """What was read so far, as columns in the order of the file."""
+
+    def __init__(self, path: str, format: str) -> None:
+        self._path, self._format = path, format
+        self._problems: dict[str, tuple[int, str]] = {}
+        self._texts = Texts()
+        self._sequences = Sequences(self._texts, self.problem)
+        self._clocks = Clocks()
+        self._tracks = Tracks(self.problem)
+        self._arguments = Arguments(self._texts, self.problem)
+        self._counters = CounterEvents()
+        self._attributes: dict[str, int | str] = {}
+        self._uuids: dict[int, int] = {}
+        self._clock_numbers: dict[tuple[int, int], int] = {(0, 0): 0}
+        self._skipped: dict[int, int] = {}
+        self._events = 0
+        self._share = 1.0
+        self._time = GrowingColumn(np.int64)
+        self._track = GrowingColumn(np.uint32)
+        self._kind = GrowingColumn(np.uint8)
+        self._name = GrowingColumn(np.int32)
+        self._clock = GrowingColumn(np.uint8)
+        self._complete: list[tuple[Ints, Ints]] = []
+
+    def problem(self, kind: str, count: int = 1, first: str = "") -> None:
+        """Count odd data; the first place stays."""
+        if count:
+            had, where = self._problems.get(kind, (0, first))
+            self._problems[kind] = (had + count, where)
+
+    # -- packets ---------------------------------------------------------------------------------
+
+    def add(self, packets: Packets) -> None:
+        """Take in some packets."""
+        fields, n, block = packets.fields, len(packets), packets.block
+        self._share = max(packets.share, 0.001)
+        self.problem("packets that are damaged: left out", len(fields.damaged), "")
+        for tag, found in fields.by_tag.items():
+            number = tag >> 3
+            if tag & 7 == LENGTH_DELIMITED and number not in _SILENT:
+                self._skipped[number] = self._skipped.get(number, 0) + len(found)
+        sequence = last(fields, _SEQUENCE, n)
+        flags = last(fields, _FLAGS, n)
+        flags |= last(fields, _CLEARED, n)
+        state = self._states(packets, sequence, (flags & np.uint64(1)) != 0)
+        spans = fields.get(_EVENT, LENGTH_DELIMITED).sorted()
+        if not len(spans):
+            self._incremental_times(packets, sequence, state)
+            return
+        valid = np.array([s.is_valid for s in self._sequences.states])[state]
+        no_sequence = sequence[spans.owner] == 0
+        lost = ((flags & np.uint64(2)) != 0)[spans.owner] & ~valid[spans.owner] & ~no_sequence
+        damaged = np.isin(spans.owner, fields.damaged) if len(fields.damaged) else None
+        self.problem("events of no packet sequence: left out", int(no_sequence.sum()), "")
+        self.problem(
+            "events whose sequence lost the packets that they refer to: left out", int(lost.sum())
+        )
+        bad = no_sequence | lost
+        if damaged is not None:
+            bad |= damaged
+        if bad.any():
+            spans = spans.taken(~bad)
+        times, clock = self._incremental_times(packets, sequence, state)
+        if not len(spans):
+            return
+        owner = spans.owner
+        self._add_events(block, spans, times[owner], clock[owner], sequence[owner], state[owner])
+
+    def _states(self, packets: Packets, sequence: Any, cleared: Any) -> Ints:
+        """The number of the state of every packet; takes in what is interned and described."""
+        fields, block = packets.fields, packets.block
+        rare: list[tuple[int, int, int, int]] = []
+        for number in (_SNAPSHOT, _INTERNED, _DEFAULTS, _TRACK, _THREAD, _PROCESS, _PROCESS_TREE,
+                       _ATTRIBUTES):  # fmt: skip
+            found = fields.get(number, LENGTH_DELIMITED)
+            rare += [
+                (owner, -number if number == _DEFAULTS else number, at, end)
+                for owner, at, end in zip(
+                    found.owner.tolist(), found.at.tolist(), found.end.tolist(), strict=True
+                )
+            ]
+        for owner in np.flatnonzero(cleared).tolist():
+            rare.append((owner, -1000, 0, 0))
+        dropped = fields.get(_DROPPED, VARINT)
+        for owner in dropped.owner[dropped.value != 0].tolist():
+            if not cleared[owner]:
+                rare.append((owner, -999, 0, 0))
+        state = np.empty(len(sequence), np.int64)
+        is_one = bool((sequence == sequence[0]).all())
+        begun = sequence[:1] if is_one else np.unique(sequence)
+        changes: dict[int, list[tuple[int, int]]] = {
+            int(s): [(0, self._sequences.current(int(s)))] for s in begun.tolist()
+        }
+        for owner, what, at, end in sorted(rare):
+            own = int(sequence[owner])
+            data = bytes(block.data.data[at:end])
+            if what in (-1000, -999, -_DEFAULTS):
+                number = self._sequences.change(
+                    own, cleared=what == -1000, dropped=what == -999,
+                    defaults=data if what == -_DEFAULTS else None,
+                )  # fmt: skip
+                changes[own].append((owner, number))
+            elif what == _INTERNED:
+                self._sequences.intern(self._sequences.current(own), data)
+            elif what == _TRACK:
+                self._tracks.describe(own, data)
+            elif what == _SNAPSHOT:
+                self._clocks.add(own, data, self.problem)
+            elif what == _THREAD:
+                self._tracks.thread_of_sequence(own, data)
+            elif what == _PROCESS:
+                self._tracks.process_of_sequence(data)
+            elif what == _PROCESS_TREE:
+                self._tracks.process_tree(data)
+            else:
+                self._attribute(data)
+        # The packets of each sequence together, so that many sequences cost no more than one.
+        order = np.arange(len(sequence)) if is_one else np.argsort(sequence, kind="stable")
+        bounds = np.searchsorted(sequence[order], begun).tolist() if not is_one else [0]
+        for own, first, end in zip(
+            begun.tolist(), bounds, [*bounds[1:], len(sequence)], strict=True
+        ):
+            steps = changes[int(own)]
+            if is_one and len(steps) == 1:
+                state[:] = steps[0][1]
+                break
+            rows = order[first:end]
+            if len(steps) == 1:
+                state[rows] = steps[0][1]
+            else:
+                places = np.array([p for p, _ in steps])
+                numbers = np.array([s for _, s in steps])
+                state[rows] = numbers[np.searchsorted(places, rows, side="right") - 1]
+        return state
+
+    def _attribute(self, data: bytes) -> None:
+        found = parsed(pb.TraceAttributes, data, self.problem)
+        for one in found.attribute if found is not None else ():
+            value = one.long_value if one.HasField("long_value") else one.string_value
+            if not isinstance(value, int):
+                value = as_text(value)
+            self._attributes.setdefault(as_text(one.key), value)
+
+    def _incremental_times(self, packets: Packets, sequence: Any, state: Ints) -> tuple[Ints, Ints]:
+        """Time and clock of every packet; those of an incremental clock are added up."""
+        fields, n = packets.fields, len(packets)
+        times = last(fields, _TIME, n)
+        clock = last(fields, _CLOCK, n)
+        defaults = np.array([s.clock for s in self._sequences.states], np.uint64)
+        if defaults.any():
+            clock = np.where(clock == 0, defaults[state], clock)
+        number = np.zeros(n, np.int64)
+        out = times.view(np.int64)
+        if not clock.any():
+            return out, number
+        own = np.where((clock >= 64) & (clock < 128), sequence, np.uint64(0))
+        pairs, which = np.unique(np.stack([own, clock]), axis=1, return_inverse=True)
+        which = which.reshape(-1)
+        stated = np.zeros(n, np.bool_)
+        stated[fields.get(_TIME, VARINT).owner] = True
+        for k, (s, c) in enumerate(pairs.T.tolist()):
+            name = clock_name(int(s), int(c)) if c else (0, 0)
+            if len(self._clock_numbers) >= 250 and name not in self._clock_numbers:
+                name = (0, 0)
+            rows = np.flatnonzero(which == k)
+            number[rows] = self._clock_numbers.setdefault(name, len(self._clock_numbers))
+            if name in self._clocks.incremental:
+                base, unit = self._clocks.incremental[name]
+                told = rows[stated[rows]]
+                if len(told):
+                    out[told] = base + np.cumsum(out[told]) * unit
+                    self._clocks.incremental[name] = (int(out[told[-1]]), unit)
+            elif name in self._clocks.multiplier:
+                out[rows] *= self._clocks.multiplier[name]
+        return out, number
+
+    # -- events ----------------------------------------------------------------------------------
+
+    def _add_events(
+        self, block: Block, spans: Field, times: Ints, clock: Ints, sequence: Any, state: Ints
+    ) -> None:
+        fields, n = block.fields(spans.at, spans.end, _EVENT_TAGS), len(spans)
+        self.problem("flow arrows between slices: left out", _count(fields, _FLOWS))
+        states = self._sequences.states
+        self.problem("events that are damaged", len(fields.damaged), "")
+        kind = np.array([_TYPES.get(k, 0) for k in range(256)], np.uint8)[
+            np.minimum(last(fields, _TYPE, n), np.uint64(255)).view(np.int64)
+        ]
+        name = self._named(block, fields, _NAME_IID, _NAME, "event_names", n, state)
+        uuid, has_uuid = self._uuids_of(fields, n, sequence, state)
+        legacy = fields.get(_LEGACY, LENGTH_DELIMITED)
+        durations = None
+        if len(legacy):
+            durations = self._legacy(block, legacy, kind, name, state)
+        for number, scale in ((_ABSOLUTE, 1000),):
+            found = fields.get(number, VARINT)
+            times[found.owner] = found.value.view(np.int64) * scale
+        self.problem(
+            "events with a time relative to the one before: left out",
+            len(delta := fields.get(_DELTA, VARINT)),
+        )
+        kind[delta.owner] = 0
+        about = self._about(uuid)
+        kind[about] = 0
+        is_counter = kind == _COUNTER
+        track = self._track_numbers(uuid, has_uuid)
+        if is_counter.any():
+            self._counters.add(block, fields, np.flatnonzero(is_counter), times, clock, track)
+        keep = np.flatnonzero((kind > 0) & ~is_counter)
+        left_out = n - len(keep) - int(is_counter.sum()) - len(delta) - len(about)
+        self.problem("events of a kind that has no place on a track: left out", left_out, "")
+        event = np.full(n, -1)
+        event[keep] = self._events + np.arange(len(keep))
+        more = self._events + len(keep)
+        for column, values in (
+            (self._time, times), (self._track, track), (self._kind, kind), (self._clock, clock),
+            (self._name, name),
+        ):  # fmt: skip
+            column.add(values[keep] if len(keep) < n else values, int(1.02 * more / self._share))
+        if durations is not None:
+            rows, lengths = durations
+            used = event[rows] >= 0
+            self._complete.append((event[rows][used], lengths[used]))
+        self._add_arguments(block, fields, event, state, states)
+        self._events = more
+
+    def _named(
+        self, block: Block, fields: Fields, iid: int, inline: int, table: str, n: int, state: Ints
+    ) -> Ints:
+        """The codes of names, -1 where there is none or its number means nothing."""
+        name = np.full(n, -1)
+        found = fields.get(iid, VARINT)
+        codes = interned(table, found.value, state[found.owner], self._sequences.states)
+        name[found.owner] = codes
+        self.problem("names that are not in the file", int((codes < 0).sum()), "")
+        found = fields.get(inline, LENGTH_DELIMITED)
+        name[found.owner] = codes_of(block, found, self._texts)
+        return name
+
+    def _uuids_of(self, fields: Fields, n: int, sequence: Any, state: Ints) -> tuple[Any, Any]:
+        """The track of every event: its own, the default of its sequence, or its thread's."""
+        uuid = last(fields, _UUID, n)
+        has = np.zeros(n, np.bool_)
+        has[fields.get(_UUID, VARINT).owner] = True
+        if not has.all():
+            for number in np.unique(state[~has]).tolist():
+                rows = np.flatnonzero(~has & (state == number))
+                own = self._sequences.states[number]
+                default = own.track
+                if default is None:
+                    default = self._tracks.of_sequence.get(own.sequence, 0)
+                uuid[rows] = np.uint64(default % 2**64)
+        return uuid, has
+
+    def _track_numbers(self, uuid: Any, has_uuid: Any) -> Codes:
+        """Small numbers for the uuids, in the order in which they come."""
+        changes = np.flatnonzero(np.append(True, uuid[1:] != uuid[:-1]))
+        runs = uuid[changes]
+        distinct, first, inverse = np.unique(runs, return_index=True, return_inverse=True)
+        codes = np.empty(len(distinct), np.uint32)
+        for i in np.argsort(first).tolist():
+            codes[i] = self._uuids.setdefault(int(distinct[i]), len(self._uuids))
+        per_run = codes[inverse.reshape(-1)]
+        return np.repeat(per_run, np.diff(np.append(changes, len(uuid))))
+
+    def _legacy(
+        self, block: Block, legacy: Field, kind: Any, name: Ints, state: Ints
+    ) -> tuple[Ints, Ints]:
+        """Older events that tell their kind by a letter; which of them state a length, and it."""
+        inner = block.fields(legacy.at, legacy.end, range(8, 256))
+        n = len(legacy)
+        phase = np.minimum(last(inner, _PHASE, n), np.uint64(255)).view(np.int64)
+        kinds = np.array([_PHASES.get(k, 0) for k in range(256)], np.uint8)[phase]
+        untyped = (kind[legacy.owner] == 0) & (phase > 0)
+        rows = legacy.owner[untyped]
+        kind[rows] = kinds[untyped]
+        lengths = last(inner, _DURATION, n).view(np.int64)[untyped]
+        is_complete = kinds[untyped] == COMPLETE
+        found = inner.get(_OLD_NAME_IID, VARINT)
+        at = legacy.owner[found.owner]
+        missing = name[at] < 0
+        codes = interned("event_names", found.value, state[at], self._sequences.states)
+        name[at[missing]] = codes[missing]
+        return rows[is_complete], lengths[is_complete] * 1000
+
+    def _add_arguments(
+        self, block: Block, fields: Fields, event: Ints, state: Ints, states: Any
+    ) -> None:
+        spans = fields.get(_ARGUMENT, LENGTH_DELIMITED)
+        if len(spans):
+            own = event[spans.owner]
+            if (own < 0).any():
+                spans, own = spans.taken(own >= 0), own[own >= 0]
+            self._arguments.add(block, spans, own, state[spans.owner], states)
+        for number, table in ((_CATEGORY_IID, "event_categories"),
+                              (_CORRELATION_IID, "correlation_id_str")):  # fmt: skip
+            found = fields.get(number, VARINT)
+            codes = interned(table, found.value, state[found.owner], states)
+            self._put_text(table, event[found.owner], codes)
+        packed = fields.get(_CATEGORY_IID, LENGTH_DELIMITED)
+        if len(packed):
+            owner, iids = block.varint_lists(packed)
+            codes = interned("event_categories", iids, state[owner], states)
+            self._put_text("event_categories", event[owner], codes)
+        for number, table in ((_CATEGORY, "event_categories"),
+                              (_CORRELATION_STR, "correlation_id_str")):  # fmt: skip
+            found = fields.get(number, LENGTH_DELIMITED)
+            if len(found):
+                self._put_text(table, event[found.owner], codes_of(block, found, self._texts))
+        found = fields.get(_CORRELATION, VARINT)
+        if len(found):
+            own = event[found.owner]
+            self._arguments.keep("correlation_id", INT, own[own >= 0],
+                                 found.value.view(np.int64)[own >= 0])  # fmt: skip
+
+    def _put_text(self, table: str, event: Ints, codes: Ints) -> None:
+        name = "category" if table == "event_categories" else "correlation_id"
+        known = (codes >= 0) & (event >= 0)
+        if known.any():
+            self._arguments.keep(name, TEXT, event[known], codes[known])
+
+    # -- the trace -------------------------------------------------------------------------------
+
+    def trace(self, cancelled: Cancelled) -> Trace:
+        """What was read, as a trace."""
+
+        def step() -> None:
+            if cancelled():
+                raise ReadCancelled
+
+        step()
+        for number, count in sorted(self._skipped.items()):
+            field = pb.TracePacket.DESCRIPTOR.fields_by_number.get(number)
+            what = field.name if field else f"field {number}"
+            self.problem(
+                f"packets of {what}: not track events, which are all that is shown", count, ""
+            )
+        time, track, kind = self._time.values, self._track.values, self._kind.values
+        uuids = list(self._uuids)
+        is_own = self._is_own
+        keep = self._converted(time)
+        if keep is not None:
+            kind = np.where(keep, kind, np.uint8(0))
+        pairs = paired(track, time, kind)
+        step()
+        if keep is not None:
+            chosen = np.flatnonzero(keep[pairs.begin])
+            begin, end, level = pairs.begin[chosen], pairs.end[chosen], pairs.level[chosen]
+        else:
+            begin, end, level = pairs.begin, pairs.end, pairs.level
+        self.problem("end without a begin: left out", len(pairs.lone_ends), "")
+        count = len(begin)
+        is_open = end < 0
+        self.problem(
+            f"{_NO_END}: drawn with no length, as nothing says how long it took",
+            int(is_open.sum()), "",
+        )  # fmt: skip
+        starts = time[begin]
+        ends = np.where(is_open, starts, time[end]) if is_open.any() else time[end]
+        slice_of = np.full(self._events, -1, np.int64)
+        slice_of[begin] = np.arange(count)
+        closed = np.flatnonzero(~is_open)
+        slice_of[end[closed]] = closed
+        for event, length in self._complete:
+            rows = slice_of[event]
+            rows, length = rows[rows >= 0], length[rows >= 0]
+            ends[rows] = starts[rows] + np.maximum(length, 0)
+        name = self._name.values[begin]
+        if count and int(name.min()) < 0:
+            name = np.where(name < 0, self._texts.code(NO_NAME), name)
+        its_track = track[begin]
+        unleveled = {int(t) for event, _ in self._complete for t in np.unique(track[event])}
+        clock, own_ticks = Clock(), None
+        if is_own and not any(k.startswith(f"{_ATTRIBUTE}source2.") for k in self._attributes):
+            own_ticks = self._own_ticks(slice_of, count)
+            if own_ticks is not None:
+                clock, starts, ends = own_ticks
+        derived = None
+        if own_ticks is not None:
+            derived = self._arguments.flags("derived", slice_of, count)
+        columns = self._arguments.columns(slice_of, count)
+        del slice_of, end
+        if is_open.any():
+            columns[UNPAIRED] = Column.of_codes(np.zeros(count, np.uint32), (_NO_END,), is_open)
+        builder = TraceBuilder(self._path, self._format, "", clock, levels_are_hints=True)
+        texts = self._texts.all()
+        used = np.zeros(len(texts), np.bool_)
+        used[name] = True
+        codes = np.zeros(len(texts), np.uint32)
+        codes[used] = builder.intern_all([texts[i] for i in np.flatnonzero(used).tolist()])
+        names = codes[name]
+        keys = np.zeros(len(texts), np.uint32)
+        keys[used] = [builder.key(KeyKind.PLAIN, texts[i]) for i in np.flatnonzero(used).tolist()]
+        self._pour(
+            builder, uuids, its_track, unleveled, starts, ends, names, keys[name], begin, level,
+            columns, derived,
+        )  # fmt: skip
+        counters = self._stated_counters(uuids, clock if own_ticks else None)
+        for process in dict.fromkeys(counter.process for counter in counters):
+            if not builder.has_process(process):
+                builder.track(process, "counters")
+        for kind_of, (n, first) in self._problems.items():
+            builder.problem(kind_of, n, first)
+        own = {k.removeprefix(_ATTRIBUTE): v for k, v in self._attributes.items() if is_own}
+        return replace(builder.build(step), counters=counters, provenance=own)
+
+    def _stated_counters(self, uuids: list[int], clock: Clock | None) -> tuple[Counter, ...]:
+        """The counters of the file, on the clock of its slices."""
+        found = self._counters.counters(uuids, self._tracks, self.problem, self._times_of)
+        if clock is None:
+            return found
+        stated = [self._attributes.get(_ATTRIBUTE + n) for n in ("origin_ns", "source1.offset_ns")]
+        try:
+            origin, offset = (int(value or 0) for value in stated)
+        except ValueError:
+            return found
+        first = origin - offset
+        if not first and clock.ns_per_tick == 1:
+            return found
+        n, d = clock.ns_per_tick.numerator, clock.ns_per_tick.denominator
+        return tuple(
+            replace(c, tick=_clipped([-(-(t + first) * d // n) for t in c.tick.tolist()]))
+            for c in found
+        )
+
+    def _times_of(self, clock: int, times: Ints) -> Ints | None:
+        return self._clocks.converted(list(self._clock_numbers)[clock], times)
+
+    def _own_ticks(self, slice_of: Ints, count: int) -> tuple[Clock, Ints, Ints] | None:
+        """Clock and ticks of our own export of one file, if they fit its times."""
+        attribute = {
+            key.removeprefix(f"{_ATTRIBUTE}source1."): value
+            for key, value in self._attributes.items()
+        }
+        try:
+            ratio = Fraction(str(attribute.get("ns_per_tick", "")))
+        except (ValueError, ZeroDivisionError):
+            return None
+        # Only where both stand on all slices, as in a file that nobody changed.
+        ticks = self._arguments.take("start_ticks", INT, slice_of, count)
+        length = self._arguments.take("dur_ticks", INT, slice_of, count)
+        if ticks is None or length is None or ratio <= 0 or (length < 0).any():
+            return None
+        clock = Clock(
+            str(attribute.get("clock_unit", "ns")), ratio,
+            attribute.get("clock_rate") == "assumed", str(attribute.get("clock_domain", "")),
+        )  # fmt: skip
+        return clock, ticks, ticks + length
+
+    def _converted(self, time: Ints) -> Any:
+        """Puts all times on one clock; which events stay, None for all."""
+        keep = None
+        clock = self._clock.values
+        used = np.flatnonzero(np.bincount(clock, minlength=1)).tolist()
+        for number in used:
+            name = list(self._clock_numbers)[number]
+            rows = slice(None) if len(used) == 1 else np.flatnonzero(clock == number)
+            found = self._clocks.converted(name, time[rows])
+            if found is not None:
+                time[rows] = found
+            elif len(used) > 1:
+                keep = np.ones(len(time), np.bool_) if keep is None else keep
+                keep[rows] = False
+                self.problem(
+                    f"events of clock {name[1]}, which nothing relates to the others: left out",
+                    int((~keep).sum()), "",
+                )  # fmt: skip
+        return keep
+
+    def _about(self, uuid: Any) -> Ints:
+        """Which events say about our own export what its attributes say too."""
+        found: Ints = np.empty(0, np.int64)
+        described = self._tracks.by_uuid.get(_ABOUT_UUID)
+        if described is not None and described.name == _ABOUT and self._is_own:
+            found = np.flatnonzero(uuid == np.uint64(_ABOUT_UUID))
+        return found
+
+    @property
+    def _is_own(self) -> bool:
+        """Whether Opscope wrote the file."""
+        return f"{_ATTRIBUTE}tool" in self._attributes
+
+    def _pour(
+        self, builder: TraceBuilder, uuids: list[int], track: Codes, unleveled: set[int],
+        starts: Ints, ends: Ints, names: Codes, keys: Codes, row: Ints, level: Ints,
+        columns: dict[str, Column], derived: Bools | None,
+    ) -> None:  # fmt: skip
+        """Hand the slices to the builder, track by track in the order of the descriptors."""
+        used = np.flatnonzero(np.bincount(track, minlength=len(uuids))).tolist()
+        wanted = {uuids[n] for n in used}
+        described = dict.fromkeys(
+            u for u, d in self._tracks.by_uuid.items() if u in wanted or d.tid is not None
+        )
+        order = [*described, *(u for u in (uuids[n] for n in used) if u not in described)]
+        places = self._tracks.names(order)
+        shared: dict[tuple[str, str], int] = {}
+        for uuid in wanted:
+            shared[places[uuid]] = shared.get(places[uuid], 0) + 1
+        most = np.zeros(len(uuids), np.int64)
+        np.maximum.at(most, track, level)
+        deepest: dict[tuple[str, str], int] = {}
+        for n in used:
+            place = places[uuids[n]]
+            deepest[place] = max(deepest.get(place, 0), int(most[n]))
+        number_of = {}
+        for uuid in order:
+            # Lanes of our own in none of which a slice lies in another one: of a flat track.
+            flat = self._is_own and shared.get(places[uuid], 0) > 1 and deepest[places[uuid]] == 0
+            number_of[uuid] = builder.track(*places[uuid], flat=flat)
+        codes = np.zeros(len(uuids), np.uint32)
+        has_level = np.zeros(len(uuids), np.bool_)
+        for n in used:
+            codes[n] = number_of[uuids[n]]
+            has_level[n] = shared[places[uuids[n]]] == 1 and n not in unleveled
+        levels = np.where(has_level[track], level, -1).astype(np.int32)
+        builder.add(
+            track=codes[track], start=starts, end=ends, name=names, key=keys,
+            source_row=row.astype(np.uint32), levels=levels, columns=columns, derived=derived,
+        )  # fmt: skip
+
+
+def _count(fields: Fields, wanted: Sequence[tuple[int, int]]) -> int:
+    """How often some fields occur."""
+    return sum(len(fields.get(number, wire)) for number, wire in wanted)
+
+
+def _clipped(ticks: list[int]) -> Ints:
+    """Ticks as int64; what lies beyond stands at its end."""
+    return np.array([min(max(t, -(2**63)), 2**63 - 1) for t in ticks], np.int64)
