@@ -215,13 +215,16 @@ class Arguments:
 
     # -- the columns -------------------------------------------------------------------------------
 
-    def take(self, name: str, kind: int, slice_of: Ints, count: int) -> NDArray[Any] | None:
-        """The values of an argument that all slices have, of one kind; None if some have not.
+    def take(
+        self, name: str, kind: int, slice_of: Ints, count: int
+    ) -> tuple[NDArray[Any], Bools] | None:
+        """The values of an argument of one kind, and which slices have it; None if none has, or
+        what is no slice.
 
         slice_of: the slice of every event.
         """
         parts = self._parts.get((name, kind), [])
-        if sum(len(event) for event, _ in parts) != count or not count:
+        if not parts or not count:
             return None
         values: NDArray[Any] = np.zeros(count, _DTYPES[kind])
         told = np.zeros(count, np.bool_)
@@ -231,10 +234,8 @@ class Arguments:
             told[rows] = True
             if int(rows.min()) < 0:
                 return None
-        if not told.all():
-            return None
         del self._parts[name, kind]
-        return values
+        return values, told
 
     def flags(self, name: str, slice_of: Ints, count: int) -> Bools | None:
         """An argument that is true for some slices and stands on no other; None if none is."""

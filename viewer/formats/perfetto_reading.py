@@ -441,7 +441,7 @@ class _Reading:
         unleveled = {int(t) for event, _ in self._complete for t in np.unique(track[event])}
         clock, own_ticks = Clock(), None
         if is_own and not any(k.startswith(f"{_ATTRIBUTE}source2.") for k in self._attributes):
-            own_ticks = self._own_ticks(slice_of, count)
+            own_ticks = self._own_ticks(slice_of, starts, ends)
             if own_ticks is not None:
                 clock, starts, ends = own_ticks
         derived = None
@@ -478,25 +478,33 @@ class _Reading:
         found = self._counters.counters(uuids, self._tracks, self.problem, self._times_of)
         if clock is None:
             return found
+        first = self._first_ns()
+        if first is None or (not first and clock.ns_per_tick == 1):
+            return found
+        rate = clock.ns_per_tick
+        return tuple(
+            replace(c, tick=_clipped([_first_tick(t + first, rate) for t in c.tick.tolist()]))
+            for c in found
+        )
+
+    def _first_ns(self) -> int | None:
+        """The ns of the source at which our own export begins, None if it does not say."""
         stated = [self._attributes.get(_ATTRIBUTE + n) for n in ("origin_ns", "source1.offset_ns")]
         try:
             origin, offset = (int(value or 0) for value in stated)
         except ValueError:
-            return found
-        first = origin - offset
-        if not first and clock.ns_per_tick == 1:
-            return found
-        n, d = clock.ns_per_tick.numerator, clock.ns_per_tick.denominator
-        return tuple(
-            replace(c, tick=_clipped([-(-(t + first) * d // n) for t in c.tick.tolist()]))
-            for c in found
-        )
+            return None
+        return origin - offset
 
     def _times_of(self, clock: int, times: Ints) -> Ints | None:
         return self._clocks.converted(list(self._clock_numbers)[clock], times)
 
-    def _own_ticks(self, slice_of: Ints, count: int) -> tuple[Clock, Ints, Ints] | None:
-        """Clock and ticks of our own export of one file, if they fit its times."""
+    def _own_ticks(self, slice_of: Ints, start: Ints, end: Ints) -> tuple[Clock, Ints, Ints] | None:
+        """Clock and ticks of our own export of one file, whose times are ns from its origin on.
+
+        A tick that lasts 1 ns stands in the time itself. Else the ticks stand on all slices of the
+        input; those that the export added, inferences and marks, have the first tick of their ns.
+        """
         attribute = {
             key.removeprefix(f"{_ATTRIBUTE}source1."): value
             for key, value in self._attributes.items()
@@ -505,10 +513,24 @@ class _Reading:
             ratio = Fraction(str(attribute.get("ns_per_tick", "")))
         except (ValueError, ZeroDivisionError):
             return None
-        # Only where both stand on all slices, as in a file that nobody changed.
-        ticks = self._arguments.take("start_ticks", INT, slice_of, count)
-        length = self._arguments.take("dur_ticks", INT, slice_of, count)
-        if ticks is None or length is None or ratio <= 0 or (length < 0).any():
+        first = self._first_ns()
+        if ratio <= 0 or first is None:
+            return None
+        if ratio == 1:
+            # Not where a tick would be beyond 64 bits: then the times of the file stay.
+            if not _fits(start, end, first):
+                return None
+            ticks, length = start + first, end - start
+        else:
+            begun = self._arguments.take("start_ticks", INT, slice_of, len(start))
+            lasting = self._arguments.take("dur_ticks", INT, slice_of, len(start))
+            if begun is None or lasting is None or (begun[1] != lasting[1]).any():
+                return None
+            ticks, length = begun[0], lasting[0]
+            for i in np.flatnonzero(~begun[1]).tolist():
+                a, b = (_first_tick(int(t[i]) + first, ratio) for t in (start, end))
+                ticks[i], length[i] = _clipped([a, b - a])
+        if (length < 0).any():
             return None
         clock = Clock(
             str(attribute.get("clock_unit", "ns")), ratio,
@@ -591,6 +613,19 @@ class _Reading:
 def _count(fields: Fields, wanted: Sequence[tuple[int, int]]) -> int:
     """How often some fields occur."""
     return sum(len(fields.get(number, wire)) for number, wire in wanted)
+
+
+def _first_tick(ns: int, ns_per_tick: Fraction) -> int:
+    """The first tick that is not before a ns."""
+    return -(-ns * ns_per_tick.denominator // ns_per_tick.numerator)
+
+
+def _fits(start: Ints, end: Ints, by: int) -> bool:
+    """Whether times can be moved by so much within 64 bits."""
+    if not len(start):
+        return abs(by) < 2**63
+    low, high = int(min(start.min(), end.min())), int(max(start.max(), end.max()))
+    return low + by >= -(2**63) and high + by < 2**63 and abs(by) < 2**63
 
 
 def _clipped(ticks: list[int]) -> Ints:
