@@ -191,9 +191,10 @@ class KeyValueGrid(QWidget):
         number = len(self.rows)
         name: QLabel = ElidedLabel(key, self._theme, "cell", "text2")
         room = self._theme.px(_KEY_WIDTH - 8)
-        if " " in key and name.fontMetrics().horizontalAdvance(key) > room:
+        if set(" _") & set(key) and name.fontMetrics().horizontalAdvance(key) > room:
             # Arguments are called as their file calls them, in several words.
-            name = label(span(key, self._theme.tokens.text2), self._theme, wrap=True, html=True)
+            words = key.replace("_", "_\u200b")  # where a line may end
+            name = label(span(words, self._theme.tokens.text2), self._theme, wrap=True, html=True)
             name.setFixedWidth(room + self._theme.px(8))
         name.setContentsMargins(0, 0, self._theme.px(8), 0)
         self._grid.addWidget(name, number, 0, Qt.AlignmentFlag.AlignTop)
