@@ -52,6 +52,7 @@ ABOUT = {
     "Torq runtime profile": "NSS jobs as measured",
     "Torq host profile": "Host and HAL as measured, action by action, and NSS jobs",
     "Torq annotated profile": "Jobs or actions with their operations and units",
+    "Perfetto trace": "Track events of any tool; an export of Opscope with its clock and ticks",
     "Chrome trace": "Slices of PyTorch, TensorFlow, ONNX Runtime, viztracer",
     "Inspector table": "What ExecuTorch's Inspector saved of one run",
     "MLIR text": "The operation and line behind each Torq location",
