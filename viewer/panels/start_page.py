@@ -222,7 +222,8 @@ class StartPage(QScrollArea):
             name = label(form.name, theme, "body")
             name.setFixedWidth(theme.px(154))
             row.addWidget(name)
-            suffixes = label("  ".join(form.suffixes), theme, "code", "text2")
+            # The first two are what people meet; more do not fit.
+            suffixes = label("  ".join(form.suffixes[:2]), theme, "code", "text2")
             suffixes.setFixedWidth(theme.px(120))
             row.addWidget(suffixes)
             about = ABOUT.get(form.name, _KINDS.get(form.kind, ""))
