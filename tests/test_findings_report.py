@@ -75,6 +75,14 @@ def test_a_record_alone_has_no_findings(answer):
     assert answer(ATTENTION[1])[:2] == (0, "nothing open has slices\n")
 
 
+def test_a_file_without_the_run_is_told_beside_one_that_has_it(answer):
+    jobs = str(DATA / "torq" / "runtime_r0_nss.csv")
+    code, out, err = answer(*ATTENTION, jobs, "--run", "3", "--json")
+    assert code == 0
+    assert [file["run"] for file in json.loads(out)["files"]] == [3]
+    assert f"opscope: note: {jobs}: it has no run 3" in err
+
+
 def test_a_run_that_is_not_there_is_wrong_usage(answer):
     code, out, err = answer(*ATTENTION, "--run", "9")
     assert (code, out) == (2, "")

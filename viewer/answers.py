@@ -254,6 +254,10 @@ def _findings(arguments: list[str]) -> int:
         complain(str(error))
         return 1 if failed else 2
     print(json.dumps(facts, indent=1) if chosen.json else findings_text(facts))
+    told = {file["path"] for file in facts["files"]}
+    for trace in workspace.traces:
+        if trace.path not in told:
+            complain(f"note: {trace.path}: it has no run {chosen.run}")
     return 1 if failed else 0
 
 
