@@ -478,3 +478,20 @@ def test_inferences_come_back_as_slices_of_a_track_of_their_own(tmp_path):
     found = Counter(zip(trace.slices.start.tolist(), trace.slices.end.tolist(), strict=True))
     stated = zip(original.slices.start.tolist(), original.slices.end.tolist(), strict=True)
     assert not Counter(stated) - found
+
+
+def test_ticks_that_another_program_left_behind_do_not_count(tmp_path):
+    """A tool that stretches a trace changes its times and not our arguments."""
+    first = exported(DATA / "torq/compile_c3_taskid_mtu.csv")
+    for packet in first.packet:
+        if packet.track_event.type in (BEGIN, END):
+            packet.timestamp *= 2
+    path = tmp_path / "stretched.pftrace"
+    path.write_bytes(first.SerializeToString())
+    trace, original = open_file(str(path)), open_file(str(DATA / "torq/compile_c3_taskid_mtu.csv"))
+    rate = original.clock.ns_per_tick
+    lengths = sorted(int(n * rate) for n in original.slices.end - original.slices.start)
+    found = sorted((trace.slices.end - trace.slices.start).tolist())
+    assert trace.clock.ns_per_tick == 1
+    assert all(abs(f - 2 * n) <= 2 for f, n in zip(found, lengths, strict=True))
+    assert any("another program changed them" in problem.kind for problem in trace.problems)

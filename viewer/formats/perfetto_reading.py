@@ -28,6 +28,7 @@ from viewer.formats.protobuf_columns import FIXED64, LENGTH_DELIMITED, VARINT, B
 from viewer.formats.text_rows import GrowingColumn
 from viewer.model.builder import TraceBuilder
 from viewer.model.counters import Counter
+from viewer.model.times import ns_to_tick, tick_to_ns, ticks_to_ns
 from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, Trace
 
 NO_NAME = "(unnamed)"
@@ -35,6 +36,7 @@ UNPAIRED = "unpaired"
 _ABOUT, _ABOUT_UUID = "Opscope export", 1
 _ATTRIBUTE = "org.opscope."
 _NO_END = "begin without an end"
+_OTHER_TICKS = "ticks that are not those of the times: another program changed them, times count"
 
 # Field numbers of TracePacket.
 (_PROCESS_TREE, _SNAPSHOT, _TIME, _SEQUENCE, _EVENT, _INTERNED, _FLAGS) = (2, 6, 8, 10, 11, 12, 13)
@@ -483,7 +485,7 @@ class _Reading:
             return found
         rate = clock.ns_per_tick
         return tuple(
-            replace(c, tick=_clipped([_first_tick(t + first, rate) for t in c.tick.tolist()]))
+            replace(c, tick=_clipped([ns_to_tick(t + first, rate) for t in c.tick.tolist()]))
             for c in found
         )
 
@@ -527,8 +529,14 @@ class _Reading:
             if begun is None or lasting is None or (begun[1] != lasting[1]).any():
                 return None
             ticks, length = begun[0], lasting[0]
+            told = np.flatnonzero(begun[1])
+            if not _are_of(ticks[told], ratio, first, start[told]) or not _are_of(
+                (ticks + length)[told], ratio, first, end[told]
+            ):
+                self.problem(_OTHER_TICKS, 1, "")
+                return None
             for i in np.flatnonzero(~begun[1]).tolist():
-                a, b = (_first_tick(int(t[i]) + first, ratio) for t in (start, end))
+                a, b = (ns_to_tick(int(t[i]) + first, ratio) for t in (start, end))
                 ticks[i], length[i] = _clipped([a, b - a])
         if (length < 0).any():
             return None
@@ -615,9 +623,14 @@ def _count(fields: Fields, wanted: Sequence[tuple[int, int]]) -> int:
     return sum(len(fields.get(number, wire)) for number, wire in wanted)
 
 
-def _first_tick(ns: int, ns_per_tick: Fraction) -> int:
-    """The first tick that is not before a ns."""
-    return -(-ns * ns_per_tick.denominator // ns_per_tick.numerator)
+def _are_of(ticks: Ints, ns_per_tick: Fraction, first: int, ns: Ints) -> bool:
+    """Whether some times, in ns from the first on, are the floors of ticks."""
+    most = max(abs(int(ticks.min(initial=0))), abs(int(ticks.max(initial=0))))
+    if most * ns_per_tick.numerator >= 2**62 or abs(first) >= 2**62:
+        floors = [tick_to_ns(t, ns_per_tick) - first for t in ticks.tolist()]
+        expected: list[int] = ns.tolist()
+        return floors == expected
+    return bool((ticks_to_ns(ticks, ns_per_tick) - first == ns).all())
 
 
 def _fits(start: Ints, end: Ints, by: int) -> bool:
