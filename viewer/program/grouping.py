@@ -129,6 +129,7 @@ class Grouping:
         self._charged: dict[str, tuple[Segments, list[Intervals]]] = {}
         none = np.empty(0, np.uint32)
         self._counted_by: tuple[str, tuple[Codes, Codes]] = "", (none, none)
+        self._innermost_by: tuple[str, Segments] | None = None
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -272,7 +273,7 @@ class Grouping:
         else:
             segments, free = self._charged_to(key)
             total = total_per_group(segments, count, first, last)
-            own = total_per_group(self._innermost(parts.of_key), count, first, last)
+            own = total_per_group(self._innermost(key, parts.of_key), count, first, last)
             unattributed = length_within(free, self._trace, first, last)
         spread = self._spreads_of(*self._counted(key), count, first, last)
         occurs = self._occurring(parts) >= 0
@@ -378,7 +379,8 @@ class Grouping:
         sets = self._table.sets
         table = self._cost.table(first, last)
         number = {operators: i for i, operators in enumerate(sets)}
-        own = total_per_group(self._innermost(self._table.set_of_key), len(sets), first, last)
+        innermost = self._innermost("operator", self._table.set_of_key)
+        own = total_per_group(innermost, len(sets), first, last)
         group_of_set = np.empty(len(sets), np.int64)
         linked = self._table.set_of_key >= 0
         group_of_set[self._table.set_of_key[linked]] = parts.of_key[linked]
@@ -407,14 +409,18 @@ class Grouping:
         keys[self._trace.keys.kind == KeyKind.UNATTRIBUTED] = -1
         return charge(self._trace, keys)
 
-    def _innermost(self, group_of_key: Ints) -> Segments:
-        """The time in which the innermost slice is of a group."""
+    def _innermost(self, key: str, group_of_key: Ints) -> Segments:
+        """The time in which the innermost slice is of a group; kept for the last key."""
+        if self._innermost_by is not None and self._innermost_by[0] == key:
+            return self._innermost_by[1]
         segments = self._by_key
         group = group_of_key[segments.group]
         own = np.flatnonzero(group >= 0)
-        return Segments(
+        found = Segments(
             segments.track[own], segments.start[own], segments.end[own], group[own], segments.lanes
         )
+        self._innermost_by = key, found
+        return found
 
     # -- how long slices took ----------------------------------------------------------------------
 
