@@ -99,7 +99,7 @@ ALLOWED = {
     "commands": {"key_map", "crash_report"},
     "crash_report": {"settings"},
     "escape_field": {"crash_report"},
-    "when_seen": {"crash_report"},
+    "when_seen": {"crash_report", "background"},
     "wheel": set(),
     "hand_over": set(),
     "garbage": set(),

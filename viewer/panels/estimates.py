@@ -65,12 +65,9 @@ class EstimatesPanel(GroupedPanel):
         """Compare what is open now."""
         space = self._session.workspace.copy()
         small = sum(len(trace.slices) for trace in space.traces) <= AT_ONCE
-        if small or not self._seen.put_off():
-            self._latest.ask(small, _answer, space)
-            return
-        self._latest.cancel()
-        self._answer = None
-        self.set_empty(True, BEING_COUNTED)
+        if not self._seen.ask(self._latest, small, _answer, space):
+            self._answer = None
+            self.set_empty(True, BEING_COUNTED)
 
     @Slot(object)
     def _take(self, answer: _Answer) -> None:

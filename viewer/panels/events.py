@@ -65,11 +65,8 @@ class EventsPanel(RunTablePanel):
         run = None if scope.run is None else shown.trace.runs.index(scope.run)
         known = self._answer.contents if self._answer and self._answer.shown is shown else None
         small = len(shown.trace.slices) <= AT_ONCE
-        if small or not self._seen.put_off():
-            self._latest.ask(small, _answer, shown, run, known)
-            return
-        self._latest.cancel()
-        if known is None:
+        asked = self._seen.ask(self._latest, small, _answer, shown, run, known)
+        if not asked and known is None:
             self._answer = None
             self._say(BEING_COUNTED)
 

@@ -126,14 +126,12 @@ class FindingsPanel(QWidget):
             return
         space, known = self._session.workspace, self.answer
         small = sum(len(trace.slices) for trace in space.traces) <= AT_ONCE
-        if not small and self._seen.put_off():
-            self._latest.cancel()
-            self.answer = None
-            self._say(BEING_COUNTED)
-            return
         of = known.of if known is not None and known.of.table is shown.table else None
         made = known.made if known is not None and known.space is space else None
-        self._latest.ask(small, _answer, shown, scope.run, of, space, made)
+        asked = shown, scope.run, of, space, made
+        if not self._seen.ask(self._latest, small, _answer, *asked):
+            self.answer = None
+            self._say(BEING_COUNTED)
 
     @Slot(object)
     def _take(self, answer: Answer) -> None:

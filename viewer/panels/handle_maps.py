@@ -106,17 +106,11 @@ class HandleMapPanel(RunTablePanel):
             return
         self._record = None
         known = self.answer.source if self.answer and self.answer.shown is shown else None
-        asked = shown, scope, known
-        if len(shown.trace.slices) <= AT_ONCE:
-            self._latest.cancel()
-            self._take(_answer(*asked))
-        elif self._seen.put_off():
-            self._latest.cancel()
-            if known is None:
-                self.answer = None
-                self._say(BEING_COUNTED)
-        else:
-            self._latest.submit(_answer, *asked)
+        small = len(shown.trace.slices) <= AT_ONCE
+        asked = self._seen.ask(self._latest, small, _answer, shown, scope, known)
+        if not asked and known is None:
+            self.answer = None
+            self._say(BEING_COUNTED)
 
     @Slot(object)
     def _take(self, answer: Answer) -> None:

@@ -157,15 +157,10 @@ class ModelPanel(QWidget):
         tree = self._tree if self._tree is not None and self._tree.program is program else None
         medians = known.costed.medians if known is not None and known.of is of else None
         asked_for = given, of, program, tree, medians
-        if len(given.shown.trace.slices) <= AT_ONCE:
-            self._latest.cancel()
-            self._take(_answer(*asked_for))
-        elif self._seen.put_off():
-            self._latest.cancel()
+        small = len(given.shown.trace.slices) <= AT_ONCE
+        if not self._seen.ask(self._latest, small, _answer, *asked_for):
             self._answer = None
             self._say(BEING_COUNTED)
-        else:
-            self._latest.submit(_answer, *asked_for)
 
     def _show_record(self) -> None:
         programs = [p for p in self._session.workspace.programs if p.methods]

@@ -59,7 +59,6 @@ class OperatorsPanel(QWidget):
         self._session = session
         self._theme = theme
         self._costs = CostFeed.of(session)
-        self._answer: Answer | None = None  # what the table is of, or will be
         self._listed: _Listed | None = None
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
@@ -118,21 +117,19 @@ class OperatorsPanel(QWidget):
             program = answer.shown.table.program
         elif not self._session.traces and self._session.workspace.programs:
             program = self._session.workspace.programs[0]
-        if answer is not None and answer is self._answer and self._listed is not None:
+        if self._listed is not None and self._listed.answer is answer:
             self._take(self._listed)  # the theme is another, or a file that changes nothing here
             return
         self._latest.cancel()
-        self._answer = answer
         if program is None or (answer is not None and not answer.table.rows):
             self._listed = None
             self._show_empty(answer)
         elif answer is None:
             self._show_record(program)
-        elif len(answer.table.rows) > MOST_AT_ONCE and self._seen.put_off():
-            self._answer = None
         else:
             known = self._listed.facts if self._listed and self._listed.of(answer) else None
-            self._latest.ask(len(answer.table.rows) <= MOST_AT_ONCE, _list, answer, known)
+            small = len(answer.table.rows) <= MOST_AT_ONCE
+            self._seen.ask(self._latest, small, _list, answer, known)
 
     def _show_record(self, program: Program) -> None:
         self._listed = None

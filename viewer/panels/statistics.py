@@ -191,9 +191,7 @@ class StatisticsPanel(GroupedPanel):
         if key in ("unit", "run"):
             return -1
         if ref is not None and self._session.as_run(ref.trace) is shown:
-            if key == "thread":
-                return int(shown.trace.slices.track(ref.index))
-            return int(answer.grouping.parts(key)[1][shown.trace.slices.key[ref.index]])
+            return answer.grouping.group_of_slice(key, ref.index)
         operators = self._operators(answer) if key in OF_OPERATORS else ()
         return answer.grouping.group_of(key, operators) if operators else -1
 

@@ -206,6 +206,13 @@ class Grouping:
         found = self._parts_of(key)
         return found.labels, found.of_key
 
+    def group_of_slice(self, key: str, index: int) -> int:
+        """The group of a slice by a key that the trace has, not units or runs; -1 for none."""
+        slices = self._trace.slices
+        if key == "thread":
+            return int(slices.track(index))
+        return int(self._parts_of(key).of_key[slices.key[index]])
+
     def group_of(self, key: str, operators: tuple[int, ...]) -> int:
         """The group that a set of operators is charged to, by one of `OF_OPERATORS`; -1 for none.
 
