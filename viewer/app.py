@@ -80,7 +80,7 @@ def screenshot(
     from PySide6.QtCore import QEventLoop, QSettings
     from PySide6.QtWidgets import QLayout
 
-    from viewer.export.atomic import replacing
+    from viewer.export.atomic import write_whole
     from viewer.main_window import MainWindow
     from viewer.settings import Settings
     from viewer.theme import Theme
@@ -124,8 +124,7 @@ def screenshot(
     if nothing:
         return failures
     try:
-        with replacing(output) as file:
-            file.write(data)
+        write_whole(output, data)
     except OSError as error:
         failures.append(f"{output}: it cannot be written ({error.strerror or error})")
     return failures

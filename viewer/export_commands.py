@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
 
 from viewer.commands import Command, Need
-from viewer.export.atomic import Cancelled, Progress, replacing
+from viewer.export.atomic import Cancelled, Progress, write_whole
 from viewer.exporting import prepare
 from viewer.needs import open_profile
 
@@ -101,8 +101,7 @@ def _save_view(desk: Desk) -> None:
     data = ViewPicture(desk.timeline).bytes_of(os.path.splitext(path)[1].lower())
 
     def write(progress: Progress, cancelled: Cancelled) -> int:
-        with replacing(path) as file:
-            file.write(data)
+        write_whole(path, data)
         return 1
 
     desk.save_as(path, lambda _: write, "picture")

@@ -134,17 +134,17 @@ def test_a_wrong_record_is_said_where_the_table_would_be(
 ):
     panel = OperatorsPanel(opened(data / "etdump/cnn_portable_x10.etdp", attention_record), theme)
     qtbot.addWidget(panel)
-    assert "do not belong together" in panel._empty.sentence.text()
+    assert "do not belong together" in panel._stack.empty.sentence.text()
     with qtbot.waitSignal(panel.links_requested):
-        panel._empty.pressed.emit()
+        panel._stack.empty.pressed.emit()
 
 
 def test_without_a_record_the_next_step_is_to_open_it(opened, data, theme, qtbot):
     panel = OperatorsPanel(opened(data / "etdump/cnn_portable_x10.etdp"), theme)
     qtbot.addWidget(panel)
-    assert "Open it to see what each operator cost" in panel._empty.sentence.text()
+    assert "Open it to see what each operator cost" in panel._stack.empty.sentence.text()
     with qtbot.waitSignal(panel.open_dialog_requested):
-        panel._empty.pressed.emit()
+        panel._stack.empty.pressed.emit()
 
 
 def test_undecided_methods_are_said_and_lead_to_the_choice(opened, data, theme, qtbot):
@@ -153,9 +153,9 @@ def test_undecided_methods_are_said_and_lead_to_the_choice(opened, data, theme, 
     session = opened(*(data / name for name in names))
     panel = OperatorsPanel(session, theme)
     qtbot.addWidget(panel)
-    assert "may be of decode or forward" in panel._empty.sentence.text()
+    assert "may be of decode or forward" in panel._stack.empty.sentence.text()
     with qtbot.waitSignal(panel.links_requested):
-        panel._empty.pressed.emit()
+        panel._stack.empty.pressed.emit()
     session.choose_method(session.traces[0].trace.path, "Execute 1", "forward")
     assert panel._stack.currentIndex() == 0
     assert panel.model.rows

@@ -62,6 +62,12 @@ def is_same_file(one: str, other: str) -> bool:
         return False
 
 
+def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file of these bytes, whole or not at all. Raises OSError as `replacing` does."""
+    with replacing(path) as file:
+        file.write(data)
+
+
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A binary file to write; when the block ends well it takes the place of `path`.

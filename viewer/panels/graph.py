@@ -19,14 +19,13 @@ from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
     QSpinBox,
-    QStackedWidget,
     QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from viewer.background import Latest
-from viewer.export.atomic import Cancelled, Progress, replacing
+from viewer.export.atomic import Cancelled, Progress, write_whole
 from viewer.exporting import Job, NothingToExport
 from viewer.model.times import format_time, tick_to_ns
 from viewer.opening import display_name
@@ -37,7 +36,7 @@ from viewer.panels.graph_facts import Node, edge_tip, node_tip, nodes_of, summar
 from viewer.panels.graph_view import LAYER_GAP, NODE_GAP, GraphView, Picture
 from viewer.panels.no_costs import why_no_costs
 from viewer.panels.slice_facts import scope_text
-from viewer.panels.widgets import ElidedLabel, EmptyPlace, label
+from viewer.panels.widgets import ElidedLabel, EmptyPlace, PageOrSentence, label
 from viewer.program.delegation import Instance, instances_of
 from viewer.program.graph import Program
 from viewer.program.graph_layout import Layout, layered
@@ -131,9 +130,7 @@ class GraphPanel(QWidget):
         self.view.turned.connect(self.refresh)
         self.view.node_tip = self._node_tip
         self.view.edge_tip = self._edge_tip
-        self.empty: EmptyPlace | None = None
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self._page())
+        self._stack = PageOrSentence(self._page(), theme)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._stack)
@@ -220,7 +217,12 @@ class GraphPanel(QWidget):
     @property
     def is_empty(self) -> bool:
         """Whether a sentence stands in place of the graph."""
-        return self._stack.currentIndex() != 0
+        return self._stack.is_empty
+
+    @property
+    def empty(self) -> EmptyPlace | None:
+        """The last sentence."""
+        return self._stack.empty
 
     # -- what is asked ---------------------------------------------------------------------------
 
@@ -387,7 +389,7 @@ class GraphPanel(QWidget):
         limits = [around.limit_text, f"{around.reason}." if around.reason else ""]
         self.note.setText(" ".join(text for text in limits if text))
         self._show_scale(answer)
-        self._stack.setCurrentIndex(0)
+        self._stack.show_page()
 
     def _show_scale(self, answer: _Answer) -> None:
         asked, most = answer.question, ""
@@ -409,14 +411,7 @@ class GraphPanel(QWidget):
         self, sentence: str, button: str = "", asked: Callable[[], object] | None = None
     ) -> None:
         """Show a sentence in place of the graph, and a button that does something about it."""
-        if self.empty is not None:
-            self._stack.removeWidget(self.empty)
-            self.empty.deleteLater()
-        self.empty = EmptyPlace(sentence, self._theme, button)
-        if asked is not None:
-            self.empty.pressed.connect(asked)
-        self._stack.addWidget(self.empty)
-        self._stack.setCurrentWidget(self.empty)
+        self._stack.say(sentence, button, asked)
 
     @Slot()
     def _grey(self) -> None:
@@ -531,8 +526,7 @@ class GraphPanel(QWidget):
         count = len(picture.nodes)
 
         def write(progress: Progress, cancelled: Cancelled) -> int:
-            with replacing(path) as file:
-                file.write(data)
+            write_whole(path, data)
             return count
 
         return write

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from viewer.background import Latest
 from viewer.model.times import counted, group_digits
@@ -24,7 +24,7 @@ from viewer.panels.model_view import Key, ModuleView
 from viewer.panels.no_costs import why_no_costs
 from viewer.panels.slice_facts import scope_text
 from viewer.panels.table_style import FilterLine, NoRows
-from viewer.panels.widgets import ElidedLabel, EmptyPlace
+from viewer.panels.widgets import ElidedLabel, EmptyPlace, PageOrSentence
 from viewer.program.graph import Program
 from viewer.program.module_costs import RunMedians, module_costs, run_medians
 from viewer.program.module_tree import ModuleKind, ModuleTree, module_tree
@@ -87,9 +87,7 @@ class ModelPanel(QWidget):
         self.footer = CostFooter(theme)
         self.note = ElidedLabel("", theme, "caption", "text2")
         self.note.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(8))
-        self.empty: EmptyPlace | None = None
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self._page())
+        self._stack = PageOrSentence(self._page(), theme)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._stack)
@@ -121,7 +119,12 @@ class ModelPanel(QWidget):
     @property
     def is_empty(self) -> bool:
         """Whether a sentence stands in place of the tree."""
-        return self._stack.currentIndex() != 0
+        return self._stack.is_empty
+
+    @property
+    def empty(self) -> EmptyPlace | None:
+        """The last sentence."""
+        return self._stack.empty
 
     # -- what is shown ---------------------------------------------------------------------------
 
@@ -224,7 +227,7 @@ class ModelPanel(QWidget):
         if is_other:
             self.view.fit_columns()
             self.view.open_first()
-        self._stack.setCurrentIndex(0)
+        self._stack.show_page()
         self._set_opacity(1.0)
         self._select()
         return True
@@ -232,14 +235,7 @@ class ModelPanel(QWidget):
     def _say(self, sentence: str, button: str = "", asked: object = None) -> None:
         """Show a sentence in place of the tree, and a button that does something about it."""
         self.model.show(None)
-        if self.empty is not None:
-            self._stack.removeWidget(self.empty)
-            self.empty.deleteLater()
-        self.empty = EmptyPlace(sentence, self._theme, button)
-        if button:
-            self.empty.pressed.connect(asked)
-        self._stack.addWidget(self.empty)
-        self._stack.setCurrentWidget(self.empty)
+        self._stack.say(sentence, button, asked)
 
     @Slot()
     def _grey(self) -> None:

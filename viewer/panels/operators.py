@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -34,7 +33,7 @@ from viewer.panels.operator_table import (
 from viewer.panels.operator_view import OperatorView
 from viewer.panels.slice_facts import scope_text
 from viewer.panels.table_style import FilterLine, NoRows
-from viewer.panels.widgets import ElidedLabel, EmptyPlace
+from viewer.panels.widgets import ElidedLabel, PageOrSentence
 from viewer.program.graph import Program
 from viewer.session import Session
 from viewer.theme import Theme
@@ -77,9 +76,7 @@ class OperatorsPanel(QWidget):
         self.footer = CostFooter(theme)
         self._note = ElidedLabel("", theme, "caption", "text2")
         self._note.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(8))
-        self._empty: EmptyPlace | None = None
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self._page())
+        self._stack = PageOrSentence(self._page(), theme)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._stack)
@@ -134,7 +131,7 @@ class OperatorsPanel(QWidget):
     def _show_record(self, program: Program) -> None:
         self._listed = None
         programs = self._session.workspace.programs
-        self._stack.setCurrentIndex(0)
+        self._stack.show_page()
         self._set_opacity(1.0)
         self._colour()
         self._show(record_contents(program))
@@ -151,7 +148,7 @@ class OperatorsPanel(QWidget):
         self._listed = listed
         answer, program = listed.answer, listed.answer.shown.table.program
         assert program is not None
-        self._stack.setCurrentIndex(0)
+        self._stack.show_page()
         self._set_opacity(1.0)
         self._colour()
         self._show(listed.contents)
@@ -183,13 +180,7 @@ class OperatorsPanel(QWidget):
             sentence, button = why_no_costs(self._session, answer), "Open files…"
             if self._session.workspace.candidates(answer.shown.file):
                 button, asked = "Choose what it is linked to…", self.links_requested
-        if self._empty is not None:
-            self._stack.removeWidget(self._empty)
-            self._empty.deleteLater()
-        self._empty = EmptyPlace(sentence, self._theme, button)
-        self._empty.pressed.connect(asked)
-        self._stack.addWidget(self._empty)
-        self._stack.setCurrentWidget(self._empty)
+        self._stack.say(sentence, button, asked)
 
     @Slot()
     def _grey(self) -> None:

@@ -11,7 +11,7 @@ from functools import partial
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWidget
 
 from viewer.crash_report import guard
 from viewer.model.times import counted, format_in, format_share, tick_to_ns, unit_for
@@ -19,7 +19,7 @@ from viewer.panels.code_view import Bracket, CodeView, Gutter, LineNote
 from viewer.panels.cost_feed import CostFeed
 from viewer.panels.frame_path import FramePath
 from viewer.panels.syntax import language_of
-from viewer.panels.widgets import ElidedLabel, EmptyPlace, Hairline, label, span
+from viewer.panels.widgets import ElidedLabel, Hairline, PageOrSentence, label, span
 from viewer.program.graph import Operator
 from viewer.program.line_costs import LineCosts, line_costs, lines_text
 from viewer.program.mlir import FilePosition
@@ -58,7 +58,6 @@ class SourcePanel(QWidget):
         self._costs = CostFeed.of(session)
         self._place: tuple[str, int] | None = None
         self._line_costs = LineCosts({}, ())
-        self._empty: EmptyPlace | None = None
         self.code = CodeView(theme)
         self.code.line_clicked.connect(self._click)
         self._paths_menu = QMenu(self)
@@ -73,9 +72,8 @@ class SourcePanel(QWidget):
         self.note = ElidedLabel("", theme, "caption", "text3")
         self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.shared = label("", theme, "caption", "text2", html=True)
-        self._stack = QStackedWidget()
         self._head = self._head_line()
-        self._stack.addWidget(self._page())
+        self._stack = PageOrSentence(self._page(), theme)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -231,7 +229,7 @@ class SourcePanel(QWidget):
         )
         self._check_version(file)
         self._head.show()
-        self._stack.setCurrentIndex(0)
+        self._stack.show_page()
         self._recount()
         self.code.reveal(line)
 
@@ -244,17 +242,11 @@ class SourcePanel(QWidget):
             self.version.setText(version_text(fit))
 
     def _say(self, sentence: str, button: str = "") -> None:
-        if self._empty is not None:
-            self._stack.removeWidget(self._empty)
-            self._empty.deleteLater()
-        self._empty = EmptyPlace(sentence, self._theme, button)
-        self._empty.pressed.connect(self._locate)
+        place = self._stack.say(sentence, button, self._locate)
         if button and self._session.workspace.substitutions:
             paths = self._paths_button()
             paths.setProperty("framed", True)
-            self._empty.add_below(paths)
-        self._stack.addWidget(self._empty)
-        self._stack.setCurrentWidget(self._empty)
+            place.add_below(paths)
         # One can walk on to a call whose file is here.
         self._own.clear()
         self.note.clear()
@@ -263,9 +255,7 @@ class SourcePanel(QWidget):
     @property
     def sentence(self) -> str:
         """What is said instead of source, "" while source is shown."""
-        if self._empty is None or self._stack.currentWidget() is not self._empty:
-            return ""
-        return self._empty.sentence.text()
+        return self._stack.sentence
 
     @Slot()
     def _recount(self) -> None:

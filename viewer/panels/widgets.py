@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QSizePolicy,
+    QStackedWidget,
     QTextEdit,
     QVBoxLayout,
     QWidget,
@@ -200,6 +201,42 @@ class KeyValueGrid(QWidget):
         self._grid.addWidget(name, number, 0, Qt.AlignmentFlag.AlignTop)
         self._grid.addWidget(value, number, 1)
         self.rows[key if key and key not in self.rows else f"{key}({number})"] = text
+
+
+class PageOrSentence(QStackedWidget):
+    """A panel's page, or in its place a sentence with at most one button that does something."""
+
+    def __init__(self, page: QWidget, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.empty: EmptyPlace | None = None
+        self.addWidget(page)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether a sentence stands in place of the page."""
+        return self.currentIndex() != 0
+
+    @property
+    def sentence(self) -> str:
+        """What is said in place of the page, "" while it is shown."""
+        return self.empty.sentence.text() if self.is_empty and self.empty is not None else ""
+
+    def show_page(self) -> None:
+        """Show the page."""
+        self.setCurrentIndex(0)
+
+    def say(self, sentence: str, button: str = "", asked: object = None) -> EmptyPlace:
+        """Show a sentence in place of the page, and a button that does something about it."""
+        if self.empty is not None:
+            self.removeWidget(self.empty)
+            self.empty.deleteLater()
+        self.empty = EmptyPlace(sentence, self._theme, button)
+        if button:
+            self.empty.pressed.connect(asked)
+        self.addWidget(self.empty)
+        self.setCurrentWidget(self.empty)
+        return self.empty
 
 
 class EmptyPlace(QWidget):
