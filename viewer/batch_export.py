@@ -109,8 +109,6 @@ def _files(folder: str, out: str) -> Iterable[str]:
             name for name in inside
             if not name.startswith(".") and not is_same_file(os.path.join(place, name), out)
         )  # fmt: skip
-        if is_same_file(place, out):
-            continue
         for name in sorted(names):
             path = os.path.join(place, name)
             if not name.startswith(".") and os.path.isfile(path):

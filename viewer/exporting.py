@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -191,6 +191,13 @@ def _prepare_statistics(workspace: Workspace, path: str, by: str | None) -> Job:
     ]
     return lambda progress, cancelled: _write_joined(
         path, STATISTICS_COLUMNS, tables, progress, cancelled
+    )
+
+
+def table_job(path: str, names: Sequence[str], columns: Mapping[str, Sequence[Any]]) -> Job:
+    """A job that writes the columns of these names as a table."""
+    return lambda progress, cancelled: write_table(
+        path, names, [columns[name] for name in names], progress=progress, cancelled=cancelled
     )
 
 

@@ -15,8 +15,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QWidget
 
 from viewer.background import Latest
 from viewer.export.handle_map_table import HANDLE_MAP_COLUMNS, handle_map_columns
-from viewer.export.tables import write_table
-from viewer.exporting import Job
+from viewer.exporting import Job, table_job
 from viewer.model.scope import Scope
 from viewer.model.times import counted, group_digits
 from viewer.opening import AT_ONCE, Inferences, OpenTrace, display_name
@@ -234,10 +233,7 @@ class HandleMapPanel(RunTablePanel):
 
         def job_of(target: str) -> Job:
             columns = handle_map_columns(rows, program, path, rate)
-            return lambda progress, cancelled: write_table(
-                target, HANDLE_MAP_COLUMNS, [columns[name] for name in HANDLE_MAP_COLUMNS],
-                progress=progress, cancelled=cancelled,
-            )  # fmt: skip
+            return table_job(target, HANDLE_MAP_COLUMNS, columns)
 
         made: Callable[[str], Job] = job_of
         if rows:

@@ -17,8 +17,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from viewer.background import Latest
 from viewer.export.statistics_table import STATISTICS_COLUMNS, statistics_columns
-from viewer.export.tables import write_table
-from viewer.exporting import Job
+from viewer.exporting import Job, table_job
 from viewer.model.scope import Scope
 from viewer.model.times import group_digits, tick_to_ns
 from viewer.opening import AT_ONCE, Inferences, OpenTrace, display_name
@@ -262,10 +261,7 @@ class StatisticsPanel(GroupedPanel):
             columns = statistics_columns(
                 shown.trace.path, shown.axis.ns_per_tick, table, groups, rest=complete
             )
-            return lambda progress, cancelled: write_table(
-                path, STATISTICS_COLUMNS, [columns[name] for name in STATISTICS_COLUMNS],
-                progress=progress, cancelled=cancelled,
-            )  # fmt: skip
+            return table_job(path, STATISTICS_COLUMNS, columns)
 
         made: Callable[[str], Job] = job_of
         self.export_requested.emit(made)
