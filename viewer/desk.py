@@ -465,25 +465,21 @@ class Desk(QObject):
     def export_table(self, job_of: Callable[[str], Job], name: str = "selection") -> None:
         """Ask for a file and write the rows of a panel; `job_of` makes the job for a path, `name`
         is what the file is called after the profile."""
-        first = os.path.splitext(self.session.workspace.paths[0])[0]
-        path, chosen = QFileDialog.getSaveFileName(
-            self.window, "Export table", f"{first}.{name}.csv", TABLE_FILTERS
-        )
-        if path:
-            if not os.path.splitext(path)[1]:
-                path += chosen.partition("(*")[2].rstrip(")")
-            self.save_as(path, job_of, "rows")
+        self._ask_and_save("Export table", f"{name}.csv", TABLE_FILTERS, job_of, "rows")
 
     def save_picture(self, job_of: Callable[[str], Job]) -> None:
         """Ask for a file and write the picture of a panel."""
+        self._ask_and_save("Save picture", "graph.png", PICTURE_FILTERS, job_of, "operators")
+
+    def _ask_and_save(
+        self, title: str, ending: str, filters: str, job_of: Callable[[str], Job], what: str
+    ) -> None:
         first = os.path.splitext(self.session.workspace.paths[0])[0]
-        path, chosen = QFileDialog.getSaveFileName(
-            self.window, "Save picture", f"{first}.graph.png", PICTURE_FILTERS
-        )
+        path, chosen = QFileDialog.getSaveFileName(self.window, title, f"{first}.{ending}", filters)
         if path:
             if not os.path.splitext(path)[1]:
                 path += chosen.partition("(*")[2].rstrip(")")
-            self.save_as(path, job_of, "operators")
+            self.save_as(path, job_of, what)
 
     def save_as(self, path: str, job_of: Callable[[str], Job], what: str) -> None:
         """Write a file in the background; `job_of` makes the job for a path, what: it counts."""
