@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from viewer.estimate_report import of_workspace
 from viewer.export.atomic import Cancelled, NothingToExport, Progress
 from viewer.export.input_files import hash_facts
+from viewer.export.perfetto_facts import inputs_of, is_of_one_file
 from viewer.export.perfetto_flows import flows_among
 from viewer.export.perfetto_source import (
     Beside,
@@ -123,8 +124,10 @@ class PerfettoJob:
             wish.marks,
             facts,
         )
+        # After those that an import was made with.
+        known = inputs_of(self._sources[0].trace) if len(self._sources) == 1 else 0
         self._inputs = [
-            (f"input{n}", program.path) for n, program in enumerate(workspace.programs, 1)
+            (f"input{known + n}", program.path) for n, program in enumerate(workspace.programs, 1)
         ]
         paths = [s.trace.path for s in self._sources] + [path for _, path in self._inputs]
         self._stamps = {path: workspace.stamp(path) for path in paths}
@@ -155,7 +158,11 @@ class PerfettoJob:
         self, hashed: Callable[[str], Mapping[str, str]]
     ) -> tuple[list[PerfettoSource], Beside]:
         """The sources and what is beside them, with the hashes of all input files."""
-        sources = [replace(s, input=hashed(s.trace.path)) for s in self._sources]
+        sources = [
+            # Of an import the hash of its own input is carried over.
+            s if is_of_one_file(s.trace) else replace(s, input=hashed(s.trace.path))
+            for s in self._sources
+        ]
         facts = dict(self._beside.facts)
         for name, path in self._inputs:
             facts[f"{name}.file"] = os.path.basename(path)

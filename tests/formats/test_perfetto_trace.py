@@ -411,12 +411,6 @@ def test_counters_have_their_values_and_units(tmp_path):
     assert [p.count for p in trace.problems] == [1]
 
 
-REAL = (
-    "etdump/demo_str_x4.etdp", "etdump/cnn_xnnpack_x10.etdp", "torq/compile_c3_taskid_mtu.csv",
-    "torq/annotated_a3_latest.csv", "table_csv/two_threads.csv",
-)  # fmt: skip
-
-
 def exported(path: Path) -> pb.Trace:
     """A file as the application exports it."""
     workspace = Workspace()
@@ -425,59 +419,6 @@ def exported(path: Path) -> pb.Trace:
     sources = [perfetto_source(workspace, i) for i in range(len(workspace.traces))]
     write_perfetto(sources, out)
     return pb.Trace.FromString(out.getvalue())
-
-
-def without_arguments(trace: pb.Trace) -> list[bytes]:
-    """All packets but for what is known of a slice beside its name, its time and its track."""
-    names, found = {}, []
-    for packet in trace.packet:
-        names.update({e.iid: e.name for e in packet.interned_data.event_names})
-        if packet.HasField("trace_attributes") or packet.HasField("interned_data"):
-            continue
-        event = packet.track_event
-        if event.name_iid:
-            event.name = names[event.name_iid]
-            event.ClearField("name_iid")
-        event.ClearField("debug_annotations")
-        event.ClearField("correlation_id_str_iid")
-        event.ClearField("category_iids")
-        event.ClearField("categories")
-        found.append(packet.SerializeToString())
-    return found
-
-
-@pytest.mark.parametrize("name", REAL)
-def test_a_real_export_read_and_exported_again_has_the_same_tracks_times_and_counters(
-    name, tmp_path
-):
-    first = exported(DATA / name)
-    path = tmp_path / "first.pftrace"
-    path.write_bytes(first.SerializeToString())
-    assert without_arguments(exported(path)) == without_arguments(first)
-    trace, original = (open_file(str(p)) for p in (path, DATA / name))
-    assert trace.provenance["source1.file"] == Path(name).name
-    assert trace.slices.derived_count == original.slices.derived_count
-    assert sorted(trace.slices.start.tolist()) == sorted(original.slices.start.tolist())
-    assert (trace.clock, trace.start) == (original.clock, original.start)
-
-
-def test_inferences_come_back_as_slices_of_a_track_of_their_own(tmp_path):
-    """What no slice of a file spans is written as one, which an import cannot tell from others."""
-    path = tmp_path / "first.pftrace"
-    path.write_bytes(exported(DATA / "torq/host_h4_latest_2inv.csv").SerializeToString())
-    trace, original = open_file(str(path)), open_file(str(DATA / "torq/host_h4_latest_2inv.csv"))
-    own, spans = len(original.slices), list(original.inferences())
-    added = [
-        (trace.name(i), int(trace.slices.start[i]), int(trace.slices.end[i]))
-        for i in range(len(trace.slices))
-        if trace.tracks[trace.slices.track(i)].thread == "Inferences"
-    ]
-    assert len(trace.slices) == own + len(added)
-    assert [(start, end) for _, start, end in added] == [(r.start, r.end) for r in spans]
-    assert trace.clock == original.clock
-    found = Counter(zip(trace.slices.start.tolist(), trace.slices.end.tolist(), strict=True))
-    stated = zip(original.slices.start.tolist(), original.slices.end.tolist(), strict=True)
-    assert not Counter(stated) - found
 
 
 def test_ticks_that_another_program_left_behind_do_not_count(tmp_path):

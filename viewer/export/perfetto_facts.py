@@ -3,11 +3,15 @@
 Every fact is a trace attribute, `org.opscope.<name>` of the file or `org.opscope.source<n>.<name>`
 of its n-th trace. Engines before v58 pass over trace attributes, so an instant per trace on a track
 of its own has them as arguments too.
+
+A trace that is an export of ours itself, of one file, is written with what that file said: which
+file it was made from, in which format, its hash. Only its clock may have been chosen anew.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
@@ -16,27 +20,82 @@ import viewer
 from viewer.export.perfetto_layout import ABOUT_TRACK, ABOUT_UUID
 from viewer.export.perfetto_source import Facts, FlowEdges, PerfettoSource
 from viewer.export.perfetto_strings import SEQUENCE, clean, framed
+from viewer.model.trace import Trace
 
 _ATTRIBUTE = "org.opscope"
+LEFT_OUT = "flows_left_out"
+_FIRST, _SECOND = "source1.", "source2."
+_INPUT = re.compile(r"input\d+\.file")
 
 
-def file_facts(origin: int, given: Facts) -> dict[str, int | str]:
-    """Of the file as a whole; `given` are those that only the caller knows."""
-    return _storable({"tool": f"Opscope {viewer.__version__}", "origin_ns": origin, **given})
+def first_ns(trace: Trace) -> int | None:
+    """The ns of its input at which the times of an export of ours begin; None if it is none, or
+    one of several files."""
+    stated = trace.provenance
+    if not is_of_one_file(trace):
+        return None
+    try:
+        return int(stated["origin_ns"]) - int(stated[f"{_FIRST}offset_ns"])
+    except (KeyError, ValueError):
+        return None
 
 
-def source_facts(source: PerfettoSource) -> dict[str, int | str]:
+def is_of_one_file(trace: Trace) -> bool:
+    """Whether a trace is an export of ours that was made of one file."""
+    names = trace.provenance
+    return bool(names) and not any(name.startswith(_SECOND) for name in names)
+
+
+def inputs_of(trace: Trace) -> int:
+    """How many records and texts an export of ours was made with, beside its profile."""
+    if not is_of_one_file(trace):
+        return 0
+    return sum(bool(_INPUT.fullmatch(name)) for name in trace.provenance)
+
+
+def facts_of(
+    origin: int, given: Facts, sources: Sequence[PerfettoSource]
+) -> tuple[dict[str, int | str], list[dict[str, int | str]]]:
+    """What a file says of itself and of each of its sources; `given` only the caller knows.
+
+    Of a single source that is an export of ours all is carried over that `given` does not know
+    better; the whole of it is what it was.
+    """
+    found: dict[str, int | str] = {"tool": f"Opscope {viewer.__version__}", "origin_ns": origin}
+    of_sources = [_source_facts(source) for source in sources]
+    if len(sources) == 1 and is_of_one_file(trace := sources[0].trace):
+        stated = trace.provenance
+        found |= {k: v for k, v in stated.items() if k not in found and not k.startswith(_FIRST)}
+        if given.get("range") == "whole trace":
+            given = {name: value for name, value in given.items() if name not in stated}
+        if first_ns(trace) == origin - sources[0].offset_ns:  # only their difference counts
+            found["origin_ns"] = stated["origin_ns"]
+            of_sources[0]["offset_ns"] = stated[f"{_FIRST}offset_ns"]
+    return _storable({**found, **given}), of_sources
+
+
+def _source_facts(source: PerfettoSource) -> dict[str, int | str]:
     """What a reader must know to get back from this file's ns to the input's ticks."""
     trace = source.trace
-    facts: dict[str, int | str] = {
-        "file": os.path.basename(trace.path),
-        "format": trace.format,
-        "generation": trace.generation,
+    clock: dict[str, int | str] = {
         "clock_unit": trace.clock.unit,
         "clock_domain": trace.clock.domain,
         "clock_rate": str(source.rate_origin),
         "ns_per_tick": str(source.ns_per_tick),
         "offset_ns": source.offset_ns,
+    }
+    if is_of_one_file(trace):
+        stated = trace.provenance
+        carried = {k.removeprefix(_FIRST): v for k, v in stated.items() if k.startswith(_FIRST)}
+        carried.pop(LEFT_OUT, None)  # beside the flows themselves
+        if source.ns_per_tick == trace.clock.ns_per_tick:
+            clock.pop("clock_rate")
+        return _storable({**carried, **clock})
+    facts: dict[str, int | str] = {
+        "file": os.path.basename(trace.path),
+        "format": trace.format,
+        "generation": trace.generation,
+        **clock,
         **source.input,
     }
     if len(trace.untimed):
@@ -47,10 +106,12 @@ def source_facts(source: PerfettoSource) -> dict[str, int | str]:
     return _storable(facts)
 
 
-def flow_facts(edges: FlowEdges, written: int) -> dict[str, int | str]:
+def flow_facts(source: PerfettoSource, edges: FlowEdges, written: int) -> dict[str, int | str]:
     """How many flows a source has, and what of them is not in the file."""
     facts: dict[str, int | str] = {"flows": written}
     left_out = []
+    if said := source.trace.provenance.get(f"{_FIRST}{LEFT_OUT}"):
+        left_out.append(str(said))
     if edges.asked < edges.of:
         left_out.append(
             f"inputs were looked up for the first {edges.asked} of {edges.of} slices alone"
@@ -61,7 +122,7 @@ def flow_facts(edges: FlowEdges, written: int) -> dict[str, int | str]:
             "stands before their own"
         )
     if left_out:
-        facts["flows_left_out"] = "; ".join(left_out)
+        facts[LEFT_OUT] = "; ".join(left_out)
     return facts
 
 

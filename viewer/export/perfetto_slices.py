@@ -6,7 +6,7 @@ official protos; what differs from slice to slice (times, ticks, columns) is enc
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.export.perfetto_source import FlowEdges, PerfettoSource
 from viewer.export.perfetto_spans import UNNAMED
+from viewer.export.perfetto_stated import stated
 from viewer.export.perfetto_strings import SEQUENCE, InternedStrings, field
 from viewer.export.protobuf_encoder import (
     FIXED64,
@@ -48,6 +49,8 @@ RESERVED = frozenset(
     )
 )  # fmt: skip
 
+_AT_ONCE = 1 << 18  # slices whose codes are looked through at once
+
 # Field numbers of Trace, TracePacket, TrackEvent and DebugAnnotation.
 PACKET = 1
 TRACK_EVENT, TRACK_UUID = 11, 11
@@ -62,15 +65,10 @@ _FLOWS, _TERMINATING_FLOWS = tag(47, FIXED64), tag(48, FIXED64)
 _END = tag(9, VARINT) + varint(pb.TrackEvent.TYPE_SLICE_END)
 
 
-def _used(codes: NDArray[Any], size: int) -> Ints:
-    """Which of the codes 0 .. size-1 occur."""
-    return np.flatnonzero(np.bincount(codes, minlength=size))
-
-
-def _table(used: Ints, size: int, number: Callable[[int], int]) -> Ints:
-    """number(code) at every used code, 0 elsewhere."""
-    table = np.zeros(size, np.int64)
-    table[used] = [number(code) for code in used.tolist()]
+def _table(used: Sequence[int], size: int, number: Callable[[int], int]) -> Ints:
+    """number(code) at every used code, -1 elsewhere."""
+    table = np.full(size, -1)
+    table[used] = [number(code) for code in used]
     return table
 
 
@@ -80,6 +78,22 @@ def _set(argument: Any, value: int | str, strings: InternedStrings) -> None:
         argument.int_value = value
     else:
         argument.string_value_iid = strings.value(str(value))
+
+
+def _in_order_of_use(own: Codes, size: int, codes_of: Callable[[Codes], NDArray[Any]]) -> list[int]:
+    """The codes 0 .. size-1 that slices have, by the first slice that has each.
+
+    Texts are numbered in this order, whatever the order of a reader's tables: so the same slices
+    give the same bytes. codes_of: those of some slices, in their order; some may have none.
+    """
+    first = np.full(size, len(own))
+    for begin in reversed(range(0, len(own), _AT_ONCE)):
+        codes = codes_of(own[begin : begin + _AT_ONCE])
+        # Of equal indexes the last assignment stays: that of the first slice.
+        first[codes[::-1]] = np.arange(begin + len(codes) - 1, begin - 1, -1)
+    used = np.flatnonzero(first < len(own))
+    found: list[int] = used[np.argsort(first[used])].tolist()
+    return found
 
 
 class BracketOrder:
@@ -164,6 +178,7 @@ class SlicePackets:
         self._source = source
         self._slices = slices = source.trace.slices
         self._strings = strings
+        self._stated = stated(source.trace, source.facts)
         self._ns = Timestamps(source, origin)
         self._row = slices.rows()
         self._preorder: Codes = np.empty(len(slices), np.uint32)
@@ -239,8 +254,7 @@ class SlicePackets:
     # -- what slices share ---------------------------------------------------------------------
 
     def _intern(self, uuids: dict[tuple[int, int], int]) -> None:
-        source, slices, strings = self._source, self._slices, self._strings
-        own = self._preorder
+        source, slices = self._source, self._slices
         lanes = list(uuids)
         numbers = {lane: i for i, lane in enumerate(lanes)}
         self._lane_of_row = np.array(
@@ -261,26 +275,49 @@ class SlicePackets:
             [SEQUENCE_ID + field(TRACK_EVENT, _END + track + uuid) + _FLAGS for uuid in of_lane]
         )
 
-        names = source.trace.strings
-        used = _used(slices.name[own], len(names))
-        self._name_iid = _table(used, len(names), lambda i: strings.event_name(names[i] or UNNAMED))
-        self._label_iid: Ints | None = None
-        if source.labels is not None:
-            labels = source.label_strings
-            self._label_iid = _table(
-                _used(source.labels[own], len(labels)),
-                len(labels),
-                lambda i: strings.event_name(labels[i]) if labels[i] else 0,
-            )
+        self._intern_names()
         self._intern_keys()
+        self._category_of_slice = self._text_of_slice(self._stated.category, self._categories)
+        self._correlation_of_slice = self._text_of_slice(
+            self._stated.correlation, self._correlation_id
+        )
         self._arguments: list[Callable[[Codes], Piece]] = []
-        if source.annotations:
-            self._intern_arguments(used)
+        if source.annotations and self.count:
+            self._intern_arguments()
+
+    def _intern_names(self) -> None:
+        """The names under which slices are written: their labels, or else their own."""
+        source, slices, strings, own = self._source, self._slices, self._strings, self._preorder
+        names, labels, of = source.trace.strings, source.label_strings, source.labels
+        count = len(names)
+        if of is None:
+            used = _in_order_of_use(own, count, lambda part: slices.name[part])
+        else:
+            has_text = np.array([bool(label) for label in labels], np.bool_)
+
+            def shown(part: Codes) -> Ints:
+                label = of[part].astype(np.int64)
+                return np.where(has_text[label], label + count, slices.name[part])
+
+            used = _in_order_of_use(own, count + len(labels), shown)
+        of_text = [
+            (code, strings.event_name((names[code] or UNNAMED) if code < count
+                                      else labels[code - count]))
+            for code in used
+        ]  # fmt: skip
+        # A name under which no slice is written has no number: -1.
+        self._name_iid = np.full(count, -1)
+        self._label_iid = None if of is None else np.zeros(len(labels), np.int64)
+        for code, number in of_text:
+            if code < count:
+                self._name_iid[code] = number
+            elif self._label_iid is not None:
+                self._label_iid[code - count] = number
 
     def _intern_keys(self) -> None:
         """Category, arguments and correlation id of every key that is written."""
-        keys, own = self._source.trace.keys, self._slices.key[self._preorder]
-        used = _used(own, len(keys)).tolist()
+        keys, slices = self._source.trace.keys, self._slices
+        used = _in_order_of_use(self._preorder, len(keys), lambda part: slices.key[part])
         arguments, correlations, categories = ([b""] * len(keys) for _ in range(3))
         for key in used:
             correlations[key] = self._correlation(key)
@@ -298,13 +335,36 @@ class SlicePackets:
         """What sort of slice it is, or of which unit; nothing where the file does not say."""
         if not kind:
             return b""
-        number = self._strings.category(kind.name)
-        return bytes(pb.TrackEvent(category_iids=[number]).SerializeToString())
+        return self._categories(kind.name)
 
-    def _intern_arguments(self, used: Ints) -> None:
+    def _categories(self, text: str) -> bytes:
+        """Categories, separated by commas where an import has several."""
+        numbers = [self._strings.category(one) for one in text.split(",")]
+        return bytes(pb.TrackEvent(category_iids=numbers).SerializeToString())
+
+    def _text_of_slice(
+        self, column: Column | None, encode: Callable[[str], bytes]
+    ) -> Callable[[Codes], Piece] | None:
+        """The field of slices that a column of texts gives, None if it gives none."""
+        if column is None or column.strings is None:
+            return None
+        present = self._with_value(column)
+        blobs = [b""] * len(column.strings)
+        for code in _in_order_of_use(present, len(blobs), lambda part: column.values[part]):
+            blobs[code] = encode(column.strings[code])
+        table, valid = Blobs([*blobs, b""]), column.valid
+        if valid is None:
+            return lambda own: Picked(table, column.values[own])
+        return lambda own: Picked(table, np.where(valid[own], column.values[own], len(blobs)))
+
+    def _with_value(self, column: Column) -> Codes:
+        """The slices to be written that have a value, in their order."""
+        own = self._preorder
+        return own if column.valid is None else own[column.valid[own]]
+
+    def _intern_arguments(self) -> None:
         """The arguments that differ from slice to slice, in the order in which they stand."""
-        source, slices, strings = self._source, self._slices, self._strings
-        names = source.trace.strings
+        source, slices = self._source, self._slices
         # A tick that lasts 1 ns is the timestamp itself, but for the origin of the file.
         if source.ns_per_tick != 1:
             start_arg = self._number_arg("start_ticks", _ARG_INT)
@@ -313,34 +373,19 @@ class SlicePackets:
                 lambda own: Numbers(slices.start[own], start_arg),
                 lambda own: Numbers(slices.end[own] - slices.start[own], dur_arg),
             ]
-        if source.labels is not None and self._label_iid is not None:
-            event_iid = _table(used, len(names), lambda i: strings.value(names[i]))
-            event_arg = self._text_arg("event")
-
-            def event(own: Codes) -> Piece:
-                other = self._shown(own) != self._name_iid[slices.name[own]]
-                return Where(other, Numbers(event_iid[slices.name[own[other]]], event_arg))
-
-            self._arguments.append(event)
+        self._intern_events()
         self._arguments.append(lambda own: Picked(self._key_args, slices.key[own]))
-        if any(source.trace.inferences()):
-            numbers = np.array([*(run.number for run in source.trace.runs), 0], np.uint32)
-            of_slice = numbers[run_of_slices(source.trace)]  # those of no run are of the last, 0
-            run_arg = self._number_arg("run", _ARG_INT)
-
-            def run(own: Codes) -> Piece:
-                number = of_slice[own]
-                return Where(number > 0, Numbers(number[number > 0], run_arg))
-
-            self._arguments.append(run)
+        self._intern_run()
         taken = set(RESERVED)
         for name, column in slices.columns.items():
+            if name in self._stated.names or not len(self._with_value(column)):
+                continue
             shown = name or "column"
             while shown in taken:
                 shown = f"column {shown}"
             taken.add(shown)
             self._arguments.append(self._column(shown, column))
-        if (is_derived := slices.derived) is not None:
+        if (is_derived := slices.derived) is not None and is_derived[self._preorder].any():
             flag = self._number_arg("derived", _ARG_BOOL)(1) + b"\1"
 
             def derived(own: Codes) -> Piece:
@@ -349,9 +394,55 @@ class SlicePackets:
 
             self._arguments.append(derived)
 
+    def _intern_events(self) -> None:
+        """The names in the input of slices that are shown under another one."""
+        source, slices, own = self._source, self._slices, self._preorder
+        names, strings = source.trace.strings, self._strings
+        if self._stated.event is not None:
+            self._arguments.append(self._column("event", self._stated.event))
+        if self._label_iid is None:
+            return
+
+        def other(part: Codes) -> Bools:
+            differs: Bools = self._shown(part) != self._name_iid[slices.name[part]]
+            if self._stated.event is not None:
+                valid = self._stated.event.valid
+                differs &= False if valid is None else ~valid[part]
+            return differs
+
+        used = _in_order_of_use(own, len(names), lambda part: slices.name[part[other(part)]])
+        if not used:
+            return
+        event_iid = _table(used, len(names), lambda i: strings.value(names[i]))
+        event_arg = self._text_arg("event")
+
+        def event(part: Codes) -> Piece:
+            at = other(part)
+            return Where(at, Numbers(event_iid[slices.name[part[at]]], event_arg))
+
+        self._arguments.append(event)
+
+    def _intern_run(self) -> None:
+        """The number of the inference in which a slice begins."""
+        trace = self._source.trace
+        if self._stated.run is not None:
+            self._arguments.append(self._column("run", self._stated.run))
+        elif any(trace.inferences()):
+            numbers = np.array([*(run.number for run in trace.runs), 0], np.uint32)
+            of_slice = numbers[run_of_slices(trace)]  # those of no run are of the last, 0
+            if not of_slice[self._preorder].any():
+                return
+            run_arg = self._number_arg("run", _ARG_INT)
+
+            def run(own: Codes) -> Piece:
+                number = of_slice[own]
+                return Where(number > 0, Numbers(number[number > 0], run_arg))
+
+            self._arguments.append(run)
+
     def _key(self, key: int) -> bytes:
         """The arguments that all slices of a key have."""
-        strings, keys, facts = self._strings, self._source.trace.keys, self._source.facts
+        strings, keys, facts = self._strings, self._source.trace.keys, self._stated.facts
         event = pb.TrackEvent()
 
         def add(name: str) -> Any:
@@ -382,16 +473,19 @@ class SlicePackets:
             _set(add("identifier"), identifier, strings)
         if keys.instruction[key] >= 0:
             add("instruction_id").int_value = int(keys.instruction[key])
-        text("location", keys.location[key])
+        locations = self._stated.locations
+        text("location", keys.location[key] or (locations[key] if locations else None))
         return bytes(event.SerializeToString())
 
     def _correlation(self, key: int) -> bytes:
         """The correlation id that all slices of a key have."""
-        facts = self._source.facts
+        facts = self._stated.facts
         same = facts.correlation[key] if facts is not None else None
-        if not same:
-            return b""
-        number = self._strings.correlation(same)
+        return self._correlation_id(same) if same else b""
+
+    def _correlation_id(self, text: str) -> bytes:
+        """The correlation id of a text."""
+        number = self._strings.correlation(text)
         return bytes(pb.TrackEvent(correlation_id_str_iid=number).SerializeToString())
 
     def _number_arg(self, name: str, number: int) -> Callable[[int], bytes]:
@@ -413,11 +507,10 @@ class SlicePackets:
         encode: Callable[[NDArray[Any]], Piece]
         if column.strings is not None:
             head, table = self._text_arg(name), column.strings
-            present = self._preorder if valid is None else self._preorder[valid[self._preorder]]
-            used = _used(values[present], len(table))
+            present = self._with_value(column)
+            used = _in_order_of_use(present, len(table), lambda part: values[part])
             iid = np.zeros(len(table), np.int64)
-            texts = table if len(used) == len(table) else [table[i] for i in used.tolist()]
-            iid[used] = self._strings.values(texts)
+            iid[used] = self._strings.values([table[i] for i in used])
             encode = lambda codes: Numbers(iid[codes], head)  # noqa: E731
         elif values.dtype.kind == "f":
             inner = tag(_ARG_NAME_IID, VARINT) + varint(self._strings.argument(name))
@@ -463,6 +556,8 @@ class SlicePackets:
             pieces.append(Picked(self._key_category, key))
         elif self._one_category:
             pieces.append(Literal(self._one_category, n))
+        if self._category_of_slice is not None:
+            pieces.append(self._category_of_slice(own))
         lane = self._lane_of_row[self._row[own]]
         if self._lane_category is not None:
             pieces.append(Picked(self._lane_category, lane))
@@ -476,6 +571,8 @@ class SlicePackets:
             if some.start < some.stop:
                 pieces.append(Fixed64s(n, at[some] - first, ids[some], head))
         pieces.append(Picked(self._key_correlation, key))
+        if self._correlation_of_slice is not None:
+            pieces.append(self._correlation_of_slice(own))
         packet = Joined(
             Numbers(self._ns(start), lambda size: TIME),
             Literal(SEQUENCE_ID, n),

@@ -36,12 +36,18 @@ class KeyFacts:
     """
 
     correlation: Sequence[str | None]
-    debug_handles: Sequence[tuple[int, ...]]
+    debug_handles: Sequence[tuple[int | str, ...]]
     operators: Sequence[tuple[str, ...]]
     modules: Sequence[str | None]
     sources: Sequence[str | None]
     reasons: Sequence[str]
     estimates: Mapping[int, tuple[int, float]] = field(default_factory=dict)
+
+    @staticmethod
+    def none(count: int) -> KeyFacts:
+        """Nothing about so many keys."""
+        nobody, nothing = (None,) * count, ((),) * count
+        return KeyFacts(nobody, nothing, nothing, nobody, nobody, ("",) * count)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -104,6 +104,8 @@ class InternedStrings:
     def packets(self) -> bytes:
         """Packets with all strings added since the last call; they must precede their use."""
         out = []
+        # Table by table, so that where a packet ends does not depend on who asked for which first.
+        self._new.sort(key=lambda entry: entry[0])
         for first in range(0, len(self._new), TEXTS_AT_ONCE):
             packet = pb.TracePacket(
                 trusted_packet_sequence_id=SEQUENCE,

@@ -19,7 +19,7 @@ What becomes what:
   instant: those have no depth of their own among slices of one time.
 * Flows: the BEGIN of the slice that gives a result has an id in `flow_ids`, the BEGIN of the one
   that takes it the same id in `terminating_flow_ids`; one id for each pair, counted in the order of
-  the takers. `perfetto_flows` says which there are.
+  the takers, after those that the input states itself. `perfetto_flows` says which there are.
 * Counters of the units of an NPU are counter tracks of the process, with a unit. A value is written
   where it changes, at the floor of its tick; of a range, all values that hold in it and the change
   that ends the last of them.
@@ -51,7 +51,9 @@ of the `Unit`. Arguments of a slice, each only where it is known:
     derived                 true: the reader computed the slice, the input does not state it
 
 and after them the input's own columns under their own names; one that is called like an argument
-above is written as "column <name>".
+above is written as "column <name>". A trace that was read from such a file, or from one of another
+tool with categories, is written as it came (`perfetto_stated`). Texts are numbered in the order in
+which slices use them, so that equal slices give equal bytes, whatever the tables of a reader.
 
 Descriptors and facts are written here with the official protos, slices by `perfetto_slices`,
 counters by `perfetto_counters`.
@@ -78,7 +80,7 @@ from viewer.export.atomic import (
     replacing,
 )
 from viewer.export.perfetto_counters import CounterPackets
-from viewer.export.perfetto_facts import about, attributes, file_facts, flow_facts, source_facts
+from viewer.export.perfetto_facts import LEFT_OUT, about, attributes, facts_of, first_ns, flow_facts
 from viewer.export.perfetto_layout import Layout
 from viewer.export.perfetto_slices import SlicePackets
 from viewer.export.perfetto_source import Beside, PerfettoSource, TimesTooFarApart
@@ -204,7 +206,7 @@ def size_of_perfetto(
         tracks += part.slices.tracks
         flows += part.slices.flows_written
         over_edge += part.slices.over_edge
-        left_out.append(str(part.flow_facts.get("flows_left_out", "")))
+        left_out.append(str(part.flow_facts.get(LEFT_OUT, "")))
     said = "; ".join(dict.fromkeys(filter(None, left_out)))
     return FileSize(slices, tracks, flows, over_edge, round(sizes.raw), round(sizes.packed), said)
 
@@ -265,7 +267,8 @@ class _File:
                  for m in beside.marks]  # fmt: skip
         spans = [span for source in sources if (span := source.span())]
         spans += [(span.start, span.end) for some in (*runs, marks) for span in some]
-        self._origin = origin = min((first for first, _ in spans), default=0)
+        self._origin = origin = min((first for first, _ in [*spans, *_stated_axis(sources)]),
+                                    default=0)  # fmt: skip
         if max((last for _, last in spans), default=0) - origin >= 2**63:
             raise TimesTooFarApart("the times of these files are more than 292 years apart")
         self._window = None if ns_range is None else (ns_range[0] - origin, ns_range[1] - origin)
@@ -275,7 +278,7 @@ class _File:
             sources, beside.order, [packets.lanes for packets in self._runs], drawn.lanes
         )
         self._strings = InternedStrings()
-        self._facts = file_facts(origin, beside.facts)
+        self._facts, self._source_facts = facts_of(origin, beside.facts, sources)
         self.head = self._first_packets() + drawn.encoded(self._layout.marks)
 
     def _first_packets(self) -> bytes:
@@ -286,7 +289,7 @@ class _File:
         )
         out = [framed(first)]
         if self._sources:
-            out.append(attributes(self._facts, [source_facts(s) for s in self._sources]))
+            out.append(attributes(self._facts, self._source_facts))
         for descriptor in self._layout.descriptors:
             packet = pb.TracePacket(
                 trusted_packet_sequence_id=_DESCRIPTORS, track_descriptor=descriptor
@@ -302,8 +305,12 @@ class _File:
                 source, origin, window, layout.uuids[number], self._strings, flow_id
             )
             flow_id += slices.flows_written
-            flows = {} if source.flows is None else flow_facts(slices.flows, slices.flows_written)
-            facts = {**self._facts, **source_facts(source), **flows}
+            flows = (
+                {}
+                if source.flows is None
+                else flow_facts(source, slices.flows, slices.flows_written)
+            )
+            facts = {**self._facts, **self._source_facts[number], **flows}
             head = about(facts, slices.first_ns) + self._strings.packets()
             head += self._runs[number].encoded(layout.runs[number])
 
@@ -314,6 +321,15 @@ class _File:
                     yield CounterPackets(source, counter, origin, window, uuid)
 
             yield _Part(head, slices, flows, counters)
+
+
+def _stated_axis(sources: Sequence[PerfettoSource]) -> list[tuple[int, int]]:
+    """Where the axis of an export of ours began that is exported again, by itself and as it came:
+    it may hold a part of a trace, whose times stay."""
+    if len(sources) != 1 or sources[0].ns_per_tick != sources[0].trace.clock.ns_per_tick:
+        return []
+    first = first_ns(sources[0].trace)
+    return [] if first is None else [(first + sources[0].offset_ns, first + sources[0].offset_ns)]
 
 
 def _runs(source: PerfettoSource) -> list[Span]:

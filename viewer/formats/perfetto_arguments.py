@@ -237,6 +237,34 @@ class Arguments:
         del self._parts[name, kind]
         return values, told
 
+    def mixed(self, name: str, slice_of: Ints, count: int) -> tuple[list[Any], Ints]:
+        """An argument whose numbers stay numbers beside its texts: the distinct values, and of
+        every slice which of them it has, -1 for none. It is no column any more."""
+        values: list[Any] = []
+        which = np.full(count, -1)
+        texts = self._texts.all()
+        for kind in (INT, UINT, TEXT):
+            for event, part in self._parts.pop((name, kind), []):
+                distinct, place = np.unique(part, return_inverse=True)
+                rows = slice_of[event]
+                own = rows >= 0
+                which[rows[own]] = len(values) + place.reshape(-1)[own]
+                values += (texts[i] if kind == TEXT else i for i in distinct.tolist())
+        return values, which
+
+    def at(self, name: str, events: Ints) -> list[Any]:
+        """The values that an argument has at a few events, None where it has none."""
+        found: dict[int, Any] = {}
+        texts = self._texts.all()
+        for kind in _DTYPES:
+            for event, part in self._parts.get((name, kind), []):
+                rows = np.flatnonzero(np.isin(event, events))
+                values = part[rows].tolist()
+                if kind == TEXT:
+                    values = [texts[i] for i in values]
+                found.update(zip(event[rows].tolist(), values, strict=True))
+        return [found.get(event) for event in events.tolist()]
+
     def flags(self, name: str, slice_of: Ints, count: int) -> Bools | None:
         """An argument that is true for some slices and stands on no other; None if none is."""
         parts = self._parts.pop((name, BOOL), None)

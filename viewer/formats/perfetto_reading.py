@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -13,6 +12,16 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 from viewer.formats import Cancelled, Progress, ReadCancelled
 from viewer.formats.perfetto_arguments import INT, TEXT, Arguments, codes_of, interned
 from viewer.formats.perfetto_counters import CounterEvents
+from viewer.formats.perfetto_flows import FlowEvents
+from viewer.formats.perfetto_own import (
+    RUN_CATEGORY,
+    UNITS,
+    about_flows,
+    in_stated_order,
+    keys_of,
+    stated_runs,
+    with_units,
+)
 from viewer.formats.perfetto_packets import Packets, last, packets_of
 from viewer.formats.perfetto_pairs import BEGIN, COMPLETE, END, POINT, paired
 from viewer.formats.perfetto_sequences import (
@@ -24,12 +33,12 @@ from viewer.formats.perfetto_sequences import (
     clock_name,
     parsed,
 )
-from viewer.formats.protobuf_columns import FIXED64, LENGTH_DELIMITED, VARINT, Block, Field, Fields
+from viewer.formats.protobuf_columns import LENGTH_DELIMITED, VARINT, Block, Field, Fields
 from viewer.formats.text_rows import GrowingColumn
 from viewer.model.builder import TraceBuilder
 from viewer.model.counters import Counter
 from viewer.model.times import ns_to_tick, tick_to_ns, ticks_to_ns
-from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, Trace
+from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, Run, Trace, Unit
 
 NO_NAME = "(unnamed)"
 UNPAIRED = "unpaired"
@@ -52,7 +61,6 @@ _SILENT = frozenset(
 (_ABSOLUTE, _DELTA, _CATEGORY, _NAME) = (16, 1, 22, 23)
 (_CORRELATION, _CORRELATION_STR, _CORRELATION_IID) = (52, 53, 54)
 (_PHASE, _DURATION, _OLD_NAME_IID) = (2, 3, 1)
-_FLOWS = ((36, VARINT), (42, VARINT), (47, FIXED64), (48, FIXED64))
 _EVENT_TAGS = range(8, 512)
 _TYPES = {1: BEGIN, 2: END, 3: POINT, 4: 5}
 _COUNTER = 5
@@ -84,6 +92,12 @@ class _Reading:
         self._uuids: dict[int, int] = {}
         self._clock_numbers: dict[tuple[int, int], int] = {(0, 0): 0}
         self._skipped: dict[int, int] = {}
+        self._flows = FlowEvents()
+        # Of our own exports: the units and the inferences that tracks are of, and what was said of
+        # its sources.
+        self._units: dict[int, Unit] = {}
+        self._run_tracks: set[int] = set()
+        self._spoken_of = 0
         self._events = 0
         self._share = 1.0
         self._time = GrowingColumn(np.int64)
@@ -251,7 +265,6 @@ class _Reading:
         self, block: Block, spans: Field, times: Ints, clock: Ints, sequence: Any, state: Ints
     ) -> None:
         fields, n = block.fields(spans.at, spans.end, _EVENT_TAGS), len(spans)
-        self.problem("flow arrows between slices: left out", _count(fields, _FLOWS))
         states = self._sequences.states
         self.problem("events that are damaged", len(fields.damaged), "")
         kind = np.array([_TYPES.get(k, 0) for k in range(256)], np.uint8)[
@@ -273,6 +286,11 @@ class _Reading:
         kind[delta.owner] = 0
         about = self._about(uuid)
         kind[about] = 0
+        for row in about.tolist():
+            self._spoken_of += 1
+            told = about_flows(bytes(block.data.data[int(spans.at[row]) : int(spans.end[row])]))
+            for what, value in told.items():
+                self._attributes.setdefault(f"{_ATTRIBUTE}source{self._spoken_of}.{what}", value)
         is_counter = kind == _COUNTER
         track = self._track_numbers(uuid, has_uuid)
         if is_counter.any():
@@ -292,7 +310,8 @@ class _Reading:
             rows, lengths = durations
             used = event[rows] >= 0
             self._complete.append((event[rows][used], lengths[used]))
-        self._add_arguments(block, fields, event, state, states)
+        self._add_arguments(block, fields, event, track, state, states)
+        self._flows.add(fields, event)
         self._events = more
 
     def _named(
@@ -355,7 +374,7 @@ class _Reading:
         return rows[is_complete], lengths[is_complete] * 1000
 
     def _add_arguments(
-        self, block: Block, fields: Fields, event: Ints, state: Ints, states: Any
+        self, block: Block, fields: Fields, event: Ints, track: Codes, state: Ints, states: Any
     ) -> None:
         spans = fields.get(_ARGUMENT, LENGTH_DELIMITED)
         if len(spans):
@@ -363,29 +382,77 @@ class _Reading:
             if (own < 0).any():
                 spans, own = spans.taken(own >= 0), own[own >= 0]
             self._arguments.add(block, spans, own, state[spans.owner], states)
-        for number, table in ((_CATEGORY_IID, "event_categories"),
-                              (_CORRELATION_IID, "correlation_id_str")):  # fmt: skip
-            found = fields.get(number, VARINT)
-            codes = interned(table, found.value, state[found.owner], states)
-            self._put_text(table, event[found.owner], codes)
-        packed = fields.get(_CATEGORY_IID, LENGTH_DELIMITED)
-        if len(packed):
-            owner, iids = block.varint_lists(packed)
-            codes = interned("event_categories", iids, state[owner], states)
-            self._put_text("event_categories", event[owner], codes)
-        for number, table in ((_CATEGORY, "event_categories"),
-                              (_CORRELATION_STR, "correlation_id_str")):  # fmt: skip
-            found = fields.get(number, LENGTH_DELIMITED)
-            if len(found):
-                self._put_text(table, event[found.owner], codes_of(block, found, self._texts))
+        self._add_categories(block, fields, event, track, state, states)
+        found = fields.get(_CORRELATION_IID, VARINT)
+        self._put_text(
+            "correlation_id", event[found.owner],
+            interned("correlation_id_str", found.value, state[found.owner], states),
+        )  # fmt: skip
+        found = fields.get(_CORRELATION_STR, LENGTH_DELIMITED)
+        if len(found):
+            codes = codes_of(block, found, self._texts)
+            self._put_text("correlation_id", event[found.owner], codes)
         found = fields.get(_CORRELATION, VARINT)
         if len(found):
             own = event[found.owner]
             self._arguments.keep("correlation_id", INT, own[own >= 0],
                                  found.value.view(np.int64)[own >= 0])  # fmt: skip
 
-    def _put_text(self, table: str, event: Ints, codes: Ints) -> None:
-        name = "category" if table == "event_categories" else "correlation_id"
+    def _add_categories(
+        self, block: Block, fields: Fields, event: Ints, track: Codes, state: Ints, states: Any
+    ) -> None:
+        """The categories of events, those of one event joined; ours say what a track is of too."""
+        found = fields.get(_CATEGORY_IID, VARINT)
+        owners, iids = [found.owner], [found.value]
+        packed = fields.get(_CATEGORY_IID, LENGTH_DELIMITED)
+        if len(packed):
+            owner, values = block.varint_lists(packed)
+            owners.append(owner)
+            iids.append(values)
+        owner = np.concatenate(owners)
+        codes = interned("event_categories", np.concatenate(iids), state[owner], states)
+        inline = fields.get(_CATEGORY, LENGTH_DELIMITED)
+        if len(inline):
+            owner = np.concatenate([owner, inline.owner])
+            codes = np.concatenate([codes, codes_of(block, inline, self._texts)])
+        if not len(owner):
+            return
+        if self._is_own:
+            texts = self._texts.all()
+            special = np.zeros(len(owner), np.bool_)
+            for code in np.unique(codes[codes >= 0]).tolist():
+                if texts[code] not in UNITS and texts[code] != RUN_CATEGORY:
+                    continue
+                own = codes == code
+                special |= own
+                numbers = np.unique(track[owner[own]]).tolist()
+                if texts[code] == RUN_CATEGORY:
+                    self._run_tracks.update(numbers)
+                else:
+                    self._units |= dict.fromkeys(numbers, UNITS[texts[code]])
+            owner, codes = owner[~special], codes[~special]
+        if len(owner) > 1 and (owner[1:] <= owner[:-1]).any():
+            owner, codes = self._joined(owner, codes)
+        self._put_text("category", event[owner], codes)
+
+    def _joined(self, owner: Ints, codes: Ints) -> tuple[Ints, Ints]:
+        """The categories of every event as one text, separated by commas."""
+        owner, codes = owner[codes >= 0], codes[codes >= 0]
+        order = np.argsort(owner, kind="stable")
+        owner, codes = owner[order], codes[order]
+        while len(owner) > 1 and (again := owner[1:] == owner[:-1]).any():
+            # The second of each event is joined to its first, the next ones in the next turn.
+            second = np.flatnonzero(again & np.append(True, ~again[:-1])) + 1
+            texts = self._texts.all()
+            pairs, which = np.unique(
+                np.stack([codes[second - 1], codes[second]]), axis=1, return_inverse=True
+            )
+            made = [self._texts.code(f"{texts[a]},{texts[b]}") for a, b in pairs.T.tolist()]
+            codes[second - 1] = np.array(made)[which.reshape(-1)]
+            owner, codes = np.delete(owner, second), np.delete(codes, second)
+        return owner, codes
+
+    def _put_text(self, name: str, event: Ints, codes: Ints) -> None:
         known = (codes >= 0) & (event >= 0)
         if known.any():
             self._arguments.keep(name, TEXT, event[known], codes[known])
@@ -420,6 +487,10 @@ class _Reading:
         else:
             begin, end, level = pairs.begin, pairs.end, pairs.level
         self.problem("end without a begin: left out", len(pairs.lone_ends), "")
+        runs = self._stated_runs(track, begin)
+        if self._run_tracks:
+            chosen = np.flatnonzero(~np.isin(track[begin], list(self._run_tracks)))
+            begin, end, level = begin[chosen], end[chosen], level[chosen]
         count = len(begin)
         is_open = end < 0
         self.problem(
@@ -449,10 +520,6 @@ class _Reading:
         derived = None
         if own_ticks is not None:
             derived = self._arguments.flags("derived", slice_of, count)
-        columns = self._arguments.columns(slice_of, count)
-        del slice_of, end
-        if is_open.any():
-            columns[UNPAIRED] = Column.of_codes(np.zeros(count, np.uint32), (_NO_END,), is_open)
         builder = TraceBuilder(self._path, self._format, "", clock, levels_are_hints=True)
         texts = self._texts.all()
         used = np.zeros(len(texts), np.bool_)
@@ -460,20 +527,69 @@ class _Reading:
         codes = np.zeros(len(texts), np.uint32)
         codes[used] = builder.intern_all([texts[i] for i in np.flatnonzero(used).tolist()])
         names = codes[name]
-        keys = np.zeros(len(texts), np.uint32)
-        keys[used] = [builder.key(KeyKind.PLAIN, texts[i]) for i in np.flatnonzero(used).tolist()]
+        provenance = {
+            k.removeprefix(_ATTRIBUTE): v for k, v in self._attributes.items() if is_own
+        }  # fmt: skip
+        if is_own:
+            identifiers = self._arguments.mixed("identifier", slice_of, count)
+            instructions = self._arguments.take("instruction_id", INT, slice_of, count)
+            columns = with_units(self._arguments.columns(slice_of, count), provenance)
+            columns = in_stated_order(columns, self._argument_names())
+            keys = keys_of(builder, names, columns, identifiers, instructions)
+        else:
+            columns = self._arguments.columns(slice_of, count)
+            numbers = np.zeros(len(texts), np.uint32)
+            numbers[used] = [
+                builder.key(KeyKind.PLAIN, texts[i]) for i in np.flatnonzero(used).tolist()
+            ]
+            keys = numbers[name]
+        flows, lone = self._flows.edges(slice_of, starts)
+        self.problem("flow arrows that lead to no other slice: left out", lone, "")
+        builder.flows(begin[flows[0]], begin[flows[1]])
+        del slice_of, end
+        if is_open.any():
+            columns[UNPAIRED] = Column.of_codes(np.zeros(count, np.uint32), (_NO_END,), is_open)
         self._pour(
-            builder, uuids, its_track, unleveled, starts, ends, names, keys[name], begin, level,
+            builder, uuids, its_track, unleveled, starts, ends, names, keys, begin, level,
             columns, derived,
         )  # fmt: skip
         counters = self._stated_counters(uuids, clock if own_ticks else None)
         for process in dict.fromkeys(counter.process for counter in counters):
-            if not builder.has_process(process):
+            if not builder.tracks_of(process):
                 builder.track(process, "counters")
+        placed = self._placed(runs, builder)
         for kind_of, (n, first) in self._problems.items():
             builder.problem(kind_of, n, first)
-        own = {k.removeprefix(_ATTRIBUTE): v for k, v in self._attributes.items() if is_own}
-        return replace(builder.build(step), counters=counters, provenance=own)
+        return replace(builder.build(step), counters=counters, provenance=provenance, runs=placed)
+
+    def _argument_names(self) -> list[str]:
+        """The names of arguments in the order of their numbers; of one sequence, as ours are."""
+        texts = self._texts.all()
+        tables = {id(s.tables): s.tables for s in self._sequences.states}.values()
+        return [texts[c] for t in tables for c in t["debug_annotation_names"].in_order()]
+
+    def _stated_runs(self, track: Codes, begin: Ints) -> list[tuple[int, Run]]:
+        """The inferences that our own export drew on tracks of their own, each with its track."""
+        if not self._run_tracks:
+            return []
+        own = begin[np.isin(track[begin], list(self._run_tracks))]
+        texts = self._texts.all()
+        names = [texts[i] if i >= 0 else NO_NAME for i in self._name.values[own].tolist()]
+        numbers, ticks = (self._arguments.at(name, own) for name in ("run", "ticks"))
+        found = stated_runs(names, numbers, ticks)
+        self.problem("inferences without a number or ticks: left out", found.count(None), "")
+        return [(int(track[e]), run) for e, run in zip(own.tolist(), found, strict=True) if run]
+
+    def _placed(self, runs: list[tuple[int, Run]], builder: TraceBuilder) -> tuple[Run, ...]:
+        """Inferences on the first track of their process."""
+        uuids = list(self._uuids)
+        places = self._tracks.names({uuids[track] for track, _ in runs})
+        found = []
+        for track, run in runs:
+            process, thread = places[uuids[track]]
+            own = builder.tracks_of(process) or [builder.track(process, thread)]
+            found.append(replace(run, track=own[0]))
+        return tuple(found)
 
     def _stated_counters(self, uuids: list[int], clock: Clock | None) -> tuple[Counter, ...]:
         """The counters of the file, on the clock of its slices."""
@@ -602,10 +718,12 @@ class _Reading:
             place = places[uuids[n]]
             deepest[place] = max(deepest.get(place, 0), int(most[n]))
         number_of = {}
+        units = {uuids[number]: unit for number, unit in self._units.items()}
         for uuid in order:
             # Lanes of our own in none of which a slice lies in another one: of a flat track.
             flat = self._is_own and shared.get(places[uuid], 0) > 1 and deepest[places[uuid]] == 0
-            number_of[uuid] = builder.track(*places[uuid], flat=flat)
+            unit = units.get(uuid, Unit.NONE)
+            number_of[uuid] = builder.track(*places[uuid], flat=flat, unit=unit)
         codes = np.zeros(len(uuids), np.uint32)
         has_level = np.zeros(len(uuids), np.bool_)
         for n in used:
@@ -616,11 +734,6 @@ class _Reading:
             track=codes[track], start=starts, end=ends, name=names, key=keys,
             source_row=row.astype(np.uint32), levels=levels, columns=columns, derived=derived,
         )  # fmt: skip
-
-
-def _count(fields: Fields, wanted: Sequence[tuple[int, int]]) -> int:
-    """How often some fields occur."""
-    return sum(len(fields.get(number, wire)) for number, wire in wanted)
 
 
 def _are_of(ticks: Ints, ns_per_tick: Fraction, first: int, ns: Ints) -> bool:

@@ -77,6 +77,10 @@ class Table:
                 found[i] = self._codes.get(int(iids[i]), -1)
         return found
 
+    def in_order(self) -> list[int]:
+        """The codes by the number of each."""
+        return [self._codes[iid] for iid in sorted(self._codes)]
+
     def get(self, iid: int) -> int:
         """The code of one number, -1 where it means nothing."""
         return self._codes.get(iid, -1)

@@ -41,6 +41,7 @@ from viewer.model.trace import (
     Clock,
     Codes,
     Column,
+    Flows,
     Ints,
     KeyKind,
     Keys,
@@ -94,6 +95,7 @@ class TraceBuilder:
         self._problems: dict[str, tuple[int, str]] = {}
         self._untimed = UntimedEvents.empty()
         self._counters: list[Counter] = []
+        self._flows: tuple[Ints, Ints] = np.empty(0, np.int64), np.empty(0, np.int64)
 
     # -- tables ------------------------------------------------------------------------------
 
@@ -112,9 +114,9 @@ class TraceBuilder:
             self._flat.add(number)
         return number
 
-    def has_process(self, process: str) -> bool:
-        """Whether a track of a process was asked for."""
-        return any(name == process for name, _ in self._tracks)
+    def tracks_of(self, process: str) -> list[int]:
+        """The tracks of a process that were asked for."""
+        return [number for (name, _), number in self._tracks.items() if name == process]
 
     def scope(self, name: str, method: str | None = None) -> int:
         """The number of a scope of instruction ids."""
@@ -178,6 +180,11 @@ class TraceBuilder:
     def untimed(self, events: UntimedEvents) -> None:
         """Note the events without a time; `after` and `call` name slices by their source row."""
         self._untimed = events
+
+    def flows(self, producer: Ints, consumer: Ints) -> None:
+        """Note the flows that the file states, by the source rows of the slices at both ends, which
+        no two slices share."""
+        self._flows = np.array(producer, np.int64), np.array(consumer, np.int64)
 
     def counter(self, counter: Counter) -> None:
         """Note a counter that the file states; its process must be that of a track."""
@@ -283,6 +290,10 @@ class TraceBuilder:
                 after=slices_at(untimed.after, slices),
                 call=slices_at(untimed.call, slices),
             )
+        producer, consumer = (
+            slices_at(rows, slices, with_derived=True) if len(rows) else rows
+            for rows in self._flows
+        )
         trace = Trace(
             path=self.path,
             format=self.format,
@@ -297,6 +308,7 @@ class TraceBuilder:
             problems=tuple(Problem(k, n, first) for k, (n, first) in self._problems.items()),
             untimed=untimed,
             counters=tuple(self._counters),
+            flows=Flows(producer.astype(np.int64), consumer.astype(np.int64)),
         )
         for array in _arrays(trace):
             array.flags.writeable = False
@@ -422,7 +434,7 @@ def _arrays(trace: Trace) -> list[NDArray[Any]]:
         s.start, s.end, s.name, s.key, s.source_row, s.order, s.row_ptr, s.row_track, s.row_lane,
         s.row_depth, k.kind, k.scope, k.name, k.instruction, k.identifier, k.location,
         u.kind, u.block, u.run, u.source_row, u.after, u.call, u.identifier, u.type, u.value,
-        u.output,
+        u.output, trace.flows.producer, trace.flows.consumer,
     ]  # fmt: skip
     if s.derived is not None:
         found.append(s.derived)

@@ -97,7 +97,9 @@ def unit_counters(trace: Trace) -> tuple[Counter, ...]:
     for number, track in enumerate(trace.tracks):
         if track.unit in _COUNTED:
             by_process.setdefault(track.process, []).append(number)
-    if not by_process or not len(trace.slices):
+    # An export of ours has them already, as its file states them.
+    is_told = bool(trace.provenance and trace.counters)
+    if is_told or not by_process or not len(trace.slices):
         return trace.counters
     work = _Work(trace)
     return trace.counters + tuple(

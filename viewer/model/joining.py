@@ -157,10 +157,16 @@ def _alone(column: Column, final: Ints) -> Column:
     return Column(found.values, valid, found.strings, found.unit)
 
 
-def slices_at(wanted: NDArray[np.int32], slices: Slices) -> NDArray[np.int32]:
-    """The slices that stand at some rows of the file; -1 stays -1. Derived ones stand nowhere."""
+def slices_at(
+    wanted: NDArray[Any], slices: Slices, *, with_derived: bool = False
+) -> NDArray[np.int32]:
+    """The slices that stand at some rows of the file; -1 stays -1. Derived ones stand nowhere, but
+    in a file that states them too."""
     rows = slices.source_row
-    stated = np.arange(len(rows)) if slices.derived is None else np.flatnonzero(~slices.derived)
+    stated = np.arange(len(rows))
+    if slices.derived is not None and not with_derived:
+        stated = np.flatnonzero(~slices.derived)
     at = np.full(int(rows.max(initial=0)) + 2, -1, np.int32)  # the last one is for -1
     at[rows[stated]] = stated
-    return at[wanted]
+    found: NDArray[np.int32] = at[wanted]
+    return found

@@ -337,12 +337,29 @@ class UntimedEvents:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Flows:
+    """From which slices to which something flows, as the file states it: parallel slice numbers, in
+    the order in which the file numbers the flows."""
+
+    producer: Ints
+    consumer: Ints
+
+    def __len__(self) -> int:
+        return len(self.producer)
+
+    @staticmethod
+    def none() -> Flows:
+        """No flows."""
+        return Flows(np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Trace:
     """One profile file, read. Times are ticks of its own `clock`; nothing in it ever changes.
 
     identifier_column: the column whose values stand as delegate debug identifiers in `keys`, which
     the file itself does not say; "" if none does. counters: those that the file states; their
-    processes are those of tracks.
+    processes are those of tracks. flows: those that the file states.
     provenance: of a file that Opscope exported, what it says of itself and of the files that it was
     made of, by the names that the export gives (`source1.file`).
     """
@@ -361,6 +378,7 @@ class Trace:
     untimed: UntimedEvents = field(default_factory=UntimedEvents.empty)
     identifier_column: str = ""
     counters: tuple[Counter, ...] = ()
+    flows: Flows = field(default_factory=Flows.none)
     provenance: Mapping[str, int | str] = field(default_factory=dict)
 
     @property

@@ -58,10 +58,16 @@ class FlowSection(QWidget):
         others: Sequence[int] = ()
         if around is not None:
             others = around.outputs if forward else around.inputs
-        jobs = [end.slice for end in answer.flows.ends(forward=forward) if end.is_job]
-        self.count = len(others) + len(jobs)
-        for i in jobs:
+        # Jobs, and what the file states, are of slices and of no operators.
+        of_slices = [
+            end.slice for end in answer.flows.ends(forward=forward)
+            if end.is_job or end.is_stated
+        ]  # fmt: skip
+        self.count = len(others) + len(of_slices)
+        for i in of_slices[:_MOST_SHOWN]:
             self._link(None, shown.label(i), f"slice:{trace}:{i}", shown.length_text(i), follow)
+        if len(of_slices) > _MOST_SHOWN:
+            self._line(f"and {group_digits(len(of_slices) - _MOST_SHOWN)} more")
         # Those that a slice stands for go first, in the order in which the keys go to them.
         rank = {operator: at for at, operator in enumerate(ends)}
         for operator in sorted(others, key=lambda o: (rank.get(o, len(rank)), o))[:_MOST_SHOWN]:

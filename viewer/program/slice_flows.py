@@ -18,7 +18,8 @@ decided here, always by the same rules:
 * a slice that several operators share is one end, however many edges lead to it.
 
 Beside them stand the flows of a host with its NPU (`viewer.program.job_flows`), which need no
-program: an action starts an NSS job, another waits for it.
+program: an action starts an NSS job, another waits for it. And those that the file states itself,
+as arrows between slices.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ NO_PROGRAM = "No record or source is linked, so what its operator takes is not k
 NO_OPERATOR = "It is linked to no operator, so what it takes is not known"
 # Of so many slices of one operator in one inference, those nearest in time are compared.
 MOST_COMPARED = 4096
+# Of the flows that a file states at one slice, so many are shown.
+MOST_STATED = 1000
 # Through so many operators without slices a flow is followed.
 MOST_PASSED = 10_000
 
@@ -50,6 +53,7 @@ class FlowEnd:
     through: operators without slices of their own that lie between, nearest to the end first.
     overlaps: whether the two slices ran at the same time, so that the one did not wait for all of
     the other. is_job: an NSS job and the action that starts it, or waits for it; of no operators.
+    is_stated: the file says so itself; of no operators either.
     """
 
     slice: int
@@ -57,12 +61,13 @@ class FlowEnd:
     through: tuple[int, ...] = ()
     overlaps: bool = False
     is_job: bool = False
+    is_stated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SliceFlows:
     """All flows of one slice: inputs, the one that ended last first; outputs, the one that begins
-    first first. A flow of a job goes before those of operators.
+    first first. Flows that the file states, then that of a job, go before those of operators.
 
     only_later: operators whose results it takes and that ran after it alone; only_earlier: those
     that take its own and ran before it alone. Neither leads to a slice. reason: why nothing is
@@ -102,7 +107,9 @@ class FlowIndex:
         groups, first = np.unique(group[order], return_index=True)
         self._groups: Ints = groups
         self._group_ptr: Ints = np.append(first, len(order))
-        self._jobs = JobFlows(trace)
+        # An export of ours states them, and no longer which of its slices are actions and jobs.
+        self._jobs = None if trace.provenance else JobFlows(trace)
+        self._stated = StatedFlows(trace)
         # Operator -> the sets it is in, those of the fewest operators first.
         self._sets_of: dict[int, list[int]] = {}
         sets = table.sets
@@ -113,7 +120,10 @@ class FlowIndex:
     def flows(self, i: int, most: int | None = None) -> SliceFlows | None:
         """All flows of slice i; None if more than `most` operators had to be looked at for them,
         an operator of very many slices counted as several."""
-        before_jobs, after_jobs = (self._job(i, forward=forward) for forward in (False, True))
+        before_jobs, after_jobs = (
+            (*self._stated_ends(i, forward=forward), *self._job(i, forward=forward))
+            for forward in (False, True)
+        )
         program = self.table.program
         if program is None:
             return SliceFlows(before_jobs, after_jobs, reason=NO_PROGRAM)
@@ -133,9 +143,17 @@ class FlowIndex:
             reasons[0] if reasons and not before and not after else "",
         )  # fmt: skip
 
+    def _stated_ends(self, i: int, *, forward: bool) -> tuple[FlowEnd, ...]:
+        """The ends of the flows that the file states, by their start or, of inputs, the last end
+        first."""
+        start, stop = self._slices.start, self._slices.end
+        found = self._stated.next_to(i, forward=forward)
+        found.sort(key=lambda j: (start[j], j) if forward else (-stop[j], j))
+        return tuple(FlowEnd(j, (), is_stated=True) for j in found)
+
     def _job(self, i: int, *, forward: bool) -> tuple[FlowEnd, ...]:
         """The job that slice i starts or waits for, or the action that does so with it."""
-        found = self._jobs.next_to(i, forward=forward)
+        found = self._jobs.next_to(i, forward=forward) if self._jobs else None
         return () if found is None else (FlowEnd(found, (), is_job=True),)
 
     def _ends(
@@ -199,6 +217,23 @@ class FlowIndex:
     def run_of(self, i: int) -> int:
         """The position of the inference or load that slice i is of, -1 if of none."""
         return self._run_lookup.of(i)
+
+
+class StatedFlows:
+    """The flows that the file of a trace states, sorted by either end."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._ends = trace.flows.producer, trace.flows.consumer
+        self._order = tuple(np.argsort(end, kind="stable") for end in self._ends)
+
+    def next_to(self, i: int, *, forward: bool) -> list[int]:
+        """The slices that take from slice i, or those that it takes from; the first
+        `MOST_STATED` of the file."""
+        own, other = self._ends if forward else self._ends[::-1]
+        order = self._order[0 if forward else 1]
+        first, last = (np.searchsorted(own, i, side, sorter=order) for side in ("left", "right"))
+        found: list[int] = other[order[first : min(last, first + MOST_STATED)]].tolist()
+        return list(dict.fromkeys(found))
 
 
 class _Runs:

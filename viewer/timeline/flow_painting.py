@@ -93,8 +93,11 @@ class FlowPainter:
             for end in answer.flows.ends(forward=forward)[:MOST_DRAWN]:
                 other = SliceRef(ref.trace, end.slice)
                 first, last = (ref, other) if forward else (other, ref)
-                # A job begins with its start and ends with its wait.
+                # A job begins with its start and ends with its wait; what a file draws may begin
+                # inside a slice that goes on.
                 at_end = not end.is_job or self._is_of_npu(first)
+                if end.is_stated:
+                    at_end = self._is_before(first, last)
                 begin = self._point(first, canvas, here, at_end=at_end)
                 finish = self._point(last, canvas, here, at_end=at_end and end.is_job)
                 if begin is None or finish is None:
@@ -129,6 +132,11 @@ class FlowPainter:
     def _is_of_npu(self, ref: SliceRef) -> bool:
         trace = self._scene.pictures[ref.trace].shown.trace
         return trace.tracks[trace.slices.track(ref.index)].unit is Unit.NSS
+
+    def _is_before(self, first: SliceRef, last: SliceRef) -> bool:
+        """Whether one slice ended when another begins."""
+        slices = self._scene.pictures[first.trace].shown.trace.slices
+        return bool(slices.end[first.index] <= slices.start[last.index])
 
     # -- where ends are ------------------------------------------------------------------------
 
