@@ -17,10 +17,10 @@ protos/perfetto/trace/track_event/*.proto:
 
 Our own export of one file comes back with its ticks, clock, columns, lanes, counters, flows and
 derived slices, the units of an NPU, the inferences that no slice spans, and identifiers as the
-numbers or texts that they were; what it says of its origin is `Trace.provenance`. Exported again, it
-is the same file byte by byte (tests/formats/test_perfetto_own.py). Slices are called as they are
-labelled in it, what was known of an operator stands in columns, and the user's marks are slices of a
-track. One of several files keeps the common axis, in ns.
+numbers or texts that they were; what it says of its origin is `Trace.provenance`. Exported again,
+it is the same file byte by byte (tests/formats/test_perfetto_own.py). Slices are called as they are
+labelled in it, what was known of an operator stands in columns, and the user's marks are slices of
+a track. One of several files keeps the common axis, in ns.
 
 A begin without an end is a slice without length and is counted, since nothing says how long it
 took. Packets of other data sources (ftrace, samples, logs) and legacy async events are passed over
