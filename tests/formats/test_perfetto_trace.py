@@ -436,3 +436,61 @@ def test_ticks_that_another_program_left_behind_do_not_count(tmp_path):
     assert trace.clock.ns_per_tick == 1
     assert all(abs(f - 2 * n) <= 2 for f, n in zip(found, lengths, strict=True))
     assert any("another program changed them" in problem.kind for problem in trace.problems)
+
+
+FLOW_EDGES = """
+    select a.name, b.name from flow join slice a on a.id = flow.slice_out
+    join slice b on b.id = flow.slice_in
+"""
+
+
+def test_flows_lead_as_in_the_engine(tmp_path):
+    """Two takers of one giver, a chain of one id, an id that is used again after its end, one that
+    leads nowhere, and both ages of the fields."""
+    w = Writer()
+    w.thread(11, 5, 6, "t11", "app")
+    w.thread(12, 5, 7, "t12")
+    places = {}
+    for number, (track, name) in enumerate(((11, "a"), (12, "b"), (11, "c"), (12, "d"), (11, "e"),
+                                            (12, "f"))):  # fmt: skip
+        places[name] = w.event(100 * number, BEGIN, track, name)
+        w.event(100 * number + 50, END, track)
+    places["a"].flow_ids.extend([1, 2, 3, 9])
+    places["b"].terminating_flow_ids.append(1)
+    places["c"].terminating_flow_ids.append(2)
+    places["c"].flow_ids.append(1)
+    places["d"].flow_ids.append(3)
+    places["e"].terminating_flow_ids.extend([3, 1])
+    places["e"].flow_ids_old.append(4)
+    places["f"].terminating_flow_ids_old.append(4)
+    path = w.save(tmp_path)
+    trace = open_file(str(path))
+    found = Counter(
+        (trace.name(a), trace.name(b))
+        for a, b in zip(trace.flows.producer, trace.flows.consumer, strict=True)
+    )
+    with TraceProcessor(path) as peer:
+        assert found == Counter(peer.rows(FLOW_EDGES))
+    assert found == Counter(
+        [("a", "b"), ("a", "c"), ("a", "d"), ("d", "e"), ("c", "e"), ("e", "f")]
+    )
+    assert [(p.kind, p.count) for p in trace.problems] == [
+        ("flow arrows that lead to no other slice: left out", 1)
+    ]
+
+
+def test_categories_of_other_tools_stay_categories(tmp_path):
+    w = Writer()
+    w.thread(11, 5, 6, "t11", "app")
+    for number, categories in enumerate((["gpu"], ["gpu", "kernel", "slow"], [], ["a", "b"])):
+        event = w.event(10 * number, BEGIN, 11, f"s{number}")
+        event.categories.extend(categories)
+        w.event(10 * number + 5, END, 11)
+    trace = open_file(str(w.save(tmp_path)))
+    column = trace.slices.columns["category"]
+    assert [column.value(i) for i in range(4)] == ["gpu", "gpu,kernel,slow", None, "a,b"]
+    again = tmp_path / "again.pftrace"
+    export_perfetto([PerfettoSource.of(trace)], again)
+    with TraceProcessor(again) as peer:
+        rows = peer.rows("select name, category from slice where name like 's%' order by ts")
+    assert [category for _, category in rows] == ["gpu", "gpu,kernel,slow", None, "a,b"]

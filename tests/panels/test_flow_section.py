@@ -1,12 +1,18 @@
 """What the details card says of flows: names, costs of the run, links, and what is not known."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from viewer.flow_feed import FlowFeed
+from viewer.formats import never_cancelled, no_progress
 from viewer.model.times import format_time, tick_to_ns
 from viewer.panels.details import DetailsPanel
+from viewer.perfetto_export import PerfettoJob, PerfettoWish
+from viewer.resources import SAMPLES
 from viewer.view_state import SliceRef
+from viewer.workspace import Workspace
 
 MLP = (15, 16, 17, 18)
 
@@ -91,8 +97,6 @@ def test_inputs_of_the_model_are_named_and_an_end_of_the_model_says_so(card):
 
 def test_an_operator_without_a_slice_says_where_its_flow_comes_from(opened, theme, qtbot):
     """Views that cost nothing run in no slice of their own."""
-    from viewer.resources import SAMPLES
-
     paths = next(s.paths() for s in SAMPLES if s.key == "attention_xnnpack")
     session = opened(*paths)
     panel = DetailsPanel(session, theme)
@@ -110,11 +114,40 @@ def test_an_operator_without_a_slice_says_where_its_flow_comes_from(opened, them
 
 
 def test_a_profile_without_a_record_has_no_such_sections(opened, theme, qtbot):
-    from viewer.resources import SAMPLES
-
     paths = next(s.paths() for s in SAMPLES if s.key == "attention_xnnpack")
     session = opened(next(p for p in paths if p.endswith(".etdp")))
     session.select_slice(SliceRef(0, 66))
     panel = DetailsPanel(session, theme)
     qtbot.addWidget(panel)
     assert panel.widget().flows == {}
+
+
+@pytest.fixture
+def imported(opened, tmp_path):
+    """A session with the export of a linked dump, whose flows its file states."""
+    paths = next(s.paths() for s in SAMPLES if s.key == "attention_xnnpack")
+    workspace = Workspace()
+    for path in paths:
+        workspace.open(path)
+    out = tmp_path / "attention.pftrace"
+    PerfettoJob(workspace, PerfettoWish()).write(str(out), no_progress, never_cancelled)
+    return opened(str(out))
+
+
+def test_flows_that_a_file_states_are_listed_without_a_record(imported, theme, qtbot):
+    trace = imported.traces[0].trace
+    taker, count = Counter(trace.flows.consumer.tolist()).most_common(1)[0]
+    givers = trace.flows.producer[trace.flows.consumer == taker].tolist()
+    imported.select_slice(SliceRef(0, taker))
+    panel = DetailsPanel(imported, theme)
+    qtbot.addWidget(panel)
+    made = panel.widget()
+    section = made.flows["Inputs from"]
+    assert section.count == count > 1
+    assert {text.rpartition(" · ")[0] for text in section.texts} == {
+        imported.traces[0].label(i) for i in givers
+    }
+    last = next(iter(set(trace.flows.consumer.tolist()) - set(trace.flows.producer.tolist())))
+    imported.select_slice(SliceRef(0, last))
+    panel.refresh()
+    assert panel.widget().flows["Outputs to"].texts == ["None in the file."]

@@ -98,7 +98,9 @@ class FlowSection(QWidget):
             self._given(around.given, is_text=program is not None and bool(program.text_lines))
             if around.reason:
                 self._line(f"{around.reason}.")
-        if not self.texts and around is None:
+        if not self.texts and around is None and len(shown.trace.flows):
+            self._line("None in the file.")
+        elif not self.texts and around is None:
             self._line(f"{answer.flows.reason}.")
         elif not self.texts:
             self._line("No other operator takes its result." if forward else "Nothing.")
