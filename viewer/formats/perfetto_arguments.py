@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
+from viewer.formats.perfetto_pairs import Places
 from viewer.formats.perfetto_sequences import Problem, State, Texts, as_text, parsed
 from viewer.formats.protobuf_columns import (
     FIXED64,
@@ -216,7 +217,7 @@ class Arguments:
     # -- the columns -------------------------------------------------------------------------------
 
     def take(
-        self, name: str, kind: int, slice_of: Ints, count: int
+        self, name: str, kind: int, slice_of: Places, count: int
     ) -> tuple[NDArray[Any], Bools] | None:
         """The values of an argument of one kind, and which slices have it; None if none has, or
         what is no slice.
@@ -237,7 +238,7 @@ class Arguments:
         del self._parts[name, kind]
         return values, told
 
-    def flags(self, name: str, slice_of: Ints, count: int) -> Bools | None:
+    def flags(self, name: str, slice_of: Places, count: int) -> Bools | None:
         """An argument that is true for some slices and stands on no other; None if none is."""
         parts = self._parts.pop((name, BOOL), None)
         if parts is None:
@@ -248,7 +249,7 @@ class Arguments:
             found[rows[rows >= 0]] = values[rows >= 0]
         return found
 
-    def columns(self, slice_of: Ints, count: int) -> dict[str, Column]:
+    def columns(self, slice_of: Places, count: int) -> dict[str, Column]:
         """All arguments as columns of `count` slices; the parts are given up one after another."""
         texts = self._texts.all()
         names = self._most_used(count)
@@ -281,7 +282,7 @@ class Arguments:
 
 
 def _column(
-    kinds: dict[int, list[tuple[Codes, NDArray[Any]]]], slice_of: Ints, count: int,
+    kinds: dict[int, list[tuple[Codes, NDArray[Any]]]], slice_of: Places, count: int,
     texts: list[str],
 ) -> Column | None:  # fmt: skip
     valid = np.zeros(count, np.bool_)

@@ -8,13 +8,23 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.formats import Cancelled, Progress, ReadCancelled
 from viewer.formats.perfetto_arguments import INT, TEXT, Arguments, codes_of, interned
 from viewer.formats.perfetto_counters import CounterEvents
 from viewer.formats.perfetto_packets import Packets, last, packets_of
-from viewer.formats.perfetto_pairs import BEGIN, COMPLETE, END, POINT, paired
+from viewer.formats.perfetto_pairs import (
+    BEGIN,
+    COMPLETE,
+    END,
+    POINT,
+    Places,
+    paired,
+    slices_of,
+    taken,
+)
 from viewer.formats.perfetto_sequences import (
     Clocks,
     Sequences,
@@ -406,7 +416,7 @@ class _Reading:
             self.problem(
                 f"packets of {what}: not track events, which are all that is shown", count, ""
             )
-        time, track, kind = self._time.values, self._track.values, self._kind.values
+        time, track, kind = self._time.take(), self._track.take(), self._kind.take()
         uuids = list(self._uuids)
         is_own = self._is_own
         keep = self._converted(time)
@@ -414,33 +424,33 @@ class _Reading:
             kind = np.where(keep, kind, np.uint8(0))
         pairs = paired(track, time, kind)
         step()
+        self.problem("end without a begin: left out", pairs.lone_ends, "")
         if keep is not None:
-            chosen = np.flatnonzero(keep[pairs.begin])
-            begin, end, level = pairs.begin[chosen], pairs.end[chosen], pairs.level[chosen]
-        else:
-            begin, end, level = pairs.begin, pairs.end, pairs.level
-        self.problem("end without a begin: left out", len(pairs.lone_ends), "")
+            pairs = pairs.chosen(keep[pairs.begin])
+        begin, level = pairs.begin, pairs.level
         count = len(begin)
-        is_open = end < 0
+        is_open = pairs.end < 0
         self.problem(
             f"{_NO_END}: drawn with no length, as nothing says how long it took",
             int(is_open.sum()), "",
         )  # fmt: skip
-        starts = time[begin]
-        ends = np.where(is_open, starts, time[end]) if is_open.any() else time[end]
-        slice_of = np.full(self._events, -1, np.int64)
-        slice_of[begin] = np.arange(count)
-        closed = np.flatnonzero(~is_open)
-        slice_of[end[closed]] = closed
+        starts = taken(time, begin)
+        ends = taken(time, pairs.end)
+        if is_open.any():
+            ends[is_open] = starts[is_open]
+        del time, kind
+        slice_of = slices_of(pairs, self._events)
+        del pairs
         for event, length in self._complete:
             rows = slice_of[event]
             rows, length = rows[rows >= 0], length[rows >= 0]
             ends[rows] = starts[rows] + np.maximum(length, 0)
-        name = self._name.values[begin]
+        name = taken(self._name.take(), begin)
+        its_track = taken(track, begin)
+        unleveled = {int(t) for event, _ in self._complete for t in np.unique(track[event])}
+        del track
         if count and int(name.min()) < 0:
             name = np.where(name < 0, self._texts.code(NO_NAME), name)
-        its_track = track[begin]
-        unleveled = {int(t) for event, _ in self._complete for t in np.unique(track[event])}
         clock, own_ticks = Clock(), None
         if is_own and not any(k.startswith(f"{_ATTRIBUTE}source2.") for k in self._attributes):
             own_ticks = self._own_ticks(slice_of, starts, ends)
@@ -450,7 +460,7 @@ class _Reading:
         if own_ticks is not None:
             derived = self._arguments.flags("derived", slice_of, count)
         columns = self._arguments.columns(slice_of, count)
-        del slice_of, end
+        del slice_of
         if is_open.any():
             columns[UNPAIRED] = Column.of_codes(np.zeros(count, np.uint32), (_NO_END,), is_open)
         builder = TraceBuilder(self._path, self._format, "", clock, levels_are_hints=True)
@@ -501,7 +511,9 @@ class _Reading:
     def _times_of(self, clock: int, times: Ints) -> Ints | None:
         return self._clocks.converted(list(self._clock_numbers)[clock], times)
 
-    def _own_ticks(self, slice_of: Ints, start: Ints, end: Ints) -> tuple[Clock, Ints, Ints] | None:
+    def _own_ticks(
+        self, slice_of: Places, start: Ints, end: Ints
+    ) -> tuple[Clock, Ints, Ints] | None:
         """Clock and ticks of our own export of one file, whose times are ns from its origin on.
 
         A tick that lasts 1 ns stands in the time itself. Else the ticks stand on all slices of the
@@ -549,7 +561,9 @@ class _Reading:
     def _converted(self, time: Ints) -> Any:
         """Puts all times on one clock; which events stay, None for all."""
         keep = None
-        clock = self._clock.values
+        clock = self._clock.take()
+        if not clock.any():
+            return None
         used = np.flatnonzero(np.bincount(clock, minlength=1)).tolist()
         for number in used:
             name = list(self._clock_numbers)[number]
@@ -581,8 +595,8 @@ class _Reading:
 
     def _pour(
         self, builder: TraceBuilder, uuids: list[int], track: Codes, unleveled: set[int],
-        starts: Ints, ends: Ints, names: Codes, keys: Codes, row: Ints, level: Ints,
-        columns: dict[str, Column], derived: Bools | None,
+        starts: Ints, ends: Ints, names: Codes, keys: Codes, row: Places,
+        level: NDArray[np.int32], columns: dict[str, Column], derived: Bools | None,
     ) -> None:  # fmt: skip
         """Hand the slices to the builder, track by track in the order of the descriptors."""
         used = np.flatnonzero(np.bincount(track, minlength=len(uuids))).tolist()
