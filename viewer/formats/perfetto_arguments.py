@@ -15,13 +15,9 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.formats.perfetto_pairs import Places
 from viewer.formats.perfetto_sequences import Problem, State, Texts, as_text, parsed
-from viewer.formats.protobuf_columns import (
-    FIXED64,
-    LENGTH_DELIMITED,
-    VARINT,
-    Block,
-    Field,
-)
+from viewer.formats.protobuf_columns import Block, Field
+from viewer.formats.protobuf_layouts import Layouts
+from viewer.formats.protobuf_wire import FIXED64, LENGTH_DELIMITED, VARINT
 from viewer.model.trace import Bools, Codes, Column, Ints
 
 BOOL, UINT, INT, DOUBLE, TEXT = range(5)
@@ -47,6 +43,7 @@ class Arguments:
         self._parts: dict[tuple[str, int], list[tuple[Codes, NDArray[Any]]]] = {}
         self._trees: dict[tuple[int, bytes], list[tuple[str, int, Any]]] = {}
         self._names: list[str] = []
+        self._layouts = Layouts()
 
     def add(
         self, block: Block, spans: Field, event: Ints, state: Ints, states: list[State]
@@ -54,7 +51,7 @@ class Arguments:
         """Take in annotations: event, state: of each the number of its event and its state."""
         if not len(spans):
             return
-        fields = block.fields(spans.at, spans.end, _TAGS)
+        fields = block.fields(spans.at, spans.end, _TAGS, self._layouts)
         self._problem("arguments that are damaged", len(fields.damaged), "")
         name = np.full(len(spans), -1)
         for found in (fields.get(_NAME_IID, VARINT),):

@@ -34,7 +34,9 @@ from viewer.formats.perfetto_sequences import (
     clock_name,
     parsed,
 )
-from viewer.formats.protobuf_columns import FIXED64, LENGTH_DELIMITED, VARINT, Block, Field, Fields
+from viewer.formats.protobuf_columns import Block, Field, Fields
+from viewer.formats.protobuf_layouts import Layouts
+from viewer.formats.protobuf_wire import FIXED64, LENGTH_DELIMITED, VARINT
 from viewer.formats.text_rows import GrowingColumn
 from viewer.model.builder import TraceBuilder
 from viewer.model.counters import Counter
@@ -64,7 +66,7 @@ _SILENT = frozenset(
 (_PHASE, _DURATION, _OLD_NAME_IID) = (2, 3, 1)
 _FLOWS = ((36, VARINT), (42, VARINT), (47, FIXED64), (48, FIXED64))
 _EVENT_TAGS = range(8, 512)
-_TYPES = {1: BEGIN, 2: END, 3: POINT, 4: 5}
+_TYPES = np.array([0, BEGIN, END, POINT, 5, 0], np.uint8)  # by TrackEvent.Type; the last: others
 _COUNTER = 5
 _PHASES = {ord("B"): BEGIN, ord("E"): END, ord("X"): COMPLETE, ord("I"): POINT, ord("i"): POINT,
            ord("R"): POINT}  # fmt: skip
@@ -90,6 +92,7 @@ class _Reading:
         self._tracks = Tracks(self.problem)
         self._arguments = Arguments(self._texts, self.problem)
         self._counters = CounterEvents()
+        self._layouts = Layouts()
         self._attributes: dict[str, int | str] = {}
         self._uuids: dict[int, int] = {}
         self._clock_numbers: dict[tuple[int, int], int] = {(0, 0): 0}
@@ -260,13 +263,11 @@ class _Reading:
     def _add_events(
         self, block: Block, spans: Field, times: Ints, clock: Ints, sequence: Any, state: Ints
     ) -> None:
-        fields, n = block.fields(spans.at, spans.end, _EVENT_TAGS), len(spans)
+        fields, n = block.fields(spans.at, spans.end, _EVENT_TAGS, self._layouts), len(spans)
         self.problem("flow arrows between slices: left out", _count(fields, _FLOWS))
         states = self._sequences.states
         self.problem("events that are damaged", len(fields.damaged), "")
-        kind = np.array([_TYPES.get(k, 0) for k in range(256)], np.uint8)[
-            np.minimum(last(fields, _TYPE, n), np.uint64(255)).view(np.int64)
-        ]
+        kind = _TYPES[np.minimum(last(fields, _TYPE, n), np.uint64(len(_TYPES) - 1)).view(np.int64)]
         name = self._named(block, fields, _NAME_IID, _NAME, "event_names", n, state)
         uuid, has_uuid = self._uuids_of(fields, n, sequence, state)
         legacy = fields.get(_LEGACY, LENGTH_DELIMITED)
@@ -599,7 +600,11 @@ class _Reading:
         level: NDArray[np.int32], columns: dict[str, Column], derived: Bools | None,
     ) -> None:  # fmt: skip
         """Hand the slices to the builder, track by track in the order of the descriptors."""
-        used = np.flatnonzero(np.bincount(track, minlength=len(uuids))).tolist()
+        # Slices come track by track.
+        is_first = np.ones(len(track), np.bool_)
+        is_first[1:] = track[1:] != track[:-1]
+        first = np.flatnonzero(is_first)
+        used = track[first].tolist()
         wanted = {uuids[n] for n in used}
         described = dict.fromkeys(
             u for u, d in self._tracks.by_uuid.items() if u in wanted or d.tid is not None
@@ -609,26 +614,23 @@ class _Reading:
         shared: dict[tuple[str, str], int] = {}
         for uuid in wanted:
             shared[places[uuid]] = shared.get(places[uuid], 0) + 1
-        most = np.zeros(len(uuids), np.int64)
-        np.maximum.at(most, track, level)
         deepest: dict[tuple[str, str], int] = {}
-        for n in used:
+        for n, most in zip(used, np.maximum.reduceat(level, first) if used else (), strict=True):
             place = places[uuids[n]]
-            deepest[place] = max(deepest.get(place, 0), int(most[n]))
+            deepest[place] = max(deepest.get(place, 0), int(most))
         number_of = {}
         for uuid in order:
             # Lanes of our own in none of which a slice lies in another one: of a flat track.
             flat = self._is_own and shared.get(places[uuid], 0) > 1 and deepest[places[uuid]] == 0
             number_of[uuid] = builder.track(*places[uuid], flat=flat)
-        codes = np.zeros(len(uuids), np.uint32)
-        has_level = np.zeros(len(uuids), np.bool_)
-        for n in used:
-            codes[n] = number_of[uuids[n]]
-            has_level[n] = shared[places[uuids[n]]] == 1 and n not in unleveled
-        levels = np.where(has_level[track], level, -1).astype(np.int32)
+        numbers = np.array([number_of[uuids[n]] for n in used], np.uint32)
+        count = np.diff(first, append=len(track))
+        for n, a, b in zip(used, first.tolist(), (first + count).tolist(), strict=True):
+            if shared[places[uuids[n]]] > 1 or n in unleveled:
+                level[a:b] = -1
         builder.add(
-            track=codes[track], start=starts, end=ends, name=names, key=keys,
-            source_row=row.astype(np.uint32), levels=levels, columns=columns, derived=derived,
+            track=np.repeat(numbers, count), start=starts, end=ends, name=names, key=keys,
+            source_row=row.astype(np.uint32), levels=level, columns=columns, derived=derived,
         )  # fmt: skip
 
 
