@@ -22,6 +22,7 @@ from viewer.model.trace import Bools, Codes, Column, Ints
 
 BOOL, UINT, INT, DOUBLE, TEXT = range(5)
 MOST_COLUMNS = 4096
+_AT_ONCE = 1 << 15  # slices whose texts are looked at while they are near the processor
 _LEAST = -(2**31)
 _DTYPES = {BOOL: np.bool_, UINT: np.uint64, INT: np.int64, DOUBLE: np.float64, TEXT: np.uint32}
 _NAME_IID, _NAME, _TEXT, _JSON, _TEXT_IID = 1, 10, 6, 9, 17
@@ -284,7 +285,7 @@ def _column(
 ) -> Column | None:  # fmt: skip
     valid = np.zeros(count, np.bool_)
     if set(kinds) <= {TEXT} or (len(kinds) > 1 and not set(kinds) <= {UINT, INT, DOUBLE}):
-        codes = np.zeros(count, np.int64)
+        codes = np.zeros(count, np.uint32)
         own = {text: code for code, text in enumerate(texts)} if len(kinds) > 1 else {}
         more = list(texts)
         for kind, parts in kinds.items():
@@ -294,16 +295,24 @@ def _column(
                     values = np.array(
                         [_code(_text(v), own, more) for v in values.tolist()], np.int64
                     )
-                codes[rows[rows >= 0]] = values[rows >= 0]
-                valid[rows[rows >= 0]] = True
+                if len(rows) and int(rows.min()) < 0:
+                    values, rows = values[rows >= 0], rows[rows >= 0]
+                codes[rows] = values
+                valid[rows] = True
         if not valid.any():
             return None
         used = np.zeros(len(more), np.bool_)
-        used[codes[valid]] = True
-        table = np.cumsum(used) - 1
+        everywhere = bool(valid.all())
+        near = [slice(a, a + _AT_ONCE) for a in range(0, count, _AT_ONCE)]
+        for here in near:
+            used[codes[here] if everywhere else codes[here][valid[here]]] = True
+        table = np.where(used, np.cumsum(used) - 1, 0).astype(np.uint32)
+        for here in near:
+            codes[here] = table[codes[here]]
+        if not everywhere:
+            codes[~valid] = 0
         strings = [more[i] for i in np.flatnonzero(used).tolist()]
-        packed = np.where(valid, table[codes], 0).astype(np.uint32)
-        return Column.of_codes(packed, strings, None if valid.all() else valid)
+        return Column.of_codes(codes, strings, None if everywhere else valid)
     dtype: Any = _DTYPES[next(iter(kinds))]
     if len(kinds) > 1:
         dtype = np.float64

@@ -470,14 +470,17 @@ class _Reading:
         used[name] = True
         codes = np.zeros(len(texts), np.uint32)
         codes[used] = builder.intern_all([texts[i] for i in np.flatnonzero(used).tolist()])
-        names = codes[name]
+        names = taken(codes, name)
         keys = np.zeros(len(texts), np.uint32)
         keys[used] = [builder.key(KeyKind.PLAIN, texts[i]) for i in np.flatnonzero(used).tolist()]
         self._pour(
-            builder, uuids, its_track, unleveled, starts, ends, names, keys[name], begin, level,
-            columns, derived,
+            builder, uuids, its_track, unleveled, starts, ends, names, taken(keys, name),
+            begin, level, columns, derived,
         )  # fmt: skip
-        counters = self._stated_counters(uuids, clock if own_ticks else None)
+        # What the builder holds by now is not needed twice while it works.
+        is_own_clock = own_ticks is not None
+        del name, names, its_track, begin, level, starts, ends, own_ticks, is_open, columns
+        counters = self._stated_counters(uuids, clock if is_own_clock else None)
         for process in dict.fromkeys(counter.process for counter in counters):
             if not builder.has_process(process):
                 builder.track(process, "counters")
