@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.export.protobuf_encoder import tag, varint
-from viewer.formats.protobuf_columns import FIXED64, LENGTH_DELIMITED, VARINT, Block, padded
+from viewer.formats.protobuf_columns import Block, padded
+from viewer.formats.protobuf_layouts import Layouts
+from viewer.formats.protobuf_wire import FIXED64, LENGTH_DELIMITED, VARINT
 
 EVENTS = st.lists(
     st.tuples(
@@ -100,3 +102,55 @@ def test_a_damaged_message_is_told_and_the_others_are_read():
         i for i, body in enumerate(bodies) if body != good
     ]
     assert fields.get(1, VARINT).value.tolist() == [7] * 40
+
+
+def test_messages_of_few_layouts_are_read_as_one_by_one():
+    """Two programs write 400 messages each, whose numbers are of one to ten bytes; 40 others have
+    a field twice, or are damaged."""
+    numbers = [0, 127, 128, 2**14, 2**35, 2**49, 2**56, 2**63, 2**64 - 1]
+    bodies = [
+        body
+        for i in range(400)
+        for n in (numbers[i * len(numbers) // 400],)
+        for body in (
+            tag(1, VARINT) + varint(n) + tag(300, VARINT) + varint(i % 128),
+            tag(2, LENGTH_DELIMITED) + varint(3) + b"%03d" % i + tag(1, VARINT) + varint(i % 100),
+        )
+    ]
+    bodies += [tag(1, VARINT) + varint(7) + tag(1, VARINT) + varint(i) for i in range(40)]
+    bodies += [tag(1, VARINT) + b"\xff" * 3] * 5
+    bodies = [bodies[i] for i in np.random.default_rng(2).permutation(len(bodies))]
+    data = b"".join(tag(1, LENGTH_DELIMITED) + varint(len(b)) + b for b in bodies)
+    block, layouts = Block(padded(data)), Layouts()
+    begin, end, _ = block.records()
+    for _ in range(2):  # with layouts that are known, too
+        one, other = (block.fields(begin, end, range(8, 4000), known) for known in (None, layouts))
+        assert sorted(other.damaged.tolist()) == sorted(one.damaged.tolist())
+        assert len(one.damaged) == 5
+        for field, wire in ((1, VARINT), (300, VARINT), (2, LENGTH_DELIMITED)):
+            expected, found = one.get(field, wire).sorted(), other.get(field, wire).sorted()
+            assert found.owner.tolist() == expected.owner.tolist()
+            assert found.value.tolist() == expected.value.tolist()
+            if wire == LENGTH_DELIMITED:
+                assert found.at.tolist() == expected.at.tolist()
+
+
+@given(
+    st.lists(st.binary(max_size=12), min_size=1, max_size=6), st.binary(max_size=3),
+    st.integers(0, 2**32),
+)  # fmt: skip
+def test_hostile_messages_are_read_alike_with_layouts_and_without(kinds, more, seed):
+    random = np.random.default_rng(seed)
+    bodies = [kinds[i] for i in random.integers(0, len(kinds), 900)] + [more] * 3
+    data = b"".join(tag(1, LENGTH_DELIMITED) + varint(len(b)) + b for b in bodies)
+    block = Block(padded(data))
+    begin, end, _ = block.records()
+    one, other = (block.fields(begin, end, range(8, 4000), known) for known in (None, Layouts()))
+    assert sorted(other.damaged.tolist()) == sorted(one.damaged.tolist())
+    assert {t for t, f in one.by_tag.items() if len(f)} == {
+        t for t, f in other.by_tag.items() if len(f)
+    }
+    for number, field in one.by_tag.items():
+        expected, found = field.sorted(), other.by_tag.get(number, field).sorted()
+        assert found.owner.tolist() == expected.owner.tolist()
+        assert found.value.tolist() == expected.value.tolist()

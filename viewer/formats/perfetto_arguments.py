@@ -13,18 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
+from viewer.formats.perfetto_pairs import Places
 from viewer.formats.perfetto_sequences import Problem, State, Texts, as_text, parsed
-from viewer.formats.protobuf_columns import (
-    FIXED64,
-    LENGTH_DELIMITED,
-    VARINT,
-    Block,
-    Field,
-)
+from viewer.formats.protobuf_columns import Block, Field
+from viewer.formats.protobuf_layouts import Layouts
+from viewer.formats.protobuf_wire import FIXED64, LENGTH_DELIMITED, VARINT
 from viewer.model.trace import Bools, Codes, Column, Ints
 
 BOOL, UINT, INT, DOUBLE, TEXT = range(5)
 MOST_COLUMNS = 4096
+_AT_ONCE = 1 << 15  # slices whose texts are looked at while they are near the processor
 _LEAST = -(2**31)
 _DTYPES = {BOOL: np.bool_, UINT: np.uint64, INT: np.int64, DOUBLE: np.float64, TEXT: np.uint32}
 _NAME_IID, _NAME, _TEXT, _JSON, _TEXT_IID = 1, 10, 6, 9, 17
@@ -46,6 +44,7 @@ class Arguments:
         self._parts: dict[tuple[str, int], list[tuple[Codes, NDArray[Any]]]] = {}
         self._trees: dict[tuple[int, bytes], list[tuple[str, int, Any]]] = {}
         self._names: list[str] = []
+        self._layouts = Layouts()
 
     def add(
         self, block: Block, spans: Field, event: Ints, state: Ints, states: list[State]
@@ -53,7 +52,7 @@ class Arguments:
         """Take in annotations: event, state: of each the number of its event and its state."""
         if not len(spans):
             return
-        fields = block.fields(spans.at, spans.end, _TAGS)
+        fields = block.fields(spans.at, spans.end, _TAGS, self._layouts)
         self._problem("arguments that are damaged", len(fields.damaged), "")
         name = np.full(len(spans), -1)
         for found in (fields.get(_NAME_IID, VARINT),):
@@ -216,7 +215,7 @@ class Arguments:
     # -- the columns -------------------------------------------------------------------------------
 
     def take(
-        self, name: str, kind: int, slice_of: Ints, count: int
+        self, name: str, kind: int, slice_of: Places, count: int
     ) -> tuple[NDArray[Any], Bools] | None:
         """The values of an argument of one kind, and which slices have it; None if none has, or
         what is no slice.
@@ -237,7 +236,7 @@ class Arguments:
         del self._parts[name, kind]
         return values, told
 
-    def mixed(self, name: str, slice_of: Ints, count: int) -> tuple[list[Any], Ints]:
+    def mixed(self, name: str, slice_of: Places, count: int) -> tuple[list[Any], Ints]:
         """An argument whose numbers stay numbers beside its texts: the distinct values, and of
         every slice which of them it has, -1 for none. It is no column any more."""
         values: list[Any] = []
@@ -265,7 +264,7 @@ class Arguments:
                 found.update(zip(event[rows].tolist(), values, strict=True))
         return [found.get(event) for event in events.tolist()]
 
-    def flags(self, name: str, slice_of: Ints, count: int) -> Bools | None:
+    def flags(self, name: str, slice_of: Places, count: int) -> Bools | None:
         """An argument that is true for some slices and stands on no other; None if none is."""
         parts = self._parts.pop((name, BOOL), None)
         if parts is None:
@@ -276,7 +275,7 @@ class Arguments:
             found[rows[rows >= 0]] = values[rows >= 0]
         return found
 
-    def columns(self, slice_of: Ints, count: int) -> dict[str, Column]:
+    def columns(self, slice_of: Places, count: int) -> dict[str, Column]:
         """All arguments as columns of `count` slices; the parts are given up one after another."""
         texts = self._texts.all()
         names = self._most_used(count)
@@ -309,12 +308,12 @@ class Arguments:
 
 
 def _column(
-    kinds: dict[int, list[tuple[Codes, NDArray[Any]]]], slice_of: Ints, count: int,
+    kinds: dict[int, list[tuple[Codes, NDArray[Any]]]], slice_of: Places, count: int,
     texts: list[str],
 ) -> Column | None:  # fmt: skip
     valid = np.zeros(count, np.bool_)
     if set(kinds) <= {TEXT} or (len(kinds) > 1 and not set(kinds) <= {UINT, INT, DOUBLE}):
-        codes = np.zeros(count, np.int64)
+        codes = np.zeros(count, np.uint32)
         own = {text: code for code, text in enumerate(texts)} if len(kinds) > 1 else {}
         more = list(texts)
         for kind, parts in kinds.items():
@@ -324,16 +323,24 @@ def _column(
                     values = np.array(
                         [_code(_text(v), own, more) for v in values.tolist()], np.int64
                     )
-                codes[rows[rows >= 0]] = values[rows >= 0]
-                valid[rows[rows >= 0]] = True
+                if len(rows) and int(rows.min()) < 0:
+                    values, rows = values[rows >= 0], rows[rows >= 0]
+                codes[rows] = values
+                valid[rows] = True
         if not valid.any():
             return None
         used = np.zeros(len(more), np.bool_)
-        used[codes[valid]] = True
-        table = np.cumsum(used) - 1
+        everywhere = bool(valid.all())
+        near = [slice(a, a + _AT_ONCE) for a in range(0, count, _AT_ONCE)]
+        for here in near:
+            used[codes[here] if everywhere else codes[here][valid[here]]] = True
+        table = np.where(used, np.cumsum(used) - 1, 0).astype(np.uint32)
+        for here in near:
+            codes[here] = table[codes[here]]
+        if not everywhere:
+            codes[~valid] = 0
         strings = [more[i] for i in np.flatnonzero(used).tolist()]
-        packed = np.where(valid, table[codes], 0).astype(np.uint32)
-        return Column.of_codes(packed, strings, None if valid.all() else valid)
+        return Column.of_codes(codes, strings, None if everywhere else valid)
     dtype: Any = _DTYPES[next(iter(kinds))]
     if len(kinds) > 1:
         dtype = np.float64

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from viewer.formats.perfetto_sequences import Problem, Tracks, as_text
-from viewer.formats.protobuf_columns import FIXED64, VARINT, Block, Fields
+from viewer.formats.protobuf_columns import Block, Fields
+from viewer.formats.protobuf_wire import FIXED64, VARINT
 from viewer.model.counters import Counter, changes
 from viewer.model.trace import Codes, Ints
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewer.formats.protobuf_columns import FIXED64, VARINT, Fields
+from viewer.formats.protobuf_columns import Fields
+from viewer.formats.protobuf_wire import FIXED64, VARINT
 from viewer.model.trace import Bools, Ints
 
 # Field numbers of TrackEvent, with whether the flow ends there.

@@ -12,10 +12,12 @@ import numpy as np
 
 from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats.gzip_head import MAGIC
-from viewer.formats.protobuf_columns import LENGTH_DELIMITED, Block, Fields, padded
+from viewer.formats.protobuf_columns import Block, Fields, padded
+from viewer.formats.protobuf_layouts import Layouts
+from viewer.formats.protobuf_wire import LENGTH_DELIMITED
 from viewer.model.trace import Ints
 
-BLOCK = 1 << 19  # what is made of it then stays in the processor's cache
+BLOCK = 1 << 20  # what is made of it then stays near the processor, and calls are few
 _MOST_PACKET = 1 << 26
 _MOST_INSIDE = 1 << 26  # of a packet inside a compressed one
 _COMPRESSED = 50
@@ -28,11 +30,11 @@ Problem = Callable[[str, int, str], None]
 class Packets:
     """Some packets of a block: where they are, and their fields."""
 
-    def __init__(self, block: Block, begin: Ints, end: Ints) -> None:
+    def __init__(self, block: Block, begin: Ints, end: Ints, layouts: Layouts) -> None:
         self.block = block
         self.begin = begin
         self.share = 1.0  # of the file that was read with them, about
-        self.fields: Fields = block.fields(begin, end, ALL_TAGS)
+        self.fields: Fields = block.fields(begin, end, ALL_TAGS, layouts)
 
     def __len__(self) -> int:
         return len(self.begin)
@@ -50,7 +52,7 @@ def packets_of(
             if file.read(2) == MAGIC:
                 stream = cast(BinaryIO, gzip.GzipFile(fileobj=file, mode="rb"))
             file.seek(0)
-            rest, place = b"", 0
+            rest, place, layouts = b"", 0, Layouts()
             while True:
                 if cancelled():
                     raise ReadCancelled
@@ -59,7 +61,7 @@ def packets_of(
                 block = Block(padded(rest + more))
                 begin, end, stop = block.records()
                 share = min(file.tell(), size) / size
-                for packets in _unpacked(block, begin, end, problem, 0):
+                for packets in _unpacked(block, begin, end, problem, layouts, 0):
                     packets.share = share
                     yield packets
                 rest = block.data[stop : block.size].tobytes()
@@ -90,12 +92,12 @@ def _may_go_on(block: Block) -> bool:
 
 
 def _unpacked(
-    block: Block, begin: Ints, end: Ints, problem: Problem, depth: int
+    block: Block, begin: Ints, end: Ints, problem: Problem, layouts: Layouts, depth: int
 ) -> Iterator[Packets]:
     """The packets of a block, with those inside compressed ones in their place."""
     if not len(begin):
         return
-    whole = Packets(block, begin, end)
+    whole = Packets(block, begin, end, layouts)
     packed = whole.fields.get(_COMPRESSED, LENGTH_DELIMITED).sorted()
     if not len(packed):
         yield whole
@@ -105,7 +107,7 @@ def _unpacked(
         packed.owner.tolist(), packed.at.tolist(), packed.end.tolist(), strict=True
     ):
         if owner > first:
-            yield Packets(block, begin[first:owner], end[first:owner])
+            yield Packets(block, begin[first:owner], end[first:owner], layouts)
         first = owner + 1
         if depth:
             problem("compressed packets inside compressed packets: left out", 1, "")
@@ -122,7 +124,7 @@ def _unpacked(
             data = unpacker.unconsumed_tail
             inner = Block(padded(rest + part))
             inner_begin, inner_end, inner_stop = inner.records()
-            yield from _unpacked(inner, inner_begin, inner_end, problem, 1)
+            yield from _unpacked(inner, inner_begin, inner_end, problem, layouts, 1)
             rest = inner.data[inner_stop : inner.size].tobytes()
             is_stuck = inner_stop == 0 and not _may_go_on(inner)
             if not part or not data or is_stuck or len(rest) > _MOST_INSIDE:
@@ -130,12 +132,14 @@ def _unpacked(
         if rest:
             problem("compressed packets that are damaged: left out", 1, "")
     if first < len(begin):
-        yield Packets(block, begin[first:], end[first:])
+        yield Packets(block, begin[first:], end[first:], layouts)
 
 
 def last(fields: Fields, field: int, count: int, wire_type: int = 0, default: int = 0) -> Ints:
     """The number of a field in every message, the last one where there are several (uint64)."""
-    out = np.full(count, default, np.uint64)
     found = fields.get(field, wire_type).sorted()
+    if len(found) == count and found.is_single:
+        return cast(Ints, found.value)
+    out = np.full(count, default, np.uint64)
     out[found.owner] = found.value
     return cast(Ints, out)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.formats import Cancelled, Progress, ReadCancelled
@@ -23,7 +24,16 @@ from viewer.formats.perfetto_own import (
     with_units,
 )
 from viewer.formats.perfetto_packets import Packets, last, packets_of
-from viewer.formats.perfetto_pairs import BEGIN, COMPLETE, END, POINT, paired
+from viewer.formats.perfetto_pairs import (
+    BEGIN,
+    COMPLETE,
+    END,
+    POINT,
+    Places,
+    paired,
+    slices_of,
+    taken,
+)
 from viewer.formats.perfetto_sequences import (
     Clocks,
     Sequences,
@@ -33,7 +43,9 @@ from viewer.formats.perfetto_sequences import (
     clock_name,
     parsed,
 )
-from viewer.formats.protobuf_columns import LENGTH_DELIMITED, VARINT, Block, Field, Fields
+from viewer.formats.protobuf_columns import Block, Field, Fields
+from viewer.formats.protobuf_layouts import Layouts
+from viewer.formats.protobuf_wire import LENGTH_DELIMITED, VARINT
 from viewer.formats.text_rows import GrowingColumn
 from viewer.model.builder import TraceBuilder
 from viewer.model.counters import Counter
@@ -62,7 +74,7 @@ _SILENT = frozenset(
 (_CORRELATION, _CORRELATION_STR, _CORRELATION_IID) = (52, 53, 54)
 (_PHASE, _DURATION, _OLD_NAME_IID) = (2, 3, 1)
 _EVENT_TAGS = range(8, 512)
-_TYPES = {1: BEGIN, 2: END, 3: POINT, 4: 5}
+_TYPES = np.array([0, BEGIN, END, POINT, 5, 0], np.uint8)  # by TrackEvent.Type; the last: others
 _COUNTER = 5
 _PHASES = {ord("B"): BEGIN, ord("E"): END, ord("X"): COMPLETE, ord("I"): POINT, ord("i"): POINT,
            ord("R"): POINT}  # fmt: skip
@@ -88,6 +100,7 @@ class _Reading:
         self._tracks = Tracks(self.problem)
         self._arguments = Arguments(self._texts, self.problem)
         self._counters = CounterEvents()
+        self._layouts = Layouts()
         self._attributes: dict[str, int | str] = {}
         self._uuids: dict[int, int] = {}
         self._clock_numbers: dict[tuple[int, int], int] = {(0, 0): 0}
@@ -264,12 +277,10 @@ class _Reading:
     def _add_events(
         self, block: Block, spans: Field, times: Ints, clock: Ints, sequence: Any, state: Ints
     ) -> None:
-        fields, n = block.fields(spans.at, spans.end, _EVENT_TAGS), len(spans)
+        fields, n = block.fields(spans.at, spans.end, _EVENT_TAGS, self._layouts), len(spans)
         states = self._sequences.states
         self.problem("events that are damaged", len(fields.damaged), "")
-        kind = np.array([_TYPES.get(k, 0) for k in range(256)], np.uint8)[
-            np.minimum(last(fields, _TYPE, n), np.uint64(255)).view(np.int64)
-        ]
+        kind = _TYPES[np.minimum(last(fields, _TYPE, n), np.uint64(len(_TYPES) - 1)).view(np.int64)]
         name = self._named(block, fields, _NAME_IID, _NAME, "event_names", n, state)
         uuid, has_uuid = self._uuids_of(fields, n, sequence, state)
         legacy = fields.get(_LEGACY, LENGTH_DELIMITED)
@@ -473,7 +484,7 @@ class _Reading:
             self.problem(
                 f"packets of {what}: not track events, which are all that is shown", count, ""
             )
-        time, track, kind = self._time.values, self._track.values, self._kind.values
+        time, track, kind = self._time.take(), self._track.take(), self._kind.take()
         uuids = list(self._uuids)
         is_own = self._is_own
         keep = self._converted(time)
@@ -481,37 +492,36 @@ class _Reading:
             kind = np.where(keep, kind, np.uint8(0))
         pairs = paired(track, time, kind)
         step()
+        self.problem("end without a begin: left out", pairs.lone_ends, "")
         if keep is not None:
-            chosen = np.flatnonzero(keep[pairs.begin])
-            begin, end, level = pairs.begin[chosen], pairs.end[chosen], pairs.level[chosen]
-        else:
-            begin, end, level = pairs.begin, pairs.end, pairs.level
-        self.problem("end without a begin: left out", len(pairs.lone_ends), "")
-        runs = self._stated_runs(track, begin)
+            pairs = pairs.chosen(keep[pairs.begin])
+        runs = self._stated_runs(track, pairs.begin)
         if self._run_tracks:
-            chosen = np.flatnonzero(~np.isin(track[begin], list(self._run_tracks)))
-            begin, end, level = begin[chosen], end[chosen], level[chosen]
+            pairs = pairs.chosen(~np.isin(track[pairs.begin], list(self._run_tracks)))
+        begin, level = pairs.begin, pairs.level
         count = len(begin)
-        is_open = end < 0
+        is_open = pairs.end < 0
         self.problem(
             f"{_NO_END}: drawn with no length, as nothing says how long it took",
             int(is_open.sum()), "",
         )  # fmt: skip
-        starts = time[begin]
-        ends = np.where(is_open, starts, time[end]) if is_open.any() else time[end]
-        slice_of = np.full(self._events, -1, np.int64)
-        slice_of[begin] = np.arange(count)
-        closed = np.flatnonzero(~is_open)
-        slice_of[end[closed]] = closed
+        starts = taken(time, begin)
+        ends = taken(time, pairs.end)
+        if is_open.any():
+            ends[is_open] = starts[is_open]
+        del time, kind
+        slice_of = slices_of(pairs, self._events)
+        del pairs
         for event, length in self._complete:
             rows = slice_of[event]
             rows, length = rows[rows >= 0], length[rows >= 0]
             ends[rows] = starts[rows] + np.maximum(length, 0)
-        name = self._name.values[begin]
+        name = taken(self._name.take(), begin)
+        its_track = taken(track, begin)
+        unleveled = {int(t) for event, _ in self._complete for t in np.unique(track[event])}
+        del track
         if count and int(name.min()) < 0:
             name = np.where(name < 0, self._texts.code(NO_NAME), name)
-        its_track = track[begin]
-        unleveled = {int(t) for event, _ in self._complete for t in np.unique(track[event])}
         clock, own_ticks = Clock(), None
         if is_own and not any(k.startswith(f"{_ATTRIBUTE}source2.") for k in self._attributes):
             own_ticks = self._own_ticks(slice_of, starts, ends)
@@ -526,7 +536,7 @@ class _Reading:
         used[name] = True
         codes = np.zeros(len(texts), np.uint32)
         codes[used] = builder.intern_all([texts[i] for i in np.flatnonzero(used).tolist()])
-        names = codes[name]
+        names = taken(codes, name)
         provenance = {
             k.removeprefix(_ATTRIBUTE): v for k, v in self._attributes.items() if is_own
         }  # fmt: skip
@@ -542,18 +552,21 @@ class _Reading:
             numbers[used] = [
                 builder.key(KeyKind.PLAIN, texts[i]) for i in np.flatnonzero(used).tolist()
             ]
-            keys = numbers[name]
+            keys = taken(numbers, name)
         flows, lone = self._flows.edges(slice_of, starts)
         self.problem("flow arrows that lead to no other slice: left out", lone, "")
         builder.flows(begin[flows[0]], begin[flows[1]])
-        del slice_of, end
+        del slice_of
         if is_open.any():
             columns[UNPAIRED] = Column.of_codes(np.zeros(count, np.uint32), (_NO_END,), is_open)
         self._pour(
             builder, uuids, its_track, unleveled, starts, ends, names, keys, begin, level,
             columns, derived,
         )  # fmt: skip
-        counters = self._stated_counters(uuids, clock if own_ticks else None)
+        # What the builder holds by now is not needed twice while it works.
+        is_own_clock = own_ticks is not None
+        del name, names, keys, its_track, begin, level, starts, ends, own_ticks, is_open, columns
+        counters = self._stated_counters(uuids, clock if is_own_clock else None)
         for process in dict.fromkeys(counter.process for counter in counters):
             if not builder.tracks_of(process):
                 builder.track(process, "counters")
@@ -617,7 +630,9 @@ class _Reading:
     def _times_of(self, clock: int, times: Ints) -> Ints | None:
         return self._clocks.converted(list(self._clock_numbers)[clock], times)
 
-    def _own_ticks(self, slice_of: Ints, start: Ints, end: Ints) -> tuple[Clock, Ints, Ints] | None:
+    def _own_ticks(
+        self, slice_of: Places, start: Ints, end: Ints
+    ) -> tuple[Clock, Ints, Ints] | None:
         """Clock and ticks of our own export of one file, whose times are ns from its origin on.
 
         A tick that lasts 1 ns stands in the time itself. Else the ticks stand on all slices of the
@@ -665,7 +680,9 @@ class _Reading:
     def _converted(self, time: Ints) -> Any:
         """Puts all times on one clock; which events stay, None for all."""
         keep = None
-        clock = self._clock.values
+        clock = self._clock.take()
+        if not clock.any():
+            return None
         used = np.flatnonzero(np.bincount(clock, minlength=1)).tolist()
         for number in used:
             name = list(self._clock_numbers)[number]
@@ -697,11 +714,15 @@ class _Reading:
 
     def _pour(
         self, builder: TraceBuilder, uuids: list[int], track: Codes, unleveled: set[int],
-        starts: Ints, ends: Ints, names: Codes, keys: Codes, row: Ints, level: Ints,
-        columns: dict[str, Column], derived: Bools | None,
+        starts: Ints, ends: Ints, names: Codes, keys: Codes, row: Places,
+        level: NDArray[np.int32], columns: dict[str, Column], derived: Bools | None,
     ) -> None:  # fmt: skip
         """Hand the slices to the builder, track by track in the order of the descriptors."""
-        used = np.flatnonzero(np.bincount(track, minlength=len(uuids))).tolist()
+        # Slices come track by track.
+        is_first = np.ones(len(track), np.bool_)
+        is_first[1:] = track[1:] != track[:-1]
+        first = np.flatnonzero(is_first)
+        used = track[first].tolist()
         wanted = {uuids[n] for n in used}
         described = dict.fromkeys(
             u for u, d in self._tracks.by_uuid.items() if u in wanted or d.tid is not None
@@ -711,12 +732,10 @@ class _Reading:
         shared: dict[tuple[str, str], int] = {}
         for uuid in wanted:
             shared[places[uuid]] = shared.get(places[uuid], 0) + 1
-        most = np.zeros(len(uuids), np.int64)
-        np.maximum.at(most, track, level)
         deepest: dict[tuple[str, str], int] = {}
-        for n in used:
+        for n, most in zip(used, np.maximum.reduceat(level, first) if used else (), strict=True):
             place = places[uuids[n]]
-            deepest[place] = max(deepest.get(place, 0), int(most[n]))
+            deepest[place] = max(deepest.get(place, 0), int(most))
         number_of = {}
         units = {uuids[number]: unit for number, unit in self._units.items()}
         for uuid in order:
@@ -724,15 +743,14 @@ class _Reading:
             flat = self._is_own and shared.get(places[uuid], 0) > 1 and deepest[places[uuid]] == 0
             unit = units.get(uuid, Unit.NONE)
             number_of[uuid] = builder.track(*places[uuid], flat=flat, unit=unit)
-        codes = np.zeros(len(uuids), np.uint32)
-        has_level = np.zeros(len(uuids), np.bool_)
-        for n in used:
-            codes[n] = number_of[uuids[n]]
-            has_level[n] = shared[places[uuids[n]]] == 1 and n not in unleveled
-        levels = np.where(has_level[track], level, -1).astype(np.int32)
+        numbers = np.array([number_of[uuids[n]] for n in used], np.uint32)
+        count = np.diff(first, append=len(track))
+        for n, a, b in zip(used, first.tolist(), (first + count).tolist(), strict=True):
+            if shared[places[uuids[n]]] > 1 or n in unleveled:
+                level[a:b] = -1
         builder.add(
-            track=codes[track], start=starts, end=ends, name=names, key=keys,
-            source_row=row.astype(np.uint32), levels=levels, columns=columns, derived=derived,
+            track=np.repeat(numbers, count), start=starts, end=ends, name=names, key=keys,
+            source_row=row.astype(np.uint32), levels=level, columns=columns, derived=derived,
         )  # fmt: skip
 
 

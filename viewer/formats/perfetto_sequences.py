@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from viewer.formats.protobuf_columns import Words
+from viewer.formats.protobuf_wire import Words
 from viewer.model.trace import Ints
 
 Problem = Callable[[str, int, str], None]

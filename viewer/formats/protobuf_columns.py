@@ -18,11 +18,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.formats.protobuf_layouts import Layouts
+from viewer.formats.protobuf_wire import (
+    FIXED32,
+    FIXED64,
+    LENGTH_DELIMITED,
+    VARINT,
+    Words,
+    packed,
+    varint_at,
+)
 from viewer.model.trace import Bools, Ints
 
-Words = NDArray[np.uint64]
-
-VARINT, FIXED64, LENGTH_DELIMITED, FIXED32 = 0, 1, 2, 5
 PADDING = 24  # bytes behind a block, so that a word can be read at its last byte
 
 _MSB = np.uint64(0x8080808080808080)
@@ -37,12 +44,15 @@ class Field:
     """All occurrences of one field: in which message, its number or its length, and where.
 
     owner: the message, in no order but that of the fields in it. value: the number, or for a
-    length-delimited field the bytes in it. at: position of the number or of the first such byte.
+    length-delimited field the bytes in it. at: position of the first such byte; of a number any
+    place in its message that is not before those of earlier fields. is_single: that no message has
+    it twice, and that they come in the order of the messages.
     """
 
     owner: Ints
     value: Words
     at: Ints
+    is_single: bool = False
 
     @staticmethod
     def none() -> Field:
@@ -59,11 +69,11 @@ class Field:
 
     def taken(self, which: Ints | Bools) -> Field:
         """Some of the occurrences."""
-        return Field(self.owner[which], self.value[which], self.at[which])
+        return Field(self.owner[which], self.value[which], self.at[which], False)
 
     def sorted(self) -> Field:
         """In the order of the messages, and in each in the order of the file."""
-        if len(self.at) < 2 or (self.at[1:] >= self.at[:-1]).all():
+        if self.is_single or len(self.at) < 2 or (self.at[1:] >= self.at[:-1]).all():
             return self
         return self.taken(np.argsort(self.at, kind="stable"))
 
@@ -111,41 +121,33 @@ class Block:
         Other fields are passed over.
         """
         data, size = self.data.data, self.size
-        # What may be a message: it begins with the tag, and another one or the end comes after it.
-        tags = np.flatnonzero(self.data[: max(size - 1, 0)] == _TAG)
-        length, width = self._varints(tags + 1)
-        fits = (width > 0) & (length <= np.uint64(size))
-        tags, length, width = tags[fits], length[fits], width[fits]
-        ends = tags + 1 + width + length.view(np.int64)
-        followed = ends <= size
-        followed[followed] = (self.data[ends[followed]] == _TAG) | (ends[followed] == size)
-        tags, ends, width = tags[followed], ends[followed], width[followed]
-        number = np.full(size + 1, -1, np.int32)
-        number[tags] = np.arange(len(tags), dtype=np.int32)
+        tags, begins, ends = self._candidates()
         # Nearly all of them are messages, each of which ends where the next one begins: only at
         # the others must be asked where to go on.
-        breaks = np.flatnonzero(number[ends] != np.arange(1, len(tags) + 1))
-        stops, goals = breaks.tolist(), ends[breaks].tolist()
+        breaks = np.flatnonzero(np.append(ends[:-1] != tags[1:], True)) if len(tags) else tags
+        goals = ends[breaks]
+        heads = np.searchsorted(tags, goals)
+        heads = np.where(np.append(tags, -1)[heads] == goals, heads, -1).tolist()
+        stops, after = breaks.tolist(), goals.tolist()
         runs: list[tuple[int, int]] = []
         alone: list[int] = []
-        at, which = first, 0
+        at, which, here = first, 0, _place(tags, first)
         while at < size:
-            here = int(number[at])
             if here >= 0:
                 which = bisect_left(stops, here, which)
                 runs.append((here, stops[which] + 1))
-                at = goals[which]
+                at, here = after[which], heads[which]
                 continue
             end = _after_field(data, at, size)
             if end < 0:
                 break
             if data[at] == _TAG:
                 alone.append(at)
-            at = end
+            at, here = end, _place(tags, end)
         chosen = np.zeros(len(tags), np.bool_)
         for begin, end in runs:
             chosen[begin:end] = True
-        begins, stop = (tags + 1 + width)[chosen], ends[chosen]
+        begins, stop = begins[chosen], ends[chosen]
         if alone:
             more = np.array(alone, np.int64)
             length, width = self._varints(more + 1)
@@ -155,20 +157,85 @@ class Block:
             begins = joined[order]
         return begins, stop, at
 
+    def _candidates(self) -> tuple[Ints, Ints, Ints]:
+        """What may be messages: where they begin with the tag, their bodies, and their ends.
+
+        Behind each comes the end of the block, or another such message that ends likewise: of
+        bytes that look like the tag a tenth would pass without the second.
+        """
+        size = self.size
+        tags = np.flatnonzero(self.data[: max(size - 1, 0)] == _TAG)
+        length, width = self.data[tags + 1].astype(np.int64), np.ones(len(tags), np.int64)
+        long = np.flatnonzero(length > 0x7F)
+        if len(long):
+            value, width[long] = self._varints(tags[long] + 1)
+            length[long] = np.minimum(value, np.uint64(size + 1)).view(np.int64)
+        begins = tags + 1
+        begins += width
+        ends = begins + length
+        good = (width > 0) & (ends <= size)
+        if not good.all():
+            tags, begins, ends = tags[good], begins[good], ends[good]
+        more = self.data[np.minimum(ends + 1, size)].astype(np.int64)
+        far = np.minimum(ends + 2 + more, size)
+        good = (self.data[far] == _TAG) | (more > 0x7F) | (far == size)
+        good &= self.data[ends] == _TAG
+        good |= ends == size
+        return tags[good], begins[good], ends[good]
+
     def cut_off(self) -> tuple[int, int]:
         """Begin and end of the body of a message of field 1 at byte 0; 0, 0 if there is none."""
-        length, width = _varint_at(self.data.data, 1)
+        length, width = varint_at(self.data.data, 1)
         if not self.size or self.data[0] != _TAG or not width:
             return 0, 0
         return 1 + width, 1 + width + length
 
     # -- what is in them -------------------------------------------------------------------------
 
-    def fields(self, begin: Ints, end: Ints, wanted: Container[int]) -> Fields:
-        """The fields of messages that lie at begin .. end, of the wanted tags only."""
+    def fields(
+        self, begin: Ints, end: Ints, wanted: Container[int], layouts: Layouts | None = None
+    ) -> Fields:
+        """The fields of messages that lie at begin .. end, of the wanted tags only.
+
+        layouts: of messages of this type, where there are many.
+        """
+        if layouts is None:
+            return self._walked(begin, end, wanted, None)
+        alike, left = layouts.sorted_out(self.data, begin, end)
+        rest = self._walked(begin, end, wanted, left)
+        if not alike:
+            return rest
+        columns = _Columns(begin)
+        for some in alike:
+            for tag, first, size in some.layout.fields:
+                if tag not in wanted:
+                    continue
+                value: Words | int = size
+                at = some.at
+                wire = tag & 7
+                if wire == VARINT:
+                    number = some.number(first, size)
+                    value = self._varints(at + first)[0] if number is None else number
+                elif wire == FIXED64:
+                    value = self._words[at + first]
+                elif wire == FIXED32:
+                    value = self._words[at + first] & np.uint64(0xFFFFFFFF)
+                else:
+                    at = at + first
+                keep = columns.add if some.layout.has_twice(tag) else columns.put
+                keep(tag, some.rows, value, at)
+        for tag, field in rest.by_tag.items():
+            if len(field):
+                keep = columns.put if field.is_single else columns.add
+                keep(tag, field.owner, field.value, field.at)
+        return Fields(columns.fields(), rest.damaged)
+
+    def _walked(self, begin: Ints, end: Ints, wanted: Container[int], some: Ints | None) -> Fields:
+        """The fields of some messages, None for all, one round of the next field of each after the
+        other."""
         found: dict[int, list[tuple[Ints, Words, Ints]]] = {}
         damaged: list[Ints] = []
-        live = np.flatnonzero(end > begin)
+        live = np.flatnonzero(end > begin) if some is None else some
         at, stop = begin[live], end[live]
         while len(live) > _FEW:
             word = self._words[at]
@@ -275,12 +342,12 @@ class Block:
         damaged = []
         for owner, here, end in zip(live.tolist(), at.tolist(), stop.tolist(), strict=True):
             while here < end:
-                tag, width = _varint_at(data, here)
+                tag, width = varint_at(data, here)
                 here += width
                 wire = tag & 7
                 value, width = 0, 8 if wire == FIXED64 else 4
                 if wire in (VARINT, LENGTH_DELIMITED):
-                    value, width = _varint_at(data, here)
+                    value, width = varint_at(data, here)
                 payload = here + width if wire == LENGTH_DELIMITED else here
                 after = here + width + (value if wire == LENGTH_DELIMITED else 0)
                 if not 8 <= tag <= 0xFFFFFFFF or not width or wire in (3, 4, 6, 7) or after > end:
@@ -309,7 +376,7 @@ class Block:
             ninth, tenth = more & np.uint64(0x7F), (more >> np.uint64(8)) & np.uint64(1)
             is_nine = (more & np.uint64(0x80)) == 0
             is_ten = ~is_nine & ((more & np.uint64(0x8000)) == 0)
-            low = _packed(self._words[at[far]] & _LOW7)
+            low = packed(self._words[at[far]] & _LOW7)
             value[far] = (
                 low
                 | ninth << np.uint64(56)
@@ -327,7 +394,7 @@ class Block:
             spans.owner.tolist(), spans.at.tolist(), spans.end.tolist(), strict=True
         ):
             while here < end:
-                value, width = _varint_at(data, here)
+                value, width = varint_at(data, here)
                 if not width:
                     break
                 owners.append(owner)
@@ -336,9 +403,60 @@ class Block:
         return np.array(owners, np.int64), np.array(values, np.uint64)
 
 
+class _Columns:
+    """Fields of many messages, a column a tag: by message where none has it twice, else parts."""
+
+    def __init__(self, begin: Ints) -> None:
+        self._begin = begin
+        self._single: dict[int, tuple[Words, Ints | None, list[Ints]]] = {}
+        self._parts: dict[int, list[tuple[Ints, Words, Ints]]] = {}
+
+    def put(self, tag: int, rows: Ints, value: Words | int, at: Ints) -> None:
+        """Add a field that stands once in each of some messages, and was in none of them."""
+        column = self._single.get(tag)
+        if column is None:
+            count = len(self._begin)
+            places = np.empty(count, np.int64) if tag & 7 == LENGTH_DELIMITED else None
+            column = self._single[tag] = np.empty(count, np.uint64), places, []
+        column[0][rows] = value
+        if column[1] is not None:
+            column[1][rows] = at
+        column[2].append(rows)
+
+    def add(self, tag: int, rows: Ints, value: Words | int, at: Ints) -> None:
+        """Add a field of some messages that may have it several times."""
+        if isinstance(value, int):
+            value = np.full(len(rows), value, np.uint64)
+        self._parts.setdefault(tag, []).append((rows, value, at))
+
+    def fields(self) -> dict[int, Field]:
+        """What was added, by tag."""
+        found, everything = {}, np.arange(len(self._begin))
+        for tag, (value, places, parts) in self._single.items():
+            rows, at = everything, self._begin if places is None else places
+            if sum(map(len, parts)) < len(rows):
+                has = np.zeros(len(rows), np.bool_)
+                for part in parts:
+                    has[part] = True
+                rows = np.flatnonzero(has)
+                value, at = value[rows], at[rows]
+            if tag in self._parts:
+                self._parts[tag].append((rows, value, at))
+            else:
+                found[tag] = Field(rows, value, at, True)
+        return found | {tag: _joined(parts) for tag, parts in self._parts.items()}
+
+
+def _place(numbers: Ints, number: int) -> int:
+    """Where a number stands in ascending ones, -1 if it does not."""
+    at = int(np.searchsorted(numbers, number))
+    return at if at < len(numbers) and numbers[at] == number else -1
+
+
 def _joined(parts: list[tuple[Ints, Words, Ints]]) -> Field:
     if len(parts) == 1:
-        return Field(*parts[0])
+        rows, values, places = parts[0]
+        return Field(rows, values, places, bool((rows[1:] > rows[:-1]).all()))
     owner, value, at = zip(*parts, strict=True)
     return Field(np.concatenate(owner), np.concatenate(value), np.concatenate(at))
 
@@ -353,47 +471,23 @@ def _from_word(word: Words) -> tuple[Words, Ints]:
         return word & np.uint64(0x7F), np.ones(len(word), np.int64)
     below = (ends & (~ends + np.uint64(1))) - np.uint64(1)
     width = (((below & _ONES) * _ONES) >> np.uint64(56)).view(np.int64)
-    value = _packed(word & below & _LOW7)
+    value = packed(word & below & _LOW7)
     missing = ends == 0
     if missing.any():
         width[missing] = 0
     return value, width
 
 
-def _packed(bits: Words) -> Words:
-    """Eight times seven bits of a word side by side."""
-    for mask, by in (
-        (0x007F007F007F007F, 1),
-        (0x00003FFF00003FFF, 2),
-        (0x000000000FFFFFFF, 4),
-    ):
-        low = np.uint64(mask)
-        high = np.uint64((mask << (8 * by)) & 0xFFFFFFFFFFFFFFFF)
-        bits = (bits & low) | ((bits & high) >> np.uint64(by))
-    return bits
-
-
-def _varint_at(data: bytes | memoryview, at: int) -> tuple[int, int]:
-    """One varint and its width; width 0 if it has more than ten bytes or the data ends before."""
-    value = 0
-    for k in range(min(10, len(data) - at)):
-        byte = data[at + k]
-        value |= (byte & 0x7F) << (7 * k)
-        if byte < 0x80:
-            return value & 0xFFFFFFFFFFFFFFFF, k + 1
-    return 0, 0
-
-
 def _after_field(data: bytes | memoryview, at: int, size: int) -> int:
     """Where a field other than the wanted one ends; -1 if it is damaged or cut off."""
-    tag, width = _varint_at(data, at)
+    tag, width = varint_at(data, at)
     wire = tag & 7
     at += width
     if not width or tag < 8:
         return -1
     value, more = 0, 8 if wire == FIXED64 else 4
     if wire in (VARINT, LENGTH_DELIMITED):
-        value, more = _varint_at(data, at)
+        value, more = varint_at(data, at)
         if not more:
             return -1
     elif wire not in (FIXED64, FIXED32):

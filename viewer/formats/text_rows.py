@@ -152,6 +152,12 @@ class GrowingColumn:
         """All parts one after another."""
         return self._values[: self._used]
 
+    def take(self) -> NDArray[Any]:
+        """All parts one after another; they are not held any longer."""
+        found = self.values
+        self._values, self._used = self._values[:0].copy(), 0
+        return found
+
 
 def numbered(values: Ints) -> Codes:
     """Codes of any numbers, equal for equal ones."""

@@ -370,7 +370,7 @@ class TraceBuilder:
         def lay(t: int) -> Rows:
             step()
             its = slice(int(ptr[t]), int(ptr[t + 1]))
-            own = by_track[its]
+            own = its if by_track is None else by_track[its]
             if t in self._flat:
                 placed = place_flat(start[own], end[own])
             else:
@@ -408,15 +408,17 @@ class TraceBuilder:
         return place_by_time(start, end)
 
 
-def _by_track(track: Codes, tracks: int) -> tuple[Ints, Ints]:
-    """The slices track by track, as they were added, and where each track begins."""
+def _by_track(track: Codes, tracks: int) -> tuple[Ints | None, Ints]:
+    """The slices track by track, as they were added, and where each track begins; None if they
+    were added so: then nothing of them has to be gathered."""
     # Short codes are sorted by radix: the fewer bytes the sooner.
     short = np.uint8 if tracks <= 1 << 8 else np.uint16 if tracks <= 1 << 16 else np.uint32
     of = track.astype(short)
     counts = np.zeros(tracks, np.int64)
     for begin in range(0, len(of), _SHORT):  # counting makes int64 of what it counts
         counts += np.bincount(of[begin : begin + _SHORT], minlength=tracks)
-    return np.argsort(of, kind="stable"), np.concatenate([[0], np.cumsum(counts)])
+    order = None if (track[1:] >= track[:-1]).all() else np.argsort(of, kind="stable")
+    return order, np.concatenate([[0], np.cumsum(counts)])
 
 
 def _each(work: Callable[[_In], _Out], of: Sequence[_In], slices: int) -> list[_Out]:

@@ -62,15 +62,16 @@ class Rows:
     row_depth: Codes
 
 
-def rows_of(placed: Placed, own: Ints, track: int, first: int) -> Rows:
+def rows_of(placed: Placed, own: Ints | slice, track: int, first: int) -> Rows:
     """The rows of one track: its slices `own`, placed; `first` of all slices are before them."""
     stride = int(placed.depth.max(initial=0)) + 1
     key = placed.lane * stride + placed.depth
     rows, code = distinct_codes(key, int(key.max(initial=0)) + 1)
     # From preorder to (row, start): inside a row preorder is time order already.
     by_row = np.argsort(code.astype(np.uint16) if len(rows) < 1 << 16 else code, kind="stable")
+    index = placed.index[by_row]
     return Rows(
-        own[placed.index[by_row]],
+        index + own.start if isinstance(own, slice) else own[index],
         (by_row + first).astype(np.uint32),
         first + np.cumsum(np.bincount(code, minlength=len(rows))),
         np.full(len(rows), track, np.uint32),

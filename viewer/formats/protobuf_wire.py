@@ -1,0 +1,38 @@
+"""The wire format of protobuf: types of fields, and its numbers of one to ten bytes.
+
+See https://protobuf.dev/programming-guides/encoding/
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Words = NDArray[np.uint64]
+
+VARINT, FIXED64, LENGTH_DELIMITED, FIXED32 = 0, 1, 2, 5
+
+
+def varint_at(data: bytes | memoryview, at: int) -> tuple[int, int]:
+    """One varint and its width; width 0 if it has more than ten bytes or the data ends before."""
+    value = 0
+    for k in range(min(10, len(data) - at)):
+        byte = data[at + k]
+        value |= (byte & 0x7F) << (7 * k)
+        if byte < 0x80:
+            return value & 0xFFFFFFFFFFFFFFFF, k + 1
+    return 0, 0
+
+
+def packed(bits: Words, size: int = 8) -> Words:
+    """Up to eight times seven bits of a word side by side."""
+    for mask, by in (
+        (0x007F007F007F007F, 1),
+        (0x00003FFF00003FFF, 2),
+        (0x000000000FFFFFFF, 4),
+    ):
+        if by < size:
+            low = np.uint64(mask)
+            high = np.uint64((mask << (8 * by)) & 0xFFFFFFFFFFFFFFFF)
+            bits = (bits & low) | ((bits & high) >> np.uint64(by))
+    return bits
