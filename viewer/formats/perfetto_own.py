@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.formats.perfetto_sequences import as_text
@@ -26,7 +27,6 @@ _OF_KEYS = (
     "estimate_ticks", "estimate_ns", "location",
 )  # fmt: skip
 _BETWEEN = " · run "
-_MOST_COMBINED = 1 << 62
 
 
 def keys_of(
@@ -38,21 +38,29 @@ def keys_of(
     identifiers: the distinct ones, numbers and texts, and of every slice which it has, -1 for none.
     instructions: the ids and which slices have one.
     """
-    count, (values, which) = len(names), identifiers
-    numbers = np.full(count, -1)
+    values, which = identifiers
+    # All numbers of names are in use: they are groups of slices already.
+    group: NDArray[Any] = names
+    if values:
+        group = _combined(group, which)
     if instructions is not None:
-        numbers = np.where(instructions[1], np.maximum(instructions[0], -1), -1)
-    group = _dense(names.astype(np.int64))
-    for codes in (which, numbers, *(_codes(columns[n]) for n in _OF_KEYS if n in columns)):
-        group = _combined(group, codes)
-    total = int(group.max(initial=-1)) + 1
+        ids, is_told = instructions
+        group = _combined(group, _dense(np.where(is_told, np.maximum(ids, -1), -1) + 1) - 1)
+    for name in _OF_KEYS:
+        if name in columns:
+            group = _combined(group, _codes(columns[name]))
+    total = int(group.max()) + 1 if len(group) else 0
     at = np.zeros(total, np.int64)
-    at[group] = np.arange(count)  # any slice of each
+    at[group] = np.arange(len(names))  # any slice of each
     identifier = np.full(total, None, object)
-    identifier[:] = [values[i] if i >= 0 else None for i in which[at].tolist()]
+    if values:
+        identifier[:] = [values[i] if i >= 0 else None for i in which[at].tolist()]
+    instruction = np.full(total, -1)
+    if instructions is not None:
+        instruction = np.where(is_told[at], np.maximum(ids[at], -1), -1)
     numbered = builder.distinct_keys(
         np.full(total, KeyKind.PLAIN, np.uint8), names[at], np.zeros(total, np.uint32),
-        numbers[at], identifier,
+        instruction, identifier,
     )  # fmt: skip
     found: Codes = numbered[group]
     return found
@@ -82,15 +90,12 @@ def _dense(values: Ints) -> Ints:
     return (np.cumsum(known) - 1)[values - low]
 
 
-def _combined(group: Ints, codes: Ints) -> Ints:
+def _combined(group: NDArray[Any], codes: Ints) -> NDArray[Any]:
     """Groups of slices that have one group and one code; codes from -1 on."""
     if not len(codes) or (codes == codes[0]).all():
         return group
     size = int(codes.max()) + 2
-    if (int(group.max()) + 1) * size >= _MOST_COMBINED:
-        codes = _dense(codes + 1) - 1
-        size = int(codes.max()) + 2
-    return _dense(group * size + codes + 1)
+    return _dense(group.astype(np.int64) * size + (codes + 1))
 
 
 def in_stated_order(columns: Mapping[str, Column], names: Iterable[str]) -> dict[str, Column]:
