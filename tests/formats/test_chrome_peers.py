@@ -157,3 +157,45 @@ def test_a_trace_of_viztracer(tmp_path):
     with TraceProcessor(path) as peer:
         names = Counter(name for (name,) in peer.rows("select name from slice"))
     assert names == Counter(row[1] for row in rows(trace))
+
+
+FLOWS = """
+    select a.name, b.name from flow join slice a on a.id = flow.slice_out
+    join slice b on b.id = flow.slice_in
+"""
+
+
+def flows_of(trace):
+    both = zip(trace.flows.producer.tolist(), trace.flows.consumer.tolist(), strict=True)
+    return Counter((trace.name(a), trace.name(b)) for a, b in both)
+
+
+def test_flows_lead_as_in_the_engine(tmp_path):
+    """At the innermost slice, at its very begin, to the next one, through a step, to two ends, and
+    of equal ids in another category."""
+    thread = {"pid": 1, "tid": 4}
+    events = [
+        *named(1, "app", t3="main", t4="gpu"),
+        slice_event("outer", 0, 100), slice_event("launch a", 10, 10),
+        slice_event("launch b", 30, 10), slice_event("launch c", 50, 10),
+        *({**slice_event(name, at, 5), **thread}
+          for name, at in (("a", 40), ("b", 60), ("c", 70), ("d", 90))),
+        event("s", "ac2g", 12, id=1, cat="ac2g"), event("s", "ac2g", 30, id=2, cat="ac2g"),
+        event("s", "ac2g", 55, id=3, cat="ac2g"), event("s", "fwd", 5, id=1, cat="fwd"),
+        {**event("f", "ac2g", 40, id=1, cat="ac2g", bp="e"), **thread},
+        {**event("t", "ac2g", 62, id=2, cat="ac2g"), **thread},
+        {**event("f", "ac2g", 71, id=2, cat="ac2g", bp="e"), **thread},
+        {**event("f", "ac2g", 80, id=3, cat="ac2g"), **thread},
+        {**event("f", "fwd", 91, id=1, cat="fwd", bp="e"), **thread},
+        {**event("f", "fwd", 300, id=9, cat="fwd", bp="e"), **thread},
+    ]  # fmt: skip
+    path = tmp_path / "flows.json"
+    path.write_text(json.dumps(events))
+    trace = open_file(str(path))
+    expected = Counter(
+        [("launch a", "a"), ("launch b", "b"), ("b", "c"), ("launch c", "d"), ("outer", "d")]
+    )
+    assert flows_of(trace) == expected
+    with TraceProcessor(path) as peer:
+        assert Counter(peer.rows(FLOWS)) == expected
+    assert problems(trace) == {"flow events at no slice, or that lead to none: left out": 1}

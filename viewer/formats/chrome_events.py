@@ -77,7 +77,8 @@ class EventColumns:
     phase, name, cat: codes into the texts `phases`, `names`, `cats`; thread: code into `threads`,
     pairs of pid and tid. ns, ps: time in ns and thousandths, where `timed`; long_ns, long_ps: the
     duration, where `is_long`. identity: of the rows `identified`, a code into `identities`: an
-    async event's or a flow's id, or the scope of an instant. metadata: (name, pid, tid, arguments).
+    async event's id, a flow's id with its name and `bp`, or the scope of an instant. metadata:
+    (name, pid, tid, arguments).
     """
 
     def __init__(self, builder: TraceBuilder) -> None:
@@ -245,9 +246,12 @@ class EventColumns:
             elif phase in INSTANTS:
                 rows.append(row)
                 codes.append(self._identity((event.s or "t",)))
-            elif phase in ASYNC or phase in FLOWS:
+            elif phase in ASYNC:
                 rows.append(row)
                 codes.append(self._identity(_id_of(event)))
+            elif phase in FLOWS:
+                rows.append(row)
+                codes.append(self._identity((*_id_of(event), event.name, event.bp)))
         if rows:
             self._grown["identified"].add(np.array(rows, np.uint32), 0)
             self._grown["identity"].add(np.array(codes, np.uint32), 0)

@@ -11,9 +11,10 @@ bare array of events, which need not be closed. Read are:
     b n e    asynchronous slices by (cat, scope, id): a track of their own each; where there are
              more than a hundred, one for each name, on which those that overlap go to lanes
     C        counters: a series for each argument
+    s t f    flows between slices; `viewer.formats.chrome_flows` tells which
     M        names and order of processes and threads
 
-Flows (s t f), samples, objects, memory dumps and other phases are counted and not drawn. A begin
+Samples, objects, memory dumps and other phases are counted and not drawn. A begin
 without an end is drawn with no length, since the file does not say how long it was (column
 `unpaired`). `ts` and `dur` are µs with decimals, read exactly; a tick is 1 ns or, in a file with
 finer decimals whose times allow for it, 1 ps. Kineto's `baseTimeNanoseconds` is not added.
@@ -27,7 +28,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -36,6 +37,7 @@ from numpy.typing import NDArray
 
 from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
 from viewer.formats.chrome_events import ASYNC, FLOWS, INSTANTS, SLICES, EventColumns
+from viewer.formats.chrome_flows import flows_of
 from viewer.formats.chrome_pairs import paired
 from viewer.formats.chrome_tracks import TrackNames, text_of_id
 from viewer.formats.decimal_times import TIME_LIMIT
@@ -44,7 +46,7 @@ from viewer.formats.json_blocks import PackedFile
 from viewer.formats.text_rows import numbers_of
 from viewer.model.builder import TraceBuilder
 from viewer.model.counters import stated_counter
-from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, Trace
+from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, Problem, Trace
 
 CATEGORY, SCOPE, UNPAIRED, ID = "category", "scope", "unpaired", "id"
 NO_END = "begin without an end"
@@ -60,6 +62,7 @@ _MOST_COUNTERS = 500
 _MOST_ASYNC_TRACKS = 100
 # A JSON object, or an array of objects.
 _START = re.compile(rb'(?:\xef\xbb\xbf)?[ \t\r\n]*(?:\{[ \t\r\n]*"|\[[ \t\r\n]*\{[ \t\r\n]*")')
+_LONE_FLOWS = "flow events at no slice, or that lead to none: left out"
 _NO_DURATION = "complete event without a duration: drawn with no length"
 _NO_TIME = "event without a usable time: left out"
 _TOO_FINE = "fractions of a ns are rounded: the times are too far from zero to keep them"
@@ -88,6 +91,18 @@ class _Part:
     end: Ints | None
     place: Codes
     is_lone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _FlowEvents:
+    """Flow events in the order of the file: the place of their thread, which flow they are of, "s",
+    "t" or "f", and whether they are of the next slice to begin."""
+
+    rows: Ints
+    place: Codes
+    identity: Ints
+    phase: NDArray[np.str_]
+    is_next: Bools
 
 
 class _Reader:
@@ -135,6 +150,7 @@ class _Reader:
         parts = [
             self._complete(), *self._begun(), *self._instants(), *self._async()
         ]  # fmt: skip
+        flows = self._flow_events()
         del self._phase, self._thread
         self._step()
         rows = np.concatenate([part.begin for part in parts])
@@ -142,6 +158,7 @@ class _Reader:
         start, end = self._times(parts)
         columns = self._columns(parts, rows)
         self._counted = self._counters()
+        flow_ticks = self._ticks(self._ns[flows.rows], self._ps[flows.rows])
         tracks = self._tracks(np.unique(place))
         names = builder.intern_all(list(events.names))
         keys = _plain_keys(builder, names)
@@ -151,8 +168,18 @@ class _Reader:
             track=tracks[place], start=start, end=end, name=names[name], key=keys[name],
             source_row=rows.astype(np.uint32), columns=columns,
         )  # fmt: skip
+        # The tracks of threads without slices are of no place that is in use.
+        flow_tracks = np.where(np.isin(flows.place, place), tracks[flows.place], _NO_CODE)
         del start, end, name, rows, place, columns
-        return builder.build(self._step)
+        if not len(flows.rows):
+            return builder.build(self._step)
+        # What a flow leads to is known when all slices are laid out: what is odd is counted late.
+        trace = builder.build(self._step)
+        found, lone = flows_of(
+            trace.slices, flow_tracks, flow_ticks, flows.identity, flows.phase, flows.is_next
+        )
+        odd = (Problem(_LONE_FLOWS, lone, ""),) if lone else ()
+        return replace(trace, flows=found, problems=(*trace.problems, *odd))
 
     # -- which slices there are ---------------------------------------------------------------
 
@@ -165,14 +192,14 @@ class _Reader:
         return np.array([text in wanted for text in self._events.phases] or [False])[self._phase]
 
     def _count_odd(self) -> None:
-        untimed = np.flatnonzero(self._is([*SLICES, *INSTANTS, *ASYNC]) & ~self._timed)
+        untimed = np.flatnonzero(self._is([*SLICES, *INSTANTS, *ASYNC, *FLOWS]) & ~self._timed)
         self._problem(_NO_TIME, untimed)
         for phase in self._events.phases:
-            if phase in FLOWS or not (phase in _DRAWN or phase in "MC"):
-                rows = np.flatnonzero(self._is([phase]))
-                kind = "flow" if phase in FLOWS else "event"
+            if not (phase in _DRAWN or phase in FLOWS or phase in "MC"):
                 shown = phase[:_LONGEST_PHASE]
-                self._problem(f"{kind} of phase {shown!r}: not shown", rows)
+                self._problem(
+                    f"event of phase {shown!r}: not shown", np.flatnonzero(self._is([phase]))
+                )
 
     def _problem(self, kind: str, rows: Ints) -> None:
         if len(rows):
@@ -252,6 +279,22 @@ class _Reader:
             *self._paired(rows[~moment], identity[~moment], place[~moment], "e"),
             _Part(rows[moment], rows[moment], place[moment]),
         ]
+
+    def _flow_events(self) -> _FlowEvents:
+        own = self._of(FLOWS)[self._identified]
+        rows, code = self._identified[own].astype(np.int64), self._identity[own]
+        phase = np.array(list(self._events.phases) or [""])[self._phase[rows]]
+        keys = list(self._events.identities)
+        flows: dict[tuple[str, ...], int] = {}
+        number = np.zeros(len(keys), np.int64)
+        is_next = np.zeros(len(keys), np.bool_)
+        for i in np.unique(code).tolist():
+            *flow, binding = keys[i]
+            number[i] = flows.setdefault(tuple(flow), len(flows))
+            is_next[i] = binding != "e"
+        return _FlowEvents(
+            rows, self._on_threads(rows), number[code], phase, is_next[code] & (phase == "f")
+        )
 
     # -- when they are ------------------------------------------------------------------------
 
