@@ -143,7 +143,11 @@ NEEDS_CYCLES = {"ruler.cycles"}
 NEEDS_A_QUERY = {"search.next", "search.previous", "view.only_hits"}
 NEEDS_TWO_FILES = {"view.fit_file"}
 NEEDS_RUNS = {"go.next_run", "go.previous_run", "go.runs_aligned", "go.runs_mean"}
-NEEDS_A_FILE = {"file.export_table", "file.close_all", "view.panels"}
+NEEDS_A_FILE = {
+    "file.export_table", "file.close_all", "view.panels", "file.save_session",
+    "file.save_session_as", "file.reload",
+}  # fmt: skip
+NEEDS_A_LAST_SESSION = {"file.last_session"}
 NEEDS_A_SLICE = {"go.next_flow", "go.previous_flow", "go.next_slice", "go.previous_slice"}
 NEEDS_BRANCHES = {"go.next_branch", "go.previous_branch"}
 NEEDS_A_TRACE |= {"selection.same", "mark.measure", "mark.keep", "file.export"}
@@ -155,7 +159,7 @@ def test_what_makes_no_sense_is_disabled(desk, qtbot):
     everything = {id for id in desk.commands.actions if not id.startswith("tracks.")}
     needy = NEEDS_A_TRACE | NEEDS_RUNS | NEEDS_A_FILE | NEEDS_A_PAST
     everything -= NEEDS_TWO_FILES | NEEDS_CYCLES | NEEDS_A_SLICE | NEEDS_BRANCHES
-    everything -= NEEDS_A_SELECTION | NEEDS_A_QUERY
+    everything -= NEEDS_A_SELECTION | NEEDS_A_QUERY | NEEDS_A_LAST_SESSION
     assert enabled(desk) == everything - needy
     open_sample(qtbot, desk, "attention_xnnpack")
     assert enabled(desk) == everything - NEEDS_A_PAST

@@ -46,7 +46,7 @@ NO_QT_MODULES = (
     "estimate_report", "delegation_report", "findings_report", "resources", "cli",
     "visible_range", "view_state", "history", "command_search", "arguments", "answers",
     "selected_slices", "cost_scope", "perfetto_server", "perfetto_export",
-    "batch_export",
+    "batch_export", "session_file", "session_view",
 )  # fmt: skip
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
 
@@ -66,7 +66,7 @@ WINDOW = {
     *SHOWN, *FILES, "companions", "choices", "exporting", "loading", "saving", "session",
     "view_state", "timeline", "panels", "flow_feed", "marking", "selecting", "selection_feed",
     "hand_over", "perfetto_server",
-    "perfetto_export", "export_choices",
+    "perfetto_export", "export_choices", "session_file", "session_view",
 }  # fmt: skip
 
 ALLOWED = {
@@ -79,6 +79,8 @@ ALLOWED = {
     "companions": {"model", "program", "formats"},
     "workspace": {*FILES, "companions"},
     "choices": {"model", "program", "workspace"},
+    "session_file": {"formats", "export", "program", "workspace", "choices", "view_state"},
+    "session_view": {"session_file", "view_state", "opening", "timeline arithmetic"},
     "exporting": {*FILES, "workspace", "perfetto_export"},
     "perfetto_export": {"model", "program", "export", "workspace", "estimate_report"},
     "batch_export": {*FILES, "workspace", "exporting"},
@@ -194,6 +196,7 @@ SAME_ROOM = {
     **dict.fromkeys(
         (
             "desk",
+            "session_files",
             "needs",
             "status_line",
             "status_text",

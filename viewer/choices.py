@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from viewer.model.times import format_rate
+from viewer.model.times import RateOrigin, format_rate
 from viewer.program.identifier_columns import column_names, said, takes_column
 from viewer.program.source_code import Substitution
 from viewer.workspace import Workspace
@@ -13,20 +13,24 @@ from viewer.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a command line says beside its files: (profile, record) and (runs, method) pairs.
+    """What a command line, or a session file, says beside its files.
 
+    pairs: (profile, record) pairs, the record None for none. methods: (runs, method) pairs, of all
+    profiles with such runs; methods_of: (profile, runs, method), of one.
     columns: (profile, column of identifiers) pairs; the profile is None for all that have such a
     column, the column is "" for none.
     clocks: (profile, ns per tick); a rate without a profile is of all files that state none,
-    and of the cycles in debug info.
+    and of the cycles in debug info; cycles: a rate of these alone.
     source_paths: recorded folders and where they lie on this machine.
     """
 
-    pairs: tuple[tuple[str, str], ...] = ()
+    pairs: tuple[tuple[str, str | None], ...] = ()
     methods: tuple[tuple[str, str], ...] = ()
     columns: tuple[tuple[str | None, str], ...] = ()
     clocks: tuple[tuple[str, Fraction], ...] = ()
     source_paths: tuple[Substitution, ...] = ()
+    methods_of: tuple[tuple[str, str, str], ...] = ()
+    cycles: Fraction | None = None
 
 
 NO_CHOICES = Choices()
@@ -38,6 +42,8 @@ def apply(choices: Choices, workspace: Workspace) -> list[str]:
     Not the source paths: they are told to it before, since companions are looked for there.
     """
     complaints = _apply_clocks(choices.clocks, workspace)
+    if choices.cycles is not None and workspace.cycle_rate is not None:
+        workspace.set_cycle_rate(choices.cycles)
     for of, column in choices.columns:
         complaints += _apply_column(of, column, workspace)
     for profile, record in choices.pairs:
@@ -45,6 +51,11 @@ def apply(choices: Choices, workspace: Workspace) -> list[str]:
             workspace.pair(profile, record)
         except ValueError as error:
             complaints.append(f"--pair {profile}={record}: {error}")
+    for profile, scope, method in choices.methods_of:
+        try:
+            workspace.choose_method(profile, scope, method)
+        except ValueError as error:
+            complaints.append(f"the method of {scope}: {error}")
     for scope, method in choices.methods:
         traces = [t for t in workspace.traces if any(s.name == scope for s in t.scopes)]
         written = f"--method {scope}={method}: "
@@ -57,6 +68,23 @@ def apply(choices: Choices, workspace: Workspace) -> list[str]:
             except ValueError as error:
                 complaints.append(f"{written}{error}")
     return complaints
+
+
+def chosen(workspace: Workspace) -> Choices:
+    """What the user chose in a workspace, as choices that can be applied to another one of the same
+    files."""
+    open_now = {trace.path for trace in workspace.traces}
+    rates = {path: rate for path, rate in workspace.clocks.items() if path in open_now}
+    cycles = workspace.cycle_rate
+    is_chosen = cycles is not None and cycles.origin is RateOrigin.CHOSEN
+    return Choices(
+        pairs=tuple(workspace.chosen_pairs.items()),
+        methods_of=tuple(workspace.chosen_methods),
+        columns=tuple((path, column or "") for path, column in workspace.chosen_columns.items()),
+        clocks=tuple(rates.items()),
+        cycles=cycles.ns_per_tick if cycles is not None and is_chosen else None,
+        source_paths=workspace.substitutions,
+    )
 
 
 def _apply_column(of: str | None, column: str, workspace: Workspace) -> list[str]:

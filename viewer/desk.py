@@ -65,6 +65,8 @@ from viewer.ruler_commands import RULER_MENU
 from viewer.saving import Saver
 from viewer.selection_feed import SelectionFeed
 from viewer.session import Session
+from viewer.session_file import SUFFIX, is_session
+from viewer.session_files import SessionFiles
 from viewer.settings import (
     DRAG_PANS,
     HEADER_WIDTH,
@@ -154,7 +156,7 @@ class Desk(QObject):
         self.window, self.theme, self.settings = window, window.theme, window.settings
         theme, settings = self.theme, self.settings
         self._pages, self._message, self._status = window.pages, window.message, window.status
-        self.session = parts.session
+        self.session: Session = parts.session
         self.session.workspace.remembered.update(settings.identifier_columns())
         self.loader = Loader(window)
         self.saver: Saver = Saver(window)
@@ -186,6 +188,7 @@ class Desk(QObject):
         self.selection = parts.of(SelectionPanel)
         self.marks = parts.of(MarksPanel)
         self.hits = parts.of(HitsPanel)
+        self.session_files = SessionFiles(self)
         self.clock = ClockButton(self.session)
         self._status.addPermanentWidget(self.clock)
         self._resized = self._timer(RESIZE_SETTLES_MS, self._fit_width)
@@ -314,7 +317,12 @@ class Desk(QObject):
     # -- opening -------------------------------------------------------------------------------
 
     def open(self, paths: Sequence[str], choices: Choices | None = None) -> None:
-        """Read files in the background and add them to what is open."""
+        """Read files in the background and add them to what is open; a session file takes its
+        place."""
+        kept = next((path for path in paths if is_session(path)), None)
+        if kept is not None:
+            self.session_files.open(kept, [path for path in paths if not is_session(path)])
+            return
         if choices is not None:
             self._choices = choices
             for substitution in choices.source_paths:
@@ -330,10 +338,11 @@ class Desk(QObject):
 
     def open_dialog(self) -> None:
         """Ask for files."""
-        patterns = " ".join(dict.fromkeys(f"*{s}" for f in formats() for s in f.suffixes))
+        suffixes = [suffix for known in formats() for suffix in known.suffixes]
+        patterns = " ".join(dict.fromkeys(f"*{suffix}" for suffix in (*suffixes, SUFFIX)))
         paths, _ = QFileDialog.getOpenFileNames(
             self.window, "Open profiles, records and sources", self.settings.get(LAST_FOLDER),
-            f"Profiles, records, sources ({patterns});;All files (*)",
+            f"Profiles, records, sources, sessions ({patterns});;All files (*)",
         )  # fmt: skip
         if paths:
             self.open(paths)
@@ -549,7 +558,7 @@ class Desk(QObject):
         if not (self.is_loading or self.saver.is_busy):
             self._status.end()
         doubts = {text for shown in session.traces for text in self._doubts(shown)}
-        self._message.keep_warnings(doubts)
+        self._message.keep_warnings(doubts | {self.session_files.warning})
         empty = session.is_empty
         page: QWidget = (
             self.window.start_page if empty else self.timeline if session.traces else self._note
@@ -565,13 +574,19 @@ class Desk(QObject):
             QTimer.singleShot(0, self._share_height)
         if not self.window.updatesEnabled():
             QTimer.singleShot(0, partial(self._unveil.start, 0))
-        names = [display_name(p) for p in session.workspace.paths]
-        self.window.setWindowTitle(f"{', '.join(names[:3])} – Opscope" if names else "Opscope")
+        self.name_window()
         self._say_range()
         self._say_selection()
         self.commands.refresh()
         if page is self.timeline:
             self.timeline.view.setFocus()
+
+    def name_window(self) -> None:
+        """Call the window by its session file, else by what is open."""
+        names = [display_name(path) for path in self.session.workspace.paths]
+        if self.session_files.path and names:
+            names = [display_name(self.session_files.path)]
+        self.window.setWindowTitle(f"{', '.join(names[:3])} – Opscope" if names else "Opscope")
 
     def show_links(self) -> None:
         """Show how every profile is linked, and what can be chosen about it."""
@@ -626,6 +641,14 @@ class Desk(QObject):
         self.settings.set(SMOOTH_MOTION, not self.settings.get(SMOOTH_MOTION))
         self.timeline.scene.glide.enabled = self.moves_smoothly
         self.commands.refresh()
+
+    def show_error(self, text: str) -> None:
+        """Say above the timeline what went wrong, until it is put away."""
+        self._message.show_error(text)
+
+    def show_warning(self, text: str, action: str, answer: Callable[[], None]) -> None:
+        """Say above the timeline what must be known; `action` is the word on a button."""
+        self._message.show_warning(text, action, answer)
 
     def say(self, text: str) -> None:
         """Tell something in the status bar until the selection changes."""

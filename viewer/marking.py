@@ -12,10 +12,7 @@ from dataclasses import replace
 
 from viewer.opening import Inferences
 from viewer.session import Session
-from viewer.view_state import Mark
-
-LONGEST_NAME = 200  # characters kept of a name, and
-LONGEST_NOTE = 4000  # of a note
+from viewer.view_state import LONGEST_NAME, LONGEST_NOTE, Mark
 
 
 def can_mark(session: Session) -> bool:

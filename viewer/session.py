@@ -166,6 +166,17 @@ class Session(QObject):
         """Say of which method the runs of a scope are."""
         self._edits.submit(Edit(lambda space: space.choose_method(trace_path, scope, method)))
 
+    def take_up(self, state: ViewState) -> None:
+        """Show a view that was kept, of what is open now, inferences as they ran. What was before
+        it cannot be gone back to."""
+        t0, t1 = limited(state.t0, state.t1, self.span_ns())
+        self.history.clear()
+        self._apply(
+            replace(
+                state, t0=t0, t1=t1, clocks=self.workspace.clocks, inferences=self.state.inferences
+            )
+        )
+
     def close_all(self) -> None:
         """Close every file and forget the view."""
         self._edits.clear()

@@ -90,6 +90,11 @@ class Settings:
         """Go back to the default."""
         self._store.remove(setting.name)
 
+    @property
+    def folder(self) -> str:
+        """Where they are stored."""
+        return str(Path(self._store.fileName()).absolute().parent)
+
     def recent_files(self) -> list[str]:
         """Absolute paths, most recent first, at most 10; also those that are gone by now."""
         return self.get(RECENT)[:RECENT_FILES]

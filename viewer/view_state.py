@@ -20,6 +20,9 @@ from viewer.timeline.arrangement import TrackOrder as TrackOrder
 from viewer.timeline.arrangement import TrackView as TrackView
 from viewer.workspace import Clocks
 
+# Of the name and the note of a mark, in characters.
+LONGEST_NAME, LONGEST_NOTE = 200, 4000
+
 
 @dataclass(frozen=True, slots=True)
 class SliceRef:

@@ -20,6 +20,7 @@ from viewer.resources import SAMPLES
 from viewer.ruler_commands import ruler_commands
 from viewer.search_commands import search_commands
 from viewer.selection_commands import SELECTION_MENU, SELECTION_MOUSE, selection_commands
+from viewer.session_files import session_commands
 from viewer.track_commands import TRACK_MENU, track_commands
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ MENUS = (
     (
         "File",
         (
-            "file.open", "file.export", "file.export_table", "file.save_picture",
+            "file.open", "file.last_session", "file.reload", SEPARATOR,
+            "file.save_session", "file.save_session_as", SEPARATOR,
+            "file.export", "file.export_table", "file.save_picture",
             "file.perfetto_ui", SEPARATOR, "file.close_all", SEPARATOR, "file.quit",
         ),
     ),
@@ -125,6 +128,7 @@ def commands_of(desk: Desk) -> list[Command]:
     theme = desk.theme
     return [
         Command("file.open", "&Open…", "File", desk.open_dialog, ("Ctrl+O",)),
+        *session_commands(desk),
         *export_commands(desk),
         Command("file.close_all", "&Close all", "File", session.close_all, ("Ctrl+W",), something),
         Command("file.quit", "&Quit", "File", desk.window.close, ("Ctrl+Q",)),

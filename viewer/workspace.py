@@ -305,6 +305,26 @@ class Workspace:
         self._methods.setdefault((trace.path, program.path), {})[names.index(scope)] = method
         self._forget_fits(of=trace)
 
+    @property
+    def chosen_pairs(self) -> Mapping[str, str | None]:
+        """Profile -> the record that the user linked it to, or None for none."""
+        return dict(self._pairs)
+
+    @property
+    def chosen_methods(self) -> list[tuple[str, str, str]]:
+        """(profile, scope, method): of which method the user said that the runs of a scope are."""
+        return [
+            (trace.path, trace.scopes[scope].name, method)
+            for trace in self.traces
+            for (path, _), methods in self._methods.items() if path == trace.path
+            for scope, method in methods.items()
+        ]  # fmt: skip
+
+    @property
+    def chosen_columns(self) -> Mapping[str, str | None]:
+        """Profile -> the column that the user chose for its identifiers, or None for none."""
+        return dict(self._columns)
+
     def open_trace(self, path: str) -> Trace:
         """The open trace of a path. Raises ValueError if there is none."""
         found = next((t for t in self.traces if _same_path(t.path, path)), None)
