@@ -12,6 +12,7 @@ import os
 import struct
 import tempfile
 import threading
+import weakref
 from enum import IntEnum
 
 # Name and struct code of each column. What `value` and `start` are depends on the kind; `metadata`
@@ -67,6 +68,7 @@ class Spill:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         # It lives as long as the tracer, which no block of code does.
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+        weakref.finalize(self, self._file.close)
         self._lock = threading.Lock()
         self._end = 0
 

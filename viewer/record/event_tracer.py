@@ -395,6 +395,8 @@ class EventTracer:
                     f"times from {start!r} to {end!r} do not fit: an ETDump keeps 0 to 2**63 - 1 "
                     "ns; count from a later zero"
                 )
+            if not end < start:
+                raise TypeError(f"times are whole numbers, not {start!r} and {end!r}")
             with self._lock:
                 self._backwards += 1
         elif name is not None:
