@@ -33,7 +33,7 @@ class Logged:
     end: int = 0
     chain: int = -1
     instruction: int = 0
-    metadata: bytes = b""
+    metadata: bytes | str = b""
     size: int | None = None
 
 

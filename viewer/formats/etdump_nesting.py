@@ -2,7 +2,8 @@
 
 An event is written when it is over, so what happened inside it stands before it: the parent of an
 event is the next one of a lower rank in its run. Ranks: framework scope 0, instruction 1, kernel or
-delegate event 2. A run that was cut off lacks some; its events then move up.
+delegate event 2. A run that was cut off lacks some; its events then move up. A delegate's event is
+only a part of a call of its own instruction.
 """
 
 from __future__ import annotations
@@ -49,7 +50,11 @@ def nest(events: Events, kind: NDArray[np.uint8]) -> tuple[Codes32, Ints, Ints]:
     begin = np.maximum(begin, np.searchsorted(run, run))
     order = np.empty(n, np.int64)
     order[begin + depth] = np.arange(n)
-    return depth, order, np.where(above >= 0, above, outer)
+    # An event of another instruction than the call that it lies before is of a call that was not
+    # logged, or of another thread: it has no part in this one.
+    strange = in_instruction & (kind == KeyKind.DELEGATE_EVENT) & (events.chain >= 0)
+    strange &= events.instruction != events.instruction[above]
+    return depth, order, np.where((above >= 0) & ~strange, above, outer)
 
 
 def _next(marked: Bools, run: Codes32) -> Ints:
