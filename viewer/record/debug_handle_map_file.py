@@ -54,7 +54,8 @@ def write_debug_handle_map(
 
     What their builders were told of operators is written with them; nodes: more that tell of theirs
     (fx nodes, operators of a program), as for a mapping without a builder. Raises ValueError for
-    two instances of one call, TypeError or ValueError for a mapping that is none, OSError.
+    two instances of one call or a negative instruction, TypeError or ValueError for a mapping that
+    is none, OSError.
     """
     # Its random names take 30 ms to import, which a program that only registers does not need.
     from viewer.export.atomic import write_whole
@@ -62,6 +63,11 @@ def write_debug_handle_map(
     methods: dict[str, dict[str, Any]] = {}
     told: dict[int, list[GraphNode]] = {}
     for one in instances:
+        if one.instruction is not None and one.instruction < 0:
+            raise ValueError(
+                f"{one.instruction} is no instruction id: give that of the DELEGATE_CALL, or None "
+                "where it is not known"
+            )
         call = ANY_INSTRUCTION if one.instruction is None else str(one.instruction)
         calls = methods.setdefault(one.method, {})
         if call in calls:
