@@ -246,7 +246,7 @@ def test_info_names_the_file(tmp_path, capsys):
     assert capsys.readouterr().out.splitlines()[:3] == [
         str(path),
         "  ETDump G2/G3",
-        "  4 slices on 1 track, 10\u202fns",  # the call, its event, and what that leaves open
+        "  2 slices on 1 track, 10\u202fns",
     ]
 
 

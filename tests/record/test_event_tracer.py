@@ -292,8 +292,9 @@ def test_exactly_one_of_name_and_identifier(tracer, given):
     [
         (-1, ValueError, "takes -1 as none; number from 0 up"),
         (2**31, ValueError, "room for 32 bits"),
-        (1.0, TypeError, "a whole number or a text, not 1.0"),
-        (b"raw", TypeError, "a whole number or a text"),
+        (1.0, TypeError, "an int or a str, not 1.0"),
+        (True, TypeError, "an int or a str"),
+        (b"raw", TypeError, "an int or a str"),
         ("", ValueError, "at least one character"),
         ("\udc80", ValueError, "half of a surrogate pair"),
     ],

@@ -340,7 +340,8 @@ class Card(QWidget):
         for call in found[:_MOST_NAMES]:
             beside = f"with {counted(len(call.others), 'other')}" if call.others else "alone"
             lines[call.backend] = None
-            lines[f"instruction {call.instruction}, {beside}"] = None
+            if call.instruction >= 0:
+                lines[f"instruction {call.instruction}, {beside}"] = None
         grid.add("Delegate", "<br>".join(map(escape, lines)), html=True)
         for identifier in [each for x in found for each in x.identifiers][:_MOST_NAMES]:
             grid.add("Logged as", repr(identifier.text))

@@ -155,7 +155,7 @@ def _not_logged(
     """The identifiers of a lowered operator that were not logged for it alone."""
     keys, delegate = table.trace.keys, method.delegates[lowering.instruction]
     logged = {
-        entry.key
+        str(entry.key)
         for k in own
         if keys.kind[k] == KeyKind.DELEGATE_EVENT
         and keys.instruction[k] in (lowering.instruction, -1)

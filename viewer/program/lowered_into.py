@@ -24,7 +24,8 @@ class Identifier:
 class Lowering:
     """One call of a delegate that has an operator in it.
 
-    others: the other operators of the call, as indexes into `Program.operators`. identifiers: those
+    instruction: `NO_INSTRUCTION` of a map that is of any call. others: the other operators of the
+    call, as indexes into `Program.operators`. identifiers: those
     that stand for the operator, in the map's order; has_map: whether the delegate returned any.
     """
 
@@ -43,8 +44,8 @@ def lowered_into(method: Method, operator: Operator) -> tuple[Lowering, ...]:
         handles = method.handles.get(instruction, ())
         entries = delegate.entries or {}
         identifiers = tuple(
-            Identifier(text, _others(method, stood_for, handle))
-            for text, stood_for in entries.items()
+            Identifier(str(key), _others(method, stood_for, handle))
+            for key, stood_for in entries.items()
             if handle in stood_for
         )
         if handle >= 0 and (handle in handles or identifiers):

@@ -1,9 +1,17 @@
-"""The logging side: what a delegate, a simulator or a Python back end writes for Opscope to read.
+"""The logging side: what delegates, simulators and back ends in Python write for Opscope to read.
 
-May import model, and export for writing files whole; no Qt. Importing it loads neither numpy nor
-pandas, so that a program that is traced does not start slower.
+Needs neither torch nor executorch, and brings neither Qt, numpy nor pandas along, so that a program
+that is traced does not start slower.
 """
 
+from viewer.record.debug_handle_map import DelegateMappingBuilder
+from viewer.record.debug_handle_map_file import DelegateInstance, write_debug_handle_map
 from viewer.record.event_tracer import EventTracer, EventTracerEntry
 
-__all__ = ["EventTracer", "EventTracerEntry"]
+__all__ = [
+    "DelegateInstance",
+    "DelegateMappingBuilder",
+    "EventTracer",
+    "EventTracerEntry",
+    "write_debug_handle_map",
+]

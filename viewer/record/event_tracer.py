@@ -30,11 +30,12 @@ import warnings
 from collections.abc import Callable
 from types import TracebackType
 
+from viewer.program.debug_handles import Identifier
+from viewer.record.debug_handle_map import checked_identifier
 from viewer.record.event_batches import MOST_BYTES, EventBatches, Kind, Spill
 
 _OPERATOR, _NUMBER, _TEXT, _ALLOCATION = map(int, Kind)  # numbers of an enum take 40 ns more
 
-Identifier = int | str
 Clock = Callable[[], int]
 
 UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "cycles": 1}
@@ -441,21 +442,15 @@ def _identifier(name: str | None, delegate_debug_id: Identifier | None) -> Ident
         )
     if name is not None:
         return _checked(name, "a name", "; pass a number as delegate_debug_id")
-    if type(delegate_debug_id) is not int:
-        if isinstance(delegate_debug_id, str):
-            return _checked(delegate_debug_id, "a delegate_debug_id")
-        try:
-            delegate_debug_id = operator.index(delegate_debug_id)  # type: ignore[arg-type]
-        except TypeError:
-            raise TypeError(
-                f"a delegate_debug_id is a whole number or a text, not {delegate_debug_id!r}"
-            ) from None
-    if delegate_debug_id == _NO_NUMBER or not -_INT32 <= delegate_debug_id < _INT32:
+    identifier = checked_identifier(delegate_debug_id)
+    if isinstance(identifier, str):
+        return _checked(identifier, "a delegate_debug_id")
+    if identifier == _NO_NUMBER or not -_INT32 <= identifier < _INT32:
         raise ValueError(
-            f"the delegate_debug_id {delegate_debug_id} cannot be kept: an ETDump has room for 32 "
+            f"the delegate_debug_id {identifier} cannot be kept: an ETDump has room for 32 "
             "bits, and takes -1 as none; number from 0 up"
         )
-    return delegate_debug_id
+    return identifier
 
 
 def _checked(text: str, what: str, remedy: str = "") -> str:
