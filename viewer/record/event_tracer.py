@@ -53,30 +53,38 @@ _IMPLICIT_BLOCK = "Default"  # readers know it from programs that open no block 
 class EventTracerEntry:
     """An event that has begun; made by the tracer. In a `with` statement it ends with the block.
 
-    name: of an operator's event, else None. delegate_debug_id: of a delegate's event, else None.
     start_time: in ticks of the tracer's clock. metadata: may be set until the event ends; only
     events of delegates have it.
     """
 
     __slots__ = (
-        "_block", "_calls", "_tracer", "chain_index", "delegate_debug_id", "instruction_id",
-        "metadata", "name", "start_time",
+        "_block", "_calls", "_kind", "_tracer", "_what", "chain_index", "instruction_id",
+        "metadata", "start_time",
     )  # fmt: skip
 
     def __init__(
         self, tracer: EventTracer, block: int, calls: list[EventTracerEntry] | None,
-        name: str | None, delegate_debug_id: Identifier | None, chain_index: int,
-        instruction_id: int,
+        kind: int, what: Identifier, chain_index: int, instruction_id: int,
     ) -> None:  # fmt: skip
         self._tracer = tracer
         self._block = block
         self._calls = calls  # the open calls of the thread, where this is one of them
-        self.name = name
-        self.delegate_debug_id = delegate_debug_id
+        self._kind = kind
+        self._what = what
         self.chain_index = chain_index
         self.instruction_id = instruction_id
         self.metadata: bytes | str | None = None
         self.start_time = 0
+
+    @property
+    def name(self) -> str | None:
+        """Of an operator's event; None of a delegate's."""
+        return str(self._what) if self._kind == _OPERATOR else None
+
+    @property
+    def delegate_debug_id(self) -> Identifier | None:
+        """Of a delegate's event; None of an operator's."""
+        return None if self._kind == _OPERATOR else self._what
 
     def __enter__(self) -> EventTracerEntry:
         return self
@@ -219,7 +227,7 @@ class EventTracer:
         if block is None:
             block = self._implicit_block()
         calls = None if chain_index < 0 else self._calls.entries
-        entry = EventTracerEntry(self, block, calls, name, None, chain_index, instruction_id)
+        entry = EventTracerEntry(self, block, calls, _OPERATOR, name, chain_index, instruction_id)
         opened = self._open
         if len(opened) >= _MOST_OPEN:
             raise _too_many()
@@ -232,7 +240,7 @@ class EventTracer:
     def end_profiling(self, entry: EventTracerEntry) -> None:
         """End what `start_profiling` began, from any thread."""
         end = self._clock()
-        if type(entry) is not EventTracerEntry or entry.name is None:
+        if type(entry) is not EventTracerEntry or entry._kind != _OPERATOR:
             raise TypeError(f"end_profiling takes what start_profiling returned, not {entry!r}")
         if entry.metadata is not None:
             raise ValueError("only events of delegates have metadata: set none here")
@@ -254,15 +262,7 @@ class EventTracer:
         text; as in the delegate's debug handle map. instruction_id: of the delegate's call, where
         that is not open in this thread.
         """
-        if delegate_debug_id is None and type(name) is str and name and name.isascii():
-            identifier: Identifier = name
-        else:
-            identifier = _identifier(name, delegate_debug_id)
-        chain_index, instruction_id = self._instruction(chain_index, instruction_id)
-        block = self._block
-        if block is None:
-            block = self._implicit_block()
-        entry = EventTracerEntry(self, block, None, None, identifier, chain_index, instruction_id)
+        entry = self._of_delegate(name, delegate_debug_id, chain_index, instruction_id)
         opened = self._open
         if len(opened) >= _MOST_OPEN:
             raise _too_many()
@@ -278,7 +278,7 @@ class EventTracer:
         A text is kept as UTF-8.
         """
         end = self._clock()
-        if type(entry) is not EventTracerEntry or entry.name is not None:
+        if type(entry) is not EventTracerEntry or entry._kind == _OPERATOR:
             raise TypeError(
                 "end_profiling_delegate takes what start_profiling_delegate returned, "
                 f"not {entry!r}"
@@ -306,13 +306,9 @@ class EventTracer:
                 f"the end, {end_time!r}, is before the start, {start_time!r}: swap them, or add "
                 "2**32 to the end if it is of a 32-bit counter that wrapped"
             )
-        identifier = _identifier(name, delegate_debug_id)
-        chain_index, instruction_id = self._instruction(chain_index, instruction_id)
-        kept = b"" if metadata is None else _metadata(metadata)
-        block = self._block
-        if block is None:
-            block = self._implicit_block()
-        self._keep(block, identifier, chain_index, instruction_id, start_time, end_time, kept)
+        entry = self._of_delegate(name, delegate_debug_id, chain_index, instruction_id)
+        entry.start_time = start_time
+        self._keep(entry, end_time, b"" if metadata is None else _metadata(metadata))
 
     # -- writing -----------------------------------------------------------------------------------
 
@@ -336,10 +332,9 @@ class EventTracer:
         found = []
         unended = list(self._open)
         if unended:
-            first = unended[0].name or unended[0].delegate_debug_id
             found.append(
-                f"{_events(len(unended))} never ended and left out, first {first!r}: end every "
-                "entry, or begin it in a `with` statement"
+                f"{_events(len(unended))} never ended and left out, first {unended[0]._what!r}: "
+                "end every entry, or begin it in a `with` statement"
             )
         if self._backwards:
             found.append(
@@ -372,24 +367,33 @@ class EventTracer:
                 calls.pop()
             elif entry in calls:
                 calls.remove(entry)
-        self._keep(
-            entry._block, entry.delegate_debug_id, entry.chain_index, entry.instruction_id,
-            entry.start_time, end, kept, entry.name,
-        )  # fmt: skip
+        self._keep(entry, end, kept)
 
-    def _instruction(self, chain_index: int, instruction_id: int | None) -> tuple[int, int]:
-        """Chain and instruction of a delegate's event: as said, else of the thread's open call."""
+    def _of_delegate(
+        self, name: str | None, delegate_debug_id: Identifier | None, chain_index: int,
+        instruction_id: int | None,
+    ) -> EventTracerEntry:  # fmt: skip
+        """An entry of the instruction that is said, else of the thread's open call; not open."""
+        what: Identifier
+        if delegate_debug_id is None and type(name) is str and name and name.isascii():
+            kind, what = _TEXT, name
+        else:
+            kind, what = _identifier(name, delegate_debug_id)
         if instruction_id is None:
             calls = self._calls.entries
-            return (calls[-1].chain_index, calls[-1].instruction_id) if calls else (-1, 0)
-        if not (0 <= chain_index < _INT32 and 0 <= instruction_id < _INT32):
+            if calls:
+                chain_index, instruction_id = calls[-1].chain_index, calls[-1].instruction_id
+            else:
+                chain_index, instruction_id = -1, 0
+        elif not (0 <= chain_index < _INT32 and 0 <= instruction_id < _INT32):
             raise _bad_instruction(chain_index, instruction_id)
-        return chain_index, instruction_id
+        block = self._block
+        if block is None:
+            block = self._implicit_block()
+        return EventTracerEntry(self, block, None, kind, what, chain_index, instruction_id)
 
-    def _keep(
-        self, block: int, identifier: Identifier | None, chain: int, instruction: int,
-        start: int, end: int, metadata: bytes, name: str | None = None,
-    ) -> None:  # fmt: skip
+    def _keep(self, entry: EventTracerEntry, end: int, metadata: bytes) -> None:
+        start = entry.start_time
         if not 0 <= start <= end <= self._last_tick:
             if start < 0 or end > self._last_tick:
                 raise ValueError(
@@ -400,19 +404,19 @@ class EventTracer:
                 raise TypeError(f"times are whole numbers, not {start!r} and {end!r}")
             with self._lock:
                 self._backwards += 1
-        elif name is not None:
-            self._events.add(_OPERATOR, block, name, chain, instruction, start, end)
-        elif identifier is not None:
-            kind = _TEXT if type(identifier) is str else _NUMBER
-            self._events.add(kind, block, identifier, chain, instruction, start, end, metadata)
+            return
+        self._events.add(
+            entry._kind, entry._block, entry._what, entry.chain_index, entry.instruction_id,
+            start, end, metadata,
+        )  # fmt: skip
 
     def _leave(self, entry: EventTracerEntry) -> None:
         if entry not in self._open:
             return
-        if entry.name is None:
-            self.end_profiling_delegate(entry)
-        else:
+        if entry._kind == _OPERATOR:
             self.end_profiling(entry)
+        else:
+            self.end_profiling_delegate(entry)
 
     def _leave_block(self, number: int) -> None:
         with self._lock:
@@ -434,23 +438,23 @@ def _events(count: int) -> str:
     return "1 event was" if count == 1 else f"{count} events were"
 
 
-def _identifier(name: str | None, delegate_debug_id: Identifier | None) -> Identifier:
-    """The one that is given, checked."""
+def _identifier(name: str | None, delegate_debug_id: Identifier | None) -> tuple[int, Identifier]:
+    """The kind of the one that is given, and what it is, checked."""
     if (name is None) is (delegate_debug_id is None):
         raise ValueError(
             "an event of a delegate has either a name or a delegate_debug_id: pass exactly one"
         )
     if name is not None:
-        return _checked(name, "a name", "; pass a number as delegate_debug_id")
+        return _TEXT, _checked(name, "a name", "; pass a number as delegate_debug_id")
     identifier = checked_identifier(delegate_debug_id)
     if isinstance(identifier, str):
-        return _checked(identifier, "a delegate_debug_id")
+        return _TEXT, _checked(identifier, "a delegate_debug_id")
     if identifier == _NO_NUMBER or not -_INT32 <= identifier < _INT32:
         raise ValueError(
             f"the delegate_debug_id {identifier} cannot be kept: an ETDump has room for 32 "
             "bits, and takes -1 as none; number from 0 up"
         )
-    return identifier
+    return _NUMBER, identifier
 
 
 def _checked(text: str, what: str, remedy: str = "") -> str:
