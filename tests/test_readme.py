@@ -50,3 +50,20 @@ def test_the_python_of_the_readme_writes_a_trace(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(re.findall(r"```python\n(.*?)```", README, re.S)[0], {})
     assert (tmp_path / "trace.pb").stat().st_size > 1000
+
+
+def test_the_delegate_that_the_readme_logs_is_linked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (code,) = (c for c in re.findall(r"```python\n(.*?)```", README, re.S) if "EventTracer" in c)
+    exec(code, {})
+    workspace = Workspace()
+    workspace.open("run.etdp")
+    workspace.open(str(ROOT / "tests/data/etrecord/demo_str.etrecord"))
+    (trace,) = workspace.traces
+    table = workspace.links(trace)
+    found = {
+        trace.name(i): table.operators(int(trace.slices.key[i])) for i in range(len(trace.slices))
+    }
+    assert [o.op for o in found["Fancy Fusion"]] == ["convolution", "relu"]
+    assert [o.op for o in found["div"]] == ["tan"]
+    assert workspace.warnings(trace) == []
