@@ -486,6 +486,29 @@ def test_a_full_disk_loses_nothing(path, tmp_path, monkeypatch):
     assert [e.what for e in events_of(path)] == list(range(50))
 
 
+def test_a_handler_may_log_while_its_thread_is_logging(path, monkeypatch):
+    """As a signal's does, or the `__del__` of an object that is collected: at any step."""
+    monkeypatch.setattr(event_batches, "_FULL", 100)  # each event would be a batch
+    tracer = EventTracer(clock=Clock())
+    put = event_batches.EventBatches._put
+
+    def interrupted(self, data):
+        place = put(self, data)
+        if data.startswith(b"outer"):
+            tracer.log_profiling_delegate("inner", None, 1, 2)
+        return place
+
+    monkeypatch.setattr(event_batches.EventBatches, "_put", interrupted)
+    for i in range(5):
+        tracer.log_profiling_delegate(f"outer {i}", None, 3, 4, b"outer too")
+    tracer.write(path)
+    assert [(e.what, e.metadata) for e in events_of(path)] == [
+        event
+        for i in range(5)
+        for event in (("inner", b""), ("inner", b""), (f"outer {i}", b"outer too"))
+    ]
+
+
 def test_it_starts_without_numpy():
     """A program that is traced must not start slower; numpy is for the writing."""
     import subprocess

@@ -69,7 +69,7 @@ class Spill:
         # It lives as long as the tracer, which no block of code does.
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
         weakref.finalize(self, self._file.close)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._end = 0
 
     def append(self, data: bytes) -> int:
@@ -84,8 +84,11 @@ class Spill:
     def read(self, at: int, size: int) -> bytes:
         """Some bytes that were appended. Raises OSError."""
         with self._lock:
-            self._file.seek(at)
-            data = self._file.read(size)
+            end = -1
+            while end != self._end:  # else a signal's handler has logged meanwhile, and moved
+                end = self._end
+                self._file.seek(at)
+                data = self._file.read(size)
         if len(data) < size:
             raise OSError(f"the spill file ends at byte {at + len(data)}")
         return data
@@ -95,7 +98,9 @@ class EventBatches:
     """Takes events of any thread; bounded by what they would take in a dump."""
 
     def __init__(self, max_bytes: int, spill: Spill | None) -> None:
-        self._lock = threading.Lock()
+        # A signal's handler, or an object that is collected, may log while this thread is logging.
+        self._lock = threading.RLock()
+        self._adding = False
         self._left = max_bytes
         self._full_at = max_bytes - _FULL  # what is left when the batch is full
         self._spill = spill
@@ -124,34 +129,34 @@ class EventBatches:
         whole number.
         """
         with self._lock:
-            if self._left < EVENT_BYTES:
-                self.dropped += 1
-                return
-            place = -1
-            if type(value) is str:
-                known = self._places.get(value)
-                if known is None:
-                    known = self._put(value.encode())
-                    if known is None:
-                        return
-                    self._places[value] = known
-                value = known
-            if metadata:
-                kept = self._put(metadata)
-                if kept is None:
-                    return
-                place = kept
+            within, self._adding = self._adding, True
             try:
+                if self._left < EVENT_BYTES:
+                    self.dropped += 1
+                    return
+                if type(value) is str:
+                    known = self._places.get(value)
+                    if known is None:
+                        known = self._put(value.encode())
+                        if known is None:
+                            return
+                        self._places[value] = known
+                    value = known
+                place = self._put(metadata) if metadata else -1
+                if place is None:
+                    return
                 self._rows.extend(_pack(start, end, block, value, chain, instruction, place, kind))
+                self._left -= EVENT_BYTES
+                if self._left < self._full_at and not within:  # texts of an outer one are in use
+                    self._close()
             except struct.error:
                 raise TypeError(
                     f"not a whole number among start {start!r}, end {end!r}, chain {chain!r}, "
                     f"instruction {instruction!r}: round it, or use a clock like "
                     "time.perf_counter_ns"
                 ) from None
-            self._left -= EVENT_BYTES
-            if self._left < self._full_at:
-                self._close()
+            finally:
+                self._adding = within
 
     def snapshot(self) -> list[Batch]:
         """All events so far; what is logged later does not change it."""
@@ -161,14 +166,13 @@ class EventBatches:
 
     def _put(self, data: bytes) -> int | None:
         """The place of a text now put into the batch; None, with its event dropped, if too long."""
-        if self._left < EVENT_BYTES + 8 + len(data):
+        size = len(data)
+        if self._left < EVENT_BYTES + 8 + size:
             self.dropped += 1
             return None
         place = len(self._texts)
-        self._texts.extend(_pack_length(len(data)))
-        self._texts.extend(data)
-        self._texts.extend(_PADDING[len(data) & 3])
-        self._left -= len(self._texts) - place
+        self._texts.extend(_pack_length(size) + data + _PADDING[size & 3])
+        self._left -= 8 + size - (size & 3)
         return place
 
     def _close(self) -> None:

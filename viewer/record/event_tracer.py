@@ -155,7 +155,7 @@ class EventTracer:
         )
         self._calls = _OpenCalls()
         self._open: dict[EventTracerEntry, bool] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # see EventBatches
         self._blocks: list[str] = []
         self._block: int | None = None
         self._allocators: list[str] = []
