@@ -712,4 +712,7 @@ def test_info_of_a_torq_profile_and_a_debug_handle_map(capsys):
     assert "agreement: 1.00 on 5 compared" in out
     code, out, _ = run(capsys, "stats", *files, "--by", "operator", "--json")
     assert code == 0
-    assert '"tan"' in out
+    found = {row["label"]: (row["count"], row["total_ticks"]) for row in json.loads(out)["rows"]}
+    # Six of the ten rows are of tan, each of 80 cycles.
+    assert found["tan"] == (6, 480)
+    assert sum(count for count, _ in found.values()) == 10
