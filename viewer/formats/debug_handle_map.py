@@ -226,7 +226,7 @@ class _Reader:
                 modules=_around(module),
                 source_op=called,
             )
-            for target in targets or [called]
+            for target in targets or [""]
         )
 
 

@@ -60,7 +60,7 @@ class Reason(Enum):
     NOT_IN_MAP = ("instruction not in the debug handle map", LinkState.UNLINKED)
     IN_BRANCH = ("inside a branch of control flow, which has no debug handle", LinkState.UNLINKED)
     ONLY_DELEGATES = (
-        "the debug handle map tells of what delegates log alone",
+        "the debug handle map tells only of what delegates log",
         LinkState.UNLINKED,
     )
     NOT_IN_GRAPH = ("debug handle not in the graph", LinkState.UNLINKED)
