@@ -202,4 +202,6 @@ def test_no_other_sample_is_taken_for_one():
     for sample in DATA.rglob("*"):
         if sample.is_file():
             with sample.open("rb") as file:
-                assert sniff(file.read(HEAD_SIZE)) is (sample.parent.name == "debug_handle_map")
+                assert sniff(file.read(HEAD_SIZE)) is (
+                    sample.parent.name == "debug_handle_map" and sample.suffix == ".json"
+                )

@@ -12,6 +12,7 @@ Python dict that such maps are made from; 10 and "10" are two.
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any
 
@@ -77,8 +78,9 @@ def _own_keys(inside: bytes) -> tuple[list[str], bool]:
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
     """The operators and maps of a file; what is odd in it becomes a counted problem."""
     with open(path, "rb") as file:
-        raw = file.read(MOST_BYTES + 1)
-    if len(raw) > MOST_BYTES:
+        size = os.fstat(file.fileno()).st_size
+        raw = file.read(size) if size <= MOST_BYTES else b""
+    if size > MOST_BYTES:
         raise UnreadableFile(
             path,
             f"it has more than {MOST_BYTES >> 20} MB",
@@ -224,7 +226,7 @@ class _Reader:
                 modules=_around(module),
                 source_op=called,
             )
-            for target in targets or [called]
+            for target in targets or [""]
         )
 
 

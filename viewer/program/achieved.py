@@ -155,13 +155,13 @@ def _not_logged(
     """The identifiers of a lowered operator that were not logged for it alone."""
     keys, delegate = table.trace.keys, method.delegates[lowering.instruction]
     logged = {
-        str(entry.key)
+        entry.key
         for k in own
         if keys.kind[k] == KeyKind.DELEGATE_EVENT
         and keys.instruction[k] in (lowering.instruction, -1)
         if (entry := delegate.find(keys.identifier[k])) is not None
     }
-    return [x.text for x in lowering.identifiers if x.fused or x.text not in logged]
+    return [str(x.key) for x in lowering.identifiers if x.fused or x.key not in logged]
 
 
 def _lowering(method: Method, operator: Operator, instruction: int) -> Lowering | None:

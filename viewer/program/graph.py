@@ -65,7 +65,8 @@ class Tensor:
 class GraphNode:
     """One call of a graph, most often of the edge dialect.
 
-    op: the operator without its namespace path, "aten.convolution.default". debug_handle: -1 for a
+    op: the operator without its namespace path, "aten.convolution.default"; "" where a debug handle
+    map does not tell it. debug_handle: -1 for a
     node that has none. source_op: the ATen call that it was decomposed from, in MLIR the operation
     itself, "" if the record does not say. modules: (path, type) from the outermost module inwards.
     aten: the name of the node in the ATen program that it came from, "" if the record does not say.
@@ -104,8 +105,8 @@ class Operator:
 
     @cached_property
     def ops(self) -> tuple[str, ...]:
-        """The distinct edge dialect operators of its nodes, in graph order."""
-        return tuple(dict.fromkeys(node.op for node in self.nodes))
+        """The distinct edge dialect operators of its nodes, in graph order; none if not known."""
+        return tuple(dict.fromkeys(node.op for node in self.nodes if node.op))
 
     @cached_property
     def base_names(self) -> frozenset[str]:

@@ -283,19 +283,19 @@ def _entries(program: Program) -> dict[_Place, _Entry]:
     found = {}
     for method, instruction in _instances(program):
         delegate = method.delegates[instruction]
+        of_call = frozenset(method.handles.get(instruction, ()))
         for key, handles in (delegate.entries or {}).items():
             row = MapRow(
                 method.name, instruction, delegate.backend, str(key), handles,
                 operators_of(method, handles), Standing.NOT_RUN,
-                _oddity(method, instruction, handles),
+                _oddity(method, of_call, handles),
             )  # fmt: skip
             found[method.name, instruction, key] = _Entry(row)
     return found
 
 
-def _oddity(method: Method, instruction: int, handles: tuple[int, ...]) -> str:
+def _oddity(method: Method, of_call: frozenset[int], handles: tuple[int, ...]) -> str:
     """What is wrong with the handles of an entry, as a sentence, or ""."""
-    of_call = method.handles.get(instruction, ())
     absent = [h for h in dict.fromkeys(handles) if h not in method.by_handle]
     strange = [h for h in dict.fromkeys(handles) if h not in of_call and h in method.by_handle]
     if not handles:

@@ -60,7 +60,7 @@ class Reason(Enum):
     NOT_IN_MAP = ("instruction not in the debug handle map", LinkState.UNLINKED)
     IN_BRANCH = ("inside a branch of control flow, which has no debug handle", LinkState.UNLINKED)
     ONLY_DELEGATES = (
-        "the debug handle map tells of what delegates log alone",
+        "the debug handle map tells only of what delegates log",
         LinkState.UNLINKED,
     )
     NOT_IN_GRAPH = ("debug handle not in the graph", LinkState.UNLINKED)
@@ -271,6 +271,7 @@ class _Linker:
         self._methods = [self._method(scope) for scope in range(len(trace.scopes))]
         # A kernel and the OPERATOR_CALL around it have one answer: (scope, instruction) -> link.
         self._ran_kernels: dict[tuple[int, int], Link] = {}
+        self._calls: dict[tuple[str, int], Link] = {}
         self._by_kind: dict[int, Callable[[int, Method], Link]] = {
             KeyKind.OPERATOR_CALL: self._operator,
             KeyKind.KERNEL: self._operator,
@@ -420,7 +421,7 @@ class _Linker:
         instruction = self._id[key]
         if instruction < 0:
             return self._identifier_anywhere(identifier, method)
-        call = self._found(method, method.handles.get(instruction, ()), Reason.BY_INSTRUCTION, "")
+        call = self._call(method, instruction)
         delegate = method.delegate_at(instruction)
         if is_of_whole_call(identifier) and not (delegate and delegate.find(identifier)):
             backend = delegate.backend if delegate else ""
@@ -435,6 +436,14 @@ class _Linker:
             # The map of any call: this one may be another backend's.
             return replace(_in_no_map(identifier, method), near=call.operators)
         return self._in_map(identifier, delegate, method, call.operators)
+
+    def _call(self, method: Method, instruction: int) -> Link:
+        """What a delegate's call is linked to; it is asked for with each of its events."""
+        place = (method.name, instruction)
+        if place not in self._calls:
+            handles = method.handles.get(instruction, ())
+            self._calls[place] = self._found(method, handles, Reason.BY_INSTRUCTION, "")
+        return self._calls[place]
 
     def _identifier_anywhere(self, identifier: int | str, method: Method) -> Link:
         """An identifier without its instruction: unique in the method, or not linked."""

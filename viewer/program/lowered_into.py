@@ -14,9 +14,10 @@ from viewer.program.graph import Method, Operator
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """One name under which a delegate logs an operator. fused: the others that it stands for."""
+    """One name under which a delegate logs an operator, as its map has it. fused: the others that
+    it stands for."""
 
-    text: str
+    key: int | str
     fused: tuple[int, ...]
 
 
@@ -44,7 +45,7 @@ def lowered_into(method: Method, operator: Operator) -> tuple[Lowering, ...]:
         handles = method.handles.get(instruction, ())
         entries = delegate.entries or {}
         identifiers = tuple(
-            Identifier(str(key), _others(method, stood_for, handle))
+            Identifier(key, _others(method, stood_for, handle))
             for key, stood_for in entries.items()
             if handle in stood_for
         )
