@@ -17,7 +17,7 @@ What the file cannot say, and what follows from it:
   worker thread has none open and says `instruction_id`; else the event stands outside of any call.
 * Times are whole numbers without a unit, and readers take them as ns. Times in `us`, `ms` and `s`
   are converted, exactly. Cycles are written as they are: open such a dump with
-  `opscope --clock run.etdp=800MHz`, or with `source_time_scale=TimeScale.CYCLES` in the Inspector.
+  `opscope --clock run.etdp=800MHz`, or in the Inspector with both its time scales as CYCLES.
 """
 
 from __future__ import annotations
@@ -333,8 +333,8 @@ class EventTracer:
         unended = list(self._open)
         if unended:
             found.append(
-                f"{_events(len(unended))} never ended and left out, first {unended[0]._what!r}: "
-                "end every entry, or begin it in a `with` statement"
+                f"{_events(len(unended))} left out, since not ended, first "
+                f"{unended[0]._what!r}: end every entry, or begin it in a `with` statement"
             )
         if self._backwards:
             found.append(
@@ -363,9 +363,9 @@ class EventTracer:
             )
         calls = entry._calls
         if calls is not None:
-            if calls and calls[-1] is entry:
+            if calls is self._calls.entries and calls[-1] is entry:
                 calls.pop()
-            elif entry in calls:
+            else:  # in one step, since the thread that they are of may add to them
                 calls.remove(entry)
         self._keep(entry, end, kept)
 
@@ -380,11 +380,9 @@ class EventTracer:
         else:
             kind, what = _identifier(name, delegate_debug_id)
         if instruction_id is None:
-            calls = self._calls.entries
-            if calls:
-                chain_index, instruction_id = calls[-1].chain_index, calls[-1].instruction_id
-            else:
-                chain_index, instruction_id = -1, 0
+            chain_index, instruction_id = -1, 0
+            for call in self._calls.entries[-1:]:  # in one step: another thread may end it
+                chain_index, instruction_id = call.chain_index, call.instruction_id
         elif not (0 <= chain_index < _INT32 and 0 <= instruction_id < _INT32):
             raise _bad_instruction(chain_index, instruction_id)
         block = self._block
