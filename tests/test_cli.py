@@ -700,3 +700,19 @@ def test_inferences_are_told_with_ranges_that_stats_takes(capsys):
         run(capsys, "stats", host, "--by", "unit", "--range", span, "--json")[1]
     )["files"]
     assert of_run["whole_ns"] == 1_158_000
+
+
+def test_info_of_a_torq_profile_and_a_debug_handle_map(capsys):
+    """Its ten rows, of five events that the map has, are linked by the event's name."""
+    files = [str(DATA / "torq/demo_str_c1.csv"), str(DATA / "debug_handle_map/demo_str.json")]
+    code, out, err = run(capsys, "info", *files)
+    assert (code, err) == (0, "")
+    assert "  Debug handle map version 1\n  forward (5 operators)\n" in out
+    assert "10 of 10 linkable slices linked (100.0%, 100.0% of time)" in out
+    assert "agreement: 1.00 on 5 compared" in out
+    code, out, _ = run(capsys, "stats", *files, "--by", "operator", "--json")
+    assert code == 0
+    found = {row["label"]: (row["count"], row["total_ticks"]) for row in json.loads(out)["rows"]}
+    # Six of the ten rows are of tan, each of 80 cycles.
+    assert found["tan"] == (6, 480)
+    assert sum(count for count, _ in found.values()) == 10

@@ -75,7 +75,7 @@ ALLOWED = {
     "program": {"model"},
     "formats": {"model", "program"},
     "export": {"model", "program"},
-    "record": {"model"},
+    "record": {"program", "export"},
     "companions": {"model", "program", "formats"},
     "workspace": {*FILES, "companions"},
     "choices": {"model", "program", "workspace"},

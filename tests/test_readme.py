@@ -4,13 +4,18 @@ import re
 import shutil
 from pathlib import Path
 
-from viewer.cli import COMMANDS
+from viewer.cli import COMMANDS, main
 from viewer.exporting import EXPORT_SUFFIXES
 from viewer.formats import formats
 from viewer.workspace import Workspace
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def python_with(name: str) -> str:
+    """The Python of the README that uses a name."""
+    return next(c for c in re.findall(r"```python\n(.*?)```", README, re.S) if name in c)
 
 
 def test_the_csv_of_the_readme_links_to_the_sample_record(tmp_path):
@@ -38,6 +43,18 @@ def test_every_command_suffix_and_format_is_told():
         assert f"| {known.name} |" in README
 
 
+def test_the_debug_handle_map_of_the_readme_links_a_csv(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    exec(python_with("DelegateMappingBuilder"), {})
+    rows = ["npu,0,Fancy Fusion,0,5", "npu,0,tan,5,5"]
+    Path("run.csv").write_text("\n".join(["process,thread,name,start_ns,dur_ns", *rows]))
+    assert main(["info", "run.csv", "handles.json"]) == 0
+    assert "2 of 2 linkable slices linked (100.0%, 100.0% of time)" in capsys.readouterr().out
+    Path("by_hand.json").write_text(re.findall(r"```json\n(.*?)```", README, re.S)[0])
+    assert main(["info", "by_hand.json"]) == 0
+    assert "forward (3 operators)" in capsys.readouterr().out
+
+
 def test_every_file_that_the_readme_names_is_there():
     for path in re.findall(r"\]\(([^)#:]+)\)", README):
         assert (ROOT / path).exists(), path
@@ -48,5 +65,22 @@ def test_every_file_that_the_readme_names_is_there():
 def test_the_python_of_the_readme_writes_a_trace(tmp_path, monkeypatch):
     shutil.copy(ROOT / "tests/data/torq/compile_c0_callsite.csv", tmp_path / "timeline.csv")
     monkeypatch.chdir(tmp_path)
-    exec(re.findall(r"```python\n(.*?)```", README, re.S)[0], {})
+    exec(python_with("TimeChartView"), {})
     assert (tmp_path / "trace.pb").stat().st_size > 1000
+
+
+def test_the_delegate_that_the_readme_logs_is_linked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (code,) = (c for c in re.findall(r"```python\n(.*?)```", README, re.S) if "EventTracer" in c)
+    exec(code, {})
+    workspace = Workspace()
+    workspace.open("run.etdp")
+    workspace.open(str(ROOT / "tests/data/etrecord/demo_str.etrecord"))
+    (trace,) = workspace.traces
+    table = workspace.links(trace)
+    found = {
+        trace.name(i): table.operators(int(trace.slices.key[i])) for i in range(len(trace.slices))
+    }
+    assert [o.op for o in found["Fancy Fusion"]] == ["convolution", "relu"]
+    assert [o.op for o in found["div"]] == ["tan"]
+    assert workspace.warnings(trace) == []

@@ -1,6 +1,7 @@
 """Which record belongs to which dump, in any order of opening, and what is said where none does."""
 
 import itertools
+import json
 import os
 import random
 import shutil
@@ -18,6 +19,7 @@ from viewer.model.times import ClockRate, RateOrigin, tick_to_ns
 from viewer.model.trace import Clock, KeyKind, Trace
 from viewer.program.graph import Program, Tensor
 from viewer.program.source_code import Substitution
+from viewer.record import DelegateInstance, write_debug_handle_map
 from viewer.workspace import Workspace
 
 DATA = Path(__file__).parent / "data"
@@ -676,3 +678,100 @@ def test_columns_of_a_command_line():
     )
     (complaint,) = apply(Choices(columns=(("gone.csv", "event"),)), workspace)
     assert complaint == "--identifier-column gone.csv=event: gone.csv is not an open profile"
+
+
+# -- debug handle map files ------------------------------------------------------------------------
+
+MAPS = DATA / "debug_handle_map"
+
+
+def test_a_map_beside_a_torq_profile_links_its_rows_by_event_name_in_any_order():
+    """Beside the rows of the file themselves: name, start, end, location, event."""
+    lines = [line.split(",") for line in (TORQ / EVENTS).read_text().splitlines()]
+    entries = json.loads((MAPS / "demo_str.json").read_text())["methods"]["forward"]["*"]["entries"]
+    expected = [tuple(dict(entries)[line[-1]]) for line in lines]
+    for paths in itertools.permutations([TORQ / EVENTS, MAPS / "demo_str.json"]):
+        workspace = Workspace()
+        for path in paths:
+            workspace.add(open_file(str(path)))
+        assert handles(workspace) == expected == DEMO * 2
+        assert in_force(workspace) == ("type", "evidence")
+        assert warnings(workspace) == ""
+
+
+@pytest.mark.parametrize(
+    ("csv", "named"),
+    [
+        ("compile_c3_taskid.csv", ["Slice 0", "Slice 1", "CSS"]),
+        ("compile_c1_css_cdma.csv", ["conv2d", "depthwise_conv2d"]),
+        ("host_h4_latest.csv", ["HOST_COPY", "ALLOC"]),
+        ("annotated_a3_latest.csv", ["torq_hl.start_program", "torq_hl.host_copy"]),
+        ("runtime_r0_nss.csv", ["job 3"]),
+    ],
+)
+def test_a_map_may_name_a_part_of_what_a_torq_profile_has(csv, named, tmp_path):
+    path = tmp_path / "map.json"
+    entries = {name: (i, i + 100) for i, name in enumerate(named)}
+    write_debug_handle_map(path, DelegateInstance(entries, "Torq"))
+    workspace = Workspace()
+    workspace.open(str(TORQ / csv))
+    workspace.open(str(path))
+    (trace,) = workspace.traces
+    assert in_force(workspace)[1] == "evidence"
+    links = workspace.links(trace).links
+    for i, key in enumerate(trace.slices.key.tolist()):
+        assert links[key].handles == entries.get(trace.name(i), ()), trace.name(i)
+
+
+def test_numbers_of_a_map_are_proposed_and_a_dump_says_that_they_prove_nothing():
+    workspace = with_torq(JOBS)
+    workspace.open(str(MAPS / "demo_manual_int.json"))
+    assert "Numbers match by chance too, so they were not linked" in warnings(workspace)
+    workspace.identify(workspace.traces[0].path, "job_id")
+    assert handles(workspace) == DEMO
+    assert warnings(workspace).endswith(
+        "cannot be checked: the identifiers that they share are numbers, which match by chance too."
+    )
+
+
+@pytest.mark.parametrize(
+    ("dump", "program", "said"),
+    [
+        ("demo_str_x4.etdp", "demo_str.json", ""),
+        ("demo_manual_int_x4.etdp", "demo_manual_int.json", ""),
+        ("demo_str_x4.etdp", "demo_manual_int.json", "Its maps do not have most of the"),
+        ("attn_xnnpack_x5.etdp", "demo_str.json", "Its maps do not have most of the"),
+        ("cnn_portable_x10.etdp", "demo_str.json", "they have nothing to compare"),
+    ],
+)
+def test_a_map_beside_a_dump_is_linked_where_it_fits(dump, program, said):
+    workspace = opened(dump)
+    workspace.open(str(MAPS / program))
+    assert chosen(workspace) == {dump: None if said else program}
+    assert said in warnings(workspace)
+
+
+def test_a_record_goes_before_a_map_that_knows_no_more_in_any_order():
+    for names in itertools.permutations([MAPS / "demo_str.json", DATA / "etrecord" / STR]):
+        for profile in (DATA / "etdump" / "demo_str_x4.etdp", TORQ / EVENTS):
+            workspace = Workspace()
+            for path in (*names, profile):
+                workspace.open(str(path))
+            assert chosen(workspace) == {profile.name: STR}
+            assert warnings(workspace) == ""
+
+
+def test_a_map_that_fits_goes_before_a_record_that_does_not():
+    workspace = opened("demo_str_x4.etdp", "demo_generated_int.etrecord")
+    workspace.open(str(MAPS / "demo_str.json"))
+    assert chosen(workspace) == {"demo_str_x4.etdp": "demo_str.json"}
+
+
+def test_a_map_needs_no_operators():
+    """Without `operators` they are called by their debug handles."""
+    workspace = opened("demo_manual_int_x4.etdp")
+    workspace.open(str(MAPS / "demo_manual_int.json"))
+    (program,) = workspace.programs
+    assert [o.label for o in program.operators] == [f"debug handle {n}" for n in range(1, 6)]
+    table = workspace.links(workspace.traces[0])
+    assert {len(table.operators(k)) for k in range(len(table.links))} == {0, 1, 2, 5}

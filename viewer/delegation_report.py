@@ -41,6 +41,7 @@ def _trace_facts(workspace: Workspace, trace: Trace) -> Facts:
     return {
         "path": trace.path,
         "program": table.program.path if table.program else None,
+        "kind": "profile",
         "clock": clock_facts(workspace, trace),
         **_report_facts(report, table.program, rate),
         "handle_map": _map_facts(HandleMaps(table).rows(), table.program, rate),
@@ -51,6 +52,7 @@ def _program_facts(program: Program) -> Facts:
     return {
         "path": program.path,
         "program": program.path,
+        "kind": program.noun,
         "clock": None,
         **_report_facts(recorded(program), program, None),
         "handle_map": _map_facts(recorded_rows(program), program, None),
@@ -172,7 +174,7 @@ def _file_lines(file: Facts) -> list[str]:
     record = f" -> {os.path.basename(file['program'])}" if file["program"] else ""
     ran = file["clock"] is not None
     head = f"{os.path.basename(file['path'])}{record if ran else ''}"
-    lines = [head if ran else f"{head}: a record, and no run"]
+    lines = [head if ran else f"{head}: a {file['kind']}, and no run"]
     if not file["has_delegate_calls"]:
         lines.append("  no delegate calls, and no operators of a runtime that could have made them")
     elif ran:

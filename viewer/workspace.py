@@ -460,19 +460,17 @@ class Workspace:
     def warnings(self, trace: Trace) -> list[str]:
         """What the user must know about the trace's pairing, as sentences."""
         table = self.links(trace)
-        name = os.path.basename(trace.path)
         if table.program is not None and table.fit is not None:
-            record = os.path.basename(table.program.path)
             agreement = table.fit.agreement
             undecided = undecided_sentences(trace, table.fit)
             if undecided:
                 return undecided
             if not agreement.checkable:
-                return [self._proposal(trace) or uncheckable(name, record)]
+                return [self._proposal(trace) or uncheckable(trace, table.program, agreement)]
             if not agreement.belongs:
-                wrong = mismatch(name, record, agreement)
+                wrong = mismatch(trace, table.program, agreement)
                 return [f"{wrong} They are linked because you chose so."]
-            return [partial(name, record, agreement)] if agreement.is_partial else []
+            return [partial(trace, table.program, agreement)] if agreement.is_partial else []
         why = self._why_unlinked(trace)
         return [why] if why else []
 
@@ -509,15 +507,15 @@ class Workspace:
             return ""
         name = os.path.basename(trace.path)
         best = rated[0]
-        record = os.path.basename(best.program.path)
+        agreement = best.fit.agreement
         if not best.fit.agreement.belongs and self._all_matches(trace):
             proposal = self._proposal(trace)
             if proposal or is_aside(best.program, wants_text(trace)):
                 return proposal
         if not best.fit.agreement.checkable:
-            return f"{uncheckable(name, record)} They were not linked."
+            return f"{uncheckable(trace, best.program, agreement)} They were not linked."
         if not best.fit.agreement.belongs:
-            return f"{mismatch(name, record, best.fit.agreement)} They were not linked."
+            return f"{mismatch(trace, best.program, agreement)} They were not linked."
         names = " and ".join(os.path.basename(c.program.path) for c in rivals(trace, rated))
         return f"{names} fit {name} about equally well: choose one."
 

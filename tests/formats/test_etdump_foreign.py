@@ -33,6 +33,53 @@ def test_events_on_another_clock_are_laid_end_to_end_inside_their_call(dump):
     assert [(p.kind, p.count, p.first) for p in trace.problems] == [(FOREIGN, 3, "event 0")]
 
 
+def test_an_event_of_another_instruction_has_no_part_in_the_call(dump):
+    """Its own call was not logged, or is of another thread: nothing is moved into this one."""
+    events = [
+        delegate("of 0", 0, 110, 120),
+        delegate("of 1", 1, 130, 135),
+        operator("DELEGATE_CALL", 1, 130, 140),
+        framework("Method::execute", 90, 200),
+    ]
+    trace = read_path(dump(("Execute", events)))
+    assert rows(trace) == [
+        ("Method::execute", 0, 90, 200),
+        ("of 0", 1, 110, 120),
+        ("DELEGATE_CALL", 1, 130, 140),
+        ("of 1", 2, 130, 135),
+        ("unattributed", 2, 135, 140),
+    ]
+    assert "native_dur" not in trace.slices.columns
+    assert [p.kind for p in trace.problems] == [
+        "levels contradict the times: nested by time instead"
+    ]
+
+
+def test_events_of_calls_side_by_side_are_each_of_their_own(dump):
+    """Two threads: what a call leaves open is counted by its own events alone."""
+    events = [
+        delegate("a", 0, 110, 130),
+        delegate("b", 1, 115, 135),
+        delegate("a", 0, 130, 170),
+        delegate("b", 1, 140, 180),
+        operator("DELEGATE_CALL", 1, 115, 180),
+        operator("DELEGATE_CALL", 0, 100, 190),
+    ]
+    trace = read_path(dump(("Execute", events)))
+    assert sorted((name, start, end) for name, _, start, end in rows(trace)) == [
+        ("DELEGATE_CALL", 100, 190),
+        ("DELEGATE_CALL", 115, 180),
+        ("a", 110, 130),
+        ("a", 130, 170),
+        ("b", 115, 135),
+        ("b", 140, 180),
+        ("unattributed", 100, 110),
+        ("unattributed", 135, 140),
+        ("unattributed", 170, 190),
+    ]
+    assert "native_dur" not in trace.slices.columns
+
+
 def test_events_on_another_clock_that_fit_keep_their_lengths(dump):
     events = [
         delegate("a", 0, 9000, 9007),

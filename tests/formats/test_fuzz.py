@@ -58,6 +58,7 @@ RECORDS = (
 DUMPS = tuple(sorted(p.name for p in (DATA / "etdump").glob("*.etdp") if p.stat().st_size > 100))
 TORQ = tuple(sorted(p.name for p in (DATA / "torq").glob("*.csv")))
 TABLES = tuple(sorted(p.name for p in (DATA / "inspector").glob("*_x1*.tsv")))
+MAPS = tuple(sorted(p.name for p in (DATA / "debug_handle_map").glob("*.json")))
 CHROME = tuple(sorted(p.name for p in (DATA / "chrome_json").glob("*.json")))
 NUMBERS = (0, 1, 2, 3, 4, 8, 0x7F, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFF0, 0xFFFFFFFF)
 HOSTILE = (
@@ -104,7 +105,7 @@ def original(kind: str) -> tuple[bytes, ...]:
         return perfetto_files()
     folder, names = {
         "record": ("etrecord", RECORDS), "dump": ("etdump", DUMPS), "torq": ("torq", TORQ),
-        "chrome": ("chrome_json", CHROME),
+        "chrome": ("chrome_json", CHROME), "map": ("debug_handle_map", MAPS),
         "tsv": ("inspector", TABLES),
     }[kind]  # fmt: skip
     return tuple((DATA / folder / name).read_bytes() for name in names)
@@ -117,6 +118,8 @@ def mutated(kind: str, seed: int) -> bytes:
         return fields_changed(data, dice)
     if kind in ("torq", "tsv") and dice.random() < 0.6:
         return lines_changed(data.split(b"\n"), dice)
+    if kind == "map" and dice.random() < 0.8:
+        return text_changed(data, dice)
     if kind == "chrome" and dice.random() < 0.6:
         data = text_changed(data, dice)
         return gzip.compress(data, 1) if dice.random() < 0.3 else data
@@ -246,7 +249,7 @@ def partner(kind: str) -> Trace | Program:
     name = {
         "record": "etdump/demo_str_x4.etdp", "dump": "etrecord/demo_str.etrecord",
         "torq": "torq/tiny_cnn.mlir", "chrome": "torq/tiny_cnn.mlir",
-        "tsv": "etrecord/demo_str.etrecord",
+        "tsv": "etrecord/demo_str.etrecord", "map": "etdump/demo_str_x4.etdp",
         "perfetto": "torq/tiny_cnn.mlir",
     }[kind]  # fmt: skip
     return open_file(str(DATA / name))
@@ -313,10 +316,9 @@ def inspect(path: Path, kind: str) -> None:
             json.dumps(answers.as_json())
 
 
-@pytest.mark.parametrize("kind", ["record", "dump", "torq", "chrome", "tsv", "perfetto"])
+@pytest.mark.parametrize("kind", ["record", "map", "dump", "torq", "chrome", "tsv", "perfetto"])
 def test_a_mutated_file_gives_a_result_or_the_one_error(kind, tmp_path):
     path = tmp_path / f"mutated.{kind}"
-    partner(kind)
     outcomes = {True: 0, False: 0}
     for seed in range(FILES // 2):
         data = mutated(kind, seed)

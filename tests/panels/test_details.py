@@ -321,3 +321,37 @@ def test_arguments_of_several_words_wrap_and_short_arrays_take_one_line(opened, 
     assert shown["Input Dims"] == "[[2, 16]]"
     names = [label for label in panel.findChildren(QLabel) if "Record function id" in label.text()]
     assert [name.wordWrap() for name in names] == [True]
+
+
+MAP_BESIDE_TORQ = ("torq/demo_str_c1.csv", "debug_handle_map/demo_str.json")
+MAP_BESIDE_DUMP = ("etdump/demo_manual_int_x4.etdp", "debug_handle_map/demo_manual_int.json")
+
+
+def said(panel):
+    return [text.text() for text in panel.findChildren(QLabel)]
+
+
+def test_a_slice_of_a_debug_handle_map_shows_the_operators_behind_its_event(
+    opened, data, theme, qtbot
+):
+    session = opened(*(data / name for name in MAP_BESIDE_TORQ))
+    session.select_slice(SliceRef(0, 0))
+    told = "\n".join(said(show(session, theme, qtbot)))
+    assert "BackendStrDemo maps 'Fancy Fusion' → debug handles 1, 2." in told
+    assert "conv1 · convolution" in told
+    assert "relu1 · relu" in told
+    assert (
+        told.count("A debug handle map has no graph") == 2
+    )  # of what it takes and of who takes it
+
+
+def test_an_operator_of_a_debug_handle_map_says_what_is_known_and_no_more(
+    opened, data, theme, qtbot
+):
+    session = opened(*(data / name for name in MAP_BESIDE_DUMP))
+    session.select_operators(0, (0,))
+    told = said(show(session, theme, qtbot))
+    assert told[told.index("Logged as") + 1] == "10"  # a number, and no text
+    assert {"Nodes", "Work"}.isdisjoint(told)
+    assert "No source line is recorded." in told
+    assert "No other operator takes its result." not in told

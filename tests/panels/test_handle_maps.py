@@ -168,3 +168,13 @@ def test_where_there_is_nothing_it_says_what_is_missing(shown, theme, qtbot):
     empty = HandleMapPanel(Session(), theme)
     qtbot.addWidget(empty)
     assert (empty.is_empty, empty.empty.sentence.text()) == (True, NOTHING)
+
+
+def test_a_debug_handle_map_beside_a_torq_profile(shown):
+    panel = shown(HandleMapPanel, "torq/demo_str_c1.csv", "debug_handle_map/demo_str.json")
+    row = panel.model.rows[row_of(panel, "Fancy Fusion")]
+    assert row.texts[1:] == (
+        "200", "logged", "1, 2", "conv1 · convolution + relu1 · relu", "2", "BackendStrDemo"
+    )  # fmt: skip
+    assert row.hint == "any call"
+    assert panel.summary.text() == "5 identifiers registered · 5 logged"

@@ -227,3 +227,13 @@ def test_five_thousand_rows_are_shown_sorted_and_filtered_at_once(panel, benchma
 def test_there_is_one_feed_per_session(sample, theme, qtbot):
     session = sample("attention_xnnpack")
     assert CostFeed.of(session) is CostFeed.of(session)
+
+
+def test_of_a_debug_handle_map_alone_what_it_tells(opened, data, theme, qtbot):
+    for name, expected in (
+        ("demo_str", ("1", "1", "108", "–")), ("demo_manual_int", ("1", "–", "–", "–"))
+    ):  # fmt: skip
+        panel = OperatorsPanel(opened(data / f"debug_handle_map/{name}.json"), theme)
+        qtbot.addWidget(panel)
+        assert panel.model.rows[0].texts[1:] == expected
+        assert "A debug handle map holds the model, not a run" in panel._note.text()

@@ -7,8 +7,10 @@ import pytest
 
 from viewer.formats import open_file
 from viewer.model.trace import Trace
-from viewer.program.agreement import BELONG, Agreement, fit
-from viewer.program.graph import Program
+from viewer.program.agreement import BELONG, Agreement, agreement_with_method, fit
+from viewer.program.debug_handles import DelegateMap
+from viewer.program.graph import Method, Program
+from viewer.program.logged import LoggedIdentities
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -155,3 +157,62 @@ def test_scopes_are_attributed_to_methods(traces, programs):
     )
     assert {m for m in found.methods if m} == {"forward", "decode"}
     assert not any(found.undecided)
+
+
+# -- debug handle map files ------------------------------------------------------------------------
+
+
+def map_of(*calls: tuple[int, dict]) -> Program:
+    """A debug handle map of `forward`; -1 is any call."""
+    delegates = {at: DelegateMap("Npu", entries) for at, entries in calls}
+    method = Method("forward", (), delegates=delegates, delegates_only=True)
+    return Program("m.json", "Debug handle map", "", (method,))
+
+
+def logged(**identifiers: list) -> LoggedIdentities:
+    """What was logged at instructions: i0=["a"] at 0; `anywhere` without one."""
+    found = {-1 if at == "anywhere" else int(at[1:]): set(ids) for at, ids in identifiers.items()}
+    return LoggedIdentities({9: {"add"}}, {9}, {i for i in found if i >= 0}, found, set())
+
+
+WORDS = {"a": (1,), "b": (2,), "c": (3,), "d": (4,)}
+NUMBERS = {0: (1,), 1: (2,), 2: (3,)}
+
+
+@pytest.mark.parametrize(
+    ("calls", "events", "value", "evidence"),
+    [
+        # Kernels and calls of other backends are in no such file, and do not count.
+        ([(0, WORDS)], {"i0": "abcd"}, 1.0, 4),
+        ([(0, WORDS)], {"i0": "ab", "i1": "xyz"}, 1.0, 2),
+        ([(-1, WORDS)], {"i0": "ab", "i1": "xyz"}, 1.0, 2),
+        # What the map of a call does not know does, and so does a call that nobody made.
+        ([(0, WORDS)], {"i0": "abxy"}, 0.5, 4),
+        ([(-1, WORDS)], {"i0": "abx", "i1": "d"}, 5 / 6, 4),
+        ([(0, WORDS), (3, WORDS)], {"i0": "ab"}, 0.5, 2),
+        ([(-1, WORDS)], {"i0": "xy", "i1": "z"}, 0.0, 3),
+        # Numbers are in every map: what is known proves nothing, what is not speaks against it.
+        ([(0, NUMBERS)], {"i0": [0, 1, 2]}, 1.0, 0),
+        ([(0, NUMBERS)], {"i0": [0, 1, 7, 8]}, 0.5, 2),
+        # Without calls the share is of the fewer: of the map, or of what was logged.
+        ([(-1, WORDS)], {"anywhere": "abcdefgh"}, 1.0, 4),
+        ([(-1, WORDS)], {"anywhere": "a"}, 1.0, 1),
+        ([(0, WORDS), (1, NUMBERS)], {"anywhere": "abxyzuvw"}, 2 / 7, 2),
+        ([(-1, WORDS)], {"anywhere": "xy"}, 0.0, 2),
+        ([(-1, NUMBERS)], {"anywhere": [0, 1, 2, 3, 4]}, 1.0, 0),
+        # Nothing to compare.
+        ([(0, WORDS)], {"i0": ""}, 0.0, 0),
+        ([(-1, WORDS)], {}, 0.0, 0),
+    ],
+)
+def test_a_debug_handle_map_is_compared_with_what_delegates_logged(calls, events, value, evidence):
+    (method,) = map_of(*calls).methods
+    found = agreement_with_method(logged(**events), method)
+    assert (round(found.value, 9), found.evidence) == (round(value, 9), evidence)
+
+
+def test_a_map_fits_its_dump_and_no_other(traces):
+    program = open_file(str(DATA / "debug_handle_map" / "demo_str.json"))
+    for name, trace in traces.items():
+        found = fit(trace, program).agreement
+        assert found.belongs is (name == "demo_str_x4"), (name, str(found))

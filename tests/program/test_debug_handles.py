@@ -15,6 +15,7 @@ from viewer.program.debug_handles import (
     Entry,
     Via,
     is_of_whole_call,
+    is_word,
     short_identifier,
 )
 from viewer.program.graph import GraphNode, Method, Operator, Program
@@ -168,3 +169,17 @@ def test_a_total_that_a_map_lists_is_linked_all_the_same(tmp_path):
     name = "mine (execute) time (us)"
     table = delegate_table(tmp_path, [name], {name: (1,)})
     assert links_of(table)[name] == (Reason.BY_IDENTIFIER, ["convolution"])
+
+
+def test_numbers_and_texts_are_apart_where_the_map_keeps_them_so():
+    delegate = DelegateMap("Npu", {10: (1,), "10": (2,), "-3": (3,), 5: (5,)})
+    assert [delegate.handles(x) for x in (10, "10", -3, "5")] == [(1,), (2,), (3,), (5,)]
+    assert [delegate.handles(x) for x in ("010", "+5", "5.0", 1, "1" * 5000)] == [None] * 5
+
+
+@pytest.mark.parametrize(
+    ("identifier", "is_word_"),
+    [(10, False), ("10", False), ("-3", False), ("", True), ("1.5", True), ("conv", True)],
+)
+def test_numbers_are_no_words(identifier, is_word_):
+    assert is_word(identifier) is is_word_

@@ -163,3 +163,59 @@ def test_where_the_method_is_not_decided_nothing_is_called_never_logged():
     row = next(row for row in rows if row.identifier == "x")
     assert row.standing is Standing.UNCLEAR
     assert "choose it under Links" in row.detail
+
+
+# -- debug handle map files ------------------------------------------------------------------------
+
+
+def map_file(**calls: dict) -> Program:
+    """A debug handle map of `forward`: any={...}, i0={...}."""
+    delegates = {
+        -1 if at == "any" else int(at[1:]): DelegateMap("Npu", entries)
+        for at, entries in calls.items()
+    }
+    operators = tuple(
+        Operator(i, "forward", i, (GraphNode("", f"debug handle {i}", i),)) for i in range(5)
+    )
+    method = Method("forward", operators, delegates=delegates, delegates_only=True)
+    return Program("m.json", "Debug handle map", "", (method,))
+
+
+@pytest.fixture
+def trace(dump):
+    """Two calls, which log "a" and "new", and 10 as a number and as a text."""
+    events = [
+        delegate("a", 0, 0, 4), delegate("new", 0, 5, 7), operator("DELEGATE_CALL", 0, 0, 10),
+        delegate(10, 3, 20, 21), delegate("10", 3, 22, 24), operator("DELEGATE_CALL", 3, 20, 30),
+        framework("Method::execute", 0, 32),
+    ]  # fmt: skip
+    return open_file(str(dump(("Execute", events))))
+
+
+def test_the_map_of_any_call_is_of_those_that_have_none(trace):
+    program = map_file(any={"a": (1,), 10: (2,), "never": (3,)}, i3={"10": (4,), "no": (4,)})
+    rows = HandleMaps(link(trace, program)).rows()
+    assert [(r.identifier, r.instruction, r.standing, r.slices, r.ticks) for r in rows] == [
+        ("a", -1, Standing.LOGGED, 1, 4),
+        ("10", -1, Standing.NEVER_LOGGED, 0, 0),
+        ("never", -1, Standing.NEVER_LOGGED, 0, 0),
+        ("10", 3, Standing.LOGGED, 2, 3),  # both kinds, where the map has but one
+        ("no", 3, Standing.NEVER_LOGGED, 0, 0),
+        ("new", 0, Standing.NOT_REGISTERED, 1, 2),
+    ]
+    assert [row.no_instruction for row in rows[:1]] == ["any call"]
+
+
+def test_numbers_and_texts_have_rows_of_their_own(trace):
+    rows = HandleMaps(link(trace, map_file(i3={10: (1,), "10": (2,)}))).rows()
+    assert [(r.identifier, r.handles, r.ticks) for r in rows if r.instruction == 3] == [
+        ("10", (1,), 1), ("10", (2,), 2),
+    ]  # fmt: skip
+
+
+def test_a_map_of_calls_that_nobody_made_was_not_run(trace):
+    rows = HandleMaps(link(trace, map_file(i0={"a": (1,)}, i7={"x": (2,)}))).rows()
+    assert {r.identifier: r.standing for r in rows if r.instruction in (0, 7)} == {
+        "a": Standing.LOGGED, "new": Standing.NOT_REGISTERED, "x": Standing.NOT_RUN,
+    }  # fmt: skip
+    assert recorded_rows(map_file(any={"a": (1,)}))[0].standing is Standing.NOT_RUN

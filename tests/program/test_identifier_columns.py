@@ -11,7 +11,7 @@ from viewer.formats import open_file
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import Clock, Column, KeyKind, RunKind, Trace
 from viewer.program.debug_handles import DelegateMap
-from viewer.program.graph import Program
+from viewer.program.graph import Method, Program
 from viewer.program.identifier_columns import (
     MOST_TEXT,
     MOST_VALUES,
@@ -277,3 +277,34 @@ def test_a_column_with_a_value_of_its_own_on_every_slice_is_not_proposed():
     trace = profile(["slice"] * count, id=ids, text=texts)
     assert identifier_columns(trace, record("demo_generated_int")) == []
     assert len(identified_by(trace, "id").keys) == count
+
+
+# -- debug handle map files ------------------------------------------------------------------------
+
+
+def map_file(*identifiers: int | str) -> Program:
+    entries = {identifier: (i,) for i, identifier in enumerate(identifiers)}
+    method = Method(
+        "forward", (), delegates={-1: DelegateMap("Npu", entries)}, delegates_only=True
+    )  # fmt: skip
+    return Program("m.json", "Debug handle map", "", (method,))
+
+
+def test_a_map_file_may_be_of_a_part_of_the_profile():
+    events = profile(event=["conv", "add", "DMA", "wait", "CSS", "host", "conv"])
+    assert sure(events, map_file("conv", "add")) == "event"
+    assert sure(events, with_map(["conv", "add"])) is None  # a record is of the whole model
+    assert sure(events, map_file("conv", "add", "mul")) is None  # a third of it is not there
+    assert sure(events, map_file("conv")) == "event"
+
+
+def test_numbers_of_a_map_file_prove_nothing_either():
+    assert sure(profile(job_id=[0, 1, 2]), map_file(0, 1, 2)) is None
+    assert sure(profile(job_id=["0", "1", "2"]), map_file(0, 1, 2)) is None
+    assert sure(profile(event=["0", "1", "a"]), map_file(0, 1, "a")) is None
+
+
+def test_columns_that_differ_in_what_the_map_names_are_not_chosen_between():
+    one = ["conv", "add", "DMA", "wait"]
+    assert sure(profile(one, event=["conv", "add", "x", None]), map_file("conv", "add")) == "event"
+    assert sure(profile(one, event=["add", "conv", "x", None]), map_file("conv", "add")) is None

@@ -12,9 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.formats import etdump_writer as logged
 from viewer.formats import open_file
 from viewer.model.trace import KeyKind, Trace
-from viewer.program.graph import Program
+from viewer.program import linking
+from viewer.program.debug_handles import DelegateMap
+from viewer.program.graph import GraphNode, Method, Operator, Program
 from viewer.program.linking import Link, LinkState, LinkTable, Reason
 from viewer.workspace import Workspace
 
@@ -410,3 +413,75 @@ def test_keys_of_operators_are_those_whose_links_name_them():
         just = [bool(operators) and set(operators) == set(x.operators) for x in table.links]
         assert table.keys_of(operators).tolist() == any_of
         assert table.keys_of(operators, exact=True).tolist() == just
+
+
+# -- debug handle map files ------------------------------------------------------------------------
+
+
+def by_name(table: LinkTable) -> dict[str, Link]:
+    """Identifier, else name -> what its link says."""
+    keys = table.trace.keys
+    return {
+        str(keys.identifier[k])
+        if keys.identifier[k] is not None
+        else table.trace.strings[int(keys.name[k])]: link
+        for k, link in enumerate(table.links)
+    }
+
+
+def handle_map(calls: dict) -> Program:
+    operators = tuple(
+        Operator(i, "forward", i, (GraphNode("", f"debug handle {i}", i),)) for i in range(9)
+    )
+    delegates = {at: DelegateMap("Npu", entries) for at, entries in calls.items()}
+    of_calls = {at: tuple(h for own in calls[at].values() for h in own) for at in calls if at >= 0}
+    method = Method("forward", operators, of_calls, delegates, delegates_only=True)
+    return Program("m.json", "Debug handle map", "", (method,))
+
+
+@pytest.fixture
+def run(dump) -> Trace:
+    events = [
+        logged.delegate("a", 0, 0, 4), logged.delegate(10, 0, 5, 6), logged.delegate("10", 0, 7, 8),
+        logged.delegate("x", 0, 8, 9), logged.operator("DELEGATE_CALL", 0, 0, 10),
+        logged.operator("native_call_add.out", 1, 11, 12),
+        logged.operator("OPERATOR_CALL", 1, 11, 12),
+        logged.framework("Method::execute", 0, 32),
+    ]  # fmt: skip
+    trace = open_file(str(dump(("Execute", events))))
+    assert isinstance(trace, Trace)
+    return trace
+
+
+@pytest.mark.parametrize("at", [0, -1])
+def test_events_are_linked_by_their_instruction_or_that_of_any_call(run, at):
+    table = linking.link(run, handle_map({at: {"a": (1, 2), 10: (3,), "10": (4,)}}))
+    keys = run.keys
+    answers = {
+        keys.identifier[k]: (table.links[k].reason, table.links[k].handles)
+        for k in np.flatnonzero(keys.kind == KeyKind.DELEGATE_EVENT).tolist()
+    }
+    assert answers == {
+        "a": (Reason.BY_IDENTIFIER, (1, 2)), 10: (Reason.BY_IDENTIFIER, (3,)),
+        "10": (Reason.BY_IDENTIFIER, (4,)), "x": (Reason.IDENTIFIER_UNKNOWN, ()),
+    }  # fmt: skip
+    assert by_name(table)["a"].backend == "Npu"
+    call = by_name(table)["DELEGATE_CALL"]
+    if at == 0:  # its map names what is in it
+        assert (call.reason, call.operators) == (Reason.BY_INSTRUCTION, (1, 2, 3, 4))
+    else:
+        assert call.reason is Reason.ONLY_DELEGATES
+        assert call.detail == (
+            "A debug handle map does not tell the operators of the delegate call at instruction 0"
+        )
+        assert by_name(table)["x"].backend == ""  # it may be another backend's
+
+
+def test_what_runs_outside_of_delegates_is_not_in_a_map(run):
+    found = by_name(linking.link(run, handle_map({0: {"a": (1,)}})))
+    for name in ("native_call_add.out", "OPERATOR_CALL"):
+        assert found[name].reason is Reason.ONLY_DELEGATES
+        assert "what runs outside of delegates" in found[name].detail
+    assert by_name(linking.link(run, handle_map({7: {"a": (1,)}})))["a"].detail == (
+        "The debug handle map has no delegate at instruction 0"
+    )

@@ -20,7 +20,7 @@ def test_an_identifier_of_several_handles_is_a_fusion(data):
 
 def test_one_operator_may_have_several_identifiers(data):
     (found,) = lowerings(data, "demo_str.etrecord", TAN)
-    assert [(x.text, x.fused) for x in found.identifiers] == [
+    assert [(x.key, x.fused) for x in found.identifiers] == [
         ("sin:0;a=b", ()), ("cos/1", ()), ("div", ())
     ]  # fmt: skip
 

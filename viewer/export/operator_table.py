@@ -34,7 +34,7 @@ def operator_columns(program: Program) -> Rows:
         "module": [o.module_path for o in operators],
         "operators": [json.dumps(list(o.ops)) for o in operators],
         "source": ["; ".join(source_places([o])) for o in operators],
-        "nodes": [len(o.nodes) for o in operators],
+        "nodes": [len(o.nodes) if o.ops else 0 for o in operators],
         "outputs": [
             json.dumps([f"{t.dtype}{list(t.shape or ())}" for t in o.nodes[-1].outputs])
             for o in operators

@@ -88,6 +88,7 @@ _FORMATS = {
     "torq_host_csv": ("Torq host profile", (".csv",), "trace"),
     "torq_annotated_csv": ("Torq annotated profile", (".csv",), "trace"),
     "torq_compile_csv": ("Torq compile profile", (".csv",), "trace"),
+    "debug_handle_map": ("Debug handle map", (".json",), "program"),
     "chrome_json": ("Chrome trace", (".json", ".json.gz"), "trace"),
     "inspector_tsv": ("Inspector table", (".tsv",), "trace"),
     "table_csv": ("Profile CSV", (".csv", ".tsv"), "trace"),

@@ -2,7 +2,9 @@
 
 An event is written when it is over, so what happened inside it stands before it: the parent of an
 event is the next one of a lower rank in its run. Ranks: framework scope 0, instruction 1, kernel or
-delegate event 2. A run that was cut off lacks some; its events then move up.
+delegate event 2. A run that was cut off lacks some; its events then move up. Where threads logged
+side by side, the next call may be another's: a delegate's event is only part of a call of its own
+instruction.
 """
 
 from __future__ import annotations
@@ -49,7 +51,30 @@ def nest(events: Events, kind: NDArray[np.uint8]) -> tuple[Codes32, Ints, Ints]:
     begin = np.maximum(begin, np.searchsorted(run, run))
     order = np.empty(n, np.int64)
     order[begin + depth] = np.arange(n)
-    return depth, order, np.where(above >= 0, above, outer)
+    parent = np.where(above >= 0, above, outer)
+    strange = in_instruction & (kind == KeyKind.DELEGATE_EVENT) & (events.chain >= 0)
+    strange &= events.instruction != events.instruction[above]
+    at = np.flatnonzero(strange)
+    if len(at):
+        own = _own_calls(events, kind, at)
+        parent[at] = np.where(own >= 0, own, outer[at])
+    return depth, order, parent
+
+
+def _own_calls(events: Events, kind: NDArray[np.uint8], at: Ints) -> Ints:
+    """For events of another instruction than the call that is next: the call they are part of.
+
+    That is the next one of their instruction in their run, if it had begun: one of another thread.
+    -1 if there is none, since their call was not logged.
+    """
+    calls = np.flatnonzero(kind == KeyKind.DELEGATE_CALL)
+    place = events.instruction.astype(np.int64) * len(events) + np.arange(len(events))
+    calls = calls[np.argsort(place[calls])]
+    found: Ints = np.append(calls, -1)[np.searchsorted(place[calls], place[at])]
+    is_own = (found >= 0) & (events.run[found] == events.run[at])
+    is_own &= events.instruction[found] == events.instruction[at]
+    is_own &= events.start[found] <= events.start[at]
+    return np.where(is_own, found, -1)
 
 
 def _next(marked: Bools, run: Codes32) -> Ints:

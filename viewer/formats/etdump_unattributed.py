@@ -45,7 +45,8 @@ def uncovered(
     own = np.flatnonzero(is_own)
     if not len(own):
         return Uncovered(own, own, own, own)
-    # Events stand in order of completion, so those of one call stand together, by their ends.
+    # Events stand in order of completion, so those of one call are in order of their ends.
+    own = own[np.argsort(parent[own], kind="stable")]
     call, is_first = parent[own], np.append(True, np.diff(parent[own]) != 0)
     is_last = np.append(is_first[1:], True)
     start = np.clip(events.start[own], events.start[call], events.end[call])

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from viewer.formats.json_values import mapping, text, whole_number
-from viewer.program.debug_handles import DelegateMap
+from viewer.program.debug_handles import DelegateMap, Identifier
 
 Complain = Callable[[str, str], None]  # kind of a problem, and where or what
 
@@ -38,7 +38,7 @@ def delegate_maps(value: Any, complain: Complain) -> dict[int, DelegateMap]:
             complain("an entry of delegate_map is not instruction -> map", key)
             continue
         stated = entry.get("delegate_map")
-        entries: dict[str, tuple[int, ...]] | None = None
+        entries: dict[Identifier, tuple[int, ...]] | None = None
         if isinstance(stated, dict):
             entries = {}
             for identifier, listed in stated.items():

@@ -126,8 +126,8 @@ class DelegationPanel(RunTablePanel):
         self.view.colour_operators(None)
         self._fill(record_page(programs[0], recorded(programs[0])))
         self.footer.clear()
-        name = display_name(programs[0].path)
-        self._show_table(f"{name} · a record, and no run: open a profile to see what it took")
+        what = f"{display_name(programs[0].path)} · a {programs[0].noun}, and no run"
+        self._show_table(f"{what}: open a profile to see what it took")
 
     def _fill(self, page: Page) -> None:
         self.model.page = page

@@ -298,7 +298,9 @@ class Card(QWidget):
             self._members("Operators", trace, members)
         if members:
             self._cost(shown, members)
-            if len(members) == 1:
+            program = shown.table.program
+            # A debug handle map has no shapes, and so no figure could be had.
+            if len(members) == 1 and program is not None and not program.delegates_only:
                 self._work(shown, members[0], slice_)
             self._flows(shown, trace)
             self._source(shown, members)
@@ -309,7 +311,8 @@ class Card(QWidget):
         grid = self._section("Operator")
         if operator.debug_handle >= 0:
             grid.add("Handle", str(operator.debug_handle))
-        grid.add("Nodes", f"{len(operator.nodes)} · {_first_two(operator.ops)}")
+        if operator.ops:
+            grid.add("Nodes", f"{len(operator.nodes)} · {_first_two(operator.ops)}")
         if operator.aten:
             grid.add("ATen", _first_two(operator.aten))
         assert shown.table.program is not None
@@ -340,10 +343,11 @@ class Card(QWidget):
         for call in found[:_MOST_NAMES]:
             beside = f"with {counted(len(call.others), 'other')}" if call.others else "alone"
             lines[call.backend] = None
-            lines[f"instruction {call.instruction}, {beside}"] = None
+            if call.instruction >= 0:
+                lines[f"instruction {call.instruction}, {beside}"] = None
         grid.add("Delegate", "<br>".join(map(escape, lines)), html=True)
         for identifier in [each for x in found for each in x.identifiers][:_MOST_NAMES]:
-            grid.add("Logged as", repr(identifier.text))
+            grid.add("Logged as", repr(identifier.key))
             fused = [op for k in identifier.fused if (op := _operator(shown, k))]
             if fused:
                 links = [
@@ -500,7 +504,7 @@ class Card(QWidget):
         self._head("Source")
         if not places:
             self._column.addWidget(
-                label("The record names no source line.", self._theme, tone="text2", wrap=True)
+                label("No source line is recorded.", self._theme, tone="text2", wrap=True)
             )
             return
         for (path, line), (_, text) in places.items():

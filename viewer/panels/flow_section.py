@@ -16,7 +16,7 @@ from viewer.model.times import format_time, group_digits, tick_to_ns
 from viewer.panels.swatches import Swatch, colours_of
 from viewer.panels.widgets import anchor, label, span
 from viewer.program.cost import CostTable
-from viewer.program.dataflow import Given
+from viewer.program.dataflow import NO_GRAPH, NO_GRAPH_IN_MAP, Given
 from viewer.program.slice_flows import FlowEnd
 from viewer.theme import Theme
 from viewer.timeline.colouring import Palette
@@ -102,6 +102,9 @@ class FlowSection(QWidget):
             self._line("None in the file.")
         elif not self.texts and around is None:
             self._line(f"{answer.flows.reason}.")
+        elif not self.texts and around and around.reason in (NO_GRAPH, NO_GRAPH_IN_MAP):
+            # Without a graph it is as little known what takes the result.
+            self._line(f"{around.reason}.")
         elif not self.texts:
             self._line("No other operator takes its result." if forward else "Nothing.")
 

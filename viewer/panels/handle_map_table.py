@@ -69,7 +69,7 @@ def maps_of(rows: Sequence[MapRow], program: Program | None, shown: OpenTrace | 
         called = " + ".join(operator.label for operator in operators) or MISSING
         handles = ", ".join(map(str, row.handles)) or MISSING
         name = short_identifier(row.identifier) if row.identifier else f"handle {handles}"
-        where = f"instr. {row.instruction}" if row.instruction >= 0 else "no call"
+        where = f"instr. {row.instruction}" if row.instruction >= 0 else row.no_instruction
         if several:
             where = f"{row.method} · {where}"
         first = row.handles[0] if row.handles else -1

@@ -130,7 +130,8 @@ class HandleMapPanel(RunTablePanel):
         self.view.opacity = 1.0
         self.view.colour_operators(None)
         maps = maps_of(recorded_rows(self._record), self._record, None)
-        self._fill(maps, f"{display_name(self._record.path)} · a record, and no run")
+        what = f"a {self._record.noun}, and no run"
+        self._fill(maps, f"{display_name(self._record.path)} · {what}")
 
     def _fill(self, maps: Maps, subtitle: str) -> None:
         self.model.maps = maps

@@ -179,8 +179,8 @@ class ModelPanel(QWidget):
         self.subtitle.setText(display_name(program.path))
         more = f" {len(programs) - 1} more records are open." if len(programs) > 1 else ""
         self.note.setText(
-            f"{_counts(tree)}. A record holds the model, not a run: open a profile to see what "
-            f"they cost.{more}"
+            f"{_counts(tree)}. A {program.noun} holds the model, not a run: open a profile to see "
+            f"what they cost.{more}"
         )
         self.note.show()
 

@@ -192,10 +192,11 @@ def record_contents(program: Program) -> Contents:
         method: tuple[str, ...] = () if len(program.methods) < 2 else (operator.method,)
         handle = () if is_text else (operator.debug_handle,)
         line = operator.source.line if operator.source else 0
+        nodes = len(operator.nodes) if operator.ops else 0  # a debug handle alone has none known
         texts = (
-            "", *method, *map(str, handle), str(len(operator.nodes)), str(line or MISSING), output
+            "", *method, *map(str, handle), str(nodes or MISSING), str(line or MISSING), output
         )  # fmt: skip
-        keys = (operator.label, *method, *handle, len(operator.nodes), line, output)
+        keys = (operator.label, *method, *handle, nodes, line, output)
         module, op = name_parts(operator.label)
         rows.append(TableRow((operator.index,), module, op, "", texts, keys))
     return Contents(headings, tuple(rows), lambda i: source_place(program, i))

@@ -139,8 +139,8 @@ class OperatorsPanel(QWidget):
         self.subtitle.setText(display_name(program.path))
         more = f" {len(programs) - 1} more records are open." if len(programs) > 1 else ""
         self._note.setText(
-            f"{group_digits(len(program.operators))} operators. A record holds the model, not "
-            f"a run: open a profile to see what they cost.{more}"
+            f"{group_digits(len(program.operators))} operators. A {program.noun} holds the model, "
+            f"not a run: open a profile to see what they cost.{more}"
         )
 
     @Slot(object)

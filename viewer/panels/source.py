@@ -142,7 +142,7 @@ class SourcePanel(QWidget):
             self._show(members[0])
         elif members:
             self._place = None
-            self._say("The record names no source line for this operator.")
+            self._say("No source line of this operator is recorded.")
         elif (position := self._position()) is not None:
             self._place = (position.file, position.line)
             self._show(None)

@@ -48,6 +48,7 @@ KEYS: tuple[tuple[str, str], ...] = (
 ABOUT = {
     "ETDump": "A run: inferences, operators, kernels, delegate events",
     "ETRecord": "The model: operators, modules, source lines, handle maps",
+    "Debug handle map": "What a delegate's identifiers mean, where there is no ETRecord",
     "Torq compile profile": "DMA and slice units as planned, in cycles",
     "Torq runtime profile": "NSS jobs as measured",
     "Torq host profile": "Host and HAL as measured, action by action, and NSS jobs",

@@ -161,7 +161,7 @@ def _not_logged(
         and keys.instruction[k] in (lowering.instruction, -1)
         if (entry := delegate.find(keys.identifier[k])) is not None
     }
-    return [x.text for x in lowering.identifiers if x.fused or x.text not in logged]
+    return [str(x.key) for x in lowering.identifiers if x.fused or x.key not in logged]
 
 
 def _lowering(method: Method, operator: Operator, instruction: int) -> Lowering | None:

@@ -19,6 +19,13 @@ against it, they would make true pairs of models with torch.cond or torch.map fa
 those with dynamic shapes to 0.70. A method that is nothing but branches gives no evidence. A run
 that failed or was cut short is compared as far as it came.
 
+A debug handle map file tells of delegates alone, so only what they logged is compared: the share of
+identifiers that its maps know, instruction by instruction. Calls of other backends are in no such
+file, and so do not count: those without a map of their own, and for the map of any call those that
+have none of its identifiers. Identifiers without instructions, as in a column of a CSV, stand for
+one call; a file may know a part of them, or they may be a part of it, so the share is of the fewer.
+Evidence is what is unknown, and of what is known the words: numbers are in every such map.
+
 Measured on real pairs: those that belong together reach 0.83 and more, those that do not stay at
 0.50 and less once there is evidence. Hence the threshold of 0.6. Models of one family come between:
 one with a layer more at its end 0.64, a GRU and an LSTM 0.75. Such pairs are doubted aloud.
@@ -31,7 +38,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from viewer.model.trace import Trace
-from viewer.program.debug_handles import is_of_whole_call
+from viewer.program.debug_handles import (
+    NO_INSTRUCTION,
+    Identifier,
+    is_of_whole_call,
+    is_word,
+)
 from viewer.program.graph import NO_HANDLE, Method, Program, base_name
 from viewer.program.logged import LoggedIdentities, Signature, signatures
 from viewer.program.text_positions import TextPositions, positions_of
@@ -78,6 +90,8 @@ def agreement_with_method(
     logged: LoggedIdentities, method: Method, finished: bool = True
 ) -> Agreement:
     """How far the runs of a scope fit one method of a record."""
+    if method.delegates_only:
+        return _agreement_of_delegates(logged, method, finished)
     score, evidence = 0.0, 0
     ids: set[int] = set(method.handles) | set(method.delegates)
     if not finished:
@@ -122,6 +136,44 @@ def agreement_with_method(
         # A name inside of branches does not say which instruction it is; another speaks against.
         return Agreement(float(0 < in_branches == len(logged.kernels)), 0)
     return Agreement(score / len(ids), evidence) if ids else Agreement(0.0, 0)
+
+
+def _agreement_of_delegates(logged: LoggedIdentities, method: Method, finished: bool) -> Agreement:
+    """How far what delegates logged fits the maps of a debug handle map file."""
+    unplaced = logged.identifiers.get(NO_INSTRUCTION, set())
+    if unplaced:
+        return _agreement_without_calls(unplaced, method)
+    score, evidence, calls, strange = 0.0, 0, 0, 0
+    for instruction, identifiers in logged.identifiers.items():
+        delegate = method.delegate_at(instruction)
+        if delegate is None or not delegate.is_filled:
+            continue
+        found = {i: delegate.handles(i) is not None for i in identifiers}
+        asked = [i for i, known in found.items() if known or not is_of_whole_call(i)]
+        if instruction not in method.delegates and not any(found.values()):
+            strange += len(asked)
+        elif asked:
+            calls += 1
+            score += sum(found[i] for i in asked) / len(asked)
+            evidence += sum(not found[i] or is_word(i) for i in asked)
+    ran = logged.delegate_calls | set(logged.identifiers)
+    for instruction in method.delegates.keys() - ran - {NO_INSTRUCTION}:
+        # A call of the file that is in no run speaks against it, unless the run was cut short.
+        calls += bool(ran) and (finished or instruction <= logged.last_instruction)
+    return Agreement(score / calls, evidence) if calls else Agreement(0.0, strange)
+
+
+def _agreement_without_calls(unplaced: Collection[Identifier], method: Method) -> Agreement:
+    """The same of identifiers that name no call: all maps of the method stand for one."""
+    maps = [d for d in method.delegates.values() if d.is_filled]
+    known = {i: {entry.key for d in maps if (entry := d.find(i)) is not None} for i in unplaced}
+    met = {key for keys in known.values() for key in keys}
+    stated = {key for d in maps for key in d.entries or ()}
+    shared = sum(bool(keys) for keys in known.values())
+    if not shared:
+        return Agreement(0.0, len(unplaced))
+    value = max(shared / len(unplaced), len(met) / len(stated))
+    return Agreement(value, sum(is_word(i) for i, keys in known.items() if keys))
 
 
 def is_never_mapped(ops: Collection[str], method: Method, has_jumps: bool) -> bool:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from viewer.program.graph import Program
 
 NO_GRAPH = "The record has no graph of this method, so what its operators take is not recorded"
+NO_GRAPH_IN_MAP = "A debug handle map has no graph, so what its operators take is not known"
 NO_INPUTS = "The record does not say exactly what this operator takes"
 
 
@@ -112,7 +113,8 @@ def dataflow_of(program: Program) -> Dataflow:
     unknown: dict[int, str] = {}
     for method in program.methods:
         if method.flow is None:
-            unknown.update((operator.index, NO_GRAPH) for operator in method.operators)
+            why = NO_GRAPH_IN_MAP if method.delegates_only else NO_GRAPH
+            unknown.update((operator.index, why) for operator in method.operators)
         else:
             flows.append(method.flow)
     return joined(count, flows, unknown)

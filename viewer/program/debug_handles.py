@@ -1,8 +1,9 @@
 """Debug handle maps: which operators a delegate meant by its own identifiers.
 
 A delegate returns, for each lowered partition, a map from *delegate debug identifier* (int or str,
-its author's choice) to the debug handles of the operators behind it. JSON turns int identifiers
-into texts, so both are looked up by their exact text: 1 is never found under "10".
+its author's choice) to the debug handles of the operators behind it. The JSON of an ETRecord turns
+int identifiers into texts, and so does a CSV, so both are looked up by their exact text: 1 is never
+found under "10". A debug handle map file keeps the kinds apart; there 10 is found under 10 first.
 
 Two backends log more than the identifier of their map, in a form that leaves no doubt:
 
@@ -25,6 +26,15 @@ from typing import Any
 
 Identifier = int | str
 
+# The debug handle map file: its key and version, and what stands for an instruction there.
+MAP_MARK = "opscope_debug_handle_map"
+MAP_VERSION = 1
+ANY_INSTRUCTION = "*"
+# Of events that name no call, and of a map that is of any call.
+NO_INSTRUCTION = -1
+
+_NUMBER = re.compile(r"[+-]?[0-9]+")
+_DECIMAL = re.compile(r"-?(?:0|[1-9]\d{0,18})", re.ASCII)
 _QNN = re.compile(r"(.+?)[:\s]OpId_\d+(?:\s?\([a-z]+\))?", re.DOTALL)
 _TOTAL = re.compile(r"\(execute[^()]*\) time\b", re.IGNORECASE)
 _HOST = "ETVK_"
@@ -45,7 +55,7 @@ class Entry:
     """What a map says about an identifier, and under which key it was found."""
 
     handles: tuple[int, ...]
-    key: str
+    key: Identifier
     via: Via
 
 
@@ -53,23 +63,24 @@ class Entry:
 class DelegateMap:
     """What one delegate instance (one DELEGATE_CALL) said about its identifiers.
 
-    entries: text of the identifier -> debug handles; None where the backend returned no map at all,
-    empty where it returned an empty one (XNNPACK always does). Generated identifiers start from 0
-    in every instance, so a map is only ever asked for its own instruction.
+    entries: identifier (of an ETRecord its text) -> debug handles; None where the backend returned
+    no map at all, empty where it returned an empty one (XNNPACK always does). Generated identifiers
+    start from 0 in every instance, so a map is only ever asked for its own instruction.
     """
 
     backend: str
-    entries: Mapping[str, tuple[int, ...]] | None
+    entries: Mapping[Identifier, tuple[int, ...]] | None
 
     def find(self, identifier: Identifier) -> Entry | None:
         """The entry of an identifier: under its exact text, else under the key that it states."""
         if not self.entries:
             return None
         text = str(identifier)
-        for key, via in ((text, Via.EXACT), *_stated_keys(text)):
-            handles = self.entries.get(key)
-            if handles is not None:
-                return Entry(handles, key, via)
+        for asked, via in ((identifier, Via.EXACT), *_stated_keys(text)):
+            for key in _forms(asked):
+                handles = self.entries.get(key)
+                if handles is not None:
+                    return Entry(handles, key, via)
         return None
 
     def handles(self, identifier: Identifier) -> tuple[int, ...] | None:
@@ -81,6 +92,18 @@ class DelegateMap:
     def is_filled(self) -> bool:
         """Whether the backend wrote any identifier."""
         return bool(self.entries)
+
+
+def _forms(identifier: Identifier) -> tuple[Identifier, ...]:
+    """An identifier as it is, then as the other kind with the same text."""
+    if isinstance(identifier, int):
+        return identifier, str(identifier)
+    return (identifier, int(identifier)) if _DECIMAL.fullmatch(identifier) else (identifier,)
+
+
+def is_word(identifier: Identifier) -> bool:
+    """Whether it is no decimal number: numbers are in every such map, and so prove nothing."""
+    return _NUMBER.fullmatch(str(identifier)) is None
 
 
 def is_total(identifier: Identifier | None) -> bool:

@@ -35,12 +35,11 @@ from viewer.program.coverage import (
     covered_ticks,
     stated_per_key,
 )
+from viewer.program.debug_handles import NO_INSTRUCTION
 from viewer.program.graph import Method, Program
 from viewer.program.labels import key_labels, operator_count, set_label
 from viewer.program.linking import Link, LinkState, LinkTable, Reason
 from viewer.program.remedies import remedy
-
-NO_INSTRUCTION = -1  # of events that name no call
 
 _DELEGATED = (int(KeyKind.DELEGATE_CALL), int(KeyKind.DELEGATE_EVENT))
 _CALLED = (int(KeyKind.OPERATOR_CALL), int(KeyKind.KERNEL))
@@ -278,10 +277,13 @@ class Delegation:
         program, ran = self.table.program, set(self._places)
         if program is None or any(isinstance(of, int) for of, _ in ran):
             return []
+        methods = {of for of, _ in ran}
         return [
             row
             for row in instances_of(program)
-            if (row.method, row.instruction) not in ran and (row.method, NO_INSTRUCTION) not in ran
+            if (row.method, row.instruction) not in ran
+            and (row.method, NO_INSTRUCTION) not in ran
+            and (row.instruction != NO_INSTRUCTION or row.method not in methods)
         ]
 
     # -- time --------------------------------------------------------------------------------------
@@ -427,11 +429,14 @@ def instances_of(program: Program) -> list[Instance]:
     found = []
     for method in program.methods:
         for instruction, delegate in sorted(method.delegates.items()):
-            operators = operators_of(method, method.handles.get(instruction, ()))
-            label = f"{delegate.backend} · {operator_count(len(operators))}"
+            handles = method.handles.get(instruction, ())
+            if method.delegates_only:
+                handles = tuple(h for own in (delegate.entries or {}).values() for h in own)
+            operators = operators_of(method, handles)
+            label = f"{delegate.backend or 'delegate'} · {operator_count(len(operators))}"
             if len(operators) == 1:
                 label = program.operators[operators[0]].label
-            why = "" if operators else "The record's maps name no operator of this call"
+            why = "" if operators else f"The {program.noun} names no operator of this call"
             found.append(
                 Instance(label, method.name, instruction, delegate.backend, operators, why, True)
             )

@@ -14,7 +14,7 @@ from functools import cached_property
 
 from viewer.model.trace import Problem
 from viewer.program.dataflow import Dataflow, MethodFlow, dataflow_of
-from viewer.program.debug_handles import DelegateMap
+from viewer.program.debug_handles import NO_INSTRUCTION, DelegateMap
 from viewer.program.mlir_operations import OperationPlaces
 from viewer.program.torq_debug_info import Dispatch
 
@@ -65,7 +65,8 @@ class Tensor:
 class GraphNode:
     """One call of a graph, most often of the edge dialect.
 
-    op: the operator without its namespace path, "aten.convolution.default". debug_handle: -1 for a
+    op: the operator without its namespace path, "aten.convolution.default"; "" where a debug handle
+    map does not tell it. debug_handle: -1 for a
     node that has none. source_op: the ATen call that it was decomposed from, in MLIR the operation
     itself, "" if the record does not say. modules: (path, type) from the outermost module inwards.
     aten: the name of the node in the ATen program that it came from, "" if the record does not say.
@@ -104,8 +105,8 @@ class Operator:
 
     @cached_property
     def ops(self) -> tuple[str, ...]:
-        """The distinct edge dialect operators of its nodes, in graph order."""
-        return tuple(dict.fromkeys(node.op for node in self.nodes))
+        """The distinct edge dialect operators of its nodes, in graph order; none if not known."""
+        return tuple(dict.fromkeys(node.op for node in self.nodes if node.op))
 
     @cached_property
     def base_names(self) -> frozenset[str]:
@@ -178,7 +179,9 @@ class Method:
     """One method of a program and what the export wrote about its instructions.
 
     handles: instruction id -> debug handles, in the record's order, duplicates kept. delegates:
-    instruction id of a DELEGATE_CALL -> its map. by_handle: debug handle -> operator. later_names:
+    instruction id of a DELEGATE_CALL -> its map; under `NO_INSTRUCTION` that of calls which have
+    none of their own. delegates_only: nothing is known of what runs outside of delegates, nor, of a
+    call, beyond its map. by_handle: debug handle -> operator. later_names:
     debug handle -> what the graph after transform passes has there; `NO_HANDLE`: what they added.
     flow: what its operators take of one another, None where no graph says it. results: the names of
     the values that it hands out.
@@ -191,6 +194,11 @@ class Method:
     later_names: Mapping[int, frozenset[str]] = field(default_factory=dict)
     flow: MethodFlow | None = None
     results: frozenset[str] = frozenset()
+    delegates_only: bool = False
+
+    def delegate_at(self, instruction: int) -> DelegateMap | None:
+        """The map of a DELEGATE_CALL: its own, else the one that is of any call."""
+        return self.delegates.get(instruction) or self.delegates.get(NO_INSTRUCTION)
 
     @property
     def is_mapped(self) -> bool:
@@ -256,6 +264,18 @@ class Program:
     def is_mlir(self) -> bool:
         """Whether it is a text whose operations can be linked; Python sources have none."""
         return bool(self.text_lines and self.methods)
+
+    @property
+    def delegates_only(self) -> bool:
+        """Whether it tells of nothing but delegates: a debug handle map and no record."""
+        return bool(self.methods) and all(method.delegates_only for method in self.methods)
+
+    @property
+    def noun(self) -> str:
+        """What to call it: "source", "debug handle map" or "record"."""
+        if self.text_lines:
+            return "source"
+        return "debug handle map" if self.delegates_only else "record"
 
     @cached_property
     def operators(self) -> tuple[Operator, ...]:

@@ -22,8 +22,13 @@ from viewer.model.queries import Segments, charge, foreign, total_per_group
 from viewer.model.trace import KeyKind
 from viewer.program.cost import made_of_others, stated_alone
 from viewer.program.coverage import begins_within
-from viewer.program.debug_handles import DelegateMap, Identifier, is_of_whole_call
-from viewer.program.delegation import NO_INSTRUCTION, operators_of
+from viewer.program.debug_handles import (
+    NO_INSTRUCTION,
+    DelegateMap,
+    Identifier,
+    is_of_whole_call,
+)
+from viewer.program.delegation import operators_of
 from viewer.program.graph import Method, Program
 from viewer.program.linking import LinkTable, Reason
 
@@ -72,9 +77,19 @@ class MapRow:
     keys: tuple[int, ...] = ()
 
     @property
+    def no_instruction(self) -> str:
+        """What a row without an instruction is of: its map's, any call; what was logged, none."""
+        of_map = (Standing.LOGGED, Standing.NEVER_LOGGED, Standing.NOT_RUN)
+        return "any call" if self.standing in of_map else "no call"
+
+    @property
     def has_time(self) -> bool:
         """Whether `ticks` tell anything: it was logged on the clock of the profile."""
         return self.slices > self.foreign
+
+
+# (method, instruction, identifier as the map has it) of an entry.
+_Place = tuple[str, int, Identifier]
 
 
 @dataclass(slots=True)
@@ -127,19 +142,21 @@ class HandleMaps:
         program = self._table.program
         found = _entries(program) if program is not None else {}
         ran = self._ran_places()
-        odd: dict[tuple[str, int, str], _Entry] = {}
-        unclear: set[tuple[str, int, str]] = set()
-        for key in np.flatnonzero(self._trace.keys.kind == KeyKind.DELEGATE_EVENT).tolist():
+        asked = {self._map_of(*call) for call in ran}
+        odd: dict[_Place, _Entry] = {}
+        unclear: set[_Place] = set()
+        keys = self._trace.keys
+        for key in np.flatnonzero(keys.kind == KeyKind.DELEGATE_EVENT).tolist():
             place, unclear_places = self._place_of(key, found)
             unclear.update(unclear_places)
             if place is not None and place in found:
                 found[place].keys.append(key)
                 continue
             row = self._logged_alone(key)
-            at = (row.method, row.instruction, row.identifier)
+            at = (row.method, row.instruction, keys.identifier[key])
             odd.setdefault(at, _Entry(row)).keys.append(key)
         for at, entry in found.items():
-            entry.row = self._stands(at, entry, ran, unclear)
+            entry.row = self._stands(at, entry, ran, asked, unclear)
         rows = [
             replace(entry.row, keys=tuple(entry.keys)) for entry in (*found.values(), *odd.values())
         ]
@@ -155,12 +172,13 @@ class HandleMaps:
 
     def _stands(
         self,
-        at: tuple[str, int, str],
+        at: _Place,
         entry: _Entry,
         ran: set[tuple[str, int]],
-        unclear: set[tuple[str, int, str]],
+        asked: set[tuple[str, int]],
+        unclear: set[_Place],
     ) -> MapRow:
-        """The row of a registered identifier, with how it stands."""
+        """The row of a registered identifier, with how it stands. asked: the maps of what ran."""
         program, row = self._table.program, entry.row
         assert program is not None
         if entry.keys:
@@ -168,7 +186,7 @@ class HandleMaps:
         if at in unclear:
             why = "It was logged without its call, and more than one map has it"
             return replace(row, standing=Standing.UNCLEAR, detail=row.detail or why)
-        if at[:2] in ran or (at[0], NO_INSTRUCTION) in ran:
+        if at[:2] in asked or (at[0], NO_INSTRUCTION) in ran:
             return replace(row, standing=Standing.NEVER_LOGGED)
         if any(program.method(method) is None for method, _ in ran):
             why = "The method of some runs is not known: choose it under Links"
@@ -190,9 +208,15 @@ class HandleMaps:
             if links[key].reason is not Reason.OUTSIDE_CALLS
         }
 
+    def _map_of(self, name: str, instruction: int) -> tuple[str, int]:
+        """Where the map of a call is: under its instruction, else that of any call."""
+        method = self._table.program.method(name) if self._table.program else None
+        stated = method is None or instruction in method.delegates
+        return name, instruction if stated else NO_INSTRUCTION
+
     def _place_of(
-        self, key: int, found: dict[tuple[str, int, str], _Entry]
-    ) -> tuple[tuple[str, int, str] | None, list[tuple[str, int, str]]]:
+        self, key: int, found: dict[_Place, _Entry]
+    ) -> tuple[_Place | None, list[_Place]]:
         """Where in the maps an event belongs, or where it may belong if its call is not known."""
         keys, program = self._trace.keys, self._table.program
         method = program.method(self._method_of(key)) if program else None
@@ -200,9 +224,9 @@ class HandleMaps:
         if method is None or link.reason is Reason.OUTSIDE_CALLS:
             return None, []
         instruction, identifier = int(keys.instruction[key]), keys.identifier[key]
-        asked = [instruction] if instruction >= 0 else list(method.delegates)
-        places = []
-        for at in asked:
+        one = [self._map_of(method.name, instruction)[1]]
+        places: list[_Place] = []
+        for at in one if instruction >= 0 else method.delegates:
             delegate = method.delegates.get(at)
             entry = delegate.find(identifier) if delegate else None
             if entry is not None:
@@ -254,24 +278,24 @@ def _instances(program: Program | None) -> Iterator[tuple[Method, int]]:
             yield method, instruction
 
 
-def _entries(program: Program) -> dict[tuple[str, int, str], _Entry]:
+def _entries(program: Program) -> dict[_Place, _Entry]:
     """(method, instruction, identifier) -> its row, as if it had never run."""
     found = {}
     for method, instruction in _instances(program):
         delegate = method.delegates[instruction]
-        for identifier, handles in (delegate.entries or {}).items():
+        of_call = frozenset(method.handles.get(instruction, ()))
+        for key, handles in (delegate.entries or {}).items():
             row = MapRow(
-                method.name, instruction, delegate.backend, identifier, handles,
+                method.name, instruction, delegate.backend, str(key), handles,
                 operators_of(method, handles), Standing.NOT_RUN,
-                _oddity(method, instruction, handles),
+                _oddity(method, of_call, handles),
             )  # fmt: skip
-            found[method.name, instruction, identifier] = _Entry(row)
+            found[method.name, instruction, key] = _Entry(row)
     return found
 
 
-def _oddity(method: Method, instruction: int, handles: tuple[int, ...]) -> str:
+def _oddity(method: Method, of_call: frozenset[int], handles: tuple[int, ...]) -> str:
     """What is wrong with the handles of an entry, as a sentence, or ""."""
-    of_call = method.handles.get(instruction, ())
     absent = [h for h in dict.fromkeys(handles) if h not in method.by_handle]
     strange = [h for h in dict.fromkeys(handles) if h not in of_call and h in method.by_handle]
     if not handles:

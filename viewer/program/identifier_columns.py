@@ -20,18 +20,22 @@ prove something once there are two of them. Hence a column is used without being
 
 A column of "conv2d" and "add" beside a map of a whole model's operators fails the third, a map of
 two such words beside a column of a whole model's events the second.
+
+A debug handle map file is opened for a profile, and is often of a part of it: beside what the map
+names stand transfers, waiting, what the host did. So there it is also enough that 0.9 of its
+identifiers were met, and among them two words (one, if it has no other), and that every other
+column of which that is true has the same identifier, or none, on every slice.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from viewer.model.trace import Codes, Column, Ints, KeyKind, Keys, Trace
-from viewer.program.debug_handles import DelegateMap
+from viewer.program.debug_handles import DelegateMap, is_word
 from viewer.program.graph import Program
 
 # The slice's own name, beside the columns of its trace.
@@ -44,7 +48,6 @@ FEWEST_WORDS = 2
 MOST_VALUES = 1 << 16
 MOST_TEXT = 1 << 22
 
-_NUMBER = re.compile(r"[+-]?[0-9]+")
 _STATED = np.array(
     [KeyKind.OPERATOR_CALL, KeyKind.KERNEL, KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT], np.uint8
 )
@@ -68,10 +71,14 @@ class ColumnMatch:
     words: int
     of_slices: float
     of_time: float
+    # The texts of its values that are identifiers, where these are of a debug handle map file.
+    of_file: frozenset[str] | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_sure(self) -> bool:
         """Whether nothing but identifiers can be meant by this column alone."""
+        if self.of_file is not None and self.met >= MOSTLY_KNOWN * self.identifiers:
+            return self.words >= min(FEWEST_WORDS, self.identifiers)
         return (
             self.words >= FEWEST_WORDS
             and self.known >= MOSTLY_KNOWN * self.values
@@ -116,15 +123,22 @@ def identifier_columns(trace: Trace, program: Program) -> list[ColumnMatch]:
     if not known.is_filled or not len(trace.slices) or not takes_column(trace):
         return []
     found = [m for name in column_names(trace) if (m := _match(trace, name, known)) is not None]
+    if program.delegates_only:
+        found = [
+            replace(match, of_file=_known_texts(trace, match.column, known)) for match in found
+        ]
     return sorted(found, key=lambda match: match.rank)
 
 
 def sure_column(trace: Trace, matches: Sequence[ColumnMatch]) -> str | None:
     """The column that links without being asked for, None if there is none or several differ."""
-    sure = list(dict.fromkeys(match.column for match in matches if match.is_sure))
-    if not sure or not all(_same_values(trace, sure[0], other) for other in sure[1:]):
+    sure = {match.column: match for match in reversed(matches) if match.is_sure}
+    columns = list(dict.fromkeys(match.column for match in matches if match.is_sure))
+    of_file = [match.of_file for match in sure.values() if match.of_file is not None]
+    known = frozenset().union(*of_file) if len(of_file) == len(sure) else None
+    if not sure or not all(_same_values(trace, columns[0], c, known) for c in columns[1:]):
         return None
-    return sure[0]
+    return columns[0]
 
 
 def identified_by(trace: Trace, column: str) -> Trace:
@@ -172,6 +186,12 @@ def _all_identifiers(program: Program) -> DelegateMap:
     return DelegateMap("", {key: () for one in maps for key in one.entries or ()})
 
 
+def _known_texts(trace: Trace, name: str, known: DelegateMap) -> frozenset[str]:
+    """The texts of a column's values that are identifiers."""
+    values, _ = _distinct(trace, name)
+    return frozenset(str(value) for value in values if known.find(value) is not None)
+
+
 def _match(trace: Trace, name: str, known: DelegateMap) -> ColumnMatch | None:
     values, number = _distinct(trace, name)
     if not 0 < len(values) <= MOST_VALUES or _length(values) > MOST_TEXT:
@@ -193,7 +213,7 @@ def _match(trace: Trace, name: str, known: DelegateMap) -> ColumnMatch | None:
         known=int(is_known.sum()),
         identifiers=len(known.entries or ()),
         met=len(met),
-        words=sum(_NUMBER.fullmatch(key) is None for key in met),
+        words=sum(is_word(key) for key in met),
         of_slices=int(hit.sum()) / max(int(stated.sum()), 1),
         of_time=float(length[hit].sum()) / whole if whole else 0.0,
     )
@@ -244,13 +264,19 @@ def _objects(values: Sequence[int | str]) -> np.ndarray[tuple[int], np.dtype[np.
     return made
 
 
-def _same_values(trace: Trace, one: str, other: str) -> bool:
-    """Whether two columns have the same text, or none, on every slice."""
+def _same_values(trace: Trace, one: str, other: str, known: frozenset[str] | None) -> bool:
+    """Whether two columns have the same text, or none, on every slice.
+
+    known: the texts that count, all others are as none; None if all count.
+    """
     codes: dict[str, int] = {}
 
     def coded(name: str) -> Ints:
         values, number = _distinct(trace, name)
-        common = [codes.setdefault(str(value), len(codes)) for value in values]
+        common = [
+            codes.setdefault(text, len(codes)) if known is None or text in known else -1
+            for text in map(str, values)
+        ]
         return np.array([*common, -1], np.int64)[number]
 
     return bool(np.array_equal(coded(one), coded(other)))

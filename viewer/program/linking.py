@@ -59,6 +59,10 @@ class Reason(Enum):
     NO_METHOD = ("method not in the record", LinkState.UNLINKED)
     NOT_IN_MAP = ("instruction not in the debug handle map", LinkState.UNLINKED)
     IN_BRANCH = ("inside a branch of control flow, which has no debug handle", LinkState.UNLINKED)
+    ONLY_DELEGATES = (
+        "the debug handle map tells only of what delegates log",
+        LinkState.UNLINKED,
+    )
     NOT_IN_GRAPH = ("debug handle not in the graph", LinkState.UNLINKED)
     OTHER_OPERATOR = ("kernel contradicts its debug handle", LinkState.UNLINKED)
     NO_DELEGATE_MAP = ("backend wrote no debug handle map", LinkState.UNLINKED)
@@ -267,6 +271,7 @@ class _Linker:
         self._methods = [self._method(scope) for scope in range(len(trace.scopes))]
         # A kernel and the OPERATOR_CALL around it have one answer: (scope, instruction) -> link.
         self._ran_kernels: dict[tuple[int, int], Link] = {}
+        self._calls: dict[tuple[str, int], Link] = {}
         self._by_kind: dict[int, Callable[[int, Method], Link]] = {
             KeyKind.OPERATOR_CALL: self._operator,
             KeyKind.KERNEL: self._operator,
@@ -300,11 +305,14 @@ class _Linker:
             )
         method = self.program.method(self.fit.methods[scope] or "")
         if method is None and not any(m.is_mapped for m in self.program.methods):
-            return Link(Reason.NOT_IN_MAP, "The record maps no instruction to any debug handle")
+            return Link(
+                Reason.NOT_IN_MAP,
+                f"The {self.program.noun} maps no instruction to any debug handle",
+            )
         if method is None:
             stated = self.trace.scopes[scope].method
             name = f"method {stated}" if stated else "method that these runs could be of"
-            return Link(Reason.NO_METHOD, f"The record has no {name}")
+            return Link(Reason.NO_METHOD, f"The {self.program.noun} has no {name}")
         return method
 
     def _instruction(self, key: int, method: Method) -> Link:
@@ -362,6 +370,8 @@ class _Linker:
 
     def _unmapped(self, key: int, instruction: int, method: Method) -> Link:
         """An instruction that the map does not have, and why, as far as the graph tells."""
+        if method.delegates_only:
+            return self._beyond_delegates(key, instruction)
         missing = f"The record maps no debug handle to instruction {instruction}"
         ran = self._ran(key)
         logged = self._logged[self._scope[key]]
@@ -393,9 +403,16 @@ class _Linker:
             )
         return Link(Reason.NOT_IN_MAP, f"{missing}; instructions that are added late have none")
 
+    def _beyond_delegates(self, key: int, instruction: int) -> Link:
+        """What a debug handle map file does not tell: of kernels, and of calls that it lacks."""
+        what = "what runs outside of delegates"
+        if self._kind[key] == KeyKind.DELEGATE_CALL:
+            what = f"the operators of the delegate call at instruction {instruction}"
+        return Link(Reason.ONLY_DELEGATES, f"A debug handle map does not tell {what}")
+
     def _delegate_call(self, key: int, method: Method) -> Link:
         found = self._instruction(key, method)
-        delegate = method.delegates.get(self._id[key])
+        delegate = method.delegate_at(self._id[key])
         backend = delegate.backend if delegate else ""
         return Link(found.reason, found.detail, found.handles, found.operators, found.near, backend)
 
@@ -404,18 +421,29 @@ class _Linker:
         instruction = self._id[key]
         if instruction < 0:
             return self._identifier_anywhere(identifier, method)
-        call = self._found(method, method.handles.get(instruction, ()), Reason.BY_INSTRUCTION, "")
-        delegate = method.delegates.get(instruction)
+        call = self._call(method, instruction)
+        delegate = method.delegate_at(instruction)
         if is_of_whole_call(identifier) and not (delegate and delegate.find(identifier)):
             backend = delegate.backend if delegate else ""
             return replace(_WHOLE_CALL, near=call.operators, backend=backend)
         if delegate is None:
             return Link(
                 Reason.NO_DELEGATE_MAP,
-                f"The record has no delegate at instruction {instruction}",
+                f"The {self.program.noun} has no delegate at instruction {instruction}",
                 near=call.operators,
             )
+        if instruction not in method.delegates and delegate.find(identifier) is None:
+            # The map of any call: this one may be another backend's.
+            return replace(_in_no_map(identifier, method), near=call.operators)
         return self._in_map(identifier, delegate, method, call.operators)
+
+    def _call(self, method: Method, instruction: int) -> Link:
+        """What a delegate's call is linked to; it is asked for with each of its events."""
+        place = (method.name, instruction)
+        if place not in self._calls:
+            handles = method.handles.get(instruction, ())
+            self._calls[place] = self._found(method, handles, Reason.BY_INSTRUCTION, "")
+        return self._calls[place]
 
     def _identifier_anywhere(self, identifier: int | str, method: Method) -> Link:
         """An identifier without its instruction: unique in the method, or not linked."""
@@ -425,7 +453,8 @@ class _Linker:
             return Link(
                 Reason.IDENTIFIER_AMBIGUOUS,
                 f"Identifier {identifier!r} stands for different operators in the delegates at "
-                f"instructions {', '.join(map(str, holders))}; add a column instruction_id",
+                f"instructions {', '.join('*' if i < 0 else str(i) for i in holders)}; add a "
+                "column instruction_id",
             )
         if holders:
             return self._in_map(identifier, next(iter(holders.values())), method, ())
@@ -433,10 +462,7 @@ class _Linker:
         if not filled:
             names = sorted({d.backend for d in method.delegates.values()}) or ["The backend"]
             return Link(Reason.NO_DELEGATE_MAP, f"{' and '.join(names)} wrote no debug handle map")
-        return Link(
-            Reason.IDENTIFIER_UNKNOWN,
-            f"Identifier {identifier!r} is in no debug handle map of {method.name}",
-        )
+        return _in_no_map(identifier, method)
 
     def _in_map(
         self, identifier: int | str, delegate: DelegateMap, method: Method, near: tuple[int, ...]
@@ -467,7 +493,9 @@ class _Linker:
         if not known:
             return Link(
                 Reason.NOT_IN_GRAPH,
-                f"The record's graph has no operator with debug handle{_numbers(handles)}",
+                f"The record's graph has no operator with debug handle{_numbers(handles)}"
+                if handles
+                else f"The {self.program.noun} names no debug handle for it",
                 handles,
             )
         return Link(reason, detail, handles, tuple(op.index for op in known))
@@ -479,6 +507,13 @@ class _Linker:
             return Link(Reason.NOT_IN_TEXT, f"No operation begins at {places}")
         places = ", ".join(f"{p.line}:{p.col}" for p in found.values())
         return Link(Reason.BY_LOCATION, f"Operation at {places}", (), tuple(found))
+
+
+def _in_no_map(identifier: int | str, method: Method) -> Link:
+    return Link(
+        Reason.IDENTIFIER_UNKNOWN,
+        f"Identifier {identifier!r} is in no debug handle map of {method.name}",
+    )
 
 
 def _no_identifier(trace: Trace) -> Link:

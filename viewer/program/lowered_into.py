@@ -14,9 +14,10 @@ from viewer.program.graph import Method, Operator
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """One name under which a delegate logs an operator. fused: the others that it stands for."""
+    """One name under which a delegate logs an operator, as its map has it. fused: the others that
+    it stands for."""
 
-    text: str
+    key: int | str
     fused: tuple[int, ...]
 
 
@@ -24,7 +25,8 @@ class Identifier:
 class Lowering:
     """One call of a delegate that has an operator in it.
 
-    others: the other operators of the call, as indexes into `Program.operators`. identifiers: those
+    instruction: `NO_INSTRUCTION` of a map that is of any call. others: the other operators of the
+    call, as indexes into `Program.operators`. identifiers: those
     that stand for the operator, in the map's order; has_map: whether the delegate returned any.
     """
 
@@ -43,8 +45,8 @@ def lowered_into(method: Method, operator: Operator) -> tuple[Lowering, ...]:
         handles = method.handles.get(instruction, ())
         entries = delegate.entries or {}
         identifiers = tuple(
-            Identifier(text, _others(method, stood_for, handle))
-            for text, stood_for in entries.items()
+            Identifier(key, _others(method, stood_for, handle))
+            for key, stood_for in entries.items()
             if handle in stood_for
         )
         if handle >= 0 and (handle in handles or identifiers):

@@ -2,7 +2,8 @@
 
 The agreement of each with the trace decides (see `viewer.program.agreement`); here agreements are
 compared. An MLIR text explains a trace whose slices have locations, a record one whose slices have
-identities; programs of the other kind stand aside.
+identities; programs of the other kind stand aside. A debug handle map file is for where there is no
+record: one that fits about as well goes before it, since it knows more.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ def rank(candidate: Candidate, text: bool | None) -> tuple[bool, bool, int, floa
     """What belongs goes before what cannot be checked, and that before what does not belong."""
     agreement = candidate.fit.agreement
     group = 1 if not agreement.checkable else 0 if agreement.belongs else 2
-    return group != 0, is_aside(candidate.program, text), group, -agreement.value
+    behind = AHEAD if candidate.program.delegates_only else 0.0
+    return group != 0, is_aside(candidate.program, text), group, behind - agreement.value
 
 
 def rivals(trace: Trace, rated: list[Candidate]) -> list[Candidate]:
@@ -57,6 +59,7 @@ def rivals(trace: Trace, rated: list[Candidate]) -> list[Candidate]:
         for c in rated
         if c.fit.agreement.checkable == best.checkable
         and is_aside(c.program, text) == aside
+        and c.program.delegates_only == rated[0].program.delegates_only
         and round(best.value - c.fit.agreement.value, 9) < AHEAD
     ]
 
@@ -88,22 +91,32 @@ def undecided_sentences(trace: Trace, found: Fit) -> list[str]:
     return texts
 
 
-def uncheckable(trace: str, program: str) -> str:
-    """What to say of a pair that has nothing to compare."""
-    return f"Whether {program} belongs to {trace} cannot be checked: they have nothing to compare."
+def uncheckable(trace: Trace, program: Program, agreement: Agreement) -> str:
+    """What to say of a pair that has nothing to compare, or nothing that would prove anything."""
+    why = "they have nothing to compare"
+    if program.delegates_only and agreement.value:
+        why = "the identifiers that they share are numbers, which match by chance too"
+    return f"Whether {_name(program)} belongs to {_name(trace)} cannot be checked: {why}."
 
 
-def partial(trace: str, program: str, agreement: Agreement) -> str:
+def partial(trace: Trace, program: Program, agreement: Agreement) -> str:
     """What to say of a pair that fits in part."""
-    return (
-        f"{trace} and {program} fit in part only: {agreement}. The record may be of another "
-        "version of the model; kernels that contradict it are not linked."
+    why = (
+        "The record may be of another version of the model; kernels that contradict it are not "
+        "linked."
     )
+    if program.delegates_only:
+        why = "Identifiers that its maps do not have are not linked."
+    return f"{_name(trace)} and {_name(program)} fit in part only: {agreement}. {why}"
 
 
-def mismatch(trace: str, program: str, agreement: Agreement) -> str:
+def mismatch(trace: Trace, program: Program, agreement: Agreement) -> str:
     """What to say of a pair that does not belong together."""
-    return (
-        f"{trace} and {program} do not belong together: {agreement}. Either the record is of "
-        "another model or export, or it was made without deepcopy."
-    )
+    why = "Either the record is of another model or export, or it was made without deepcopy."
+    if program.delegates_only:
+        why = "Its maps do not have most of the identifiers that were logged."
+    return f"{_name(trace)} and {_name(program)} do not belong together: {agreement}. {why}"
+
+
+def _name(item: Trace | Program) -> str:
+    return os.path.basename(item.path)

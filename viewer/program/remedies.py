@@ -33,6 +33,8 @@ _REMEDIES = {
     "them no debug handle.",
     Reason.IN_BRANCH: "Nothing to do: export gives no debug handle to what lies inside control "
     "flow. Details names the operators that a slice may be.",
+    Reason.ONLY_DELEGATES: "Open the ETRecord of the model in place of the debug handle map: it "
+    "tells of calls as a whole, and of what runs outside of delegates.",
     Reason.NOT_IN_GRAPH: "The record's maps and graph contradict each other. Save it anew in the "
     "same export as the program, from a deep copy of the edge program.",
     Reason.OTHER_OPERATOR: "The record is most likely of another version of the model: open the "

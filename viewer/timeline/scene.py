@@ -184,8 +184,7 @@ class Scene(QObject):
         table = self.pictures[spec.trace].shown.table
         if table.program is None:
             return spec.name, unlinked_text(table.trace)
-        kind = "source" if table.program.text_lines else "record"
-        return spec.name, f"{kind} {display_name(table.program.path)}"
+        return spec.name, f"{table.program.noun} {display_name(table.program.path)}"
 
     def process_note(self, process: int) -> str:
         """What must be known about the time of a process, on the right of its header."""

@@ -1,0 +1,152 @@
+"""Debug handle maps in the making: which operators a delegate means by each of its identifiers.
+
+A delegate's `preprocess()` registers, ahead of time, every identifier under which it will log, with
+the nodes behind it; the map goes into executorch's `PreprocessResult(debug_handle_map=...)` or into
+a file of its own (`viewer.record.debug_handle_map_file`). Calls and results are those of the
+builder that ExecuTorch documents (devtools, delegate debugging), so that either can stand in for
+the other; this one needs no torch.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from viewer.program.debug_handles import Identifier
+from viewer.record.nodes import debug_handle, each_node, graph_nodes_of, handles_of
+
+if TYPE_CHECKING:
+    from viewer.program.graph import GraphNode
+
+
+class DelegateMappingBuilder:
+    """Collects the entries of one delegate instance, that is of one `preprocess()`.
+
+    generated_identifiers: False, and each entry names its identifier, an int or a str, all of one
+    kind; True, and the builder counts them from 0.
+
+    A *node* is an fx node (anything with `meta["debug_handle"]`, an int, or a tuple where a pass
+    fused some), an operator or graph node of a `viewer` program, or a plain debug handle.
+    """
+
+    def __init__(self, generated_identifiers: bool = False) -> None:
+        self._generated = generated_identifiers
+        self._next = 0
+        self._entries: dict[Identifier, set[int]] = {}
+        self._nodes: dict[int, list[GraphNode]] = {}
+
+    def insert_delegate_mapping_entry(
+        self,
+        nodes: Any | Iterable[Any] | None = None,
+        identifier: Identifier | None = None,
+        *,
+        handles: int | Iterable[int | None] | None = None,
+    ) -> Identifier:
+        """Add an entry for one node or several, or for debug handles; returns its identifier.
+
+        Nodes without a debug handle, and handles that are None, are skipped as long as another has
+        one. Raises ValueError: an identifier that is there already, missing, or given to a builder
+        that generates them; both or neither of nodes and handles; no debug handle at all.
+        TypeError: an identifier of another kind than the others, or what is no node or handle.
+        """
+        return self._put(nodes, identifier, handles, may_exist=False)
+
+    def upsert_delegate_mapping_entry(
+        self,
+        nodes: Any | Iterable[Any] | None = None,
+        identifier: Identifier | None = None,
+        *,
+        handles: int | Iterable[int | None] | None = None,
+    ) -> Identifier:
+        """The same, but the debug handles of an identifier that is there already are added to."""
+        return self._put(nodes, identifier, handles, may_exist=True)
+
+    def get_delegate_mapping(self) -> dict[Identifier, tuple[int, ...]]:
+        """Identifier -> its debug handles, ascending and each once; in the order of insertion."""
+        return {key: tuple(sorted(handles)) for key, handles in self._entries.items()}
+
+    @property
+    def graph_nodes(self) -> Mapping[int, list[GraphNode]]:
+        """Debug handle -> what the nodes that were given told of its operator, if they did."""
+        return self._nodes
+
+    def _put(
+        self,
+        nodes: Any | Iterable[Any] | None,
+        identifier: Identifier | None,
+        handles: int | Iterable[int | None] | None,
+        *,
+        may_exist: bool,
+    ) -> Identifier:
+        key = None if identifier is None else checked_identifier(identifier)
+        if self._generated and key is not None:
+            raise ValueError(
+                f"identifier {key!r} was given to a builder that generates them: leave it out, or "
+                "make the builder with generated_identifiers=False"
+            )
+        if not self._generated and key is None:
+            raise ValueError(
+                "no identifier: give the int or str under which the delegate will log, or make the "
+                "builder with generated_identifiers=True"
+            )
+        if key is not None:
+            self._check_kind(key)
+            if key in self._entries and not may_exist:
+                raise ValueError(
+                    f"identifier {key!r} was inserted before: choose another, or add to its "
+                    "entry with upsert_delegate_mapping_entry"
+                )
+        if (nodes is None) == (handles is None):
+            raise ValueError("give either nodes or handles: exactly one of them")
+        if key is None:
+            # Taken even if the entry is refused below, as executorch's builder does: a delegate
+            # that goes on after an error gets the same numbers of both.
+            key = self._next
+            self._next += 1
+        given = each_node(nodes) if nodes is not None else _listed(handles)
+        found = {handle for node in given for handle in handles_of(node)}
+        if not found:
+            raise ValueError(
+                f"nothing that was given for identifier {key!r} has a debug handle: pass nodes of "
+                "the edge program, whose meta has debug_handle"
+            )
+        for node in given:
+            for told in graph_nodes_of(node):
+                self._nodes.setdefault(told.debug_handle, []).append(told)
+        self._entries.setdefault(key, set()).update(found)
+        return key
+
+    def _check_kind(self, key: Identifier) -> None:
+        first = next(iter(self._entries), key)
+        if isinstance(first, str) is not isinstance(key, str):
+            raise TypeError(
+                f"identifier {key!r} is {_kind(key)}, and {first!r} before it {_kind(first)}: use "
+                "one kind in a map, or a builder each"
+            )
+
+
+def _kind(key: Identifier) -> str:
+    return "a str" if isinstance(key, str) else "an int"
+
+
+def checked_identifier(identifier: Any) -> Identifier:
+    """An identifier as what it is: a str, or an int, one of numpy too. Raises TypeError."""
+    if isinstance(identifier, str):
+        return identifier
+    if not isinstance(identifier, bool):
+        try:
+            return operator.index(identifier)
+        except TypeError:
+            pass
+    raise TypeError(
+        f"an identifier is an int or a str, not {identifier!r}: the delegate logs it as either"
+    )
+
+
+def _listed(handles: int | Iterable[int | None] | None) -> list[int]:
+    """Debug handles as a list, without those that are None."""
+    if isinstance(handles, (str, bytes)):
+        raise TypeError(f"debug handles are whole numbers, not {handles!r}")
+    each = handles if isinstance(handles, Iterable) else [handles]
+    return [debug_handle(handle) for handle in each if handle is not None]

@@ -1,0 +1,190 @@
+"""Where logged events wait until they are written: rows of fixed size, and the texts they name.
+
+A batch is two strings of bytes: `rows`, 40 bytes an event (`FIELDS`), and `texts`, in which every
+name, identifier and metadata already stands as it will in the dump: its length, its bytes, one to
+four zero bytes. So logging is an append, and writing is numpy on whole batches. A batch names only
+its own texts: a full one can leave for a file on disk, and what stays in memory is one batch.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import tempfile
+import threading
+import weakref
+from enum import IntEnum
+
+# Name and struct code of each column. What `value` and `start` are depends on the kind; `metadata`
+# is a place in the texts, -1 if there is none.
+FIELDS = (
+    ("start", "Q"), ("end", "Q"), ("block", "I"), ("value", "i"), ("chain", "i"),
+    ("instruction", "i"), ("metadata", "i"), ("kind", "I"),
+)  # fmt: skip
+# What an event takes in a dump without its texts: a record of 48 bytes and a reference to it.
+EVENT_BYTES = 52
+MOST_BYTES = (1 << 31) - (1 << 20)  # a flatbuffer ends at 2 GiB; some room for its head
+_FULL = 4 << 20  # of a batch: enough for numpy to be quick, and nothing in memory
+
+_pack = struct.Struct("<" + "".join(code for _, code in FIELDS)).pack
+_pack_length = struct.Struct("<I").pack
+_PADDING = tuple(bytes(4 - rest) for rest in range(4))
+
+
+class Kind(IntEnum):
+    """What an event is."""
+
+    OPERATOR = 0
+    """value: place of the name in the texts."""
+    NUMBER = 1
+    """Of a delegate. value: its integer identifier."""
+    TEXT = 2
+    """Of a delegate. value: place of its identifier in the texts."""
+    ALLOCATION = 3
+    """value: number of the allocator, from 1. start: bytes."""
+
+
+class Batch:
+    """Some events in the order in which they ended: in memory, or at a place in the spill file."""
+
+    def __init__(self, rows: bytes, texts: bytes, spill: Spill | None = None) -> None:
+        self.size = (len(rows), len(texts))
+        self._spill = spill
+        self._held = (rows, texts) if spill is None else None
+        self._at = 0 if spill is None else spill.append(rows + texts)
+
+    def read(self) -> tuple[bytes, bytes]:
+        """Rows and texts. Raises OSError if the spill file cannot be read."""
+        if self._held is not None:
+            return self._held
+        assert self._spill is not None
+        data = self._spill.read(self._at, sum(self.size))
+        return data[: self.size[0]], data[self.size[0] :]
+
+
+class Spill:
+    """A nameless file on disk that is gone when the process is."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        # It lives as long as the tracer, which no block of code does.
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+        weakref.finalize(self, self._file.close)
+        self._lock = threading.RLock()
+        self._end = 0
+
+    def append(self, data: bytes) -> int:
+        """Write at the end; returns where. Raises OSError."""
+        with self._lock:
+            self._file.seek(self._end)
+            self._file.write(data)
+            self._file.flush()
+            at, self._end = self._end, self._end + len(data)
+            return at
+
+    def read(self, at: int, size: int) -> bytes:
+        """Some bytes that were appended. Raises OSError."""
+        with self._lock:
+            end = -1
+            while end != self._end:  # else a signal's handler has logged meanwhile, and moved
+                end = self._end
+                self._file.seek(at)
+                data = self._file.read(size)
+        if len(data) < size:
+            raise OSError(f"the spill file ends at byte {at + len(data)}")
+        return data
+
+
+class EventBatches:
+    """Takes events of any thread; bounded by what they would take in a dump."""
+
+    def __init__(self, max_bytes: int, spill: Spill | None) -> None:
+        # A signal's handler, or an object that is collected, may log while this thread is logging.
+        self._lock = threading.RLock()
+        self._adding = False
+        self._left = max_bytes
+        self._full_at = max_bytes - _FULL  # what is left when the batch is full
+        self._spill = spill
+        self._batches: list[Batch] = []
+        self._rows, self._texts = bytearray(), bytearray()
+        self._places: dict[str, int] = {}
+        self.dropped = 0
+        """Events that there was no room for."""
+        self.spill_failure: OSError | None = None
+        """Why batches stay in memory though they should not."""
+
+    def reserve(self, size: int) -> bool:
+        """Take room for what is not an event; if there is not enough, events find none either."""
+        with self._lock:
+            enough = self._left >= size
+            self._left = self._left - size if enough else 0
+            return enough
+
+    def add(
+        self, kind: int, block: int, value: int | str, chain: int, instruction: int,
+        start: int, end: int, metadata: bytes = b"",
+    ) -> None:  # fmt: skip
+        """Append one event, or count it as dropped.
+
+        A value that is a text must be one that UTF-8 can encode. Raises TypeError for what is no
+        whole number.
+        """
+        with self._lock:
+            within, self._adding = self._adding, True
+            try:
+                if self._left < EVENT_BYTES:
+                    self.dropped += 1
+                    return
+                if type(value) is str:
+                    known = self._places.get(value)
+                    if known is None:
+                        known = self._put(value.encode())
+                        if known is None:
+                            return
+                        self._places[value] = known
+                    value = known
+                place = self._put(metadata) if metadata else -1
+                if place is None:
+                    return
+                self._rows.extend(_pack(start, end, block, value, chain, instruction, place, kind))
+                self._left -= EVENT_BYTES
+                if self._left < self._full_at and not within:  # texts of an outer one are in use
+                    self._close()
+            except struct.error:
+                raise TypeError(
+                    f"not a whole number among start {start!r}, end {end!r}, chain {chain!r}, "
+                    f"instruction {instruction!r}: round it, or use a clock like "
+                    "time.perf_counter_ns"
+                ) from None
+            finally:
+                self._adding = within
+
+    def snapshot(self) -> list[Batch]:
+        """All events so far; what is logged later does not change it."""
+        with self._lock:
+            last = Batch(bytes(self._rows), bytes(self._texts))
+            return [*self._batches, last] if self._rows else list(self._batches)
+
+    def _put(self, data: bytes) -> int | None:
+        """The place of a text now put into the batch; None, with its event dropped, if too long."""
+        size = len(data)
+        if self._left < EVENT_BYTES + 8 + size:
+            self.dropped += 1
+            return None
+        place = len(self._texts)
+        self._texts.extend(_pack_length(size) + data + _PADDING[size & 3])
+        self._left -= 8 + size - (size & 3)
+        return place
+
+    def _close(self) -> None:
+        rows, texts = bytes(self._rows), bytes(self._texts)
+        try:
+            batch = Batch(rows, texts, self._spill)
+        except OSError as error:  # the disk is full: nothing is lost, but memory has an end too
+            self.spill_failure, self._spill = error, None
+            self._left = min(self._left, 1 << 29)
+            batch = Batch(rows, texts)
+        self._batches.append(batch)
+        self._rows.clear()
+        self._texts.clear()
+        self._places.clear()
+        self._full_at = self._left - _FULL

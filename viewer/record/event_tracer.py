@@ -1,0 +1,499 @@
+"""Logs what a delegate, a simulator or a runtime in Python does, and writes it as an ETDump.
+
+The methods are those of ExecuTorch's EventTracer (runtime/core/event_tracer.h), in Python:
+
+    with EventTracer("run.etdp") as tracer, tracer.create_event_block("Execute"):
+        with tracer.start_profiling("DELEGATE_CALL", chain_index=0, instruction_id=0):
+            with tracer.start_profiling_delegate("Fancy Fusion"):
+                ...
+
+What the file cannot say, and what follows from it:
+
+* Only what is over is an event. One that was never ended, or that ended before it began because the
+  clock went backwards, is left out, since any length would be invented; `write` warns of them.
+* Events stand in the order in which they ended, whatever thread they ran in; readers put an event
+  into the next call that ends. So inferences that run at the same time want a tracer each.
+* A delegate's event belongs to an instruction: that of the call that is open in its thread. A
+  worker thread has none open and says `instruction_id`; else the event stands outside of any call.
+* Times are whole numbers without a unit, and readers take them as ns. Times in `us`, `ms` and `s`
+  are converted, exactly. Cycles are written as they are: open such a dump with
+  `opscope --clock run.etdp=800MHz`, or in the Inspector with both its time scales as CYCLES.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from types import TracebackType
+
+from viewer.program.debug_handles import Identifier
+from viewer.record.debug_handle_map import checked_identifier
+from viewer.record.event_batches import MOST_BYTES, EventBatches, Kind, Spill
+
+_OPERATOR, _NUMBER, _TEXT, _ALLOCATION = map(int, Kind)  # numbers of an enum take 40 ns more
+
+Clock = Callable[[], int]
+
+UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "cycles": 1}
+"""Units of a clock, and how many ns a tick is written as."""
+
+_MEMORY = 512 << 20
+_LARGEST = (1 << 63) - 1  # of a time: the format has one bit more, which readers have not
+_INT32 = 1 << 31
+_NO_NUMBER = -1  # what an ETDump says for "no integer identifier"
+_MOST_OPEN = 100_000  # some 20 MB; far more than any program nests
+_BLOCK_BYTES = 64
+_IMPLICIT_BLOCK = "Default"  # readers know it from programs that open no block of their own
+
+
+class EventTracerEntry:
+    """An event that has begun; made by the tracer. In a `with` statement it ends with the block.
+
+    start_time: in ticks of the tracer's clock. metadata: may be set until the event ends; only
+    events of delegates have it.
+    """
+
+    __slots__ = (
+        "_block", "_calls", "_kind", "_tracer", "_what", "chain_index", "instruction_id",
+        "metadata", "start_time",
+    )  # fmt: skip
+
+    def __init__(
+        self, tracer: EventTracer, block: int, calls: list[EventTracerEntry] | None,
+        kind: int, what: Identifier, chain_index: int, instruction_id: int,
+    ) -> None:  # fmt: skip
+        self._tracer = tracer
+        self._block = block
+        self._calls = calls  # the open calls of the thread, where this is one of them
+        self._kind = kind
+        self._what = what
+        self.chain_index = chain_index
+        self.instruction_id = instruction_id
+        self.metadata: bytes | str | None = None
+        self.start_time = 0
+
+    @property
+    def name(self) -> str | None:
+        """Of an operator's event; None of a delegate's."""
+        return str(self._what) if self._kind == _OPERATOR else None
+
+    @property
+    def delegate_debug_id(self) -> Identifier | None:
+        """Of a delegate's event; None of an operator's."""
+        return None if self._kind == _OPERATOR else self._what
+
+    def __enter__(self) -> EventTracerEntry:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """End the event, unless it was ended in the block. An exception is logged like a return."""
+        self._tracer._leave(self)
+
+
+class EventBlock:
+    """One run: what is logged from its creation until the next one's, or until its `with` ends."""
+
+    def __init__(self, tracer: EventTracer, number: int) -> None:
+        self._tracer = tracer
+        self._number = number
+
+    def __enter__(self) -> EventBlock:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._tracer._leave_block(self._number)
+
+
+class _OpenCalls(threading.local):
+    """The operator events that a thread has open, innermost last."""
+
+    def __init__(self) -> None:
+        self.entries: list[EventTracerEntry] = []
+
+
+class EventTracer:
+    """Takes events of any thread and writes them as one ETDump.
+
+    In a `with` statement the dump is written to `path` at the end, also when an exception ends it.
+    A tracer can be written any number of times, and goes on taking events.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        clock: Clock = time.perf_counter_ns,
+        unit: str = "ns",
+        max_bytes: int | None = None,
+        spill_folder: str | os.PathLike[str] | None = None,
+    ) -> None:
+        """clock: returns whole numbers from 0 up, never less than before. unit: of these numbers,
+        one of `UNITS`. spill_folder: where events wait on disk instead of in memory. max_bytes: how
+        large the dump may get (52 bytes an event, and its texts); what comes later is left out.
+        512 MiB if events stay in memory, else 2 GiB, which is the most that the format can hold.
+
+        Raises ValueError for an unknown unit or too large a dump, OSError if a folder is missing.
+        """
+        if unit not in UNITS:
+            raise ValueError(f"unknown unit {unit!r}: a clock counts in one of {', '.join(UNITS)}")
+        if max_bytes is None:
+            max_bytes = _MEMORY if spill_folder is None else MOST_BYTES
+        if max_bytes > MOST_BYTES:
+            raise ValueError(f"an ETDump ends at 2 GiB: max_bytes is at most {MOST_BYTES}")
+        if path is not None:
+            os.stat(os.path.dirname(os.path.abspath(path)))  # not only when all is logged
+        self._path = path
+        self._clock = clock
+        self._ns_per_tick = UNITS[unit]
+        self._last_tick = _LARGEST // UNITS[unit]
+        self._events = EventBatches(
+            max_bytes, None if spill_folder is None else Spill(spill_folder)
+        )
+        self._calls = _OpenCalls()
+        self._open: dict[EventTracerEntry, bool] = {}
+        self._lock = threading.RLock()  # see EventBatches
+        self._blocks: list[str] = []
+        self._block: int | None = None
+        self._allocators: list[str] = []
+        self._backwards = 0
+
+    def __enter__(self) -> EventTracer:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._path is not None:
+            self.write(self._path)
+
+    # -- event blocks and allocators ---------------------------------------------------------------
+
+    def create_event_block(self, name: str) -> EventBlock:
+        """Begin a run: every event that any thread begins from now on is of it.
+
+        Runs of a dump are read as inferences if they are called "Execute", as loads if "Default".
+        Events outside of any block go to one called "Default".
+        """
+        name = _checked(name, "the name of an event block")
+        with self._lock:
+            return EventBlock(self, self._new_block(name))
+
+    def track_allocator(self, name: str) -> int:
+        """Make an allocator known; returns its number, for `track_allocation`."""
+        name = _checked(name, "the name of an allocator")
+        with self._lock:
+            self._allocators.append(name)
+            return len(self._allocators)
+
+    def track_allocation(self, allocator_id: int, size: int) -> None:
+        """Log that `size` bytes were taken from an allocator. A dump keeps no time of it.
+
+        The official Inspector refuses dumps with allocations; Opscope lists them.
+        """
+        allocator_id, size = operator.index(allocator_id), operator.index(size)
+        if not 1 <= allocator_id <= len(self._allocators):
+            raise ValueError(
+                f"there is no allocator {allocator_id!r}: pass what track_allocator returned"
+            )
+        if not 0 <= size < 1 << 64:
+            raise ValueError(f"an allocation cannot have {size!r} bytes")
+        block = self._block
+        if block is None:
+            block = self._implicit_block()
+        self._events.add(_ALLOCATION, block, allocator_id, 0, 0, size, 0)
+
+    # -- events of operators -----------------------------------------------------------------------
+
+    def start_profiling(
+        self, name: str, chain_index: int = -1, instruction_id: int = 0
+    ) -> EventTracerEntry:
+        """Begin an event of the runtime: "DELEGATE_CALL", "OPERATOR_CALL", "native_call_add.out".
+
+        instruction_id: what the record's debug handle map knows. chain_index: 0 for instructions;
+        -1, as without it, for scopes of the runtime such as "Method::execute".
+        """
+        if not (type(name) is str and name and name.isascii()):
+            name = _checked(name, "the name of an event")
+        if not (-1 <= chain_index < _INT32 and 0 <= instruction_id < _INT32):
+            raise _bad_instruction(chain_index, instruction_id)
+        block = self._block
+        if block is None:
+            block = self._implicit_block()
+        calls = None if chain_index < 0 else self._calls.entries
+        entry = EventTracerEntry(self, block, calls, _OPERATOR, name, chain_index, instruction_id)
+        opened = self._open
+        if len(opened) >= _MOST_OPEN:
+            raise _too_many()
+        opened[entry] = True
+        if calls is not None:
+            calls.append(entry)
+        entry.start_time = self._clock()  # the last step: what came before is not of the event
+        return entry
+
+    def end_profiling(self, entry: EventTracerEntry) -> None:
+        """End what `start_profiling` began, from any thread."""
+        end = self._clock()
+        if type(entry) is not EventTracerEntry or entry._kind != _OPERATOR:
+            raise TypeError(f"end_profiling takes what start_profiling returned, not {entry!r}")
+        if entry.metadata is not None:
+            raise ValueError("only events of delegates have metadata: set none here")
+        self._end(entry, end, None)
+
+    # -- events of delegates -----------------------------------------------------------------------
+
+    def start_profiling_delegate(
+        self,
+        name: str | None = None,
+        delegate_debug_id: Identifier | None = None,
+        *,
+        chain_index: int = 0,
+        instruction_id: int | None = None,
+    ) -> EventTracerEntry:
+        """Begin an event of a delegate, by its delegate debug identifier.
+
+        Exactly one of `name`, which is a text, and `delegate_debug_id`, which is a number or a
+        text; as in the delegate's debug handle map. instruction_id: of the delegate's call, where
+        that is not open in this thread.
+        """
+        entry = self._of_delegate(name, delegate_debug_id, chain_index, instruction_id)
+        opened = self._open
+        if len(opened) >= _MOST_OPEN:
+            raise _too_many()
+        opened[entry] = True
+        entry.start_time = self._clock()  # the last step: what came before is not of the event
+        return entry
+
+    def end_profiling_delegate(
+        self, entry: EventTracerEntry, metadata: bytes | str | None = None
+    ) -> None:
+        """End what `start_profiling_delegate` began, from any thread, with bytes to keep with it.
+
+        A text is kept as UTF-8.
+        """
+        end = self._clock()
+        if type(entry) is not EventTracerEntry or entry._kind == _OPERATOR:
+            raise TypeError(
+                "end_profiling_delegate takes what start_profiling_delegate returned, "
+                f"not {entry!r}"
+            )
+        self._end(entry, end, entry.metadata if metadata is None else metadata)
+
+    def log_profiling_delegate(
+        self,
+        name: str | None,
+        delegate_debug_id: Identifier | None,
+        start_time: int,
+        end_time: int,
+        metadata: bytes | str | None = None,
+        *,
+        chain_index: int = 0,
+        instruction_id: int | None = None,
+    ) -> None:
+        """Log an event of a delegate that is over, such as a simulator tells when it is done.
+
+        The times are of the tracer's clock, or of one of the delegate's own: an event outside of
+        its call is taken to be that, and shown inside of it by its length alone.
+        """
+        if start_time > end_time:
+            raise ValueError(
+                f"the end, {end_time!r}, is before the start, {start_time!r}: swap them, or add "
+                "2**32 to the end if it is of a 32-bit counter that wrapped"
+            )
+        entry = self._of_delegate(name, delegate_debug_id, chain_index, instruction_id)
+        entry.start_time = start_time
+        self._keep(entry, end_time, b"" if metadata is None else _metadata(metadata))
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write all events so far as an ETDump; `path` shows all of it or stays as it was.
+
+        Warns of what is left out (`problems`). Raises OSError if the file cannot be written.
+        """
+        from viewer.record.etdump_writer import write_etdump  # numpy is for those who write
+
+        batches = self._events.snapshot()
+        with self._lock:
+            blocks, allocators = list(self._blocks), list(self._allocators)
+        write_etdump(path, blocks, allocators, batches, self._ns_per_tick)
+        for problem in self.problems:
+            warnings.warn(problem, RuntimeWarning, stacklevel=2)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What a dump written now would not have, in one sentence each; empty if it has all."""
+        found = []
+        unended = list(self._open)
+        if unended:
+            found.append(
+                f"{_events(len(unended))} left out, since not ended, first "
+                f"{unended[0]._what!r}: end every entry, or begin it in a `with` statement"
+            )
+        if self._backwards:
+            found.append(
+                f"{_events(self._backwards)} left out, since the clock went backwards while it ran"
+            )
+        if self._events.dropped:
+            found.append(
+                f"{_events(self._events.dropped)} left out for want of room: raise max_bytes, or "
+                "give a spill_folder"
+            )
+        if self._events.spill_failure is not None:
+            found.append(
+                f"events stay in memory, since the spill file failed: {self._events.spill_failure}"
+            )
+        return tuple(found)
+
+    # -- what entries call -------------------------------------------------------------------------
+
+    def _end(self, entry: EventTracerEntry, end: int, metadata: bytes | str | None) -> None:
+        kept = b"" if metadata is None else _metadata(metadata)
+        if self._open.pop(entry, None) is None:  # one step, so of two threads one gets it
+            raise ValueError(
+                "this event has already ended: end every entry once"
+                if entry._tracer is self
+                else "this event is of another tracer: end it with the one that began it"
+            )
+        calls = entry._calls
+        if calls is not None:
+            if calls is self._calls.entries and calls[-1] is entry:
+                calls.pop()
+            else:  # in one step, since the thread that they are of may add to them
+                calls.remove(entry)
+        self._keep(entry, end, kept)
+
+    def _of_delegate(
+        self, name: str | None, delegate_debug_id: Identifier | None, chain_index: int,
+        instruction_id: int | None,
+    ) -> EventTracerEntry:  # fmt: skip
+        """An entry of the instruction that is said, else of the thread's open call; not open."""
+        what: Identifier
+        if delegate_debug_id is None and type(name) is str and name and name.isascii():
+            kind, what = _TEXT, name
+        else:
+            kind, what = _identifier(name, delegate_debug_id)
+        if instruction_id is None:
+            chain_index, instruction_id = -1, 0
+            for call in self._calls.entries[-1:]:  # in one step: another thread may end it
+                chain_index, instruction_id = call.chain_index, call.instruction_id
+        elif not (0 <= chain_index < _INT32 and 0 <= instruction_id < _INT32):
+            raise _bad_instruction(chain_index, instruction_id)
+        block = self._block
+        if block is None:
+            block = self._implicit_block()
+        return EventTracerEntry(self, block, None, kind, what, chain_index, instruction_id)
+
+    def _keep(self, entry: EventTracerEntry, end: int, metadata: bytes) -> None:
+        start = entry.start_time
+        if not 0 <= start <= end <= self._last_tick:
+            if start < 0 or end > self._last_tick:
+                raise ValueError(
+                    f"times from {start!r} to {end!r} do not fit: an ETDump keeps 0 to 2**63 - 1 "
+                    "ns; count from a later zero"
+                )
+            if not end < start:
+                raise TypeError(f"times are whole numbers, not {start!r} and {end!r}")
+            with self._lock:
+                self._backwards += 1
+            return
+        self._events.add(
+            entry._kind, entry._block, entry._what, entry.chain_index, entry.instruction_id,
+            start, end, metadata,
+        )  # fmt: skip
+
+    def _leave(self, entry: EventTracerEntry) -> None:
+        if entry not in self._open:
+            return
+        if entry._kind == _OPERATOR:
+            self.end_profiling(entry)
+        else:
+            self.end_profiling_delegate(entry)
+
+    def _leave_block(self, number: int) -> None:
+        with self._lock:
+            if self._block == number:
+                self._block = None
+
+    def _implicit_block(self) -> int:
+        with self._lock:
+            return self._new_block(_IMPLICIT_BLOCK) if self._block is None else self._block
+
+    def _new_block(self, name: str) -> int:
+        if self._events.reserve(_BLOCK_BYTES + len(name.encode())) or not self._blocks:
+            self._blocks.append(name)
+        self._block = len(self._blocks) - 1
+        return self._block
+
+
+def _events(count: int) -> str:
+    return "1 event was" if count == 1 else f"{count} events were"
+
+
+def _identifier(name: str | None, delegate_debug_id: Identifier | None) -> tuple[int, Identifier]:
+    """The kind of the one that is given, and what it is, checked."""
+    if (name is None) is (delegate_debug_id is None):
+        raise ValueError(
+            "an event of a delegate has either a name or a delegate_debug_id: pass exactly one"
+        )
+    if name is not None:
+        return _TEXT, _checked(name, "a name", "; pass a number as delegate_debug_id")
+    identifier = checked_identifier(delegate_debug_id)
+    if isinstance(identifier, str):
+        return _TEXT, _checked(identifier, "a delegate_debug_id")
+    if identifier == _NO_NUMBER or not -_INT32 <= identifier < _INT32:
+        raise ValueError(
+            f"the delegate_debug_id {identifier} cannot be kept: an ETDump has room for 32 "
+            "bits, and takes -1 as none; number from 0 up"
+        )
+    return _NUMBER, identifier
+
+
+def _checked(text: str, what: str, remedy: str = "") -> str:
+    """The text as a plain str. Raises TypeError or ValueError if it cannot be kept as it is."""
+    if not isinstance(text, str):
+        raise TypeError(f"{what} is a text, not {text!r}{remedy}")
+    if not text:
+        raise ValueError(f"{what} has at least one character")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise ValueError(
+                f"{what} must be encodable as UTF-8, which {text!r} is not: it has half of a "
+                'surrogate pair; decode file names with errors="replace"'
+            ) from None
+    return str.__str__(text)  # of a member of an enum its value
+
+
+def _metadata(metadata: bytes | str) -> bytes:
+    if isinstance(metadata, str):
+        try:
+            return metadata.encode()
+        except UnicodeEncodeError:
+            raise ValueError(
+                "metadata must be bytes, or a text that can be encoded as UTF-8: it has half of a "
+                "surrogate pair"
+            ) from None
+    if not isinstance(metadata, (bytes, bytearray, memoryview)):
+        raise TypeError(f"metadata is bytes or a text, not {metadata!r}")
+    return bytes(metadata)
+
+
+def _too_many() -> RuntimeError:
+    return RuntimeError(
+        f"{_MOST_OPEN} events are open at once: end every entry, or begin it in a `with` statement"
+    )
+
+
+def _bad_instruction(chain_index: int, instruction_id: int) -> ValueError:
+    return ValueError(
+        f"there is no instruction {instruction_id!r} of chain {chain_index!r}: both count from 0 "
+        "up to 2**31 - 1; a scope of the runtime has the chain -1"
+    )
