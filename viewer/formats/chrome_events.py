@@ -1,7 +1,8 @@
 """Chrome trace events as columns: what every event of a file says, whatever it is of.
 
-Events are parsed a block at a time into structs that leave times and arguments as they stand in the
-file; of those, times are read exactly and arguments as columns. What cannot be parsed so is parsed
+Slices that are laid out alike, as most are, are read by columns (`chrome_layouts`). The others are
+parsed a block at a time into structs that leave times and arguments as they stand in the file; of
+those, times are read exactly and arguments as columns. What cannot be parsed so is parsed
 by Python's own reader, event by event, which takes NaN, Infinity and values of other types than
 usual. What that cannot read either is counted.
 """
