@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.formats.chrome_layouts import EventsAlike
 from viewer.formats.text_rows import DistinctTexts
 from viewer.model.trace import Bools, Codes, Column
 
@@ -48,6 +49,11 @@ class _Argument:
 
     def add_texts(self, rows: Codes, texts: Sequence[str]) -> None:
         self.parts.append(_Part(rows, self.texts.codes(texts), True))
+        self.count += len(rows)
+
+    def add_codes(self, rows: Codes, texts: Sequence[str], codes: Codes) -> None:
+        """Texts by their codes in some distinct ones."""
+        self.parts.append(_Part(rows, self.texts.codes(texts)[codes], True))
         self.count += len(rows)
 
     def add_raw(self, rows: Codes, values: Sequence[bytes]) -> int:
@@ -90,15 +96,38 @@ class ArgumentColumns:
                 own = np.flatnonzero(kind == number)
                 numbers, given = rows[own], [arguments[i] for i in own.tolist()]
             for name in names:
-                known = self._arguments.get(name)
+                known = self._of(name, len(given))
                 if known is None:
-                    if len(self._arguments) >= MAX_COLUMNS:
-                        self._problem(_LEFT_OUT, len(given))
-                        continue
-                    known = self._arguments[name] = _Argument()
+                    continue
                 odd = _take(known, numbers, [values[name] for values in given])
                 if odd:
                     self._problem(NOT_UTF8, odd)
+
+    def add_alike(self, rows: Codes, events: EventsAlike) -> None:
+        """Take in the arguments of events of one layout, `rows` in the file."""
+        for name, values in events.numbers.items():
+            if (known := self._of(name, len(rows))) is not None:
+                known.add_numbers(rows, values)
+        for name, (texts, codes) in events.words.items():
+            if (known := self._of(name, len(rows))) is not None:
+                known.add_codes(rows, texts, codes)
+        for name, (raw, codes) in events.raw.items():
+            if (known := self._of(name, len(rows))) is None:
+                continue
+            if all(value[:1] in (b"[", b"{", b"t", b"f") for value in raw):
+                known.add_codes(rows, [text_of(value) for value in raw], codes)
+            else:
+                _take(known, rows, [msgspec.Raw(raw[code]) for code in codes.tolist()])
+
+    def _of(self, name: str, count: int) -> _Argument | None:
+        """The argument of a name; None if there are too many for one more."""
+        known = self._arguments.get(name)
+        if known is None:
+            if len(self._arguments) >= MAX_COLUMNS:
+                self._problem(_LEFT_OUT, count)
+                return None
+            known = self._arguments[name] = _Argument()
+        return known
 
     def _problem(self, kind: str, count: int) -> None:
         self.problems[kind] = self.problems.get(kind, 0) + count

@@ -1,7 +1,8 @@
 """Chrome trace events as columns: what every event of a file says, whatever it is of.
 
-Events are parsed a block at a time into structs that leave times and arguments as they stand in the
-file; of those, times are read exactly and arguments as columns. What cannot be parsed so is parsed
+Slices that are laid out alike, as most are, are read by columns (`chrome_layouts`). The others are
+parsed a block at a time into structs that leave times and arguments as they stand in the file; of
+those, times are read exactly and arguments as columns. What cannot be parsed so is parsed
 by Python's own reader, event by event, which takes NaN, Infinity and values of other types than
 usual. What that cannot read either is counted.
 """
@@ -20,10 +21,13 @@ from numpy.typing import NDArray
 
 from viewer.formats import Cancelled, Progress, ReadCancelled
 from viewer.formats.chrome_arguments import NOT_UTF8, ArgumentColumns, text_of
+from viewer.formats.chrome_layouts import EventLayouts, EventsAlike
 from viewer.formats.decimal_times import times_of
 from viewer.formats.json_blocks import Blocks, PackedFile, cut, spans
+from viewer.formats.json_layouts import Objects
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn
 from viewer.model.builder import TraceBuilder
+from viewer.model.trace import Ints
 
 Name = int | str | float | None
 
@@ -63,6 +67,14 @@ _OWN_ARGUMENTS = frozenset("MC")
 _EVENTS = msgspec.json.Decoder(list[Event])
 
 
+_COLUMNS: dict[str, type] = {
+    "phase": np.uint32, "name": np.uint32, "cat": np.uint32, "thread": np.uint32, "ns": np.int64,
+    "ps": np.int16, "timed": np.bool_, "long_ns": np.int64, "long_ps": np.int16,
+    "is_long": np.bool_,
+}  # fmt: skip
+_TRIES = 4  # blocks of which few events are of a layout
+
+
 class _Threads(dict[tuple[Name, Name], int]):
     """Pairs of pid and tid, numbered as they come."""
 
@@ -90,12 +102,10 @@ class EventColumns:
         self.metadata: list[tuple[str, Name, Name, dict[str, str]]] = []
         self.counters: dict[tuple[int, str, str, str], tuple[list[int], list[float]]] = {}
         self.rows = 0
+        self._layouts: EventLayouts | None = EventLayouts(SLICES.__contains__)
+        self._tries = _TRIES
         self._grown = {
-            "phase": GrowingColumn(np.uint32), "name": GrowingColumn(np.uint32),
-            "cat": GrowingColumn(np.uint32), "thread": GrowingColumn(np.uint32),
-            "ns": GrowingColumn(np.int64), "ps": GrowingColumn(np.int16),
-            "timed": GrowingColumn(np.bool_), "long_ns": GrowingColumn(np.int64),
-            "long_ps": GrowingColumn(np.int16), "is_long": GrowingColumn(np.bool_),
+            **{name: GrowingColumn(dtype) for name, dtype in _COLUMNS.items()},
             "identified": GrowingColumn(np.uint32), "identity": GrowingColumn(np.uint32),
         }  # fmt: skip
 
@@ -127,17 +137,35 @@ class EventColumns:
         at = cut(data)
         if at:
             try:
-                events = _EVENTS.decode(b"[" + data[:at] + b"]")
+                alike, rows, events = self._parsed(data[:at])
             except _FAULTS:
                 pass
             else:
                 parts.used = data.index(b",", at) + 1
                 read = (position + at) / source.unpacked * source.done / max(source.size, 1)
+                count = sum(map(len, alike)) + len(events)
                 # Two hundredths more than the events so far promise.
-                self._add(events, int((self.rows + len(events)) * 1.02 / max(read, 1e-9)))
+                expected = int((self.rows + count) * 1.02 / max(read, 1e-9))
+                self._add(events, expected, rows, alike)
                 return
         found, parts.used, parts.closed = spans(data)
         self._add(list(self._each(data, found, position)), 0)
+
+    def _parsed(self, text: bytes) -> tuple[Sequence[EventsAlike], Ints | None, Sequence[Event]]:
+        """The events of some text: those of few layouts by columns, and the rows and structs of
+        the others; None for the rows where these are all."""
+        if self._layouts is not None:
+            objects = Objects(text)
+            alike, rows = self._layouts.read(objects) if objects.is_plain else ([], None)
+            if rows is not None and 2 * len(rows) < len(objects):
+                spans = zip(objects.begin[rows].tolist(), objects.end[rows].tolist(), strict=True)
+                rest = b",".join([text[begin:end] for begin, end in spans])
+                return alike, rows, _EVENTS.decode(b"[" + rest + b"]")
+            # Of a file in which it does not pay for some blocks it will not for others.
+            self._tries -= 1
+            if not self._tries:
+                self._layouts = None
+        return [], None, _EVENTS.decode(b"[" + text + b"]")
 
     def _each(
         self, data: bytes, found: Sequence[tuple[int, int]], position: int
@@ -196,47 +224,75 @@ class EventColumns:
             args=None if given is None else {_shown(k): _raw(v) for k, v in given.items()},
         )
 
-    def _add(self, events: Sequence[Event], expected: int) -> None:
+    def _add(
+        self, events: Sequence[Event], expected: int, which: Ints | None = None,
+        alike: Sequence[EventsAlike] = (),
+    ) -> None:  # fmt: skip
+        """Take in the events of a block: structs, of the objects `which`, and those by columns."""
+        count = len(events) + sum(map(len, alike))
+        if not count:
+            return
+        first = self.rows
+        self.rows += count
+        rows = np.arange(count) if which is None else which
+        parts = [(rows, self._columns(events))] if events else []
+        parts += [(some.rows, self._columns_alike(some)) for some in alike]
+        for name, dtype in _COLUMNS.items():
+            if len(parts) == 1:
+                values = parts[0][1][name]
+            else:
+                values = np.empty(count, dtype)
+                for own, columns in parts:
+                    values[own] = columns[name]
+            self._grown[name].add(values, expected)
+        for some in alike:
+            self.arguments.add_alike((some.rows + first).astype(np.uint32), some)
         if not events:
             return
-        first, count = self.rows, len(events)
-        self.rows += count
-        phases = [e.ph for e in events]
-        grown = self._grown
-
-        def put(name: str, values: NDArray[Any]) -> None:
-            grown[name].add(values, expected)
-
-        put("phase", self.phases.codes(phases))
-        put("name", self.names.codes([e.name for e in events]))
-        put("cat", self.cats.codes([e.cat for e in events]))
-        threads = map(self.threads.__getitem__, map(_PAIR, events))
-        put("thread", np.fromiter(threads, np.uint32, count))
-        times = times_of([e.ts for e in events])
-        put("ns", times.ns)
-        put("ps", times.ps)
-        put("timed", times.usable)
-        times = times_of([e.dur for e in events])
-        put("long_ns", times.ns)
-        put("long_ps", times.ps)
-        put("is_long", times.usable)
+        places = (rows + first).astype(np.uint32)
         arguments = [e.args for e in events]
-        if not set(phases) <= SLICES:
-            self._special(first, events, expected)
-            arguments = [
-                None if phase in _OWN_ARGUMENTS else given
-                for phase, given in zip(phases, arguments, strict=True)
-            ]
+        if not {e.ph for e in events} <= SLICES:
+            self._special(places.tolist(), events)
+            arguments = [None if event.ph in _OWN_ARGUMENTS else event.args for event in events]
         has = [given for given in arguments if given]
-        rows = np.arange(first, first + count, dtype=np.uint32)
-        if len(has) < count:
-            rows = rows[np.fromiter(map(bool, arguments), np.bool_, count)]
+        if len(has) < len(events):
+            places = places[np.fromiter(map(bool, arguments), np.bool_, len(events))]
         if has:
-            self.arguments.add(rows, has)
+            self.arguments.add(places, has)
 
-    def _special(self, first: int, events: Sequence[Event], expected: int) -> None:
+    def _columns(self, events: Sequence[Event]) -> dict[str, NDArray[Any]]:
+        threads = map(self.threads.__getitem__, map(_PAIR, events))
+        time, length = times_of([e.ts for e in events]), times_of([e.dur for e in events])
+        return {
+            "phase": self.phases.codes([e.ph for e in events]),
+            "name": self.names.codes([e.name for e in events]),
+            "cat": self.cats.codes([e.cat for e in events]),
+            "thread": np.fromiter(threads, np.uint32, len(events)),
+            "ns": time.ns, "ps": time.ps, "timed": time.usable,
+            "long_ns": length.ns, "long_ps": length.ps, "is_long": length.usable,
+        }  # fmt: skip
+
+    def _columns_alike(self, events: EventsAlike) -> dict[str, NDArray[Any]]:
+        count = len(events)
+        found: dict[str, NDArray[Any]] = {}
+        for column, key, table in (
+            ("phase", "ph", self.phases), ("name", "name", self.names), ("cat", "cat", self.cats)
+        ):  # fmt: skip
+            texts, codes = events.texts.get(key, ([""], np.zeros(count, np.uint32)))
+            found[column] = table.codes(texts)[codes]
+        pairs, codes = events.threads
+        found["thread"] = np.array([self.threads[pair] for pair in pairs], np.uint32)[codes]
+        for key, ns, ps, known in (
+            ("ts", "ns", "ps", "timed"), ("dur", "long_ns", "long_ps", "is_long")
+        ):  # fmt: skip
+            nothing = np.zeros(count, np.int64), np.zeros(count, np.int16)
+            found[ns], found[ps] = events.times.get(key, nothing)
+            found[known] = np.full(count, key in events.times)
+        return found
+
+    def _special(self, places: Sequence[int], events: Sequence[Event]) -> None:
         rows, codes = [], []
-        for row, event in enumerate(events, first):
+        for row, event in zip(places, events, strict=True):
             phase = event.ph
             if phase == "M":
                 known = {name: text_of(bytes(v)) for name, v in (event.args or {}).items()}

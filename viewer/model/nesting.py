@@ -18,6 +18,8 @@ from viewer.model.trace import Bools, Ints
 MAX_DEPTH = 500
 NESTING_LANES = 64
 _CHAINED_LANES = 8
+_LITTLE = 4  # times as much is left
+_FEW = 32  # stretches of slices for which a step of all together does not pay
 
 
 @dataclass(slots=True)
@@ -164,6 +166,28 @@ def _is_nested(start: Ints, end: Ints, depth: Ints) -> bool:
 def _first_fit(start: Ints, end: Ints) -> tuple[Ints, Ints]:
     """Lane and depth of slices sorted by (start, -end): the first lane in which each one nests.
 
+    Lane by lane, as what a lane takes does not depend on the next ones. Where a lane has taken
+    little, much overlaps: then slice by slice, which does not look at the others for each lane.
+    """
+    lane = np.empty(len(start), np.int64)
+    depth = np.zeros(len(start), np.int64)
+    rest, number = np.arange(len(start)), 0
+    while len(rest) and number < NESTING_LANES:
+        level = _nested_in_one(start[rest], end[rest])
+        taken = level >= 0
+        lane[rest[taken]], depth[rest[taken]] = number, level[taken]
+        number += 1
+        is_little = np.count_nonzero(taken) * _LITTLE < len(rest)
+        rest = rest[~taken]
+        if is_little:
+            break
+    lane[rest], depth[rest] = _slice_by_slice(start[rest], end[rest], number)
+    return lane, depth
+
+
+def _slice_by_slice(start: Ints, end: Ints, first: int) -> tuple[Ints, Ints]:
+    """The same for lanes from `first` on.
+
     Only `NESTING_LANES` lanes are searched; what fits in none of them goes flat into the further
     lane that has been free for longest. So time grows with n log n, not with slices times lanes.
     """
@@ -179,13 +203,66 @@ def _first_fit(start: Ints, end: Ints) -> tuple[Ints, Ints]:
             if not stack or (stack[-1] >= e and len(stack) < MAX_DEPTH):
                 break
         else:
-            if len(open_ends) == NESTING_LANES:
+            if first + len(open_ends) == NESTING_LANES:
                 is_free = bool(flat) and flat[0][0] <= s
                 lane[i] = flat[0][1] if is_free else NESTING_LANES + len(flat)
                 (heapq.heapreplace if is_free else heapq.heappush)(flat, (e, int(lane[i])))
                 continue
             number, stack = len(open_ends), []
             open_ends.append(stack)
-        lane[i], depth[i] = number, len(stack)
+        lane[i], depth[i] = first + number, len(stack)
         stack.append(e)
     return lane, depth
+
+
+def _nested_in_one(start: Ints, end: Ints) -> Ints:
+    """The depth of each slice in a lane that takes whatever nests in what it took before; -1 of
+    those that do not.
+
+    Where nothing is open all begins anew, so what lies between two such places is worked out beside
+    the others, in step: the first slice of each, the second of each, and so on. Long ones, of which
+    there are few, go slice by slice.
+    """
+    level = np.full(len(start), -1, np.int64)
+    first = np.flatnonzero(np.append(True, start[1:] >= np.maximum.accumulate(end)[:-1]))
+    size = np.diff(np.append(first, len(start)))
+    by_size = np.argsort(-size, kind="stable")
+    first, size = first[by_size], size[by_size]
+    left = len(first)
+    stack = np.empty((left, 1), np.int64)
+    opened = np.zeros(left, np.int64)
+    step = 0
+    while True:
+        left = int(np.searchsorted(-size[:left], -step, side="left"))
+        if left < _FEW:
+            break
+        at, everyone = first[:left] + step, np.arange(left)
+        begin, stop, opened = start[at], end[at], opened[:left]
+        top = stack[everyone, opened - 1]
+        while (ended := (opened > 0) & (top <= begin)).any():
+            opened = opened - ended
+            top = stack[everyone, opened - 1]
+        fits = ((opened == 0) | (top >= stop)) & (opened < MAX_DEPTH)
+        level[at[fits]] = opened[fits]
+        if int(opened.max()) == stack.shape[1]:
+            # Of those that go on alone, so this is never more than twice the slices.
+            grown = np.empty((left, 2 * stack.shape[1]), np.int64)
+            grown[:, : stack.shape[1]] = stack[:left]
+            stack = grown
+        stack[everyone[fits], opened[fits]] = stop[fits]
+        opened = opened + fits
+        step += 1
+    for i in range(left):
+        here = slice(int(first[i]) + step, int(first[i] + size[i]))
+        ends = stack[i, : opened[i]].tolist()
+        found = []
+        for s, e in zip(start[here].tolist(), end[here].tolist(), strict=True):
+            while ends and ends[-1] <= s:
+                ends.pop()
+            if not ends or (ends[-1] >= e and len(ends) < MAX_DEPTH):
+                found.append(len(ends))
+                ends.append(e)
+            else:
+                found.append(-1)
+        level[here] = found
+    return level

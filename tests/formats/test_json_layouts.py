@@ -1,0 +1,114 @@
+"""Objects of equal layout by columns, beside json.loads object by object."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viewer.formats import json_layouts
+from viewer.formats.json_layouts import Layout, Objects, decimals, distinct, whole_numbers
+
+
+def padded(text: bytes) -> np.ndarray:
+    data = np.zeros(len(text) + json_layouts.PADDING, np.uint8)
+    data[: len(text)] = np.frombuffer(text, np.uint8)
+    return data
+
+
+def spans_of(cells: list[bytes]) -> tuple[bytes, np.ndarray, np.ndarray]:
+    """A text with the cells in it, and where they are."""
+    end = 8 + np.cumsum([len(cell) + 1 for cell in cells]) - 1
+    return b"        " + b",".join(cells), end - [len(cell) for cell in cells], end
+
+
+def test_values_are_found_by_key_with_whatever_is_in_them(monkeypatch):
+    monkeypatch.setattr(json_layouts, "FEWEST", 2)
+    given = [
+        {"name": f"a{'b' * (i % 5)}", "ts": i * 37, "args": {"shape": [[i, 3], ["x"]], "ok": i > 2}}
+        for i in range(9)
+    ]
+    objects = Objects(json.dumps(given)[1:-1].encode())
+    assert objects.is_plain
+    (one,), left = objects.alike({}, "args")
+    assert len(left) == 0
+    assert [value.path for value in one.layout.values] == [
+        ("name",), ("ts",), ("args", "shape"), ("args", "ok")
+    ]  # fmt: skip
+    for value, (start, end) in zip(one.layout.values, one.spans, strict=True):
+        raw = [objects.text[a:b] for a, b in zip(start.tolist(), end.tolist(), strict=True)]
+        found = [cell.decode() if value.is_text else json.loads(cell) for cell in raw]
+        inner = [each if len(value.path) == 1 else each["args"] for each in given]
+        assert found == [each[value.path[-1]] for each in inner]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":1,"a":2}', '{"a":{"x":1}', '{"a" 1}', '{"a":1}}', '{"a":1,}', '{"a":\\"}', "{}",
+        '{"args":{}}', '{"args":{"x":1},"a":2', '{1:2}', "[]", '{"a":"\\\\"}',
+    ],
+)  # fmt: skip
+def test_what_is_no_object_or_has_a_key_twice_has_no_layout(text):
+    assert Layout.of(text.encode(), "args") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":1}{"a":2}', '{"a":1},,{"a":2}', 'x{"a":1}', '{"a":1}x', '{"a":"\n"}', '{"a":"}',
+        '{"a":1}},{', '{"a":"\\\\"}', "", "}{",
+    ],
+)  # fmt: skip
+def test_what_is_not_told_at_a_glance_is_left(text):
+    assert not Objects(text.encode()).is_plain
+
+
+NUMBERS = st.one_of(
+    st.integers(-(10**18) + 1, 10**18 - 1).map(str), st.text("0123456789-.e ", max_size=20)
+)
+
+
+@given(st.lists(NUMBERS.map(str.encode), min_size=1, max_size=30))
+def test_whole_numbers_are_those_of_json(cells):
+    text, start, end = spans_of(cells)
+    values, good = whole_numbers(padded(text), start, end)
+    for cell, value, is_good in zip(cells, values.tolist(), good.tolist(), strict=True):
+        try:
+            expected = json.loads(cell)
+        except ValueError:
+            expected = None
+        is_whole = type(expected) is int and len(cell.lstrip(b"-")) <= 18 and cell == cell.strip()
+        assert is_good == is_whole, cell
+        assert not is_good or value == expected
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**15), st.integers(0, 999)), min_size=1), st.binary())
+def test_decimals_are_exact(given, odd):
+    cells = [b"%d.%03d" % each for each in given] + [odd.replace(b",", b"") + b"x"]
+    text, start, end = spans_of(cells)
+    whole, part, good = decimals(padded(text), start, end, b"1.234")
+    assert whole[:-1].tolist() == [each[0] for each in given]
+    assert part[:-1].tolist() == [1000 * each[1] for each in given]
+    assert good[:-1].all()
+    assert not good[-1]
+
+
+@given(st.lists(st.text(max_size=20).map(str.encode), min_size=1, max_size=50))
+def test_distinct_texts_are_those_of_a_dictionary(cells):
+    cells = [cell.replace(b",", b"") for cell in cells] * 3
+    text, start, end = spans_of(cells)
+    objects = Objects(text)
+    found, codes = distinct(objects, start, end)
+    assert [found[code] for code in codes.tolist()] == cells
+    assert found == list(dict.fromkeys(cells))
+
+
+def test_thousands_of_distinct_texts_are_told_apart():
+    """Far more than the table has room for without two at one place."""
+    cells = [b"operator %d" % (i % 20_000) for i in range(60_000)]
+    text, start, end = spans_of(cells)
+    found, codes = distinct(Objects(text), start, end)
+    assert [found[code] for code in codes.tolist()] == cells
+    assert len(found) == 20_000

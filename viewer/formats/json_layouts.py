@@ -1,0 +1,386 @@
+"""JSON objects of equal layout, read by columns: those that one line of a program has written.
+
+Between its values such an object is the same text, byte by byte. One is parsed in Python; of which
+others that is true is then asked by comparing words, and their values lie between places that are
+known by their quotes. Only values are looked at after that, each sort of them at once. Nothing is
+taken for granted: an object whose text differs, and a value that is no JSON, is left to a parser.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.model.trace import Bools, Codes, Ints
+
+PADDING = 512  # bytes behind a block, so that a text can be read in words
+FEWEST = 128  # objects of one layout that are worth the calls that they take
+_MOST_LAYOUTS = 12  # of as many quotes
+_LONGEST = PADDING - 8
+_MOST_DIGITS = 18
+_QUOTE, _BACKSLASH, _OPEN, _CLOSE, _ZERO, _POINT, _MINUS = b'"\\{}0.-'
+_GAP = re.compile(rb"\s*,\s*")
+_SPACE = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder()
+_RAWS = msgspec.json.Decoder(list[msgspec.Raw])
+_TEXTS = msgspec.json.Decoder(list[str])
+_MASKS = np.array([(1 << (8 * n)) - 1 for n in range(9)], np.uint64)
+
+_ZEROS = np.uint64(0x3030303030303030)
+_TO_HIGH = np.uint64(0x4646464646464646)  # makes the high bit of what is above "9"
+_HIGH = np.uint64(0x8080808080808080)
+_JOINS = tuple(
+    (by, np.uint64(mask))
+    for by, mask in ((8, 0x00FF00FF00FF00FF), (16, 0x0000FFFF0000FFFF), (32, 0x00000000FFFFFFFF))
+)
+
+Bytes = NDArray[np.uint8]
+Words = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value of a layout: by which keys it is found, whether it is a text, and between which
+    quotes of its object, by their numbers and the distance from them; -1 is the object's end."""
+
+    path: tuple[str, ...]
+    is_text: bool
+    first: tuple[int, int]
+    last: tuple[int, int]
+    sample: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What is the same in objects of one layout: the values, and the text before each and behind
+    the last."""
+
+    quotes: int
+    values: tuple[Value, ...]
+    fixed: tuple[bytes, ...]
+
+    @staticmethod
+    def of(raw: bytes, nested: str) -> Layout | None:
+        """The layout of one object, the members of its member `nested` taken apart; None if it is
+        no JSON, or has a key twice."""
+        text = raw.decode("latin-1")
+        try:
+            found = list(_members(text, nested))
+        except (ValueError, IndexError, RecursionError):
+            return None
+        paths = [path for path, _, _ in found]
+        if not found or len(set(paths)) < len(paths) or b"\\" in raw:
+            return None
+        quotes = [at for at, byte in enumerate(raw) if byte == _QUOTE]
+        values, fixed, before = [], [], 0
+        for path, begin, end in found:
+            is_text = raw[begin] == _QUOTE
+            first, last = begin + is_text, end - is_text
+            opened = sum(at < first for at in quotes)
+            closed = sum(at < last for at in quotes)
+            behind = quotes[closed] if closed < len(quotes) else len(raw)
+            values.append(
+                Value(
+                    path, is_text, (opened - 1, first - quotes[opened - 1]),
+                    (closed if closed < len(quotes) else -1, behind - last), raw[first:last],
+                )
+            )  # fmt: skip
+            fixed.append(raw[before:first])
+            before = last
+        fixed.append(raw[before:])
+        if max(map(len, fixed)) > _LONGEST:
+            return None
+        return Layout(len(quotes), tuple(values), tuple(fixed))
+
+
+def _members(text: str, nested: str) -> Iterator[tuple[tuple[str, ...], int, int]]:
+    """Keys, begin and end of each value of an object; raises ValueError where it is none."""
+    stack: list[str] = []
+
+    def skip(at: int, mark: str = "") -> int:
+        at = _SPACE.match(text, at).end()  # type: ignore[union-attr]  # it always matches
+        if mark and text[at] != mark:
+            raise ValueError(mark)
+        return at
+
+    at = skip(skip(0, "{") + 1)
+    while True:
+        if text[at] != '"':
+            raise ValueError
+        key, at = _DECODER.raw_decode(text, at)
+        key = key.encode("latin-1").decode()
+        at = skip(skip(at, ":") + 1)
+        if not stack and key == nested and text[at] == "{":
+            stack.append(key)
+            at = skip(at + 1)
+            continue
+        _, end = _DECODER.raw_decode(text, at)
+        yield (*stack, key), at, end
+        at = skip(end)
+        while text[at] == "}":
+            if not stack:
+                if at + 1 != len(text):
+                    raise ValueError
+                return
+            stack.pop()
+            at = skip(at + 1)
+        if text[at] != ",":
+            raise ValueError
+        at = skip(at + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Objects of one layout in a block: which of its objects they are, and their values."""
+
+    layout: Layout
+    rows: Ints
+    spans: tuple[tuple[Ints, Ints], ...]
+
+
+class Objects:
+    """The objects of a text that holds nothing else but commas and spaces between them.
+
+    begin, end: of each. `is_plain` is False where that is not so, or cannot be told at a glance.
+    """
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+        self.data: Bytes = np.zeros(len(text) + PADDING, np.uint8)
+        self.data[: len(text)] = np.frombuffer(text, np.uint8)
+        self.begin: Ints = np.empty(0, np.int64)
+        self.end: Ints = self.begin
+        self._quotes: Ints = self.begin
+        self._first: Ints = self.begin  # the number of the first quote of each
+        self.is_plain = self._find()
+
+    def __len__(self) -> int:
+        return len(self.begin)
+
+    def _find(self) -> bool:
+        data = self.data[: len(self.text)]
+        quotes = np.flatnonzero(data == _QUOTE)
+        if b"\\" in self.text:
+            if b"\\\\" in self.text:
+                return False
+            quotes = quotes[data[quotes - 1] != _BACKSLASH]
+        odd = np.flatnonzero((data < 0x20) | (data == _OPEN) | (data == _CLOSE))
+        rank = np.searchsorted(quotes, odd)
+        inside = (rank & 1).astype(np.bool_)
+        if len(quotes) & 1 or (data[odd[inside]] < 0x20).any():
+            return False
+        is_brace = ~inside & (data[odd] >= 0x20)
+        braces, rank = odd[is_brace], rank[is_brace]
+        step = np.where(data[braces] == _OPEN, 1, -1)
+        depth = np.cumsum(step)
+        begins = (depth == 1) & (step == 1)
+        begin = braces[begins]
+        end = braces[(depth == 0) & (step == -1)] + 1
+        if len(begin) != len(end) or not len(begin) or int(depth.min()) < 0 or depth[-1]:
+            return False
+        self.begin, self.end, self._quotes, self._first = begin, end, quotes, rank[begins]
+        gaps, _ = distinct(self, end[:-1], begin[1:])
+        around = self.text[: begin[0]] + self.text[end[-1] :]
+        return not around.strip(b" \t\r\n") and all(map(_GAP.fullmatch, gaps))
+
+    def alike(self, known: dict[int, list[Layout]], nested: str) -> tuple[list[Alike], Ints]:
+        """Objects by layout, and those that are left. known: the layouts by their quotes."""
+        first = self._first
+        count = np.diff(first, append=len(self._quotes))
+        found: list[Alike] = []
+        left: list[Ints] = []
+        for quotes, objects in enumerate(np.bincount(count).tolist()):
+            if not objects:
+                continue
+            rows = np.flatnonzero(count == quotes)
+            layouts = known.setdefault(quotes, [])
+            tried = 0
+            while len(rows) >= FEWEST and tried < _MOST_LAYOUTS:
+                is_new = tried == len(layouts)
+                if is_new:
+                    at = int(rows[0])
+                    made = Layout.of(self.text[self.begin[at] : self.end[at]], nested)
+                    if made is None or made.quotes != quotes:
+                        break
+                    layouts.append(made)
+                layout = layouts[tried]
+                tried += 1
+                same, spans = self._matched(layout, rows, first[rows])
+                fits = int(np.count_nonzero(same))
+                if fits >= FEWEST:
+                    spans = [(a[same], b[same]) for a, b in spans]
+                    found.append(Alike(layout, rows[same], tuple(spans)))
+                    rows = rows[~same]
+                elif is_new:
+                    layouts.pop()
+                    break
+            left.append(rows)
+        return found, np.sort(np.concatenate(left))
+
+    def _matched(
+        self, layout: Layout, rows: Ints, quote: Ints
+    ) -> tuple[Bools, list[tuple[Ints, Ints]]]:
+        """Which of some objects have a layout, and where the values of all of them are."""
+        same = np.ones(len(rows), np.bool_)
+        before, whole_end = self.begin[rows], self.end[rows]
+        spans = []
+        for value, fixed in zip(layout.values, layout.fixed, strict=False):
+            start = self._quotes[quote + value.first[0]] + value.first[1]
+            number, back = value.last
+            end = (whole_end if number < 0 else self._quotes[quote + number]) - back
+            same &= (start - before == len(fixed)) & (end >= start)
+            same &= self._is_there(before, fixed)
+            spans.append((start, end))
+            before = np.maximum(end, 0)
+        same &= whole_end - before == len(layout.fixed[-1])
+        same &= self._is_there(before, layout.fixed[-1])
+        return same, spans
+
+    def _is_there(self, at: Ints, text: bytes) -> Bools:
+        """Whether a text stands at some places."""
+        words = words_at(self.data, at, len(text))
+        padded = np.frombuffer(text.ljust(8 * len(words), b"\0"), "<u8")
+        same = np.ones(len(at), np.bool_)
+        for k, word in enumerate(words):
+            same &= (word & _MASKS[min(len(text) - 8 * k, 8)]) == padded[k]
+        return same
+
+
+def words_at(data: Bytes, at: Ints, size: int) -> list[Words]:
+    """As many bytes from some places on, eight of each in a word; more in the last one."""
+    item = np.dtype(f"V{max(-(-size // 8), 1) * 8}")
+    window: NDArray[Any] = np.ndarray(
+        (len(data) - item.itemsize + 1,), item, data.data, strides=(1,)
+    )
+    return list(window[at].view("<u8").reshape(len(at), -1).T)
+
+
+def distinct(objects: Objects, start: Ints, end: Ints) -> tuple[list[bytes], Codes]:
+    """The distinct texts between some places, and which of them each is."""
+    size = end - start
+    longest = int(size.max(initial=0))
+    text = objects.text
+    if longest > _LONGEST or not len(start):
+        known: dict[bytes, int] = {}
+        spans = zip(start.tolist(), end.tolist(), strict=True)
+        codes = [known.setdefault(text[a:b], len(known)) for a, b in spans]
+        return list(known), np.array(codes, np.uint32)
+    words = words_at(objects.data, start, longest)
+    # Bytes behind the end do not count.
+    words = [
+        word & _MASKS[np.minimum(np.maximum(size - 8 * k, 0), 8)] for k, word in enumerate(words)
+    ]
+    if (size == size[0]).all() and all((word == word[0]).all() for word in words):
+        return [text[start[0] : end[0]]], np.zeros(len(start), np.uint32)
+    of = _first_equal([size.view(np.uint64), *words])
+    is_first = of == np.arange(len(of))
+    first = np.flatnonzero(is_first)
+    numbers = (np.cumsum(is_first) - 1).astype(np.uint32)
+    spans = zip(start[first].tolist(), end[first].tolist(), strict=True)
+    return [text[a:b] for a, b in spans], numbers[of]
+
+
+def _first_equal(words: Sequence[Words]) -> Ints:
+    """The first row whose words are all the same, for each row.
+
+    Rows are put into a table by some bits that their words are mixed to, and compared with the
+    first one that is there; those that differ try other bits. What is left then is sorted.
+    """
+    mixed = words[0] * np.uint64(0x9E3779B97F4A7C15)
+    for word in words[1:]:
+        mixed = (mixed ^ word) * np.uint64(0xFF51AFD7ED558CCD)
+        mixed ^= mixed >> np.uint64(32)
+    found = np.arange(len(mixed))
+    rest = found.copy()
+    table = np.empty(1 << 16, np.int64)
+    for by in (48, 16, 0):
+        place = (mixed[rest] >> np.uint64(by)).astype(np.uint16)
+        # Of equal ones the last one written stays: the first.
+        table[place[::-1]] = rest[::-1]
+        first = table[place]
+        same = np.ones(len(rest), np.bool_)
+        for word in words:
+            same &= word[rest] == word[first]
+        found[rest[same]] = first[same]
+        rest = rest[~same]
+        if not len(rest):
+            return found
+    rows = np.stack([word[rest] for word in words], axis=1)
+    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    found[rest] = rest[first[inverse.reshape(-1)]]
+    return found
+
+
+def whole_numbers(data: Bytes, start: Ints, end: Ints) -> tuple[Ints, Bools]:
+    """Whole numbers of JSON between some places, and which are such, of at most 18 digits."""
+    minus = data[start] == _MINUS
+    has_minus = bool(minus.any())
+    if has_minus:
+        start = start + minus
+    digits = end - start
+    good = (digits > 0) & (digits <= _MOST_DIGITS)
+    good &= (data[start] != _ZERO) | (digits == 1)
+    values = np.zeros(len(start), np.int64)
+    for k in range(0, min(int(digits.max(initial=0)), _MOST_DIGITS), 8):
+        eight, are_digits = _eight_digits(data, end - k, digits - k)
+        good &= are_digits
+        values += eight * np.int64(10**k)
+    return np.where(minus, -values, values) if has_minus else values, good
+
+
+def _eight_digits(data: Bytes, end: Ints, digits: Ints) -> tuple[Ints, Bools]:
+    """The last digits, up to eight, before some places as numbers, and where they are digits.
+
+    All eight at once: neighbours are joined to numbers below 100, those below 10^4, and these.
+    """
+    at = end - 8
+    word = words_at(data, np.maximum(at, 0), 8)[0]
+    before = _MASKS[8 - np.minimum(np.maximum(digits, 0), 8)]
+    word = (word & ~before) | (_ZEROS & before)
+    rest = word - _ZEROS
+    good = (((word + _TO_HIGH) | rest) & _HIGH) == 0
+    good &= (at >= 0) | (digits <= 0)
+    for by, mask in _JOINS:
+        rest = (rest * np.uint64(10 ** (by // 8)) + (rest >> np.uint64(by))) & mask
+    return rest.view(np.int64), good
+
+
+def decimals(data: Bytes, start: Ints, end: Ints, sample: bytes) -> tuple[Ints, Ints, Bools]:
+    """Numbers with as many decimals as a sample, up to six, from zero on: what stands before the
+    point and behind it, in millionths; and which are such numbers."""
+    behind = len(sample) - 1 - sample.find(b".") if b"." in sample else 0
+    if not behind:
+        whole, good = whole_numbers(data, start, end)
+        return whole, np.zeros(len(whole), np.int64), good & (whole >= 0)
+    point = end - 1 - behind
+    good = (point > start) & (data[np.maximum(point, 0)] == _POINT)
+    whole, is_whole = whole_numbers(data, start, np.maximum(point, start))
+    part, are_digits = _eight_digits(data, end, np.full(len(end), min(behind, 6)))
+    good &= is_whole & (data[start] != _MINUS) & are_digits & (behind <= 6)
+    return whole, part * np.int64(10 ** max(6 - behind, 0)), good
+
+
+def texts_of(raw: Sequence[bytes]) -> list[str] | None:
+    """What stands between quotes, as texts; None if some is no text of JSON."""
+    try:
+        return _TEXTS.decode(b'["' + b'","'.join(raw) + b'"]')
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+def are_values(raw: Sequence[bytes]) -> bool:
+    """Whether each is one value of JSON, without spaces around it."""
+    try:
+        found = _RAWS.decode(b"[" + b",".join(raw) + b"]")
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False
+    return len(found) == len(raw) and all(
+        bytes(one) == other for one, other in zip(found, raw, strict=True)
+    )
