@@ -181,6 +181,7 @@ ALLOWED = {
         "choices",
         "exporting",
         "batch_export",
+        "session_file",
         *REPORTS,
         "arguments",
         "compat",

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from viewer.cli import main
 from viewer.export.atomic import WriteCancelled
 from viewer.export.input_files import stamp_of
 from viewer.formats import UnreadableFile, never_cancelled, no_progress
@@ -187,3 +188,16 @@ def test_a_damaged_file_is_read_or_refused(tmp_path_factory, tail, at, byte):
     path.write_bytes(bytes(data) + tail)
     with contextlib.suppress(UnreadableFile):
         choices_of(read(str(path)).choices, [None])
+
+
+def test_commands_without_a_window_take_the_inputs_of_a_session(inputs, tmp_path, capsys):
+    session = saved_in(tmp_path / "a", *inputs)
+    assert main(["info", str(session)]) == 0
+    told = capsys.readouterr().out
+    assert "demo_str_x4.etdp" in told
+    assert "demo_str.etrecord" in told
+    inputs[1].unlink()
+    assert main(["info", str(session)]) == 1
+    both = capsys.readouterr()
+    assert "demo_str_x4.etdp" in both.out
+    assert "runs/demo_str.etrecord was not found" in both.err

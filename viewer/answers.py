@@ -24,6 +24,7 @@ from viewer.formats import UnreadableFile
 from viewer.model.times import parse_range
 from viewer.program.grouping import KEYS
 from viewer.report import info, info_text
+from viewer.session_file import with_inputs
 from viewer.workspace import Workspace
 
 
@@ -321,7 +322,9 @@ def _open_all(
     """Open every file that can be read; the others are complained about."""
     choices = choices_of(parser, chosen) or NO_CHOICES
     workspace = Workspace()
-    files, complaints = files_of(chosen)
+    given, complaints = files_of(chosen)
+    files, of_sessions, not_found = with_inputs(given)
+    complaints += not_found
     for complaint in complaints:
         complain(complaint)
     failed = bool(complaints)
@@ -333,10 +336,15 @@ def _open_all(
         except UnreadableFile as error:
             complain(str(error))
             failed = True
-    for substitution in choices.source_paths:  # before the other choices: companions lie there
+    # Before the other choices, since companions lie there.
+    for substitution in (s for one in (*of_sessions, choices) for s in one.source_paths):
         workspace.substitute(substitution)
     for complaint in workspace.open_companions():
         complain(f"warning: {complaint}")
+    for one in of_sessions:
+        for complaint in apply(one, workspace):
+            complain(f"warning: {complaint}")
+    # What is said on this command line goes before what a session file says.
     refused = apply(choices, workspace)
     if refused and not failed:
         parser.error(refused[0])

@@ -27,7 +27,13 @@ import msgspec
 
 import viewer
 from viewer.choices import Choices, chosen
-from viewer.export.atomic import Cancelled, Progress, WriteCancelled, write_whole
+from viewer.export.atomic import (
+    Cancelled,
+    Progress,
+    WriteCancelled,
+    never_cancelled,
+    write_whole,
+)
 from viewer.export.input_files import Stamp, hash_facts, stamp_of
 from viewer.formats import UnreadableFile
 from viewer.program.source_code import Substitution
@@ -460,3 +466,25 @@ def _substitutions(saved: Sequence[SourcePath]) -> Iterator[Substitution]:
     for one in saved:
         with contextlib.suppress(ValueError):  # it was stored on another system
             yield Substitution(one.recorded, one.here)
+
+
+def with_inputs(paths: Sequence[str]) -> tuple[list[str], list[Choices], list[str]]:
+    """Files, with the inputs of session files in place of these; the choices of each session, and a
+    sentence for each file that cannot be had. For commands without a window."""
+    files: list[str] = []
+    choices: list[Choices] = []
+    complaints: list[str] = []
+    for path in paths:
+        if not is_session(path):
+            files.append(path)
+            continue
+        try:
+            saved = read(path)
+        except UnreadableFile as error:
+            complaints.append(str(error))
+            continue
+        found = find_inputs(saved, os.path.dirname(os.path.abspath(path)), never_cancelled)
+        complaints += (f"{path}: {f.input.path} was not found" for f in found if f.path is None)
+        files += (f.path for f in found if f.path is not None)
+        choices.append(choices_of(saved.choices, [f.path for f in found]))
+    return list(dict.fromkeys(files)), choices, complaints

@@ -197,7 +197,7 @@ class SessionFiles(QObject):
                 self._desk.show_error(f"{opening.name}: {one.input.path} was not found")
         if not paths:
             return
-        self._opening = opening
+        self._opening, self.warning = opening, ""
         if self._session.workspace.paths:
             self._session.close_all()
         self._desk.open([*paths, *also], choices_of(opening.saved.choices, opening.paths))
@@ -218,7 +218,7 @@ class SessionFiles(QObject):
             if wanted:
                 session.show_inferences(wanted[0])
             for sentence in said:
-                self._desk.show_error(f"{opening.name}: {sentence}")
+                self._desk.show_error(f"{opening.name}: {sentence}" if opening.name else sentence)
         self._checking.submit(changed_inputs, opening.found, never_cancelled)
 
     @Slot(object)
@@ -271,7 +271,6 @@ class SessionFiles(QObject):
     def reload(self) -> None:
         """Read everything again that is open, and show what is seen now."""
         saved, _ = self.snapshot(os.sep)
-        self.warning = ""
         # Hashes are of what is not there any more.
         found = tuple(FoundInput(one, one.absolute) for one in saved.inputs)
         self._begin(_Opening("", saved, found))
