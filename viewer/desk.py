@@ -247,7 +247,7 @@ class Desk(QObject):
         menus["View"].addMenu(self.clock.rates)
         self.commands.add_to(self.clock.rates, CLOCK_MENU)
         self._recent_menu = menus["File"].addMenu("Open &recent")
-        menus["File"].insertMenu(self.commands.actions["file.export"], self._recent_menu)
+        menus["File"].insertMenu(self.commands.actions["file.last_session"], self._recent_menu)
         add_colour_menu(self)
 
     def _restore_layout(self) -> None:

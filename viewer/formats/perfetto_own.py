@@ -2,23 +2,28 @@
 
 `viewer.export.perfetto_trace` says what it writes. Here become of it again: the identities of the
 slices, whose arguments all slices of one identity share; the unit of an NPU that a track is of; the
-inferences that no slice spans; the units of columns; what is said of the flows.
+inferences that no slice spans; the units of columns; what is said of the flows; clock and ticks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from viewer.formats.perfetto_sequences import as_text
+from viewer.formats.perfetto_arguments import INT, Arguments
+from viewer.formats.perfetto_pairs import Places
+from viewer.formats.perfetto_sequences import Problem, as_text
 from viewer.model.builder import TraceBuilder
-from viewer.model.trace import Bools, Codes, Column, Ints, KeyKind, Run, RunKind, Unit
+from viewer.model.times import ns_to_tick, tick_to_ns, ticks_to_ns
+from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, Run, RunKind, Unit
 
+ATTRIBUTE = "org.opscope."
 RUN_CATEGORY = "INFERENCE"
 UNITS = {unit.name: unit for unit in Unit if unit}
 # Columns whose values are those of an identity, beside its name, identifier and instruction.
@@ -27,6 +32,9 @@ _OF_KEYS = (
     "estimate_ticks", "estimate_ns", "location",
 )  # fmt: skip
 _BETWEEN = " · run "
+_OTHER_TICKS = "ticks that are not those of the times: another program changed them, times count"
+
+Attributes = Mapping[str, int | str]  # of a file, by their keys
 
 
 def keys_of(
@@ -154,3 +162,84 @@ def about_flows(event: bytes) -> dict[str, int | str]:
         if (name := as_text(one.name)) == "flows_left_out":
             told[name] = as_text(one.string_value)
     return told
+
+
+def first_ns(attributes: Attributes) -> int | None:
+    """The ns of the source at which our own export begins, None if it does not say."""
+    stated = [attributes.get(ATTRIBUTE + n) for n in ("origin_ns", "source1.offset_ns")]
+    try:
+        origin, offset = (int(value or 0) for value in stated)
+    except ValueError:
+        return None
+    return origin - offset
+
+
+def own_ticks(
+    attributes: Attributes, arguments: Arguments, slice_of: Places, start: Ints, end: Ints,
+    problem: Problem,
+) -> tuple[Clock, Ints, Ints] | None:  # fmt: skip
+    """Clock and ticks of our own export of one file, whose times are ns from its origin on.
+
+    A tick that lasts 1 ns stands in the time itself. Else the ticks stand on all slices of the
+    input; those that the export added, inferences and marks, have the first tick of their ns.
+    """
+    attribute = {
+        key.removeprefix(f"{ATTRIBUTE}source1."): value for key, value in attributes.items()
+    }
+    try:
+        ratio = Fraction(str(attribute.get("ns_per_tick", "")))
+    except (ValueError, ZeroDivisionError):
+        return None
+    first = first_ns(attributes)
+    if ratio <= 0 or first is None:
+        return None
+    if ratio == 1:
+        # Not where a tick would be beyond 64 bits: then the times of the file stay.
+        if not _fits(start, end, first):
+            return None
+        ticks, length = start + first, end - start
+    else:
+        begun = arguments.take("start_ticks", INT, slice_of, len(start))
+        lasting = arguments.take("dur_ticks", INT, slice_of, len(start))
+        if begun is None or lasting is None or (begun[1] != lasting[1]).any():
+            return None
+        ticks, length = begun[0], lasting[0]
+        told = np.flatnonzero(begun[1])
+        if not _are_of(ticks[told], ratio, first, start[told]) or not _are_of(
+            (ticks + length)[told], ratio, first, end[told]
+        ):
+            problem(_OTHER_TICKS, 1, "")
+            return None
+        for i in np.flatnonzero(~begun[1]).tolist():
+            a, b = (ns_to_tick(int(t[i]) + first, ratio) for t in (start, end))
+            ticks[i], length[i] = clipped([a, b - a])
+    if (length < 0).any():
+        return None
+    clock = Clock(
+        str(attribute.get("clock_unit", "ns")), ratio,
+        attribute.get("clock_rate") == "assumed", str(attribute.get("clock_domain", "")),
+    )  # fmt: skip
+    return clock, ticks, ticks + length
+
+
+def _are_of(ticks: Ints, ns_per_tick: Fraction, first: int, ns: Ints) -> bool:
+    """Whether some times, in ns from the first on, are the floors of ticks."""
+    most = max(abs(int(ticks.min(initial=0))), abs(int(ticks.max(initial=0))))
+    if most * ns_per_tick.numerator >= 2**62 or abs(first) >= 2**62:
+        floors = [tick_to_ns(t, ns_per_tick) - first for t in ticks.tolist()]
+        expected: list[int] = ns.tolist()
+        return floors == expected
+    return bool((ticks_to_ns(ticks, ns_per_tick) - first == ns).all())
+
+
+def _fits(start: Ints, end: Ints, by: int) -> bool:
+    """Whether times can be moved by so much within 64 bits."""
+    if not len(start):
+        return abs(by) < 2**63
+    low, high = int(min(start.min(), end.min())), int(max(start.max(), end.max()))
+    return low + by >= -(2**63) and high + by < 2**63 and abs(by) < 2**63
+
+
+def clipped(ticks: list[int]) -> Ints:
+    """Ticks as int64; what lies beyond stands at its end."""
+    return np.array([min(max(t, -(2**63)), 2**63 - 1) for t in ticks], np.int64)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,15 @@ from viewer.formats.perfetto_arguments import INT, TEXT, Arguments, codes_of, in
 from viewer.formats.perfetto_counters import CounterEvents
 from viewer.formats.perfetto_flows import FlowEvents
 from viewer.formats.perfetto_own import (
+    ATTRIBUTE,
     RUN_CATEGORY,
     UNITS,
     about_flows,
+    clipped,
+    first_ns,
     in_stated_order,
     keys_of,
+    own_ticks,
     stated_runs,
     with_units,
 )
@@ -49,15 +52,13 @@ from viewer.formats.protobuf_wire import LENGTH_DELIMITED, VARINT
 from viewer.formats.text_rows import GrowingColumn
 from viewer.model.builder import TraceBuilder
 from viewer.model.counters import Counter
-from viewer.model.times import ns_to_tick, tick_to_ns, ticks_to_ns
+from viewer.model.times import ns_to_tick
 from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, Run, Trace, Unit
 
 NO_NAME = "(unnamed)"
 UNPAIRED = "unpaired"
 _ABOUT, _ABOUT_UUID = "Opscope export", 1
-_ATTRIBUTE = "org.opscope."
 _NO_END = "begin without an end"
-_OTHER_TICKS = "ticks that are not those of the times: another program changed them, times count"
 
 # Field numbers of TracePacket.
 (_PROCESS_TREE, _SNAPSHOT, _TIME, _SEQUENCE, _EVENT, _INTERNED, _FLAGS) = (2, 6, 8, 10, 11, 12, 13)
@@ -301,7 +302,7 @@ class _Reading:
             self._spoken_of += 1
             told = about_flows(bytes(block.data.data[int(spans.at[row]) : int(spans.end[row])]))
             for what, value in told.items():
-                self._attributes.setdefault(f"{_ATTRIBUTE}source{self._spoken_of}.{what}", value)
+                self._attributes.setdefault(f"{ATTRIBUTE}source{self._spoken_of}.{what}", value)
         is_counter = kind == _COUNTER
         track = self._track_numbers(uuid, has_uuid)
         if is_counter.any():
@@ -522,13 +523,15 @@ class _Reading:
         del track
         if count and int(name.min()) < 0:
             name = np.where(name < 0, self._texts.code(NO_NAME), name)
-        clock, own_ticks = Clock(), None
-        if is_own and not any(k.startswith(f"{_ATTRIBUTE}source2.") for k in self._attributes):
-            own_ticks = self._own_ticks(slice_of, starts, ends)
-            if own_ticks is not None:
-                clock, starts, ends = own_ticks
+        clock, in_ticks = Clock(), None
+        if is_own and not any(k.startswith(f"{ATTRIBUTE}source2.") for k in self._attributes):
+            in_ticks = own_ticks(
+                self._attributes, self._arguments, slice_of, starts, ends, self.problem
+            )
+            if in_ticks is not None:
+                clock, starts, ends = in_ticks
         derived = None
-        if own_ticks is not None:
+        if in_ticks is not None:
             derived = self._arguments.flags("derived", slice_of, count)
         builder = TraceBuilder(self._path, self._format, "", clock, levels_are_hints=True)
         texts = self._texts.all()
@@ -538,7 +541,7 @@ class _Reading:
         codes[used] = builder.intern_all([texts[i] for i in np.flatnonzero(used).tolist()])
         names = taken(codes, name)
         provenance = {
-            k.removeprefix(_ATTRIBUTE): v for k, v in self._attributes.items() if is_own
+            k.removeprefix(ATTRIBUTE): v for k, v in self._attributes.items() if is_own
         }  # fmt: skip
         if is_own:
             identifiers = self._arguments.mixed("identifier", slice_of, count)
@@ -564,8 +567,8 @@ class _Reading:
             columns, derived,
         )  # fmt: skip
         # What the builder holds by now is not needed twice while it works.
-        is_own_clock = own_ticks is not None
-        del name, names, keys, its_track, begin, level, starts, ends, own_ticks, is_open, columns
+        is_own_clock = in_ticks is not None
+        del name, names, keys, its_track, begin, level, starts, ends, in_ticks, is_open, columns
         counters = self._stated_counters(uuids, clock if is_own_clock else None)
         for process in dict.fromkeys(counter.process for counter in counters):
             if not builder.tracks_of(process):
@@ -609,73 +612,17 @@ class _Reading:
         found = self._counters.counters(uuids, self._tracks, self.problem, self._times_of)
         if clock is None:
             return found
-        first = self._first_ns()
+        first = first_ns(self._attributes)
         if first is None or (not first and clock.ns_per_tick == 1):
             return found
         rate = clock.ns_per_tick
         return tuple(
-            replace(c, tick=_clipped([ns_to_tick(t + first, rate) for t in c.tick.tolist()]))
+            replace(c, tick=clipped([ns_to_tick(t + first, rate) for t in c.tick.tolist()]))
             for c in found
         )
 
-    def _first_ns(self) -> int | None:
-        """The ns of the source at which our own export begins, None if it does not say."""
-        stated = [self._attributes.get(_ATTRIBUTE + n) for n in ("origin_ns", "source1.offset_ns")]
-        try:
-            origin, offset = (int(value or 0) for value in stated)
-        except ValueError:
-            return None
-        return origin - offset
-
     def _times_of(self, clock: int, times: Ints) -> Ints | None:
         return self._clocks.converted(list(self._clock_numbers)[clock], times)
-
-    def _own_ticks(
-        self, slice_of: Places, start: Ints, end: Ints
-    ) -> tuple[Clock, Ints, Ints] | None:
-        """Clock and ticks of our own export of one file, whose times are ns from its origin on.
-
-        A tick that lasts 1 ns stands in the time itself. Else the ticks stand on all slices of the
-        input; those that the export added, inferences and marks, have the first tick of their ns.
-        """
-        attribute = {
-            key.removeprefix(f"{_ATTRIBUTE}source1."): value
-            for key, value in self._attributes.items()
-        }
-        try:
-            ratio = Fraction(str(attribute.get("ns_per_tick", "")))
-        except (ValueError, ZeroDivisionError):
-            return None
-        first = self._first_ns()
-        if ratio <= 0 or first is None:
-            return None
-        if ratio == 1:
-            # Not where a tick would be beyond 64 bits: then the times of the file stay.
-            if not _fits(start, end, first):
-                return None
-            ticks, length = start + first, end - start
-        else:
-            begun = self._arguments.take("start_ticks", INT, slice_of, len(start))
-            lasting = self._arguments.take("dur_ticks", INT, slice_of, len(start))
-            if begun is None or lasting is None or (begun[1] != lasting[1]).any():
-                return None
-            ticks, length = begun[0], lasting[0]
-            told = np.flatnonzero(begun[1])
-            if not _are_of(ticks[told], ratio, first, start[told]) or not _are_of(
-                (ticks + length)[told], ratio, first, end[told]
-            ):
-                self.problem(_OTHER_TICKS, 1, "")
-                return None
-            for i in np.flatnonzero(~begun[1]).tolist():
-                a, b = (ns_to_tick(int(t[i]) + first, ratio) for t in (start, end))
-                ticks[i], length[i] = _clipped([a, b - a])
-        if (length < 0).any():
-            return None
-        clock = Clock(
-            str(attribute.get("clock_unit", "ns")), ratio,
-            attribute.get("clock_rate") == "assumed", str(attribute.get("clock_domain", "")),
-        )  # fmt: skip
-        return clock, ticks, ticks + length
 
     def _converted(self, time: Ints) -> Any:
         """Puts all times on one clock; which events stay, None for all."""
@@ -710,7 +657,7 @@ class _Reading:
     @property
     def _is_own(self) -> bool:
         """Whether Opscope wrote the file."""
-        return f"{_ATTRIBUTE}tool" in self._attributes
+        return f"{ATTRIBUTE}tool" in self._attributes
 
     def _pour(
         self, builder: TraceBuilder, uuids: list[int], track: Codes, unleveled: set[int],
@@ -752,26 +699,3 @@ class _Reading:
             track=np.repeat(numbers, count), start=starts, end=ends, name=names, key=keys,
             source_row=row.astype(np.uint32), levels=level, columns=columns, derived=derived,
         )  # fmt: skip
-
-
-def _are_of(ticks: Ints, ns_per_tick: Fraction, first: int, ns: Ints) -> bool:
-    """Whether some times, in ns from the first on, are the floors of ticks."""
-    most = max(abs(int(ticks.min(initial=0))), abs(int(ticks.max(initial=0))))
-    if most * ns_per_tick.numerator >= 2**62 or abs(first) >= 2**62:
-        floors = [tick_to_ns(t, ns_per_tick) - first for t in ticks.tolist()]
-        expected: list[int] = ns.tolist()
-        return floors == expected
-    return bool((ticks_to_ns(ticks, ns_per_tick) - first == ns).all())
-
-
-def _fits(start: Ints, end: Ints, by: int) -> bool:
-    """Whether times can be moved by so much within 64 bits."""
-    if not len(start):
-        return abs(by) < 2**63
-    low, high = int(min(start.min(), end.min())), int(max(start.max(), end.max()))
-    return low + by >= -(2**63) and high + by < 2**63 and abs(by) < 2**63
-
-
-def _clipped(ticks: list[int]) -> Ints:
-    """Ticks as int64; what lies beyond stands at its end."""
-    return np.array([min(max(t, -(2**63)), 2**63 - 1) for t in ticks], np.int64)
