@@ -86,6 +86,12 @@ def test_an_instruction_is_no_negative_number(tmp_path):
         write_debug_handle_map(tmp_path / "m.json", DelegateInstance({1: (1,)}, instruction=-1))
 
 
+def test_a_file_without_an_instance_is_not_written(tmp_path):
+    with pytest.raises(ValueError, match="at least one DelegateInstance"):
+        write_debug_handle_map(tmp_path / "m.json")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_two_instances_of_one_call_are_refused(tmp_path):
     one = DelegateInstance({1: (1,)}, "A", instruction=3)
     with pytest.raises(ValueError, match="two delegate instances at instruction 3 of forward"):
