@@ -46,7 +46,7 @@ def test_every_command_suffix_and_format_is_told():
 def test_the_debug_handle_map_of_the_readme_links_a_csv(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     exec(python_with("DelegateMappingBuilder"), {})
-    rows = ["npu,0,Fancy Fusion,0,5", "npu,0,tan,5,5"]
+    rows = ["npu,0,Fancy Fusion,0,5", "npu,0,div,5,5"]
     Path("run.csv").write_text("\n".join(["process,thread,name,start_ns,dur_ns", *rows]))
     assert main(["info", "run.csv", "handles.json"]) == 0
     assert "2 of 2 linkable slices linked (100.0%, 100.0% of time)" in capsys.readouterr().out
@@ -84,3 +84,11 @@ def test_the_delegate_that_the_readme_logs_is_linked(tmp_path, monkeypatch):
     assert [o.op for o in found["Fancy Fusion"]] == ["convolution", "relu"]
     assert [o.op for o in found["div"]] == ["tan"]
     assert workspace.warnings(trace) == []
+
+
+def test_what_the_readme_registers_and_logs_fits_together(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    exec(python_with("DelegateMappingBuilder"), {})
+    exec(python_with("EventTracer"), {})
+    assert main(["info", "run.etdp", "handles.json"]) == 0
+    assert "agreement: 1.00 on 2 compared" in capsys.readouterr().out
