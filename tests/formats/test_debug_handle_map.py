@@ -159,7 +159,7 @@ def test_a_file_of_any_size_is_not_read_to_its_end(path):
     with path.open("wb") as file:
         file.write(b'{"opscope_debug_handle_map": 1, "methods": {}')
         file.truncate(reader.MOST_BYTES + 1)
-    with pytest.raises(UnreadableFile, match="more than 32 MB"):
+    with pytest.raises(UnreadableFile, match="more than 16 MB"):
         read(path)
 
 
@@ -169,6 +169,15 @@ def test_it_can_be_cancelled_and_tells_its_progress(path):
     with pytest.raises(ReadCancelled):
         reader.read(str(path), lambda done, total: told.append((done, total)), lambda: True)
     assert told == [(path.stat().st_size, path.stat().st_size)]
+
+
+def test_a_large_one_can_be_cancelled_on_the_way(path):
+    calls = {"*": {"entries": [[i, [i]] for i in range(9000)]}}
+    written(path, {MARK: 1, "methods": {"m": calls}})
+    for most in (3, 8):  # among its entries, and among its operators
+        asked = iter(range(100))
+        with pytest.raises(ReadCancelled):
+            reader.read(str(path), lambda *_: None, lambda end=most, at=asked: next(at) >= end)
 
 
 LONG = {"forward": {"*": {"entries": [[f"identifier {i}", [i]] for i in range(300)]}}}

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from viewer.program.graph import GraphNode, Operator
@@ -142,6 +142,7 @@ ENTRIES = st.lists(
 
 
 @given(st.booleans(), ENTRIES)
+@settings(deadline=None)
 def test_a_map_is_what_was_accepted(generated, entries):
     builder = DelegateMappingBuilder(generated)
     expected: dict = {}
@@ -167,6 +168,7 @@ def peer():
 
 @of_the_peer
 @given(st.booleans(), st.sampled_from(["int", "str"]), ENTRIES, st.booleans())
+@settings(deadline=None)
 def test_results_are_those_of_executorch(peer, generated, kind, entries, as_handles):
     own, theirs = DelegateMappingBuilder(generated), peer.DelegateMappingBuilder(generated)
     for handles, identifier, _ in entries:

@@ -5,7 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from viewer.formats import open_file
@@ -86,6 +86,12 @@ def test_an_instruction_is_no_negative_number(tmp_path):
         write_debug_handle_map(tmp_path / "m.json", DelegateInstance({1: (1,)}, instruction=-1))
 
 
+def test_a_file_without_an_instance_is_not_written(tmp_path):
+    with pytest.raises(ValueError, match="at least one DelegateInstance"):
+        write_debug_handle_map(tmp_path / "m.json")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_two_instances_of_one_call_are_refused(tmp_path):
     one = DelegateInstance({1: (1,)}, "A", instruction=3)
     with pytest.raises(ValueError, match="two delegate instances at instruction 3 of forward"):
@@ -117,6 +123,7 @@ MAPPINGS = st.dictionaries(IDENTIFIERS, st.lists(st.integers(0, 2**63 - 1)), max
         min_size=1,
     )
 )  # fmt: skip
+@settings(deadline=None)
 def test_what_is_written_is_read(tmp_path_factory, instances):
     path = tmp_path_factory.getbasetemp() / "any.json"
     write_debug_handle_map(

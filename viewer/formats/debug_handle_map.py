@@ -30,7 +30,8 @@ from viewer.program.debug_handles import (
 from viewer.program.graph import Frame, GraphNode, Method, Operator, Program
 
 # A map of 100,000 entries takes 4 MB. JSON is parsed in one piece, at about 50 MB a second.
-MOST_BYTES = 32 << 20
+MOST_BYTES = 16 << 20
+_PER_CHECK = 2000  # entries, or operators, between two looks at whether to go on
 _HIGHEST = 1 << 63
 _MOST_LINES = 10**9
 _EVENTS = "traceEvents"
@@ -87,15 +88,19 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
             remedy="No model has so many operators: write the map of one model alone",
         )
     progress(len(raw), len(raw))
-    if cancelled():
-        raise ReadCancelled
+    _go_on(cancelled)
     try:
         parsed = Parsed(raw.removeprefix(b"\xef\xbb\xbf"), find_duplicates=True)
     except NotJson as error:
         raise UnreadableFile(
             path, "it is not valid JSON", where=str(error), remedy="Write it again"
         ) from error
-    return _Reader(path, parsed).program()
+    return _Reader(path, parsed, cancelled).program()
+
+
+def _go_on(cancelled: Cancelled) -> None:
+    if cancelled():
+        raise ReadCancelled
 
 
 FORMAT = format_of("debug_handle_map")
@@ -104,8 +109,9 @@ FORMAT = format_of("debug_handle_map")
 class _Reader:
     """One file while it is read."""
 
-    def __init__(self, path: str, parsed: Parsed) -> None:
+    def __init__(self, path: str, parsed: Parsed, cancelled: Cancelled) -> None:
         self._path = path
+        self._cancelled = cancelled
         self._value = mapping(parsed.value)
         self._problems: dict[str, tuple[int, str]] = {}
         for oddity in parsed.oddities:
@@ -165,8 +171,10 @@ class _Reader:
 
     def _entries(self, told: dict[str, Any], call: str) -> dict[Identifier, tuple[int, ...]]:
         found: dict[Identifier, tuple[int, ...]] = {}
-        for pair in sequence(told.get("entries")):
-            pair = sequence(pair)
+        for number, entry in enumerate(sequence(told.get("entries"))):
+            if number % _PER_CHECK == 0:
+                _go_on(self._cancelled)
+            pair = sequence(entry)
             identifier = _identifier(pair[0]) if len(pair) == 2 else None
             if identifier is None:
                 self._problem("an entry is not [identifier, debug handles]: left out", call)
@@ -201,7 +209,7 @@ class _Reader:
         }
         named = alone.union(*of_call.values())
         operators = tuple(
-            Operator(self._first + i, name, handle, self._nodes(handle))
+            Operator(self._first + i, name, handle, self._nodes(i, handle))
             for i, handle in enumerate(sorted(named))
         )
         self._first += len(operators)
@@ -209,12 +217,16 @@ class _Reader:
         handles = {i: own for i, own in of_call.items() if i != NO_INSTRUCTION and own}
         return Method(name, operators, handles, delegates, delegates_only=True)
 
-    def _nodes(self, handle: int) -> tuple[GraphNode, ...]:
+    def _nodes(self, number: int, handle: int) -> tuple[GraphNode, ...]:
         """What is told of a debug handle, as the graph nodes that it is of."""
-        told = self._told.get(handle, {})
+        if number % _PER_CHECK == 0:
+            _go_on(self._cancelled)
+        told = self._told.get(handle)
+        if told is None:
+            return (GraphNode("", "", handle, source_op=_called(handle)),)
         targets = told.get("target")
         targets = [t for t in (targets if isinstance(targets, list) else [targets]) if text(t)]
-        called = text(told.get("name")) or ("" if targets else f"debug handle {handle}")
+        called = text(told.get("name")) or ("" if targets else _called(handle))
         file, line = text(told.get("file")), whole_number(told.get("line")) or 0
         module = text(told.get("module"))
         return tuple(
@@ -228,6 +240,11 @@ class _Reader:
             )
             for target in targets or [""]
         )
+
+
+def _called(handle: int) -> str:
+    """What an operator is called of which nothing else is known."""
+    return f"debug handle {handle}"
 
 
 def _around(module: str) -> tuple[tuple[str, str], ...]:

@@ -35,7 +35,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from viewer.model.trace import Codes, Column, Ints, KeyKind, Keys, Trace
-from viewer.program.debug_handles import DelegateMap, is_word
+from viewer.program.debug_handles import DelegateMap, Entry, is_word
 from viewer.program.graph import Program
 
 # The slice's own name, beside the columns of its trace.
@@ -122,11 +122,9 @@ def identifier_columns(trace: Trace, program: Program) -> list[ColumnMatch]:
     known = _all_identifiers(program)
     if not known.is_filled or not len(trace.slices) or not takes_column(trace):
         return []
-    found = [m for name in column_names(trace) if (m := _match(trace, name, known)) is not None]
-    if program.delegates_only:
-        found = [
-            replace(match, of_file=_known_texts(trace, match.column, known)) for match in found
-        ]
+    in_file = program.delegates_only
+    matches = (_match(trace, name, known, in_file) for name in column_names(trace))
+    found = [match for match in matches if match is not None]
     return sorted(found, key=lambda match: match.rank)
 
 
@@ -186,13 +184,8 @@ def _all_identifiers(program: Program) -> DelegateMap:
     return DelegateMap("", {key: () for one in maps for key in one.entries or ()})
 
 
-def _known_texts(trace: Trace, name: str, known: DelegateMap) -> frozenset[str]:
-    """The texts of a column's values that are identifiers."""
-    values, _ = _distinct(trace, name)
-    return frozenset(str(value) for value in values if known.find(value) is not None)
-
-
-def _match(trace: Trace, name: str, known: DelegateMap) -> ColumnMatch | None:
+def _match(trace: Trace, name: str, known: DelegateMap, in_file: bool) -> ColumnMatch | None:
+    """How a column matches the identifiers of a record, or of a debug handle map file."""
     values, number = _distinct(trace, name)
     if not 0 < len(values) <= MOST_VALUES or _length(values) > MOST_TEXT:
         return None
@@ -216,6 +209,14 @@ def _match(trace: Trace, name: str, known: DelegateMap) -> ColumnMatch | None:
         words=sum(is_word(key) for key in met),
         of_slices=int(hit.sum()) / max(int(stated.sum()), 1),
         of_time=float(length[hit].sum()) / whole if whole else 0.0,
+        of_file=_known_texts(values, entries) if in_file else None,
+    )
+
+
+def _known_texts(values: Sequence[int | str], entries: Sequence[Entry | None]) -> frozenset[str]:
+    """The texts of those values that have an entry."""
+    return frozenset(
+        str(value) for value, entry in zip(values, entries, strict=True) if entry is not None
     )
 
 

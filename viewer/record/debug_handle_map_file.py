@@ -54,12 +54,14 @@ def write_debug_handle_map(
 
     What their builders were told of operators is written with them; nodes: more that tell of theirs
     (fx nodes, operators of a program), as for a mapping without a builder. Raises ValueError for
-    two instances of one call or a negative instruction, TypeError or ValueError for a mapping that
-    is none, OSError.
+    no instance, two of one call, or a negative instruction, TypeError or ValueError for a mapping
+    that is none, OSError.
     """
     # Its random names take 30 ms to import, which a program that only registers does not need.
     from viewer.export.atomic import write_whole
 
+    if not instances:
+        raise ValueError("give at least one DelegateInstance: a file without any says nothing")
     methods: dict[str, dict[str, Any]] = {}
     told: dict[int, list[GraphNode]] = {}
     for one in instances:
@@ -104,10 +106,9 @@ def _operator(nodes: list[GraphNode]) -> dict[str, Any]:
 
     operator = Operator(0, "", nodes[0].debug_handle, tuple(nodes))
     targets = operator.ops
-    told: dict[str, Any] = {
-        "target": targets[0] if len(targets) == 1 else list(targets),
-        "name": operator.op,
-    }
+    told: dict[str, Any] = {"name": operator.op}
+    if targets:
+        told = {"target": targets[0] if len(targets) == 1 else list(targets), **told}
     if operator.module_path:
         told["module"] = operator.module_path
     if operator.source is not None:
