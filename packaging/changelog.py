@@ -1,6 +1,6 @@
 """Prints Debian's changelog of the releases that the AppStream metainfo tells.
 
-    changelog.py "NAME <ADDRESS>"
+changelog.py "NAME <ADDRESS>"
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ METAINFO = ROOT / "packaging" / "linux" / f"{APPLICATION_ID}.metainfo.xml"
 
 
 def changelog(maintainer: str) -> str:
-    """One entry a release, the latest first; each paragraph or item of a release is a line of it."""
+    """One entry a release, the latest first; each paragraph or item of a release is an item."""
     entries = []
     for release in ElementTree.parse(METAINFO).getroot().iter("release"):
         day = datetime.fromisoformat(f"{release.attrib['date']}T12:00:00+00:00")

@@ -25,8 +25,8 @@ _STAMP = _FOLDER / "opscope-build"
 
 
 def build_python() -> Path:
-    """The interpreter of build/venv, which is made or made anew where needed. Needs a network then."""
-    if sys.version_info < (3, 11):
+    """The interpreter of build/venv, made anew where needed, which takes a network."""
+    if sys.version_info < (3, 11):  # noqa: UP036 (the scripts are started by any Python)
         raise SystemExit("Opscope needs Python 3.11 or newer")
     stamp = _wanted_stamp()
     if not (_STAMP.is_file() and _STAMP.read_text() == stamp):
@@ -53,7 +53,7 @@ def run(command: Sequence[str | Path], cwd: Path = ROOT) -> None:
 
 
 def size_of(folder: Path) -> int:
-    """Bytes of all files below a folder; a symbolic link counts as what it is, not as its target."""
+    """Bytes of all files below a folder; a symbolic link counts as itself, not as its target."""
     return sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir())
 
 
