@@ -700,3 +700,10 @@ def test_inferences_are_told_with_ranges_that_stats_takes(capsys):
         run(capsys, "stats", host, "--by", "unit", "--range", span, "--json")[1]
     )["files"]
     assert of_run["whole_ns"] == 1_158_000
+
+
+def test_a_program_without_a_console_has_no_output_to_flush(data, monkeypatch):
+    """As `opscope-gui` on Windows, where Python has neither of the two."""
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(sys, "stderr", None)
+    assert main(["info", str(data / "table_csv/two_threads.csv")]) == 0
