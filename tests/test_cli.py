@@ -716,3 +716,10 @@ def test_info_of_a_torq_profile_and_a_debug_handle_map(capsys):
     # Six of the ten rows are of tan, each of 80 cycles.
     assert found["tan"] == (6, 480)
     assert sum(count for count, _ in found.values()) == 10
+
+
+def test_a_program_without_a_console_has_no_output_to_flush(data, monkeypatch):
+    """As `opscope-gui` on Windows, where Python has neither of the two."""
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(sys, "stderr", None)
+    assert main(["info", str(data / "table_csv/two_threads.csv")]) == 0

@@ -44,7 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         named = given[:1] and given[0] in COMMANDS
         code = _answer(given[0], given[1:]) if named else _window(given)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # as it is in a program of Windows without a console
+            sys.stdout.flush()
         return code
     except BrokenPipeError:
         # The reader of our output went away (`opscope info ... | head`): no one is left to tell,

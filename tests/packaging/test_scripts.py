@@ -15,7 +15,7 @@ import pytest
 
 from viewer.resources import SAMPLES
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SCRIPTS = ("packaging/run", "packaging/test", ".ci/run")
 SHELLS = [s for s in ("sh", "dash", "busybox", "bash") if shutil.which(s)]
 

@@ -1,0 +1,111 @@
+"""What the bundle is made of: the lists of opscope.spec, and the versions that it is built from."""
+
+import ast
+import fnmatch
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SPEC = ast.parse((ROOT / "packaging/opscope.spec").read_text(encoding="utf-8"))
+
+
+def of_the_spec(name: str):
+    (value,) = [
+        node.value
+        for node in SPEC.body
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == name
+    ]
+    return ast.literal_eval(value)
+
+
+def is_left_out(place: str) -> bool:
+    return any(fnmatch.fnmatchcase(place.lower(), p) for p, _ in of_the_spec("LEFT_OUT_FILES"))
+
+
+def test_everything_that_is_left_out_has_its_reason():
+    reasons = [*of_the_spec("LEFT_OUT_MODULES").values()]
+    reasons += [reason for _, reason in of_the_spec("LEFT_OUT_FILES")]
+    assert len(reasons) > 20
+    assert [reason for reason in reasons if len(reason) < 5] == []
+
+
+def test_patterns_are_written_as_they_are_compared():
+    patterns = [pattern for pattern, _ in of_the_spec("LEFT_OUT_FILES")]
+    assert patterns == [pattern.lower() for pattern in patterns]
+    assert len(set(patterns)) == len(patterns)
+
+
+def test_no_module_that_the_program_imports_is_left_out():
+    left_out = set(of_the_spec("LEFT_OUT_MODULES"))
+    imported = set()
+    for path in (ROOT / "viewer").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                imported |= {node.module, *(f"{node.module}.{a.name}" for a in node.names)}
+    tops = imported | {name.split(".")[0] for name in imported}
+    # Parquet tables are said to need an installation by pip.
+    assert left_out & tops <= {"pyarrow"}
+    assert set(of_the_spec("NAMED_IMPORTS")) & left_out == set()
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "PySide6/Qt/plugins/platforms/libqxcb.so",
+        "PySide6/Qt/plugins/platforms/libqwayland.so",
+        "PySide6/Qt/plugins/platforms/libqoffscreen.so",
+        "PySide6/Qt/plugins/platforms/libqcocoa.dylib",
+        "PySide6/plugins/platforms/qwindows.dll",
+        "PySide6/plugins/platforms/qoffscreen.dll",
+        "PySide6/plugins/styles/qmodernwindowsstyle.dll",
+        "PySide6/Qt/plugins/iconengines/libqsvgicon.so",
+        "PySide6/Qt/plugins/imageformats/libqsvg.so",
+        "PySide6/Qt/plugins/imageformats/libqico.so",
+        "PySide6/Qt/plugins/platformthemes/libqgtk3.so",
+        "PySide6/Qt/plugins/platformthemes/libqxdgdesktopportal.so",
+        "PySide6/Qt/plugins/platforminputcontexts/libibusplatforminputcontextplugin.so",
+        "PySide6/Qt/plugins/wayland-shell-integration/libxdg-shell.so",
+        "PySide6/Qt/plugins/wayland-decoration-client/libadwaita.so",
+        "PySide6/Qt/plugins/xcbglintegrations/libqxcb-glx-integration.so",
+        "PySide6/Qt/lib/libQt6Network.so.6",
+        "libxcb-cursor.so.0",
+        "libXext.so.6",
+    ],
+)
+def test_what_a_window_needs_stays(place):
+    assert not is_left_out(place)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "PySide6/Qt/plugins/platforms/libqeglfs.so",
+        "PySide6/plugins/platforms/qdirect2d.dll",
+        "PySide6/Qt/plugins/tls/libqopensslbackend.so",
+        "PySide6/Qt/translations/qtbase_de.qm",
+        "PySide6/opengl32sw.dll",
+        "libQt6EglFSDeviceIntegration.so.6",
+        "libgtk-3.so.0",
+        "libglib-2.0.so.0",
+    ],
+)
+def test_what_nobody_needs_goes(place):
+    assert is_left_out(place)
+
+
+def test_every_requirement_has_the_version_that_is_released():
+    def named(line: str) -> str:
+        return re.split(r"[<>=!~;\[ ]", line, maxsplit=1)[0].lower().replace("_", "-")
+
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["bundle"]]
+    lines = (ROOT / "packaging/constraints.txt").read_text(encoding="utf-8").splitlines()
+    fixed = {named(line) for line in lines if not line.startswith("#")}
+    assert {named(line) for line in wanted} <= fixed
+    assert all("==" in line for line in lines if not line.startswith("#"))
