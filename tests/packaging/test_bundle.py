@@ -2,10 +2,16 @@
 
 import ast
 import fnmatch
+import plistlib
 import re
+import sys
+import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from viewer import APPLICATION_ID, __version__
 
 ROOT = Path(__file__).parents[2]
 SPEC = ast.parse((ROOT / "packaging/opscope.spec").read_text(encoding="utf-8"))
@@ -101,11 +107,75 @@ def test_every_requirement_has_the_version_that_is_released():
     def named(line: str) -> str:
         return re.split(r"[<>=!~;\[ ]", line, maxsplit=1)[0].lower().replace("_", "-")
 
-    import tomllib
-
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = [*project["dependencies"], *project["optional-dependencies"]["bundle"]]
     lines = (ROOT / "packaging/constraints.txt").read_text(encoding="utf-8").splitlines()
     fixed = {named(line) for line in lines if not line.startswith("#")}
     assert {named(line) for line in wanted} <= fixed
     assert all("==" in line for line in lines if not line.startswith("#"))
+
+
+@pytest.fixture
+def made_on(monkeypatch):
+    """Runs the spec as PyInstaller does, on a system: what it asks to be made, by its name."""
+
+    def make(platform: str) -> dict[str, dict]:
+        made: dict[str, dict] = {}
+
+        def noting(kind):
+            def note(*parts, **options):
+                made.setdefault(options.get("name", kind), {"parts": parts, **options})
+                return options.get("name", kind)
+
+            return note
+
+        def analysis(scripts, **options):
+            made["analysis"] = {"scripts": scripts, **options}
+            return SimpleNamespace(
+                binaries=[("libQt6Gui.so.6", "", ""), ("libgtk-3.so.0", "", "")],
+                datas=[], pure=[], scripts=scripts,
+            )  # fmt: skip
+
+        names = {name: noting(name) for name in ("PYZ", "EXE", "COLLECT", "BUNDLE")}
+        spec = ROOT / "packaging/opscope.spec"
+        with monkeypatch.context() as patched:
+            patched.setattr(sys, "path", [*sys.path])
+            patched.setattr(sys, "platform", platform)
+            code = compile(spec.read_text(encoding="utf-8"), spec, "exec")
+            before = set(sys.modules)
+            exec(code, names | {"Analysis": analysis, "SPECPATH": str(spec.parent)})
+            for name in set(sys.modules) - before:
+                del sys.modules[name]
+        return made
+
+    return make
+
+
+def test_linux_gets_one_program_with_all_readers_resources_and_licences(made_on):
+    made = made_on("linux")
+    assert set(made) == {"analysis", "PYZ", "opscope"}
+    assert made["opscope"]["console"] is True
+    assert "viewer.formats.etdump" in made["analysis"]["hiddenimports"]
+    assert (str(ROOT / "resources"), "resources") in made["analysis"]["datas"]
+    texts = {folder for _, folder in made["analysis"]["datas"]}
+    assert {"licences/opscope", "licences/Qt and PySide6", "licences/pandas"} <= texts
+
+
+def test_windows_gets_a_program_for_terminals_and_one_without_a_console(made_on):
+    made = made_on("win32")
+    assert made["opscope"]["console"] is True
+    assert made["opscope-gui"]["console"] is False
+    assert made["opscope-gui"]["icon"].endswith("opscope.ico")
+
+
+def test_macos_gets_an_application_that_is_told_its_documents(made_on):
+    app = made_on("darwin")["Opscope.app"]
+    assert (app["bundle_identifier"], app["version"]) == (APPLICATION_ID, __version__)
+    info = plistlib.loads(plistlib.dumps(app["info_plist"]))
+    suffixes = {
+        suffix
+        for kind in info["UTExportedTypeDeclarations"]
+        for suffix in kind["UTTypeTagSpecification"]["public.filename-extension"]
+    }
+    assert {"etdp", "etrecord", "pftrace", "mlir"} <= suffixes
+    assert len(info["CFBundleDocumentTypes"]) == len(info["UTExportedTypeDeclarations"])
