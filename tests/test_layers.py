@@ -46,7 +46,7 @@ NO_QT_MODULES = (
     "estimate_report", "delegation_report", "findings_report", "resources", "cli",
     "visible_range", "view_state", "history", "command_search", "arguments", "answers",
     "selected_slices", "cost_scope", "perfetto_server", "perfetto_export",
-    "batch_export", "session_file", "session_view",
+    "batch_export", "session_file", "session_view", "help_pages",
 )  # fmt: skip
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
 
@@ -60,7 +60,7 @@ LEAVES = {
 }  # fmt: skip
 SHOWN = {
     "model", "program", "workspace", "opening", *REPORTS, "timeline arithmetic", "background",
-    *LEAVES,
+    "help_pages", *LEAVES,
 }  # fmt: skip
 WINDOW = {
     *SHOWN, *FILES, "companions", "choices", "exporting", "loading", "saving", "session",
@@ -92,6 +92,7 @@ ALLOWED = {
     "compat": {*FILES, "workspace", "exporting", "report"},
     "timeline arithmetic": {"model", "program"},
     "resources": set(),
+    "help_pages": {"resources"},
     "settings": set(),
     "tokens": set(),
     "style_sheet": {"tokens"},
@@ -206,6 +207,9 @@ SAME_ROOM = {
             "focus_keys",
             "search_field",
             "perfetto_ui",
+            "guide",
+            "tour",
+            "context_menus",
         ),
         "main_window",
     ),

@@ -23,11 +23,13 @@ from viewer.clock_commands import CLOCK_MENU, ClockButton
 from viewer.colour_commands import add_colour_menu
 from viewer.commands import CommandTable
 from viewer.companions import read_companion
+from viewer.context_menus import ContextMenus
 from viewer.docks import Docks
 from viewer.exporting import Job, NothingToExport, prepare
 from viewer.focus_keys import FocusKeys
 from viewer.formats import formats
 from viewer.formats.debug_info_folder import dropped
+from viewer.guide import Guide
 from viewer.key_map import shown_key
 from viewer.loading import Loader
 from viewer.model.trace import Trace
@@ -158,7 +160,7 @@ class Desk(QObject):
         self._pages, self._message, self._status = window.pages, window.message, window.status
         self.session: Session = parts.session
         self.session.workspace.remembered.update(settings.identifier_columns())
-        self.loader = Loader(window)
+        self.loader: Loader = Loader(window)
         self.saver: Saver = Saver(window)
         self._asked: list[str] = []
         self._loaded: dict[str, Trace | Program] = {}
@@ -168,7 +170,7 @@ class Desk(QObject):
         self._writes = ""  # what the export that is written counts
         self._choices = NO_CHOICES
         self._inferences = self.session.state.inferences  # as which the heights were shared
-        self.timeline = parts.of(Timeline)
+        self.timeline: Timeline = parts.of(Timeline)
         self.timeline.legend.setVisible(settings.get(LEGEND))
         self.timeline.set_header_width(settings.get(HEADER_WIDTH))
         self.details = parts.of(DetailsPanel)
@@ -214,6 +216,8 @@ class Desk(QObject):
         self.timeline.view.drag_pans = settings.get(DRAG_PANS)
         self.commands = CommandTable(window, commands_of(self), settings.keys())
         self.palette_box = CommandPalette(window, self.commands, theme)
+        self.guide = Guide(self)
+        self.context_menus = ContextMenus(self)
         focus_keys = FocusKeys(self)
         for asked in (window, *self._docks.by_name.values()):
             asked.installEventFilter(focus_keys)
@@ -228,6 +232,11 @@ class Desk(QObject):
         self._refresh()
 
     # -- parts -------------------------------------------------------------------------------
+
+    @property
+    def docks(self) -> Docks:
+        """Where the panels lie."""
+        return self._docks
 
     def _timer(self, ms: int, run: Callable[[], None]) -> QTimer:
         timer = QTimer(self)
@@ -528,6 +537,8 @@ class Desk(QObject):
     def escape(self) -> None:
         """Cancel what runs, else put the message away, else clear one thing of what is seen."""
         if self.timeline.view.cancel_drag() or self.timeline.headers.cancel_drag():
+            return
+        if self.guide.leave_tour():
             return
         if self.is_loading or self.saver.is_busy:
             self._cancel_all()

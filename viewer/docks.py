@@ -25,7 +25,9 @@ _BELOW = (
 _LEFT = (
     "model", "findings", "graph", "statistics", "events", "estimates", "handle_map", "selection"
 )  # fmt: skip
-_TITLES = {"untimed": "Untimed events", "handle_map": "Handle map"}
+# What docks are called, in the order of their commands.
+TITLES = {"details": "Details"} | {name: name.replace("_", " ").capitalize() for name in _BELOW}
+TITLES["untimed"] = "Untimed events"
 
 
 class Docks(QObject):
@@ -46,7 +48,7 @@ class Docks(QObject):
         window.setCorner(Qt.Corner.BottomRightCorner, RIGHT)
         self.by_name: dict[str, QDockWidget] = {}
         for name, panel in panels.items():
-            dock = QDockWidget(_TITLES.get(name, name.capitalize()), window)
+            dock = QDockWidget(TITLES[name], window)
             dock.setObjectName(name)
             dock.setWidget(panel)
             window.addDockWidget(RIGHT if name == "details" else BOTTOM, dock)

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QLabel, QMainWindow, QStackedWidget, QToolBar, QVB
 
 from viewer.background import Latest
 from viewer.crash_report import guard
+from viewer.help_pages import RECORDING
 from viewer.panels.message_bar import MessageBar
 from viewer.panels.start_page import StartPage
 from viewer.settings import WINDOW_GEOMETRY, WINDOW_STATE_VERSION, Settings
@@ -58,6 +59,9 @@ class MainWindow(QMainWindow):
         self.start_page = StartPage(theme, settings)
         self.start_page.open_requested.connect(self.open)
         self.start_page.open_dialog_requested.connect(self._open_dialog)
+        self.start_page.tour_requested.connect(self._take_tour)
+        self.start_page.last_session_requested.connect(self._open_last_session)
+        self.start_page.help_requested.connect(self._help_on_recording)
         self.reading = QLabel("Reading…")
         self.reading.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.pages = QStackedWidget()
@@ -151,6 +155,20 @@ class MainWindow(QMainWindow):
     @Slot()
     def _open_dialog(self) -> None:
         self.desk.open_dialog()
+
+    @Slot()
+    def _open_last_session(self) -> None:
+        self.desk.commands.run("file.last_session")
+
+    # -- first steps -------------------------------------------------------------------------
+
+    @Slot()
+    def _take_tour(self) -> None:
+        self.desk.guide.start_tour()
+
+    @Slot(str)
+    def _help_on_recording(self, heading: str) -> None:
+        self.desk.guide.show_help(RECORDING, heading)
 
     # -- what Qt tells a window --------------------------------------------------------------
 

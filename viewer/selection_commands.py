@@ -23,7 +23,7 @@ SELECTION_MENU = (
     "Selection",
     (
         "selection.same", "selection.area", "selection.export", SEPARATOR, "mark.measure",
-        "mark.keep", "mark.rename", "mark.remove",
+        "mark.keep", "mark.rename", "mark.fit", "mark.remove",
     ),
 )  # fmt: skip
 SELECTION_MOUSE = (
@@ -63,6 +63,10 @@ def selection_commands(desk: Desk) -> list[Command]:
         if session.state.mark is not None:
             desk.rename_mark(session.state.mark)
 
+    def fit() -> None:
+        if session.state.mark is not None:
+            marking.fit(session, session.state.mark)
+
     has_trace = open_profile(session)
     has_mark = Need("a current mark", lambda: session.state.mark is not None)
 
@@ -90,6 +94,7 @@ def selection_commands(desk: Desk) -> list[Command]:
             Need("an open profile, shown as it ran", lambda: marking.can_mark(session)),
         ),
         Command("mark.rename", "&Rename the current mark", "Selection", rename, ("F2",), has_mark),
+        Command("mark.fit", "&Zoom to the current mark", "Selection", fit, (), has_mark),
         Command(
             "mark.remove", "&Delete the current mark", "Selection",
             lambda: marking.remove(session), ("Del",),

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 from viewer.clock_commands import clock_commands
 from viewer.colour_commands import colour_commands
 from viewer.commands import SEPARATOR, Command, CommandTable, Need
+from viewer.context_menus import menu_commands
 from viewer.export_commands import export_commands
 from viewer.flow_commands import flow_commands
+from viewer.guide import guide_commands
 from viewer.key_map import shown_key
 from viewer.model.run_views import has_run_views
 from viewer.model.trace import RunKind
 from viewer.motion_commands import motion_commands
 from viewer.needs import open_profile, selected_slice
 from viewer.opening import Inferences
+from viewer.panel_commands import panel_commands
 from viewer.perfetto_ui import perfetto_ui_commands
 from viewer.resources import SAMPLES
 from viewer.ruler_commands import ruler_commands
@@ -59,7 +62,8 @@ MENUS = (
     (
         "Help",
         (
-            "help.palette", "help.keys", SEPARATOR, *(f"sample.{s.key}" for s in SAMPLES),
+            "help.here", "help.tour", "help.recording", SEPARATOR, "help.palette", "help.keys",
+            SEPARATOR, *(f"sample.{s.key}" for s in SAMPLES),
             SEPARATOR, "help.about",
         ),
     ),
@@ -67,6 +71,7 @@ MENUS = (
 # What the start page tells the keys of.
 START_KEYS = (
     ("Open files", "file.open"), ("Any command", "help.palette"), ("All keys", "help.keys"),
+    ("Help", "help.here"),
 )  # fmt: skip
 # What a screen reader tells the keys of, on the timeline.
 SPOKEN_KEYS = (
@@ -214,7 +219,7 @@ def commands_of(desk: Desk) -> list[Command]:
             )
             for s in SAMPLES
         ),
-        Command("help.keys", "&Keys…", "Help", desk.show_keys, ("?", "F1")),
+        Command("help.keys", "&Keys…", "Help", desk.show_keys, ("?",)),
         Command("help.about", "&About Opscope", "Help", desk.show_about),
         Command(
             "view.motion", "S&mooth motion", "View", desk.toggle_motion,
@@ -224,6 +229,9 @@ def commands_of(desk: Desk) -> list[Command]:
             "help.palette", "&Command palette…", "Help", desk.show_palette, ("Ctrl+Shift+P",),
             repeats=False,
         ),
+        *guide_commands(desk),
+        *panel_commands(desk),
+        *menu_commands(desk),
         *clock_commands(desk),
         *motion_commands(desk),
         *ruler_commands(desk),

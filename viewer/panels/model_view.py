@@ -47,7 +47,7 @@ from viewer.panels.model_tree import RELATED_ROLE, ROW_ROLE, ModuleModel
 from viewer.panels.slice_facts import MISSING
 from viewer.panels.swatches import SWATCH, colours_of, paint_bar, paint_swatch, slice_color
 from viewer.panels.table_model import LEFT, RIGHT, Index
-from viewer.panels.table_style import ROW_HEIGHT, QuietTree
+from viewer.panels.table_style import ROW_HEIGHT, QuietTree, pop_up
 from viewer.theme import Theme
 from viewer.timeline.colouring import Palette
 
@@ -92,7 +92,7 @@ class ModuleView(QuietTree):
         header.setSortIndicatorClearable(True)
         header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
         self.setSortingEnabled(True)
-        self.clicked.connect(self._click)
+        self.clicked.connect(self.choose)
         self.doubleClicked.connect(self._enter)
         model.modelAboutToBeReset.connect(self._keep)
         model.modelReset.connect(self._restore)
@@ -308,7 +308,8 @@ class ModuleView(QuietTree):
     # -- mouse and keys --------------------------------------------------------------------------
 
     @Slot(QModelIndex)
-    def _click(self, index: QModelIndex) -> None:
+    def choose(self, index: QModelIndex) -> None:
+        """Tell that a row was chosen."""
         row = self._model.row(index)
         if row is not None and len(self.selectionModel().selectedRows()) <= 1:
             self._touched(row)
@@ -394,8 +395,7 @@ class ModuleView(QuietTree):
         below = menu.addAction("Open all modules below", lambda: self.open_modules(index))
         below.setEnabled(index.isValid())
         menu.addAction("Close all", self.collapseAll)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.popup(self.viewport().mapToGlobal(at))
+        pop_up(menu, self, at)
 
     # -- painting --------------------------------------------------------------------------------
 

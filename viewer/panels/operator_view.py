@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHeaderView, QMenu
 
 from viewer.crash_report import guard
 from viewer.panels.operator_table import Contents, Kind, OperatorDelegate, OperatorModel
-from viewer.panels.table_style import RowTable, marked_rows
+from viewer.panels.table_style import RowTable, marked_rows, pop_up
 from viewer.theme import Theme
 from viewer.timeline.colouring import Palette
 
@@ -109,8 +109,7 @@ class OperatorView(RowTable):
         rows = menu.addAction("Copy row" if count == 1 else f"Copy {count} rows", self.copy)
         rows.setEnabled(count > 0)
         menu.addAction("Copy table as TSV", self.copy_all)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.popup(self.viewport().mapToGlobal(at))
+        pop_up(menu, self, at)
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:

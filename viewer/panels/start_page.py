@@ -1,4 +1,5 @@
-"""The page that is shown while nothing is open: samples to try, what opens, recent files, keys."""
+"""The page that is shown while nothing is open: samples to try, a tour, what opens and how each is
+recorded, recent files, keys."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, Signal, SignalInstance, Slot
 from PySide6.QtGui import (
     QGuiApplication,
     QResizeEvent,
@@ -44,6 +45,7 @@ SENTENCE = (
 KEYS: tuple[tuple[str, str], ...] = (
     ("Open files", "Ctrl+O"), ("Any command", "Ctrl+Shift+P"), ("All keys", "?"),
 )  # fmt: skip
+SESSION, SESSION_SUFFIX = "Session", ".opscope"
 # One line per format, by its name; a format that is not here is described by its kind.
 ABOUT = {
     "ETDump": "A run: inferences, operators, kernels, delegate events",
@@ -59,17 +61,43 @@ ABOUT = {
     "MLIR text": "The operation and line behind each Torq location",
     "Python source": "The model's lines, beside what they cost",
     "Profile CSV": "Slices of any other tool: process, thread, name, start_ns, dur_ns",
+    SESSION: "All that was open, as it was seen, with marks and notes",
 }
 _KINDS = {"trace": "A run", "program": "A model"}
+HINT = "Files are recognised by their content. Click one to read how to get it."
+TOUR = "Take the tour"
+TOUR_SENTENCE = "Four steps on the first sample."
+# The heading of the page on recording that tells how to get a file of a format.
+HEADINGS = {
+    "ETDump": "etdump",
+    "ETRecord": "etrecord",
+    "Debug handle map": "debug-handle-map",
+    "Torq compile profile": "torq-profiles",
+    "Torq runtime profile": "torq-profiles",
+    "Torq host profile": "torq-profiles",
+    "Torq annotated profile": "torq-profiles",
+    "MLIR text": "torq-profiles",
+    "Chrome trace": "chrome-trace",
+    "Profile CSV": "a-csv-of-any-tool",
+    "Perfetto trace": "what-opens-besides",
+    "Inspector table": "what-opens-besides",
+    "Python source": "what-opens-besides",
+    SESSION: "what-opens-besides",
+}
 _WIDTH = 1120
 _CARD_GAP = 16
 
 
 class StartPage(QScrollArea):
-    """`open_requested(paths)`: a sample or a recent file; `open_dialog_requested()`: the button."""
+    """`open_requested(paths)`: a sample or a recent file; `open_dialog_requested()`: the button.
+    `tour_requested()`, `last_session_requested()`: the other buttons. `help_requested(heading)`:
+    how to get a file of a format."""
 
     open_requested = Signal(list)
     open_dialog_requested = Signal()
+    tour_requested = Signal()
+    last_session_requested = Signal()
+    help_requested = Signal(str)
 
     def __init__(
         self,
@@ -81,6 +109,7 @@ class StartPage(QScrollArea):
         self._theme = theme
         self._settings = settings
         self._keys = KEYS
+        self._has_last_session = False
         self._pictures: dict[str, Thumbnail] = {}
         self._gone: frozenset[str] = frozenset()
         self.cards: list[SampleCard] = []
@@ -115,6 +144,12 @@ class StartPage(QScrollArea):
         """Tell these keys, each with what it does before it."""
         if tuple(keys) != self._keys:
             self._keys = tuple(keys)
+            self._rebuild()
+
+    def offer_last_session(self, there_is_one: bool) -> None:
+        """Have a button that opens again what was open when the window closed, or none."""
+        if there_is_one != self._has_last_session:
+            self._has_last_session = there_is_one
             self._rebuild()
 
     @Slot()
@@ -155,7 +190,7 @@ class StartPage(QScrollArea):
         column.setSpacing(0)
         column.addLayout(self._head())
         column.addSpacing(theme.px(40))
-        column.addWidget(label("Samples", theme, "section", "text2"))
+        column.addLayout(self._samples_head())
         column.addSpacing(theme.px(12))
         column.addLayout(self._samples())
         column.addSpacing(theme.px(48))
@@ -187,17 +222,37 @@ class StartPage(QScrollArea):
         texts.setSpacing(theme.px(4))
         texts.addWidget(label(TITLE, theme, "title"))
         texts.addWidget(label(SENTENCE, theme, "body", "text2", wrap=True))
-        button = QPushButton(" Open files…")
-        button.setAccessibleName("Open files")
+        button = self._button(" Open files…", "Open files", self.open_dialog_requested)
         button.setProperty("primary", True)
         button.setIcon(theme.icon("open", "on_accent"))
         button.setFont(theme.font("tab_active"))
-        button.setMinimumHeight(theme.px(36))
-        button.clicked.connect(self.open_dialog_requested)
         row = QHBoxLayout()
-        row.setSpacing(theme.px(24))
+        row.setSpacing(theme.px(12))
         row.addLayout(texts, 1)
+        if self._has_last_session:
+            name = "Open the last session again"
+            last = self._button(name, name, self.last_session_requested)
+            row.addWidget(last, 0, Qt.AlignmentFlag.AlignBottom)
         row.addWidget(button, 0, Qt.AlignmentFlag.AlignBottom)
+        return row
+
+    def _button(self, text: str, name: str, asked: SignalInstance) -> QPushButton:
+        made = QPushButton(text)
+        made.setAccessibleName(name)
+        made.setMinimumHeight(self._theme.px(36))
+        made.clicked.connect(asked)
+        return made
+
+    def _samples_head(self) -> QHBoxLayout:
+        theme = self._theme
+        tour = self._button(TOUR, "Take the tour", self.tour_requested)
+        tour.setMinimumHeight(0)
+        row = QHBoxLayout()
+        row.addWidget(label("Samples", theme, "section", "text2"))
+        row.addStretch(1)
+        row.addWidget(label(TOUR_SENTENCE, theme, "body", "text2"))
+        row.addSpacing(theme.px(8))
+        row.addWidget(tour)
         return row
 
     def _samples(self) -> QGridLayout:
@@ -214,25 +269,14 @@ class StartPage(QScrollArea):
     def _formats(self) -> QWidget:
         theme = self._theme
         box = _Section("What opens", theme)
-        for form in formats():
-            row = QHBoxLayout()
-            row.setSpacing(theme.px(10))
-            icon = QLabel()
-            icon.setPixmap(theme.icon("file").pixmap(16, 16))
-            row.addWidget(icon)
-            name = label(form.name, theme, "body")
-            name.setFixedWidth(theme.px(154))
-            row.addWidget(name)
-            # The first two are what people meet; more do not fit.
-            suffixes = label("  ".join(form.suffixes[:2]), theme, "code", "text2")
-            suffixes.setFixedWidth(theme.px(120))
-            row.addWidget(suffixes)
-            about = ABOUT.get(form.name, _KINDS.get(form.kind, ""))
-            row.addWidget(ElidedLabel(about, theme, "body", "text2"), 1)
-            box.add(row)
-        hint = "Files are recognised by their content, not by their name."
+        listed = [(form.name, form.suffixes, _KINDS.get(form.kind, "")) for form in formats()]
+        for name, suffixes, kind in (*listed, (SESSION, (SESSION_SUFFIX,), "")):
+            known = FormatRow(name, suffixes, ABOUT.get(name, kind), theme)
+            known.help_requested.connect(self.help_requested)
+            box.column.addWidget(known)
+            box.column.addWidget(Hairline(theme))
         box.column.addSpacing(theme.px(8))
-        box.column.addWidget(label(hint, theme, "caption", "text3"))
+        box.column.addWidget(label(HINT, theme, "caption", "text3"))
         box.column.addStretch(1)
         return box
 
@@ -313,6 +357,45 @@ class _Section(QWidget):
         row.setContentsMargins(0, self._theme.px(8), 0, self._theme.px(8))
         self.column.addLayout(row)
         self.column.addWidget(Hairline(self._theme))
+
+
+class FormatRow(QPushButton):
+    """A format that opens, as a row to click; `help_requested(heading)`: of the page that tells how
+    to get such a file."""
+
+    help_requested = Signal(str)
+
+    def __init__(self, name: str, suffixes: Sequence[str], about: str, theme: Theme) -> None:
+        super().__init__()
+        self._heading = HEADINGS.get(name, "")
+        self.setProperty("flat", True)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setMinimumHeight(theme.px(33))
+        self.setAccessibleName(f"{name}: how to get one")
+        self.setAccessibleDescription(about)
+        self.setToolTip(f"How to get one: {name}")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(theme.px(10))
+        icon = QLabel()
+        icon.setPixmap(theme.icon("file").pixmap(16, 16))
+        title = label(name, theme, "body")
+        title.setFixedWidth(theme.px(154))
+        # The first two are what people meet; more do not fit.
+        usual = label("  ".join(suffixes[:2]), theme, "code", "text2")
+        usual.setFixedWidth(theme.px(120))
+        for each, stretch in (
+            (icon, 0), (title, 0), (usual, 0), (ElidedLabel(about, theme, "body", "text2"), 1)
+        ):  # fmt: skip
+            each.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+            each.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            row.addWidget(each, stretch)
+        self.clicked.connect(self._ask)
+
+    @Slot()
+    def _ask(self) -> None:
+        self.help_requested.emit(self._heading)
 
 
 class RecentFile(QPushButton):

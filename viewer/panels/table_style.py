@@ -63,12 +63,23 @@ def let_copy(
 
     def offer(at: QPoint) -> None:
         menu = QMenu(table)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction(title, copy)
-        menu.popup(table.viewport().mapToGlobal(at))
+        pop_up(menu, table, at)
 
     table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
     table.customContextMenuRequested.connect(offer)
+
+
+def pop_up(menu: QMenu, table: QAbstractItemView, at: QPoint) -> None:
+    """Open the menu of the row at a point of the viewport: the mouse, or the middle of the current
+    row where a key asked. The row is chosen first, so that what `menu_offered` adds is about it."""
+    menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    if isinstance(table, QuietTable | QuietTree):
+        row = table.indexAt(at)
+        if row.isValid():
+            table.choose(row)
+        table.menu_offered.emit(menu)
+    menu.popup(table.viewport().mapToGlobal(at))
 
 
 def marked_rows(table: QTableView) -> list[int]:
@@ -157,8 +168,11 @@ class NoRows(QLabel):
 class QuietTable(QTableView):
     """Whole rows, no grid, no row numbers; letters are left to the window, where all are commands.
 
-    name: what a screen reader calls the table.
+    name: what a screen reader calls the table. `menu_offered(QMenu)`: the menu of a row is about to
+    open, for the window to add commands to it.
     """
+
+    menu_offered = Signal(QMenu)
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -172,6 +186,9 @@ class QuietTable(QTableView):
         self.verticalHeader().hide()
         self.horizontalHeader().setHighlightSections(False)
 
+    def choose(self, index: QModelIndex) -> None:
+        """What a click on a row does, done for its menu; nothing in a table that is only read."""
+
     @guard
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.text().strip().isprintable() and event.text().strip():
@@ -183,8 +200,10 @@ class QuietTable(QTableView):
 class QuietTree(QTreeView):
     """The same for rows below rows. + and - open and close a row, * all that is in it.
 
-    name: what a screen reader calls the tree.
+    name: what a screen reader calls the tree. `menu_offered(QMenu)` as tables have it.
     """
+
+    menu_offered = Signal(QMenu)
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -196,6 +215,9 @@ class QuietTree(QTreeView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.header().setHighlightSections(False)
+
+    def choose(self, index: QModelIndex) -> None:
+        """What a click on a row does, done for its menu."""
 
     def selectRow(self, row: int) -> None:
         """Mark one of the outermost rows."""
@@ -225,13 +247,14 @@ class RowTable(QuietTable):
         self.setWordWrap(False)
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.verticalHeader().setDefaultSectionSize(theme.px(ROW_HEIGHT))
-        self.clicked.connect(self._click)
+        self.clicked.connect(self.choose)
 
     def fit_columns(self) -> None:
         """Show what there is room for."""
         raise NotImplementedError
 
-    def _click(self, index: QModelIndex) -> None:
+    def choose(self, index: QModelIndex) -> None:
+        """Tell that a row was chosen, unless it is one of several that are marked."""
         if len(marked_rows(self)) <= 1:
             self.chosen.emit(index.row())
 

@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, Qt, Signal
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
+    QContextMenuEvent,
     QEnterEvent,
     QKeyEvent,
     QMouseEvent,
@@ -49,7 +50,12 @@ _SMALL_ZOOM = 0.18  # logarithm of a factor: less than a notch and more than a f
 
 
 class TimelineView(pg.GraphicsView):  # type: ignore[misc]
-    """Shows the visible range of all rows and turns input into changes of the session."""
+    """Shows the visible range of all rows and turns input into changes of the session.
+
+    `menu_asked(QPoint)`: a place on the screen, for the menu of what is selected.
+    """
+
+    menu_asked = Signal(QPoint)
 
     def __init__(self, scene: Scene, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent, useOpenGL=False, background=None)
@@ -298,6 +304,36 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self.tip.tell((), QPoint())
         self.rows.pointed.emit(None)
         self.viewport().update()
+
+    @guard
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Ask for the menu of the slice under the mouse, which is selected first unless it is
+        already; by a key, of what is selected, beside it."""
+        at = event.pos()
+        if event.reason() == QContextMenuEvent.Reason.Keyboard:
+            ref = self.session.state.slice
+            at = self.rect().center() if ref is None else self.place_of(ref).center()
+        else:
+            found = self.slice_at(at)
+            if found is not None and found not in self.session.state.slices:
+                self.session.select_slice(found)
+        self.tip.tell((), QPoint())
+        self.menu_asked.emit(self.viewport().mapToGlobal(at))
+
+    def place_of(self, ref: SliceRef) -> QRect:
+        """Where a slice is drawn, as far as it is in view; empty where it is not."""
+        port, rows, state = self.viewport(), self.rows, self.session.state
+        band = rows.band_of(ref)
+        if band < 0:
+            return QRect()
+        start, end = self.session.traces[ref.trace].span_ns(ref.index)
+        span = max(state.t1 - state.t0, 1)
+        left, right = ((t - state.t0) * port.width() // span for t in (start, end))
+        left, right = max(left, 0), min(max(right, left + 1), port.width())
+        top, height = int(rows.layout.y[band]) - rows.scroll, int(rows.layout.height[band])
+        if right <= left:
+            return QRect()
+        return QRect(left, top, right - left, height).intersected(port.rect())
 
     def _area_to(self, here: QPoint) -> Area:
         assert self._press is not None
