@@ -465,6 +465,11 @@ class Desk(QObject):
         """Whether files are being read."""
         return bool(self.loader.paths)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is open, nor being read."""
+        return self.session.is_empty and not self.is_loading
+
     # -- exporting -----------------------------------------------------------------------------
 
     def export(self, path: str) -> None:
