@@ -47,6 +47,7 @@ NO_QT_MODULES = (
     "visible_range", "view_state", "history", "command_search", "arguments", "answers",
     "selected_slices", "cost_scope", "perfetto_server", "perfetto_export",
     "batch_export", "session_file", "session_view", "second_start",
+    "reading_progress",
 )  # fmt: skip
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
 
@@ -66,7 +67,7 @@ WINDOW = {
     *SHOWN, *FILES, "companions", "choices", "exporting", "loading", "saving", "session",
     "view_state", "timeline", "panels", "flow_feed", "marking", "selecting", "selection_feed",
     "hand_over", "perfetto_server",
-    "perfetto_export", "export_choices", "session_file", "session_view",
+    "perfetto_export", "export_choices", "session_file", "session_view", "reading_progress",
 }  # fmt: skip
 
 ALLOWED = {
@@ -172,6 +173,7 @@ ALLOWED = {
         "export_choices",
     },
     "main_window": WINDOW,
+    "reading_progress": {"model", "opening"},
     "second_start": {"program", "choices"},
     "instance_server": {"second_start"},
     "windows": {"main_window", "settings", "theme", "choices", "second_start"},
