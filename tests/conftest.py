@@ -11,6 +11,8 @@ import pytest
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 # Before Qt is imported: QSettings of any test must not touch those of the user.
 os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="opscope-test-settings-")
+# A window of the user's must not get the files of a test.
+os.environ["XDG_RUNTIME_DIR"] = tempfile.mkdtemp(prefix="opscope-test-")
 
 # Widgets of earlier tests must not be collected in the thread of a reader; see viewer/garbage.py.
 gc.disable()

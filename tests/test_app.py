@@ -127,7 +127,7 @@ def bare(monkeypatch):
 
 
 def test_without_a_display_it_says_what_works_all_the_same(bare, capsys):
-    assert app.run([], []) == 1
+    assert app.run([], None) == 1
     told = capsys.readouterr().err
     assert told.startswith("opscope: there is no display.")
     assert "opscope screenshot" in told
@@ -141,7 +141,7 @@ def test_a_missing_library_is_named_with_its_packages(bare, monkeypatch, capsys)
         raise OSError(name)
 
     monkeypatch.setattr(app.ctypes, "CDLL", missing)
-    assert app.run([], []) == 1
+    assert app.run([], None) == 1
     assert "apt-get install" in capsys.readouterr().err
     assert "libxcb-cursor0" in app.XCB_PACKAGES
 

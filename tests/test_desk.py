@@ -493,6 +493,46 @@ def test_progress_is_shown_late_and_can_be_cancelled(desk, qtbot):
     assert names(desk) == []
 
 
+def test_several_loads_tell_how_far_each_is(desk, qtbot):
+    """Two files are read at once; the others wait for them."""
+    totals, begun, end = {DEMO: 4_000_000, CSV: 200_000_000}, threading.Semaphore(0), Blocked()
+
+    def slow(path, progress, cancelled):
+        progress(totals[path] // 4, totals[path])
+        begun.release()
+        return end(path, progress, cancelled)
+
+    desk.loader._reader = slow
+    desk.window.status._late.setInterval(0)
+    desk.open([DEMO, CSV, ATTENTION])
+    status = desk.window.status
+    parts = (
+        "demo_str_x4.etdp 1.0 MB of 4.0 MB", "demo_str_x4.csv 50 MB of 200 MB", "1 more"
+    )  # fmt: skip
+    told = "Reading " + " · ".join(parts)
+    qtbot.waitUntil(lambda: status._task.toolTip().replace(THIN, " ") == told)
+    qtbot.waitUntil(status.progress.isVisible)
+    assert status.progress.value() == 250  # of 1000
+    with qtbot.waitSignal(desk.loader.all_done):
+        qtbot.keyClick(desk.window, Qt.Key.Key_Escape)
+    assert not status.progress.isVisible()
+
+
+def test_an_export_that_ends_leaves_the_progress_of_a_load(attention, qtbot, tmp_path, monkeypatch):
+    reader, job = Blocked(), blocked_export(attention, monkeypatch)
+    job.result = 1
+    attention.window.status._late.setInterval(0)
+    attention.loader._reader = reader
+    attention.open([DEMO])
+    qtbot.waitUntil(attention.window.status.cancel.isVisible)
+    with qtbot.waitSignal(attention.saver.saved):
+        attention.export(str(tmp_path / "out.csv"))
+        job.end.set()
+    assert attention.window.status.cancel.isVisible()
+    with qtbot.waitSignal(attention.loader.all_done):
+        qtbot.keyClick(attention.window, Qt.Key.Key_Escape)
+
+
 # -- exporting -------------------------------------------------------------------------------------
 
 

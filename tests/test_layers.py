@@ -46,7 +46,8 @@ NO_QT_MODULES = (
     "estimate_report", "delegation_report", "findings_report", "resources", "cli",
     "visible_range", "view_state", "history", "command_search", "arguments", "answers",
     "selected_slices", "cost_scope", "perfetto_server", "perfetto_export",
-    "batch_export", "session_file", "session_view", "help_pages",
+    "batch_export", "session_file", "session_view", "help_pages", "second_start",
+    "reading_progress",
 )  # fmt: skip
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
 
@@ -66,7 +67,7 @@ WINDOW = {
     *SHOWN, *FILES, "companions", "choices", "exporting", "loading", "saving", "session",
     "view_state", "timeline", "panels", "flow_feed", "marking", "selecting", "selection_feed",
     "hand_over", "perfetto_server",
-    "perfetto_export", "export_choices", "session_file", "session_view",
+    "perfetto_export", "export_choices", "session_file", "session_view", "reading_progress",
 }  # fmt: skip
 
 ALLOWED = {
@@ -173,7 +174,19 @@ ALLOWED = {
         "export_choices",
     },
     "main_window": WINDOW,
-    "app": {*WINDOW, "main_window", "garbage", "memory"},
+    "reading_progress": {"model", "opening"},
+    "second_start": {"program", "choices"},
+    "instance_server": {"second_start"},
+    "windows": {"main_window", "settings", "theme", "choices", "second_start"},
+    "app": {
+        *WINDOW,
+        "main_window",
+        "windows",
+        "second_start",
+        "instance_server",
+        "garbage",
+        "memory",
+    },
     # The command line starts without Qt and imports the application when a window is asked for.
     "arguments": {"model", "program", "formats", "choices", "report"},
     "answers": {

@@ -6,6 +6,7 @@ the process when one is missing.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import os
@@ -14,7 +15,7 @@ import tempfile
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from viewer import APPLICATION_ID, __version__
+from viewer import APPLICATION_ID, __version__, second_start
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
@@ -30,19 +31,32 @@ XCB_PACKAGES = (
 _GIVE_UP_AFTER = 0.001  # seconds
 
 
-def run(files: Sequence[str], choices: Choices | None, theme: str | None = None) -> int:
-    """Open the window on some files and stay until it is closed; returns the exit code."""
+def run(
+    files: Sequence[str],
+    choices: Choices | None,
+    theme: str | None = None,
+    *,
+    new_window: bool = False,
+) -> int:
+    """Open a window on some files and stay until all windows are closed; returns the exit code.
+
+    Where a program of this user is open on this display, it gets the files and this one ends.
+    new_window: it opens them in a new window, even if an empty one is there.
+    """
     missing = _missing_for_a_window()
     if missing:
         print(f"opscope: {missing}", file=sys.stderr)
         return 1
+    if _was_handed_over(files, choices, theme, new_window):
+        return 0
     # What is imported and built now is not garbage: to look for some would take an eighth of the
     # time to the first window. `GuiCollector` takes over once there is an application.
     gc.disable()
     from viewer import crash_report
-    from viewer.main_window import MainWindow
+    from viewer.instance_server import InstanceServer
     from viewer.settings import THEME, Settings
     from viewer.theme import Theme
+    from viewer.windows import Windows
 
     # A reader that has the interpreter gives it up after this long where the window asks for it:
     # while panels follow an opened file that is asked dozens of times, and 5 ms each are a gap.
@@ -50,14 +64,25 @@ def run(files: Sequence[str], choices: Choices | None, theme: str | None = None)
     app = _application()
     settings = Settings()
     look = Theme(app, theme or settings.get(THEME))  # type: ignore[arg-type]
-    window = MainWindow(look, settings)
-    crash_report.install(window)
-    app.opened_file.connect(window.open_one)  # type: ignore[attr-defined]
-    # Before the window is shown: the start page would flash up and draw its samples for nothing.
-    if files:
-        window.open(files, choices)
-    window.show()
+    windows = Windows(look, settings, app)
+    crash_report.install(windows.new(files, choices))
+    app.opened_file.connect(windows.open_one)  # type: ignore[attr-defined]
+    server = InstanceServer(app)
+    server.asked.connect(windows.take)
+    with contextlib.suppress(OSError):
+        server.listen(second_start.place())
     return app.exec()
+
+
+def _was_handed_over(
+    files: Sequence[str], choices: Choices | None, theme: str | None, new_window: bool
+) -> bool:
+    token = os.environ.get("XDG_ACTIVATION_TOKEN") or os.environ.get("DESKTOP_STARTUP_ID", "")
+    paths = tuple(map(os.path.abspath, files))
+    with contextlib.suppress(OSError):
+        request = second_start.Request(paths, choices, new_window, theme, token)
+        return second_start.hand_over(request, second_start.place())
+    return False
 
 
 def screenshot(

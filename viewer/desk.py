@@ -63,6 +63,7 @@ from viewer.program.source_code import (
     is_plain_file,
     substitution_between,
 )
+from viewer.reading_progress import ReadingProgress
 from viewer.ruler_commands import RULER_MENU
 from viewer.saving import Saver
 from viewer.selection_feed import SelectionFeed
@@ -164,6 +165,7 @@ class Desk(QObject):
         self.saver: Saver = Saver(window)
         self._asked: list[str] = []
         self._loaded: dict[str, Trace | Program] = {}
+        self._reading = ReadingProgress()
         self._given_up: list[str] = []
         self._found: dict[str, str] = {}  # companions that are read -> the traces that name them
         self._told_found = ""
@@ -389,6 +391,7 @@ class Desk(QObject):
             found = {}
         items += [self._loaded[path] for path in found]
         self._asked, self._loaded, self._found = [], {}, {}
+        self._reading.clear()
         choices, self._choices = self._choices, NO_CHOICES
         if items:
             self._status.tell("Linking")
@@ -474,6 +477,11 @@ class Desk(QObject):
         """Whether files are being read."""
         return bool(self.loader.paths)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is open, nor being read."""
+        return self.session.is_empty and not self.is_loading
+
     # -- exporting -----------------------------------------------------------------------------
 
     def export(self, path: str) -> None:
@@ -518,17 +526,23 @@ class Desk(QObject):
         self._status.tell(f"Writing {display_name(path)}", share)
 
     def _saved(self, path: str, count: int) -> None:
-        self._status.end()
+        self._end_busy()
         self.say(f"Wrote {path} · {count} {self._writes}" if self._writes else f"Wrote {path}")
 
     def _save_failed(self, path: str, message: str) -> None:
-        self._status.end()
+        self._end_busy()
         self._message.show_error(message)
 
     # -- progress ------------------------------------------------------------------------------
 
-    def _loading(self, path: str, done: float, total: float) -> None:
-        self._status.tell(f"Reading {display_name(path)}", done / total if total else 0.0)
+    def _loading(self, path: str, done: int, total: int) -> None:
+        self._reading.told(path, done, total)
+        self._status.tell(self._reading.text(self.loader.paths), self._reading.share)
+
+    def _end_busy(self) -> None:
+        """Show no progress any more, unless something else goes on."""
+        if not (self.is_loading or self.saver.is_busy):
+            self._status.end()
 
     def _cancel_all(self) -> None:
         self.loader.cancel()
@@ -566,8 +580,7 @@ class Desk(QObject):
 
     def _refresh(self) -> None:
         session = self.session
-        if not (self.is_loading or self.saver.is_busy):
-            self._status.end()
+        self._end_busy()
         doubts = {text for shown in session.traces for text in self._doubts(shown)}
         self._message.keep_warnings(doubts | {self.session_files.warning})
         empty = session.is_empty

@@ -35,9 +35,12 @@ TOOLBAR_HEIGHT = 44  # px
 
 
 class MainWindow(QMainWindow):
-    """One window over one desk. `resized`: it has another size."""
+    """One window over one desk. `resized`: it has another size. `closed`: it is closed for good."""
 
     resized = Signal()
+    closed = Signal(object)  # the window
+    new_window_asked = Signal()
+    quit_asked = Signal()
 
     def __init__(self, theme: Theme, settings: Settings) -> None:
         super().__init__()
@@ -170,6 +173,24 @@ class MainWindow(QMainWindow):
     def _help_on_recording(self, heading: str) -> None:
         self.desk.guide.show_help(RECORDING, heading)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is open, nor will be soon."""
+        return not self._asked and (self._desk is None or self._desk.is_empty)
+
+    def come_to_front(self) -> None:
+        """Show the window before those of other programs, as far as the desktop lets it."""
+        self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
+        self.show()
+        self.raise_()
+        self.activateWindow()
+
+    def put_away(self) -> None:
+        """Free what a closed window holds, while the program goes on with others."""
+        if self._desk is not None:
+            self._desk.session.close_all()
+        self.deleteLater()
+
     # -- what Qt tells a window --------------------------------------------------------------
 
     @guard
@@ -207,6 +228,7 @@ class MainWindow(QMainWindow):
         else:
             self.settings.set_window(self.saveGeometry(), self.saveState(WINDOW_STATE_VERSION))
         event.accept()
+        self.closed.emit(self)
 
     # -- pictures ----------------------------------------------------------------------------
 

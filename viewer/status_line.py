@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLabel, QProgressBar, QPushButton, QStatusBar, QWi
 PROGRESS_AFTER_MS = 300
 _STEPS = 1000
 _RANGE_STEP = 64  # px
+_TASK_SHARE = 0.5  # of the bar
 
 
 class StatusLine(QStatusBar):
@@ -26,6 +27,7 @@ class StatusLine(QStatusBar):
         self.progress.setFixedWidth(180)
         self.progress.setRange(0, _STEPS)
         self.progress.setTextVisible(False)
+        self.progress.setAccessibleName("Progress")
         self._task = QLabel()
         self.cancel = QPushButton("Cancel")
         self.cancel.clicked.connect(self.cancelled)
@@ -56,7 +58,11 @@ class StatusLine(QStatusBar):
 
     def tell(self, task: str, share: float | None = None) -> None:
         """Say what is going on, and which share of it is done, 0 to 1."""
-        self._task.setText(task)
+        # The bar must not become wider than the window; the whole text is under the mouse.
+        room = round(self.width() * _TASK_SHARE)
+        self._task.setText(self.fontMetrics().elidedText(task, Qt.TextElideMode.ElideRight, room))
+        self._task.setToolTip(task)
+        self._task.setAccessibleName(task)
         if share is not None:
             self.progress.setValue(round(share * _STEPS))
 

@@ -33,10 +33,11 @@ MENUS = (
     (
         "File",
         (
-            "file.open", "file.last_session", "file.reload", SEPARATOR,
+            "file.new_window", "file.open", "file.last_session", "file.reload", SEPARATOR,
             "file.save_session", "file.save_session_as", SEPARATOR,
             "file.export", "file.export_table", "file.save_picture",
-            "file.perfetto_ui", SEPARATOR, "file.close_all", SEPARATOR, "file.quit",
+            "file.perfetto_ui", SEPARATOR, "file.close_all", "file.close_window", SEPARATOR,
+            "file.quit",
         ),
     ),
     (
@@ -131,12 +132,17 @@ def commands_of(desk: Desk) -> list[Command]:
         session.show_inferences(view if on else Inferences.AS_RUN)
 
     theme = desk.theme
+    window = desk.window
     return [
+        Command(
+            "file.new_window", "&New window", "File", window.new_window_asked.emit, ("Ctrl+N",)
+        ),
         Command("file.open", "&Open…", "File", desk.open_dialog, ("Ctrl+O",)),
         *session_commands(desk),
         *export_commands(desk),
         Command("file.close_all", "&Close all", "File", session.close_all, ("Ctrl+W",), something),
-        Command("file.quit", "&Quit", "File", desk.window.close, ("Ctrl+Q",)),
+        Command("file.close_window", "Close &window", "File", window.close, ("Ctrl+Shift+W",)),
+        Command("file.quit", "&Quit", "File", window.quit_asked.emit, ("Ctrl+Q",)),
         Command(
             "go.undo", "&Undo", "Go", session.undo, ("Ctrl+Z",),
             Need("a change of the view", lambda: session.history.can_undo),

@@ -12,8 +12,9 @@ from viewer import marking
 from viewer.export.perfetto_trace import FileSize
 from viewer.export_choices import ALL_AS_RUN, display_order
 from viewer.export_commands import export_perfetto
+from viewer.model.amounts import bytes_text
 from viewer.opening import Inferences
-from viewer.panels.export_dialog import ExportDialog, bytes_text, size_text
+from viewer.panels.export_dialog import ExportDialog, size_text
 from viewer.perfetto_export import RANGE, SELECTION, WHOLE, PerfettoJob
 from viewer.resources import SAMPLES
 from viewer.session import Session

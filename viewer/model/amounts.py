@@ -1,8 +1,8 @@
-"""Amounts as people read them: with a decimal prefix, "110.592 kFLOP", "1.234 GB/s"."""
+"""Amounts as people read them: with a decimal prefix, "110.592 kFLOP", "1.234 GB/s", "49 MB"."""
 
 from __future__ import annotations
 
-from viewer.model.times import group_digits
+from viewer.model.times import NARROW_SPACE, group_digits
 
 _PREFIXES = (("P", 10**15), ("T", 10**12), ("G", 10**9), ("M", 10**6), ("k", 10**3))
 
@@ -16,3 +16,13 @@ def amount_in_unit(value: float, unit: str) -> tuple[str, str]:
     if float(value).is_integer():
         return group_digits(int(value)), unit
     return f"{value:.3f}", unit
+
+
+def bytes_text(size: int) -> str:
+    """ "95 kB", "49 MB", "1.2 GB"; below ten of a unit with a decimal."""
+    unit, factor = next(
+        ((u, f) for u, f in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)) if size >= f), ("B", 1)
+    )
+    number = size / factor
+    decimals = 1 if factor > 1 and number < 10 else 0
+    return f"{number:.{decimals}f}{NARROW_SPACE}{unit}"

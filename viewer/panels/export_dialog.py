@@ -24,7 +24,8 @@ from viewer.background import Latest
 from viewer.export.atomic import NothingToExport
 from viewer.export.perfetto_trace import FileSize
 from viewer.export_choices import marks_of, selection, visible_range
-from viewer.model.times import NARROW_SPACE, counted
+from viewer.model.amounts import bytes_text
+from viewer.model.times import counted
 from viewer.panels.widgets import Hairline, label
 from viewer.perfetto_export import RANGE, SELECTION, WHOLE, Flows, PerfettoJob, PerfettoWish
 from viewer.session import Session
@@ -261,13 +262,3 @@ def size_text(size: FileSize) -> str:
 def _many(count: int, thing: str) -> str:
     """ "727 slices", "1.2 million slices"."""
     return f"{count / 1e6:.1f} million {thing}s" if count >= 1_000_000 else counted(count, thing)
-
-
-def bytes_text(size: int) -> str:
-    """ "95 kB", "49 MB", "1.2 GB"; below ten of a unit with a decimal."""
-    unit, factor = next(
-        ((u, f) for u, f in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)) if size >= f), ("B", 1)
-    )
-    number = size / factor
-    decimals = 1 if factor > 1 and number < 10 else 0
-    return f"{number:.{decimals}f}{NARROW_SPACE}{unit}"
