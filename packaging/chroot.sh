@@ -1,4 +1,4 @@
-# Shared by check-deb and check-desktop: a bare Debian of its own to install the package in.
+# Shared by check-bundle, check-deb and check-desktop: a bare Debian of its own to install in.
 #
 # Sourced with `root` set to the project folder. Needs root, debootstrap and a network. The bare
 # system is fetched once, into build/debian; each check works on a copy of it. What runs in a copy has

@@ -16,7 +16,17 @@ import pytest
 from viewer.resources import SAMPLES
 
 ROOT = Path(__file__).parents[2]
-SCRIPTS = ("packaging/run", "packaging/test", ".ci/run")
+SCRIPTS = (
+    "packaging/run", "packaging/test", ".ci/run", "packaging/build-wheel", "packaging/build-bundle",
+    "packaging/build-deb", "packaging/check-wheel", "packaging/check-bundle", "packaging/check-deb",
+    "packaging/check-desktop", "packaging/measure", "packaging/windows/build-installer",
+    "packaging/macos/build-image",
+)  # fmt: skip
+SHELL_SCRIPTS = (
+    "packaging/run", "packaging/test", "packaging/setup.sh", "packaging/build-deb",
+    "packaging/chroot.sh", "packaging/check-bundle", "packaging/check-deb",
+    "packaging/check-desktop", "packaging/linux/desktop_session.sh", "packaging/macos/build-image",
+)  # fmt: skip
 SHELLS = [s for s in ("sh", "dash", "busybox", "bash") if shutil.which(s)]
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the scripts are for POSIX shells")
@@ -89,7 +99,7 @@ def test_the_scripts_can_be_called(script):
 
 
 @pytest.mark.parametrize("name", SHELLS)
-@pytest.mark.parametrize("script", ["packaging/run", "packaging/test", "packaging/setup.sh"])
+@pytest.mark.parametrize("script", SHELL_SCRIPTS)
 def test_every_shell_reads_the_scripts(name, script):
     done = subprocess.run([*shell(name), "-n", ROOT / script], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
