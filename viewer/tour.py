@@ -370,10 +370,11 @@ class Tour(QObject):
 
     def _rect(self, widget: QWidget) -> QRect:
         """Where a widget is in the window, as far as it is seen."""
-        seen = widget.visibleRegion().boundingRect()
-        if seen.isEmpty():
+        window = self._desk.window
+        if not widget.isVisibleTo(window):
             return QRect()
-        return QRect(widget.mapTo(self._desk.window, seen.topLeft()), seen.size())
+        # A dock behind another one lies outside of the window.
+        return QRect(widget.mapTo(window, QPoint()), widget.size()).intersected(window.rect())
 
     def _slice_rect(self, ref: SliceRef) -> QRect:
         view = self._desk.timeline.view
