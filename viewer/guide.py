@@ -57,7 +57,6 @@ class Guide(QObject):
             self.help = HelpWindow(self._desk.commands, self._desk.theme, self._desk.window)
         self.help.open_page(page, heading)
         self.help.show()
-        self.help.raise_()
         self.help.activateWindow()
         self.help.text.setFocus()
 
