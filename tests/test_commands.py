@@ -9,6 +9,7 @@ from viewer.clock_commands import CLOCK_MENU
 from viewer.colour_commands import COLOUR_MENU
 from viewer.commands import SEPARATOR, Command, CommandTable, Need
 from viewer.motion_commands import MOVE_MENU
+from viewer.panel_commands import PANELS_MENU
 from viewer.ruler_commands import RULER_MENU
 from viewer.window_commands import MENUS
 
@@ -78,6 +79,7 @@ def test_every_command_is_in_the_menu_that_it_names(desk):
     listed["View"] |= {*CLOCK_MENU, *COLOUR_MENU, *RULER_MENU, *MOVE_MENU} - {
         SEPARATOR
     }  # menus in it
+    listed["Go"] |= {*PANELS_MENU}
     placed = [id for ids in listed.values() for id in ids]
     assert sorted(placed) == sorted(desk.commands.commands)
     for id, one in desk.commands.commands.items():
@@ -88,7 +90,7 @@ def test_every_command_is_in_the_menu_that_it_names(desk):
     ("title", "ids"),
     [
         ("Clock rate", CLOCK_MENU), ("Colour by", COLOUR_MENU), ("Ruler", RULER_MENU),
-        ("Move", MOVE_MENU),
+        ("Move", MOVE_MENU), ("Panels", PANELS_MENU),
     ],
 )  # fmt: skip
 def test_what_stands_in_a_menu_of_a_menu_is_listed_under_its_title(desk, title, ids):
@@ -145,13 +147,14 @@ NEEDS_TWO_FILES = {"view.fit_file"}
 NEEDS_RUNS = {"go.next_run", "go.previous_run", "go.runs_aligned", "go.runs_mean"}
 NEEDS_A_FILE = {
     "file.export_table", "file.close_all", "view.panels", "file.save_session",
-    "file.save_session_as", "file.reload",
+    "file.save_session_as", "file.reload", *PANELS_MENU,
 }  # fmt: skip
 NEEDS_A_LAST_SESSION = {"file.last_session"}
 NEEDS_A_SLICE = {"go.next_flow", "go.previous_flow", "go.next_slice", "go.previous_slice"}
 NEEDS_BRANCHES = {"go.next_branch", "go.previous_branch"}
 NEEDS_A_TRACE |= {"selection.same", "mark.measure", "mark.keep", "file.export"}
-NEEDS_A_SELECTION = {"selection.area", "selection.export", "mark.rename", "mark.remove"}
+NEEDS_A_SELECTION = {"selection.area", "selection.export", "mark.rename", "mark.fit"}
+NEEDS_A_SELECTION |= {"mark.remove"}
 NEEDS_A_PAST = {"go.undo", "go.redo", "go.back", "go.forward"}
 
 

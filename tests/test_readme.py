@@ -1,12 +1,18 @@
 """What the README shows must work: its CSV, its commands, its files."""
 
+import ast
 import re
 import shutil
+import sys
 from pathlib import Path
+from types import ModuleType
 
+import pytest
+
+from viewer import formats as formats_room
 from viewer.cli import COMMANDS, main
 from viewer.exporting import EXPORT_SUFFIXES
-from viewer.formats import formats
+from viewer.formats import UnreadableFile, format_of, formats, open_file
 from viewer.workspace import Workspace
 
 ROOT = Path(__file__).parent.parent
@@ -92,3 +98,47 @@ def test_what_the_readme_registers_and_logs_fits_together(tmp_path, monkeypatch,
     exec(python_with("EventTracer"), {})
     assert main(["info", "run.etdp", "handles.json"]) == 0
     assert "agreement: 1.00 on 2 compared" in capsys.readouterr().out
+
+
+@pytest.fixture
+def step_log(monkeypatch):
+    """The format of the README's worked example, added as the README says."""
+    name = "viewer.formats.step_log"
+    module = ModuleType(name)
+    exec(python_with("A step log"), module.__dict__)
+    (line,) = ast.literal_eval("{" + python_with('"step_log":') + "}").items()
+    monkeypatch.setitem(sys.modules, name, module)
+    listed = {line[0]: line[1], **formats_room._FORMATS}
+    monkeypatch.setattr(formats_room, "_FORMATS", listed)
+    yield re.findall(r"```text\n(# steps.*?)```", README, re.S)[0]
+    format_of.cache_clear()
+
+
+def test_the_format_of_the_readme_opens_and_is_exported(step_log, tmp_path, capsys):
+    path = tmp_path / "run.steps"
+    path.write_text(step_log + "no step\n")
+    trace = open_file(str(path))
+    names = [trace.name(i) for i in range(len(trace.slices))]
+    assert dict(zip(names, (trace.slices.end - trace.slices.start).tolist(), strict=True)) == {
+        "conv1": 120, "relu1": 11, "conv2": 381,
+    }  # fmt: skip
+    assert [(p.kind, p.count) for p in trace.problems] == [("line that is no step: left out", 1)]
+    assert main(["info", str(path)]) == 0
+    assert "Step log" in capsys.readouterr().out
+    assert main(["export", str(path), "-o", str(tmp_path / "out.csv")]) == 0
+    assert (tmp_path / "out.csv").read_text().count("conv") == 2
+
+
+def test_the_format_of_the_readme_refuses_what_it_cannot_read(step_log, tmp_path):
+    path = tmp_path / "odd.steps"
+    for text in ("# steps v1\n", "# steps v1\na 1 " + "9" * 400 + "\n", "# steps v1\n\xff\0"):
+        path.write_bytes(text.encode("latin-1"))
+        with pytest.raises(UnreadableFile, match="no step is in it"):
+            open_file(str(path))
+
+
+def test_the_first_screen_tells_what_it_is_and_how_to_start():
+    first = "\n".join(README.splitlines()[:35])
+    for wanted in ("ETDump", "Torq", "CSV", "Perfetto", "](packaging/screenshot.png)"):
+        assert wanted in first
+    assert "```sh\npackaging/run\n```" in first

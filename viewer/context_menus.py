@@ -10,13 +10,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QPoint, QRect, Qt
+from PySide6.QtCore import QObject, QPoint, QRect, Qt, SignalInstance
 from PySide6.QtGui import QContextMenuEvent
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QMenu
 
 from viewer.commands import SEPARATOR, Command
 from viewer.help_pages import TIMELINE
-from viewer.panels.table_style import QuietTable, QuietTree
 
 if TYPE_CHECKING:
     from viewer.desk import Desk
@@ -60,9 +59,10 @@ class ContextMenus(QObject):
         desk.timeline.view.menu_asked.connect(self._on_timeline)
         for name, ids in ROWS.items():
             dock = desk.docks.by_name[name]
-            tables: list[QuietTable | QuietTree] = [*dock.findChildren(QuietTable)]
-            for table in (*tables, *dock.findChildren(QuietTree)):
-                table.menu_offered.connect(partial(self._add, ids, name))
+            for table in dock.findChildren(QAbstractItemView):
+                offered: SignalInstance | None = getattr(table, "menu_offered", None)
+                if offered is not None:  # one that is filled in, no list of a combo box
+                    offered.connect(partial(self._add, ids, name))
 
     def _on_timeline(self, at: QPoint) -> None:
         """Open the menu of the selection at a place on the screen."""

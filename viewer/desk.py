@@ -35,6 +35,7 @@ from viewer.loading import Loader
 from viewer.model.trace import Trace
 from viewer.motion_commands import MOVE_MENU
 from viewer.opening import OpenTrace, display_name
+from viewer.panel_commands import PANELS_MENU
 from viewer.panels.command_palette import CommandPalette
 from viewer.panels.delegation import DelegationPanel
 from viewer.panels.details import DetailsPanel
@@ -216,7 +217,7 @@ class Desk(QObject):
             },
         )  # fmt: skip
         self.timeline.view.drag_pans = settings.get(DRAG_PANS)
-        self.commands = CommandTable(window, commands_of(self), settings.keys())
+        self.commands: CommandTable = CommandTable(window, commands_of(self), settings.keys())
         self.palette_box = CommandPalette(window, self.commands, theme)
         self.guide = Guide(self)
         self.context_menus = ContextMenus(self)
@@ -256,6 +257,7 @@ class Desk(QObject):
         self.commands.add_to(self.ruler_menu, RULER_MENU)
         self.commands.add_to(menus["View"].addMenu("&Move"), MOVE_MENU)
         menus["View"].addMenu(self.clock.rates)
+        self.commands.add_to(menus["Go"].addMenu("Pane&ls"), PANELS_MENU)
         self.commands.add_to(self.clock.rates, CLOCK_MENU)
         self._recent_menu = menus["File"].addMenu("Open &recent")
         menus["File"].insertMenu(self.commands.actions["file.last_session"], self._recent_menu)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtGui import QCursor
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 
 from viewer.commands import Command
 from viewer.help_pages import INDEX, RECORDING, TIMELINE
@@ -28,8 +28,19 @@ class Guide(QObject):
         self._desk = desk
         self.help: HelpWindow | None = None
         self.tour: Tour | None = None
+        self._button = QToolButton()
+        self._button.setDefaultAction(desk.commands.actions["help.here"])
+        self._button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
+        # At the end of the menus, where it takes no room from the toolbar.
+        desk.window.menuBar().setCornerWidget(self._button)
+        desk.theme.changed.connect(self._retheme)
+        self._retheme()
         desk.session.opened.connect(self._welcome)
         self._welcome()
+
+    @Slot()
+    def _retheme(self) -> None:
+        self._button.setIcon(self._desk.theme.icon("help"))
 
     @Slot()
     def _welcome(self) -> None:
@@ -46,7 +57,6 @@ class Guide(QObject):
             self.help = HelpWindow(self._desk.commands, self._desk.theme, self._desk.window)
         self.help.open_page(page, heading)
         self.help.show()
-        self.help.raise_()
         self.help.activateWindow()
         self.help.text.setFocus()
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from viewer.desk import Desk
 
 
+PANELS_MENU = tuple(f"panel.{name}" for name in TITLES)
+
+
 def panel_commands(desk: Desk) -> list[Command]:
     """`panel.operators` and the like, listed under "Panels"."""
     something = Need("an open file", lambda: not desk.session.is_empty)
@@ -24,7 +27,7 @@ def panel_commands(desk: Desk) -> list[Command]:
 
     return [
         Command(
-            f"panel.{name}", f"Show {title}", "View", lambda name=name: show(name),  # type: ignore[misc]
+            f"panel.{name}", f"Show {title}", "Go", lambda name=name: show(name),  # type: ignore[misc]
             enabled=something, group="Panels",
         )
         for name, title in TITLES.items()

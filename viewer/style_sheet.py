@@ -48,6 +48,8 @@ QToolTip { background: $raised; color: $text1; border: 1px solid $line; padding:
 QMenuBar { background: $chrome; border: 0; padding: 0 ${px6}; }
 QMenuBar::item { background: transparent; padding: 6px ${px8}; border-radius: 5px; }
 QMenuBar::item:selected, QMenuBar::item:pressed { background: $pressed; }
+QMenuBar QToolButton, QMenuBar QToolButton:focus { padding: 0 4px; min-height: ${px16};
+  max-height: ${px16}; border-width: 1px; }
 QMenu { background: $raised; border: 1px solid $line; padding: 4px; }
 QMenu::item { background: transparent; padding: 5px ${px24} 5px ${px8}; border-radius: 4px; }
 QMenu::item:selected { background: $selection; color: $text1; }

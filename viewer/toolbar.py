@@ -66,7 +66,6 @@ class Toolbar(QToolBar):
         self.addWidget(space)
         self.link_state = LinkState(theme)
         self._link_action = self.addWidget(self.link_state)
-        self._add("help.here", "help")
         self.link_state.clicked.connect(self.links_asked)
         self.scheme.activated.connect(self._pick_scheme)
         self.run.activated.connect(self._pick_run)

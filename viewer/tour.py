@@ -160,14 +160,16 @@ class Tour(QObject):
 
     @Slot()
     def _follow(self) -> None:
-        """Tell what came of the step, once the user has done it."""
-        if not self.number or self.tells:
+        """Tell what came of the step, once the user has done it, and again if they do more."""
+        if not self.number or not self._steps[self.number - 1].is_done():
             return
-        state = self._session.state
-        changed = (state.selection, state.query) != self._before
-        if changed and self._steps[self.number - 1].is_done():
-            self.tells = True
-            self._tell()
+        state, shown = self._session.state, self.tells
+        self.tells = shown or (state.selection, state.query) != self._before
+        if self.tells:
+            assert self.callout is not None
+            told = self._steps[self.number - 1].told()
+            if not shown or told != self.callout.text.text():
+                self._tell()
 
     def _tell(self) -> None:
         assert self.callout is not None
@@ -370,10 +372,11 @@ class Tour(QObject):
 
     def _rect(self, widget: QWidget) -> QRect:
         """Where a widget is in the window, as far as it is seen."""
-        seen = widget.visibleRegion().boundingRect()
-        if seen.isEmpty():
+        window = self._desk.window
+        if not widget.isVisibleTo(window):
             return QRect()
-        return QRect(widget.mapTo(self._desk.window, seen.topLeft()), seen.size())
+        # A dock behind another one lies outside of the window.
+        return QRect(widget.mapTo(window, QPoint()), widget.size()).intersected(window.rect())
 
     def _slice_rect(self, ref: SliceRef) -> QRect:
         view = self._desk.timeline.view

@@ -44,7 +44,8 @@ MENUS = (
         "View",
         (
             "view.fit", "view.fit_all", "view.fit_file", SEPARATOR, "view.only_hits", "view.clear",
-            "view.panels", SEPARATOR, "view.drag_pans", "view.motion", "view.flows", SEPARATOR,
+            "view.panels", "view.menu", SEPARATOR, "view.drag_pans", "view.motion", "view.flows",
+            SEPARATOR,
             "view.theme_system", "view.theme_light", "view.theme_dark",
         ),
     ),

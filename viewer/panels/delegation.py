@@ -40,7 +40,10 @@ NOTHING = (
     "Open a profile of a run to see what its delegates took, or a record to see which operators "
     "they swallowed."
 )
-NO_METHODS = "What is open has no slices and no operators that could be delegated."
+NO_METHODS = (
+    "What is open has no slices and no operators that could be delegated. Open the profile of a "
+    "run, or the record of a model."
+)
 
 
 @dataclass(frozen=True, slots=True)

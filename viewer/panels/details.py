@@ -29,6 +29,9 @@ from viewer.theme import Theme
 from viewer.view_state import Area
 
 NOTHING = "Click a slice or an operator to see what it is, what it cost and where it comes from."
+NO_RUN = (
+    "Open the profile of a run too: then a click on a slice or an operator tells here what it cost."
+)
 
 
 class DetailsPanel(QScrollArea):
@@ -105,7 +108,8 @@ class DetailsPanel(QScrollArea):
             card = Card(self._session, self._costs, self._theme, facts)
             card.source_requested.connect(self.source_requested)
         else:
-            card = EmptyPlace(NOTHING, self._theme)
+            alone = self._session.workspace.programs and not self._session.traces
+            card = EmptyPlace(NO_RUN if alone else NOTHING, self._theme)
         old = self.takeWidget()
         if old is not None:
             # It may be the sender of the click that led here.

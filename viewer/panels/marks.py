@@ -20,6 +20,7 @@ NOTHING = (
     "No marks. M measures what is selected, or from the mouse on; Shift+M keeps it here, with a "
     "name and a note."
 )
+NO_TIME = "Open a profile of a run to mark moments and spans of it, with names and notes."
 _LEAST_NOTE = 160  # px
 
 
@@ -34,7 +35,8 @@ class MarksPanel(QWidget):
         let_copy(self.table, self.copy)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.table)
-        self._stack.addWidget(EmptyPlace(NOTHING, theme))
+        self.empty = EmptyPlace(NOTHING, theme)
+        self._stack.addWidget(self.empty)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._stack)
@@ -55,6 +57,7 @@ class MarksPanel(QWidget):
         """Follow the marks, and the current one."""
         self.model.refresh()
         self._stack.setCurrentIndex(0 if self.model.rows else 1)
+        self.empty.sentence.setText(NOTHING if self._session.traces else NO_TIME)
         self.table.fit_columns()
         row = self.model.row_of(self._session.state.mark)
         if row < 0:

@@ -35,7 +35,7 @@ from viewer.panels.widgets import EmptyPlace, tip
 from viewer.session import Session
 from viewer.theme import Theme
 
-NOTHING = "Nothing odd in the open files."
+NOTHING = "Nothing odd in the open files, so there is nothing to do here."
 _HEADINGS = ("Severity", "What", "Count", "First", "File")
 _WIDTHS = (88, 0, 52, 96, 144)
 _ONLY_IF_TOLD = (2, 3)  # columns that are hidden where no row has anything in them

@@ -38,6 +38,7 @@ NOTHING = (
     "Drag over the timeline or along the ruler to select an area, or Ctrl+click slices: what they "
     "took stands here, by name, operator, module or thread."
 )
+NO_SLICES = "Open a profile of a run, then select slices or an area of it to see what they took."
 MOST_COPIED = 2000  # rows; writing so many takes 50 ms
 _LEAST_NAME = 240  # px
 _DISPENSABLE = (Cell.P50, Cell.MIN, Cell.P90, Cell.MAX, Cell.FILE, Cell.MEAN, Cell.SELF)
@@ -78,7 +79,8 @@ class SelectionPanel(GroupedFrame):
         self._feed.changed.connect(self._show)
         self._feed.late.connect(self._wait)
         session.selected.connect(self._mark)
-        session.opened.connect(self._offer)
+        for follow in (self._offer, self._show):
+            session.opened.connect(follow)
         theme.changed.connect(self._show)
         self._offer()
         self._show()
@@ -112,7 +114,7 @@ class SelectionPanel(GroupedFrame):
         answer = self._feed.answer
         if answer is None:
             self._latest.cancel()
-            self.set_empty(True)
+            self.set_empty(True, NOTHING if self._session.traces else NO_SLICES)
             self.model.show(None)
             return
         small = sum(len(part.found) for part in answer.parts) <= AT_ONCE

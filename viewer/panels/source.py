@@ -30,6 +30,9 @@ from viewer.session import Session
 from viewer.theme import Theme
 
 NOTHING = "Select an operator to see the lines of the model that it comes from."
+NO_RECORD = (
+    "Open the record of the model, or its source, to see which lines these slices come from."
+)
 _MOST_SHARED = 6
 
 
@@ -147,7 +150,8 @@ class SourcePanel(QWidget):
             self._place = (position.file, position.line)
             self._show(None)
         elif self._place is None:
-            self._say(NOTHING)
+            space = self._session.workspace
+            self._say(NO_RECORD if space.traces and not space.programs else NOTHING)
         else:
             # The file stays, but no line of it is that of what is selected now.
             self._place = (self._place[0], 0)

@@ -74,8 +74,12 @@ def pop_up(menu: QMenu, table: QAbstractItemView, at: QPoint) -> None:
     """Open the menu of the row at a point of the viewport: the mouse, or the middle of the current
     row where a key asked. The row is chosen first, so that what `menu_offered` adds is about it."""
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    row = table.indexAt(at)
+    # A key asks at a point of the table, not of its viewport: a header lower.
+    if at == table.inputMethodQuery(Qt.InputMethodQuery.ImCursorRectangle).center():
+        row = table.currentIndex()
+        at = table.visualRect(row).center()
     if isinstance(table, QuietTable | QuietTree):
-        row = table.indexAt(at)
         if row.isValid():
             table.choose(row)
         table.menu_offered.emit(menu)
