@@ -214,6 +214,7 @@ SAME_ROOM = {
         (
             "desk",
             "session_files",
+            "folder_drops",
             "needs",
             "status_line",
             "status_text",

@@ -26,8 +26,8 @@ from viewer.companions import read_companion
 from viewer.docks import Docks
 from viewer.exporting import Job, NothingToExport, prepare
 from viewer.focus_keys import FocusKeys
+from viewer.folder_drops import FolderDrops
 from viewer.formats import formats
-from viewer.formats.debug_info_folder import dropped
 from viewer.key_map import shown_key
 from viewer.loading import Loader
 from viewer.model.trace import Trace
@@ -191,6 +191,7 @@ class Desk(QObject):
         self.marks = parts.of(MarksPanel)
         self.hits = parts.of(HitsPanel)
         self.session_files = SessionFiles(self)
+        self.folder_drops = FolderDrops(self)
         self.clock = ClockButton(self.session)
         self._status.addPermanentWidget(self.clock)
         self._resized = self._timer(RESIZE_SETTLES_MS, self._fit_width)
@@ -760,9 +761,11 @@ class Desk(QObject):
     # -- what the window asks ------------------------------------------------------------------
 
     def drop(self, urls: Sequence[QUrl]) -> None:
-        """Open what was dropped, of folders their debug info; remote files are refused."""
+        """Open what was dropped, and offer what is in folders; remote files are refused."""
         paths = [url.toLocalFile() for url in urls if url.isLocalFile()]
-        self.open([file for path in paths for file in dropped(path)])
+        folders = [path for path in paths if os.path.isdir(path)]
+        self.open([path for path in paths if path not in folders])
+        self.folder_drops.take(folders)
         for url in urls:
             if not url.isLocalFile():
                 self._message.show_error(

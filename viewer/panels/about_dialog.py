@@ -22,7 +22,7 @@ from viewer.theme import Theme
 
 _SIZE = 720, 640
 _COLUMNS = ("Part", "Version", "Licence", "For")
-_WIDTHS = (170, 90, 240)
+_WIDTHS = (160, 90, 230)
 
 
 class AboutDialog(QDialog):
@@ -37,7 +37,9 @@ class AboutDialog(QDialog):
         self.model.setHorizontalHeaderLabels(_COLUMNS)
         for part in self.parts:
             cells = (part.name, part.version, part.licence, part.what)
-            self.model.appendRow([QStandardItem(cell) for cell in cells])
+            items = [QStandardItem(cell) for cell in cells]
+            items[2].setToolTip(part.licence)
+            self.model.appendRow(items)
         self.table = QuietTable("Parts and their licences")
         self.table.setModel(self.model)
         self.table.setSelectionMode(self.table.SelectionMode.SingleSelection)
@@ -46,6 +48,7 @@ class AboutDialog(QDialog):
         for column, width in enumerate(_WIDTHS):
             self.table.setColumnWidth(column, theme.px(width))
         header = self.table.horizontalHeader()
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setSectionResizeMode(len(_COLUMNS) - 1, QHeaderView.ResizeMode.Stretch)
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)
