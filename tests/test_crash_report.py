@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QModelIndex, QObject, QPoint, QSize
 from PySide6.QtGui import QGuiApplication, QImage, QPainter
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 import viewer
 from viewer import crash_report
@@ -123,7 +123,10 @@ def test_the_walk_finds_the_classes_of_the_timeline_and_would_find_a_bad_one():
 def reporter(qtbot):
     window = QWidget()
     qtbot.addWidget(window)
-    reporter = crash_report.install(window)
+    situation = crash_report.Situation(
+        ("ETDump", "ETRecord"), ("/home/me/my net.etdp",), "/l/f.log"
+    )
+    reporter = crash_report.install(window, lambda: window, lambda: situation)
     yield reporter
     reporter.uninstall()
 
@@ -219,6 +222,54 @@ def test_an_uncaught_error_of_any_thread_is_shown_on_the_gui_thread(reporter, qt
     assert viewer.__version__ in copied
     dialog.close()
     capsys.readouterr()
+
+
+def test_the_report_names_what_runs_and_no_file_unless_asked_to(reporter, qtbot, capsys):
+    crash_report.report(OSError("/home/me/my net.etdp: it went away"), "reading a file (.etdp)")
+    qtbot.waitUntil(lambda: reporter.dialog is not None)
+    dialog = reporter.dialog
+    first, second = dialog.text.splitlines()[:2]
+    assert first == "Open: ETDump, ETRecord"
+    assert second.startswith(f"Opscope {viewer.__version__}, Python 3.")
+    assert "Qt 6." in second
+    assert "offscreen" in second
+    assert "OSError: <file.etdp>: it went away" in dialog.text
+    assert "/home" not in dialog.text
+    assert [w.text() for w in dialog.findChildren(QLabel) if "/l/f.log" in w.text()]
+    dialog.with_paths.setChecked(True)
+    dialog.copy()
+    assert "OSError: /home/me/my net.etdp: it went away" in QGuiApplication.clipboard().text()
+    dialog.close()
+    capsys.readouterr()
+
+
+def test_a_fault_of_an_earlier_start_comes_with_the_report(qtbot):
+    situation = crash_report.Situation(fault="== Opscope 0.1\nFatal Python error")
+    dialog = crash_report.ReportDialog("title", "text", situation)
+    qtbot.addWidget(dialog)
+    assert dialog.text == (
+        "Open: nothing\ntext\nA start before this one ended with a fault:\n"
+        "== Opscope 0.1\nFatal Python error\n"
+    )
+
+
+HIDDEN = {
+    'File "/home/me/.venv/lib/python3.11/site-packages/numpy/core.py", line 3':
+        'File "…/numpy/core.py", line 3',
+    'File "/usr/lib/python3.11/json/decoder.py", line 3': 'File "…/json/decoder.py", line 3',
+    'File "/home/me/src/viewer/desk.py", line 3': 'File "…/viewer/desk.py", line 3',
+    'File "C:\\Users\\me\\viewer\\desk.py"': 'File "…/viewer/desk.py"',
+    "FileNotFoundError: '/home/me/a b/secret net.csv'": "FileNotFoundError: '<file.csv>'",
+    "/data/secret.etdp: it is empty": "<file.etdp>: it is empty",
+    "C:\\me\\secret.csv is empty": "<file.csv> is empty",
+    "my net.etdp and /home/me/my net.etdp": "<file.etdp> and <file.etdp>",
+    "1 / 2 and 3/4, n/a": "1 / 2 and 3/4, n/a",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("said", HIDDEN)
+def test_paths_are_hidden_and_places_in_the_program_stay(said):
+    assert crash_report.without_paths(said, ["/home/me/my net.etdp"]) == HIDDEN[said]
 
 
 def test_the_hook_takes_what_the_main_thread_did_not_catch(reporter, qtbot, capsys):

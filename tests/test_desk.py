@@ -319,11 +319,64 @@ def test_files_can_be_dropped_on_every_part(attention, qtbot):
         assert names(attention) == ["demo_str_x4.etdp"], part
 
 
-def test_a_dropped_folder_says_what_to_do_and_changes_nothing(attention, qtbot, tmp_path):
+@pytest.mark.parametrize("order", [(ATTENTION, ATTENTION_RECORD), (ATTENTION_RECORD, ATTENTION)])
+def test_a_record_dropped_onto_an_open_profile_links_it(desk, qtbot, order):
+    for path in order:
+        dropped(qtbot, desk, path)
+    (shown,) = desk.session.traces
+    assert shown.table.program.path == ATTENTION_RECORD
+    assert desk.toolbar.link_state.text().endswith("agreement 1.00")
+    assert message(desk) == ""
+
+
+def test_several_mixed_files_can_be_dropped_at_once(desk, qtbot, data):
+    mixed = [data / "torq" / name for name in TORQ]
+    dropped(qtbot, desk, ATTENTION, *map(str, mixed), DEMO_RECORD, ATTENTION_RECORD)
+    assert len(desk.session.traces) == 3
+    assert len(desk.session.workspace.paths) == 6
+    assert desk.session.traces[0].table.program.path == ATTENTION_RECORD
+
+
+def test_a_dropped_folder_with_nothing_in_it_says_so(attention, qtbot, tmp_path):
     before = attention.session.state, names(attention)
-    dropped(qtbot, attention, str(tmp_path))
-    assert message(attention) == f"{tmp_path.name}: this is a folder. Open the files in it"
+    assert drop(attention, [str(tmp_path)])
+    settle(qtbot, attention)
+    assert message(attention) == (
+        f"{tmp_path.name}: no profile, record or source is in this folder"
+    )
     assert (attention.session.state, names(attention)) == before
+
+
+def test_the_one_file_of_a_dropped_folder_is_opened(desk, qtbot, tmp_path):
+    shutil.copy(DEMO, tmp_path / "run.etdp")
+    dropped(qtbot, desk, str(tmp_path))
+    assert names(desk) == ["run.etdp"]
+
+
+def test_of_a_dropped_folder_with_several_files_those_are_opened_that_are_checked(
+    desk, qtbot, tmp_path
+):
+    (tmp_path / "deep").mkdir()
+    for path, name in ((DEMO, "run.etdp"), (DEMO_RECORD, "deep/net.etrecord"), (CSV, "other.csv")):
+        shutil.copy(path, tmp_path / name)
+    (tmp_path / "model.py").write_text("import os\n")
+    assert drop(desk, [str(tmp_path)])
+    settle(qtbot, desk)
+    dialog = desk.folder_drops.dialog
+    assert names(desk) == []
+    assert dialog.open_button.text() == "Open 3 files"
+    listed = [dialog.model.item(row).text() for row in range(dialog.model.rowCount())]
+    assert listed == ["model.py", "other.csv", "run.etdp", "deep/net.etrecord"]
+    # By keyboard alone: the table has the focus, the space bar checks.
+    assert dialog.focusWidget() is dialog.table
+    qtbot.keyClick(dialog.table, Qt.Key.Key_Down)
+    qtbot.keyClick(dialog.table, Qt.Key.Key_Space)
+    assert dialog.open_button.text() == "Open 2 files"
+    with qtbot.waitSignal(desk.loader.all_done, timeout=20_000):
+        dialog.open_button.click()
+    settle(qtbot, desk)
+    assert sorted(names(desk)) == ["net.etrecord", "run.etdp"]
+    assert desk.session.traces[0].table.program is not None
 
 
 def test_a_dropped_folder_of_debug_info_opens_its_texts(desk, qtbot, tmp_path, data):
@@ -377,9 +430,8 @@ def bad_files(folder, data):
     }
     for name, (content, _) in made.items():
         (folder / name).write_bytes(content)
-    (folder / "folder").mkdir()
     told = {name: words for name, (_, words) in made.items()}
-    return told | {"folder": "this is a folder", "vanished.etdp": "no such file"}
+    return told | {"vanished.etdp": "no such file"}
 
 
 def test_a_bad_file_gives_one_error_that_names_it(attention, qtbot, tmp_path, data):

@@ -47,7 +47,7 @@ NO_QT_MODULES = (
     "visible_range", "view_state", "history", "command_search", "arguments", "answers",
     "selected_slices", "cost_scope", "perfetto_server", "perfetto_export",
     "batch_export", "session_file", "session_view", "help_pages", "second_start",
-    "reading_progress",
+    "reading_progress", "fault_log", "licences",
 )  # fmt: skip
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
 
@@ -68,6 +68,7 @@ WINDOW = {
     "view_state", "timeline", "panels", "flow_feed", "marking", "selecting", "selection_feed",
     "hand_over", "perfetto_server",
     "perfetto_export", "export_choices", "session_file", "session_view", "reading_progress",
+    "fault_log",
 }  # fmt: skip
 
 ALLOWED = {
@@ -172,8 +173,11 @@ ALLOWED = {
         "exporting",
         "perfetto_export",
         "export_choices",
+        "licences",
     },
     "main_window": WINDOW,
+    "fault_log": set(),
+    "licences": {"resources"},
     "reading_progress": {"model", "opening"},
     "second_start": {"program", "choices"},
     "instance_server": {"second_start"},
@@ -212,6 +216,7 @@ SAME_ROOM = {
         (
             "desk",
             "session_files",
+            "folder_drops",
             "needs",
             "status_line",
             "status_text",

@@ -52,7 +52,7 @@ def run(
     # What is imported and built now is not garbage: to look for some would take an eighth of the
     # time to the first window. `GuiCollector` takes over once there is an application.
     gc.disable()
-    from viewer import crash_report
+    from viewer import crash_report, fault_log
     from viewer.instance_server import InstanceServer
     from viewer.settings import THEME, Settings
     from viewer.theme import Theme
@@ -65,7 +65,17 @@ def run(
     settings = Settings()
     look = Theme(app, theme or settings.get(THEME))  # type: ignore[arg-type]
     windows = Windows(look, settings, app)
-    crash_report.install(windows.new(files, choices))
+    fault = fault_log.last_fault(settings.folder)
+    fault_log.begin(settings.folder)
+
+    def situation() -> crash_report.Situation:
+        files = windows.open_files
+        formats, paths = tuple(kind for _, kind in files), tuple(path for path, _ in files)
+        log = fault_log.path_of(settings.folder)
+        return crash_report.Situation(formats, paths, log, fault)
+
+    crash_report.install(windows, lambda: windows.active, situation)
+    windows.new(files, choices)
     app.opened_file.connect(windows.open_one)  # type: ignore[attr-defined]
     server = InstanceServer(app)
     server.asked.connect(windows.take)

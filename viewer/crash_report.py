@@ -10,26 +10,31 @@ program is decorated with `guard`, and tests/test_crash_report.py fails on one t
     @guard(0)
     def rowCount(self, parent: QModelIndex) -> int: ...
 
-`install(window)` takes over what nobody caught, in any thread. A place is reported once per run,
-and no two dialogs come within 10 seconds; all of it goes to stderr.
+`install(owner, ...)` takes over what nobody caught, in any thread. A place is reported once per
+run, and no two dialogs come within 10 seconds; all of it goes to stderr. What is copied names no
+file of the user unless the user wants it to.
 """
 
 from __future__ import annotations
 
 import functools
+import os
 import platform
+import re
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from types import FunctionType, TracebackType
 from typing import Any, TypeVar, overload
 
 import PySide6
-from PySide6.QtCore import QObject, QPoint, Qt, Signal, Slot
+from PySide6.QtCore import QObject, QPoint, Qt, Signal, Slot, qVersion
 from PySide6.QtGui import QFontDatabase, QGuiApplication, QPainter
 from PySide6.QtWidgets import (
+    QCheckBox,
     QDialog,
     QDialogButtonBox,
     QLabel,
@@ -43,6 +48,11 @@ from viewer import __version__
 Override = TypeVar("Override", bound=Callable[..., Any])
 
 SECONDS_BETWEEN_DIALOGS = 10.0
+# In quotation marks a path may have spaces, elsewhere it ends at the first.
+_QUOTED_PATH = re.compile(r"""(["'])(?P<path>(?:[A-Za-z]:[\\/]|\\\\|/)[^"'\n]*)\1""")
+_PATH = re.compile(r"""(?<![\w…>.:/\\])(?P<path>(?:[A-Za-z]:[\\/]|\\\\|/)[^\s"'<>|,;:]+)""")
+_OF_PROGRAM = re.compile(r".*/(?:site-packages|python3\.\d+|_internal)/(.+)$|.*/(viewer/.+\.py)$")
+_SUFFIX = re.compile(r"\.\w{1,12}$")
 _MARK = QPoint(-1234567, 7654321)
 _DEEPEST_PAINTER = 64
 
@@ -127,10 +137,38 @@ def report(error: BaseException, where: str) -> None:
 def describe(error: BaseException, where: str) -> str:
     """The text that a report is made of: versions, place and traceback."""
     trace = "".join(traceback.format_exception(error))
+    return f"{versions()}\nin {where}\n\n{trace}"
+
+
+def versions() -> str:
+    """What runs here, in a line. Not `platform.platform()`, which runs another program."""
     return (
         f"Opscope {__version__}, Python {platform.python_version()}, PySide6 "
-        f"{PySide6.__version__}, {platform.platform()}\nin {where}\n\n{trace}"
+        f"{PySide6.__version__}, Qt {qVersion()} on {QGuiApplication.platformName() or 'nothing'}, "
+        f"{platform.system()} {platform.release()} {platform.machine()}"
     )
+
+
+def without_paths(text: str, known: Iterable[str] = ()) -> str:
+    """A report without names of the user's files: of program files the place in their package
+    stays, of all others the suffix. known: paths that are open, whose names alone go too."""
+    for path in sorted(known, key=len, reverse=True):
+        hidden = f"<file{_SUFFIX.search(path)[0] if _SUFFIX.search(path) else ''}>"  # type: ignore[index]
+        for said in (path, repr(path)[1:-1], os.path.basename(path)):
+            if said:
+                text = text.replace(said, hidden)
+    for pattern in (_QUOTED_PATH, _PATH):
+        text = pattern.sub(_shortened, text)
+    return text
+
+
+def _shortened(found: re.Match[str]) -> str:
+    path = found["path"]
+    own = _OF_PROGRAM.search(path.replace("\\", "/"))
+    if own is not None:
+        return found[0].replace(path, f"…/{own[1] or own[2]}")
+    suffix = _SUFFIX.search(path)
+    return found[0].replace(path, f"<file{suffix[0] if suffix else ''}>")
 
 
 def forget() -> None:
@@ -139,15 +177,31 @@ def forget() -> None:
         _reported.clear()
 
 
-def install(parent: QWidget) -> Reporter:
-    """Show uncaught exceptions of all threads in dialogs of `parent`, until `Reporter.uninstall`.
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What a report tells beside the fault. formats: of the open files; paths: theirs, to be left
+    out; log: where faults that end the program are written, fault: the last one that was."""
 
-    Call it on the GUI thread, once.
+    formats: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    log: str = ""
+    fault: str = ""
+
+
+def install(
+    owner: QObject,
+    window: Callable[[], QWidget | None] = lambda: None,
+    situation: Callable[[], Situation] = Situation,
+) -> Reporter:
+    """Show uncaught exceptions of all threads in dialogs, until `Reporter.uninstall`.
+
+    Call it on the GUI thread, once. window: before which a dialog is shown, of several the one
+    that is worked in.
     """
     global _reporter
     if _reporter is not None:
         _reporter.uninstall()
-    _reporter = Reporter(parent)
+    _reporter = Reporter(owner, window, situation)
     return _reporter
 
 
@@ -156,9 +210,14 @@ class Reporter(QObject):
 
     told = Signal(str, str)
 
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._window = parent
+    def __init__(
+        self,
+        owner: QObject,
+        window: Callable[[], QWidget | None],
+        situation: Callable[[], Situation],
+    ) -> None:
+        super().__init__(owner)
+        self._window, self._situation = window, situation
         self._last = -SECONDS_BETWEEN_DIALOGS
         self.dialog: ReportDialog | None = None
         # A bound slot of an object of the GUI thread, queued: the only way that surely leaves the
@@ -181,7 +240,7 @@ class Reporter(QObject):
         if now - self._last < SECONDS_BETWEEN_DIALOGS:
             return
         self._last = now
-        self.dialog = ReportDialog(title, text, self._window)
+        self.dialog = ReportDialog(title, text, self._situation(), self._window())
         # Neither exec nor open: what is open in the window can still be used and saved.
         self.dialog.show()
 
@@ -189,22 +248,39 @@ class Reporter(QObject):
 class ReportDialog(QDialog):
     """What went wrong, with the report to copy."""
 
-    def __init__(self, title: str, text: str, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, title: str, text: str, situation: Situation, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self.setWindowTitle("Unexpected error")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._text = text
+        formats = ", ".join(situation.formats) or "nothing"
+        self._text = f"Open: {formats}\n{text}"
+        self._paths = situation.paths
+        if situation.fault:
+            self._text += f"\nA start before this one ended with a fault:\n{situation.fault}\n"
         message = QLabel(
             f"{title}\n\nThis is a fault in Opscope. What is open stays open; the same fault is "
-            "not shown again. Please copy the report and send it to the project."
+            "not shown again. Nothing is sent by itself: please copy the report, read it, and send "
+            "it to the project."
         )
-        message.setTextFormat(Qt.TextFormat.PlainText)
-        message.setWordWrap(True)
-        details = QPlainTextEdit(text)
-        details.setReadOnly(True)
-        details.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
-        details.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        details.setAccessibleName("Report")
+        self._details = QPlainTextEdit()
+        self._details.setReadOnly(True)
+        self._details.setTabChangesFocus(True)
+        self._details.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self._details.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self._details.setAccessibleName("Report")
+        self.with_paths = QCheckBox("With the paths of files")
+        self.with_paths.toggled.connect(self._tell)
+        log = QLabel(
+            f"Should Opscope ever end by itself, {situation.log} tells where." if situation.log
+            else ""
+        )  # fmt: skip
+        log.setVisible(bool(situation.log))
+        for label in (message, log):
+            label.setTextFormat(Qt.TextFormat.PlainText)
+            label.setWordWrap(True)
+        log.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         copy = buttons.addButton("Copy report", QDialogButtonBox.ButtonRole.ActionRole)
         copy.clicked.connect(self.copy)
@@ -212,14 +288,25 @@ class ReportDialog(QDialog):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 16, 16, 16)
         layout.setSpacing(12)
-        for widget in (message, details, buttons):
+        for widget in (message, self._details, self.with_paths, log, buttons):
             layout.addWidget(widget)
-        self.resize(680, 420)
+        self.resize(680, 460)
+        self._tell()
+
+    @property
+    def text(self) -> str:
+        """The report as it is shown and copied."""
+        return self._details.toPlainText()
 
     @Slot()
     def copy(self) -> None:
         """Put the report on the clipboard."""
-        QGuiApplication.clipboard().setText(self._text)
+        QGuiApplication.clipboard().setText(self.text)
+
+    @Slot()
+    def _tell(self) -> None:
+        whole = self.with_paths.isChecked()
+        self._details.setPlainText(self._text if whole else without_paths(self._text, self._paths))
 
 
 def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

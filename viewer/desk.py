@@ -15,9 +15,9 @@ from html import escape
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from PySide6.QtCore import QObject, Qt, QTimer, QUrl, Signal
-from PySide6.QtWidgets import QFileDialog, QMessageBox, QStyle, QWidget
+from PySide6.QtWidgets import QFileDialog, QStyle, QWidget
 
-from viewer import __version__, selecting
+from viewer import fault_log, selecting
 from viewer.choices import NO_CHOICES, Choices
 from viewer.clock_commands import CLOCK_MENU, ClockButton
 from viewer.colour_commands import add_colour_menu
@@ -27,8 +27,8 @@ from viewer.context_menus import ContextMenus
 from viewer.docks import Docks
 from viewer.exporting import Job, NothingToExport, prepare
 from viewer.focus_keys import FocusKeys
+from viewer.folder_drops import FolderDrops
 from viewer.formats import formats
-from viewer.formats.debug_info_folder import dropped
 from viewer.guide import Guide
 from viewer.key_map import shown_key
 from viewer.loading import Loader
@@ -194,6 +194,7 @@ class Desk(QObject):
         self.marks = parts.of(MarksPanel)
         self.hits = parts.of(HitsPanel)
         self.session_files = SessionFiles(self)
+        self.folder_drops = FolderDrops(self)
         self.clock = ClockButton(self.session)
         self._status.addPermanentWidget(self.clock)
         self._resized = self._timer(RESIZE_SETTLES_MS, self._fit_width)
@@ -762,29 +763,22 @@ class Desk(QObject):
         )
 
     def show_about(self) -> None:
-        """Say what this is."""
-        self._inform(
-            "About Opscope",
-            f"<b>Opscope {__version__}</b><br>Profiles of on-device ML on one timeline, traced "
-            "back to the model's source.<br><br>Apache-2.0. Built on Qt for Python (LGPL), "
-            "pyqtgraph, numpy, pandas, protobuf and the Perfetto protos.",
-        )
+        """Say what this is, and what it is built of."""
+        # Read when it is asked for: metadata of all packages take 0.1 s.
+        from viewer.panels.about_dialog import AboutDialog
 
-    def _inform(self, title: str, html: str, plain: str = "") -> QMessageBox:
-        box = QMessageBox(self.window)
-        box.setWindowTitle(title)
-        box.setTextFormat(Qt.TextFormat.PlainText if plain else Qt.TextFormat.RichText)
-        box.setText(plain or html)
+        box = AboutDialog(self.theme, fault_log.path_of(self.settings.folder), self.window)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.open()
-        return box
 
     # -- what the window asks ------------------------------------------------------------------
 
     def drop(self, urls: Sequence[QUrl]) -> None:
-        """Open what was dropped, of folders their debug info; remote files are refused."""
+        """Open what was dropped, and offer what is in folders; remote files are refused."""
         paths = [url.toLocalFile() for url in urls if url.isLocalFile()]
-        self.open([file for path in paths for file in dropped(path)])
+        folders = [path for path in paths if os.path.isdir(path)]
+        self.open([path for path in paths if path not in folders])
+        self.folder_drops.take(folders)
         for url in urls:
             if not url.isLocalFile():
                 self._message.show_error(

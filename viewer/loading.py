@@ -151,7 +151,7 @@ class _Job:
         except UnreadableFile as error:
             message = str(error)
         except Exception as error:
-            report(error, f"reading {os.path.basename(self.path)}")
+            report(error, f"reading a file ({os.path.splitext(self.path)[1]})")
             message = (
                 f"{self.path}: a fault in Opscope stopped the reading "
                 f"({type(error).__name__}: {error}). Please report it with the file"

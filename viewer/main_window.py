@@ -178,6 +178,15 @@ class MainWindow(QMainWindow):
         """Whether nothing is open, nor will be soon."""
         return not self._asked and (self._desk is None or self._desk.is_empty)
 
+    @property
+    def open_files(self) -> list[tuple[str, str]]:
+        """(path, format) of everything that is open."""
+        if self._desk is None:
+            return []
+        space = self._desk.session.workspace
+        traces = [(trace.path, trace.format) for trace in space.traces]
+        return [*traces, *((program.path, program.format) for program in space.programs)]
+
     def come_to_front(self) -> None:
         """Show the window before those of other programs, as far as the desktop lets it."""
         self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)

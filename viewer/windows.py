@@ -58,6 +58,11 @@ class Windows(QObject):
             return asked
         return self.all[-1] if self.all else None
 
+    @property
+    def open_files(self) -> list[tuple[str, str]]:
+        """(path, format) of everything that is open in any window."""
+        return [file for window in self.all for file in window.open_files]
+
     @Slot(str)
     def open_one(self, path: str) -> None:
         """Open one file, as a file manager asks for it; of several it asks one by one."""

@@ -4,14 +4,13 @@ import os
 
 import pytest
 
-from viewer.formats.debug_info_folder import NoDebugInfo, dropped, files_of
+from viewer.formats.debug_info_folder import NoDebugInfo, files_of
 
 
 def test_texts_are_opened_and_bytecode_that_has_none(tmp_path):
     for name in ("b.mlir", "b.mlirb", "a.mlirb", "notes.txt"):
         (tmp_path / name).write_text("")
     assert [os.path.basename(path) for path in files_of(str(tmp_path))] == ["a.mlirb", "b.mlir"]
-    assert dropped(str(tmp_path)) == files_of(str(tmp_path))
 
 
 def test_a_folder_without_any_says_so(tmp_path):
@@ -20,12 +19,3 @@ def test_a_folder_without_any_says_so(tmp_path):
         files_of(str(tmp_path))
     with pytest.raises(NoDebugInfo, match="it cannot be listed"):
         files_of(str(tmp_path / "missing"))
-
-
-def test_what_is_dropped_beside_stays_as_it_is(tmp_path):
-    file = tmp_path / "x.csv"
-    file.write_text("")
-    assert dropped(str(file)) == [str(file)]
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    assert dropped(str(empty)) == [str(empty)]

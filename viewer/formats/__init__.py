@@ -149,7 +149,7 @@ def open_file(
     path: str, progress: Progress = no_progress, cancelled: Cancelled = never_cancelled
 ) -> Trace | Program:
     """Read one file, whatever it is called. Raises UnreadableFile or ReadCancelled only."""
-    head = _head(path)
+    head = head_of(path)
     if not head:
         raise UnreadableFile(path, "the file is empty", remedy="Record it again")
     chosen = choose(head, path)
@@ -165,7 +165,8 @@ def open_file(
         ) from error
 
 
-def _head(path: str) -> bytes:
+def head_of(path: str) -> bytes:
+    """The first 4096 bytes of a file. Raises UnreadableFile for what is no plain file."""
     try:
         if os.path.realpath(path).startswith(_KERNEL_FOLDERS):
             raise UnreadableFile(path, "this is a file of the kernel, not one on a disk")

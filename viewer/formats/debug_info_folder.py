@@ -38,11 +38,3 @@ def files_of(folder: str) -> list[str]:
             "torq-compile --torq-debug-info=DIR writes it"
         )
     return [os.path.join(folder, name) for name in found]
-
-
-def dropped(path: str) -> list[str]:
-    """What to open of something that was dropped: of a folder its debug info, else the path."""
-    try:
-        return files_of(path) if os.path.isdir(path) else [path]
-    except NoDebugInfo:
-        return [path]  # as any other folder: opening it says what to do
