@@ -87,6 +87,7 @@ MOUSE_HELP = (
     ("Shift+wheel, horizontal swipe", "Move to earlier or later times"),
     ("Click", "Select the slice"),
     ("Double click", "Select and zoom to the slice"),
+    ("Right click", "Open the menu of the slice, or of the row of a table"),
     ("Drag", "Select an area"),
     ("Ctrl+Shift+wheel, drag on the lower edge of a track's name", "Make rows higher or lower"),
     ("Drag on a track's name", "Move the track"),

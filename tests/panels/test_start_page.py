@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QPushButton
 
 from viewer.formats import formats
-from viewer.panels.start_page import ABOUT, RecentFile, StartPage
+from viewer.panels.start_page import ABOUT, FormatRow, RecentFile, StartPage
 from viewer.panels.thumbnails import thumbnail
 from viewer.resources import SAMPLES
 from viewer.timeline.colouring import SLAB
@@ -27,6 +27,37 @@ def test_every_format_is_listed_with_a_line_of_its_own(page):
     for form in formats():
         assert form.name in texts
         assert ABOUT[form.name] in texts
+
+
+def test_every_format_leads_to_how_to_get_one_by_mouse_and_keyboard(page, qtbot):
+    rows = page.widget().findChildren(FormatRow)
+    assert [row.accessibleName() for row in rows] == [
+        f"{name}: how to get one" for name in (*(form.name for form in formats()), "Session")
+    ]
+    with qtbot.waitSignal(page.help_requested) as asked:
+        qtbot.mouseClick(rows[0], Qt.MouseButton.LeftButton)
+    assert asked.args == ["etrecord"]
+    with qtbot.waitSignal(page.help_requested) as asked:
+        qtbot.keyClick(rows[-1], Qt.Key.Key_Space)
+    assert asked.args == ["what-opens-besides"]
+
+
+def buttons(page):
+    return {button.accessibleName(): button for button in page.widget().findChildren(QPushButton)}
+
+
+def test_the_last_session_is_offered_where_there_is_one(page, qtbot):
+    assert "Open the last session again" not in buttons(page)
+    page.offer_last_session(True)
+    with qtbot.waitSignal(page.last_session_requested):
+        qtbot.mouseClick(buttons(page)["Open the last session again"], Qt.MouseButton.LeftButton)
+    page.offer_last_session(False)
+    assert "Open the last session again" not in buttons(page)
+
+
+def test_the_tour_starts_here(page, qtbot):
+    with qtbot.waitSignal(page.tour_requested):
+        qtbot.keyClick(buttons(page)["Take the tour"], Qt.Key.Key_Space)
 
 
 def test_a_sample_opens_with_all_its_files(page, qtbot):

@@ -126,6 +126,11 @@ class HelpWindow(QDialog):
     def _retheme(self) -> None:
         for button in (self.back, self.forward):
             button.setIcon(self._theme.icon(button.objectName()))
+        inset = self._theme.px(8)
+        self.list.setStyleSheet(
+            f"QListView {{ background: {self._theme.tokens.chrome}; }}"
+            f"QListView::item {{ padding-left: {inset}px; }}"
+        )
         self._show()
 
     @Slot()
@@ -213,6 +218,7 @@ def _style_block(block: QTextBlock, theme: Theme) -> None:
         shape.setBottomMargin(theme.px(4))
         shape.setTopMargin(0)
     elif QTextCursor(block).currentTable() is None:
+        shape.setTopMargin(theme.px(8))
         shape.setBottomMargin(theme.px(8))
     if not is_code and QTextCursor(block).currentTable() is None:
         shape.setLineHeight(125, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
