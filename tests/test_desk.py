@@ -30,6 +30,7 @@ from viewer.clock_commands import CLOCK_MENU
 from viewer.export.atomic import WriteCancelled
 from viewer.formats import ReadCancelled
 from viewer.main_window import MainWindow
+from viewer.theme import ICON_SIZE
 from viewer.view_state import SliceRef
 
 THIN = "\u202f"
@@ -665,6 +666,11 @@ def test_a_second_export_waits_or_says_why(attention, qtbot, tmp_path, monkeypat
     finally:
         with qtbot.waitSignal(attention.saver.saved):
             job.end.set()
+
+
+def test_icons_are_drawn_in_the_size_that_they_have(desk):
+    """Another size would be taken from a pixmap of another scale, larger and blurred at 150 %."""
+    assert desk.toolbar.iconSize().toTuple() == (ICON_SIZE, ICON_SIZE)
 
 
 # -- quitting --------------------------------------------------------------------------------------

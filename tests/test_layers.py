@@ -217,6 +217,7 @@ SAME_ROOM = {
             "desk",
             "session_files",
             "folder_drops",
+            "focus_frame",
             "needs",
             "status_line",
             "status_text",

@@ -49,6 +49,7 @@ def contrast(one, other):
     [
         ("text1", "canvas panel chrome raised hover selection related", 7.0),
         ("text2", "canvas panel chrome selection related", 4.5),
+        ("text2", "raised hover", 4.5),
         ("text3", "canvas panel chrome", 4.5),
         ("accent", "canvas panel chrome", 4.5),
         ("warning", "canvas panel chrome", 4.5),
@@ -57,6 +58,10 @@ def contrast(one, other):
         ("on_accent", "accent_fill", 4.5),
         ("slab_label", "slab", 4.5),
         ("frame_label", "frame", 4.5),
+        ("counter_line", "canvas panel", 3.0),  # lines and edges, not text: WCAG 1.4.11
+        ("diamond", "canvas", 3.0),
+        ("ring", "canvas panel", 3.0),
+        ("accent", "raised", 3.0),  # the border of a button that has the keys
         ("code_keyword", "canvas panel", 4.5),
         ("code_string", "canvas panel", 4.5),
         ("code_number", "canvas panel", 4.5),

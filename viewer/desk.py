@@ -646,8 +646,7 @@ class Desk(QObject):
 
     def _show_hidden_rows(self) -> None:
         """A message above the timeline, or another file in it, must not push rows out of view."""
-        if (layout := self._pages.parentWidget().layout()) is not None:
-            layout.activate()  # on a busy machine the message may have no place yet
+        self.window.lay_out()  # on a busy machine the message may have no place yet
         rows = self.timeline.content_height
         if self.session.traces and rows > self._pages.height():
             self._share_height()

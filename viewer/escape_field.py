@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtWidgets import QLineEdit, QToolButton
 
 from viewer.crash_report import guard
 
@@ -16,6 +16,12 @@ class EscapeField(QLineEdit):
     def takes_escape(self) -> bool:
         """Whether Escape is for the field now."""
         return True
+
+    def show_clear_button(self) -> None:
+        """Have a button in the field that empties it, with a name for a screen reader."""
+        self.setClearButtonEnabled(True)
+        for button in self.findChildren(QToolButton):
+            button.setAccessibleName("Clear")
 
     @guard(False)
     def event(self, event: QEvent) -> bool:

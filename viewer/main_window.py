@@ -13,10 +13,19 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QBuffer, QCoreApplication, QSize, Qt, QThread, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent
-from PySide6.QtWidgets import QLabel, QMainWindow, QStackedWidget, QToolBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QDockWidget,
+    QLabel,
+    QMainWindow,
+    QStackedWidget,
+    QToolBar,
+    QVBoxLayout,
+    QWidget,
+)
 
 from viewer.background import Latest
 from viewer.crash_report import guard
+from viewer.focus_frame import FocusFrame
 from viewer.help_pages import RECORDING
 from viewer.panels.message_bar import MessageBar
 from viewer.panels.start_page import StartPage
@@ -71,12 +80,13 @@ class MainWindow(QMainWindow):
         for page in (self.start_page, self.reading):
             self.pages.addWidget(page)
         centre = QWidget()
-        column = QVBoxLayout(centre)
+        self._column = column = QVBoxLayout(centre)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.message)
         column.addWidget(self.pages, 1)
         self.setCentralWidget(centre)
+        self._focus_frame = FocusFrame(theme, self)
         self._importer = Latest(self)
         self._parts: Parts | None = None
         self._next_part = QTimer(self)
@@ -133,6 +143,10 @@ class MainWindow(QMainWindow):
         for paths, choices in asked:
             self._desk.open(paths, choices)
         self.start_page.want_pictures()
+
+    def lay_out(self) -> None:
+        """Give message and pages their places now."""
+        self._column.activate()
 
     def take_toolbar(self, toolbar: QToolBar) -> None:
         """Show the toolbar of the desk where its place was kept."""
@@ -219,6 +233,17 @@ class MainWindow(QMainWindow):
         event.acceptProposedAction()
         self.desk.drop(event.mimeData().urls())
 
+    @guard(False)
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Tab passes over panels that stand behind others: Qt only moves those out of sight."""
+        first = self.focusWidget()
+        while super().focusNextPrevChild(forward):
+            focused = self.focusWidget()
+            if focused is first or _is_in_sight(focused):
+                self._focus_frame.show_around(focused)
+                return True
+        return False
+
     @guard
     def createPopupMenu(self) -> None:
         """No menu that could hide the toolbar: panels are in the View menu."""
@@ -259,6 +284,13 @@ class MainWindow(QMainWindow):
         buffer.open(QBuffer.OpenModeFlag.WriteOnly)
         self.grab().save(buffer, "PNG")
         return bytes(buffer.data().data())
+
+
+def _is_in_sight(widget: QWidget | None) -> bool:
+    """Whether a widget is in no dock, or in one that is not behind another."""
+    while widget is not None and not isinstance(widget, QDockWidget):
+        widget = widget.parentWidget()
+    return widget is None or not widget.visibleRegion().isEmpty()
 
 
 def _import_desk() -> None:

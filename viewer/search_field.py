@@ -57,6 +57,7 @@ class SearchField(EscapeField):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setToolTip("Search  Ctrl+F or /")
         self._icon = QAction(self)
+        self._icon.setText("Search")  # for a screen reader: the button has no other name
         self.addAction(self._icon, QLineEdit.ActionPosition.LeadingPosition)
         self.count = QLabel(self)
         self.count.setFont(theme.font("caption"))

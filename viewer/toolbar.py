@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent, QStandardItemModel
 from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QToolBar, QToolButton, QWidget
 
@@ -17,7 +17,7 @@ from viewer.panels.link_state import LinkState
 from viewer.search_field import SearchField
 from viewer.session import Session
 from viewer.status_text import run_texts
-from viewer.theme import Theme
+from viewer.theme import ICON_SIZE, Theme
 from viewer.timeline.schemes import SCHEMES
 
 OPEN_WIDTH = 84
@@ -33,6 +33,8 @@ class Toolbar(QToolBar):
         self._session, self._theme, self._commands = session, theme, commands
         self.setObjectName("toolbar")
         self.setMovable(False)
+        # As drawn: asked for 24 px, an icon is taken from a pixmap of another scale at 150 %.
+        self.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
         self._runs_of: OpenTrace | None = None  # whose runs the picker lists
         self._places: dict[int, int] = {}  # position of a run -> of its item
         self._buttons: list[tuple[QToolButton, str]] = []

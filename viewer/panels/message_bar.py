@@ -39,6 +39,7 @@ class MessageBar(QWidget):
         self._dot = QLabel("●")
         self.action = QPushButton()
         self.action.clicked.connect(self._act)
+        self.action.hide()  # until there is something to do
         close = QPushButton("Dismiss")
         close.clicked.connect(self.dismiss)
         row = QHBoxLayout(self)

@@ -118,7 +118,7 @@ class FilterLine(EscapeField):
         self._table = table
         self.setPlaceholderText(hint)
         self.setAccessibleName(name)
-        self.setClearButtonEnabled(True)
+        self.show_clear_button()
         self.setMaximumWidth(theme.px(_FILTER_WIDTH))
 
     @property
@@ -181,6 +181,7 @@ class QuietTable(QTableView):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.setAccessibleName(name)
+        self.setTabKeyNavigation(False)  # whole rows: Tab goes on to the next control
         self.setShowGrid(False)
         self.setCornerButtonEnabled(False)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)

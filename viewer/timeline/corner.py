@@ -159,7 +159,7 @@ class FilterField(EscapeField):
         self.setPlaceholderText("Filter tracks")
         self.setAccessibleName("Filter tracks by name")
         self.setToolTip("Shows only tracks, or processes, whose name holds this text")
-        self.setClearButtonEnabled(True)
+        self.show_clear_button()
         self.setProperty("small", True)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.textEdited.connect(self._filter)
