@@ -22,7 +22,7 @@ class FocusFrame(QWidget):
 
     def __init__(self, theme: Theme, window: QWidget) -> None:
         super().__init__(window)
-        self._theme, self._window = theme, window
+        self._theme = theme  # not the window: nothing would free one that is dropped
         self._around: QWidget | None = None
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -45,7 +45,7 @@ class FocusFrame(QWidget):
         if self._around is not None:
             self._around.removeEventFilter(self)
             self._around = None
-            self.setParent(self._window)
+            self.setParent(self.window())  # what was framed may go
         self.hide()
 
     @guard(False)
