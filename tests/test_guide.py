@@ -128,6 +128,22 @@ def test_next_does_what_the_user_does_not(attention, tour, qtbot):
     assert len(attention.session.searching.hits) > 0
 
 
+def test_what_is_selected_already_does_not_hold_the_tour_up(attention, tour):
+    """A second tour begins where the first one ended."""
+    for _ in range(3):
+        tour.callout.next.click()
+    assert tour.number == 2
+    rows = attention.session.traces[0].costs.table().rows
+    dearest = max(rows, key=lambda row: row.ticks).operators
+    assert attention.session.state.operators == (0, tuple(dearest))
+    attention.session.select_slice(tour._example())
+    tour.start()
+    tour.callout.next.click()
+    assert (tour.number, tour.tells) == (1, True)
+    tour.callout.next.click()
+    assert tour.number == 2
+
+
 def test_escape_leaves_the_tour_first(attention, tour, qtbot):
     attention.session.select_slice(tour._example())
     qtbot.keyClick(attention.window, Qt.Key.Key_Escape)

@@ -13,6 +13,7 @@ import contextlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QFileSystemWatcher, QObject, Qt, QTimer, Slot
@@ -25,6 +26,7 @@ from viewer.export.atomic import Cancelled, Progress, never_cancelled, write_who
 from viewer.export.input_files import Stamp, stamp_of
 from viewer.formats import UnreadableFile
 from viewer.opening import Inferences, display_name
+from viewer.resources import resource
 from viewer.session_file import (
     SUFFIX,
     VERSION,
@@ -110,6 +112,8 @@ class SessionFiles(QObject):
     def save_as(self) -> None:
         """Ask for a session file and write it."""
         first = os.path.splitext(self.path or self._session.workspace.paths[0])[0]
+        if resource().is_dir() and Path(first).is_relative_to(resource()):  # a bundled sample
+            first = str(Path.home() / Path(first).name)
         path, _ = QFileDialog.getSaveFileName(
             self._desk.window, "Save session", first + SUFFIX, FILTER
         )

@@ -153,6 +153,9 @@ class Tour(QObject):
         if not self.tells and step.seen is not None:
             step.do()
             self._follow()
+            if not self.tells and step.is_done():  # it was done before the step began
+                self.tells = True
+                self._tell()
         elif self.number < STEPS:
             self._go_to(self.number + 1)
         else:
@@ -306,15 +309,9 @@ class Tour(QObject):
         )
 
     def _dearest(self, number: int) -> tuple[int, ...]:
-        """The operators of the longest slices together."""
-        shown = self._session.traces[number]
-        slices, table = shown.trace.slices, shown.table
-        sets = table.set_of_key[slices.key]
-        spent = np.bincount(
-            np.where(sets >= 0, sets, len(table.sets)), weights=(slices.end - slices.start),
-            minlength=len(table.sets) + 1,
-        )  # fmt: skip
-        return tuple(table.sets[int(spent[:-1].argmax())])
+        """The operators that cost most, as the panel has it."""
+        rows = self._session.traces[number].costs.table().rows
+        return tuple(max(rows, key=lambda row: row.ticks).operators)
 
     def _search(self) -> Step:
         desk, session = self._desk, self._session

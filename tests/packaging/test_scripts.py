@@ -109,7 +109,8 @@ def test_every_shell_reads_the_scripts(name, script):
 def test_without_a_display_run_writes_a_picture_and_a_trace(project, name):
     done = project.run(*shell(name), project.root / "packaging/run", "my profile.csv", cwd=ROOT)
     assert (done.returncode, done.stderr) == (0, "")
-    drawn, exported, said, picture, trace = done.stdout.splitlines()
+    drawn, exported, said, picture, trace, more = done.stdout.splitlines()
+    assert ".venv/bin/opscope" in more
     assert drawn == f"opscope <screenshot> <my profile.csv> <-o> <{picture}>"
     assert exported == f"opscope <export> <my profile.csv> <-o> <{trace}>"
     assert "no display" in said
@@ -134,9 +135,9 @@ def test_with_a_display_run_opens_the_window(project, display):
     assert (done.returncode, done.stdout) == (0, "opscope <a b.etdp> <c>\n")
 
 
-def test_without_files_run_opens_the_sample_with_a_handle_map(project):
+def test_without_files_run_opens_the_first_sample(project):
     done = project.run(project.root / "packaging/run", DISPLAY=":7")
-    folder = project.root / "resources/samples/delegate_handle_map"
+    folder = project.root / "resources/samples" / SAMPLES[0].key
     sample = next(s for s in SAMPLES if s.key == folder.name)
     assert done.stdout == "opscope" + "".join(f" <{folder / f}>" for f in sample.files) + "\n"
 

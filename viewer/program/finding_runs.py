@@ -87,7 +87,7 @@ def warm_up(asked: Question) -> Answer:
     scopes = _scopes(asked.links)
     for scope in scopes:
         if len(scope.others) < LEAST_OTHERS:
-            why.append(f"there are {scope.count} to compare")
+            why.append(_to_compare(scope))
             continue
         middle, deviation = _middle(scope.others)
         long, usual = _length(scope.runs[0]), _length(middle)
@@ -127,7 +127,7 @@ def slow_runs(asked: Question) -> Answer:
     scopes = _scopes(asked.links)
     for scope in scopes:
         if len(scope.others) < LEAST_COMPARED:
-            why.append(f"there are {scope.count} to compare")
+            why.append(_to_compare(scope))
             continue
         middle, deviation = _middle(scope.others)
         usual = _length(middle)
@@ -223,3 +223,7 @@ def _difference(asked: Question, first: Run, middle: Run) -> str:
         return ""
     text = ", ".join(f"{name} {asked.time(ticks)}" for name, ticks in named[:NAMED])
     return f" The largest parts of that, beside run {middle.number} (the median): {text}."
+
+
+def _to_compare(scope: _Scope) -> str:
+    return f"there {'is' if len(scope.runs) == 1 else 'are'} {scope.count} to compare"
