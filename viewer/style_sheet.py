@@ -144,7 +144,8 @@ QHeaderView::down-arrow { image: url("$down"); width: ${px12}; height: ${px12};
 QTableCornerButton::section { background: $panel; border: 0; }
 
 QTabWidget::pane { border: 0; border-top: 1px solid $line; }
-QTabBar { background: $chrome; qproperty-drawBase: 0; }
+QTabBar { background: $chrome; qproperty-drawBase: 0; qproperty-usesScrollButtons: 1;
+  qproperty-elideMode: ElideNone; }
 QTabBar::tab { background: $chrome; color: $text2; border: 0; height: ${px30};
   padding: 2px ${px14} 0 ${px14}; border-bottom: 2px solid $chrome; }
 QTabBar::tab:hover { color: $text1; }

@@ -57,6 +57,9 @@ class Kind(Enum):
     CODE = "code"
 
 
+LINE = "Line"  # the column of source lines
+
+
 @dataclass(frozen=True, slots=True)
 class Heading:
     """One column: its title, how it is painted, how wide it is in px (0: what is left)."""
@@ -146,11 +149,11 @@ def costs_contents(answer: Answer, facts: dict[tuple[int, ...], SetFacts]) -> Co
     kernels = any(cost.kernel for cost in table.rows)
     headings = (
         Heading("Operator", Kind.NAME, 0),
-        Heading(f"Time, {unit}", Kind.BAR, 172),
+        Heading(f"Time, {unit}", Kind.BAR, 136),
         Heading("Share, %", Kind.NUMBER, 68),
         *((Heading(f"Kernel, {unit}", Kind.NUMBER, 80),) if kernels else ()),
         Heading("Slices", Kind.NUMBER, 58),
-        Heading("Line", Kind.NUMBER, 84),
+        Heading(LINE, Kind.NUMBER, 76),
     )
     rows = []
     whole = table.whole  # a sum over all rows
@@ -182,7 +185,7 @@ def record_contents(program: Program) -> Contents:
         *(() if len(program.methods) < 2 else (Heading("Method", Kind.TEXT, 110),)),
         *(() if is_text else (Heading("Handle", Kind.NUMBER, 64),)),
         Heading("Nodes", Kind.NUMBER, 58),
-        Heading("Line", Kind.NUMBER, 60),
+        Heading(LINE, Kind.NUMBER, 60),
         Heading("Output", Kind.CODE, 190),
     )
     rows = []
@@ -263,7 +266,7 @@ class OperatorModel(TitledModel):
     def _arrange(self) -> None:
         words = self._filter.lower().split()
         titles = [heading.title for heading in self.contents.headings]
-        line = titles.index("Line") if "Line" in titles else 0  # the name's own text is empty
+        line = titles.index(LINE) if LINE in titles else 0  # the name's own text is empty
         self.rows = [
             row for row in self.contents.rows
             if all(w in row.name.lower() or w in row.texts[line] for w in words)

@@ -7,7 +7,7 @@ from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QPainter, QPai
 from PySide6.QtWidgets import QHeaderView, QMenu
 
 from viewer.crash_report import guard
-from viewer.panels.operator_table import Contents, Kind, OperatorDelegate, OperatorModel
+from viewer.panels.operator_table import LINE, Contents, Kind, OperatorDelegate, OperatorModel
 from viewer.panels.table_style import RowTable, marked_rows, pop_up
 from viewer.theme import Theme
 from viewer.timeline.colouring import Palette
@@ -70,9 +70,14 @@ class OperatorView(RowTable):
         self.fit_columns()
 
     def fit_columns(self) -> None:
-        """Keep the names legible: of a narrow table's other columns only the first are shown."""
+        """Keep the names legible: of a narrow table's other columns only the first are shown, and
+        before them the source lines, which the table leads to."""
         room = self.viewport().width() - self._theme.px(_LEAST_NAME)
-        for i, heading in enumerate(self._model.contents.headings):
+        headings = self._model.contents.headings
+        for i in sorted(
+            range(len(headings)), key=lambda i: (i > 2 and headings[i].title != LINE, i)
+        ):
+            heading = headings[i]
             if heading.kind is not Kind.NAME:
                 room -= self._theme.px(heading.width)
                 # The first two, time and share, are what the table is for.
