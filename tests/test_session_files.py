@@ -1,5 +1,6 @@
 """Session files in the window: saved, opened again, asked for, reloaded, and kept at the end."""
 
+import json
 import os
 import shutil
 from dataclasses import replace
@@ -184,3 +185,32 @@ def test_what_was_open_last_opens_again_in_another_window(
     # It is nobody's file: a save asks for one.
     assert second.session_files.path == ""
     put_away(second.window, qapp)
+
+
+def test_a_session_that_names_itself_is_read_once(desk, qtbot, folder, monkeypatch):
+    open_files(qtbot, desk, *files_in(folder))
+    session = folder / "mine.opscope"
+    save(qtbot, desk, monkeypatch, session)
+    told = json.loads(session.read_text())
+    told["inputs"].append({"path": session.name})
+    session.write_text(json.dumps(told))
+    desk.session.close_all()
+    opened = []
+    whole = desk.session_files.open
+    monkeypatch.setattr(
+        desk.session_files, "open", lambda *given: (opened.append(given[0]), whole(*given))
+    )
+    take_up(qtbot, desk, session)
+    assert opened == [str(session)]
+    assert desk.session.workspace.paths == [str(path) for path in files_in(folder)]
+    assert "holds no trace events" in errors(desk)
+
+
+def test_a_file_that_is_gone_is_not_lost_by_reading_again(desk, qtbot, folder):
+    open_files(qtbot, desk, *files_in(folder))
+    desk.session.set_marks((Mark(2_000, 3_000, "slow"),), None, None)
+    files_in(folder)[0].unlink()
+    desk.session_files.reload()
+    assert "cnn_xnnpack_x10.etdp is not there any more" in errors(desk)
+    assert len(desk.session.traces) == 1
+    assert [mark.name for mark in desk.session.state.marks] == ["slow"]

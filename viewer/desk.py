@@ -331,12 +331,15 @@ class Desk(QObject):
     # -- opening -------------------------------------------------------------------------------
 
     def open(self, paths: Sequence[str], choices: Choices | None = None) -> None:
-        """Read files in the background and add them to what is open; a session file takes its
-        place."""
-        kept = next((path for path in paths if is_session(path)), None)
-        if kept is not None:
-            self.session_files.open(kept, [path for path in paths if not is_session(path)])
-            return
+        """Add files to what is open, in the background; a session file takes its place."""
+        kept = [path for path in paths if is_session(path)]
+        if kept:
+            self.session_files.open(kept[0], [path for path in paths if path not in kept])
+        else:
+            self.read(paths, choices)
+
+    def read(self, paths: Sequence[str], choices: Choices | None = None) -> None:
+        """Add files, none of them as a session: one that names itself would never end."""
         if choices is not None:
             self._choices = choices
             for substitution in choices.source_paths:

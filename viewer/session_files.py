@@ -25,7 +25,7 @@ from viewer.commands import Command, Need
 from viewer.export.atomic import Cancelled, Progress, never_cancelled, write_whole
 from viewer.export.input_files import Stamp, stamp_of
 from viewer.formats import UnreadableFile
-from viewer.opening import Inferences, display_name
+from viewer.opening import Inferences, OpenTrace, display_name
 from viewer.resources import resource
 from viewer.session_file import (
     SUFFIX,
@@ -138,16 +138,19 @@ class SessionFiles(QObject):
 
     def snapshot(self, folder: str) -> tuple[SavedSession, list[Stamp | None]]:
         """The session of this moment as a file in a folder has it, and the stamps of its inputs."""
-        session = self._session
-        space, traces = session.workspace, [session.as_run(i) for i in range(len(session.traces))]
+        session, space = self._session, self._session.workspace
         inputs = space.paths
         stamps = [space.stamp(path) for path in inputs]
         return SavedSession(
             VERSION,
             tuple(input_of(p, s, folder) for p, s in zip(inputs, stamps, strict=True)),
             kept_choices(space, inputs),
-            kept_view(session.state, traces, inputs),
+            kept_view(session.state, self._traces(), inputs),
         ), stamps
+
+    def _traces(self) -> list[OpenTrace]:
+        """What is open, inferences as they ran."""
+        return [self._session.as_run(i) for i in range(len(self._session.traces))]
 
     @Slot()
     def keep_last(self) -> None:
@@ -204,7 +207,7 @@ class SessionFiles(QObject):
         self._opening, self.warning = opening, ""
         if self._session.workspace.paths:
             self._session.close_all()
-        self._desk.open([*paths, *also], choices_of(opening.saved.choices, opening.paths))
+        self._desk.read([*paths, *also], choices_of(opening.saved.choices, opening.paths))
 
     @Slot(object)
     def _restore(self, complaints: object) -> None:
@@ -215,8 +218,7 @@ class SessionFiles(QObject):
         self._opening = None
         saved = opening.saved.view
         if saved is not None:
-            traces = [session.as_run(i) for i in range(len(session.traces))]
-            state, said = shown_view(saved, session.state, traces, opening.paths)
+            state, said = shown_view(saved, session.state, self._traces(), opening.paths)
             session.take_up(state)
             wanted = [way for way in Inferences if way.value == saved.inferences]
             if wanted:
@@ -273,7 +275,13 @@ class SessionFiles(QObject):
         self._desk.show_warning(self.warning, "Reload", self.reload)
 
     def reload(self) -> None:
-        """Read everything again that is open, and show what is seen now."""
+        """Read everything again that is open, and show what is seen now; nothing where a file is
+        gone, which would be lost."""
+        gone = [path for path in self._session.workspace.paths if stamp_of(path) is None]
+        if gone:
+            names = ", ".join(map(display_name, gone))
+            self._desk.show_error(f"Nothing was read again: {names} is not there any more")
+            return
         saved, _ = self.snapshot(os.sep)
         # Hashes are of what is not there any more.
         found = tuple(FoundInput(one, one.absolute) for one in saved.inputs)
