@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from viewer.estimate_report import of_workspace
 from viewer.export.atomic import Cancelled, NothingToExport, Progress
 from viewer.export.input_files import hash_facts
-from viewer.export.perfetto_facts import inputs_of, is_of_one_file
+from viewer.export.perfetto_facts import inputs_of
 from viewer.export.perfetto_flows import flows_among
 from viewer.export.perfetto_source import (
     Beside,
@@ -26,6 +26,7 @@ from viewer.export.perfetto_source import (
 )
 from viewer.export.perfetto_trace import FileSize, export_perfetto, size_of_perfetto
 from viewer.export.slice_table import operator_names, source_places
+from viewer.model.provenance import is_of_one_file
 from viewer.model.trace import Ints, Trace
 from viewer.program.labels import set_label, slice_labels, track_name
 from viewer.program.linking import LinkTable
@@ -160,7 +161,7 @@ class PerfettoJob:
         """The sources and what is beside them, with the hashes of all input files."""
         sources = [
             # Of an import the hash of its own input is carried over.
-            s if is_of_one_file(s.trace) else replace(s, input=hashed(s.trace.path))
+            s if is_of_one_file(s.trace.provenance) else replace(s, input=hashed(s.trace.path))
             for s in self._sources
         ]
         facts = dict(self._beside.facts)

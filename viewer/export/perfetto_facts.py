@@ -20,35 +20,16 @@ import viewer
 from viewer.export.perfetto_layout import ABOUT_TRACK, ABOUT_UUID
 from viewer.export.perfetto_source import Facts, FlowEdges, PerfettoSource
 from viewer.export.perfetto_strings import SEQUENCE, clean, framed
+from viewer.model.provenance import FIRST, PREFIX, first_ns, is_of_one_file, of_source
 from viewer.model.trace import Trace
 
-_ATTRIBUTE = "org.opscope"
 LEFT_OUT = "flows_left_out"
-_FIRST, _SECOND = "source1.", "source2."
 _INPUT = re.compile(r"input\d+\.file")
-
-
-def first_ns(trace: Trace) -> int | None:
-    """The ns of its input at which the times of an export of ours begin; None if it is none, or
-    one of several files."""
-    stated = trace.provenance
-    if not is_of_one_file(trace):
-        return None
-    try:
-        return int(stated["origin_ns"]) - int(stated[f"{_FIRST}offset_ns"])
-    except (KeyError, ValueError):
-        return None
-
-
-def is_of_one_file(trace: Trace) -> bool:
-    """Whether a trace is an export of ours that was made of one file."""
-    names = trace.provenance
-    return bool(names) and not any(name.startswith(_SECOND) for name in names)
 
 
 def inputs_of(trace: Trace) -> int:
     """How many records and texts an export of ours was made with, beside its profile."""
-    if not is_of_one_file(trace):
+    if not is_of_one_file(trace.provenance):
         return 0
     return sum(bool(_INPUT.fullmatch(name)) for name in trace.provenance)
 
@@ -63,14 +44,13 @@ def facts_of(
     """
     found: dict[str, int | str] = {"tool": f"Opscope {viewer.__version__}", "origin_ns": origin}
     of_sources = [_source_facts(source) for source in sources]
-    if len(sources) == 1 and is_of_one_file(trace := sources[0].trace):
-        stated = trace.provenance
-        found |= {k: v for k, v in stated.items() if k not in found and not k.startswith(_FIRST)}
+    if len(sources) == 1 and is_of_one_file(stated := sources[0].trace.provenance):
+        found |= {k: v for k, v in stated.items() if k not in found and not k.startswith(FIRST)}
         if given.get("range") == "whole trace":
             given = {name: value for name, value in given.items() if name not in stated}
-        if first_ns(trace) == origin - sources[0].offset_ns:  # only their difference counts
-            found["origin_ns"] = stated["origin_ns"]
-            of_sources[0]["offset_ns"] = stated[f"{_FIRST}offset_ns"]
+        if first_ns(stated) == origin - sources[0].offset_ns:  # only their difference counts
+            found["origin_ns"] = stated.get("origin_ns", 0)
+            of_sources[0]["offset_ns"] = stated.get(f"{FIRST}offset_ns", 0)
     return _storable({**found, **given}), of_sources
 
 
@@ -84,9 +64,8 @@ def _source_facts(source: PerfettoSource) -> dict[str, int | str]:
         "ns_per_tick": str(source.ns_per_tick),
         "offset_ns": source.offset_ns,
     }
-    if is_of_one_file(trace):
-        stated = trace.provenance
-        carried = {k.removeprefix(_FIRST): v for k, v in stated.items() if k.startswith(_FIRST)}
+    if is_of_one_file(trace.provenance):
+        carried = of_source(trace.provenance)
         carried.pop(LEFT_OUT, None)  # beside the flows themselves
         if source.ns_per_tick == trace.clock.ns_per_tick:
             clock.pop("clock_rate")
@@ -110,7 +89,7 @@ def flow_facts(source: PerfettoSource, edges: FlowEdges, written: int) -> dict[s
     """How many flows a source has, and what of them is not in the file."""
     facts: dict[str, int | str] = {"flows": written}
     left_out = []
-    if said := source.trace.provenance.get(f"{_FIRST}{LEFT_OUT}"):
+    if said := source.trace.provenance.get(f"{FIRST}{LEFT_OUT}"):
         left_out.append(str(said))
     if edges.asked < edges.of:
         left_out.append(
@@ -140,11 +119,11 @@ def attributes(facts: Facts, of_sources: Sequence[Facts]) -> bytes:
     """One packet with the facts of the file and of its sources, numbered from 1."""
     packet = pb.TracePacket(trusted_packet_sequence_id=SEQUENCE)
     for place, some in (
-        (_ATTRIBUTE, facts),
-        *((f"{_ATTRIBUTE}.source{n}", some) for n, some in enumerate(of_sources, 1)),
+        (PREFIX, facts),
+        *((f"{PREFIX}source{n}.", some) for n, some in enumerate(of_sources, 1)),
     ):
         for name, value in some.items():
-            attribute = packet.trace_attributes.attribute.add(key=f"{place}.{name}")
+            attribute = packet.trace_attributes.attribute.add(key=f"{place}{name}")
             if isinstance(value, int):
                 attribute.long_value = value
             else:

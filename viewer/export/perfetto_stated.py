@@ -67,13 +67,14 @@ def stated(trace: Trace, linked: KeyFacts | None) -> Stated:
             names.update(_ESTIMATE)
     found = {name: columns[name] for name in names}
     of_keys = {name: found[name] for name in names & {*_TEXTS_OF_KEYS, *_ESTIMATE}}
+    at = _slice_of_keys(trace) if of_keys else []
     return Stated(
         category=found.get("category"),
         correlation=found.get("correlation_id"),
         event=found.get("event"),
         run=found.get("run"),
-        facts=_with_links(trace, of_keys, linked) if of_keys else linked,
-        locations=_per_key(trace, found["location"], _text) if "location" in found else (),
+        facts=_with_links(at, of_keys, linked) if of_keys else linked,
+        locations=_per_key(at, found["location"], _text) if "location" in found else (),
         names=frozenset(names),
     )
 
@@ -86,14 +87,13 @@ def _slice_of_keys(trace: Trace) -> list[int]:
     return numbers
 
 
-def _per_key(trace: Trace, column: Column, value: Callable[[_Value], _Found]) -> list[_Found]:
-    """What a column says of every key."""
-    return [value(column.value(i) if i >= 0 else None) for i in _slice_of_keys(trace)]
+def _per_key(at: list[int], column: Column, value: Callable[[_Value], _Found]) -> list[_Found]:
+    """What a column says of every key; at: a slice of each."""
+    return [value(column.value(i) if i >= 0 else None) for i in at]
 
 
-def _with_links(trace: Trace, columns: dict[str, Column], linked: KeyFacts | None) -> KeyFacts:
+def _with_links(at: list[int], columns: dict[str, Column], linked: KeyFacts | None) -> KeyFacts:
     """Facts per key: of a link where it found operators, else those that the columns state."""
-    at = _slice_of_keys(trace)
     linked = linked or KeyFacts.none(len(at))
     is_linked = [bool(operators) for operators in linked.operators]
 
@@ -103,7 +103,7 @@ def _with_links(trace: Trace, columns: dict[str, Column], linked: KeyFacts | Non
         column = columns.get(name)
         if column is None:
             return list(of_links)
-        told = _per_key(trace, column, value)
+        told = _per_key(at, column, value)
         return [of_links[key] if is_linked[key] else told[key] for key in range(len(at))]
 
     estimates = dict(linked.estimates)

@@ -80,12 +80,13 @@ from viewer.export.atomic import (
     replacing,
 )
 from viewer.export.perfetto_counters import CounterPackets
-from viewer.export.perfetto_facts import LEFT_OUT, about, attributes, facts_of, first_ns, flow_facts
+from viewer.export.perfetto_facts import LEFT_OUT, about, attributes, facts_of, flow_facts
 from viewer.export.perfetto_layout import Layout
 from viewer.export.perfetto_slices import SlicePackets
 from viewer.export.perfetto_source import Beside, PerfettoSource, TimesTooFarApart
 from viewer.export.perfetto_spans import Span, SpanPackets
 from viewer.export.perfetto_strings import SEQUENCE, InternedStrings, framed
+from viewer.model.provenance import first_ns, is_of_one_file
 from viewer.model.times import tick_to_ns
 from viewer.program.labels import run_slices
 
@@ -328,7 +329,8 @@ def _stated_axis(sources: Sequence[PerfettoSource]) -> list[tuple[int, int]]:
     it may hold a part of a trace, whose times stay."""
     if len(sources) != 1 or sources[0].ns_per_tick != sources[0].trace.clock.ns_per_tick:
         return []
-    first = first_ns(sources[0].trace)
+    stated = sources[0].trace.provenance
+    first = first_ns(stated) if is_of_one_file(stated) else None
     return [] if first is None else [(first + sources[0].offset_ns, first + sources[0].offset_ns)]
 
 

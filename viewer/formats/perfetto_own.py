@@ -20,10 +20,10 @@ from viewer.formats.perfetto_arguments import INT, Arguments
 from viewer.formats.perfetto_pairs import Places
 from viewer.formats.perfetto_sequences import Problem, as_text
 from viewer.model.builder import TraceBuilder
+from viewer.model.provenance import Provenance, first_ns, of_source
 from viewer.model.times import ns_to_tick, tick_to_ns, ticks_to_ns
 from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, Run, RunKind, Unit
 
-ATTRIBUTE = "org.opscope."
 RUN_CATEGORY = "INFERENCE"
 UNITS = {unit.name: unit for unit in Unit if unit}
 # Columns whose values are those of an identity, beside its name, identifier and instruction.
@@ -33,8 +33,6 @@ _OF_KEYS = (
 )  # fmt: skip
 _BETWEEN = " · run "
 _OTHER_TICKS = "ticks that are not those of the times: another program changed them, times count"
-
-Attributes = Mapping[str, int | str]  # of a file, by their keys
 
 
 def keys_of(
@@ -113,14 +111,10 @@ def in_stated_order(columns: Mapping[str, Column], names: Iterable[str]) -> dict
     return {name: columns[name] for name in order}
 
 
-def with_units(
-    columns: Mapping[str, Column], provenance: Mapping[str, int | str]
-) -> dict[str, Column]:
+def with_units(columns: Mapping[str, Column], provenance: Provenance) -> dict[str, Column]:
     """Columns with the units that the file states for them."""
-    units = {
-        name: str(unit) for name in columns
-        if (unit := provenance.get(f"source1.unit_of_{name}", ""))
-    }  # fmt: skip
+    stated = of_source(provenance)
+    units = {name: str(unit) for name in columns if (unit := stated.get(f"unit_of_{name}", ""))}
     return {
         name: replace(column, unit=units[name]) if name in units else column
         for name, column in columns.items()
@@ -164,18 +158,8 @@ def about_flows(event: bytes) -> dict[str, int | str]:
     return told
 
 
-def first_ns(attributes: Attributes) -> int | None:
-    """The ns of the source at which our own export begins, None if it does not say."""
-    stated = [attributes.get(ATTRIBUTE + n) for n in ("origin_ns", "source1.offset_ns")]
-    try:
-        origin, offset = (int(value or 0) for value in stated)
-    except ValueError:
-        return None
-    return origin - offset
-
-
 def own_ticks(
-    attributes: Attributes, arguments: Arguments, slice_of: Places, start: Ints, end: Ints,
+    provenance: Provenance, arguments: Arguments, slice_of: Places, start: Ints, end: Ints,
     problem: Problem,
 ) -> tuple[Clock, Ints, Ints] | None:  # fmt: skip
     """Clock and ticks of our own export of one file, whose times are ns from its origin on.
@@ -183,14 +167,12 @@ def own_ticks(
     A tick that lasts 1 ns stands in the time itself. Else the ticks stand on all slices of the
     input; those that the export added, inferences and marks, have the first tick of their ns.
     """
-    attribute = {
-        key.removeprefix(f"{ATTRIBUTE}source1."): value for key, value in attributes.items()
-    }
+    stated = of_source(provenance)
     try:
-        ratio = Fraction(str(attribute.get("ns_per_tick", "")))
+        ratio = Fraction(str(stated.get("ns_per_tick", "")))
     except (ValueError, ZeroDivisionError):
         return None
-    first = first_ns(attributes)
+    first = first_ns(provenance)
     if ratio <= 0 or first is None:
         return None
     if ratio == 1:
@@ -216,8 +198,8 @@ def own_ticks(
     if (length < 0).any():
         return None
     clock = Clock(
-        str(attribute.get("clock_unit", "ns")), ratio,
-        attribute.get("clock_rate") == "assumed", str(attribute.get("clock_domain", "")),
+        str(stated.get("clock_unit", "ns")), ratio,
+        stated.get("clock_rate") == "assumed", str(stated.get("clock_domain", "")),
     )  # fmt: skip
     return clock, ticks, ticks + length
 

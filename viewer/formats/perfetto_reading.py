@@ -14,12 +14,10 @@ from viewer.formats.perfetto_arguments import INT, TEXT, Arguments, codes_of, in
 from viewer.formats.perfetto_counters import CounterEvents
 from viewer.formats.perfetto_flows import FlowEvents
 from viewer.formats.perfetto_own import (
-    ATTRIBUTE,
     RUN_CATEGORY,
     UNITS,
     about_flows,
     clipped,
-    first_ns,
     in_stated_order,
     keys_of,
     own_ticks,
@@ -52,6 +50,7 @@ from viewer.formats.protobuf_wire import LENGTH_DELIMITED, VARINT
 from viewer.formats.text_rows import GrowingColumn
 from viewer.model.builder import TraceBuilder
 from viewer.model.counters import Counter
+from viewer.model.provenance import PREFIX, Provenance, first_ns, is_of_one_file
 from viewer.model.times import ns_to_tick
 from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, Run, Trace, Unit
 
@@ -302,7 +301,7 @@ class _Reading:
             self._spoken_of += 1
             told = about_flows(bytes(block.data.data[int(spans.at[row]) : int(spans.end[row])]))
             for what, value in told.items():
-                self._attributes.setdefault(f"{ATTRIBUTE}source{self._spoken_of}.{what}", value)
+                self._attributes.setdefault(f"{PREFIX}source{self._spoken_of}.{what}", value)
         is_counter = kind == _COUNTER
         track = self._track_numbers(uuid, has_uuid)
         if is_counter.any():
@@ -524,10 +523,9 @@ class _Reading:
         if count and int(name.min()) < 0:
             name = np.where(name < 0, self._texts.code(NO_NAME), name)
         clock, in_ticks = Clock(), None
-        if is_own and not any(k.startswith(f"{ATTRIBUTE}source2.") for k in self._attributes):
-            in_ticks = own_ticks(
-                self._attributes, self._arguments, slice_of, starts, ends, self.problem
-            )
+        provenance = self._provenance()
+        if is_of_one_file(provenance):
+            in_ticks = own_ticks(provenance, self._arguments, slice_of, starts, ends, self.problem)
             if in_ticks is not None:
                 clock, starts, ends = in_ticks
         derived = None
@@ -540,9 +538,6 @@ class _Reading:
         codes = np.zeros(len(texts), np.uint32)
         codes[used] = builder.intern_all([texts[i] for i in np.flatnonzero(used).tolist()])
         names = taken(codes, name)
-        provenance = {
-            k.removeprefix(ATTRIBUTE): v for k, v in self._attributes.items() if is_own
-        }  # fmt: skip
         if is_own:
             identifiers = self._arguments.mixed("identifier", slice_of, count)
             instructions = self._arguments.take("instruction_id", INT, slice_of, count)
@@ -569,7 +564,7 @@ class _Reading:
         # What the builder holds by now is not needed twice while it works.
         is_own_clock = in_ticks is not None
         del name, names, keys, its_track, begin, level, starts, ends, in_ticks, is_open, columns
-        counters = self._stated_counters(uuids, clock if is_own_clock else None)
+        counters = self._stated_counters(uuids, clock if is_own_clock else None, provenance)
         for process in dict.fromkeys(counter.process for counter in counters):
             if not builder.tracks_of(process):
                 builder.track(process, "counters")
@@ -607,12 +602,14 @@ class _Reading:
             found.append(replace(run, track=own[0]))
         return tuple(found)
 
-    def _stated_counters(self, uuids: list[int], clock: Clock | None) -> tuple[Counter, ...]:
+    def _stated_counters(
+        self, uuids: list[int], clock: Clock | None, provenance: Provenance
+    ) -> tuple[Counter, ...]:
         """The counters of the file, on the clock of its slices."""
         found = self._counters.counters(uuids, self._tracks, self.problem, self._times_of)
         if clock is None:
             return found
-        first = first_ns(self._attributes)
+        first = first_ns(provenance)
         if first is None or (not first and clock.ns_per_tick == 1):
             return found
         rate = clock.ns_per_tick
@@ -657,7 +654,13 @@ class _Reading:
     @property
     def _is_own(self) -> bool:
         """Whether Opscope wrote the file."""
-        return f"{ATTRIBUTE}tool" in self._attributes
+        return f"{PREFIX}tool" in self._attributes
+
+    def _provenance(self) -> dict[str, int | str]:
+        """What our own export says of itself; nothing of a file of another tool."""
+        if not self._is_own:
+            return {}
+        return {name.removeprefix(PREFIX): value for name, value in self._attributes.items()}
 
     def _pour(
         self, builder: TraceBuilder, uuids: list[int], track: Codes, unleveled: set[int],
