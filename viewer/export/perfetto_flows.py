@@ -50,9 +50,11 @@ def _proved(table: LinkTable, only: Ints | None, most: int) -> tuple[Ints, int, 
         by_start = np.argsort(table.trace.slices.start[wanted], kind="stable")
         asked = np.sort(wanted[by_start[:most]])
     edges: list[tuple[int, int]] = []
-    index = FlowIndex(table) if len(asked) else None
+    if not len(asked):
+        return np.empty((0, 2), np.int64), 0, 0
+    index = FlowIndex(table)
     for consumer in asked.tolist():
-        found = index.flows(consumer) if index else None
+        found = index.flows(consumer)
         assert found is not None  # there is no bound on what is looked at
         edges += sorted(
             (e.slice, consumer) for e in found.inputs

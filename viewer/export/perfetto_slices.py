@@ -378,13 +378,13 @@ class SlicePackets:
         self._intern_run()
         taken = set(RESERVED)
         for name, column in slices.columns.items():
-            if name in self._stated.names or not len(self._with_value(column)):
+            if name in self._stated.names or not len(present := self._with_value(column)):
                 continue
             shown = name or "column"
             while shown in taken:
                 shown = f"column {shown}"
             taken.add(shown)
-            self._arguments.append(self._column(shown, column))
+            self._arguments.append(self._column(shown, column, present))
         if (is_derived := slices.derived) is not None and is_derived[self._preorder].any():
             flag = self._number_arg("derived", _ARG_BOOL)(1) + b"\1"
 
@@ -399,7 +399,7 @@ class SlicePackets:
         source, slices, own = self._source, self._slices, self._preorder
         names, strings = source.trace.strings, self._strings
         if self._stated.event is not None:
-            self._arguments.append(self._column("event", self._stated.event))
+            self._arguments.append(self._stated_argument("event", self._stated.event))
         if self._label_iid is None:
             return
 
@@ -426,7 +426,7 @@ class SlicePackets:
         """The number of the inference in which a slice begins."""
         trace = self._source.trace
         if self._stated.run is not None:
-            self._arguments.append(self._column("run", self._stated.run))
+            self._arguments.append(self._stated_argument("run", self._stated.run))
         elif any(trace.inferences()):
             numbers = np.array([*(run.number for run in trace.runs), 0], np.uint32)
             of_slice = numbers[run_of_slices(trace)]  # those of no run are of the last, 0
@@ -501,13 +501,16 @@ class SlicePackets:
     def _text_arg(self, name: str) -> Callable[[int], bytes]:
         return self._number_arg(name, _ARG_TEXT_IID)
 
-    def _column(self, name: str, column: Column) -> Callable[[Codes], Piece]:
-        """Encodes the values of given slices; nulls become nothing."""
+    def _stated_argument(self, name: str, column: Column) -> Callable[[Codes], Piece]:
+        """An argument whose values an import states."""
+        return self._column(name, column, self._with_value(column))
+
+    def _column(self, name: str, column: Column, present: Codes) -> Callable[[Codes], Piece]:
+        """Encodes the values of given slices; nulls become nothing. present: all that have one."""
         values, valid = column.values, column.valid
         encode: Callable[[NDArray[Any]], Piece]
         if column.strings is not None:
             head, table = self._text_arg(name), column.strings
-            present = self._with_value(column)
             used = _in_order_of_use(present, len(table), lambda part: values[part])
             iid = np.zeros(len(table), np.int64)
             iid[used] = self._strings.values([table[i] for i in used])

@@ -7,6 +7,8 @@ otherwise (`bp` is not "e") is of the next slice that begins there.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,14 +26,16 @@ def flows_of(
     at = np.where(next, _next_slices(slices, track, tick), _slices_around(slices, track, tick))
     known = np.flatnonzero(at >= 0)
     order = known[np.lexsort((tick[known], identity[known]))]
+    if not len(order):
+        return Flows.none(), len(tick)
     at, phase, identity = at[order], phase[order], identity[order]
     place = np.arange(len(order))
-    first = np.append(True, identity[1:] != identity[:-1]) if len(order) else place.astype(np.bool_)
+    first = np.append(True, identity[1:] != identity[:-1])
     # What a flow comes from: the latest s or t before, if it is of the same flow.
     gives = phase != "f"
     latest = np.maximum.accumulate(np.where(gives, place, -1))
-    before = np.append(-1, latest[:-1])[: len(order)]
-    begun = np.maximum.accumulate(np.where(first, place, 0)) if len(order) else place
+    before = np.append(-1, latest[:-1])
+    begun = np.maximum.accumulate(np.where(first, place, 0))
     leads = (phase != "s") & (before >= begun) & ~first
     producer, consumer = at[np.maximum(before, 0)][leads], at[leads]
     good = producer != consumer
@@ -42,28 +46,31 @@ def flows_of(
     return Flows(producer[good].astype(np.int64), consumer[good].astype(np.int64)), lone
 
 
-def _rows_of(slices: Slices, track: int) -> list[tuple[int, int]]:
-    """The first slice and the end of every row of a track, depth by depth."""
-    rows = np.flatnonzero(slices.row_track == track)
-    rows = rows[np.argsort(slices.row_depth[rows], kind="stable")]
-    return [(int(slices.row_ptr[r]), int(slices.row_ptr[r + 1])) for r in rows.tolist()]
+def _by_track(
+    slices: Slices, track: Codes, tick: Ints
+) -> Iterator[tuple[Ints, Ints, list[tuple[int, int]]]]:
+    """Track by track: which of the events are on it, when, and the first slice and the end of each
+    of its rows, from the outside in."""
+    for one in np.unique(track).tolist():
+        own = np.flatnonzero(track == one)
+        rows = np.flatnonzero(slices.row_track == one)
+        rows = rows[np.argsort(slices.row_depth[rows], kind="stable")]
+        bounds = [(int(slices.row_ptr[r]), int(slices.row_ptr[r + 1])) for r in rows.tolist()]
+        yield own, tick[own], bounds
 
 
 def _slices_around(slices: Slices, track: Codes, tick: Ints) -> Ints:
     """The innermost slice that goes on at a time, -1 if none does."""
     found = np.full(len(tick), -1)
-    for one in np.unique(track).tolist():
-        own = np.flatnonzero(track == one)
-        when = tick[own]
+    for own, when, rows in _by_track(slices, track, tick):
         best, begun = np.full(len(own), -1), np.full(len(own), np.iinfo(np.int64).min)
-        for first, last in _rows_of(slices, one):
+        for first, last in rows:
             i = first + np.searchsorted(slices.start[first:last], when, "right") - 1
             i = np.maximum(i, first)
             start = slices.start[i]
             # One that ends there has ended, but for one that begins there too.
             inside = (start <= when) & ((when < slices.end[i]) | (start == when))
-            # Rows come from the outside in: of equal starts the later one is the inner one.
-            inside &= start >= begun
+            inside &= start >= begun  # of equal starts the later row is the inner one
             best[inside], begun[inside] = i[inside], start[inside]
         found[own] = best
     return found
@@ -72,11 +79,9 @@ def _slices_around(slices: Slices, track: Codes, tick: Ints) -> Ints:
 def _next_slices(slices: Slices, track: Codes, tick: Ints) -> Ints:
     """The first slice that begins at a time or after it, the outermost of several; -1 if none."""
     found = np.full(len(tick), -1)
-    for one in np.unique(track).tolist():
-        own = np.flatnonzero(track == one)
-        when = tick[own]
+    for own, when, rows in _by_track(slices, track, tick):
         best, begins = np.full(len(own), -1), np.full(len(own), np.iinfo(np.int64).max)
-        for first, last in _rows_of(slices, one):
+        for first, last in rows:
             i = first + np.searchsorted(slices.start[first:last], when, "left")
             is_there = i < last
             start = np.where(is_there, slices.start[np.minimum(i, last - 1)], begins)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHeaderView, QMenu
 
 from viewer.crash_report import guard
 from viewer.panels.operator_table import LINE, Contents, Kind, OperatorDelegate, OperatorModel
-from viewer.panels.table_style import RowTable, marked_rows, pop_up
+from viewer.panels.table_style import RowTable, fit_columns, marked_rows, pop_up
 from viewer.theme import Theme
 from viewer.timeline.colouring import Palette
 
@@ -70,18 +70,17 @@ class OperatorView(RowTable):
         self.fit_columns()
 
     def fit_columns(self) -> None:
-        """Keep the names legible: of a narrow table's other columns only the first are shown, and
-        before them the source lines, which the table leads to."""
-        room = self.viewport().width() - self._theme.px(_LEAST_NAME)
+        """Keep the names legible. Of a narrow table's other columns time and share stay, and the
+        source lines, which the table leads to, go last."""
         headings = self._model.contents.headings
-        for i in sorted(
-            range(len(headings)), key=lambda i: (i > 2 and headings[i].title != LINE, i)
-        ):
-            heading = headings[i]
-            if heading.kind is not Kind.NAME:
-                room -= self._theme.px(heading.width)
-                # The first two, time and share, are what the table is for.
-                self.setColumnHidden(i, room < 0 and i > 2)
+        widths = {
+            i: _LEAST_NAME if heading.kind is Kind.NAME else heading.width
+            for i, heading in enumerate(headings)
+        }
+        rest = [i for i in reversed(widths) if i > 2]
+        lines = [i for i in rest if headings[i].title == LINE]
+        others = [i for i in rest if i not in lines]
+        fit_columns(self, self._theme, widths, (), [*others, *lines], wide=0)
 
     def mark(self, row: int) -> None:
         """Mark one row and bring it into view; -1 marks none."""
