@@ -85,7 +85,7 @@ ALLOWED = {
     "session_view": {"session_file", "view_state", "opening", "timeline arithmetic"},
     "exporting": {*FILES, "workspace", "perfetto_export"},
     "perfetto_export": {"model", "program", "export", "workspace", "estimate_report"},
-    "batch_export": {*FILES, "workspace", "exporting"},
+    "batch_export": {*FILES, "workspace", "exporting", "memory"},
     "report": {"model", "program", "workspace"},
     "stats_report": {"model", "program", "export", "workspace", "report"},
     "estimate_report": {"model", "program", "workspace", "report"},
@@ -205,7 +205,7 @@ ALLOWED = {
         "compat",
         "app",
     },
-    "cli": {"arguments", "answers", "app"},
+    "cli": {"arguments", "answers", "app", "memory"},
     "__main__": {"cli"},
 }
 

@@ -20,6 +20,7 @@ from functools import lru_cache, partial
 from viewer.export.atomic import is_same_file, mark_parts, remove_parts
 from viewer.exporting import NothingToExport, export
 from viewer.formats import HEAD_SIZE, UnreadableFile, choose, open_file
+from viewer.memory import keep_freed
 from viewer.model.trace import Trace
 from viewer.program.graph import Program
 from viewer.workspace import Workspace
@@ -191,6 +192,7 @@ def _run(
 
 def write(task: Task, table: str, by: str | None) -> Outcome:
     """Write one profile, in a process that does nothing else. Never raises an Exception."""
+    keep_freed()
     warnings = [f"{task.profile}: {task.note}"] if task.note else []
     try:
         space = Workspace()

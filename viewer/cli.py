@@ -57,7 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _answer(command: str, arguments: list[str]) -> int:
     # Imported here: the first window does not wait for what it does without.
     from viewer.answers import ANSWERS
+    from viewer.memory import keep_freed
 
+    keep_freed()
     return ANSWERS[command](arguments)
 
 

@@ -1,12 +1,13 @@
 """Speed and memory of reading Chrome traces, beside json.loads of the whole file; -s shows figures.
 
 OPSCOPE_BENCH_EVENTS sets the size (200,000 unless set). Each reading has a process of its own, as
-its peak memory counts.
+its peak memory counts; it reads as the window and the commands do, once all is imported.
 """
 
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,18 +15,21 @@ from pathlib import Path
 
 import pytest
 
+TS = re.compile(r'"ts": [\d.]+')
 EVENTS = int(os.environ.get("OPSCOPE_BENCH_EVENTS", "200000"))
 MEASURE = """
 import json, sys, time
 how, path = sys.argv[1:]
-import numpy, viewer.formats.chrome_json
+from viewer.formats import open_file
+from viewer.memory import keep_freed
 def peak():
     return 1024 * int(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0])
+keep_freed()
+open_file("tests/data/chrome_json/kineto_cpu.json")
 before, began = peak(), time.process_time()
 if how == "json":
     count = len(json.load(open(path))["traceEvents"])
 else:
-    from viewer.formats import open_file
     trace = open_file(path)
     count = len(trace.slices)
     assert trace.problems == (), trace.problems
@@ -42,6 +46,15 @@ def pytorch(i: int) -> str:
         f'"Record function id": 0, "Input Dims": [[1, 3, {i % 40}], [64, 3, 7], []], '
         f'"Ev Idx": {i}}}}}'
     )
+
+
+SAMPLE = Path(__file__).parents[1] / "data/chrome_json/kineto_cpu.json"
+REAL = re.findall(r"  (\{\n    \"ph\": \"X.*?\n  \})", SAMPLE.read_text(), re.DOTALL)
+
+
+def kineto(i: int) -> str:
+    """The slices of a real PyTorch profile over and over, as they are written but for their ts."""
+    return TS.sub(f'"ts": {4_477_201_916_037 + 3 * i}.{i % 1000:03}', REAL[i % len(REAL)])
 
 
 def viztracer(i: int) -> str:
@@ -72,7 +85,7 @@ def lines(kind) -> Iterator[str]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is asked of /proc")
-@pytest.mark.parametrize("kind", [pytorch, viztracer, smallest, pairs])
+@pytest.mark.parametrize("kind", [pytorch, kineto, viztracer, smallest, pairs])
 @pytest.mark.parametrize("packed", [False, True])
 def test_read(kind, packed, tmp_path):
     path = tmp_path / ("trace.json.gz" if packed else "trace.json")

@@ -1,6 +1,7 @@
 """Objects of equal layout by columns, beside json.loads object by object."""
 
 import json
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -54,15 +55,34 @@ def test_what_is_no_object_or_has_a_key_twice_has_no_layout(text):
     assert Layout.of(text.encode(), "args") is None
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"a":1}{"a":2}', '{"a":1},,{"a":2}', 'x{"a":1}', '{"a":1}x', '{"a":"\n"}', '{"a":"}',
-        '{"a":1}},{', '{"a":"\\\\"}', "", "}{",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", ['x{"a":1}', '{"a":1}x', '{"a":"\\\\"}', "", "}{", "[{}]"])
 def test_what_is_not_told_at_a_glance_is_left(text):
     assert not Objects(text.encode()).is_plain
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        (' {"a":1},{"b":2}', ['{"a":1}', '{"b":2}']),
+        ('{"a":1} ,\n {"b":{"c":{}}} ,\n {}', ['{"a":1}', '{"b":{"c":{}}}', "{}"]),
+        # What is between two differs from the first such place: they stay together.
+        ('{"a":1}, {"b":2},{"c":3}, {}', ['{"a":1}', '{"b":2},{"c":3}', "{}"]),
+        # No objects: that is for whoever reads the pieces to find.
+        ('{"a":"},{"},{}', ['{"a":"}', '{"}', "{}"]),
+        ('{"a":[{},{}]}', ['{"a":[{}', "{}]}"]),
+    ],
+)
+def test_a_text_is_cut_at_places_like_its_first_joint(text, pieces):
+    objects = Objects(text.encode())
+    assert objects.is_plain
+    spans = zip(objects.begin.tolist(), objects.end.tolist(), strict=True)
+    assert [text[begin:end] for begin, end in spans] == pieces
+
+
+def test_what_is_behind_the_size_does_not_count():
+    text = '{"a":1},{"b":2}'
+    objects = Objects((text + ',{"c":3}' * 100).encode(), len(text))
+    assert objects.end.tolist() == [7, 15]
 
 
 NUMBERS = st.one_of(
@@ -84,15 +104,24 @@ def test_whole_numbers_are_those_of_json(cells):
         assert not is_good or value == expected
 
 
-@given(st.lists(st.tuples(st.integers(0, 10**15), st.integers(0, 999)), min_size=1), st.binary())
-def test_decimals_are_exact(given, odd):
-    cells = [b"%d.%03d" % each for each in given] + [odd.replace(b",", b"") + b"x"]
-    text, start, end = spans_of(cells)
-    whole, part, good = decimals(padded(text), start, end, b"1.234")
-    assert whole[:-1].tolist() == [each[0] for each in given]
-    assert part[:-1].tolist() == [1000 * each[1] for each in given]
-    assert good[:-1].all()
-    assert not good[-1]
+@given(
+    st.lists(st.tuples(st.integers(0, 2**64), st.integers(0, 10**6 - 1)), min_size=1),
+    st.integers(0, 6), st.binary(),
+)  # fmt: skip
+def test_decimals_are_exact(given, behind, odd):
+    """Beside Python's decimals; as many as behind, and two cells that are no such number."""
+    kept = behind + 1 if behind else 0
+    cells = [f"{whole}" + f".{part:06}"[:kept] for whole, part in given]
+    wrong = [odd.replace(b",", b"") + b"x", b"01" + b".234567"[:kept]]
+    text, start, end = spans_of([cell.encode() for cell in cells] + wrong)
+    values, rest, good = decimals(padded(text), start, end, b"1" + b".234567"[:kept])
+    found = zip(cells, values.tolist(), rest.tolist(), good.tolist(), strict=False)
+    for cell, value, millionths, is_good in found:
+        expected = Decimal(cell) * 1000
+        digits = len(cell.replace(".", ""))
+        assert is_good or expected > 2**62 or digits > 18, cell
+        assert not is_good or value + Decimal(millionths) / 1000 == expected, cell
+    assert not good[-2:].any()
 
 
 @given(st.lists(st.text(max_size=20).map(str.encode), min_size=1, max_size=50))

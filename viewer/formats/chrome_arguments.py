@@ -195,7 +195,8 @@ def _numbers(joined: bytes, values: Sequence[msgspec.Raw]) -> NDArray[Any]:
         return np.array(_INTS.decode(joined), np.int64)
     except msgspec.ValidationError:
         found = np.array(_FLOATS.decode(joined), np.float64)
-    for i in np.flatnonzero(np.abs(found) > 1 << 53).tolist():
+    # 2**53 + 1 is 2**53 as a float.
+    for i in np.flatnonzero(np.abs(found) >= 1 << 53).tolist():
         if bytes(values[i]).lstrip(b"-").isdigit():
             raise OverflowError
     return found
@@ -230,8 +231,10 @@ def _column(argument: _Argument, slice_of: NDArray[np.int32], count: int) -> Col
         found = part.values
         if is_text and not part.is_text:
             found = argument.texts.codes([f"{value}" for value in found.tolist()])
-        values[at[has]] = found[has]
-        valid[at[has]] = True
+        if not has.all():
+            at, found = at[has], found[has]
+        values[at] = found
+        valid[at] = True
     if not valid.any():
         return None
     return Column(

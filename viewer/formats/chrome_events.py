@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 
@@ -24,7 +25,7 @@ from viewer.formats.chrome_arguments import NOT_UTF8, ArgumentColumns, text_of
 from viewer.formats.chrome_layouts import EventLayouts, EventsAlike
 from viewer.formats.decimal_times import times_of
 from viewer.formats.json_blocks import Blocks, PackedFile, cut, spans
-from viewer.formats.json_layouts import Objects
+from viewer.formats.json_layouts import PADDING, Objects
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn
 from viewer.model.builder import TraceBuilder
 from viewer.model.trace import Ints
@@ -65,6 +66,7 @@ _FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 # Their arguments are names and values, not arguments of a slice.
 _OWN_ARGUMENTS = frozenset("MC")
 _EVENTS = msgspec.json.Decoder(list[Event])
+_PIECES = msgspec.json.Decoder(list[list[Event]])
 
 
 _COLUMNS: dict[str, type] = {
@@ -134,10 +136,11 @@ class EventColumns:
 
     def _block(self, parts: Blocks, data: bytes, source: PackedFile) -> None:
         position = parts.position
-        at = cut(data)
+        # What is behind the cut pads the block; it comes again.
+        at = cut(data, len(data) - PADDING)
         if at:
             try:
-                alike, rows, events = self._parsed(data[:at])
+                alike, rows, events = self._parsed(data, at)
             except _FAULTS:
                 pass
             else:
@@ -151,21 +154,20 @@ class EventColumns:
         found, parts.used, parts.closed = spans(data)
         self._add(list(self._each(data, found, position)), 0)
 
-    def _parsed(self, text: bytes) -> tuple[Sequence[EventsAlike], Ints | None, Sequence[Event]]:
-        """The events of some text: those of few layouts by columns, and the rows and structs of
-        the others; None for the rows where these are all."""
+    def _parsed(
+        self, data: bytes, size: int
+    ) -> tuple[Sequence[EventsAlike], Ints | None, Sequence[Event]]:
+        """The events of the first bytes of a text: those of few layouts by columns, and the rows
+        and structs of the others; None for the rows where these are all."""
         if self._layouts is not None:
-            objects = Objects(text)
-            alike, rows = self._layouts.read(objects) if objects.is_plain else ([], None)
-            if rows is not None and 2 * len(rows) < len(objects):
-                spans = zip(objects.begin[rows].tolist(), objects.end[rows].tolist(), strict=True)
-                rest = b",".join([text[begin:end] for begin, end in spans])
-                return alike, rows, _EVENTS.decode(b"[" + rest + b"]")
+            found = _by_layouts(self._layouts, Objects(data, size))
+            if found is not None:
+                return found
             # Of a file in which it does not pay for some blocks it will not for others.
             self._tries -= 1
             if not self._tries:
                 self._layouts = None
-        return [], None, _EVENTS.decode(b"[" + text + b"]")
+        return [], None, _EVENTS.decode(b"[" + data[:size] + b"]")
 
     def _each(
         self, data: bytes, found: Sequence[tuple[int, int]], position: int
@@ -330,6 +332,38 @@ class EventColumns:
             rows, values = self.counters.setdefault((thread, event.name, own, name), ([], []))
             rows.append(row)
             values.append(found)
+
+
+def _by_layouts(
+    layouts: EventLayouts, objects: Objects
+) -> tuple[Sequence[EventsAlike], Ints, Sequence[Event]] | None:
+    """The events of a block, most of them by columns, and the rows and structs of the others; None
+    if few are of a layout, or the pieces of the block are no objects."""
+    if not objects.is_plain:
+        return None
+    alike, left = layouts.read(objects)
+    if 2 * len(left) >= len(objects):
+        return None
+    text, begin, end = objects.text, objects.begin[left].tolist(), objects.end[left].tolist()
+    pieces = b"],[".join([text[a:b] for a, b in zip(begin, end, strict=True)])
+    try:
+        parsed = _PIECES.decode(b"[[%b]]" % pieces) if begin else []
+    except _FAULTS:
+        return None
+    if len(parsed) != len(left):  # two pieces of one text
+        return None
+    # Mostly a piece is one event.
+    counts = np.ones(len(objects), np.int64)
+    counts[left] = list(map(len, parsed))
+    row = np.cumsum(counts) - counts
+    for some in alike:
+        some.rows = row[some.rows]
+    rows = [
+        at + i
+        for at, piece in zip(row[left].tolist(), parsed, strict=True)
+        for i in range(len(piece))
+    ]
+    return alike, np.array(rows, np.int64), list(chain.from_iterable(parsed))
 
 
 _PAIR: Callable[[Event], tuple[Name, Name]] = attrgetter("pid", "tid")

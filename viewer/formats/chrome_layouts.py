@@ -29,7 +29,6 @@ from viewer.model.trace import Bools, Codes, Ints
 ARGUMENTS = "args"
 _TEXTS, _IDS, _TIMES = ("ph", "name", "cat"), ("pid", "tid"), ("ts", "dur")
 _OF_OTHERS = frozenset(("id", "id2", "scope", "s", "bp"))
-_MOST_WHOLE = 10**15  # µs, as `decimal_times` has it
 
 Ids = tuple[int | str | None, int | str | None]
 
@@ -166,11 +165,8 @@ def _pairs(
 def _time(
     made: EventsAlike, objects: Objects, name: str, sample: bytes, span: tuple[Ints, Ints]
 ) -> Bools:
-    whole, part, good = decimals(objects.data, *span, sample)
-    good &= whole < _MOST_WHOLE
-    whole = np.where(good, whole, 0)
-    ns = part // 1000
-    made.times[name] = whole * 1000 + ns, (part - ns * 1000).astype(np.int16)
+    ns, ps, good = decimals(objects.data, *span, sample)
+    made.times[name] = ns, ps
     return good
 
 

@@ -17,8 +17,9 @@ from viewer.model.trace import Bools, Ints
 
 # Beyond it a sum of two times would leave int64 ns.
 TIME_LIMIT = (1 << 62) - 1
-_DIGITS = 18
-_WHOLE_DIGITS = 15
+# Whole µs since 1970 have 16 digits. With three decimals what leaves int64 is beyond the limit.
+_DIGITS, _DIGITS_OF_NS = 18, 19
+_WHOLE_DIGITS = 16
 _POWERS = np.array([10**i for i in range(19)], np.int64)
 _ZERO, _NINE, _POINT, _MINUS, _COMMA = b"09.-,"
 _LARGEST_EXPONENT = 40
@@ -56,7 +57,8 @@ def times_of(texts: Sequence[bytes | memoryview]) -> Times:
     others = np.add.reduceat((letters < _ZERO) | (letters > _NINE), begins)
     has_point = np.zeros(count, np.bool_)
     has_point[of_point] = True
-    plain = (others == 1 + minus + has_point) & (digits > 0) & (digits <= _DIGITS)
+    most = np.where(decimals <= 3, _DIGITS_OF_NS, _DIGITS)
+    plain = (others == 1 + minus + has_point) & (digits > 0) & (digits <= most)
     plain &= digits - decimals <= _WHOLE_DIGITS
     if not plain.all():
         split = joined.split(b",")[:count]
@@ -76,6 +78,7 @@ def times_of(texts: Sequence[bytes | memoryview]) -> Times:
     ns, ps = whole * 1000 + part // 1000, part % 1000
     ns = np.where(minus, -ns - (ps > 0), ns)
     ps = np.where(minus, -ps % 1000, ps).astype(np.int16)
+    plain &= np.abs(ns) <= TIME_LIMIT
     if rest is not None:
         ns[odd], ps[odd], plain[odd] = rest.ns, rest.ps, rest.usable
     return Times(ns, ps, plain)

@@ -89,14 +89,14 @@ class PackedFile:
         self._file.close()
 
 
-def cut(data: bytes) -> int:
-    """Where the last joint of two events seems to be, as the number of bytes before it; 0 if there
-    is none."""
+def cut(data: bytes, size: int) -> int:
+    """Where the last joint of two events in the first bytes seems to be, as the number of bytes
+    before it; 0 if there is none."""
     width = _TAIL
     while True:
-        begin = max(0, len(data) - width)
+        begin = max(0, size - width)
         at = -1
-        for joint in _JOINT.finditer(data, begin):
+        for joint in _JOINT.finditer(data, begin, max(size, 0)):
             at = joint.start()
         if at >= 0:
             return at + 1

@@ -25,8 +25,12 @@ FEWEST = 128  # objects of one layout that are worth the calls that they take
 _MOST_LAYOUTS = 12  # of as many quotes
 _LONGEST = PADDING - 8
 _MOST_DIGITS = 18
-_QUOTE, _BACKSLASH, _OPEN, _CLOSE, _ZERO, _POINT, _MINUS = b'"\\{}0.-'
-_GAP = re.compile(rb"\s*,\s*")
+_QUOTE, _OPEN, _CLOSE, _ZERO, _POINT, _MINUS = b'"{}0.-'
+_ESCAPE = b"\\"
+_LARGEST = (1 << 62) - 1
+_LONGEST_GAP = 64
+_JOINT = re.compile(rb"\}([ \t\r\n]*,[ \t\r\n]*)\{")
+_BEFORE = re.compile(rb"[ \t\r\n]*\{")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 _RAWS = msgspec.json.Decoder(list[msgspec.Raw])
@@ -146,15 +150,23 @@ class Alike:
 
 
 class Objects:
-    """The objects of a text that holds nothing else but commas and spaces between them.
+    """The pieces of a text that seem to be one object each: it is cut wherever a brace closes and
+    another opens with the same between them as at the first such place.
 
-    begin, end: of each. `is_plain` is False where that is not so, or cannot be told at a glance.
+    begin, end: of each piece. `is_plain` is False where the text is none of objects, or its quotes
+    cannot be told at a glance. That a piece is an object is for others to prove: a layout does, and
+    so does a parser. A place inside of a text, or of a list of objects, makes two pieces that are
+    none; where there is something else between two objects, both are one piece.
     """
 
-    def __init__(self, text: bytes) -> None:
+    def __init__(self, text: bytes, size: int | None = None) -> None:
+        """size: how many bytes of the text count, all by default. What is behind them spares a
+        copy, where there are as many as `PADDING`."""
+        self.size = len(text) if size is None else size
+        if len(text) < self.size + PADDING:
+            text = text[: self.size] + bytes(PADDING)
         self.text = text
-        self.data: Bytes = np.zeros(len(text) + PADDING, np.uint8)
-        self.data[: len(text)] = np.frombuffer(text, np.uint8)
+        self.data: Bytes = np.frombuffer(text, np.uint8)
         self.begin: Ints = np.empty(0, np.int64)
         self.end: Ints = self.begin
         self._quotes: Ints = self.begin
@@ -165,30 +177,28 @@ class Objects:
         return len(self.begin)
 
     def _find(self) -> bool:
-        data = self.data[: len(self.text)]
+        text, size = self.text, self.size
+        data = self.data[:size]
+        before = _BEFORE.match(text, 0, size)
+        if before is None or text[size - 1] != _CLOSE:
+            return False
+        joint = _JOINT.search(text, 0, size)
+        gap = joint[1] if joint is not None else b","
+        if len(gap) > _LONGEST_GAP:
+            return False
+        opened = np.flatnonzero(data == _OPEN)[1:]
+        is_joint = self._is_there(np.maximum(opened - len(gap) - 1, 0), b"}" + gap)
+        begins = opened[is_joint]
+        self.begin = np.concatenate([[before.end() - 1], begins])
+        self.end = np.concatenate([begins - len(gap), [size]])
         quotes = np.flatnonzero(data == _QUOTE)
-        if b"\\" in self.text:
-            if b"\\\\" in self.text:
+        if text.find(_ESCAPE, 0, size) >= 0:
+            if text.find(2 * _ESCAPE, 0, size) >= 0:
                 return False
-            quotes = quotes[data[quotes - 1] != _BACKSLASH]
-        odd = np.flatnonzero((data < 0x20) | (data == _OPEN) | (data == _CLOSE))
-        rank = np.searchsorted(quotes, odd)
-        inside = (rank & 1).astype(np.bool_)
-        if len(quotes) & 1 or (data[odd[inside]] < 0x20).any():
-            return False
-        is_brace = ~inside & (data[odd] >= 0x20)
-        braces, rank = odd[is_brace], rank[is_brace]
-        step = np.where(data[braces] == _OPEN, 1, -1)
-        depth = np.cumsum(step)
-        begins = (depth == 1) & (step == 1)
-        begin = braces[begins]
-        end = braces[(depth == 0) & (step == -1)] + 1
-        if len(begin) != len(end) or not len(begin) or int(depth.min()) < 0 or depth[-1]:
-            return False
-        self.begin, self.end, self._quotes, self._first = begin, end, quotes, rank[begins]
-        gaps, _ = distinct(self, end[:-1], begin[1:])
-        around = self.text[: begin[0]] + self.text[end[-1] :]
-        return not around.strip(b" \t\r\n") and all(map(_GAP.fullmatch, gaps))
+            quotes = quotes[data[quotes - 1] != _ESCAPE[0]]
+        self._quotes = quotes
+        self._first = np.searchsorted(quotes, self.begin)
+        return True
 
     def alike(self, known: dict[int, list[Layout]], nested: str) -> tuple[list[Alike], Ints]:
         """Objects by layout, and those that are left. known: the layouts by their quotes."""
@@ -196,9 +206,7 @@ class Objects:
         count = np.diff(first, append=len(self._quotes))
         found: list[Alike] = []
         left: list[Ints] = []
-        for quotes, objects in enumerate(np.bincount(count).tolist()):
-            if not objects:
-                continue
+        for quotes in np.flatnonzero(np.bincount(count)).tolist():
             rows = np.flatnonzero(count == quotes)
             layouts = known.setdefault(quotes, [])
             tried = 0
@@ -214,7 +222,10 @@ class Objects:
                 tried += 1
                 same, spans = self._matched(layout, rows, first[rows])
                 fits = int(np.count_nonzero(same))
-                if fits >= FEWEST:
+                if fits == len(rows):
+                    found.append(Alike(layout, rows, tuple(spans)))
+                    rows = rows[:0]
+                elif fits >= FEWEST:
                     spans = [(a[same], b[same]) for a, b in spans]
                     found.append(Alike(layout, rows[same], tuple(spans)))
                     rows = rows[~same]
@@ -259,7 +270,7 @@ def words_at(data: Bytes, at: Ints, size: int) -> list[Words]:
     window: NDArray[Any] = np.ndarray(
         (len(data) - item.itemsize + 1,), item, data.data, strides=(1,)
     )
-    return list(window[at].view("<u8").reshape(len(at), -1).T)
+    return list(window[at].view("<u8").reshape(len(at), item.itemsize // 8).T)
 
 
 def distinct(objects: Objects, start: Ints, end: Ints) -> tuple[list[bytes], Codes]:
@@ -297,22 +308,24 @@ def _first_equal(words: Sequence[Words]) -> Ints:
     for word in words[1:]:
         mixed = (mixed ^ word) * np.uint64(0xFF51AFD7ED558CCD)
         mixed ^= mixed >> np.uint64(32)
-    found = np.arange(len(mixed))
-    rest = found.copy()
+    rest, left = np.arange(len(mixed)), words
+    found = rest.copy()
     table = np.empty(1 << 16, np.int64)
     for by in (48, 16, 0):
-        place = (mixed[rest] >> np.uint64(by)).astype(np.uint16)
+        place = (mixed >> np.uint64(by)).astype(np.uint16)
         # Of equal ones the last one written stays: the first.
         table[place[::-1]] = rest[::-1]
         first = table[place]
         same = np.ones(len(rest), np.bool_)
-        for word in words:
-            same &= word[rest] == word[first]
-        found[rest[same]] = first[same]
-        rest = rest[~same]
-        if not len(rest):
+        for word, own in zip(words, left, strict=True):
+            same &= own == word[first]
+        if same.all():
+            found[rest] = first
             return found
-    rows = np.stack([word[rest] for word in words], axis=1)
+        found[rest[same]] = first[same]
+        rest, mixed = rest[~same], mixed[~same]
+        left = [word[rest] for word in words]
+    rows = np.stack(left, axis=1)
     _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     found[rest] = rest[first[inverse.reshape(-1)]]
     return found
@@ -336,35 +349,59 @@ def whole_numbers(data: Bytes, start: Ints, end: Ints) -> tuple[Ints, Bools]:
 
 
 def _eight_digits(data: Bytes, end: Ints, digits: Ints) -> tuple[Ints, Bools]:
-    """The last digits, up to eight, before some places as numbers, and where they are digits.
+    """The last digits, up to eight, before some places as numbers, and where they are digits."""
+    at = end - 8
+    values, good = _number(words_at(data, np.maximum(at, 0), 8)[0], digits)
+    return values, good & ((at >= 0) | (digits <= 0))
+
+
+def _number(word: Words, digits: Ints) -> tuple[Ints, Bools]:
+    """The last digits, up to eight, of words as numbers, and where they are digits.
 
     All eight at once: neighbours are joined to numbers below 100, those below 10^4, and these.
     """
-    at = end - 8
-    word = words_at(data, np.maximum(at, 0), 8)[0]
     before = _MASKS[8 - np.minimum(np.maximum(digits, 0), 8)]
     word = (word & ~before) | (_ZEROS & before)
     rest = word - _ZEROS
     good = (((word + _TO_HIGH) | rest) & _HIGH) == 0
-    good &= (at >= 0) | (digits <= 0)
     for by, mask in _JOINS:
         rest = (rest * np.uint64(10 ** (by // 8)) + (rest >> np.uint64(by))) & mask
     return rest.view(np.int64), good
 
 
-def decimals(data: Bytes, start: Ints, end: Ints, sample: bytes) -> tuple[Ints, Ints, Bools]:
-    """Numbers with as many decimals as a sample, up to six, from zero on: what stands before the
-    point and behind it, in millionths; and which are such numbers."""
+def decimals(
+    data: Bytes, start: Ints, end: Ints, sample: bytes
+) -> tuple[Ints, NDArray[np.int16], Bools]:
+    """Numbers with as many decimals as a sample, up to six, from zero to 2^62 thousandths: their
+    thousandths, the rest in thousandths of these, and which are such numbers."""
     behind = len(sample) - 1 - sample.find(b".") if b"." in sample else 0
+    none = np.zeros(len(start), np.int16)
     if not behind:
-        whole, good = whole_numbers(data, start, end)
-        return whole, np.zeros(len(whole), np.int64), good & (whole >= 0)
+        value, good = whole_numbers(data, start, end)
+        return value * 1000, none, good & (value >= 0) & (value <= _LARGEST // 1000)
     point = end - 1 - behind
-    good = (point > start) & (data[np.maximum(point, 0)] == _POINT)
-    whole, is_whole = whole_numbers(data, start, np.maximum(point, start))
-    part, are_digits = _eight_digits(data, end, np.full(len(end), min(behind, 6)))
-    good &= is_whole & (data[start] != _MINUS) & are_digits & (behind <= 6)
-    return whole, part * np.int64(10 ** max(6 - behind, 0)), good
+    digits = end - start - 1
+    most = _MOST_DIGITS + (behind <= 3)  # 2^62 has 19, and what is more is below 0 or above it
+    good = (point > start) & (data[np.maximum(point, 0)] == _POINT) & (digits <= most)
+    good &= (data[start] != _ZERO) | (point == start + 1)
+    if behind > 6:
+        return np.zeros(len(start), np.int64), none, np.zeros(len(start), np.bool_)
+    # The last word without its point: what stands before it moves up by a byte.
+    word = words_at(data, np.maximum(end - 8, 0), 8)[0]
+    whole = np.uint64((1 << 8 * (8 - behind)) - 1)
+    value, are_digits = _number((word & ~whole) | ((word << np.uint64(8)) & whole),
+                                np.minimum(digits, 7))  # fmt: skip
+    good &= are_digits & (end >= 8)
+    for k in range(7, min(int(digits.max(initial=0)), most), 8):
+        eight, are_digits = _eight_digits(data, end - k - 1, digits - k)
+        good &= are_digits
+        value += eight * np.int64(10**k)
+    good &= value >= 0
+    if behind <= 3:
+        step = 10 ** (3 - behind)
+        return value * step, none, good & (value <= _LARGEST // step)
+    value, rest = np.divmod(value, 10 ** (behind - 3))
+    return value, (rest * 10 ** (6 - behind)).astype(np.int16), good
 
 
 def texts_of(raw: Sequence[bytes]) -> list[str] | None:
