@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.formats.chrome_cases import problems
-from viewer.formats import UnreadableFile, json_layouts, open_file
+from viewer.formats import UnreadableFile, json_blocks, json_layouts, open_file
 from viewer.formats.chrome_layouts import EventLayouts
 
 NAMES = ("aten::add", 'a "quoted" one', "é", "", "},{", "C:\\new")
@@ -18,7 +18,7 @@ SHAPES = ([[1, 3], [], [64]], [], {"a": [None]}, True, None, 1.5, "text", 7)
 def torch(i: int, name: str, shape: object) -> dict:
     return {"ph": "X", "cat": "cpu_op", "name": name, "pid": 12, "tid": i % 3,
             "ts": 10**9 + 3 * i + 0.125, "dur": i % 7 + 0.5,
-            "args": {"External id": i, "Input Dims": shape}}  # fmt: skip
+            "args": {"External id": i, "Input Dims": shape, "Record function id": 0}}  # fmt: skip
 
 
 def begun(i: int, name: str, shape: object) -> dict:
@@ -47,6 +47,7 @@ def facts(path, fewest: int):
     """All that a trace says, by slices in the order of the file; or why it cannot be read."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_layouts, "FEWEST", fewest)
+        patch.setattr(json_blocks, "BLOCK", 1 << 11)
         try:
             trace = open_file(str(path))
         except UnreadableFile as error:

@@ -164,7 +164,8 @@ def _take(argument: _Argument, rows: Codes, values: list[msgspec.Raw]) -> int:
             argument.add_texts(rows, _TEXTS.decode(joined))
             return 0
         if first in b"-0123456789":
-            argument.add_numbers(rows, _numbers(joined, values))
+            for some, numbers in _numbers(joined, values):
+                argument.add_numbers(rows[some], numbers)
             return 0
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OverflowError):
         pass
@@ -188,18 +189,24 @@ def _is_utf8(value: bytes) -> bool:
     return True
 
 
-def _numbers(joined: bytes, values: Sequence[msgspec.Raw]) -> NDArray[Any]:
-    """Numbers as int64, or as float64 if some are fractions. Raises OverflowError where a whole
-    number fits neither, and as the decoders do where some are no numbers."""
+def _numbers(
+    joined: bytes, values: Sequence[msgspec.Raw]
+) -> list[tuple[slice | NDArray[np.bool_], NDArray[Any]]]:
+    """Which of some numbers are whole as int64, and which are fractions as float64: among texts
+    each stays as it stands. Raises OverflowError where a whole number does not fit, and as the
+    decoders do where some are no numbers."""
     try:
-        return np.array(_INTS.decode(joined), np.int64)
+        return [(slice(None), np.array(_INTS.decode(joined), np.int64))]
     except msgspec.ValidationError:
         found = np.array(_FLOATS.decode(joined), np.float64)
-    # 2**53 + 1 is 2**53 as a float.
-    for i in np.flatnonzero(np.abs(found) >= 1 << 53).tolist():
-        if bytes(values[i]).lstrip(b"-").isdigit():
-            raise OverflowError
-    return found
+    is_whole = found == np.trunc(found)
+    plain = {i: bytes(values[i]) for i in np.flatnonzero(is_whole).tolist()}
+    for i, value in plain.items():
+        is_whole[i] = value.lstrip(b"-").isdigit()
+    if not is_whole.any():
+        return [(slice(None), found)]
+    whole = [int(plain[i]) for i in np.flatnonzero(is_whole).tolist()]
+    return [(is_whole, np.array(whole, np.int64)), (~is_whole, found[~is_whole])]
 
 
 def text_of(value: bytes) -> str:

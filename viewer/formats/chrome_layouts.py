@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from viewer.formats.json_layouts import (
     Alike,
     Layout,
     Objects,
+    Value,
     are_values,
     decimals,
     distinct,
@@ -30,6 +32,7 @@ ARGUMENTS = "args"
 _TEXTS, _IDS, _TIMES = ("ph", "name", "cat"), ("pid", "tid"), ("ts", "dur")
 _OF_OTHERS = frozenset(("id", "id2", "scope", "s", "bp"))
 
+_Type = TypeVar("_Type", bound=np.generic)
 Ids = tuple[int | str | None, int | str | None]
 
 
@@ -61,6 +64,7 @@ class EventLayouts:
         """is_read: whether events of a phase are read by columns."""
         self._known: dict[int, list[Layout]] = {}
         self._is_read = is_read
+        self._said: dict[Layout, _Said | None] = {}  # of all events of a layout
 
     def read(self, objects: Objects) -> tuple[list[EventsAlike], Ints]:
         """The events of a block by layout, and which objects are left."""
@@ -75,43 +79,89 @@ class EventLayouts:
 
     def _events(self, objects: Objects, alike: Alike) -> tuple[EventsAlike | None, Ints]:
         """What the events of one layout say, None if they are none to be read so; and the rest."""
-        paths = [value.path for value in alike.layout.values]
-        nothing = None, alike.rows
-        if (ARGUMENTS,) in paths or ("ph",) not in paths or ("ts",) not in paths:
-            return nothing
-        if any(path[0] in _OF_OTHERS for path in paths):
-            return nothing
-        made = EventsAlike(alike.rows)
-        good = np.ones(len(alike.rows), np.bool_)
-        ids: dict[str, tuple[list[int] | list[str], Codes]] = {}
-        for value, (start, end) in zip(alike.layout.values, alike.spans, strict=True):
-            name, is_text = value.path[-1], value.is_text
-            if len(value.path) > 1:
-                fits: Bools | None = _argument(made, objects, name, value.sample, is_text,
-                                               (start, end))  # fmt: skip
-            elif name in _TEXTS:
-                fits = _put_text(made.texts, objects, name, (start, end)) if is_text else None
-            elif name in _IDS:
-                fits = _id(ids, objects, name, is_text, (start, end))
-            elif name in _TIMES:
-                fits = None if is_text else _time(made, objects, value.path[0], value.sample,
-                                                  (start, end))  # fmt: skip
-            else:
-                raw, _ = distinct(objects, start - is_text, end + is_text)
-                fits = good if are_values(raw) else None
-            if fits is None:
-                return nothing
-            good &= fits
-        phases, codes = made.texts["ph"]
-        good &= np.array([self._is_read(phase) for phase in phases])[codes]
+        layout, rows = alike.layout, alike.rows
+        said = self._of_all(layout)
+        if said is None:
+            return None, rows
+        made = _Said(EventsAlike(rows))
+        for value, span in zip(layout.values, alike.spans, strict=True):
+            if not made.take(objects, value, span):
+                return None, rows
+        good, events = made.good, made.events
+        if "ph" in events.texts:
+            phases, codes = events.texts["ph"]
+            good &= np.array([self._is_read(phase) for phase in phases])[codes]
         if not good.all():
-            if int(np.count_nonzero(good)) == 0:
-                return nothing
+            if not good.any():
+                return None, rows
             spans = tuple((start[good], end[good]) for start, end in alike.spans)
-            events, rest = self._events(objects, Alike(alike.layout, alike.rows[good], spans))
-            return events, np.concatenate([alike.rows[~good], rest])
-        made.threads = _pairs(ids, len(alike.rows))
-        return made, alike.rows[:0]
+            found, rest = self._events(objects, Alike(layout, rows[good], spans))
+            return found, np.concatenate([rows[~good], rest])
+        made.add(said)
+        events.threads = _pairs(made.ids, len(rows))
+        return events, rows[:0]
+
+    def _of_all(self, layout: Layout) -> _Said | None:
+        """What all events of a layout say; None if such events are not read by columns."""
+        if layout not in self._said:
+            said = _Said(EventsAlike(np.zeros(1, np.int64)))
+            is_read = self._are_read(layout) and all(
+                said.take(layout.example, value, span) for value, span in layout.constants
+            )
+            phases, _ = said.events.texts.get("ph", ([], None))
+            is_read &= bool(said.good.all()) and all(map(self._is_read, phases))
+            self._said[layout] = said if is_read else None
+        return self._said[layout]
+
+    def _are_read(self, layout: Layout) -> bool:
+        paths = {value.path for value in layout.every}
+        return {("ph",), ("ts",)} <= paths and not any(
+            path == (ARGUMENTS,) or path[0] in _OF_OTHERS for path in paths
+        )
+
+
+class _Said:
+    """What some values of events say, as it is put together. good: of which events all could be
+    read. ids: pid and tid, distinct ones and codes."""
+
+    def __init__(self, events: EventsAlike) -> None:
+        self.events = events
+        self.good: Bools = np.ones(len(events), np.bool_)
+        self.ids: dict[str, tuple[list[int] | list[str], Codes]] = {}
+
+    def take(self, objects: Objects, value: Value, span: tuple[Ints, Ints]) -> bool:
+        """Take in one value of all events; False if it is none to be read so."""
+        name, is_text, made = value.path[-1], value.is_text, self.events
+        fits: Bools | None
+        if len(value.path) > 1:
+            fits = _argument(made, objects, name, value.sample, is_text, span)
+        elif name in _TEXTS:
+            fits = _put_text(made.texts, objects, name, span) if is_text else None
+        elif name in _IDS:
+            fits = _id(self.ids, objects, name, is_text, span)
+        elif name in _TIMES:
+            fits = None if is_text else _time(made, objects, name, value.sample, span)
+        else:
+            raw, _ = distinct(objects, span[0] - is_text, span[1] + is_text)
+            fits = self.good if are_values(raw) else None
+        if fits is None:
+            return False
+        self.good &= fits
+        return True
+
+    def add(self, said: _Said) -> None:
+        """Take in what all events say."""
+        own, more, count = self.events, said.events, len(self.events)
+
+        def wide(values: NDArray[_Type]) -> NDArray[_Type]:
+            return np.broadcast_to(values, (count,))
+
+        self.ids |= {name: (values, wide(codes)) for name, (values, codes) in said.ids.items()}
+        own.texts |= {name: (texts, wide(codes)) for name, (texts, codes) in more.texts.items()}
+        own.times |= {name: (wide(ns), wide(ps)) for name, (ns, ps) in more.times.items()}
+        own.numbers |= {name: wide(values) for name, values in more.numbers.items()}
+        own.words |= {name: (texts, wide(codes)) for name, (texts, codes) in more.words.items()}
+        own.raw |= {name: (values, wide(codes)) for name, (values, codes) in more.raw.items()}
 
 
 def _put_text(

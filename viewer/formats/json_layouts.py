@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -23,6 +23,7 @@ from viewer.model.trace import Bools, Codes, Ints
 PADDING = 512  # bytes behind a block, so that a text can be read in words
 FEWEST = 128  # objects of one layout that are worth the calls that they take
 _MOST_LAYOUTS = 12  # of as many quotes
+_LOOKED_AT = 32  # objects of a layout, to tell which of its values are constants
 _LONGEST = PADDING - 8
 _MOST_DIGITS = 18
 _QUOTE, _OPEN, _CLOSE, _ZERO, _POINT, _MINUS = b'"{}0.-'
@@ -61,19 +62,28 @@ class Value:
     sample: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """What is the same in objects of one layout: the values, and the text before each and behind
-    the last."""
+    """What is the same in objects of one layout.
+
+    every: all values, those that are the same in all objects too; between: the text before each and
+    behind the last. values, fixed: the same without the constant ones, which `fixed` contains.
+    constants: these, and where they are in `example`, the object that was looked at.
+    """
 
     quotes: int
-    values: tuple[Value, ...]
-    fixed: tuple[bytes, ...]
+    every: tuple[Value, ...]
+    between: tuple[bytes, ...]
+    example: Objects
+    is_constant: tuple[bool, ...] = ()
+    values: tuple[Value, ...] = ()
+    fixed: tuple[bytes, ...] = ()
+    constants: tuple[tuple[Value, tuple[Ints, Ints]], ...] = ()
 
     @staticmethod
     def of(raw: bytes, nested: str) -> Layout | None:
-        """The layout of one object, the members of its member `nested` taken apart; None if it is
-        no JSON, or has a key twice."""
+        """The layout of one object, the members of its member `nested` taken apart, none of its
+        values a constant; None if it is no JSON, or has a key twice."""
         text = raw.decode("latin-1")
         try:
             found = list(_members(text, nested))
@@ -83,7 +93,7 @@ class Layout:
         if not found or len(set(paths)) < len(paths) or b"\\" in raw:
             return None
         quotes = [at for at, byte in enumerate(raw) if byte == _QUOTE]
-        values, fixed, before = [], [], 0
+        values, between, before = [], [], 0
         for path, begin, end in found:
             is_text = raw[begin] == _QUOTE
             first, last = begin + is_text, end - is_text
@@ -96,12 +106,44 @@ class Layout:
                     (closed if closed < len(quotes) else -1, behind - last), raw[first:last],
                 )
             )  # fmt: skip
-            fixed.append(raw[before:first])
+            between.append(raw[before:first])
             before = last
-        fixed.append(raw[before:])
+        between.append(raw[before:])
+        made = Layout(len(quotes), tuple(values), tuple(between), Objects(raw))
+        return made.with_constants([False] * len(values))
+
+    def with_constants(self, which: Sequence[bool]) -> Layout | None:
+        """The same with some values as constants; None if too long a text is the same then."""
+        values, constants, fixed = [], [], [self.between[0]]
+        at = len(self.between[0])
+        for value, is_constant, behind in zip(self.every, which, self.between[1:], strict=True):
+            end = at + len(value.sample)
+            if is_constant:
+                constants.append((value, (np.array([at]), np.array([end]))))
+                fixed[-1] += value.sample + behind
+            else:
+                values.append(value)
+                fixed.append(behind)
+            at = end + len(behind)
         if max(map(len, fixed)) > _LONGEST:
             return None
-        return Layout(len(quotes), tuple(values), tuple(fixed))
+        return replace(
+            self, is_constant=tuple(which), values=tuple(values), fixed=tuple(fixed),
+            constants=tuple(constants),
+        )  # fmt: skip
+
+    def is_like(self, other: Layout) -> bool:
+        """Whether nothing but values differs."""
+        return self.between == other.between and all(
+            (a.path, a.is_text, a.first, a.last) == (b.path, b.is_text, b.first, b.last)
+            for a, b in zip(self.every, other.every, strict=True)
+        )
+
+    def in_common(self, other: Layout) -> Layout:
+        """The same with those constants that a like one has too."""
+        both = zip(self.is_constant, self.every, other.is_constant, other.every, strict=True)
+        same = [mine and its and a.sample == b.sample for mine, a, its, b in both]
+        return self.with_constants(same) or self
 
 
 def _members(text: str, nested: str) -> Iterator[tuple[tuple[str, ...], int, int]]:
@@ -209,31 +251,47 @@ class Objects:
         for quotes in np.flatnonzero(np.bincount(count)).tolist():
             rows = np.flatnonzero(count == quotes)
             layouts = known.setdefault(quotes, [])
-            tried = 0
-            while len(rows) >= FEWEST and tried < _MOST_LAYOUTS:
-                is_new = tried == len(layouts)
-                if is_new:
-                    at = int(rows[0])
-                    made = Layout.of(self.text[self.begin[at] : self.end[at]], nested)
-                    if made is None or made.quotes != quotes:
-                        break
-                    layouts.append(made)
-                layout = layouts[tried]
-                tried += 1
-                same, spans = self._matched(layout, rows, first[rows])
-                fits = int(np.count_nonzero(same))
-                if fits == len(rows):
-                    found.append(Alike(layout, rows, tuple(spans)))
-                    rows = rows[:0]
-                elif fits >= FEWEST:
-                    spans = [(a[same], b[same]) for a, b in spans]
-                    found.append(Alike(layout, rows[same], tuple(spans)))
-                    rows = rows[~same]
-                elif is_new:
-                    layouts.pop()
+            for layout in layouts:
+                if len(rows) >= FEWEST:
+                    rows = self._take(layout, rows, found)
+            for _ in range(_MOST_LAYOUTS):
+                if len(rows) < FEWEST:
                     break
+                at = int(rows[0])
+                made = Layout.of(self.text[self.begin[at] : self.end[at]], nested)
+                rest = rows if made is None else self._take(made, rows, found)
+                if made is None or len(rest) == len(rows):
+                    break
+                rows = rest
+                _keep(layouts, self._with_constants(found[-1]))
             left.append(rows)
         return found, np.sort(np.concatenate(left))
+
+    def _take(self, layout: Layout, rows: Ints, found: list[Alike]) -> Ints:
+        """Those of some objects that do not have a layout, or all if few have it."""
+        same, spans = self._matched(layout, rows, self._first[rows])
+        fits = int(np.count_nonzero(same))
+        if fits < FEWEST:
+            return rows
+        if fits == len(rows):
+            found.append(Alike(layout, rows, tuple(spans)))
+        else:
+            spans = [(start[same], end[same]) for start, end in spans]
+            found.append(Alike(layout, rows[same], tuple(spans)))
+        return rows[~same]
+
+    def _with_constants(self, found: Alike) -> Layout:
+        """A layout without constants with those values as such that some of its objects share."""
+        layout, text = found.layout, self.text
+        some = np.linspace(0, len(found.rows) - 1, _LOOKED_AT).astype(np.int64)
+        same = [
+            all(
+                text[a:b] == value.sample
+                for a, b in zip(start[some].tolist(), end[some].tolist(), strict=True)
+            )
+            for value, (start, end) in zip(layout.values, found.spans, strict=True)
+        ]
+        return layout.with_constants(same) or layout
 
     def _matched(
         self, layout: Layout, rows: Ints, quote: Ints
@@ -248,6 +306,8 @@ class Objects:
             end = (whole_end if number < 0 else self._quotes[quote + number]) - back
             same &= (start - before == len(fixed)) & (end >= start)
             same &= self._is_there(before, fixed)
+            if not same.any():
+                return same, []
             spans.append((start, end))
             before = np.maximum(end, 0)
         same &= whole_end - before == len(layout.fixed[-1])
@@ -262,6 +322,17 @@ class Objects:
         for k, word in enumerate(words):
             same &= (word & _MASKS[min(len(text) - 8 * k, 8)]) == padded[k]
         return same
+
+
+def _keep(layouts: list[Layout], made: Layout) -> None:
+    """Keep a layout for the next block; of two that differ in values alone, one with the constants
+    of both."""
+    for i, layout in enumerate(layouts):
+        if layout.is_like(made):
+            layouts[i] = layout.in_common(made)
+            return
+    if len(layouts) < _MOST_LAYOUTS:
+        layouts.append(made)
 
 
 def words_at(data: Bytes, at: Ints, size: int) -> list[Words]:
