@@ -134,7 +134,7 @@ def test_operators_cost_what_the_operators_panel_says(panel):
 def test_the_footer_adds_up_to_method_execute(panel):
     assert panel.footer.text().replace(THIN, " ") == (
         "Modules 36.316 µs 65.8 %, Shared 14.682 µs 26.6 %, "
-        "Unattributed 4.214 µs 7.6 %, Method::execute 55.212 µs"
+        "No operator 4.214 µs 7.6 %, Method::execute 55.212 µs"
     )
     assert panel.note.text() == "18 modules, 38 operators"
 

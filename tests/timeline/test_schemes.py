@@ -24,8 +24,8 @@ from viewer.timeline.pictures import colour_classes, palette_of, ramp_of, scheme
 from viewer.timeline.schemes import (
     GAPS,
     NO_LENGTH,
-    NO_OPERATOR,
     NOT_LINKED,
+    NOTHING_TO_LINK,
     OTHER_CLOCK,
     OWN_KERNELS,
     SCHEMES,
@@ -82,7 +82,7 @@ def slow_title(shown, scheme, i):
         return values.pop()
     if values:
         return f"Shared by several {scheme}s"
-    return NO_OPERATOR if state == "NOT_LINKABLE" else NOT_LINKED
+    return NOTHING_TO_LINK if state == "NOT_LINKABLE" else NOT_LINKED
 
 
 @pytest.mark.parametrize("key", list(_PATHS))

@@ -646,7 +646,7 @@ def parts_of(costed: Costed) -> tuple[tuple[str, str, int], ...]:
     parts = [("Modules", "accent", one), ("Shared", "slab", several)]
     if loose:
         parts.append(("No module", "text3", none))
-    parts.append(("Unattributed", "", whole - one - several - none))
+    parts.append(("No operator", "", whole - one - several - none))
     return tuple(parts)
 
 
