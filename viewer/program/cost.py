@@ -4,8 +4,8 @@ An OPERATOR_CALL and the kernel inside it are one operator's time, not twice its
 several operators is charged once to the set of them: shared, never divided. So operators, shared
 sets and the time without an operator add up to the whole, which is Method::execute where the file
 has it (loading is not in it) and the busy time of all tracks where it has none. A run that failed
-logs no Method::execute: then the instructions that it came to are its whole. Where lanes of one track
-overlap, an instant counts once for each set that is at work in it.
+logs no Method::execute: then the instructions that it came to are its whole. Where lanes of one
+track overlap, an instant counts once for each set that is at work in it.
 """
 
 from __future__ import annotations
