@@ -102,7 +102,7 @@ def test_what_the_readme_registers_and_logs_fits_together(tmp_path, monkeypatch,
     exec(python_with("DelegateMappingBuilder"), {})
     exec(python_with("EventTracer"), {})
     assert main(["info", "run.etdp", "handles.json"]) == 0
-    assert "agreement: 1.00 on 3 compared" in capsys.readouterr().out
+    assert "agreement: 1.00 on 3 names compared" in capsys.readouterr().out
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from viewer.model.times import (
 from viewer.model.trace import Trace
 from viewer.program.grouping import KEYS, Grouping, GroupTable
 from viewer.program.source_code import short_names
-from viewer.report import Facts, clock_facts, one_line
+from viewer.report import Facts, clock_facts, format_words, one_line
 from viewer.workspace import Workspace
 
 WHOLE, UNGROUPED = "whole", "ungrouped"
@@ -131,7 +131,7 @@ def _file_lines(file: Facts) -> list[str]:
     clock = file["clock"]
     tick = "cycle" if clock["unit"] == "cycle" else "tick"
     rate = f"1 {tick} = {clock['ns_per_tick']:g} ns ({clock['origin']})"
-    what = f"{file['format']} {file['generation']}".rstrip()
+    what = format_words(file["format"], file["generation"])
     lines = [f"{one_line(file['path'])}: {what}, clock {rate}"]
     if file["foreign"]:
         lines.append(f"  {file['foreign']} slices on clocks of their own are in no number")
