@@ -106,8 +106,8 @@ def test_an_absent_file_says_where_it_was_recorded_and_what_to_do(
     assert panel.sentence == (
         f"models.py is not here: neither at {RECORDED}, where it was recorded, nor beside the "
         "files that are open, nor in the folders around them. Locate asks for the file models.py "
-        "itself. Its folder is remembered, and all that was recorded below the same folder is then found "
-        "there too."
+        "itself. Its folder is remembered, and all that was recorded below the same folder is "
+        "then found there too."
     )
 
 

@@ -220,11 +220,12 @@ class SourcePanel(QWidget):
         self.calls.show_path(operator, self._place, file_name(path))
         file = self._session.workspace.source(path)
         if file is None:
+            name = file_name(path)
             self._say(
-                f"{file_name(path)} is not here: neither at {path}, where it was recorded, nor "
-                "beside the files that are open, nor in the folders around them. Locate asks for the "
-                f"file {file_name(path)} itself. Its folder is remembered, and all that was recorded "
-                "below the same folder is then found there too.",
+                f"{name} is not here: neither at {path}, where it was recorded, nor beside the "
+                "files that are open, nor in the folders around them. Locate asks for the file "
+                f"{name} itself. Its folder is remembered, and all that was recorded below the "
+                "same folder is then found there too.",
                 "Locate the file…",
             )
             return
