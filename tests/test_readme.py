@@ -13,6 +13,7 @@ from viewer import formats as formats_room
 from viewer.cli import COMMANDS, main
 from viewer.exporting import EXPORT_SUFFIXES
 from viewer.formats import UnreadableFile, format_of, formats, open_file
+from viewer.help_pages import headings_of, slug
 from viewer.workspace import Workspace
 
 ROOT = Path(__file__).parent.parent
@@ -68,6 +69,10 @@ def test_the_debug_handle_map_of_the_readme_links_its_csv(tmp_path, monkeypatch,
 def test_every_file_that_the_readme_names_is_there():
     for path in re.findall(r"\]\(([^)#:]+)\)", README):
         assert (ROOT / path).exists(), path
+    headings = re.findall(r"\]\(resources/help/(\w+)\.md#([\w-]+)\)", README)
+    assert len(headings) > 3
+    for page, heading in headings:
+        assert heading in map(slug, headings_of(page)), (page, heading)
     for script in re.findall(r"```sh\n(packaging/\w+)", README):
         assert (ROOT / script).exists()
 
