@@ -54,7 +54,7 @@ class Corner(QWidget):
     @guard
     def resizeEvent(self, event: QEvent) -> None:
         """The field is as wide as the column."""
-        top = BAND_HEIGHT + _CAPTION_HEIGHT
+        top = BAND_HEIGHT + _CAPTION_HEIGHT - 2  # above the border
         self.filter.setGeometry(_AIR, top, self.width() - 2 * _AIR - 1, _FIELD_HEIGHT)
 
     @guard
