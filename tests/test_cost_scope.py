@@ -84,7 +84,7 @@ def test_the_costs_of_an_area_are_those_of_its_ticks(session):
         if k >= 0
     }
     assert {r.operators: r.ticks for r in answer.table.rows if r.ticks} == expected
-    assert answer.table.unattributed == int((executes & (owner < 0)).sum())
+    assert answer.table.without_operator == int((executes & (owner < 0)).sum())
     assert scope_text(shown, answer.scope).startswith("the selected range of ")
 
 

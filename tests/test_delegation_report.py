@@ -32,7 +32,7 @@ def test_the_data_add_up_and_are_those_of_the_report(answer):
     code, out, _ = answer(*ATTENTION, "--json")
     (file,) = json.loads(out)["files"]
     assert code == 0
-    parts = ("delegated_ticks", "outside_ticks", "unattributed_ticks")
+    parts = ("delegated_ticks", "outside_ticks", "neither_ticks")
     assert sum(file[part] for part in parts) == file["whole_ticks"] == 324_625
     space = Workspace()
     for path in ATTENTION:

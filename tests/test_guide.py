@@ -3,6 +3,7 @@
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QCursor
+from PySide6.QtWidgets import QTabBar
 
 from tests.gui_events import canvas, open_sample, place_of, press, release, settle
 from viewer.docks import TITLES
@@ -203,3 +204,24 @@ def test_the_tour_runs_over_what_is_open_if_that_has_operators(desk, qtbot):
         qtbot.waitUntil(lambda: not desk.session.searching.pending)
     assert not desk.guide.tour.is_on
     assert desk.session.workspace.paths == before
+
+
+@pytest.mark.parametrize("size", [(1920, 1080), (1280, 800)])
+def test_no_note_covers_the_tabs_or_what_it_speaks_of(attention, tour, qtbot, size):
+    window = attention.window
+    window.resize(*size)
+    window.settle()
+    tour.callout.glides = False
+    while True:
+        tour._point()
+        note, step = tour.callout.geometry(), tour._steps[tour.number - 1]
+        spoken = step.seen() if tour.tells and step.seen else step.target()
+        tabs = [tour._rect(bar) for bar in window.findChildren(QTabBar)]
+        for part in (spoken, *tabs, *step.beside()):
+            assert not note.intersects(part), (tour.number, tour.tells, note, part)
+        if tour.number == 4:
+            break
+        was = tour.number, tour.tells
+        tour.callout.next.click()
+        qtbot.waitUntil(lambda was=was: (tour.number, tour.tells) != was)
+        window.settle()

@@ -13,6 +13,7 @@ from viewer import formats as formats_room
 from viewer.cli import COMMANDS, main
 from viewer.exporting import EXPORT_SUFFIXES
 from viewer.formats import UnreadableFile, format_of, formats, open_file
+from viewer.help_pages import headings_of, slug
 from viewer.workspace import Workspace
 
 ROOT = Path(__file__).parent.parent
@@ -24,8 +25,12 @@ def python_with(name: str) -> str:
     return next(c for c in re.findall(r"```python\n(.*?)```", README, re.S) if name in c)
 
 
+def csv_of_the_readme() -> str:
+    return re.findall(r"```csv\n(.*?)```", README, re.S)[0]
+
+
 def test_the_csv_of_the_readme_links_to_the_sample_record(tmp_path):
-    (tmp_path / "mine.csv").write_text(re.findall(r"```csv\n(.*?)```", README, re.S)[0])
+    (tmp_path / "mine.csv").write_text(csv_of_the_readme())
     workspace = Workspace()
     trace = workspace.open(str(tmp_path / "mine.csv"))
     workspace.open(str(ROOT / "resources/samples/delegate_handle_map/demo_str.etrecord"))
@@ -35,7 +40,8 @@ def test_the_csv_of_the_readme_links_to_the_sample_record(tmp_path):
         trace.name(i): [o.op for o in table.operators(int(trace.slices.key[i]))]
         for i in range(len(trace.slices))
     }
-    assert found == {"conv+relu": ["convolution", "relu"], "tan": ["tan"]}
+    assert found == {"Method::execute": [], "conv+relu": ["convolution", "relu"], "tan": ["tan"]}
+    assert len(list(trace.inferences())) == 2
     assert workspace.warnings(trace) == []
 
 
@@ -49,13 +55,12 @@ def test_every_command_suffix_and_format_is_told():
         assert f"| {known.name} |" in README
 
 
-def test_the_debug_handle_map_of_the_readme_links_a_csv(tmp_path, monkeypatch, capsys):
+def test_the_debug_handle_map_of_the_readme_links_its_csv(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     exec(python_with("DelegateMappingBuilder"), {})
-    rows = ["npu,0,Fancy Fusion,0,5", "npu,0,div,5,5"]
-    Path("run.csv").write_text("\n".join(["process,thread,name,start_ns,dur_ns", *rows]))
-    assert main(["info", "run.csv", "handles.json"]) == 0
-    assert "2 of 2 linkable slices linked (100.0%, 100.0% of time)" in capsys.readouterr().out
+    Path("mine.csv").write_text(csv_of_the_readme())
+    assert main(["info", "mine.csv", "handles.json"]) == 0
+    assert "4 of 4 linkable slices linked (100.0%, 100.0% of time)" in capsys.readouterr().out
     Path("by_hand.json").write_text(re.findall(r"```json\n(.*?)```", README, re.S)[0])
     assert main(["info", "by_hand.json"]) == 0
     assert "forward (3 operators)" in capsys.readouterr().out
@@ -64,6 +69,10 @@ def test_the_debug_handle_map_of_the_readme_links_a_csv(tmp_path, monkeypatch, c
 def test_every_file_that_the_readme_names_is_there():
     for path in re.findall(r"\]\(([^)#:]+)\)", README):
         assert (ROOT / path).exists(), path
+    headings = re.findall(r"\]\(resources/help/(\w+)\.md#([\w-]+)\)", README)
+    assert len(headings) > 3
+    for page, heading in headings:
+        assert heading in map(slug, headings_of(page)), (page, heading)
     for script in re.findall(r"```sh\n(packaging/\w+)", README):
         assert (ROOT / script).exists()
 
@@ -88,7 +97,8 @@ def test_the_delegate_that_the_readme_logs_is_linked(tmp_path, monkeypatch):
         trace.name(i): table.operators(int(trace.slices.key[i])) for i in range(len(trace.slices))
     }
     assert [o.op for o in found["Fancy Fusion"]] == ["convolution", "relu"]
-    assert [o.op for o in found["div"]] == ["tan"]
+    assert [o.op for o in found["sin:0;a=b"]] == [o.op for o in found["div"]] == ["tan"]
+    assert [run.number for run in trace.inferences()] == [1, 2]
     assert workspace.warnings(trace) == []
 
 
@@ -97,7 +107,7 @@ def test_what_the_readme_registers_and_logs_fits_together(tmp_path, monkeypatch,
     exec(python_with("DelegateMappingBuilder"), {})
     exec(python_with("EventTracer"), {})
     assert main(["info", "run.etdp", "handles.json"]) == 0
-    assert "agreement: 1.00 on 2 compared" in capsys.readouterr().out
+    assert "agreement: 1.00 on 3 names compared" in capsys.readouterr().out
 
 
 @pytest.fixture

@@ -883,10 +883,10 @@ def test_of_files_hours_apart_the_first_is_shown_and_one_steps_through_them(qapp
     assert (session.state.t0, session.state.t1) == seen[0]
     assert session.first_view_note == "first view: a · the other files lie far from it"
     for expected in (seen[1], seen[2], seen[0]):
-        session.fit_next_file()
+        session.fit_file()
         assert (session.state.t0, session.state.t1) == expected
     session.fit_all()
-    session.fit_next_file()
+    session.fit_file()
     assert (session.state.t0, session.state.t1) == seen[0]
 
 
@@ -895,7 +895,7 @@ def test_files_of_one_length_are_one_step(qapp):
     session.add([host_profile("a", 0), host_profile("b", 0), host_profile("c", 5)])
     seen = []
     for _ in range(3):
-        session.fit_next_file()
+        session.fit_file()
         seen.append((session.state.t0, session.state.t1))
     assert seen == [(-18_000, 918_000), (-13_000, 923_000), (-18_000, 918_000)]
 

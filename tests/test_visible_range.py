@@ -54,3 +54,15 @@ def test_ticks_stay_in_view_at_another_rate():
     slow = Axis(Fraction(10), 0)
     assert at_same_ticks(1000, 2000, slow, Axis(Fraction(5, 4), 50)) == (175, 300)
     assert at_same_ticks(1000, 1001, slow, Axis(Fraction(1, 100), 0)) == (1, 2)
+
+
+def test_a_first_view_names_only_what_lies_before_it(tmp_path):
+    """A profile of three inferences far apart, without any load."""
+    rows = [f"npu,forward,Method::execute,{start},100,forward" for start in (0, 5_000, 9_000)]
+    path = tmp_path / "runs.csv"
+    path.write_text("\n".join(["process,thread,name,start_ns,dur_ns,method", *rows]))
+    space = Workspace()
+    space.open(str(path))
+    shown = list(views_of(space, {Inferences.AS_RUN}, {}).values())
+    seen = first_view(shown, axis_length(space, shown, Inferences.AS_RUN))
+    assert seen.note == "first view: run 2 of 3 · the cold run 1 lies before it"

@@ -60,14 +60,14 @@ def _program_facts(program: Program) -> Facts:
 
 
 def _report_facts(report: Report, program: Program | None, rate: Fraction | None) -> Facts:
-    """whole = delegated + outside + unattributed; `share` is of the whole."""
+    """whole = delegated + outside + neither; `share` is of the whole."""
     found = report.coverage
     return {
         "has_delegate_calls": report.has_calls,
         **_time("whole", report.whole, rate),
         **_time("delegated", report.delegated, rate),
         **_time("outside", report.stayed, rate),
-        **_time("unattributed", report.unattributed, rate),
+        **_time("neither", report.neither, rate),
         "delegates": [_instance_facts(row, report, program, rate) for row in report.instances],
         "stayed_outside": [_outside_facts(row, report, program, rate) for row in report.outside],
         "coverage": {
@@ -182,7 +182,7 @@ def _file_lines(file: Facts) -> list[str]:
         lines += [
             f"  {name} {_ns(file[f'{key}_ns'])}{_share(file, key)}"
             for name, key in (
-                ("delegates", "delegated"), ("outside", "outside"), ("unattributed", "unattributed")
+                ("delegates", "delegated"), ("outside", "outside"), ("neither", "neither")
             )
         ]  # fmt: skip
     if file["delegates"]:

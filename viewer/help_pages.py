@@ -21,7 +21,7 @@ RECORDING = "recording"
 PAGES = (
     INDEX, RECORDING, TIMELINE, "details", "operators", "model", "findings", "graph", "statistics",
     "events", "estimates", "handle_map", "selection", "source", "links", "delegation", "problems",
-    "untimed", "marks", "search", "export",
+    "untimed", "marks", "search", "export", "glossary",
 )  # fmt: skip
 _COMMAND = re.compile(r"\[\[([a-z_]+\.\w+)\]\]")
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)

@@ -35,6 +35,13 @@ Facts = dict[str, Any]
 
 MOST_TOLD = 10  # inferences that the text lists
 
+# The generations of the schema, by the releases of ExecuTorch that write them.
+_ETDUMPS = {
+    "G1": "as of ExecuTorch 0.1",
+    "G2/G3": "as of ExecuTorch 0.2 and later",
+    "G3": "as of ExecuTorch 0.4 and later",
+}
+
 
 def info(workspace: Workspace) -> Facts:
     """All files and all links, as `opscope info --json` prints them."""
@@ -273,12 +280,18 @@ def info_text(workspace: Workspace) -> str:
     return "\n\n".join(blocks)
 
 
+def format_words(format: str, generation: str) -> str:
+    """A format and its generation for people: "Torq host profile H4", "ETDump, as of …"."""
+    told = _ETDUMPS.get(generation) if format == "ETDump" else None
+    return f"{format}, {told}" if told else f"{format} {generation}".rstrip()
+
+
 def _trace_text(workspace: Workspace, trace: Trace) -> str:
     clock = workspace.clock_rate(trace)
     span = tick_to_ns(trace.end - trace.start, clock.ns_per_tick)
     lines = [
         f"{trace.path}",
-        f"  {trace.format} {trace.generation}".rstrip(),
+        f"  {format_words(trace.format, trace.generation)}",
         f"  {_counted(len(trace.slices) - trace.slices.derived_count, 'slice')} on "
         f"{_counted(len(trace.tracks), 'track')}, {format_time(span)}",
         *_derived_lines(trace, clock),
@@ -385,7 +398,7 @@ def link_text(entry: Facts) -> str:
         )
     if entry["agreement"] is not None:
         checked = (
-            f"{entry['agreement']:.2f} on {entry['evidence']} compared"
+            f"{entry['agreement']:.2f} on {_counted(entry['evidence'], 'name')} compared"
             if entry["evidence"]
             else UNCHECKABLE
         )

@@ -394,16 +394,16 @@ class Session(QObject):
         """Where a trace lies on the axis."""
         return file_span_ns(self.traces[trace])
 
-    def fit_next_file(self) -> None:
-        """Show the whole of one trace, and of the next one if one is shown so already."""
+    def fit_file(self, trace: int | None = None) -> None:
+        """Show the whole of a trace; of none, the first, or the next to one that is shown so."""
         spans = map(self.file_span_ns, range(len(self.traces)))
         every = [self._limited(*with_margin(*span)) for span in spans]
         wanted = list(dict.fromkeys(every))
         now = (self.state.t0, self.state.t1)
         at = wanted.index(now) + 1 if now in wanted else 0
-        chosen = wanted[at % len(wanted)]
+        chosen = wanted[at % len(wanted)] if trace is None else every[trace]
         self.set_range(*chosen)
-        self.file_fitted.emit(every.index(chosen))
+        self.file_fitted.emit(every.index(chosen) if trace is None else trace)
 
     def fit_selection(self) -> None:
         """Show what is selected, of operators chosen in an area their slices in it; what is shown

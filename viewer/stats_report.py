@@ -18,13 +18,13 @@ from viewer.model.times import (
     ns_to_tick,
     unit_for,
 )
-from viewer.model.trace import UNATTRIBUTED, Trace
+from viewer.model.trace import Trace
 from viewer.program.grouping import KEYS, Grouping, GroupTable
 from viewer.program.source_code import short_names
-from viewer.report import Facts, clock_facts, one_line
+from viewer.report import Facts, clock_facts, format_words, one_line
 from viewer.workspace import Workspace
 
-WHOLE = "whole"
+WHOLE, UNGROUPED = "whole", "ungrouped"
 
 
 class NoSuchGroups(Exception):
@@ -84,10 +84,10 @@ def _file_facts(
     missing: str,
 ) -> Facts:
     rate = workspace.ns_per_tick(trace)
-    amounts: Facts = {}
+    amounts: Facts = {"ungrouped_label": found.ungrouped_label} if found else {}
     if found:
         amounts |= in_ticks_and_ns(WHOLE, found.whole, rate)
-        amounts |= in_ticks_and_ns(UNATTRIBUTED, found.unattributed, rate)
+        amounts |= in_ticks_and_ns(UNGROUPED, found.ungrouped, rate)
     return {
         "path": trace.path,
         "format": trace.format,
@@ -131,7 +131,7 @@ def _file_lines(file: Facts) -> list[str]:
     clock = file["clock"]
     tick = "cycle" if clock["unit"] == "cycle" else "tick"
     rate = f"1 {tick} = {clock['ns_per_tick']:g} ns ({clock['origin']})"
-    what = f"{file['format']} {file['generation']}".rstrip()
+    what = format_words(file["format"], file["generation"])
     lines = [f"{one_line(file['path'])}: {what}, clock {rate}"]
     if file["foreign"]:
         lines.append(f"  {file['foreign']} slices on clocks of their own are in no number")
@@ -139,13 +139,13 @@ def _file_lines(file: Facts) -> list[str]:
 
 
 def _sums(file: Facts) -> list[Facts]:
-    """The unattributed rest, where there is one, and the whole, as rows."""
+    """What is in no group, where there is any, and the whole, as rows."""
     return [
         {
-            "file": file["path"], "label": name, "total_ns": file[f"{name}_ns"],
+            "file": file["path"], "label": label, "total_ns": file[f"{name}_ns"],
             "share": file[f"{name}_ticks"] / max(file[f"{WHOLE}_ticks"], 1),
         }
-        for name in (UNATTRIBUTED, WHOLE)
+        for name, label in ((UNGROUPED, file["ungrouped_label"]), (WHOLE, WHOLE))
         if file[f"{name}_ticks"]
     ]  # fmt: skip
 

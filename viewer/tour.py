@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QTimer, Signal, Slot
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QTabBar, QWidget
 
 from viewer.crash_report import guard
 from viewer.key_map import shown_key
@@ -34,7 +34,8 @@ _FOLLOWS_MS = 30  # layouts move several widgets in a row: the note moves once, 
 class Step:
     """One step. title, text: what to do. target: where, in the window. is_done: whether the user
     did it. do: does it for them. told: what came of it. seen: where that is seen; None: nothing
-    comes of it, and Next goes on at once."""
+    comes of it, and Next goes on at once. beside: what the text speaks of besides, and is to stay
+    in sight with it and with all tabs."""
 
     title: str
     text: str
@@ -43,6 +44,7 @@ class Step:
     do: Callable[[], object]
     told: Callable[[], str] = lambda: ""
     seen: Callable[[], QRect] | None = None
+    beside: Callable[[], list[QRect]] = list
 
 
 class Tour(QObject):
@@ -198,7 +200,8 @@ class Tour(QObject):
         step = self._steps[self.number - 1]
         where = step.seen if self.tells and step.seen is not None else step.target
         self.callout.glides = self._desk.moves_smoothly
-        self.callout.point_at(where())
+        tabs = [self._rect(bar) for bar in self._desk.window.findChildren(QTabBar)]
+        self.callout.point_at(where(), [*tabs, *step.beside()])
 
     @guard(False)
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -263,7 +266,16 @@ class Tour(QObject):
             session.select_slice(example, reveal=True)
 
         def seen() -> QRect:
-            return self._rect(desk.details)
+            # In a narrow window Details is a tab behind Source.
+            details = self._rect(desk.details)
+            return self._rect(desk.source) if details.isEmpty() else details
+
+        def beside() -> list[QRect]:
+            lines = desk.source.code.marked_rects()
+            seen = desk.source.code.viewport()
+            corner = seen.mapTo(desk.window, QPoint())
+            marked = [line.translated(corner) for line in lines] if seen.isVisible() else []
+            return [self._rect(desk.timeline), self._rect(desk.toolbar), *marked]
 
         self._desk.docks.bring("source")
         return Step(
@@ -275,6 +287,7 @@ class Tour(QObject):
             do,
             told,
             seen,
+            beside,
         )
 
     def _operator(self) -> Step:
@@ -306,6 +319,7 @@ class Tour(QObject):
             do,
             told,
             lambda: self._rect(desk.timeline.view),
+            lambda: [target(), self._rect(desk.timeline)],
         )
 
     def _dearest(self, number: int) -> tuple[int, ...]:

@@ -52,7 +52,10 @@ def first_view(traces: Sequence[OpenTrace], whole: int) -> FirstView:
     if not runs or sum(r.end - r.start for r in runs) >= MOSTLY_RUNS * length:
         return everything
     run = next((r for r in runs if r.number == 2 and r.track == runs[0].track), runs[0])
-    before = "load and the cold run 1 lie before it" if run.number > 1 else "load lies before it"
+    loads = any(r.kind is RunKind.LOAD for r in first.trace.runs)
+    before = "load lies before it" if run.number == 1 else "the cold run 1 lies before it"
+    if loads and run.number > 1:
+        before = "load and the cold run 1 lie before it"
     return FirstView(
         *with_margin(*run_span_ns(first, run)),
         first.trace.runs.index(run),

@@ -198,7 +198,7 @@ def commands_of(desk: Desk) -> list[Command]:
         ),
         Command("view.fit_all", "Fit &all", "View", session.fit_all, ("Home",), has_trace),
         Command(
-            "view.fit_file", "Fit &next file", "View", session.fit_next_file, ("Shift+F",),
+            "view.fit_file", "Fit &next file", "View", lambda: session.fit_file(), ("Shift+F",),
             Need("two open profiles", lambda: len(session.traces) > 1),
         ),
         Command(

@@ -57,7 +57,7 @@ def test_figures_off_the_gui_thread(trace, program):
     told("its modules", lambda: module_costs(tree, made))
     told("the medians of all runs", lambda: run_medians(tree, table, costs))
     found = module_costs(tree, made)
-    assert int(found.total[0]) + made.unattributed == made.whole
+    assert int(found.total[0]) + made.without_operator == made.whole
     assert int(found.shared.sum()) > 0
 
 

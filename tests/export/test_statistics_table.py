@@ -40,7 +40,7 @@ def test_operators_and_the_rest_add_up_to_all_runs(tmp_path):
     )  # fmt: skip
     assert sum(int(row["total_ticks"]) for row in rows) == executes
     assert sum(float(row["share"]) for row in rows) == pytest.approx(1, abs=1e-4)
-    assert rows[-1]["label"] == "unattributed"
+    assert rows[-1]["label"] == "(no operator)"
     assert rows[-1]["count"] == ""
 
 

@@ -58,3 +58,16 @@ def test_the_note_is_read_aloud_and_shows_all_of_its_text(theme, qtbot):
     callout.put_away()
     assert not callout.isVisible()
     assert window.childAt(QPoint(100, 100)) is None
+
+
+def test_a_note_covers_nothing_that_is_to_stay_in_sight():
+    tabs, target = QRect(0, 300, 1000, 30), QRect(400, 200, 50, 80)
+    below = QRect(place_beside(target, NOTE, ROOM), NOTE)
+    assert below.intersects(tabs)
+    note = QRect(place_beside(target, NOTE, ROOM, [tabs]), NOTE)
+    assert not note.intersects(tabs)
+    assert not note.intersects(target)
+    # It takes the nearest such place: above the target there is room, 4 px away.
+    assert target.top() - note.bottom() - 1 == 4
+    everywhere = QRect(place_beside(target, NOTE, ROOM, [ROOM]), NOTE)
+    assert not everywhere.intersects(target)

@@ -284,7 +284,7 @@ def test_a_delegates_call_says_what_its_events_leave_open(sample):
     logged = [i for i in inner.tolist() if trace.name(i) != "unattributed"]
     rest = int(length[call]) - sum(int(length[i]) for i in logged)
     share = f"{rest / length[call]:.1%}".replace("%", "\u202f%")
-    assert slice_rows(shown, call)["Not logged"] == f"{format_time(rest)} unattributed · {share}"
+    assert slice_rows(shown, call)["Unattributed"] == f"{format_time(rest)} · {share}"
     _, own, _ = slice_figures(shown, call)
     assert f"{own.number}\u202f{own.unit}" == format_time(rest)
 

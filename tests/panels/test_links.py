@@ -50,8 +50,8 @@ def test_every_record_stands_with_its_agreement_and_what_it_rests_on(panel_of):
     panel = panel_of("demo_str_x4.etdp", "demo_str.etrecord", "demo_generated_int.etrecord")
     said = texts(panel)
     assert said[:6] == [
-        "demo_str_x4.etdp", "0.83", "belongs · 6 compared", "0.00",
-        "does not belong · 6 compared", "24 of 28 linkable slices are linked (85.7\u202f%)",
+        "demo_str_x4.etdp", "0.83", "belongs · 6 names compared", "0.00",
+        "does not belong · 6 names compared", "24 of 28 linkable slices are linked (85.7\u202f%)",
     ]  # fmt: skip
     assert "identifier in the delegate's debug handle map" in said
     records = [(b.text(), b.isChecked()) for b in section(panel).records]
@@ -64,7 +64,7 @@ def test_every_record_stands_with_its_agreement_and_what_it_rests_on(panel_of):
 
 def test_a_record_that_fits_in_part_is_not_said_to_belong(panel_of):
     panel = panel_of("lstm_portable_x1.etdp", "gru_toedge_portable.etrecord")
-    assert texts(panel)[1:3] == ["0.73", "fits in part · 44 compared"]
+    assert texts(panel)[1:3] == ["0.73", "fits in part · 44 names compared"]
     value = next(w for w in panel.widget().findChildren(QLabel) if w.text() == "0.73")
     assert value.property("tone") == "warning"
 

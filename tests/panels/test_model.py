@@ -84,7 +84,7 @@ def opened_rows(panel):
 def test_a_module_tells_what_all_in_it_cost(panel):
     block = row_at(panel, "forward", "blocks.0")
     assert texts(panel, block) == {
-        Cell.NAME: "blocks.0", Cell.TOTAL: "27.261", Cell.SHARE: "49.4", Cell.SELF: "16.255",
+        Cell.NAME: "blocks.0", Cell.TOTAL: "27.261", Cell.SHARE: "49.4", Cell.OWN: "16.255",
         Cell.SHARED: "–", Cell.SLICES: "20", Cell.MEAN: "1.363", Cell.P50: "24.786",
     }  # fmt: skip
     assert panel.model.rows.hint(block) == "AttentionBlock"
@@ -114,7 +114,7 @@ def test_a_shared_call_is_a_row_of_the_module_around_it_and_no_part_of_the_other
     mlp = next(r for r in shared if rows.name(r) == "2 linear + gelu + add")
     assert rows.hint(mlp) == "shared by 4"
     assert texts(panel, mlp)[Cell.TOTAL] == "2.674"
-    assert texts(panel, mlp)[Cell.SELF] == "–"
+    assert texts(panel, mlp)[Cell.OWN] == "–"
     fc1 = row_at(panel, "forward", "blocks.0", "mlp", "fc1")
     assert [texts(panel, fc1)[c] for c in (Cell.TOTAL, Cell.SHARED)] == ["–", "2.674"]
     linear = row_at(panel, "forward", "blocks.0", "mlp", "fc1", "linear")
@@ -134,7 +134,7 @@ def test_operators_cost_what_the_operators_panel_says(panel):
 def test_the_footer_adds_up_to_method_execute(panel):
     assert panel.footer.text().replace(THIN, " ") == (
         "Modules 36.316 µs 65.8 %, Shared 14.682 µs 26.6 %, "
-        "Unattributed 4.214 µs 7.6 %, Method::execute 55.212 µs"
+        "No operator 4.214 µs 7.6 %, Method::execute 55.212 µs"
     )
     assert panel.note.text() == "18 modules, 38 operators"
 

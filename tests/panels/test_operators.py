@@ -39,7 +39,7 @@ def test_a_shared_call_is_one_row_that_names_how_many_share_it(panel):
 
 def test_the_footer_adds_up_to_method_execute(panel):
     assert panel.footer.text().replace("\u202f", " ") == (
-        "Operators 22.656 µs 41.0 %, Shared 28.342 µs 51.3 %, Unattributed 4.214 µs 7.6 %, "
+        "Operators 22.656 µs 41.0 %, Shared 28.342 µs 51.3 %, No operator 4.214 µs 7.6 %, "
         "Method::execute 55.212 µs"
     )
     # 22.656 + 28.342 + 4.214 = 55.212

@@ -73,7 +73,8 @@ def test_the_crumbs_name_classes_and_methods(panel):
 def test_a_file_found_elsewhere_says_where_it_was_recorded(panel):
     panel._session.select_operators(0, (ATTENTION_0,))
     beside = Path(SAMPLES[0].paths()[0]).parent / "models.py"
-    assert panel.note.text() == f"shown from {beside}, recorded as {RECORDED}"
+    assert panel.note.text() == f"shown from {beside}"
+    assert panel.note.hint == f"Shown from {beside}\nRecorded as {RECORDED}"
 
 
 def test_a_click_on_a_line_with_cost_selects_its_dearest_operators(panel, qtbot):
@@ -103,10 +104,29 @@ def test_an_absent_file_says_where_it_was_recorded_and_what_to_do(
     qtbot.addWidget(panel)
     session.select_operators(0, (ATTENTION_0,))
     assert panel.sentence == (
-        f"models.py is not on this machine. It was recorded as {RECORDED}. Where is it now? Say it "
-        "once: all that was recorded beside it is found there too, now and later. What lies beside "
-        "the profile is found by itself."
+        f"models.py is not here: neither at {RECORDED}, where it was recorded, nor beside the "
+        "files that are open, nor in the folders around them. Locate asks for the file models.py "
+        "itself. Its folder is remembered, and all that was recorded below the same folder is "
+        "then found there too."
     )
+
+
+def test_a_file_in_the_folder_above_is_shown_if_it_is_the_recorded_version(
+    opened, attention_record, theme, tmp_path, qtbot
+):
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    for path in SAMPLES[0].paths():
+        shutil.copy(path, runs)
+    source = Path(shutil.copy(Path(SAMPLES[0].paths()[0]).parent / "models.py", tmp_path))
+    for text, is_shown in ((source.read_text(), True), ("# another model\n", False)):
+        source.write_text(text)
+        session = opened(*(runs / Path(p).name for p in SAMPLES[0].paths()))
+        panel = SourcePanel(session, theme)
+        qtbot.addWidget(panel)
+        session.select_operators(0, (ATTENTION_0,))
+        assert (panel.sentence == "") is is_shown
+        assert not is_shown or panel.note.text() == f"shown from {source}"
 
 
 def test_what_was_said_about_paths_is_listed_and_can_be_forgotten(panel, tmp_path):
@@ -118,7 +138,7 @@ def test_what_was_said_about_paths_is_listed_and_can_be_forgotten(panel, tmp_pat
     assert not panel._paths.isHidden()
     panel._paths_menu.aboutToShow.emit()
     listed = [action.text() for action in panel._paths_menu.actions() if action.text()]
-    assert listed == ["Locate models.py…", f"Forget /home/user → {tmp_path}"]
+    assert listed == ["Locate the file models.py…", f"Forget /home/user → {tmp_path}"]
     told = []
     panel.forget_requested.connect(told.append)
     panel.locate_requested.connect(told.append)

@@ -275,7 +275,7 @@ def test_a_table_with_a_rest_adds_up_to_the_whole(attention, tmp_path):
     jobs[0](str(path))(lambda done, total: None, lambda: False)
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
-    assert rows[-1]["label"] == "unattributed"
+    assert rows[-1]["label"] == "(no operator)"
     runs = attention._session.traces[0].trace.inferences()
     executes = attention._session.traces[0].costs.table().whole
     assert sum(int(row["total_ticks"]) for row in rows) == executes

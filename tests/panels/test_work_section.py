@@ -215,3 +215,10 @@ def test_the_card_of_a_slice_has_the_rates_of_the_slice(cnn, theme, qtbot):
     panel = panel_of(cnn, theme, qtbot)
     captions = [f.accessibleName() for f in panel.findChildren(KeyFigure)]
     assert sum(caption.startswith("this slice: ") for caption in captions) == 2
+
+
+def test_all_names_under_which_an_operator_is_logged_stand_in_one_row(demo, theme, qtbot):
+    demo.select_operators(0, (TAN,))
+    rows = panel_of(demo, theme, qtbot).widget().rows("Operator")
+    assert rows["Logged as"] == "'sin:0;a=b'<br>'cos/1'<br>'div'"
+    assert [key for key in rows if key.startswith("Logged as")] == ["Logged as"]

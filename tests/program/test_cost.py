@@ -39,12 +39,12 @@ def union(spans) -> int:
     return total
 
 
-def test_rows_and_the_unattributed_rest_are_the_whole(tables):
+def test_rows_and_the_time_without_an_operator_are_the_whole(tables):
     for table in tables:
         cost = Costs(table).table()
-        assert sum(row.ticks for row in cost.rows) + cost.unattributed == cost.whole
-        assert cost.single + cost.shared + cost.unattributed == cost.whole
-        assert cost.unattributed >= 0
+        assert sum(row.ticks for row in cost.rows) + cost.without_operator == cost.whole
+        assert cost.single + cost.shared + cost.without_operator == cost.whole
+        assert cost.without_operator >= 0
         assert all(isinstance(row.ticks, int) and row.ticks >= 0 for row in cost.rows)
 
 
@@ -94,7 +94,7 @@ def test_consecutive_ranges_add_up(tables):
         whole = 0
         for first, last in itertools.pairwise(cuts):
             part = costs.table(first, last)
-            assert part.unattributed >= 0
+            assert part.without_operator >= 0
             whole += part.whole
             for row in part.rows:
                 ticks[row.operators] += row.ticks
@@ -170,7 +170,7 @@ def test_overlapping_slices_of_one_operator_count_once():
     assert table.trace.slices.row_lane.any()
     assert rows(table) == {(0,): 20}
     assert rows(table, 3, 13) == {(0,): 10}
-    assert Costs(table).table().unattributed == 0
+    assert Costs(table).table().without_operator == 0
 
 
 def test_an_operator_inside_another_takes_its_time_from_it():
@@ -179,7 +179,7 @@ def test_an_operator_inside_another_takes_its_time_from_it():
 
 def test_overlapping_operators_leave_no_negative_rest():
     cost = Costs(calls((0, 0, 10), (1, 5, 15))).table()
-    assert cost.unattributed >= 0
+    assert cost.without_operator >= 0
 
 
 def test_kernel_time_never_exceeds_the_time_in_the_range():
@@ -198,14 +198,14 @@ def test_the_longest_stretch_without_an_operator():
             name=builder.intern("Method::execute" if key == execute else "OPERATOR_CALL"), key=key,
         )  # fmt: skip
     costs = Costs(link(builder.build(), RELUS))
-    assert costs.longest_unattributed() == (0, 40, 60)
-    assert costs.longest_unattributed(50, 100) == (0, 85, 100)
-    assert costs.longest_unattributed(10, 40) is None
+    assert costs.longest_without_operator() == (0, 40, 60)
+    assert costs.longest_without_operator(50, 100) == (0, 85, 100)
+    assert costs.longest_without_operator(10, 40) is None
 
 
 def test_a_range_without_slices_costs_nothing():
     cost = Costs(calls((0, 0, 10))).table(100, 200)
-    assert (cost.rows, cost.whole, cost.unattributed) == ((), 0, 0)
+    assert (cost.rows, cost.whole, cost.without_operator) == ((), 0, 0)
 
 
 def test_an_empty_trace():

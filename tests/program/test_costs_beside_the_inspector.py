@@ -97,7 +97,7 @@ def test_lines_what_they_share_and_the_rest_are_method_execute(pair, run):
     assert own == {lines[0]: t for lines, t in by_lines.items() if len(lines) == 1}
     assert shared == {lines: t for lines, t in by_lines.items() if len(lines) > 1}
     executes = pair.executes(run)
-    assert sum(own.values()) + sum(shared.values()) + table.unattributed == executes
+    assert sum(own.values()) + sum(shared.values()) + table.without_operator == executes
 
 
 @pytest.mark.parametrize("run", [None, 4])
@@ -105,7 +105,7 @@ def test_modules_and_the_rest_are_method_execute(pair, run):
     runs = list(pair.trace.inferences())
     table = pair.costs.table() if run is None else pair.costs.of_run(runs[run])
     found = module_costs(module_tree(pair.program), table)
-    assert int(found.own.sum() + found.shared.sum()) + table.unattributed == pair.executes(run)
+    assert int(found.own.sum() + found.shared.sum()) + table.without_operator == pair.executes(run)
     assert int(found.total[0]) == sum(ticks_by(pair.calls, 1, run).values())
 
 

@@ -54,7 +54,7 @@ def demo():
 # -- sums ------------------------------------------------------------------------------------------
 
 
-def test_calls_outside_and_unattributed_are_the_time_of_the_inferences(of_dump):
+def test_calls_outside_and_neither_are_the_time_of_the_inferences(of_dump):
     """By slices alone: nothing of the charging is used here."""
     trace, found = of_dump.trace, Delegation(of_dump)
     executes = [
@@ -70,7 +70,7 @@ def test_calls_outside_and_unattributed_are_the_time_of_the_inferences(of_dump):
         assert report.stayed == within(outside, first, last)
         assert report.whole == within(executes, first, last)
         rest = within(executes, first, last) - within(calls + outside, first, last)
-        assert report.unattributed == rest
+        assert report.neither == rest
 
 
 def test_of_every_call_the_part_that_no_event_accounts_for(of_dump):
@@ -227,7 +227,7 @@ def test_a_call_without_events_has_an_unknown_rest_and_says_so(dump):
     events = [operator("DELEGATE_CALL", 0, 0, 10), framework(EXECUTE, 0, 15)]
     report = Delegation(unlinked(open_file(str(dump(("Execute", events)))))).report()
     (row,) = report.instances
-    assert (row.ticks, row.unattributed, report.unattributed) == (10, None, 5)
+    assert (row.ticks, row.unattributed, report.neither) == (10, None, 5)
     assert row.why_not_attributed == "the delegate logged no events in its calls"
 
 

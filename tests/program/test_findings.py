@@ -245,11 +245,11 @@ def test_gaps_of_all_runs_add_up_and_those_between_runs_are_none():
 
 def test_time_without_an_operator():
     record = program(*RELUS)
-    one = found(dump((100, calls(30, 60)), record=record), Family.UNATTRIBUTED)
+    one = found(dump((100, calls(30, 60)), record=record), Family.NO_OPERATOR)
     assert text(one) == "10.0 % of the time of the one inference lies in no slice of an operator"
     assert one.place == Stretch(90, 100, (0,))
-    assert found(dump((100, calls(30, 61)), record=record), Family.UNATTRIBUTED).asked
-    assert not found(dump((100, calls(30, 61))), Family.UNATTRIBUTED).asked
+    assert found(dump((100, calls(30, 61)), record=record), Family.NO_OPERATOR).asked
+    assert not found(dump((100, calls(30, 61))), Family.NO_OPERATOR).asked
 
 
 def test_slices_without_a_link():

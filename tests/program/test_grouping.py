@@ -56,13 +56,13 @@ def totals(grouping: Grouping, key: str, *span: int) -> dict[str, int]:
 # -- sums ------------------------------------------------------------------------------------------
 
 
-def test_totals_and_the_unattributed_rest_are_the_whole(table):
+def test_totals_and_the_ungrouped_rest_are_the_whole(table):
     grouping = Grouping(table)
     assert {"thread", "name"} <= set(grouping.keys)
     for key in set(grouping.keys) - {"unit"}:
         found = grouping.by(key)
-        assert sum(group.total for group in found.groups) + found.unattributed == found.whole
-        assert found.unattributed >= 0
+        assert sum(group.total for group in found.groups) + found.ungrouped == found.whole
+        assert found.ungrouped >= 0
         for group in found.groups:
             assert 0 <= group.own <= group.total
             assert group.share == pytest.approx(group.total / found.whole if found.whole else 0)
@@ -78,7 +78,7 @@ def test_operators_cost_what_the_cost_table_says(table):
     cost = Costs(table).table()
     for key in {"operator", "type", "module", "line"} & set(grouping.keys):
         found = grouping.by(key)
-        assert (found.whole, found.unattributed) == (cost.whole, cost.unattributed)
+        assert (found.whole, found.ungrouped) == (cost.whole, cost.without_operator)
     found = grouping.by("operator")
     assert [g.total for g in found.groups] == [row.ticks for row in cost.rows]
     if not table.program.text_lines:
@@ -100,13 +100,13 @@ def test_a_range_of_the_whole_is_the_whole_and_ranges_side_by_side_add_up(table)
         for first, last in pairwise(cuts):
             part = grouping.by(key, first, last)
             sums = [a + b for a, b in zip(
-                sums, (part.whole, part.unattributed, part.foreign), strict=True
+                sums, (part.whole, part.ungrouped, part.foreign), strict=True
             )]  # fmt: skip
             for group in part.groups:
                 ticks[group.label] += group.total
                 own[group.label] += group.own or 0
                 count[group.label] += group.spread.count if group.spread else 0
-        assert sums == [whole.whole, whole.unattributed, whole.foreign]
+        assert sums == [whole.whole, whole.ungrouped, whole.foreign]
         for counted, of in (
             (ticks, lambda g: g.total),
             (own, lambda g: g.own or 0),
@@ -132,7 +132,7 @@ def test_operators_of_an_mlir_text_are_called_by_operation_and_line(c3):
         "func.func@L2": 128 + 8 * 1176,
     }
     found = c3.by("operator")
-    assert found.unattributed == 68  # the one transfer at loc(unknown)
+    assert found.ungrouped == 68  # the one transfer at loc(unknown)
     (conv, *_) = found.groups
     spread = conv.spread
     assert (spread.count, spread.min, spread.max, spread.p50) == (16, 1568, 9408, (1568 + 9408) / 2)
@@ -146,7 +146,7 @@ def test_types_lines_and_locations_of_the_torq_sample(c3):
     places = totals(c3, "location")
     assert places["loc(unknown)"] == 68
     assert places['loc("tiny_cnn.mlir":2:3)'] == 8 * 1176
-    assert c3.by("location").unattributed == 0
+    assert c3.by("location").ungrouped == 0
 
 
 def test_threads_have_their_busy_time_and_stand_in_their_own_order(c3):

@@ -107,7 +107,7 @@ def test_sets_are_charged_to_the_deepest_module_around_them():
     assert costs.total.tolist() == [167, 160, 140, 0, 0]
     assert costs.slices.tolist() == [5, 4, 3, 0, 0]
     assert costs.outside[[forward, a, x, y, b]].tolist() == [0, 7, 20, 27, 7]
-    assert costs.total[0] + table.unattributed == table.whole == 200
+    assert costs.total[0] + table.without_operator == table.whole == 200
     assert [row.operators for row in costs.sets[x]] == [(0, 1)]
     assert not costs.is_across(x, costs.sets[x][0])
     assert costs.is_across(a, costs.sets[a][0])
@@ -265,7 +265,7 @@ def test_all_modules_and_the_rest_are_the_whole(linked):
         for first, last, track in ranges_of(table.trace):
             made = costs.table(first, last, track)
             found = module_costs(tree, made)
-            assert found.whole == int(found.total[0]) + made.unattributed == made.whole
+            assert found.whole == int(found.total[0]) + made.without_operator == made.whole
             assert int((found.own + found.shared).sum()) == made.single + made.shared
             assert int(found.slices[0]) == sum(row.slices for row in made.rows)
             charged = [*found.single.values(), *(r for rows in found.sets for r in rows)]
@@ -349,4 +349,4 @@ def test_a_text_has_no_modules_and_all_of_it_is_the_methods(data):
     assert not tree.is_stated
     assert all(module.kind is not ModuleKind.MODULE for module in tree.modules)
     made = Costs(table).table()
-    assert int(module_costs(tree, made).total[0]) + made.unattributed == made.whole
+    assert int(module_costs(tree, made).total[0]) + made.without_operator == made.whole

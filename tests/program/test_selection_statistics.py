@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.model.test_queries import parents, slices, trace_of
 from viewer.formats import open_file
 from viewer.model.trace import KeyKind
+from viewer.program.grouping import NO_OPERATOR
 from viewer.program.labels import set_label, slice_labels, track_name
 from viewer.program.linking import LinkTable, link, unlinked
 from viewer.program.selection_statistics import (
     KEYS,
-    NO_OPERATOR,
     Chosen,
     chosen_within,
     selection_statistics,

@@ -6,7 +6,9 @@ import pytest
 
 from viewer.program.source_code import (
     MAX_SOURCE,
+    SourceFile,
     Substitution,
+    find_around,
     find_source,
     local_paths,
     substitution_between,
@@ -136,3 +138,28 @@ def test_the_substitution_that_says_most_comes_first():
     two = (Substitution("/home", "/all"), Substitution("/home/user", "/mine"))
     for order in (two, two[::-1]):
         assert local_paths("/home/user/a.py", order) == ["/mine/a.py", "/all/user/a.py"]
+
+
+def test_around_the_opened_files_only_the_file_that_is_asked_for_counts(tmp_path):
+    """One folder up there may be any model.py: the caller says which is the recorded one."""
+    runs = tmp_path / "project/out/runs"
+    runs.mkdir(parents=True)
+    wrong, right = tmp_path / "project/out/model.py", tmp_path / "project/model.py"
+    wrong.write_text("other")
+    right.write_text("it")
+    asked: list[str] = []
+
+    def is_it(file: SourceFile) -> bool:
+        asked.append(file.shown)
+        return file.lines == ("it",)
+
+    recorded = "/home/other/project/model.py"
+    assert find_source(recorded, [str(runs)]) is None
+    found = find_around(recorded, [str(runs)], is_it)
+    assert found == SourceFile(recorded, str(right), ("it",))
+    assert asked == [str(wrong), str(right)]  # nearest first
+    deep = tmp_path / "project/a/b/c/d"
+    deep.mkdir(parents=True)
+    assert find_around(recorded, [str(deep)], lambda _: True) is None
+    for folder in ("//server/share/a/b", "\\\\server\\share\\a", "/proc/self/fd", "relative/a"):
+        assert find_around(recorded, [folder], lambda _: True) is None

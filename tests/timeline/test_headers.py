@@ -267,6 +267,10 @@ def test_the_menu_of_a_header_does_what_it_says(tracks):
     assert view(tracks).order is TrackOrder.TIME
     pick(tracks, at(tracks, (0, "a.csv")), "Hide")
     assert names(tracks) == ["b.csv", LONG]
+    first, last = tracks.session.file_span_ns(1)
+    pick(tracks, at(tracks, (1, 0)), "Zoom to this file")
+    air = (last - first) // 50
+    assert (tracks.session.state.t0, tracks.session.state.t1) == (first - air, last + air)
 
 
 def test_the_edge_of_the_column_sets_its_width_and_that_is_remembered(tracks):

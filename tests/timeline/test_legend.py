@@ -3,6 +3,7 @@
 import threading
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -290,3 +291,54 @@ def test_very_many_names_are_counted_and_the_first_are_listed(desk, qtbot):
     desk.session.light(("name 7", int(by_name(["name 7"])[0])))
     settle(qtbot, desk)
     assert np.flatnonzero(desk.timeline.scene.stand_out(0, at)).tolist() == [7]
+
+
+def test_shares_are_those_of_the_operators_panel_and_say_what_they_are_of(attention):
+    session, legend = attention.session, legend_of(attention)
+    table = session.traces[0].costs.table
+    runs = session.traces[0].trace.runs
+    for run, scope in ((runs[session.state.run[1]], "run 2 of 5"), (None, "all 5 runs")):
+        session.pick_run(None if run is None else session.state.run)
+        cost = table() if run is None else session.traces[0].costs.of_run(run)
+        dearest = max((row for row in cost.rows if not row.is_shared), key=lambda row: row.ticks)
+        share = next(share for share in legend.shares.listed if share.colour < 12)
+        assert (share.ns, share.whole) == (dearest.ticks, cost.whole)
+        assert legend.scope == scope
+        assert f" of {scope}" in legend.classes[0].toolTip()
+
+
+def test_files_without_what_the_scheme_tells_stand_apart_with_their_own_shares(desk, qtbot):
+    """A compile profile is linked to its text, the host's profile to nothing."""
+    data = Path(__file__).parent.parent / "data/torq"
+    plan, host = data / "compile_c3_taskid.csv", data / "host_h4_latest.csv"
+    open_files(qtbot, desk, plan, host)
+    legend = legend_of(desk)
+    listed = legend.shares.listed
+    by_name = [share for share in listed if share.by_name]
+    assert listed[-len(by_name) :] == tuple(by_name)
+    assert "NSS_WAIT" in {share.title for share in by_name}
+    assert "tosa.add@L16" in {share.title for share in listed if not share.by_name}
+    for group in (by_name, [share for share in listed if not share.by_name]):
+        (whole,) = {share.whole for share in group}
+        assert whole == pytest.approx(sum(share.ns for share in group))
+    actions = {"NSS_START", "NSS_WAIT", "HOST_COPY", "HOST_START", "HOST_WAIT", "ALLOC", "DEALLOC"}
+    own = [s.colour for s in by_name if s.title in actions or s.title.startswith("job ")]
+    assert len(own) == len(set(own)) > 8
+    assert legend.others.isVisible()
+    assert legend.others.text() == "host_h4_latest.csv, by name:"
+    assert "No source is linked" in legend.others.toolTip()
+    seen = [b for b in legend.classes if not b.isHidden()]
+    first = next(b for b in seen if b.share.by_name)
+    assert legend.others.geometry().right() < first.x()
+    assert all(b.geometry().right() < legend.others.x() for b in seen if not b.share.by_name)
+    sections = [action.text() for action in legend.rest_menu().actions() if action.isSeparator()]
+    assert sections == ["host_h4_latest.csv, by name:"]
+
+
+def test_a_file_that_is_a_sliver_says_how_to_zoom_to_it(desk, qtbot):
+    data = Path(__file__).parent.parent / "data/torq"
+    open_files(qtbot, desk, data / "compile_c3_taskid.csv", data / "host_h4_latest.csv")
+    scene = desk.timeline.scene
+    assert "right click its name to zoom to this file" in scene.process_note(0)
+    desk.session.fit_file(0)
+    assert "sliver" not in scene.process_note(0)

@@ -2,7 +2,7 @@
 
 One row a group: the time that is charged to it, its share, and how long its slices took. Times are
 ticks of the profile's own clock, with their ns beside them, floored. Where a part of the whole is
-in no group, it is a last row.
+in no group, it is a last row: "(no operator)", "(no location)".
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from fractions import Fraction
 from typing import Any
 
 from viewer.model.times import tick_to_ns
-from viewer.model.trace import UNATTRIBUTED
 from viewer.program.grouping import Group, GroupTable
 
 LENGTHS = ("mean", "min", "max", "p50", "p90")
@@ -56,8 +55,8 @@ def statistics_columns(
     groups: those of the table, or some of them, in any order. rest: tell what is in no group.
     """
     rows = [group_row(file, rate, group) for group in groups]
-    if table.unattributed and rest:
-        free = Group(UNATTRIBUTED, table.unattributed, table.unattributed / table.whole)
+    if table.ungrouped and rest:
+        free = Group(table.ungrouped_label, table.ungrouped, table.ungrouped / table.whole)
         rows.append(group_row(file, rate, free))
     for row in rows:
         row["by"] = table.key

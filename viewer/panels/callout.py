@@ -6,6 +6,9 @@ note keeps clear of what it points at, so that all of it can be used meanwhile.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import product
+
 from PySide6.QtCore import (
     QEasingCurve,
     QPoint,
@@ -111,16 +114,16 @@ class Callout(QFrame):
             QAccessibleAnnouncementEvent(self, f"{step}. {title}. {text}")
         )
 
-    def point_at(self, target: QRect) -> None:
+    def point_at(self, target: QRect, keep: Sequence[QRect] = ()) -> None:
         """Lie beside a part of the window, given in its coordinates; an empty one is in no place,
-        and the note stands in the middle."""
+        and the note stands in the middle. keep: other parts that are to stay in sight."""
         self._target = target
         around = target.adjusted(-_FRAME, -_FRAME, _FRAME, _FRAME)
         self._frame.setGeometry(around.intersected(self._over))
         self._frame.setVisible(not target.isEmpty())
         self._frame.raise_()
         self.raise_()
-        place = place_beside(around, self.size(), self._over)
+        place = place_beside(around, self.size(), self._over, keep)
         self._glide.stop()
         if self.isVisible() and self.glides:
             self._glide.setEndValue(place)
@@ -178,21 +181,45 @@ class _Frame(QWidget):
         painter.end()
 
 
-def place_beside(target: QRect, size: QSize, room: QRect) -> QPoint:
-    """Where a note lies beside a target without covering it: below, above, right or left of it,
-    whichever there is room for first; else in its middle, or in the middle of the room."""
+def place_beside(target: QRect, size: QSize, room: QRect, keep: Sequence[QRect] = ()) -> QPoint:
+    """Where a note lies beside a target without covering it, as near as can be: below, above, right
+    or left of it, whichever there is room for first. An empty target is in no place.
+
+    keep: what else is to stay in sight, such as tabs and rows; as much of it as there is room for.
+    """
     middle = target.center() if not target.isEmpty() else room.center()
-    x = _within(middle.x() - size.width() // 2, room.left(), room.right() - size.width())
-    y = _within(middle.y() - size.height() // 2, room.top(), room.bottom() - size.height())
+    wide, tall = size.width(), size.height()
+    boxes = [box for box in (target, *keep) if not box.isEmpty()]
+    xs = [_within(middle.x() - wide // 2, room.left(), room.right() - wide)]
+    ys = [_within(middle.y() - tall // 2, room.top(), room.bottom() - tall)]
+    for box in boxes:
+        xs += [box.right() + 1 + _GAP, box.left() - wide - _GAP]
+        ys += [box.bottom() + 1 + _GAP, box.top() - tall - _GAP]
+    beside = [(xs[0], ys[0])]  # covers the target, so it is taken where any other place does too
+    if not target.isEmpty():
+        beside += [(xs[0], y) for y in ys[1:3]] + [(x, ys[0]) for x in xs[1:3]]
+    notes = [QRect(QPoint(x, y), size) for x, y in (*beside, *product(xs, ys))]
+    fitting = [notes[0], *(note for note in notes[1:] if room.contains(note))]
+    return min(
+        fitting,
+        key=lambda note: (
+            _covered(note, target), sum(_covered(note, box) for box in keep), _apart(note, target)
+        ),
+    ).topLeft()  # fmt: skip
+
+
+def _covered(note: QRect, box: QRect) -> int:
+    """How much of a box a note covers, in px²."""
+    both = note.intersected(box)
+    return both.width() * both.height() if not both.isEmpty() else 0
+
+
+def _apart(note: QRect, target: QRect) -> int:
+    """How far apart they are, in px along both axes; 0 where the target is in no place."""
     if target.isEmpty():
-        return QPoint(x, y)
-    for place in (
-        QPoint(x, target.bottom() + _GAP), QPoint(x, target.top() - size.height() - _GAP),
-        QPoint(target.right() + _GAP, y), QPoint(target.left() - size.width() - _GAP, y),
-    ):  # fmt: skip
-        if room.contains(QRect(place, size)):
-            return place
-    return QPoint(x, y)
+        return 0
+    across = max(target.left() - note.right(), note.left() - target.right(), 1)
+    return across + max(target.top() - note.bottom(), note.top() - target.bottom(), 1) - 2
 
 
 def tip_corners(body: QRect, target: QRect, tip: int) -> list[QPointF]:

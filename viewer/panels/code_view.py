@@ -182,6 +182,12 @@ class CodeView(QTextEdit):
         """The width of all that stands beside the code, in px."""
         return self._side.sizeHint().width()
 
+    def marked_rects(self) -> list[QRect]:
+        """Where the marked lines are in the viewport, as far as they are in view."""
+        room = self.viewport().rect()
+        lines = (QRect(0, self.top_of(n), room.width(), self.line_height) for n in self._marked)
+        return [line.intersected(room) for line in lines if line.intersects(room)]
+
     @property
     def marked(self) -> tuple[int, ...]:
         """The highlighted lines."""

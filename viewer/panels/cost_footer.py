@@ -1,4 +1,4 @@
-"""How a cost table adds up, as one bar and as figures: operators, shared, unattributed."""
+"""How a cost table adds up, as one bar and as figures: operators, shared, none of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Text = tuple[str, FontRole, str]  # a text, its font, its tone
 
 
 class CostFooter(QWidget):
-    """Operators, shared and unattributed as one bar and as figures that add up to the whole."""
+    """Operators, shared and time without one: one bar, and figures that add up to the whole."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class CostFooter(QWidget):
         parts = (
             ("Operators", "accent", single),
             ("Shared", "slab", shared),
-            ("Unattributed", "", whole - single - shared),
+            ("No operator", "", whole - single - shared),
         )
         self.show_parts(parts, whole, whole_text(answer.shown.trace, "Busy time"))
 

@@ -61,8 +61,8 @@ _MEANINGS = {
     "Time": "Of the calls, or of what ran outside; the bar is hatched as far as no event of the "
     "delegate accounts for it",
     "Share": "Of Method::execute, where the file has it, else of the busy time",
-    "Unattributed": "The part of the calls that no event inside accounts for. What lies in no call "
-    "and in no operator stands in the line below the table",
+    "Unattributed": "The part of the calls that no event inside accounts for. What lies neither in "
+    "a call nor in an operator is in none of these times: Neither, in the line below the table",
     "Operators": "How many operators of the model the call swallowed",
     "Slices": "Calls of the delegate, or of the operator",
 }
@@ -154,7 +154,7 @@ def page_of(shown: OpenTrace, report: Report) -> Page:
     if report.has_calls:
         parts = (
             ("Delegates", "accent", delegated), ("Outside", "slab", stayed),
-            ("Unattributed", "", whole - delegated - stayed),
+            ("Neither", "", whole - delegated - stayed),
         )  # fmt: skip
     headings = (
         Heading("Delegate or operator", Kind.NAME, 0),

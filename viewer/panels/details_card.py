@@ -55,6 +55,7 @@ from viewer.panels.widgets import (
     span,
 )
 from viewer.panels.work_section import settings_text, work_of
+from viewer.program.agreement import AGREEMENT, names_compared
 from viewer.program.graph import Frame, Operator, Tensor
 from viewer.program.labels import describe_near, set_label, title_of_near
 from viewer.program.linking import Link, LinkState
@@ -277,8 +278,9 @@ class Card(QWidget):
                 grid.add(
                     "Agreement",
                     span(f"{agreement.value:.2f}", tone, bold=True)
-                    + span(f" · {group_digits(agreement.evidence)} compared", tokens.text2),
+                    + span(f" · {names_compared(agreement)}", tokens.text2),
                     html=True,
+                    hint=AGREEMENT,
                 )
         if grid.rows:
             self._column.addWidget(grid)
@@ -346,9 +348,15 @@ class Card(QWidget):
             if call.instruction >= 0:
                 lines[f"instruction {call.instruction}, {beside}"] = None
         grid.add("Delegate", "<br>".join(map(escape, lines)), html=True)
+        together: dict[tuple[int, ...], list[int | str]] = {}
         for identifier in [each for x in found for each in x.identifiers][:_MOST_NAMES]:
-            grid.add("Logged as", repr(identifier.key))
-            fused = [op for k in identifier.fused if (op := _operator(shown, k))]
+            together.setdefault(identifier.fused, []).append(identifier.key)
+        for others, keys in together.items():
+            if others or keys != [operator.name]:  # the title says that already
+                grid.add(
+                    "Logged as", "<br>".join(escape(repr(k), quote=False) for k in keys), html=True
+                )
+            fused = [op for k in others if (op := _operator(shown, k))]
             if fused:
                 links = [
                     anchor(f"operator:{trace}:{op.index}", op.label, self._theme)

@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 from viewer.model.times import format_share, group_digits
 from viewer.opening import OpenTrace, display_name
 from viewer.panels.widgets import ElidedLabel, EmptyPlace, Hairline, label, tip
-from viewer.program.agreement import UNCHECKABLE, Agreement
+from viewer.program.agreement import AGREEMENT, UNCHECKABLE, Agreement, names_compared
 from viewer.program.identifier_columns import ColumnMatch
 from viewer.program.linking import LinkState, LinkTable, Reason
 from viewer.program.pairing import Candidate
@@ -150,11 +150,15 @@ class Section(QWidget):
             choice.setChecked(table.program is candidate.program)
             choice.clicked.connect(partial(self._pair, candidate.program.path))
             grid.addWidget(choice, row, 0)
-            grid.addWidget(label(_value(agreement), theme, "cell", _tone(agreement)), row, 1)
+            value = label(_value(agreement), theme, "cell", _tone(agreement))
+            value.setToolTip(tip(AGREEMENT))
+            grid.addWidget(value, row, 1)
             said = verdict(agreement)
             if self._session.workspace.found_for(candidate.program) is not None:
                 said += f" · {OPENED_BY_ITSELF}"
-            grid.addWidget(label(said, theme, "cell", "text2"), row, 2)
+            verdict_label = label(said, theme, "cell", "text2")
+            verdict_label.setToolTip(tip(AGREEMENT))
+            grid.addWidget(verdict_label, row, 2)
             group.addButton(choice)
             self.records.append(choice)
         row = len(self.records)
@@ -296,7 +300,7 @@ def verdict(agreement: Agreement) -> str:
         fits = "fits in part"
     else:
         fits = "belongs" if agreement.belongs else "does not belong"
-    return f"{fits} · {group_digits(agreement.evidence)} compared"
+    return f"{fits} · {names_compared(agreement)}"
 
 
 def _value(agreement: Agreement) -> str:

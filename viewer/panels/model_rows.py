@@ -59,7 +59,7 @@ class Cell(Enum):
         "Time charged to a module and to all in it, each instant once. The bar is its share",
     )  # fmt: skip
     SHARE = ("Share, %", 64, "Total as a share of the whole that is written below the table")
-    SELF = ("Self", 64, "Time of the operators directly in a module, without modules in it")
+    OWN = ("Own", 64, "Time of the operators directly in a module, without modules in it")
     SHARED = (
         "Shared", 72,
         "Time of calls that it has in common with modules or operators outside of it. It is in the "
@@ -85,11 +85,11 @@ class Cell(Enum):
     @property
     def is_time(self) -> bool:
         """Whether its numbers are lengths."""
-        return self in (Cell.TOTAL, Cell.SELF, Cell.SHARED, Cell.MEAN, Cell.P50)
+        return self in (Cell.TOTAL, Cell.OWN, Cell.SHARED, Cell.MEAN, Cell.P50)
 
 
 WITH_COSTS = (
-    Cell.NAME, Cell.TOTAL, Cell.SHARE, Cell.SELF, Cell.SHARED, Cell.SLICES, Cell.MEAN, Cell.P50,
+    Cell.NAME, Cell.TOTAL, Cell.SHARE, Cell.OWN, Cell.SHARED, Cell.SLICES, Cell.MEAN, Cell.P50,
 )  # fmt: skip
 OF_RECORD = (Cell.NAME, Cell.COUNT, Cell.LINE, Cell.OUTPUT)
 
@@ -114,7 +114,7 @@ class Costed:
         mean = max((ticks / slices for ticks, slices in rows if slices), default=0)
         p50 = float(np.nanmax(medians)) if not np.isnan(medians).all() else 0
         return {
-            Cell.TOTAL: total, Cell.SELF: total, Cell.SHARED: total,
+            Cell.TOTAL: total, Cell.OWN: total, Cell.SHARED: total,
             Cell.MEAN: unit_for(float(mean * rate)), Cell.P50: unit_for(float(p50 * rate)),
         }  # fmt: skip
 
@@ -149,7 +149,7 @@ class Figures:
 
 _NONE = Figures()
 _FIELDS = {
-    Cell.TOTAL: "total", Cell.SHARE: "total", Cell.SELF: "own", Cell.SHARED: "shared",
+    Cell.TOTAL: "total", Cell.SHARE: "total", Cell.OWN: "own", Cell.SHARED: "shared",
     Cell.SLICES: "slices", Cell.MEAN: "mean", Cell.P50: "p50",
 }  # fmt: skip
 
@@ -646,7 +646,7 @@ def parts_of(costed: Costed) -> tuple[tuple[str, str, int], ...]:
     parts = [("Modules", "accent", one), ("Shared", "slab", several)]
     if loose:
         parts.append(("No module", "text3", none))
-    parts.append(("Unattributed", "", whole - one - several - none))
+    parts.append(("No operator", "", whole - one - several - none))
     return tuple(parts)
 
 

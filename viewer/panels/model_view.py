@@ -57,7 +57,7 @@ _INDENT = 16  # px a level
 _MOST_FOUND = 500  # modules that a filter opens
 _NUMBER_WIDTH = 62  # px of the number beside a bar
 # What goes first where there is no room: the bar tells the share too.
-_DISPENSABLE = (Cell.SHARE, Cell.MEAN, Cell.SHARED, Cell.P50, Cell.SLICES, Cell.SELF, Cell.OUTPUT)
+_DISPENSABLE = (Cell.SHARE, Cell.MEAN, Cell.SHARED, Cell.P50, Cell.SLICES, Cell.OWN, Cell.OUTPUT)
 Key = tuple[Kind, int, int]  # a row by what it stands for, and of a set its module
 
 

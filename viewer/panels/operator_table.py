@@ -58,6 +58,7 @@ class Kind(Enum):
 
 
 LINE = "Line"  # the column of source lines
+_SHARE_OF = "Of the whole that stands at the right end of the line below the table"
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +292,10 @@ class OperatorModel(TitledModel):
 
     def shown_rows(self) -> int:
         return len(self.rows)
+
+    def title_tip(self, column: int) -> str:
+        """What a share is of."""
+        return _SHARE_OF if self.titles()[column].startswith("Share") else ""
 
     def titles(self) -> Sequence[str]:
         return self._titles

@@ -98,7 +98,7 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
     rows["Track"] = track_text(shown, i)
     unattributed = _unattributed(shown, i)
     if unattributed:
-        rows["Not logged"] = unattributed
+        rows["Unattributed"] = unattributed
     logged = values_of(trace.untimed, i)
     if len(logged):
         rows["Logged"] = values_summary(trace.untimed, logged)
@@ -158,7 +158,7 @@ def _kernel_inside(shown: OpenTrace, i: int) -> str:
 
 
 def _unattributed(shown: OpenTrace, i: int) -> str:
-    """ "2.104 µs unattributed · 55.1 %": what the events of a delegate's call leave open."""
+    """ "2.104 µs · 55.1 %": what the events of a delegate's call leave open."""
     trace, slices = shown.trace, shown.trace.slices
     if trace.keys.kind[slices.key[i]] != KeyKind.DELEGATE_CALL:
         return ""
@@ -169,7 +169,7 @@ def _unattributed(shown: OpenTrace, i: int) -> str:
         return ""
     whole = int(slices.end[i] - slices.start[i])
     time = format_time(tick_to_ns(part, shown.axis.ns_per_tick))
-    return f"{time} unattributed · {format_share(part, whole)}"
+    return f"{time} · {format_share(part, whole)}"
 
 
 def _value_text(value: int | float | bool | str) -> str:

@@ -72,7 +72,7 @@ class SourcePanel(QWidget):
         self.calls.chosen.connect(self._walk)
         self.version = ElidedLabel("", theme, "caption", "warning")
         self.version.setContentsMargins(theme.px(12), theme.px(3), theme.px(12), theme.px(3))
-        self.note = ElidedLabel("", theme, "caption", "text3")
+        self.note = ElidedLabel("", theme, "caption", "text3", Qt.TextElideMode.ElideMiddle)
         self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.shared = label("", theme, "caption", "text2", html=True)
         self._head = self._head_line()
@@ -187,7 +187,7 @@ class SourcePanel(QWidget):
         self._paths_menu.clear()
         if self._place is not None:
             name = file_name(self._place[0]).replace("&", "&&")
-            ask = self._paths_menu.addAction(f"Locate {name}…")
+            ask = self._paths_menu.addAction(f"Locate the file {name}…")
             ask.triggered.connect(self._locate)
             self._paths_menu.addSeparator()
         for substitution in self._session.workspace.substitutions:
@@ -220,17 +220,18 @@ class SourcePanel(QWidget):
         self.calls.show_path(operator, self._place, file_name(path))
         file = self._session.workspace.source(path)
         if file is None:
+            name = file_name(path)
             self._say(
-                f"{file_name(path)} is not on this machine. It was recorded as {path}. Where is it "
-                "now? Say it once: all that was recorded beside it is found there too, now and "
-                "later. What lies beside the profile is found by itself.",
-                "Locate…",
+                f"{name} is not here: neither at {path}, where it was recorded, nor beside the "
+                "files that are open, nor in the folders around them. Locate asks for the file "
+                f"{name} itself. Its folder is remembered, and all that was recorded below the "
+                "same folder is then found there too.",
+                "Locate the file…",
             )
             return
         self.code.show_lines(file.lines, language_of(file.shown), line)
-        self.note.setText(
-            f"shown from {file.shown}, recorded as {path}" if file.is_elsewhere else path
-        )
+        self.note.setText(f"shown from {file.shown}" if file.is_elsewhere else path)
+        self.note.hint = f"Shown from {file.shown}\nRecorded as {path}"
         self._check_version(file)
         self._head.show()
         self._stack.show_page()

@@ -300,10 +300,10 @@ def _add_up(footer: CostFooter, shown: OpenTrace, table: GroupTable) -> None:
         parts, what = _unit_parts(table), "Overall"
     else:
         parts = [
-            ("In these groups", "accent", table.whole - table.unattributed),
-            ("Unattributed", "", table.unattributed),
+            ("In these groups", "accent", table.whole - table.ungrouped),
+            (table.ungrouped_label[1:-1].capitalize(), "", table.ungrouped),
         ]
-        what = whole_text(shown.trace, "Whole") if table.unattributed else "Whole"
+        what = whole_text(shown.trace, "Whole") if table.ungrouped else "Whole"
     footer.show_parts(
         tuple((name, tone, tick_to_ns(ticks, rate)) for name, tone, ticks in parts),
         tick_to_ns(table.whole, rate),

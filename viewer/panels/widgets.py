@@ -80,10 +80,23 @@ def label(
 
 
 class ElidedLabel(QLabel):
-    """One line of plain text that ends in "…" where it does not fit; the tooltip has all of it."""
+    """One line of plain text that is cut by "…" where it does not fit; the tooltip has all of it.
 
-    def __init__(self, text: str, theme: Theme, role: FontRole = "cell", tone: str = "text1"):
+    cut: where; of a path in the middle, so that its file is seen. hint: what the tooltip says
+    instead, cut or not.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        theme: Theme,
+        role: FontRole = "cell",
+        tone: str = "text1",
+        cut: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+    ) -> None:
         super().__init__(text)
+        self._cut = cut
+        self.hint = ""
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setFont(theme.font(role))
         self.setProperty("tone", tone)
@@ -94,10 +107,10 @@ class ElidedLabel(QLabel):
         painter = QPainter(self)
         painter.setPen(self.palette().color(self.foregroundRole()))
         width = self.contentsRect().width()
-        shown = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, width)
+        shown = self.fontMetrics().elidedText(self.text(), self._cut, width)
         painter.drawText(self.contentsRect(), int(self.alignment()), shown)
         painter.end()
-        wanted = tip(self.text()) if shown != self.text() else ""
+        wanted = tip(self.hint or (self.text() if shown != self.text() else ""))
         if self.toolTip() != wanted:
             self.setToolTip(wanted)
 
@@ -176,8 +189,13 @@ class KeyValueGrid(QWidget):
         self._grid.setColumnStretch(1, 1)
         self.rows: dict[str, str] = {}
 
-    def add(self, key: str, value: str, *, html: bool = False, code: bool = False) -> None:
-        """Add a row; text with words too long for a line, or with lines of its own, is wrapped."""
+    def add(
+        self, key: str, value: str, *, html: bool = False, code: bool = False, hint: str = ""
+    ) -> None:
+        """Add a row; text with words too long for a line, or with lines of its own, is wrapped.
+
+        hint: what it means, said where the pointer rests.
+        """
         if not html and (
             code or "\n" in value or max(map(len, value.split()), default=0) > _LONG_WORD
         ):
@@ -185,6 +203,7 @@ class KeyValueGrid(QWidget):
             return
         shown = label(value, self._theme, wrap=True, html=html)
         shown.linkActivated.connect(self.linked)
+        shown.setToolTip(tip(hint))
         self.add_widget(key, shown, value)
 
     def add_widget(self, key: str, value: QWidget, text: str = "") -> None:

@@ -37,6 +37,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from viewer.model.times import counted
 from viewer.model.trace import Trace
 from viewer.program.debug_handles import (
     NO_INSTRUCTION,
@@ -52,6 +53,11 @@ BELONG = 0.6
 # Real pairs reach 0.83. Below this a record that belongs may be of another version of the model.
 IN_PART = 0.8
 AHEAD = 0.2
+AGREEMENT = (
+    "How far the two fit, from 0 to 1. Compared are the names that both have: of kernels with the "
+    "operators of their debug handles, of what a delegate logged with its map, of places with the "
+    "text. Below 0.6 they do not belong together, below 0.8 they fit in part."
+)
 UNCHECKABLE = "cannot be checked: nothing to compare"
 # What the emitter writes on its own: a changed buffer back, and around the body of a loop the
 # slices and their number.
@@ -83,7 +89,12 @@ class Agreement:
     def __str__(self) -> str:
         if not self.checkable:
             return UNCHECKABLE
-        return f"agreement {self.value:.2f} on {self.evidence} compared"
+        return f"agreement {self.value:.2f} on {names_compared(self)}"
+
+
+def names_compared(agreement: Agreement) -> str:
+    """ "6 names compared": what an agreement rests on; `AGREEMENT` says what names."""
+    return f"{counted(agreement.evidence, 'name')} compared"
 
 
 def agreement_with_method(

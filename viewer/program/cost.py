@@ -2,10 +2,10 @@
 
 An OPERATOR_CALL and the kernel inside it are one operator's time, not twice its time. A slice with
 several operators is charged once to the set of them: shared, never divided. So operators, shared
-sets and the unattributed rest add up to the whole, which is Method::execute where the file has it
-(loading is not in it) and the busy time of all tracks where it has none. A run that failed logs no
-Method::execute: then the instructions that it came to are its whole. Where lanes of one track
-overlap, an instant counts once for each set that is at work in it.
+sets and the time without an operator add up to the whole, which is Method::execute where the file
+has it (loading is not in it) and the busy time of all tracks where it has none. A run that failed
+logs no Method::execute: then the instructions that it came to are its whole. Where lanes of one
+track overlap, an instant counts once for each set that is at work in it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class CostTable:
     """All sets that cost something in a range, dearest first, and the ticks of none of them."""
 
     rows: tuple[CostRow, ...]
-    unattributed: int
+    without_operator: int
 
     @property
     def single(self) -> int:
@@ -71,7 +71,7 @@ class CostTable:
     @property
     def whole(self) -> int:
         """What shares are shares of: Method::execute, or the busy time of all tracks."""
-        return self.single + self.shared + self.unattributed
+        return self.single + self.shared + self.without_operator
 
 
 class Costs:
@@ -114,7 +114,7 @@ class Costs:
             for i in np.argsort(-ticks, kind="stable").tolist()
             if slices[i] or ticks[i]
         ]
-        return CostTable(tuple(rows), self._unattributed(first, last, track))
+        return CostTable(tuple(rows), self._without_operator(first, last, track))
 
     def of_run(self, run: Run) -> CostTable:
         """The cost of every operator set in one run."""
@@ -159,14 +159,14 @@ class Costs:
         called[own[~is_kernel]] = True
         return np.asarray(found[~is_kernel | ~called[own]])
 
-    def _unattributed(self, first: int | None, last: int | None, track: int | None) -> int:
+    def _without_operator(self, first: int | None, last: int | None, track: int | None) -> int:
         """Ticks of Method::execute (of the busy time, without any) in which no set is charged."""
         return length_within(self._free, self._trace, first, last, track)
 
-    def longest_unattributed(
+    def longest_without_operator(
         self, first: int | None = None, last: int | None = None, track: int | None = None
     ) -> tuple[int, int, int] | None:
-        """Track, first and last tick of the longest stretch of `CostTable.unattributed`.
+        """Track, first and last tick of the longest stretch of `CostTable.without_operator`.
 
         None where there is no such time.
         """

@@ -3,7 +3,7 @@
 A *delegate instance* is one DELEGATE_CALL instruction of a method: one lowered partition of the
 graph. Every instant of a track is charged once, as in `viewer.program.cost`: to the instance whose
 call is under way, else to the operators that ran outside, else to nobody. So calls, outside and
-unattributed are the whole, which is Method::execute where the file has it.
+neither are the whole, which is Method::execute where the file has it.
 
 Inside a call the innermost event accounts for its time; what no event on the dump's own clock
 accounts for is the call's *unattributed* part. Where no such event was logged that part is not
@@ -129,14 +129,14 @@ class Unlinked:
 class Report:
     """What was delegated in a range of a trace, dearest first.
 
-    whole = the ticks of all instances + of all outside + unattributed. unlinked: by slices, the
+    whole = the ticks of all instances + of all outside + neither. unlinked: by slices, the
     linkable before those that nothing could link. ran: False for a record alone, where all times
     are 0 since nothing ran. has_calls: whether the file is of a runtime that calls delegates.
     """
 
     instances: tuple[Instance, ...]
     outside: tuple[Outside, ...]
-    unattributed: int
+    neither: int
     coverage: Coverage
     unlinked: tuple[Unlinked, ...]
     ran: bool = True
@@ -155,7 +155,7 @@ class Report:
     @property
     def whole(self) -> int:
         """What shares are shares of: Method::execute, or the busy time of all tracks."""
-        return self.delegated + self.stayed + self.unattributed
+        return self.delegated + self.stayed + self.neither
 
 
 class Delegation:

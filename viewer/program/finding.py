@@ -33,7 +33,7 @@ class Family(Enum):
     COPIES = ("copies", "Copies")
     OUTSIDE = ("outside", "Outside delegates")
     GAPS = ("gaps", "Gaps")
-    UNATTRIBUTED = ("unattributed", "Unattributed")
+    NO_OPERATOR = ("no_operator", "No operator")
     DMA = ("dma", "Only DMA")
     WARM_UP = ("warm_up", "First inference")
     SLOW_RUNS = ("slow_runs", "Slow inferences")

@@ -42,7 +42,7 @@ FEW, HALF = 5, Fraction(1, 2)
 COPIES_SHARE = Fraction(1, 20)
 OUTSIDE_SHARE = Fraction(1, 10)
 # With a tenth of the time in no operator's slice the costs of operators tell a tenth too little.
-UNATTRIBUTED_SHARE = Fraction(1, 10)
+NO_OPERATOR_SHARE = Fraction(1, 10)
 # The same for slices that could be linked and are not.
 UNLINKED_SHARE = Fraction(1, 10)
 
@@ -217,28 +217,28 @@ def outside(asked: Question) -> Answer:
 # -- without an operator ---------------------------------------------------------------------------
 
 
-def unattributed(asked: Question) -> Answer:
+def no_operator(asked: Question) -> Answer:
     """Time of inferences in which no linked slice runs."""
     cost = asked.table
     if asked.links.program is None:
-        return Silent(Family.UNATTRIBUTED, NO_PROGRAM, False)
+        return Silent(Family.NO_OPERATOR, NO_PROGRAM, False)
     if not execute_keys(asked.trace).any() or not asked.whole_ticks or not cost.rows:
         why = "the file has no Method::execute, or no operator is linked"
-        return Silent(Family.UNATTRIBUTED, why, False)
-    rule = f"Told when at least {percent(UNATTRIBUTED_SHARE)} of it lies in no operator's slice."
-    part = share_text(cost.unattributed, asked.whole_ticks)
-    where = asked.costs.longest_unattributed(*asked.span)
-    if where is None or cost.unattributed < UNATTRIBUTED_SHARE * asked.whole_ticks:
+        return Silent(Family.NO_OPERATOR, why, False)
+    rule = f"Told when at least {percent(NO_OPERATOR_SHARE)} of it lies in no operator's slice."
+    part = share_text(cost.without_operator, asked.whole_ticks)
+    where = asked.costs.longest_without_operator(*asked.span)
+    if where is None or cost.without_operator < NO_OPERATOR_SHARE * asked.whole_ticks:
         why = f"{part} of {asked.whole} lies in no slice of an operator. {rule}"
-        return Silent(Family.UNATTRIBUTED, why, True)
+        return Silent(Family.NO_OPERATOR, why, True)
     track, start, end = where
     return [
         Finding(
-            Family.UNATTRIBUTED,
+            Family.NO_OPERATOR,
             f"{part} of {asked.whole} lies in no slice of an operator",
-            f"{asked.time(cost.unattributed)} of Method::execute; the longest stretch without one "
-            f"is {asked.time(end - start)}.",
-            rule, cost.unattributed, asked.whole_ticks, Stretch(start, end, (track,)),
+            f"{asked.time(cost.without_operator)} of Method::execute; the longest stretch without "
+            f"one is {asked.time(end - start)}.",
+            rule, cost.without_operator, asked.whole_ticks, Stretch(start, end, (track,)),
         )
     ]  # fmt: skip
 

@@ -82,7 +82,7 @@ class FindingsOf:
             lambda: of_operators.copies(asked),
             lambda: of_operators.outside(asked),
             lambda: gaps(asked, self._overview),
-            lambda: of_operators.unattributed(asked),
+            lambda: of_operators.no_operator(asked),
             lambda: dma(asked, self._overview),
             lambda: warm_up(asked),
             lambda: slow_runs(asked),

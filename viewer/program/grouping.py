@@ -14,7 +14,7 @@ Each key cuts a trace into groups in its own way:
     name       the slice's own name in the file
 
 But for `unit`, whose rows overlap, `total` adds up: an instant of a track is charged once, to the
-innermost slice around it that has a group, and totals and the unattributed rest are the whole. For
+innermost slice around it that has a group, and totals and the ungrouped rest are the whole. For
 operators, types, modules and lines these are the costs of `viewer.program.cost`, summed over sets
 and never divided; their whole, and that of delegates, is Method::execute where the file has it.
 Else the whole is the busy time of all tracks. Where lanes of one track overlap, an instant counts
@@ -60,6 +60,7 @@ KEYS = (
 )  # fmt: skip
 NO_MODULE = "(top level)"
 NO_LINE = "(no source line)"
+NO_OPERATOR = "(no operator)"
 
 OF_OPERATORS = ("operator", "type", "module", "line")
 _OF_DELEGATES = (int(KeyKind.DELEGATE_CALL), int(KeyKind.DELEGATE_EVENT))
@@ -101,14 +102,20 @@ class GroupTable:
 
     They are dearest first; units, threads and runs in their own order. foreign: how many slices of
     the range are left out, since clocks of their own timed them. For `unit` the whole is the length
-    of the range, and nothing is unattributed.
+    of the range, and nothing is ungrouped.
     """
 
     key: str
     groups: tuple[Group, ...]
     whole: int
-    unattributed: int
+    ungrouped: int
     foreign: int
+
+    @property
+    def ungrouped_label(self) -> str:
+        """What the ungrouped time is called: of operators, types, modules and lines it is that in
+        no operator's slice, whatever module or line an operator has."""
+        return NO_OPERATOR if self.key in OF_OPERATORS else f"(no {self.key})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,16 +283,16 @@ class Grouping:
         parts = self._parts_of(key)
         count = len(parts.labels)
         if key in OF_OPERATORS:
-            total, own, unattributed = self._costs(parts, first, last)
+            total, own, ungrouped = self._costs(parts, first, last)
         else:
             segments, free = self._charged_to(key)
             total = total_per_group(segments, count, first, last)
             own = total_per_group(self._innermost(key, parts.of_key), count, first, last)
-            unattributed = length_within(free, self._trace, first, last)
+            ungrouped = length_within(free, self._trace, first, last)
         spread = self._spreads_of(*self._counted(key), count, first, last)
         occurs = self._occurring(parts) >= 0
         left_out = self._foreign(occurs[self._trace.slices.key], first, last)
-        table = _table(key, parts.labels, total, own, spread, unattributed, left_out)
+        table = _table(key, parts.labels, total, own, spread, ungrouped, left_out)
         return replace(table, groups=tuple(sorted(table.groups, key=lambda group: -group.total)))
 
     def _parts_of(self, key: str) -> _Parts:
@@ -382,7 +389,7 @@ class Grouping:
         return Costs(self._table)
 
     def _costs(self, parts: _Parts, first: int | None, last: int | None) -> tuple[Ints, Ints, int]:
-        """Total and own ticks per group, summed over the sets in it, and the unattributed rest."""
+        """Total and own ticks per group, summed over the sets in it, and the time of none."""
         sets = self._table.sets
         table = self._cost.table(first, last)
         number = {operators: i for i, operators in enumerate(sets)}
@@ -395,7 +402,7 @@ class Grouping:
         for row in table.rows:
             folded[0, group_of_set[number[row.operators]]] += row.ticks
         np.add.at(folded[1], group_of_set, own)
-        return folded[0], folded[1], table.unattributed
+        return folded[0], folded[1], table.without_operator
 
     def _charged_to(self, key: str) -> tuple[Segments, list[Intervals]]:
         """Time charged to the groups of a key, and by track the rest of the whole."""
@@ -492,10 +499,10 @@ def _table(
     total: Ints,
     own: Ints,
     spread: Sequence[Spread],
-    unattributed: int,
+    ungrouped: int,
     left_out: int,
 ) -> GroupTable:
-    whole = int(total.sum()) + unattributed
+    whole = int(total.sum()) + ungrouped
     groups = tuple(
         Group(label, ticks, ticks / whole if whole else 0.0, inner, lengths, number=number)
         for number, (label, ticks, inner, lengths) in enumerate(
@@ -503,7 +510,7 @@ def _table(
         )
         if ticks or lengths.count
     )
-    return GroupTable(key, groups, whole, unattributed, left_out)
+    return GroupTable(key, groups, whole, ungrouped, left_out)
 
 
 def _spreads(durations: Ints, groups: Ints, count: int) -> list[Spread]:

@@ -3,7 +3,7 @@
 `own` is the time of sets whose operators all lie directly in a module, `shared` that of sets that
 lie in several modules of which it is the deepest around all: no part of it is given to one of them.
 `total` is both, of the module and of all below it. So own and shared of all modules, which is the
-root's total, and the unattributed rest add up to the whole of the cost table, in whole ticks.
+root's total, and the time without an operator add up to the whole of the cost table, in ticks.
 
 What a module shares with modules outside of it (`outside`) is in no number of its own: it is in the
 total of the modules around both. One set of it may count as outside of several modules.
@@ -49,7 +49,7 @@ class ModuleCosts:
     @property
     def whole(self) -> int:
         """The whole of the cost table, without a sum over its rows."""
-        return int(self.total[0]) + self.table.unattributed
+        return int(self.total[0]) + self.table.without_operator
 
     @cached_property
     def in_sets(self) -> dict[int, int]:

@@ -27,12 +27,11 @@ from viewer.model.queries import Segments, foreign, slices_within, total_per_gro
 from viewer.model.statistics import Statistics, grouped
 from viewer.model.trace import Bools, Codes, Ints, KeyKind
 from viewer.program.cost import made_of_others
-from viewer.program.grouping import Grouping
+from viewer.program.grouping import NO_OPERATOR, Grouping
 from viewer.program.labels import track_name
 from viewer.program.linking import LinkTable
 
 KEYS = ("name", "operator", "module", "thread")
-NO_OPERATOR = "(no operator)"
 
 
 @dataclass(frozen=True, eq=False)

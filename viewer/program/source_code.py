@@ -4,7 +4,8 @@ A recorded path is data from a file and may name anything. Only plain local file
 device, a pipe, a UNC or network path, never more than `MAX_SOURCE` bytes. A `Substitution` says
 where a folder of the recording machine lies on this one. Where none applies and the recorded path
 does not exist here, the longest suffix of it that exists beside the opened files is taken, and the
-caller is told so.
+caller is told so. In the folders around those (`PARENTS` levels) any file may be called `model.py`:
+there one counts only where the caller finds that it is the recorded one.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 MAX_SOURCE = 8 << 20
+PARENTS = 3  # folders around one with an opened file that are looked into
 # Regular files by mode that are none: reading some of them blocks or has effects.
 _KERNEL_FOLDERS = ("/dev/", "/proc/", "/sys/", "/run/", "/net/")
 _SEPARATORS = re.compile(r"[\\/]+")
@@ -96,6 +98,31 @@ def find_source(recorded: str, beside: Sequence[str]) -> SourceFile | None:
         if lines is not None:
             return SourceFile(recorded, candidate, lines)
     return None
+
+
+def find_around(
+    recorded: str, beside: Sequence[str], is_it: Callable[[SourceFile], bool]
+) -> SourceFile | None:
+    """The source of a recorded path from the folders around those of opened files, nearest first.
+
+    is_it: whether a file that ends like the recorded path is the one. None if none is.
+    """
+    for folder in _around(beside):
+        for candidate in _candidates(recorded, [folder]):
+            lines = read_source(candidate)
+            if lines is not None and is_it(SourceFile(recorded, candidate, lines)):
+                return SourceFile(recorded, candidate, lines)
+    return None
+
+
+def _around(folders: Sequence[str]) -> list[str]:
+    """The folders around some, level by level; none of another machine."""
+    found: dict[str, None] = {}
+    level = list(folders)
+    for _ in range(PARENTS):
+        level = [os.path.dirname(folder) for folder in level if _is_plain_absolute(folder)]
+        found |= dict.fromkeys(level)
+    return [folder for folder in found if folder not in folders and _is_plain_absolute(folder)]
 
 
 def _candidates(recorded: str, beside: Sequence[str]) -> list[str]:

@@ -9,11 +9,13 @@ from viewer.program.graph import Program
 from viewer.program.source_code import (
     SourceFile,
     Substitution,
+    find_around,
     find_source,
     local_paths,
     read_source,
     shared_suffix,
 )
+from viewer.program.source_versions import version_fit
 
 
 class Sources:
@@ -70,4 +72,15 @@ class Sources:
         if opened is not None and shared_suffix(opened.path, recorded):
             return SourceFile(recorded, opened.path, opened.text_lines)
         folders = dict.fromkeys(os.path.dirname(os.path.abspath(p)) for p in paths)
-        return find_source(recorded, list(folders))
+        beside = list(folders)
+        found = find_source(recorded, beside)
+        return found or find_around(recorded, beside, lambda file: _is_recorded(file, programs))
+
+
+def _is_recorded(file: SourceFile, programs: Sequence[Program]) -> bool:
+    """Whether a file is what the programs quote; of what none quotes, whether its folder is called
+    as the recorded one."""
+    fits = [fit for program in programs if (fit := version_fit(program, file)).compared]
+    if fits:
+        return not any(fit.is_other for fit in fits)
+    return shared_suffix(file.recorded, file.shown) > 1

@@ -28,6 +28,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.model.torq_words import NSS_START, NSS_WAIT, job_name
+
 Palette = NDArray[np.uint8]
 Pixels = NDArray[np.uint32]
 
@@ -41,6 +43,14 @@ UNATTRIBUTED = KERNELS + OPERATORS
 RAMP_FILLS = (0x4055A3, 0x5872A6, 0x738CA6, 0x90A5A3, 0xAFBC9D, 0xCFD394, 0xF1EA85)
 RAMP, RAMP_STEPS = UNATTRIBUTED + 1, len(RAMP_FILLS)
 PALETTE_SIZE = 64
+
+# What stands side by side in every Torq profile would else meet in a colour: the actions of a host
+# take eight of the twelve, and NSS jobs, which follow one another, take turns in the other four.
+_ACTIONS = {
+    NSS_START: 0, NSS_WAIT: 6, "HOST_COPY": 11, "HOST_START": 1, "HOST_WAIT": 8, "HOST_PROGRAM": 3,
+    "ALLOC": 5, "DEALLOC": 7,
+}  # fmt: skip
+_PLACED = _ACTIONS | {job_name(i): (4, 10, 9, 2)[i % 4] for i in range(256)}
 
 # How a cell lies in its slice; two bits. Only slices wider than 3 px have parts.
 INNER, SIDE, ROUND_SIDE = 1, 2, 3
@@ -174,10 +184,14 @@ def cell_colours(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> CellColours:
 def by_name(names: Sequence[str]) -> Palette:
     """One palette index per name, from the text alone: the same in every file."""
     return np.fromiter(
-        (zlib.crc32(name.encode("utf-8", "surrogatepass")) % OPERATORS for name in names),
+        (
+            _PLACED[name] if name in _PLACED
+            else zlib.crc32(name.encode("utf-8", "surrogatepass")) % OPERATORS
+            for name in names
+        ),
         np.uint8,
         len(names),
-    )
+    )  # fmt: skip
 
 
 def _luminance(rgb: int) -> float:

@@ -13,7 +13,7 @@ from viewer.escape_field import EscapeField
 from viewer.opening import Inferences
 from viewer.theme import Theme
 from viewer.timeline.arrangement import TrackView
-from viewer.timeline.overview import BAND_HEIGHT, LANES_HEIGHT
+from viewer.timeline.overview import BAND_HEIGHT, LANES_HEIGHT, paint_border
 from viewer.timeline.ruler import HEIGHT as RULER_HEIGHT
 from viewer.timeline.ruler import RulerBar
 from viewer.timeline.scene import Scene
@@ -21,6 +21,7 @@ from viewer.timeline.scene import Scene
 _INDENT = 28
 _CAPTION_HEIGHT, _FIELD_HEIGHT, _AIR = 19, 22, 6  # px
 _SHOW_ALL = "Show all"
+_RIGHT_CUT = Qt.TextElideMode.ElideRight
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -53,7 +54,7 @@ class Corner(QWidget):
     @guard
     def resizeEvent(self, event: QEvent) -> None:
         """The field is as wide as the column."""
-        top = BAND_HEIGHT + _CAPTION_HEIGHT
+        top = BAND_HEIGHT + _CAPTION_HEIGHT - 2  # above the border
         self.filter.setGeometry(_AIR, top, self.width() - 2 * _AIR - 1, _FIELD_HEIGHT)
 
     @guard
@@ -64,13 +65,14 @@ class Corner(QWidget):
         painter.fillRect(self.rect(), theme.color("panel"))
         painter.setFont(theme.font("ruler"))
         captions = [
-            ("Inferences" if self._has_runs() else "", 0, BAND_HEIGHT),
+            ("Inferences, whole trace" if self._has_runs() else "", 0, BAND_HEIGHT),
         ]
         if not self.missing:
             what = "Sorting tracks…" if self._scene.is_sorting else "Overview"
             captions.append((what, BAND_HEIGHT, _CAPTION_HEIGHT))
         painter.setPen(theme.color("text2"))
         for text, top, height in captions:
+            text = painter.fontMetrics().elidedText(text, _RIGHT_CUT, width - _INDENT - _AIR)
             painter.drawText(_INDENT, top, width - _INDENT, height, _LEFT, text)
         room, self._caption = self._ruler_room(), self._ruler.caption
         caption = painter.fontMetrics().elidedText(
@@ -88,6 +90,7 @@ class Corner(QWidget):
             painter.drawText(said, _LEFT, text)
             painter.setPen(theme.color("accent"))
             painter.drawText(link, _LEFT, _SHOW_ALL)
+        paint_border(painter, width, theme)
         painter.setPen(QPen(theme.color("line"), 1))
         painter.drawLine(width - 1, 0, width - 1, self.height())
         painter.drawLine(0, self.height() - 1, width, self.height() - 1)

@@ -22,6 +22,8 @@ SORTED = (
     ("By first slice", TrackOrder.TIME), ("Busiest first", TrackOrder.BUSY),
 )  # fmt: skip
 
+ZOOM = "Zoom to this file"
+
 
 def header_menu(scene: Scene, part: Part | None, parent: QWidget) -> QMenu:
     """The menu of a part; of none, beside all headers, what concerns all of them."""
@@ -45,6 +47,9 @@ def header_menu(scene: Scene, part: Part | None, parent: QWidget) -> QMenu:
             title = "Expand" if part in view.collapsed else "Collapse"
             add(menu, title, lambda now: now.toggled(part))
         add(menu, "Hide all others", lambda now: now.showing_only(scene.stock, part))
+        if len(session.traces) > 1:
+            spec = scene.stock.processes[scene.stock.process_of(part)]
+            menu.addAction(ZOOM, lambda: session.fit_file(spec.trace))
         menu.addSeparator()
     add(menu, "Show all", TrackView.with_all)
     menu.actions()[-1].setEnabled(bool(scene.missing_text))

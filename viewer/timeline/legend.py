@@ -1,7 +1,9 @@
 """What the colours mean: a strip below the rows with the classes of the scheme, most costly first.
 
 Each class is a button with its swatch, its title and its share of the time, of the picked run or of
-all that is open. A click draws the slices of that class in full and dims all others, another click
+all that is open; the column of the headers says which. Files that have not what the scheme tells
+apart are coloured by names, and their classes stand behind the others, below a word that says so. A
+click draws the slices of that class in full and dims all others, another click
 ends that; nothing is ever hidden.
 Durations are a ramp instead, with the length at which every step begins. The strip lies beside the
 slices and covers none; classes without room are in the menu of its last button.
@@ -26,12 +28,15 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
+from PySide6.QtWidgets import QAbstractButton, QLabel, QMenu, QWidget
 
 from viewer.background import Latest
 from viewer.crash_report import guard
+from viewer.model.queries import execute_keys
 from viewer.model.times import counted, format_share, format_time, group_digits
-from viewer.opening import AT_ONCE
+from viewer.model.trace import RunKind
+from viewer.opening import AT_ONCE, display_name
+from viewer.program.labels import run_number
 from viewer.theme import FontRole, Theme
 from viewer.timeline.class_shares import Counted, Share, Shares, shares
 from viewer.timeline.colouring import (
@@ -45,8 +50,9 @@ from viewer.timeline.colouring import (
     label_colours,
 )
 from viewer.timeline.headers import TITLE_INDENT, WIDTH
+from viewer.timeline.pictures import TracePicture
 from viewer.timeline.scene import Scene
-from viewer.timeline.schemes import BY_ID
+from viewer.timeline.schemes import BY_ID, NAMES, why_not
 
 HEIGHT = 30
 SWATCH = 12
@@ -54,6 +60,7 @@ TITLE_WIDTH = 180  # px, of the longest title
 MOST_BUTTONS = 40
 _HATCHED = (UNLINKED, UNATTRIBUTED)
 _GAP = 4
+_BEFORE_OTHERS = 12
 # A swatch of less contrast to the canvas has a line around it.
 _VISIBLE = 2.0
 
@@ -70,6 +77,10 @@ class Legend(QWidget):
         self.more = _Button(theme)
         self.more.setParent(self)
         self.more.clicked.connect(self._show_rest)
+        self.others = QLabel(self)  # before the classes of files that are coloured by names
+        self.others.setFont(theme.font("caption"))
+        self.others.setProperty("tone", "text2")
+        self.others.hide()
         self._rest: tuple[Share, ...] = ()
         self._stale = True
         self._counted: list[Counted] | None = None  # what the classes are of, or soon will be
@@ -94,9 +105,12 @@ class Legend(QWidget):
             return
         trace, run = self._scene.session.state.run or (None, None)
         asked = [
-            Counted(p.shown.trace, p.classes, p.shown.axis.ns_per_tick, run if i == trace else None)
+            Counted(
+                p.shown.trace, p.classes, p.shown.axis.ns_per_tick, run if i == trace else None,
+                self._is_by_name(p),
+            )
             for i, p in enumerate(self._scene.pictures)
-        ]
+        ]  # fmt: skip
         if asked == self._counted:
             return
         self._counted = asked
@@ -105,9 +119,35 @@ class Legend(QWidget):
         if not small:
             self._list(Shares())
 
+    def _is_by_name(self, picture: TracePicture) -> bool:
+        """Whether a trace has names instead of the scheme that is seen."""
+        return picture.scheme == NAMES != self._scene.session.coloured_by
+
+    @property
+    def scope(self) -> str:
+        """What shares are of, but those of files coloured by names: "run 2 of 5", "all 5 runs"."""
+        every, picked = self._scene.pictures, self._scene.session.state.run
+        pictures = [p for p in every if not self._is_by_name(p)]
+        if picked is not None and every[picked[0]] in pictures:
+            run = every[picked[0]].shown.trace.runs[picked[1]]
+            name = "load" if run.kind is RunKind.LOAD else run_number(run)
+            return name if len(pictures) == 1 else f"{name} and other files"
+        if len(pictures) != 1:
+            return "all that is open"
+        trace = pictures[0].shown.trace
+        count = sum(run.count for run in trace.inferences())
+        if not count or not execute_keys(trace).any():
+            return "the whole trace"
+        return "run 1" if count == 1 else f"all {count} runs"
+
     def _forget(self) -> None:
         self._latest.cancel()
         self._counted = None
+
+    @property
+    def is_ramp(self) -> bool:
+        """Whether the classes are lengths, which have no shares."""
+        return bool(self.classes) and self.classes[0].is_step
 
     @property
     def is_counting(self) -> bool:
@@ -125,17 +165,35 @@ class Legend(QWidget):
         for button in self.classes:
             button.hide()
             button.deleteLater()
-        whole, listed = found.ns, found.listed
+        listed, scope = found.listed, self.scope
         ordered = self._ramp(listed) + [share for share in listed if share.colour < RAMP]
         self.classes = []
+        self._name_others()
         for share in ordered[:MOST_BUTTONS]:
-            button = ClassButton(share, whole, self._theme, self)
+            button = ClassButton(share, scope, self._theme, self)
             button.clicked.connect(button.ask)
             button.asked.connect(self._scene.session.light)
             self.classes.append(button)
         self._ordered = ordered
         self._check()
         self._place()
+
+    def _name_others(self) -> None:
+        """Say which files are coloured by names, and why."""
+        others = [p.shown for p in self._scene.pictures if self._is_by_name(p)]
+        name = display_name(others[0].file.path) if len(others) == 1 else "Other files"
+        room = self._theme.px(TITLE_WIDTH)
+        metrics = self.others.fontMetrics()
+        name = metrics.elidedText(_line(name), Qt.TextElideMode.ElideMiddle, room)
+        self.others.setText(f"{name}, by name:")
+        self.others.resize(self.others.sizeHint())
+        scheme = self._scene.session.coloured_by
+        why = "\n".join(
+            f"{_line(display_name(shown.file.path))}: {why_not(scheme, shown.table)}. Its slices "
+            "are coloured by their names."
+            for shown in others[:8]
+        )
+        self.others.setToolTip(f'<div style="white-space: pre-wrap">{escape(why)}</div>')
 
     def _ramp(self, found: tuple[Share, ...]) -> list[Share]:
         """All steps of the ramp, from the shortest to the longest, also those without slices."""
@@ -165,30 +223,56 @@ class Legend(QWidget):
     def _place(self) -> None:
         """Give every class its place, and put those without room into the menu."""
         theme = self._theme
-        left, y = self._indent + theme.px(8), theme.px(3)
-        tall = self.height() - 2 * theme.px(3)
-        widths = [button.sizeHint().width() for button in self.classes]
-        ends, x = [], left
-        for width, button in zip(widths, self.classes, strict=True):
-            ends.append(x + width)
-            x += width + (1 if button.is_step else theme.px(_GAP))
+        y, tall = theme.px(3), self.height() - 2 * theme.px(3)
         total = len(self._ordered) + self.shares.more if self.classes else 0
         room = self.width() - theme.px(8)
-        fitting = sum(end <= room for end in ends)
-        if fitting < total:
+        places = self._places(room)
+        if len(places) < total:
             self.more.text_of(f"and {group_digits(total)} more")
             room -= self.more.sizeHint().width() + theme.px(_GAP)
-            fitting = sum(end <= room for end in ends)
-        for i, (end, width, button) in enumerate(zip(ends, widths, self.classes, strict=True)):
-            button.setGeometry(end - width, y, width, tall)
-            button.setVisible(i < fitting)
-        self._rest = tuple(self._ordered[fitting:]) if self.classes else ()
+            places = self._places(room)
+        end = self._indent + theme.px(8)
+        for i, button in enumerate(self.classes):
+            button.setVisible(i in places)
+            if i in places:
+                width = button.sizeHint().width()
+                button.setGeometry(places[i], y, width, tall)
+                end = max(end, places[i] + width + theme.px(_GAP))
+        named = next((i for i in places if self.classes[i].share.by_name), -1)
+        self.others.setVisible(named >= 0)
+        if named >= 0:
+            x = places[named] - theme.px(_GAP) - self.others.width()
+            self.others.move(x, (self.height() - self.others.height()) // 2)
+        rest = (share for i, share in enumerate(self._ordered) if i not in places)
+        self._rest = tuple(rest) if self.classes else ()
         self.more.setVisible(bool(self._rest))
         if self._rest:
-            hidden = group_digits(total - fitting)
-            self.more.text_of(f"and {hidden} more" if fitting else f"{hidden} classes")
-            at = ends[fitting - 1] + theme.px(_GAP) if fitting else left
-            self.more.setGeometry(at, y, self.more.sizeHint().width(), tall)
+            hidden = group_digits(total - len(places))
+            self.more.text_of(f"and {hidden} more" if places else f"{hidden} classes")
+            self.more.setGeometry(end, y, self.more.sizeHint().width(), tall)
+
+    def _places(self, room: int) -> dict[int, int]:
+        """Where the classes begin that have room up to an x, by their number.
+
+        Some is kept for the first class of the files that are coloured by names, and their word.
+        """
+        theme, x = self._theme, self._indent + self._theme.px(8)
+        widths = [button.sizeHint().width() for button in self.classes]
+        first = next((i for i, b in enumerate(self.classes) if b.share.by_name), len(widths))
+        word = theme.px(_BEFORE_OTHERS) + self.others.width() + theme.px(_GAP)
+        kept = word + widths[first] if 0 < first < len(widths) else 0
+        if 2 * kept > room - x:
+            kept = 0
+        places: dict[int, int] = {}
+        for numbers, end in ((range(first), room - kept), (range(first, len(widths)), room)):
+            if numbers.start == first < len(widths):
+                x += word
+            for i in numbers:
+                if x + widths[i] > end:
+                    break
+                places[i] = x
+                x += widths[i] + (1 if self.classes[i].is_step else theme.px(_GAP))
+        return places
 
     def _show_rest(self) -> None:
         menu = self.rest_menu()
@@ -199,14 +283,16 @@ class Legend(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.setToolTipsVisible(True)
-        whole = self.shares.ns
+        scope = self.scope
         lit = self._scene.session.state.lit
         metrics = menu.fontMetrics()
-        for share in self._rest:
+        for i, share in enumerate(self._rest):
+            if share.by_name and (i == 0 or not self._rest[i - 1].by_name):
+                menu.addSection(self.others.text())
             title = metrics.elidedText(_line(share.title), Qt.TextElideMode.ElideRight, 420)
             action = menu.addAction(_icon(share.colour, self._theme), title.replace("&", "&&"))
-            action.setText(f"{action.text()}\t{_amount(share, whole)}")
-            action.setToolTip(_tip(share, whole))
+            action.setText(f"{action.text()}\t{_amount(share)}")
+            action.setToolTip(_tip(share, scope))
             name = share.title, share.colour
             action.setCheckable(lit == name)
             action.setChecked(lit == name)
@@ -233,9 +319,15 @@ class Legend(QWidget):
         painter.setPen(theme.color("text2"))
         middle = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
         title = f"Colours: {BY_ID[session.coloured_by].title.lower()}"
+        lines = [title, f"% of {self.scope}"] if self.classes and not self.is_ramp else [title]
         room = self._indent - TITLE_INDENT - theme.px(8)
-        shown = painter.fontMetrics().elidedText(title, Qt.TextElideMode.ElideRight, room)
-        painter.drawText(TITLE_INDENT, 0, room, self.height(), middle, shown)
+        tall = theme.px(13)
+        y = (self.height() - tall * len(lines)) // 2
+        for text in lines:
+            shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room)
+            painter.drawText(TITLE_INDENT, y, room, tall, middle, shown)
+            y += tall
+            painter.setPen(theme.color("text3"))
         if self.is_counting:
             at = self._indent + theme.px(8)
             painter.drawText(at, 0, self.width() - at, self.height(), middle, "Counting slices…")
@@ -326,7 +418,7 @@ class ClassButton(_Button):
 
     asked = Signal(object)  # (title, palette index)
 
-    def __init__(self, share: Share, whole: float, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, share: Share, scope: str, theme: Theme, parent: QWidget) -> None:
         super().__init__(theme, parent)
         self.share = share
         self.is_step = share.colour >= RAMP
@@ -335,13 +427,13 @@ class ClassButton(_Button):
         if self.is_step:
             start = text.partition(" – ")[0]
             text = f"from {start}" if " – " in text else start
-        self.amount = "" if self.is_step else _amount(share, whole)
+        self.amount = "" if self.is_step else _amount(share)
         self.setFont(theme.font(self.role))
         self.title = self.fontMetrics().elidedText(
             text, Qt.TextElideMode.ElideRight, theme.px(TITLE_WIDTH)
         )
-        self.setToolTip(_tip(share, whole))
-        self.setAccessibleName(f"{share.title}, {_facts(share, whole)}")
+        self.setToolTip(_tip(share, scope))
+        self.setAccessibleName(f"{share.title}, {_facts(share, scope)}")
 
     def ask(self) -> None:
         """Tell which class was clicked; whether it is lit is for the session to say."""
@@ -431,21 +523,23 @@ def _line(title: str) -> str:
     return text or "(no name)"
 
 
-def _amount(share: Share, whole: float) -> str:
+def _amount(share: Share) -> str:
     """The share of the time, or how many there are where they took none."""
-    return format_share(share.ns, whole) if share.ns > 0 else counted(share.count, "slice")
+    return format_share(share.ns, share.whole) if share.ns > 0 else counted(share.count, "slice")
 
 
-def _facts(share: Share, whole: float) -> str:
+def _facts(share: Share, scope: str) -> str:
     parts = [counted(share.count, "slice")]
     if share.ns > 0:
-        parts.append(f"{format_time(share.ns)} of their own, {format_share(share.ns, whole)}")
+        part = format_share(share.ns, share.whole)
+        of = "the files coloured by name" if share.by_name else scope
+        parts.append(f"{format_time(share.ns)} of their own, {part} of {of}")
     return " · ".join(parts)
 
 
-def _tip(share: Share, whole: float) -> str:
+def _tip(share: Share, scope: str) -> str:
     title = share.title[:1000] or "(no name)"
     text = (
-        f"{title}\n{_facts(share, whole)}\nClick to dim everything else; click again to end that."
+        f"{title}\n{_facts(share, scope)}\nClick to dim everything else; click again to end that."
     )
     return f'<div style="white-space: pre-wrap">{escape(text)}</div>'

@@ -46,6 +46,11 @@ class _Lanes:
     pixels: Pixels
 
 
+def paint_border(painter: QPainter, width: int, theme: Theme) -> None:
+    """The border below the overview: above it is the whole trace, on the ruler what is in view."""
+    painter.fillRect(0, BAND_HEIGHT + LANES_HEIGHT - 2, width, 2, theme.color("line"))
+
+
 class Overview(QWidget):
     """Band of inferences and overview lanes over one common x-axis: the whole span."""
 
@@ -85,8 +90,7 @@ class Overview(QWidget):
         self._window(painter, xmap)
         paint_ticks(painter, self._scene.session, xmap, BAND_HEIGHT, theme)
         paint_overview_marks(painter, self._scene, theme, xmap, BAND_HEIGHT, LANES_HEIGHT)
-        painter.setPen(QPen(theme.color("line"), 1))
-        painter.drawLine(0, self.height() - 1, self.width(), self.height() - 1)
+        paint_border(painter, self.width(), theme)
         painter.end()
 
     def _lanes(self, painter: QPainter, canvas: Canvas) -> None:

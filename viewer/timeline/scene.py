@@ -39,6 +39,9 @@ from viewer.view_state import RulerUnit, SliceRef
 # Pinned tracks stay in view while they take up to this share of it.
 _MOST_PINNED = 2 / 3
 _HEIGHT_STEP = 2  # px
+# A file of which this many fit into the view beside one another is a sliver in it, and is told so.
+SLIVER_RATIO = 20
+SLIVER = "a sliver of the view · right click its name to zoom to this file"
 _VIEW_NOTES = {
     Inferences.ALIGNED: "inferences from one start · loads are not in it",
     Inferences.MEAN: "mean start and end of every slice · computed, loads are not in it",
@@ -203,9 +206,20 @@ class Scene(QObject):
             parts.append("own clock · aligned at start")
         if self._same_clock[trace]:
             parts.append(self._same_clock[trace])
+        if self._is_sliver(process):
+            parts.append(SLIVER)
         if trace == 0 and process == 0 and self.session.first_view_note:
             parts.append(self.session.first_view_note)
         return " · ".join(parts)
+
+    def _is_sliver(self, process: int) -> bool:
+        """Whether a process is the first of a file that hardly fills any of the view."""
+        trace = self.processes[process].trace
+        if process and self.processes[process - 1].trace == trace:
+            return False
+        first, last = self.session.file_span_ns(trace)
+        t0, t1 = self.visible
+        return first < t1 and last > t0 and SLIVER_RATIO * (last - first) < t1 - t0
 
     def has_own_clock(self, process: int) -> bool:
         """Whether a process is aligned with the first file by its start alone."""

@@ -62,7 +62,7 @@ BY_NAME, BY_LENGTH = -1, -2
 SCOPES = "Scopes of the runtime"
 GAPS = "Unattributed time"
 NOT_LINKED = "Not linked"
-NO_OPERATOR = "No operator"
+NOTHING_TO_LINK = "Nothing to link"
 TOP_LEVEL = "Top level of the model"
 OWN_KERNELS = "Kernels of the runtime"
 OTHER_CLOCK = "Timed by another clock"
@@ -315,7 +315,7 @@ def _by_operator(scheme: str, table: LinkTable) -> Classes:
             return members.pop()
         if members:
             return _SEVERAL_OF[scheme], SLAB
-        return (NOT_LINKED, UNLINKED) if linkable[key] else (NO_OPERATOR, PLAIN)
+        return (NOT_LINKED, UNLINKED) if linkable[key] else (NOTHING_TO_LINK, PLAIN)
 
     return _of_keys(table, [of(key) for key in range(len(table.links))])
 
@@ -367,7 +367,7 @@ def _link_class(table: LinkTable, key: int) -> tuple[str, int]:
         many = len(link.operators) > 1
         return ("Linked to several operators", _SEVERAL) if many else ("Linked to one", _ONE)
     if state == 0:
-        return "Nothing to link", PLAIN
+        return NOTHING_TO_LINK, PLAIN
     return ("Not linked, its call is", _NEAR) if link.near else (NOT_LINKED, _NONE)
 
 
