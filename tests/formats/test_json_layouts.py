@@ -44,6 +44,33 @@ def test_values_are_found_by_key_with_whatever_is_in_them(monkeypatch):
         assert found == [each[value.path[-1]] for each in inner]
 
 
+def test_values_that_all_objects_share_are_constants_until_one_differs(monkeypatch):
+    monkeypatch.setattr(json_layouts, "FEWEST", 2)
+    known = {}
+
+    def values_of(*objects: dict) -> list[tuple[str, ...]]:
+        """Which values are looked at in each object, of a block of these."""
+        (one,), left = Objects(json.dumps(objects)[1:-1].encode()).alike(known, "args")
+        assert len(left) == 0
+        assert len(one.rows) == len(objects)
+        return [value.path for value in one.layout.values]
+
+    def event(ts: int, name: str, tid: int) -> dict:
+        return {"name": name, "ts": ts, "args": {"tid": tid}}
+
+    first = values_of(event(1, "a", 7), event(2, "a", 7))
+    assert first == [("name",), ("ts",), ("args", "tid")]
+    assert values_of(event(3, "a", 7), event(4, "a", 7)) == [("ts",)]
+    assert values_of(event(5, "b", 7), event(6, "b", 7)) == first
+    assert values_of(event(7, "a", 7), event(8, "b", 7)) == [("name",), ("ts",)]
+    ((layout,),) = known.values()
+    assert [(value.path, value.sample) for value, _ in layout.constants] == [
+        (("args", "tid"), b"7")
+    ]
+    ((start, end),) = (span for _, span in layout.constants)
+    assert layout.example.text[start[0] : end[0]] == b"7"
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -71,7 +71,6 @@ class Layout:
     constants: these, and where they are in `example`, the object that was looked at.
     """
 
-    quotes: int
     every: tuple[Value, ...]
     between: tuple[bytes, ...]
     example: Objects
@@ -109,7 +108,7 @@ class Layout:
             between.append(raw[before:first])
             before = last
         between.append(raw[before:])
-        made = Layout(len(quotes), tuple(values), tuple(between), Objects(raw))
+        made = Layout(tuple(values), tuple(between), Objects(raw))
         return made.with_constants([False] * len(values))
 
     def with_constants(self, which: Sequence[bool]) -> Layout | None:
