@@ -17,7 +17,7 @@ from types import TracebackType
 
 from viewer.formats.gzip_head import MAGIC
 
-BLOCK = 1 << 22  # many layouts want many of each: half the size takes a fifth longer
+BLOCK = 1 << 21
 _GZIP = 16 + zlib.MAX_WBITS
 _SPACE = b" \t\r\n"
 _JOINT = re.compile(rb"\}\s*,\s*\{")
