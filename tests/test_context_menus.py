@@ -6,6 +6,7 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QMenu
 
 from tests.gui_events import canvas, open_sample, place_of, settle
+from viewer import going
 from viewer.context_menus import CANVAS, ROWS, SLICE
 from viewer.view_state import SliceRef
 
@@ -79,7 +80,7 @@ def test_a_slice_that_is_selected_with_others_stays_so(attention):
     chosen = session.state.slices
     if len(chosen) > 1:
         other = next(ref for ref in chosen if ref != session.state.slice)
-        session.fit_all()
+        going.fit_all(session)
         ask(canvas(attention), place_of(attention, other.index))
         assert len(session.state.slices) == len(chosen)
 

@@ -65,8 +65,8 @@ SHOWN = {
 }  # fmt: skip
 WINDOW = {
     *SHOWN, *FILES, "companions", "choices", "exporting", "loading", "saving", "session",
-    "view_state", "timeline", "panels", "flow_feed", "marking", "selecting", "selection_feed",
-    "hand_over", "perfetto_server",
+    "view_state", "timeline", "panels", "flow_feed", "marking", "selecting",
+    "selection_feed", "going", "hand_over", "perfetto_server",
     "perfetto_export", "export_choices", "session_file", "session_view", "reading_progress",
     "fault_log",
 }  # fmt: skip
@@ -137,6 +137,7 @@ ALLOWED = {
         "selected_slices",
         "cost_scope",
     },
+    "going": {"model", "opening", "session", "view_state", "visible_range"},
     "marking": {"opening", "session", "view_state"},
     "selecting": {"opening", "session", "view_state", "selected_slices"},
     "selection_feed": {
@@ -158,7 +159,7 @@ ALLOWED = {
         "timeline arithmetic",
     },
     "flow_feed": {"program", "opening", "background", "session", "view_state"},
-    "timeline": {*SHOWN, "session", "view_state", "marking", "selecting", "flow_feed"},
+    "timeline": {*SHOWN, "session", "view_state", "going", "marking", "selecting", "flow_feed"},
     # The start page lists the formats and reads the samples for its pictures.
     "panels": {
         *SHOWN,
@@ -169,6 +170,7 @@ ALLOWED = {
         "selected_slices",
         "selection_feed",
         "flow_feed",
+        "going",
         "export",
         "exporting",
         "perfetto_export",
@@ -215,7 +217,9 @@ SAME_ROOM = {
     **dict.fromkeys(
         (
             "desk",
+            "file_intake",
             "session_files",
+            "source_paths",
             "folder_drops",
             "focus_frame",
             "needs",

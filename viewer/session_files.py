@@ -207,7 +207,7 @@ class SessionFiles(QObject):
         self._opening, self.warning = opening, ""
         if self._session.workspace.paths:
             self._session.close_all()
-        self._desk.read([*paths, *also], choices_of(opening.saved.choices, opening.paths))
+        self._desk.intake.read([*paths, *also], choices_of(opening.saved.choices, opening.paths))
 
     @Slot(object)
     def _restore(self, complaints: object) -> None:

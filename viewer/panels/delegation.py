@@ -13,6 +13,7 @@ import numpy as np
 from PySide6.QtCore import QModelIndex, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
+from viewer import going
 from viewer.background import Latest
 from viewer.model.scope import Scope
 from viewer.model.trace import Ints
@@ -199,7 +200,7 @@ class DelegationPanel(RunTablePanel):
     @Slot(QModelIndex)
     def _fit(self, index: QModelIndex) -> None:
         if self.model.item(index.row()).of is not None:
-            self._session.fit_selection()
+            going.fit_selection(self._session)
 
     @Slot()
     def copy(self) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from PySide6.QtCore import QModelIndex, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QWidget
 
+from viewer import going
 from viewer.background import Latest
 from viewer.export.handle_map_table import HANDLE_MAP_COLUMNS, handle_map_columns
 from viewer.exporting import Job, table_job
@@ -212,7 +213,7 @@ class HandleMapPanel(RunTablePanel):
 
     @Slot(QModelIndex)
     def _fit(self, index: QModelIndex) -> None:
-        self._session.fit_selection()
+        going.fit_selection(self._session)
 
     # -- copying and exporting ---------------------------------------------------------------------
 

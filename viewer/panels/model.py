@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from viewer import going
 from viewer.background import Latest
 from viewer.model.times import counted, group_digits
 from viewer.opening import AT_ONCE, OpenTrace, display_name
@@ -354,7 +355,7 @@ class ModelPanel(QWidget):
     def _enter(self, row: Row) -> None:
         """Zoom to a slice."""
         if row.kind is Kind.SLICE and self._session.state.slice is not None:
-            self._session.fit_selection()
+            going.fit_selection(self._session)
 
 
 def _answer(
