@@ -30,6 +30,7 @@ from viewer.folder_drops import FolderDrops
 from viewer.formats import formats
 from viewer.guide import Guide
 from viewer.key_map import shown_key
+from viewer.leaving import Leaving
 from viewer.loading import Loader
 from viewer.motion_commands import MOVE_MENU
 from viewer.opening import OpenTrace, display_name
@@ -176,7 +177,8 @@ class Desk(QObject):
         self.hits = parts.of(HitsPanel)
         self.intake: FileIntake = FileIntake(self)
         self.source_paths = SourcePaths(self)
-        self.session_files = SessionFiles(self)
+        self.session_files: SessionFiles = SessionFiles(self)
+        self.leaving: Leaving = Leaving(self)
         self.folder_drops = FolderDrops(self)
         self.clock = ClockButton(self.session)
         self._status.addPermanentWidget(self.clock)
@@ -243,7 +245,9 @@ class Desk(QObject):
         self.commands.add_to(menus["Go"].addMenu("Pane&ls"), PANELS_MENU)
         self.commands.add_to(self.clock.rates, CLOCK_MENU)
         self._recent_menu = menus["File"].addMenu("Open &recent")
+        self._earlier_menu = menus["File"].addMenu("Earli&er sessions")
         menus["File"].insertMenu(self.commands.actions["file.last_session"], self._recent_menu)
+        menus["File"].insertMenu(self.commands.actions["file.reload"], self._earlier_menu)
         add_colour_menu(self)
 
     def _restore_layout(self) -> None:
@@ -298,6 +302,7 @@ class Desk(QObject):
         self._status.cancelled.connect(self._cancel_all)
         self.clock.refused.connect(self._message.show_error)
         self._recent_menu.aboutToShow.connect(self._fill_recent)
+        self._earlier_menu.aboutToShow.connect(partial(self.leaving.fill, self._earlier_menu))
         self.timeline.header_width_changed.connect(partial(self.settings.set, HEADER_WIDTH))
         self.timeline.headers.focused.connect(self.commands.refresh)
         self.theme.changed.connect(self._docks.retheme)
@@ -498,6 +503,13 @@ class Desk(QObject):
         if self.session_files.path and names:
             names = [display_name(self.session_files.path)]
         self.window.setWindowTitle(f"{', '.join(names[:3])} – Opscope" if names else "Opscope")
+
+    def undo(self) -> None:
+        """Take back the last change of the view, or the closing of all files."""
+        if self.leaving.can_reopen:
+            self.leaving.reopen()
+        else:
+            self.session.undo()
 
     def show_links(self) -> None:
         """Show how every profile is linked, and what can be chosen about it."""

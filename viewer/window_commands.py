@@ -143,12 +143,17 @@ def commands_of(desk: Desk) -> list[Command]:
         Command("file.open", "&Open…", "File", desk.open_dialog, ("Ctrl+O",)),
         *session_commands(desk),
         *export_commands(desk),
-        Command("file.close_all", "&Close all", "File", session.close_all, ("Ctrl+W",), something),
+        Command(
+            "file.close_all", "&Close all", "File", desk.leaving.close_all, ("Ctrl+W",), something
+        ),
         Command("file.close_window", "Close &window", "File", window.close, ("Ctrl+Shift+W",)),
         Command("file.quit", "&Quit", "File", window.quit_asked.emit, ("Ctrl+Q",)),
         Command(
-            "go.undo", "&Undo", "Go", session.undo, ("Ctrl+Z",),
-            Need("a change of the view", lambda: session.history.can_undo),
+            "go.undo", "&Undo", "Go", desk.undo, ("Ctrl+Z",),
+            Need(
+                "a change of the view",
+                lambda: session.history.can_undo or desk.leaving.can_reopen,
+            ),
         ),
         Command(
             "go.redo", "&Redo", "Go", session.redo, ("Ctrl+Shift+Z", "Ctrl+Y"),
