@@ -163,8 +163,7 @@ def test_what_makes_no_sense_is_disabled(desk, qtbot):
     needy = NEEDS_A_TRACE | NEEDS_RUNS | NEEDS_A_FILE | NEEDS_A_PAST
     everything -= NEEDS_TWO_FILES | NEEDS_CYCLES | NEEDS_A_SLICE | NEEDS_BRANCHES
     everything -= NEEDS_A_SELECTION | NEEDS_A_QUERY | NEEDS_A_LAST_SESSION
-    # That can be taken back, and what was open is kept.
-    assert enabled(desk) == everything - needy | {"go.undo", "file.last_session"}
+    assert enabled(desk) == everything - needy
     open_sample(qtbot, desk, "attention_xnnpack")
     assert enabled(desk) == everything - NEEDS_A_PAST
     desk.commands.actions["view.fit_all"].trigger()

@@ -64,8 +64,8 @@ class Leaving(QObject):
         if self._files.has_changes:
             self._ask(
                 f"Save the changes to {display_name(self._files.path)}?",
-                "The file lacks some of your marks, track order or links. If you do not save, you find "
-                "them in the File menu only, under Earlier sessions."
+                "The file lacks some of your marks, track order or links. If you do not save, you "
+                "find them in the File menu only, under Earlier sessions."
                 if kept else _CANNOT_KEEP.format(self._files.kept.folder),
                 then,
             )  # fmt: skip
