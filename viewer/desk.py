@@ -32,6 +32,7 @@ from viewer.guide import Guide
 from viewer.key_map import shown_key
 from viewer.leaving import Leaving
 from viewer.loading import Loader
+from viewer.memory import give_back
 from viewer.motion_commands import MOVE_MENU
 from viewer.opening import OpenTrace, display_name
 from viewer.panel_commands import PANELS_MENU
@@ -69,7 +70,6 @@ from viewer.settings import (
     RECENT_COMMANDS,
     SMOOTH_MOTION,
     THEME,
-    WINDOW_STATE_VERSION,
 )
 from viewer.source_paths import SourcePaths
 from viewer.status_text import range_text, selection_text, spoken_text
@@ -83,6 +83,7 @@ if TYPE_CHECKING:
 
 RESIZE_SETTLES_MS = 120
 UNVEILED_AFTER_MS = 1000
+FREED_AFTER_MS = 1000
 TABLE_FILTERS = (
     "Table, comma separated (*.csv);;Table, tab separated (*.tsv);;Table, Parquet (*.parquet)"
 )
@@ -253,10 +254,7 @@ class Desk(QObject):
     def _restore_layout(self) -> None:
         """Let the docks lie as they lay last time."""
         _, state = self.settings.window()
-        if not state.isEmpty():
-            self._docks.show_all(True)
-            self.window.restoreState(state, WINDOW_STATE_VERSION)
-            self._docks.note_closed()
+        self._docks.lie(state)
 
     def _connect(self) -> None:
         session = self.session
@@ -476,6 +474,8 @@ class Desk(QObject):
         doubts = {text for shown in session.traces for text in self._doubts(shown)}
         self._message.keep_warnings(doubts | {self.session_files.warning})
         empty = session.is_empty
+        if empty:  # what was closed is freed by then
+            QTimer.singleShot(FREED_AFTER_MS, give_back)
         page: QWidget = (
             self.window.start_page if empty else self.timeline if session.traces else self._note
         )

@@ -27,6 +27,7 @@ from viewer.panels.delegation_table import (
     page_of,
     record_page,
 )
+from viewer.panels.operator_table import Contents
 from viewer.panels.run_table_panel import RunTablePanel
 from viewer.panels.slice_facts import scope_text
 from viewer.program.delegation import Delegation, Instance, Outside, Report, Unlinked, recorded
@@ -132,6 +133,10 @@ class DelegationPanel(RunTablePanel):
         self.footer.clear()
         what = f"{display_name(programs[0].path)} · a {programs[0].noun}, and no run"
         self._show_table(f"{what}: open a profile to see what it took")
+
+    def _forget(self) -> None:
+        self.model.page = Page(Contents(), ())
+        self.model.clear()
 
     def _fill(self, page: Page) -> None:
         self.model.page = page

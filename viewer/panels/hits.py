@@ -80,6 +80,7 @@ class HitsPanel(QWidget):
         self._latest.cancel()
         sentence = self._why_nothing()
         if sentence:
+            self._sorting = None
             self.model.show(NOTHING, [], np.empty(0, np.int64), self._by)
             self.empty.sentence.setText(sentence)
             self._stack.setCurrentIndex(1)

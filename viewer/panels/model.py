@@ -135,7 +135,7 @@ class ModelPanel(QWidget):
         given = self._costs.answer
         if given is None:
             self._latest.cancel()
-            self._answer = None
+            self._answer = self._asked = None
             self._show_record()
             return
         program = given.shown.table.program
@@ -169,6 +169,10 @@ class ModelPanel(QWidget):
     def _show_record(self) -> None:
         programs = [p for p in self._session.workspace.programs if p.methods]
         if self._session.traces or not programs:
+            # It may be all that keeps a closed record in memory.
+            self._tree = None
+            self.model.show(None)
+            self.view.forget()
             self._say(NOTHING, "Open files…", self.open_dialog_requested)
             return
         program = programs[0]
