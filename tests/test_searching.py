@@ -187,7 +187,7 @@ def test_cycles_are_asked_of_files_that_count_them(attention):
 
 def test_the_list_teaches_then_says_what_is_not_found(attention, qtbot):
     panel = attention.hits
-    assert panel.empty.sentence.text() == TEACH
+    assert panel.empty.sentence.text() == TEACH.format("Ctrl+F or /")
     attention.session.search("no such <b>thing")
     assert panel.empty.sentence.text() == "Nothing is found by “no such <b>thing”"
 

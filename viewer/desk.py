@@ -652,7 +652,11 @@ class Desk(QObject):
         self._tell_keys()
 
     def _tell_keys(self) -> None:
-        """Say on the start page, and to a screen reader, which keys commands have."""
+        """Say wherever a key is named, and to a screen reader, which keys commands have."""
+        way = self.commands.way_to
+        self.marks.tell_keys(way("mark.measure"), way("mark.keep"))
+        self.hits.tell_keys(way("search.find"))
+        self.toolbar.search.tell_keys(way("search.find"), way("view.only_hits"))
         self.timeline.view.tell_keys(spoken_keys(self.commands))
         told = [(text, self.commands.keys(id)) for text, id in START_KEYS]
         self.window.start_page.show_keys(
