@@ -47,7 +47,7 @@ NO_QT_MODULES = (
     "visible_range", "view_state", "history", "command_search", "arguments", "answers",
     "selected_slices", "cost_scope", "perfetto_server", "perfetto_export",
     "batch_export", "session_file", "kept_sessions", "session_view", "help_pages", "second_start",
-    "reading_progress", "fault_log", "memory", "licences",
+    "reading_progress", "fault_log", "licences",
 )  # fmt: skip
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
 
@@ -68,7 +68,7 @@ WINDOW = {
     "view_state", "timeline", "panels", "flow_feed", "marking", "selecting",
     "selection_feed", "going", "hand_over", "perfetto_server",
     "perfetto_export", "export_choices", "session_file", "kept_sessions", "session_view",
-    "reading_progress", "fault_log",
+    "reading_progress", "fault_log", "memory",
 }  # fmt: skip
 
 ALLOWED = {
