@@ -6,7 +6,9 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QMenu
 
 from tests.gui_events import canvas, open_sample, place_of, settle
+from viewer import going
 from viewer.context_menus import CANVAS, ROWS, SLICE
+from viewer.program.finding import Report
 from viewer.view_state import SliceRef
 
 OPENED: list[tuple[QMenu, QPoint]] = []
@@ -79,7 +81,7 @@ def test_a_slice_that_is_selected_with_others_stays_so(attention):
     chosen = session.state.slices
     if len(chosen) > 1:
         other = next(ref for ref in chosen if ref != session.state.slice)
-        session.fit_all()
+        going.fit_all(session)
         ask(canvas(attention), place_of(attention, other.index))
         assert len(session.state.slices) == len(chosen)
 
@@ -162,3 +164,43 @@ def test_the_help_of_a_menu_is_on_the_panel_that_it_was_opened_in(attention):
     ask(table.viewport(), row_of(table))
     choose("Help")
     assert attention.guide.help.page == "operators"
+
+
+def finding_row(desk, qtbot, is_report):
+    """The row of the first finding that another panel tells, or that is of the profile itself."""
+    desk.commands.run("panel.findings")
+    settle(qtbot, desk)
+    rows = desk.findings.model.rows
+    return next(
+        i for i, row in enumerate(rows)
+        if row.finding is not None and isinstance(row.finding.place, Report) is is_report
+    )  # fmt: skip
+
+
+def test_the_menu_of_a_finding_selects_what_it_is_of(attention, qtbot):
+    row = finding_row(attention, qtbot, is_report=False)
+    before = attention.session.state
+    view = attention.findings.list
+    view.scrollTo(view.model().index(row, 0))
+    found = ask(view.viewport(), row_of(view, row))
+    assert found[0] == "Copy findings as text"
+    assert found[1:] == [*titles(attention, ROWS["findings"]), "Help"]
+    assert attention.session.state != before
+
+
+def test_the_menu_of_a_finding_that_a_panel_tells_leads_there(desk, qtbot, monkeypatch):
+    OPENED.clear()
+    monkeypatch.setattr(QMenu, "popup", lambda menu, at: OPENED.append((menu, at)))
+    open_sample(qtbot, desk, "delegate_handle_map")
+    row = finding_row(desk, qtbot, is_report=True)
+    before, view = desk.session.state, desk.findings.list
+    view.setFocus()
+    view.setCurrentIndex(view.model().index(row, 0))
+    qtbot.keyClick(view, Qt.Key.Key_F10, Qt.KeyboardModifier.ShiftModifier)
+    assert texts()[:2] == ["Copy findings as text", "Show all of it"]
+    assert desk.session.state == before
+    assert desk.findings.isVisible()
+    choose("Show all of it")
+    settle(qtbot, desk)
+    name = desk.findings.model.rows[row].finding.place.name
+    assert not desk.docks.by_name[name].visibleRegion().isEmpty()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.gui_events import SAMPLE
+from viewer import going
 from viewer.model.scope import WHOLE, Scope, begin_in
 from viewer.model.trace import KeyKind
 from viewer.opening import Inferences
@@ -134,7 +135,7 @@ def test_an_operator_chosen_in_an_area_keeps_it_and_shows_its_slice_in_it(sessio
     assert selection_text(session).endswith(
         f"selected on 1 track · {calls} slices of the operator in it, 3 shared calls"
     )
-    session.fit_selection()
+    going.fit_selection(session)
     assert area.t0 <= session.state.t0 < session.state.t1 <= area.t1
 
 

@@ -6,9 +6,8 @@ import time
 from pathlib import Path
 
 import pytest
-import shiboken6
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
-from PySide6.QtWidgets import QFileDialog, QInputDialog, QLabel
+from PySide6.QtWidgets import QInputDialog
 
 import viewer.workspace_edits
 from tests.gui_events import (
@@ -29,7 +28,6 @@ from viewer.choices import Choices
 from viewer.clock_commands import CLOCK_MENU
 from viewer.export.atomic import WriteCancelled
 from viewer.formats import ReadCancelled
-from viewer.main_window import MainWindow
 from viewer.theme import ICON_SIZE
 from viewer.view_state import SliceRef
 
@@ -264,7 +262,8 @@ def test_closing_all_returns_to_the_start_page(attention):
     assert shown_docks(attention) == set()
     assert attention.session.is_empty
     assert not attention.session.history.can_undo
-    assert attention.window.status.said.text() == ""
+    said = "Closed 2 files · Ctrl+Z opens them again"
+    assert attention.window.status.said.text() == said
     assert not attention.commands.actions["file.close_all"].isEnabled()
 
 
@@ -1047,99 +1046,6 @@ def test_the_rate_of_estimates_is_chosen_where_only_debug_info_has_them(desk, qt
 
 
 # -- companions, and where sources lie -------------------------------------------------------------
-
-
-def test_the_text_beside_a_profile_is_opened_with_it_and_can_be_unlinked(cycles, data):
-    assert names(cycles) == ["compile_c3_taskid_mtu.csv", "tiny_cnn.mlir"]
-    assert cycles.window.status.said.text() == (
-        "tiny_cnn.mlir was opened with compile_c3_taskid_mtu.csv, which names it"
-    )
-    recent = cycles.settings.recent_files()
-    assert recent == [str(data / "torq" / "compile_c3_taskid_mtu.csv")]
-    said = [label.text() for label in cycles.links.findChildren(QLabel)]
-    assert any("opened by itself, as the profile names it" in text for text in said)
-    cycles.session.pair(recent[0], None)
-    assert cycles.session.traces[0].table.program is None
-
-
-def test_opening_the_profile_again_does_not_link_what_was_unlinked(cycles, qtbot, data):
-    path = data / "torq" / "compile_c3_taskid_mtu.csv"
-    cycles.session.pair(str(path), None)
-    open_files(qtbot, cycles, path)
-    assert cycles.session.traces[0].table.program is None
-
-
-def test_a_text_that_is_asked_for_is_the_one_that_is_meant(desk, qtbot, data, tmp_path):
-    shutil.copy(data / "torq" / "tiny_cnn.mlir", tmp_path / "mine.mlir")
-    open_files(qtbot, desk, data / "torq" / "compile_c3_taskid_mtu.csv", tmp_path / "mine.mlir")
-    assert names(desk) == ["compile_c3_taskid_mtu.csv", "mine.mlir"]
-
-
-def test_a_text_beside_a_profile_that_cannot_be_read_is_told(desk, qtbot, data, tmp_path):
-    shutil.copy(data / "torq" / "compile_c3_taskid_mtu.csv", tmp_path / "p.csv")
-    (tmp_path / "tiny_cnn.mlir").write_bytes(b"ML\xefR bytecode")
-    open_files(qtbot, desk, tmp_path / "p.csv")
-    assert names(desk) == ["p.csv"]
-    said = "p.csv was compiled from a text that cannot be read: tiny_cnn.mlir: it is MLIR bytecode"
-    assert message(desk).startswith(said)
-
-
-def test_a_source_is_located_once_for_all_paths_and_remembered(
-    desk, qtbot, qapp, data, tmp_path, monkeypatch
-):
-    runs = tmp_path / "a/b/c/runs"  # too far down for its source to be found by itself
-    runs.mkdir(parents=True)
-    for path in (ATTENTION, ATTENTION_RECORD):
-        shutil.copy(path, runs)
-    here = tmp_path / "models" / "models.py"
-    here.parent.mkdir()
-    shutil.copy(Path(ATTENTION).parent / "models.py", here)
-    open_files(qtbot, desk, *runs.iterdir())
-    desk.session.select_operators(0, (9,))
-    assert "models.py is not here" in desk.source.sentence
-    chosen = [str(tmp_path / "gone.py"), "", str(here)]
-    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *args: (chosen.pop(0), ""))
-    desk.source.locate_requested.emit(desk.source.place[0])
-    assert "gone.py is no text of at most 8 MB" in message(desk)
-    desk.source.locate_requested.emit(desk.source.place[0])
-    assert desk.settings.source_paths() == []
-    desk.source.locate_requested.emit(desk.source.place[0])
-    assert desk.source.sentence == ""
-    assert desk.source.note.text().startswith(f"shown from {here}")
-    assert desk.settings.source_paths() == [("/home/user", str(tmp_path))]
-    again = MainWindow(desk.theme, desk.settings)
-    assert [s.recorded for s in again.desk.session.workspace.substitutions] == ["/home/user"]
-    again.close()
-    shiboken6.delete(again)  # before the theme, which is the other window's
-    (substitution,) = desk.session.workspace.substitutions
-    desk.source.forget_requested.emit(substitution)
-    assert desk.settings.source_paths() == []
-    assert "models.py is not here" in desk.source.sentence
-
-
-def test_a_text_of_a_profile_is_located_opened_and_found_again(
-    desk, qtbot, data, tmp_path, monkeypatch
-):
-    text = (data / "torq" / "compile_c3_taskid_mtu.csv").read_text()
-    for name in ("a.csv", "b.csv"):
-        (tmp_path / name).write_text(text.replace('"tiny_cnn.mlir"', '"/build/tiny_cnn.mlir"'))
-    (tmp_path / "models").mkdir()
-    moved = shutil.copy(data / "torq" / "tiny_cnn.mlir", tmp_path / "models")
-    open_files(qtbot, desk, tmp_path / "a.csv")
-    trace = desk.session.traces[0].trace
-    placed = next(i for i in range(44) if desk.session.traces[0].link(i).detail and "tiny" in str(
-        trace.keys.location[trace.slices.key[i]]))  # fmt: skip
-    desk.session.select_slice(SliceRef(0, placed))
-    assert desk.source.sentence.startswith("tiny_cnn.mlir is not here")
-    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *args: (moved, ""))
-    with qtbot.waitSignal(desk.loader.all_done):
-        desk.source.locate_requested.emit(desk.source.place[0])
-    settle(qtbot, desk)
-    assert names(desk) == ["a.csv", "tiny_cnn.mlir"]
-    assert desk.session.traces[0].table.program.path == moved
-    desk.commands.actions["file.close_all"].trigger()
-    open_files(qtbot, desk, tmp_path / "b.csv")
-    assert names(desk) == ["b.csv", "tiny_cnn.mlir"]
 
 
 def test_the_window_is_painted_once_docks_and_panels_have_followed_a_large_profile(

@@ -1,12 +1,13 @@
 """Where the panels lie: the timeline as tall as its rows, panels as tabs where room is short."""
 
 import pytest
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import QByteArray, QCoreApplication, Qt
 from PySide6.QtWidgets import QLabel, QMainWindow, QTabBar, QToolButton
 
 from tests.gui_events import open_sample, settle
 from viewer.docks import TIMELINE_SHARE, Docks
 from viewer.opening import Inferences
+from viewer.settings import WINDOW_STATE_VERSION
 from viewer.timeline.board import Timeline
 
 NAMES = (
@@ -122,6 +123,7 @@ def test_every_group_of_tabs_has_one_bar_and_it_is_in_reach(qtbot, shown_first):
     if shown_first:
         window.show()
     docks = Docks(window, {name: QLabel() for name in NAMES})
+    docks.lie(QByteArray())
     window.show()
     docks.show_all(True)
     for width in (1600, 1300, 1000, 1600):
@@ -134,3 +136,39 @@ def test_every_group_of_tabs_has_one_bar_and_it_is_in_reach(qtbot, shown_first):
         assert len(titles) == len(set(titles)) >= 13
         for bar in bars:
             assert window.childAt(bar.mapTo(window, bar.rect().center())) is bar
+
+
+@pytest.mark.parametrize("shown_first", [False, True])
+@pytest.mark.parametrize("stored", ["as it lay", "by another program"])
+def test_a_stored_layout_leaves_no_bar_over_the_menus(qtbot, shown_first, stored):
+    """Docks that were tabs before the window is shown, and are restored, leave empty bars."""
+    state = QByteArray(b"nothing that Qt knows")
+    if stored == "as it lay":
+        was = QMainWindow()
+        qtbot.addWidget(was)
+        was.setCentralWidget(QLabel())
+        was.resize(1600, 900)
+        before = Docks(was, {name: QLabel() for name in NAMES})
+        before.lie(QByteArray())
+        was.show()
+        before.show_all(True)
+        before.bring("graph")
+        state = was.saveState(WINDOW_STATE_VERSION)
+    window = QMainWindow()
+    qtbot.addWidget(window)
+    window.setCentralWidget(QLabel())
+    window.resize(1600, 900)
+    if shown_first:
+        window.show()
+    docks = Docks(window, {name: QLabel() for name in NAMES})
+    docks.lie(state)
+    docks.show_all(False)
+    window.show()
+    docks.show_all(True)
+    QCoreApplication.processEvents()
+    bars = window.findChildren(QTabBar)
+    assert len(bars) == 2
+    assert sum(bar.count() for bar in bars) == len(NAMES) - 1
+    assert window.width() == 1600
+    for bar in bars:
+        assert window.childAt(bar.mapTo(window, bar.rect().center())) is bar

@@ -4,14 +4,18 @@ The view is compared by the numbers of the session. Keys go to the widget that h
 clock of held keys is the test's own, so nothing sleeps and a second of holding is just a second.
 """
 
+import ast
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, QSettings, Qt
 from PySide6.QtGui import QKeySequence, QNativeGestureEvent, QPointingDevice
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 
+import viewer
 from tests.gui_events import (
     CTRL,
     LEFT,
@@ -505,3 +509,84 @@ def test_chosen_keys_hold_after_a_restart(qtbot, qapp, tmp_path, monkeypatch):
     assert ("Open files", "Ctrl+Shift+O") in made.window.start_page._keys
     assert made.toolbar._buttons[0][0].toolTip() == "Open…  Ctrl+Shift+O"
     put_away(made.window, qapp)
+
+
+# -- keys that are named in sentences --------------------------------------------------------------
+
+
+def named(desk):
+    """What is said on screen of keys, by where it stands."""
+    desk.search()
+    help_of_search = desk.toolbar.search.help
+    said = {
+        "marks": desk.marks.empty.sentence.text(),
+        "hits": desk.hits.empty.sentence.text(),
+        "search": desk.toolbar.search.toolTip(),
+        "help of search": help_of_search._text.text().rpartition("timeline, ")[2],
+        "start page": " ".join(
+            label.text() for label in desk.window.start_page.findChildren(QLabel)
+        ),
+    }
+    desk.timeline.view.setFocus()
+    return said
+
+
+def test_sentences_name_the_keys_that_commands_have_now(attention, qtbot):
+    said = named(attention)
+    assert said["marks"].startswith("No marks. M measures what is selected")
+    assert "; Shift+M keeps it here" in said["marks"]
+    assert "the search field (Ctrl+F or /)" in said["hits"]
+    assert said["search"] == "Search  Ctrl+F or /"
+    assert said["help of search"].startswith("H: only hits")
+    commands = attention.commands
+    for id, key in (
+        ("mark.measure", "Ctrl+1"), ("mark.keep", "Ctrl+2"), ("search.find", "Ctrl+3"),
+        ("view.only_hits", "Ctrl+4"), ("file.open", "Ctrl+5"),
+    ):  # fmt: skip
+        for old in commands.keys(id):
+            commands.take_key(id, old)
+        commands.give_key(id, key)
+    said = named(attention)
+    assert said["marks"].startswith("No marks. Ctrl+1 measures what is selected")
+    assert "; Ctrl+2 keeps it here" in said["marks"]
+    assert "the search field (Ctrl+3)" in said["hits"]
+    assert said["search"] == "Search  Ctrl+3"
+    assert said["help of search"].startswith("Ctrl+4: only hits")
+    assert "Ctrl+5" in said["start page"]
+    assert "Ctrl+O" not in said["start page"]
+
+
+def test_a_command_without_a_key_is_named_by_where_it_stands(attention, qtbot):
+    for id in ("mark.measure", "search.find", "mark.rename"):
+        for old in attention.commands.keys(id):
+            attention.commands.take_key(id, old)
+    said = named(attention)
+    assert said["marks"].startswith("No marks. “Measure the selection, or from the mouse on” in")
+    assert "(“Search” in the menu Go)" in said["hits"]
+    attention.session.select_slice(SliceRef(0, 5))
+    attention.commands.actions["mark.keep"].trigger()
+    assert attention.window.status.said.text().endswith(
+        "is kept · “Rename the current mark” in the menu Selection renames it"
+    )
+
+
+def test_no_text_of_the_program_names_a_key_that_can_be_chosen():
+    """A key with Ctrl or Shift, or F1 to F12, in a sentence is asked of the table of commands."""
+    fixed = (
+        "Ctrl+Shift+wheel", "Ctrl+wheel", "Shift+wheel", "Shift+drag", "Ctrl+click", "Shift+Enter",
+        "Ctrl+C)",
+    )  # fmt: skip
+    told = re.compile(r"(?<![\w+])(?:Ctrl|Shift|Alt)\+[^\s\"']+|\bF(?:[1-9]|1[0-2])\b")
+    found = []
+    for path in Path(viewer.__file__).parent.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        docs = {id(d.body[0].value) for d in ast.walk(tree) if getattr(d, "body", None)
+                and isinstance(d.body, list) and isinstance(d.body[0], ast.Expr)}  # fmt: skip
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+                text = node.value
+                for word in fixed:
+                    text = text.replace(word, "")
+                if id(node) not in docs and told.search(text):
+                    found.append((path.name, node.value))
+    assert found == []

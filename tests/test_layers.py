@@ -46,7 +46,7 @@ NO_QT_MODULES = (
     "estimate_report", "delegation_report", "findings_report", "resources", "cli",
     "visible_range", "view_state", "history", "command_search", "arguments", "answers",
     "selected_slices", "cost_scope", "perfetto_server", "perfetto_export",
-    "batch_export", "session_file", "session_view", "help_pages", "second_start",
+    "batch_export", "session_file", "kept_sessions", "session_view", "help_pages", "second_start",
     "reading_progress", "fault_log", "licences",
 )  # fmt: skip
 NO_QT = {*NO_QT_ROOMS, *NO_QT_MODULES, "timeline arithmetic", "__main__", "viewer"}
@@ -65,10 +65,10 @@ SHOWN = {
 }  # fmt: skip
 WINDOW = {
     *SHOWN, *FILES, "companions", "choices", "exporting", "loading", "saving", "session",
-    "view_state", "timeline", "panels", "flow_feed", "marking", "selecting", "selection_feed",
-    "hand_over", "perfetto_server",
-    "perfetto_export", "export_choices", "session_file", "session_view", "reading_progress",
-    "fault_log",
+    "view_state", "timeline", "panels", "flow_feed", "marking", "selecting",
+    "selection_feed", "going", "hand_over", "perfetto_server",
+    "perfetto_export", "export_choices", "session_file", "kept_sessions", "session_view",
+    "reading_progress", "fault_log", "memory",
 }  # fmt: skip
 
 ALLOWED = {
@@ -82,6 +82,7 @@ ALLOWED = {
     "workspace": {*FILES, "companions"},
     "choices": {"model", "program", "workspace"},
     "session_file": {"formats", "export", "program", "workspace", "choices", "view_state"},
+    "kept_sessions": {"formats", "export", "session_file"},
     "session_view": {"session_file", "view_state", "opening", "timeline arithmetic"},
     "exporting": {*FILES, "workspace", "perfetto_export"},
     "perfetto_export": {"model", "program", "export", "workspace", "estimate_report"},
@@ -137,6 +138,7 @@ ALLOWED = {
         "selected_slices",
         "cost_scope",
     },
+    "going": {"model", "opening", "session", "view_state", "visible_range"},
     "marking": {"opening", "session", "view_state"},
     "selecting": {"opening", "session", "view_state", "selected_slices"},
     "selection_feed": {
@@ -158,7 +160,16 @@ ALLOWED = {
         "timeline arithmetic",
     },
     "flow_feed": {"program", "opening", "background", "session", "view_state"},
-    "timeline": {*SHOWN, "session", "view_state", "marking", "selecting", "flow_feed"},
+    "timeline": {
+        *SHOWN,
+        "session",
+        "view_state",
+        "visible_range",
+        "going",
+        "marking",
+        "selecting",
+        "flow_feed",
+    },
     # The start page lists the formats and reads the samples for its pictures.
     "panels": {
         *SHOWN,
@@ -169,6 +180,7 @@ ALLOWED = {
         "selected_slices",
         "selection_feed",
         "flow_feed",
+        "going",
         "export",
         "exporting",
         "perfetto_export",
@@ -215,7 +227,10 @@ SAME_ROOM = {
     **dict.fromkeys(
         (
             "desk",
+            "file_intake",
             "session_files",
+            "leaving",
+            "source_paths",
             "folder_drops",
             "focus_frame",
             "needs",

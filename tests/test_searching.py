@@ -8,6 +8,7 @@ from PySide6.QtGui import QGuiApplication
 import viewer.searching
 import viewer.timeline.hits
 from tests.gui_events import open_sample, settle
+from viewer import going
 from viewer.panels.hits import TEACH
 from viewer.panels.hits_table import CELLS, Cell, Order, sorted_hits
 from viewer.searching import find
@@ -81,7 +82,7 @@ def test_enter_walks_through_the_hits_in_order_of_time(attention, qtbot, request
 def test_a_hit_in_view_does_not_move_the_view(attention, qtbot):
     session = attention.session
     type_query(qtbot, attention, "op:linear")
-    session.fit_all()
+    going.fit_all(session)
     before = session.state.t0, session.state.t1
     qtbot.keyClick(attention.toolbar.search, KEY.Key_Return)
     assert (session.state.t0, session.state.t1) == before
@@ -89,7 +90,7 @@ def test_a_hit_in_view_does_not_move_the_view(attention, qtbot):
 
 def test_enter_before_the_answer_goes_to_the_first_hit_once_it_is_there(attention, qtbot, slow):
     session = attention.session
-    session.fit_all()
+    going.fit_all(session)
     session.search("op:linear")
     assert session.searching.pending
     session.searching.step(1)
@@ -135,7 +136,7 @@ def test_letters_far_apart_or_after_something_else_are_steps_of_their_own(attent
     session.undo()
     assert session.state.query == "ab"
     session.search("abd", now=10.3 + TYPING_BURST)
-    session.fit_all()
+    going.fit_all(session)
     session.search("abde", now=10.4 + TYPING_BURST)
     session.undo()
     assert session.state.query == "abd"
@@ -186,7 +187,7 @@ def test_cycles_are_asked_of_files_that_count_them(attention):
 
 def test_the_list_teaches_then_says_what_is_not_found(attention, qtbot):
     panel = attention.hits
-    assert panel.empty.sentence.text() == TEACH
+    assert panel.empty.sentence.text() == TEACH.format("Ctrl+F or /")
     attention.session.search("no such <b>thing")
     assert panel.empty.sentence.text() == "Nothing is found by “no such <b>thing”"
 
@@ -284,7 +285,7 @@ def test_hits_have_a_bar_however_far_one_zooms_out(attention, qtbot, request, th
     assert not len(hit_pixels(attention)[0])
     session.search("op:linear")
     settle(qtbot, attention)
-    session.fit_all()
+    going.fit_all(session)
     settle(qtbot, attention)
     columns, _ = hit_pixels(attention)
     state, width = session.state, attention.timeline.view.viewport().width()

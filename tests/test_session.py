@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import viewer.session
 import viewer.workspace_edits
+from viewer import going
 from viewer.background import Latest
 from viewer.choices import Choices
 from viewer.formats import open_file
@@ -95,6 +96,8 @@ def call(session, name, *given):
         session.select_operators(0, (given[0],))
     elif name == "area":
         session.select_area(Area(min(given), max(given), frozenset({(0, 0)})))
+    elif hasattr(going, name):
+        getattr(going, name)(session, *given)
     else:
         getattr(session, name)(*given)
 
@@ -146,7 +149,7 @@ def zoom_to_one_ns(session, at, factor):
 
 
 def test_one_ns_is_the_least_that_is_shown_and_one_zooms_out_of_it(session):
-    session.fit_all()
+    going.fit_all(session)
     before = session.state
     at = (before.t0 + before.t1) // 2
     zoom_to_one_ns(session, at, 0.5)
@@ -175,29 +178,6 @@ def test_a_range_beyond_the_trace_is_moved_back_at_its_width(session):
     assert (session.state.t0, session.state.t1) == (low, low + 1_000)
 
 
-def test_fit_shows_the_selection_and_then_all(session):
-    session.select_slice(SliceRef(0, 5))
-    start, end = session.traces[0].span_ns(5)
-    air = max((end - start) // 50, 1)
-    session.set_range(0, 1000)
-    session.fit_selection()
-    assert (session.state.t0, session.state.t1) == (start - air, end + air)
-    session.fit_selection()
-    whole = session.span_ns()
-    assert (session.state.t0, session.state.t1) == (-(whole // 50), whole + whole // 50)
-    session.fit_selection()
-    assert (session.state.t0, session.state.t1) == (start - air, end + air)
-
-
-def test_fitting_a_slice_of_no_length_shows_it(session):
-    slices = session.traces[0].trace.slices
-    index = int(np.flatnonzero(slices.start == slices.end)[0])
-    session.select_slice(SliceRef(0, index))
-    session.fit_selection()
-    at = session.traces[0].span_ns(index)[0]
-    assert (session.state.t0, session.state.t1) == (at - 1, at + 1)
-
-
 # -- opening ---------------------------------------------------------------------------------------
 
 
@@ -205,7 +185,7 @@ def test_a_trace_of_one_instant_has_a_range(qapp):
     session = Session()
     session.add([trace_of("/a.csv", (7, 7))])
     assert session.state.t0 < session.state.t1
-    session.fit_all()
+    going.fit_all(session)
     session.zoom(0.5, 0)
     assert session.state.t0 < session.state.t1
 
@@ -244,9 +224,9 @@ def test_closing_forgets_view_and_history(session):
     assert session.state.t0 < session.state.t1
     assert session.current_trace is None
     for name in ("fit_all", "fit_selection", "clear_selection", "undo", "redo"):
-        getattr(session, name)()
-    session.step_run(1)
-    session.step_slice(1)
+        call(session, name)
+    going.step_run(session, 1)
+    going.step_slice(session, 1)
 
 
 def test_undo_after_a_file_was_opened_anew_selects_nothing_that_is_gone(qapp):
@@ -274,7 +254,7 @@ CHANGES = {
     "range": lambda s: s.set_range(5_000, 9_000),
     "zoom": lambda s: s.zoom(0.5, 700_000),
     "pan": lambda s: s.pan(1_000),
-    "fit": lambda s: s.fit_all(),
+    "fit": lambda s: going.fit_all(s),
     "slice": lambda s: s.select_slice(SliceRef(0, 5)),
     "operators": lambda s: s.select_operators(0, (3,)),
     "area": lambda s: s.select_area(Area(0, 9, frozenset({(0, 0)}))),
@@ -282,7 +262,7 @@ CHANGES = {
     "scheme": lambda s: s.set_scheme("name"),
     "run": lambda s: s.pick_run((0, 4)),
     "all runs": lambda s: s.pick_run(None),
-    "next run": lambda s: s.step_run(1),
+    "next run": lambda s: going.step_run(s, 1),
 }
 SIGNALS = ("viewed", "arranged", "coloured", "selected", "run_picked")
 
@@ -371,27 +351,6 @@ def test_history_does_not_grow_without_end(session):
 # -- selection -------------------------------------------------------------------------------------
 
 
-def test_stepping_walks_a_row_in_time_and_stops_at_its_ends(session):
-    slices = session.traces[0].trace.slices
-    row = int(np.argmax(np.diff(slices.row_ptr)))
-    first, last = int(slices.row_ptr[row]), int(slices.row_ptr[row + 1]) - 1
-    session.select_slice(SliceRef(0, first))
-    session.step_slice(-1)
-    assert session.state.slice == SliceRef(0, first)
-    starts = []
-    for _ in range(last - first):
-        session.step_slice(1)
-        index = session.state.slice.index
-        starts.append(int(slices.start[index]))
-        begin, end = session.traces[0].span_ns(index)
-        assert begin <= session.state.t1
-        assert end >= session.state.t0
-    assert starts == sorted(starts)
-    assert session.state.slice == SliceRef(0, last)
-    session.step_slice(1)
-    assert session.state.slice == SliceRef(0, last)
-
-
 def test_selecting_a_slice_highlights_its_operators(session):
     shown = session.traces[0]
     for i in range(len(shown.trace.slices)):
@@ -407,6 +366,28 @@ def test_an_operator_out_of_view_is_brought_into_it_at_the_same_zoom(session):
     assert state.t1 - state.t0 == 1_000
     spans = [session.traces[0].span_ns(i) for i in session.slices_of(0, (5,)).tolist()]
     assert any(start < state.t1 and end > state.t0 for start, end in spans)
+
+
+def test_a_slice_is_brought_into_view_as_one_step_whatever_hides_it(session):
+    hidden = replace(
+        session.state.tracks, collapsed=frozenset({(0, 0)}), filter="nothing so called"
+    )
+    session.arrange(hidden)
+    session.set_range(0, 1_000)
+    assert session.first_view_note == ""
+    before, last = session.state, int(session.slices_of(0, (0,))[-1])
+    for select in (
+        lambda: session.select_slice(SliceRef(0, last), reveal=True),
+        lambda: session.select_operators(0, (0,)),
+    ):
+        select()
+        state = session.state
+        track = session.traces[0].trace.slices.track(last)
+        assert state.tracks.filter == ""
+        assert (0, track) not in state.tracks.collapsed
+        assert state.t0 > before.t1
+        session.undo()
+        assert session.state == before
 
 
 def test_calls_of_an_operator_are_of_the_picked_run_and_kernels_do_not_count(qapp):
@@ -433,7 +414,7 @@ def picked(session):
     return session.traces[0].trace.runs[session.state.run[1]].number
 
 
-@pytest.mark.parametrize("step", [lambda s: s.pick_run((0, 2)), lambda s: s.step_run(1)])
+@pytest.mark.parametrize("step", [lambda s: s.pick_run((0, 2)), lambda s: going.step_run(s, 1)])
 def test_a_run_that_is_picked_from_another_view_of_them_is_one_step_of_undo(session, step):
     session.show_inferences(Inferences.MEAN)
     before = session.state
@@ -445,66 +426,6 @@ def test_a_run_that_is_picked_from_another_view_of_them_is_one_step_of_undo(sess
     assert session.state == before
     session.redo()
     assert session.state == after
-
-
-def test_stepping_through_runs_keeps_zoom_and_place(session):
-    session.pick_run((0, session.state.run[1]))
-    run = session.traces[0].trace.runs[session.state.run[1]]
-    start = session.run_span_ns(0, run)[0]
-    session.set_range(start + 1_000, start + 5_000)
-    for number in (3, 4, 5, 5):
-        session.step_run(1)
-        assert picked(session) == number
-        run = session.traces[0].trace.runs[session.state.run[1]]
-        start = session.run_span_ns(0, run)[0]
-        assert (session.state.t0, session.state.t1) == (start + 1_000, start + 5_000)
-    for _ in range(9):
-        session.step_run(-1)
-    assert picked(session) == 1
-
-
-def test_a_profile_without_inferences_does_not_hide_those_of_the_next(qapp, data):
-    torq = data / "torq"
-    session = opened(torq / "compile_c3_taskid.csv", torq / "host_h4_latest_2inv.csv")
-    assert (session.current_trace, session.run_trace) == (0, 1)
-    session.step_run(1)
-    assert session.state.run is not None
-    assert session.traces[1].trace.runs[session.state.run[1]].number == 1
-    assert (session.current_trace, session.run_trace) == (1, 1)
-
-
-def test_from_no_run_far_out_one_steps_to_the_first_or_the_last(session):
-    session.fit_all()
-    session.pick_run(None)
-    session.step_run(-1)
-    assert picked(session) == 5
-    session.fit_all()
-    session.pick_run(None)
-    session.step_run(1)
-    assert picked(session) == 1
-
-
-def test_from_no_run_one_steps_from_the_one_in_view(session):
-    span = view_of(session)[1] - view_of(session)[0]
-    session.pick_run(None)  # the first view is of run 2
-    session.step_run(1)
-    assert picked(session) == 3
-    assert view_of(session)[1] - view_of(session)[0] == span
-
-
-def view_of(session):
-    return session.state.t0, session.state.t1
-
-
-def test_a_whole_run_in_view_is_followed_by_the_next_at_the_same_zoom_and_place(session):
-    runs = session.traces[0].trace.runs
-    now = session.state.run[1]
-    start, end = session.run_span_ns(0, runs[now])
-    session.set_range(start - 30_000, end + 20_000)
-    before = view_of(session)
-    session.step_run(1)
-    shift = session.run_span_ns(0, runs[now + 1])[0] - start
-    assert view_of(session) == (before[0] + shift, before[1] + shift)
 
 
 def test_a_trace_that_was_linked_anew_has_no_number_under_its_old_self(qapp):
@@ -664,7 +585,7 @@ def test_a_view_that_is_not_wanted_any_more_does_not_come(patient, qtbot):
     patient.add([read(ATTENTION)])
     wait(qtbot, patient)
     patient.show_inferences(Inferences.ALIGNED)
-    patient.step_run(1)
+    going.step_run(patient, 1)
     wait(qtbot, patient)
     assert patient.state.inferences is Inferences.AS_RUN
 
@@ -834,74 +755,3 @@ def test_where_sources_lie_is_kept_when_all_files_are_closed(qapp):
     assert session.state.clocks == {}
     session.withdraw(moved)
     assert session.workspace.substitutions == ()
-
-
-# -- files of one clock, hours apart ---------------------------------------------------------------
-
-
-def host_profile(path, start):
-    builder = TraceBuilder(path, "test", "", Clock("us", Fraction(1000), domain="boot"))
-    builder.add(
-        track=builder.track("p", "t"), start=np.array([start]), end=np.array([start + 900]),
-        name=builder.intern("a"), key=builder.key(KeyKind.PLAIN, "a"),
-    )  # fmt: skip
-    return builder.build()
-
-
-def test_a_slice_is_brought_into_view_as_one_step_whatever_hides_it(session):
-    hidden = replace(
-        session.state.tracks, collapsed=frozenset({(0, 0)}), filter="nothing so called"
-    )
-    session.arrange(hidden)
-    session.set_range(0, 1_000)
-    assert session.first_view_note == ""
-    before, last = session.state, int(session.slices_of(0, (0,))[-1])
-    for select in (
-        lambda: session.select_slice(SliceRef(0, last), reveal=True),
-        lambda: session.select_operators(0, (0,)),
-    ):
-        select()
-        state = session.state
-        track = session.traces[0].trace.slices.track(last)
-        assert state.tracks.filter == ""
-        assert (0, track) not in state.tracks.collapsed
-        assert state.t0 > before.t1
-        session.undo()
-        assert session.state == before
-
-
-HOUR = 3_600_000_000  # µs
-
-
-def test_of_files_hours_apart_the_first_is_shown_and_one_steps_through_them(qapp):
-    session = Session()
-    session.add([host_profile("a", 5 * HOUR), host_profile("b", 7 * HOUR), host_profile("c", HOUR)])
-    spans = [session.file_span_ns(i) for i in range(3)]
-    assert spans == [(s * HOUR * 1000, s * HOUR * 1000 + 900_000) for s in (4, 6, 0)]
-    air = 900_000 // 50
-    seen = [(first - air, last + air) for first, last in spans]
-    assert (session.state.t0, session.state.t1) == seen[0]
-    assert session.first_view_note == "first view: a · the other files lie far from it"
-    for expected in (seen[1], seen[2], seen[0]):
-        session.fit_file()
-        assert (session.state.t0, session.state.t1) == expected
-    session.fit_all()
-    session.fit_file()
-    assert (session.state.t0, session.state.t1) == seen[0]
-
-
-def test_files_of_one_length_are_one_step(qapp):
-    session = Session()
-    session.add([host_profile("a", 0), host_profile("b", 0), host_profile("c", 5)])
-    seen = []
-    for _ in range(3):
-        session.fit_file()
-        seen.append((session.state.t0, session.state.t1))
-    assert seen == [(-18_000, 918_000), (-13_000, 923_000), (-18_000, 918_000)]
-
-
-def test_of_files_that_follow_one_another_all_are_shown(qapp):
-    session = Session()
-    session.add([host_profile("a", 0), host_profile("b", 1_000)])
-    assert session.state.t1 >= session.span_ns() == 1_900_000
-    assert session.first_view_note == ""

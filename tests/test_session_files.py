@@ -11,6 +11,7 @@ import pytest
 from PySide6.QtWidgets import QFileDialog
 
 from tests.gui_events import desk_of, open_files, put_away, settle
+from viewer import going
 from viewer.opening import Inferences
 from viewer.timeline.arrangement import TrackOrder
 from viewer.view_state import Mark, RulerUnit, SliceRef
@@ -64,7 +65,7 @@ def test_all_that_was_seen_comes_back(desk, qtbot, qapp, folder, tmp_path, monke
         session.state.tracks.with_row_height(part, 44), pinned=((0, 0),), order=TrackOrder.NAME
     )
     session.arrange(tracks)
-    session.step_run(1)
+    going.step_run(session, 1)
     was = session.state
     save(qtbot, desk, monkeypatch, folder / "mine.opscope")
     assert desk.window.windowTitle() == "mine.opscope – Opscope"

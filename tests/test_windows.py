@@ -8,6 +8,7 @@ import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent, QSettings
 
 from tests.gui_events import SAMPLE, settle
+from viewer import going
 from viewer.panels import start_page
 from viewer.second_start import Request
 from viewer.settings import SMOOTH_MOTION, Settings
@@ -107,7 +108,7 @@ def test_closing_one_leaves_the_others_and_frees_what_it_held(windows, qtbot, qa
     assert held() is None
     # What the two shared does not look for the one that is gone.
     first.desk.commands.actions["view.theme_dark"].trigger()
-    first.desk.session.fit_all()
+    going.fit_all(first.desk.session)
     settle(qtbot, first.desk)
     assert names(first) == ["demo_str_x4.etdp", "demo_str.etrecord"]
 

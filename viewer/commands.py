@@ -16,7 +16,7 @@ from PySide6.QtGui import QAction, QKeySequence, QShortcutEvent
 from PySide6.QtWidgets import QMenu, QWidget
 
 from viewer.crash_report import guard
-from viewer.key_map import KeyMap, Keys
+from viewer.key_map import KeyMap, Keys, shown_key
 
 Check = Callable[[], bool]
 
@@ -136,6 +136,12 @@ class CommandTable(QObject):
     def has_own_keys(self, id: str) -> bool:
         """Whether a command has other keys than it came with."""
         return self._keys.is_own(id)
+
+    def way_to(self, id: str) -> str:
+        """How a command is run now, as a word in a sentence: "Ctrl+F or /", or where it stands."""
+        command = self.commands[id]
+        keys = " or ".join(shown_key(key) for key in self.keys(id))
+        return keys or f"“{command.plain_title.rstrip('…')}” in the menu {command.menu}"
 
     @property
     def own_keys(self) -> dict[str, Keys]:

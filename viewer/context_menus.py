@@ -41,6 +41,7 @@ ROWS = {
     "events": (*_CHOSEN, "panel.source", "panel.graph"),
     "statistics": ("view.fit", "selection.area", SEPARATOR, "panel.selection", "panel.details"),
     "selection": ("view.fit", "selection.area", "selection.export", SEPARATOR, "mark.keep"),
+    "findings": (*_CHOSEN, "panel.operators", "panel.source", SEPARATOR, "mark.keep"),
     "estimates": _CHOSEN,
     "handle_map": (*_CHOSEN, "panel.source"),
     "delegation": (*_CHOSEN, "panel.source", "panel.links"),

@@ -7,7 +7,6 @@ takes half a second and to make it a quarter, so the window is shown before (`vi
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -18,21 +17,22 @@ from PySide6.QtCore import QObject, Qt, QTimer, QUrl, Signal
 from PySide6.QtWidgets import QFileDialog, QStyle, QWidget
 
 from viewer import fault_log, selecting
-from viewer.choices import NO_CHOICES, Choices
+from viewer.choices import Choices
 from viewer.clock_commands import CLOCK_MENU, ClockButton
 from viewer.colour_commands import add_colour_menu
 from viewer.commands import CommandTable
-from viewer.companions import read_companion
 from viewer.context_menus import ContextMenus
 from viewer.docks import Docks
 from viewer.exporting import Job, NothingToExport, prepare
+from viewer.file_intake import FileIntake
 from viewer.focus_keys import FocusKeys
 from viewer.folder_drops import FolderDrops
 from viewer.formats import formats
 from viewer.guide import Guide
 from viewer.key_map import shown_key
+from viewer.leaving import Leaving
 from viewer.loading import Loader
-from viewer.model.trace import Trace
+from viewer.memory import give_back
 from viewer.motion_commands import MOVE_MENU
 from viewer.opening import OpenTrace, display_name
 from viewer.panel_commands import PANELS_MENU
@@ -56,15 +56,6 @@ from viewer.panels.selection import SelectionPanel
 from viewer.panels.source import SourcePanel
 from viewer.panels.statistics import StatisticsPanel
 from viewer.panels.untimed import UntimedPanel
-from viewer.program.graph import Program
-from viewer.program.source_code import (
-    MAX_SOURCE,
-    Substitution,
-    file_name,
-    is_plain_file,
-    substitution_between,
-)
-from viewer.reading_progress import ReadingProgress
 from viewer.ruler_commands import RULER_MENU
 from viewer.saving import Saver
 from viewer.selection_feed import SelectionFeed
@@ -79,20 +70,20 @@ from viewer.settings import (
     RECENT_COMMANDS,
     SMOOTH_MOTION,
     THEME,
-    WINDOW_STATE_VERSION,
 )
+from viewer.source_paths import SourcePaths
 from viewer.status_text import range_text, selection_text, spoken_text
 from viewer.theme import Theme
 from viewer.timeline.board import ABOVE, Timeline
 from viewer.toolbar import Toolbar
 from viewer.window_commands import MENUS, START_KEYS, commands_of, mouse_help, spoken_keys
-from viewer.workspace import companion_complaint, is_text
 
 if TYPE_CHECKING:
     from viewer.main_window import MainWindow
 
 RESIZE_SETTLES_MS = 120
 UNVEILED_AFTER_MS = 1000
+FREED_AFTER_MS = 1000
 TABLE_FILTERS = (
     "Table, comma separated (*.csv);;Table, tab separated (*.tsv);;Table, Parquet (*.parquet)"
 )
@@ -162,16 +153,8 @@ class Desk(QObject):
         self._pages, self._message, self._status = window.pages, window.message, window.status
         self.session: Session = parts.session
         self.session.workspace.remembered.update(settings.identifier_columns())
-        self.loader: Loader = Loader(window)
         self.saver: Saver = Saver(window)
-        self._asked: list[str] = []
-        self._loaded: dict[str, Trace | Program] = {}
-        self._reading = ReadingProgress()
-        self._given_up: list[str] = []
-        self._found: dict[str, str] = {}  # companions that are read -> the traces that name them
-        self._told_found = ""
         self._writes = ""  # what the export that is written counts
-        self._choices = NO_CHOICES
         self._inferences = self.session.state.inferences  # as which the heights were shared
         self.timeline: Timeline = parts.of(Timeline)
         self.timeline.legend.setVisible(settings.get(LEGEND))
@@ -180,7 +163,7 @@ class Desk(QObject):
         self.operators = parts.of(OperatorsPanel)
         self.model = parts.of(ModelPanel)
         self.graph = parts.of(GraphPanel)
-        self.source = parts.of(SourcePanel)
+        self.source: SourcePanel = parts.of(SourcePanel)
         self.links = parts.of(LinksPanel)
         self.delegation = parts.of(DelegationPanel)
         self.handle_map = parts.of(HandleMapPanel)
@@ -193,7 +176,10 @@ class Desk(QObject):
         self.selection = parts.of(SelectionPanel)
         self.marks = parts.of(MarksPanel)
         self.hits = parts.of(HitsPanel)
-        self.session_files = SessionFiles(self)
+        self.intake: FileIntake = FileIntake(self)
+        self.source_paths = SourcePaths(self)
+        self.session_files: SessionFiles = SessionFiles(self)
+        self.leaving: Leaving = Leaving(self)
         self.folder_drops = FolderDrops(self)
         self.clock = ClockButton(self.session)
         self._status.addPermanentWidget(self.clock)
@@ -228,12 +214,11 @@ class Desk(QObject):
         self._fill_menus()
         self.toolbar = Toolbar(self.session, theme, self.commands)
         self._connect()
-        self._remembered_source_paths()
         self.timeline.scene.glide.enabled = self.moves_smoothly
         self._tell_keys()
         window.take_toolbar(self.toolbar)
         self._restore_layout()
-        self._refresh()
+        self.refresh()
 
     # -- parts -------------------------------------------------------------------------------
 
@@ -261,21 +246,20 @@ class Desk(QObject):
         self.commands.add_to(menus["Go"].addMenu("Pane&ls"), PANELS_MENU)
         self.commands.add_to(self.clock.rates, CLOCK_MENU)
         self._recent_menu = menus["File"].addMenu("Open &recent")
+        self._earlier_menu = menus["File"].addMenu("Earli&er sessions")
         menus["File"].insertMenu(self.commands.actions["file.last_session"], self._recent_menu)
+        menus["File"].insertMenu(self.commands.actions["file.reload"], self._earlier_menu)
         add_colour_menu(self)
 
     def _restore_layout(self) -> None:
         """Let the docks lie as they lay last time."""
         _, state = self.settings.window()
-        if not state.isEmpty():
-            self._docks.show_all(True)
-            self.window.restoreState(state, WINDOW_STATE_VERSION)
-            self._docks.note_closed()
+        self._docks.lie(state)
 
     def _connect(self) -> None:
         session = self.session
         session.coming.connect(self._make_room)
-        session.opened.connect(self._refresh)
+        session.opened.connect(self.refresh)
         session.added.connect(self._added)
         session.viewed.connect(self._say_range)
         session.selected.connect(self._say_selection)
@@ -290,11 +274,6 @@ class Desk(QObject):
         session.columns_remembered.connect(self._keep_columns)
         self.commands.keys_changed.connect(self._keep_keys)
         self.palette_box.ran.connect(self.settings.add_recent_command)
-        self.loader.progressed.connect(self._loading)
-        self.loader.loaded.connect(self._took)
-        self.loader.failed.connect(self._load_failed)
-        self.loader.cancelled.connect(self._load_cancelled)
-        self.loader.all_done.connect(self._loads_done)
         self.saver.progressed.connect(self._saving)
         self.saver.saved.connect(self._saved)
         self.saver.failed.connect(self._save_failed)
@@ -312,8 +291,6 @@ class Desk(QObject):
         self.links.open_dialog_requested.connect(self.open_dialog)
         self._message.changed.connect(self._crowded.start)
         self.problems.count_changed.connect(self._docks.count_problems)
-        self.source.locate_requested.connect(self._locate)
-        self.source.forget_requested.connect(self._forget_source_path)
         self._note.open_requested.connect(self.open_dialog)
         self.toolbar.links_asked.connect(self.show_links)
         self.toolbar.search.left.connect(self.timeline.view.setFocus)
@@ -323,6 +300,7 @@ class Desk(QObject):
         self._status.cancelled.connect(self._cancel_all)
         self.clock.refused.connect(self._message.show_error)
         self._recent_menu.aboutToShow.connect(self._fill_recent)
+        self._earlier_menu.aboutToShow.connect(partial(self.leaving.fill, self._earlier_menu))
         self.timeline.header_width_changed.connect(partial(self.settings.set, HEADER_WIDTH))
         self.timeline.headers.focused.connect(self.commands.refresh)
         self.theme.changed.connect(self._docks.retheme)
@@ -330,28 +308,28 @@ class Desk(QObject):
 
     # -- opening -------------------------------------------------------------------------------
 
+    @property
+    def loader(self) -> Loader:
+        """What reads files in the background."""
+        return self.intake.loader
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether files are being read."""
+        return self.intake.is_busy
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is open, nor being read."""
+        return self.session.is_empty and not self.is_loading
+
     def open(self, paths: Sequence[str], choices: Choices | None = None) -> None:
         """Add files to what is open, in the background; a session file takes its place."""
         kept = [path for path in paths if is_session(path)]
         if kept:
             self.session_files.open(kept[0], [path for path in paths if path not in kept])
         else:
-            self.read(paths, choices)
-
-    def read(self, paths: Sequence[str], choices: Choices | None = None) -> None:
-        """Add files, none of them as a session: one that names itself would never end."""
-        if choices is not None:
-            self._choices = choices
-            for substitution in choices.source_paths:
-                self.session.substitute(substitution)
-        for path in dict.fromkeys(os.path.abspath(p) for p in paths):
-            self._asked.append(path)
-            self._found.pop(path, None)
-            self.loader.load(path)
-        if paths:
-            self._status.begin()
-            if self.session.is_empty:
-                self._pages.setCurrentWidget(self.window.reading)
+            self.intake.read(paths, choices)
 
     def open_dialog(self) -> None:
         """Ask for files."""
@@ -364,95 +342,14 @@ class Desk(QObject):
         if paths:
             self.open(paths)
 
-    def _took(self, path: str, item: Trace | Program) -> None:
-        self._loaded[path] = item
-        if isinstance(item, Trace) or item.dispatches:
-            self._look_for_companions(item)
-        if path not in self._found:
-            self.settings.add_recent_file(path)
-            self.window.start_page.refresh_recent()
-
-    def _look_for_companions(self, item: Trace | Program) -> None:
-        """Read the texts too that a file names and that lie on this machine."""
-        for path in self.session.workspace.companions_of(item, (*self._asked, *self._found)):
-            self._found[path] = item.path
-            self.loader.load(path, read_companion)
-
-    def _load_failed(self, path: str, message: str) -> None:
-        if path in self._found:
-            message = companion_complaint(self._found[path], message)
-        self.problems.add_failure(path, message)
-        # Its name alone: the Problems panel has the path, and a line of paths is read by nobody.
-        self._message.show_error(message.replace(path, display_name(path), 1))
-
-    def _load_cancelled(self, path: str) -> None:
-        self._given_up.append(display_name(path))
-
-    def _loads_done(self) -> None:
-        # In the order in which they were asked for, however long each of them took.
-        items = [self._loaded[path] for path in self._asked if path in self._loaded]
-        found = {path: trace for path, trace in self._found.items() if path in self._loaded}
-        # A text that was asked for is the one that is meant.
-        if any(is_text(item) for item in items):
-            found = {}
-        items += [self._loaded[path] for path in found]
-        self._asked, self._loaded, self._found = [], {}, {}
-        self._reading.clear()
-        choices, self._choices = self._choices, NO_CHOICES
-        if items:
-            self._status.tell("Linking")
-            self._told_found = ", ".join(
-                f"{display_name(path)} was opened with {display_name(trace)}, which names it"
-                for path, trace in found.items()
-            )
-            self.session.add(items, choices, found)
-        else:
-            self._refresh()
-        if self._given_up:
-            self.say(f"{', '.join(self._given_up)} was not opened")
-            self._given_up = []
-
     def _added(self, complaints: list[str]) -> None:
         for complaint in complaints:
             self._message.show_error(complaint)
         self._warn()
         self._crowded.start()
-        if self._told_found:
-            self.say(self._told_found)
-            self._told_found = ""
+        self.intake.tell_found()
 
-    def _locate(self, recorded: str) -> None:
-        """Ask where a recorded source lies on this machine, and look for all others there too."""
-        name = file_name(recorded)
-        path, _ = QFileDialog.getOpenFileName(
-            self.window, f"Where is {name}?", self.settings.get(LAST_FOLDER)
-        )
-        if not path:
-            return
-        if not is_plain_file(path, MAX_SOURCE):
-            self._message.show_error(f"{path} is no text of at most {MAX_SOURCE >> 20} MB")
-            return
-        try:
-            made = substitution_between(recorded, path)
-        except ValueError as error:
-            self._message.show_error(str(error))
-            return
-        others = [pair for pair in self.settings.source_paths() if pair[0] != made.recorded]
-        self.settings.set_source_paths([*others, (made.recorded, made.local)])
-        self.session.substitute(made)
-        for trace in self.session.workspace.traces:
-            self._look_for_companions(trace)
-
-    def _forget_source_path(self, gone: Substitution) -> None:
-        pair = (gone.recorded, gone.local)
-        self.settings.set_source_paths([p for p in self.settings.source_paths() if p != pair])
-        self.session.withdraw(gone)
-
-    def _remembered_source_paths(self) -> None:
-        """Look for sources where they were found before."""
-        for recorded, local in self.settings.source_paths():
-            with contextlib.suppress(ValueError):  # it was stored on another system
-                self.session.substitute(Substitution(recorded, local))
+    # -- links ---------------------------------------------------------------------------------
 
     def _warn(self) -> None:
         """Say which pairs of files must be looked at, with the way to overrule it."""
@@ -477,16 +374,6 @@ class Desk(QObject):
 
     def _keep_columns(self) -> None:
         self.settings.set_identifier_columns(self.session.workspace.remembered)
-
-    @property
-    def is_loading(self) -> bool:
-        """Whether files are being read."""
-        return bool(self.loader.paths)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing is open, nor being read."""
-        return self.session.is_empty and not self.is_loading
 
     # -- exporting -----------------------------------------------------------------------------
 
@@ -541,10 +428,6 @@ class Desk(QObject):
 
     # -- progress ------------------------------------------------------------------------------
 
-    def _loading(self, path: str, done: int, total: int) -> None:
-        self._reading.told(path, done, total)
-        self._status.tell(self._reading.text(self.loader.paths), self._reading.share)
-
     def _end_busy(self) -> None:
         """Show no progress any more, unless something else goes on."""
         if not (self.is_loading or self.saver.is_busy):
@@ -582,14 +465,17 @@ class Desk(QObject):
     def _show_again(self) -> None:
         self.window.setUpdatesEnabled(True)
         if self.session.is_empty:
-            self._refresh()
+            self.refresh()
 
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
+        """Bring page, docks, title and words in step with what is open."""
         session = self.session
         self._end_busy()
         doubts = {text for shown in session.traces for text in self._doubts(shown)}
         self._message.keep_warnings(doubts | {self.session_files.warning})
         empty = session.is_empty
+        if empty:  # what was closed is freed by then
+            QTimer.singleShot(FREED_AFTER_MS, give_back)
         page: QWidget = (
             self.window.start_page if empty else self.timeline if session.traces else self._note
         )
@@ -617,6 +503,13 @@ class Desk(QObject):
         if self.session_files.path and names:
             names = [display_name(self.session_files.path)]
         self.window.setWindowTitle(f"{', '.join(names[:3])} – Opscope" if names else "Opscope")
+
+    def undo(self) -> None:
+        """Take back the last change of the view, or the closing of all files."""
+        if self.leaving.can_reopen:
+            self.leaving.reopen()
+        else:
+            self.session.undo()
 
     def show_links(self) -> None:
         """Show how every profile is linked, and what can be chosen about it."""
@@ -759,7 +652,11 @@ class Desk(QObject):
         self._tell_keys()
 
     def _tell_keys(self) -> None:
-        """Say on the start page, and to a screen reader, which keys commands have."""
+        """Say wherever a key is named, and to a screen reader, which keys commands have."""
+        way = self.commands.way_to
+        self.marks.tell_keys(way("mark.measure"), way("mark.keep"))
+        self.hits.tell_keys(way("search.find"))
+        self.toolbar.search.tell_keys(way("search.find"), way("view.only_hits"))
         self.timeline.view.tell_keys(spoken_keys(self.commands))
         told = [(text, self.commands.keys(id)) for text, id in START_KEYS]
         self.window.start_page.show_keys(

@@ -9,6 +9,7 @@ from PySide6.QtCore import QByteArray, QObject, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QTabBar, QTabWidget, QWidget
 
 from viewer.model.times import group_digits
+from viewer.settings import WINDOW_STATE_VERSION
 
 RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
 BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
@@ -55,7 +56,21 @@ class Docks(QObject):
             dock.hide()
             dock.dockLocationChanged.connect(self._fit_titles)
             self.by_name[name] = dock
-        docks = self.by_name
+
+    def lie(self, state: QByteArray) -> None:
+        """Lie as when a state was stored, or as designed where there is none, or none that fits.
+
+        One or the other: of tabs that were put together before the window was laid out, and are to
+        lie otherwise, Qt leaves the empty bars over the menus for good.
+        """
+        if not state.isEmpty() and self._window.restoreState(state, WINDOW_STATE_VERSION):
+            self._shown = True
+            self.note_closed()
+        else:
+            self._design()
+
+    def _design(self) -> None:
+        docks, window = self.by_name, self._window
         with self._without_layout():
             window.splitDockWidget(docks["operators"], docks["source"], Qt.Orientation.Horizontal)
             for name in _LEFT:

@@ -44,9 +44,11 @@ TOOLBAR_HEIGHT = 44  # px
 
 
 class MainWindow(QMainWindow):
-    """One window over one desk. `resized`: it has another size. `closed`: it is closed for good."""
+    """One window over one desk. `resized`: it has another size. `closed`: it is closed for good.
+    `stayed`: it was to be closed, and is not."""
 
     resized = Signal()
+    stayed = Signal()
     closed = Signal(object)  # the window
     new_window_asked = Signal()
     quit_asked = Signal()
@@ -55,6 +57,7 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.theme, self.settings = theme, settings
         self._desk: Desk | None = None
+        self._agreed = False  # that it is closed
         self._asked: list[tuple[Sequence[str], Choices | None]] = []
         self.setWindowTitle("Opscope")
         self.setAcceptDrops(True)
@@ -139,6 +142,7 @@ class MainWindow(QMainWindow):
         from viewer.desk import Desk
 
         self._desk = Desk(self, self._parts_of_desk())
+        self._desk.leaving.stayed.connect(self.stayed)
         asked, self._asked = self._asked, []
         for paths, choices in asked:
             self._desk.open(paths, choices)
@@ -191,6 +195,11 @@ class MainWindow(QMainWindow):
     def is_empty(self) -> bool:
         """Whether nothing is open, nor will be soon."""
         return not self._asked and (self._desk is None or self._desk.is_empty)
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether its session file lacks what was done since."""
+        return self._desk is not None and self._desk.session_files.has_changes
 
     @property
     def open_files(self) -> list[tuple[str, str]]:
@@ -251,10 +260,13 @@ class MainWindow(QMainWindow):
 
     @guard
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Stop what runs and remember how the window lay."""
-        self._next_part.stop()
+        """Stop what runs and remember how the window lay, once no work is lost by it."""
         if self._desk is not None:
+            if not self._agreed and self._desk.leaving.asks(self._close_now):
+                event.ignore()
+                return
             self._desk.shut_down()
+        self._next_part.stop()
         for latest in self.findChildren(Latest):
             latest.shutdown()
         if self._desk is None:
@@ -263,6 +275,10 @@ class MainWindow(QMainWindow):
             self.settings.set_window(self.saveGeometry(), self.saveState(WINDOW_STATE_VERSION))
         event.accept()
         self.closed.emit(self)
+
+    def _close_now(self) -> None:
+        self._agreed = True
+        self.close()
 
     # -- pictures ----------------------------------------------------------------------------
 

@@ -34,7 +34,7 @@ SYNTAX = (
     ("linked unlinked shared zero derived", "what is known of it; of several, no length, computed"),
 )
 KEYS = (
-    "Enter next · Shift+Enter previous · Down list · Escape clears · in the timeline, H: only hits"
+    "Enter next · Shift+Enter previous · Down list · Escape clears · in the timeline, {}: only hits"
 )
 
 
@@ -55,7 +55,7 @@ class SearchField(EscapeField):
         self.setMinimumWidth(theme.px(LEAST_WIDTH))
         self.setMaximumWidth(theme.px(WIDTH))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setToolTip("Search  Ctrl+F or /")
+        self._keys = ""  # what is said of keys in the help
         self._icon = QAction(self)
         self._icon.setText("Search")  # for a screen reader: the button has no other name
         self.addAction(self._icon, QLineEdit.ActionPosition.LeadingPosition)
@@ -70,6 +70,12 @@ class SearchField(EscapeField):
         session.opened.connect(self._follow)
         theme.changed.connect(self._follow)
         self._follow()
+
+    def tell_keys(self, find: str, only_hits: str) -> None:
+        """Say by what one comes here, and sees only hits, now."""
+        self.setToolTip(f"Search  {find}")
+        self._keys = KEYS.format(only_hits)
+        self._show_help()
 
     @Slot(str)
     def _search(self, text: str) -> None:
@@ -118,7 +124,7 @@ class SearchField(EscapeField):
             self.help.setVisible(wanted)
             if wanted:
                 below = self.mapTo(self.window(), QPoint(0, self.height() + self._theme.px(4)))
-                self.help.show_below(below, complaint)
+                self.help.show_below(below, complaint, self._keys)
 
     # -- events ----------------------------------------------------------------------------------
 
@@ -188,7 +194,7 @@ class _Help(QFrame):
         column.setContentsMargins(theme.px(14), theme.px(10), theme.px(14), theme.px(10))
         column.addWidget(self._text)
 
-    def show_below(self, at: QPoint, complaint: str) -> None:
+    def show_below(self, at: QPoint, complaint: str, keys: str) -> None:
         """Stand at a point of the window; tell what is wrong, or how a query is written."""
         colours = self._theme.tokens
         self.setStyleSheet(
@@ -204,7 +210,8 @@ class _Help(QFrame):
                 f'{cell} color: {colours.text2}">{escape(meaning)}</td></tr>'
                 for example, meaning in SYNTAX
             )
-            self._text.setText(f'<table>{rows}</table><p style="color: {colours.text2}">{KEYS}</p>')
+            told = f'<p style="color: {colours.text2}">{escape(keys)}</p>'
+            self._text.setText(f"<table>{rows}</table>{told}")
         layout = self.layout()
         assert layout is not None
         layout.activate()

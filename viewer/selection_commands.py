@@ -55,7 +55,8 @@ def selection_commands(desk: Desk) -> list[Command]:
     def keep() -> None:
         made = marking.keep(session, view.pointed_time)
         if made is not None:
-            desk.say(f"{session.state.marks[made].name} is kept · F2 renames it")
+            way = desk.commands.way_to("mark.rename")
+            desk.say(f"{session.state.marks[made].name} is kept · {way} renames it")
         elif session.state.mark is None:
             desk.say(NOWHERE)
 

@@ -140,6 +140,11 @@ class SelectionFeed(QObject):
         session = self._session
         same_traces = session.traces is self._traces
         self._traces = session.traces
+        if not same_traces:
+            tables = {id(shown.table) for shown in session.traces}
+            kept = self._groupings.items()
+            self._groupings = {n: one for n, one in kept if id(one[0].table) in tables}
+            self._picked = None
         subject = self._wanted()
         if subject is not None and subject is self._subject and same_traces:
             return

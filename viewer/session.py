@@ -44,16 +44,12 @@ from viewer.timeline.layout import Part
 from viewer.timeline.schemes import BY_ID, NAMES
 from viewer.view_state import Area, Mark, RulerUnit, SliceRef, SliceSet, TrackView, ViewState
 from viewer.visible_range import (
-    at_same_ticks,
     axis_length,
-    file_span_ns,
     first_view,
     limited,
-    marks_at_same_ticks,
-    moved_span,
-    run_in_view,
     run_span_ns,
     with_margin,
+    with_ticks_kept,
     zoomed,
 )
 from viewer.workspace import Workspace, can_choose_clock
@@ -290,7 +286,7 @@ class Session(QObject):
             return
         self._show(inferences)
         t0, t1 = with_margin(0, self.span_ns())
-        self._change(
+        self.change(
             replace(
                 self.state, inferences=inferences, t0=t0, t1=t1, slice=None, others=(), area=None,
                 run=None, tracks=self.state.tracks.of_processes(), measured=None,
@@ -324,30 +320,16 @@ class Session(QObject):
         space = self.workspace.copy()
         if trace is None:
             space.set_cycle_rate(ns_per_tick)
-            self._change(replace(self.state, clocks=space.clocks))
+            self.change(replace(self.state, clocks=space.clocks))
             return
         space.set_clock(self.traces[trace].file.path, ns_per_tick)
         if space.clocks == self.state.clocks:
             return
         views = views_of(space, {inferences}, self._views)
         traces = [views[id(t), inferences] for t in space.traces]
-        axes = self.traces[trace].axis, traces[trace].axis
         whole = axis_length(space, traces, inferences)
-        t0, t1 = limited(*at_same_ticks(self.state.t0, self.state.t1, *axes), whole)
-        area = self.state.area
-        if area is not None:
-            # An area on tracks of several traces has no ticks that it could keep.
-            own = all(owner == trace for owner, _ in area.tracks)
-            first, last = at_same_ticks(area.t0, area.t1, *axes)
-            area = replace(area, t0=first, t1=last) if own else None
-        marks = marks_at_same_ticks(self.state.marks, *axes)
-        measured = self.state.measured and moved_span(*self.state.measured, *axes)
-        self._change(
-            replace(
-                self.state, t0=t0, t1=t1, area=area, clocks=space.clocks, marks=marks,
-                measured=measured,
-            )
-        )  # fmt: skip
+        axes = self.traces[trace].axis, traces[trace].axis
+        self.change(replace(with_ticks_kept(self.state, trace, *axes, whole), clocks=space.clocks))
 
     def _first_state(self) -> ViewState:
         seen = first_view(self.traces, self.span_ns())
@@ -359,12 +341,12 @@ class Session(QObject):
 
     def set_range(self, t0: int, t1: int, *, now: float | None = None) -> None:
         """Show [t0, t1) ns; kept inside the axis with a margin. `now` (s) joins bursts for undo."""
-        t0, t1 = self._limited(t0, t1)
+        t0, t1 = self.limited(t0, t1)
         if (t0, t1) == (self.state.t0, self.state.t1):
             return
         joins = now is not None and now - self._last_range_change < BURST
         moved = replace(self.state, t0=t0, t1=t1)
-        self._change(moved, remember=not joins, by_hand=now is not None)
+        self.change(moved, remember=not joins, by_hand=now is not None)
         self._last_range_change = float("-inf") if now is None else now
 
     def zoom(
@@ -386,37 +368,8 @@ class Session(QObject):
         """Move the visible range."""
         self.set_range(self.state.t0 + by_ns, self.state.t1 + by_ns, now=now)
 
-    def fit_all(self) -> None:
-        """Show the whole axis."""
-        self.set_range(*with_margin(0, self.span_ns()))
-
-    def file_span_ns(self, trace: int) -> tuple[int, int]:
-        """Where a trace lies on the axis."""
-        return file_span_ns(self.traces[trace])
-
-    def fit_file(self, trace: int | None = None) -> None:
-        """Show the whole of a trace; of none, the first, or the next to one that is shown so."""
-        spans = map(self.file_span_ns, range(len(self.traces)))
-        every = [self._limited(*with_margin(*span)) for span in spans]
-        wanted = list(dict.fromkeys(every))
-        now = (self.state.t0, self.state.t1)
-        at = wanted.index(now) + 1 if now in wanted else 0
-        chosen = wanted[at % len(wanted)] if trace is None else every[trace]
-        self.set_range(*chosen)
-        self.file_fitted.emit(every.index(chosen) if trace is None else trace)
-
-    def fit_selection(self) -> None:
-        """Show what is selected, of operators chosen in an area their slices in it; what is shown
-        so already is followed by the whole axis."""
-        span = None if self.state.slice is not None else self._highlighted_span_ns()
-        span = span or self.selected_span_ns()
-        wanted = self._limited(*with_margin(*span)) if span else None
-        if wanted is None or wanted == (self.state.t0, self.state.t1):
-            self.fit_all()
-        else:
-            self.set_range(*wanted)
-
-    def _limited(self, t0: int, t1: int) -> tuple[int, int]:
+    def limited(self, t0: int, t1: int) -> tuple[int, int]:
+        """A range as it can be shown: inside the axis with a margin."""
         return limited(t0, t1, self.span_ns())
 
     # -- selection ---------------------------------------------------------------------------
@@ -440,7 +393,7 @@ class Session(QObject):
         if reveal:
             self._bring(state, ref)
         else:
-            self._change(state)
+            self.change(state)
 
     def _run_of(self, ref: SliceRef) -> tuple[int, int] | None:
         """The inference that a slice lies in, None if it lies in none."""
@@ -459,7 +412,7 @@ class Session(QObject):
             near = inside if len(inside) else slices
             self._bring(state, SliceRef(trace, self.nearest(trace, near)))
         else:
-            self._change(state)
+            self.change(state)
 
     def select_slices(
         self, slices: SliceSet, first: SliceRef, *, reveal: bool = False, keep_area: bool = False
@@ -475,26 +428,15 @@ class Session(QObject):
         if reveal:
             self._bring(state, first)
         else:
-            self._change(state)
+            self.change(state)
 
     def select_area(self, area: Area | None) -> None:
         """Select a span of time on some tracks."""
-        self._change(replace(self.state, slice=None, others=(), operators=None, area=area))
+        self.change(replace(self.state, slice=None, others=(), operators=None, area=area))
 
     def clear_selection(self) -> None:
         """Select nothing."""
         self.select_area(None)
-
-    def step_slice(self, by: int) -> None:
-        """Select the next or previous slice on the row of the selected one."""
-        ref = self.state.slice
-        if ref is None:
-            return
-        slices = self.traces[ref.trace].trace.slices
-        row = slices.row_of(ref.index)
-        index = ref.index + by
-        if int(slices.row_ptr[row]) <= index < int(slices.row_ptr[row + 1]):
-            self.select_slice(SliceRef(ref.trace, index), reveal=True)
 
     def selected_span_ns(self) -> tuple[int, int] | None:
         """Where the selection lies on the axis, None if nothing is selected."""
@@ -505,9 +447,9 @@ class Session(QObject):
             return self.traces[state.slice.trace].span_ns(state.slice.index)
         if state.area is not None:
             return state.area.t0, state.area.t1
-        return self._highlighted_span_ns()
+        return self.highlighted_span_ns()
 
-    def _highlighted_span_ns(self) -> tuple[int, int] | None:
+    def highlighted_span_ns(self) -> tuple[int, int] | None:
         """Where the slices of the highlighted operators lie, of those in the scope if any are."""
         if self.state.operators is None:
             return None
@@ -561,8 +503,8 @@ class Session(QObject):
             span = t1 - t0
             # Of a slice that is longer than the view its begin is shown.
             t0 = (start + end) // 2 - span // 2 if end - start <= span else start - span // 4
-            t0, t1 = self._limited(t0, t0 + span)
-        self._change(replace(state, t0=t0, t1=t1, tracks=self.tracks_showing(ref)))
+            t0, t1 = self.limited(t0, t0 + span)
+        self.change(replace(state, t0=t0, t1=t1, tracks=self.tracks_showing(ref)))
         self.revealed.emit(ref)
 
     # -- runs, folding, colours --------------------------------------------------------------
@@ -574,38 +516,9 @@ class Session(QObject):
             state = replace(self.state, run=run)
             if run is not None:
                 one = self.traces[run[0]].trace.runs[run[1]]
-                t0, t1 = self._limited(*with_margin(*self.run_span_ns(run[0], one)))
+                t0, t1 = self.limited(*with_margin(*self.run_span_ns(run[0], one)))
                 state = replace(state, t0=t0, t1=t1)
-            self._change(state)
-
-    def step_run(self, by: int) -> None:
-        """The next or previous inference of the trace of the picked one, at the same zoom."""
-        with self.one_step():
-            self._step_run(by)
-
-    def _step_run(self, by: int) -> None:
-        self.show_inferences(Inferences.AS_RUN)
-        trace = self.run_trace
-        if trace is None:
-            return
-        runs = self.traces[trace].trace.runs
-        numbers = [i for i, run in enumerate(runs) if run.kind is RunKind.INFERENCE]
-        if not numbers:
-            return
-        picked = self.state.run[1] if self.state.run and self.state.run[0] == trace else None
-        seen = run_in_view(self.traces[trace], self.state.t0, self.state.t1)
-        now = seen if picked is None else picked
-        at = numbers.index(now) + by if now in numbers else (0 if by > 0 else len(numbers) - 1)
-        chosen = numbers[min(max(at, 0), len(numbers) - 1)]
-        if now is None:
-            self.pick_run((trace, chosen))
-            return
-        first = self.run_span_ns(trace, runs[now])[0]
-        # A slice stays with its run; what is selected now is the run.
-        state = replace(self.state, slice=None, others=(), run=(trace, chosen))
-        shift = self.run_span_ns(trace, runs[chosen])[0] - first
-        t0, t1 = self._limited(self.state.t0 + shift, self.state.t1 + shift)
-        self._change(replace(state, t0=t0, t1=t1))
+            self.change(state)
 
     def run_span_ns(self, trace: int, run: Run) -> tuple[int, int]:
         """Where a run lies on the axis."""
@@ -639,13 +552,13 @@ class Session(QObject):
     def arrange(self, tracks: TrackView, *, joins: bool = False) -> None:
         """Show other tracks, or let them lie otherwise; `joins` makes it one step of undo with the
         change before, as while something is dragged or typed."""
-        self._change(replace(self.state, tracks=tracks), remember=not joins)
+        self.change(replace(self.state, tracks=tracks), remember=not joins)
 
     def set_marks(
         self, marks: tuple[Mark, ...], current: int | None, measured: tuple[int, int] | None
     ) -> None:
         """Have other marks, one of which may be the current one, and measure a span, or none."""
-        self._change(replace(self.state, marks=marks, mark=current, measured=measured))
+        self.change(replace(self.state, marks=marks, mark=current, measured=measured))
 
     def tracks_showing(self, ref: SliceRef) -> TrackView:
         """The tracks as they are, with that of a slice opened if anything hides it."""
@@ -656,7 +569,7 @@ class Session(QObject):
 
     def set_ruler(self, unit: RulerUnit) -> None:
         """Choose what the ruler counts."""
-        self._change(replace(self.state, ruler=unit))
+        self.change(replace(self.state, ruler=unit))
 
     @property
     def cycle_trace(self) -> int | None:
@@ -674,12 +587,12 @@ class Session(QObject):
         if scheme not in BY_ID:
             raise ValueError(f"no scheme {scheme!r}; there are {', '.join(BY_ID)}")
         lit = self.state.lit if scheme == self.state.scheme else None
-        self._change(replace(self.state, scheme=scheme, lit=lit))
+        self.change(replace(self.state, scheme=scheme, lit=lit))
 
     def light(self, name: tuple[str, int] | None) -> None:
         """Draw one class of the scheme in full, by title and palette index, and dim the rest; the
         class that is lit already, or None, ends that."""
-        self._change(replace(self.state, lit=None if name == self.state.lit else name))
+        self.change(replace(self.state, lit=None if name == self.state.lit else name))
 
     def why_not(self, scheme: str) -> str:
         """Why nothing that is open can be coloured by a scheme; "" if any of it can."""
@@ -703,12 +616,12 @@ class Session(QObject):
             typed is not None and now is not None
             and typed[0] is self.state and now - typed[1] < TYPING_BURST
         )  # fmt: skip
-        self._change(replace(self.state, query=query), remember=not joins)
+        self.change(replace(self.state, query=query), remember=not joins)
         self._typed = None if now is None else (self.state, now)
 
     def show_only_hits(self, only: bool) -> None:
         """Dim all that the query does not find, or nothing."""
-        self._change(replace(self.state, only_hits=only))
+        self.change(replace(self.state, only_hits=only))
 
     def number_of(self, shown: OpenTrace) -> int | None:
         """The number of an open trace, None if it was closed or linked anew since."""
@@ -743,7 +656,8 @@ class Session(QObject):
             self._apply(state)
         self.history_changed.emit()
 
-    def _change(self, state: ViewState, *, remember: bool = True, by_hand: bool = False) -> None:
+    def change(self, state: ViewState, *, remember: bool = True, by_hand: bool = False) -> None:
+        """Show another state; remember: as a step of undo; by_hand: its range needs no motion."""
         if state == self.state:
             return
         self._last_range_change = float("-inf")  # any other change ends a burst

@@ -4,27 +4,29 @@
 * A session file that is opened takes the place of what is open. Inputs that are not where they were
   are looked for beside it and by their hash, and then asked for; what cannot be had is said.
 * An input that changes on disk is offered to be read again, with the view kept.
-* What was open when the window closed can be taken up again, if nobody saved it.
+* What is closed or replaced can be kept (`viewer.kept_sessions`) and taken up again though nobody
+  saved it. `viewer.leaving` sees to it, and asks where that would not do.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QFileSystemWatcher, QObject, Qt, QTimer, Slot
+from PySide6.QtCore import QFileSystemWatcher, QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog
 
 from viewer.background import Latest
 from viewer.commands import Command, Need
-from viewer.export.atomic import Cancelled, Progress, never_cancelled, write_whole
+from viewer.export.atomic import Cancelled, Progress, never_cancelled
 from viewer.export.input_files import Stamp, stamp_of
 from viewer.formats import UnreadableFile
+from viewer.kept_sessions import KeptSessions, Work, work_of
 from viewer.opening import Inferences, OpenTrace, display_name
 from viewer.resources import resource
 from viewer.session_file import (
@@ -34,7 +36,6 @@ from viewer.session_file import (
     SavedSession,
     changed_inputs,
     choices_of,
-    encoded,
     find_inputs,
     input_of,
     kept_choices,
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from viewer.session import Session
 
 FILTER = f"Opscope sessions (*{SUFFIX})"
-LAST = "last" + SUFFIX
 # A program that writes a file does so in several steps: it is looked at after so much quiet.
 SETTLES_MS = 400
 # A system has few watches; of more open files the first ones are watched.
@@ -56,12 +56,18 @@ _MOST_WATCHED = 200
 
 
 @dataclass(frozen=True, slots=True)
-class _Opening:
-    """A session whose inputs are being read: where each of them is, None for none."""
+class Opening:
+    """A session whose inputs are read: where each of them is, None for none.
+
+    name: what it is called where something of it is gone, "" for nothing. path: the file of the
+    user's that it is, "" for none. written: the work in that file, None for all that is there.
+    """
 
     name: str
     saved: SavedSession
     found: tuple[FoundInput, ...]
+    path: str = ""
+    written: Work | None = None
 
     @property
     def paths(self) -> list[str | None]:
@@ -70,18 +76,22 @@ class _Opening:
 
 class SessionFiles(QObject):
     """The session files of one desk. `path`: the one that was opened or saved last, "" for none.
-    `last_path`: where what was open last is kept."""
+    `kept`: those that nobody saved. `written`: whether a session file could be written."""
+
+    written = Signal(bool)
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._desk = desk
         self._session: Session = desk.session
         self.path = ""
-        self.last_path = os.path.join(desk.settings.folder, LAST)
-        self._writes = ""  # the session file that is being written
-        desk.closing.connect(self.keep_last)
+        self.kept = KeptSessions(desk.settings.folder)
+        self._in_file: Work | None = None  # the work in the file at `path`
+        # The session file that is being written, and the work in it.
+        self._writes: tuple[str, Work] | None = None
         desk.saver.saved.connect(self._saved)
-        self._opening: _Opening | None = None
+        desk.saver.failed.connect(self._not_saved)
+        self._opening: Opening | None = None
         self._finding, self._checking = Latest(self), Latest(self)
         self._finding.answered.connect(self._found)
         self._checking.answered.connect(self._checked)
@@ -119,22 +129,50 @@ class SessionFiles(QObject):
         )
         if path:
             self._write(path if os.path.splitext(path)[1] else path + SUFFIX)
+        else:
+            self.written.emit(False)
 
     def _write(self, path: str) -> None:
+        if self._desk.saver.is_busy:
+            self._desk.show_error(f"{path} was not written: another file is being written")
+            self.written.emit(False)
+            return
         saved, stamps = self.snapshot(os.path.dirname(os.path.abspath(path)))
 
         def job(progress: Progress, cancelled: Cancelled) -> int:
             return write(path, saved, stamps, progress, cancelled)
 
-        self._writes = path
+        self._writes = path, work_of(saved)
         self._desk.save_as(path, lambda _: job, "files")
 
     @Slot(str, int)
     def _saved(self, path: str, count: int) -> None:
-        if path == self._writes:
-            self.path, self._writes = path, ""
+        if self._writes is not None and path == self._writes[0]:
+            (self.path, self._in_file), self._writes = self._writes, None
             self._desk.settings.add_recent_file(path)
             self._desk.name_window()
+            self.written.emit(True)
+
+    @Slot(str, str)
+    def _not_saved(self, path: str, message: str) -> None:
+        if self._writes is not None and path == self._writes[0]:
+            self._writes = None
+            self.written.emit(False)
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether a session file is being written."""
+        return self._writes is not None
+
+    @property
+    def work(self) -> Work:
+        """What was done to the files that are open."""
+        return work_of(self.snapshot(self.kept.folder)[0])
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether there is work that the session file of the user's does not have."""
+        return bool(self.path and self._session.workspace.paths) and self.work != self._in_file
 
     def snapshot(self, folder: str) -> tuple[SavedSession, list[Stamp | None]]:
         """The session of this moment as a file in a folder has it, and the stamps of its inputs."""
@@ -152,16 +190,20 @@ class SessionFiles(QObject):
         """What is open, inferences as they ran."""
         return [self._session.as_run(i) for i in range(len(self._session.traces))]
 
-    @Slot()
-    def keep_last(self) -> None:
-        """Write what is open to `last_path`, unhashed; nothing where nothing is open. For the end
-        of the program: raises nothing."""
-        if not self._session.workspace.paths:
-            return
-        saved, _ = self.snapshot(os.path.dirname(self.last_path))
-        with contextlib.suppress(OSError):  # it is a convenience, and the window is closing
-            os.makedirs(os.path.dirname(self.last_path), exist_ok=True)
-            write_whole(self.last_path, encoded(saved))
+    def keep(self) -> bool:
+        """Keep what is open, unhashed, as the last session; False if it cannot be written."""
+        try:
+            self.kept.keep(self.snapshot(self.kept.folder)[0])
+        except OSError:
+            return False
+        return True
+
+    def as_it_is(self) -> Opening:
+        """What is open now, to be taken up again where it lies."""
+        saved, _ = self.snapshot(os.sep)
+        # Hashes are of what may not be there any more.
+        found = tuple(FoundInput(one, one.absolute) for one in saved.inputs)
+        return Opening("", saved, found, self.path, self._in_file)
 
     # -- opening -----------------------------------------------------------------------------
 
@@ -178,13 +220,9 @@ class SessionFiles(QObject):
     @Slot(object)
     def _found(self, answer: tuple[str, SavedSession, tuple[str, ...], list[FoundInput]]) -> None:
         path, saved, also, found = answer
-        self._begin(
-            _Opening(display_name(path), saved, tuple(self._asked_for(f, path) for f in found)),
-            also,
-        )
-        if path != self.last_path:
-            self.path = path
-            self._desk.settings.add_recent_file(path)
+        where = tuple(self._asked_for(one, path) for one in found)
+        mine = "" if path in self.kept.paths() else path
+        self._begin(Opening(display_name(path), saved, where, mine), also)
 
     def _asked_for(self, one: FoundInput, beside: str) -> FoundInput:
         """An input, asked for if it was not found."""
@@ -196,26 +234,38 @@ class SessionFiles(QObject):
         )
         return FoundInput(one.input, path or None)
 
-    def _begin(self, opening: _Opening, also: Sequence[str] = ()) -> None:
+    def _begin(self, opening: Opening, also: Sequence[str] = ()) -> None:
         """Close what is open and read the inputs."""
         paths = [path for path in opening.paths if path is not None]
         for one in opening.found:
             if one.path is None:
                 self._desk.show_error(f"{opening.name}: {one.input.path} was not found")
-        if not paths:
-            return
+        if paths:
+            self._desk.leaving.go(partial(self.take_up, opening, also))
+
+    def take_up(self, opening: Opening, also: Sequence[str] = ()) -> None:
+        """Read the inputs of a session in place of what is open, whatever becomes of that."""
         self._opening, self.warning = opening, ""
         if self._session.workspace.paths:
             self._session.close_all()
-        self._desk.read([*paths, *also], choices_of(opening.saved.choices, opening.paths))
+        self.path, self._in_file = opening.path, opening.written
+        if self.path:
+            self._desk.settings.add_recent_file(self.path)
+        paths = [path for path in opening.paths if path is not None]
+        self._desk.intake.read([*paths, *also], choices_of(opening.saved.choices, opening.paths))
 
     @Slot(object)
     def _restore(self, complaints: object) -> None:
         """Show what was seen, once the inputs are there."""
         opening, session = self._opening, self._session
-        if opening is None or not set(opening.paths) & set(session.workspace.paths):
+        if opening is None:
             return
         self._opening = None
+        if not set(opening.paths) & set(session.workspace.paths):
+            # None of its files could be read, and others are open: they must not be written to it.
+            self.path = ""
+            self._desk.name_window()
+            return
         saved = opening.saved.view
         if saved is not None:
             state, said = shown_view(saved, session.state, self._traces(), opening.paths)
@@ -225,6 +275,8 @@ class SessionFiles(QObject):
                 session.show_inferences(wanted[0])
             for sentence in said:
                 self._desk.show_error(f"{opening.name}: {sentence}" if opening.name else sentence)
+        if opening.written is None:
+            self._in_file = self.work
         self._checking.submit(changed_inputs, opening.found, never_cancelled)
 
     @Slot(object)
@@ -282,10 +334,8 @@ class SessionFiles(QObject):
             names = ", ".join(map(display_name, gone))
             self._desk.show_error(f"Nothing was read again: {names} is not there any more")
             return
-        saved, _ = self.snapshot(os.sep)
-        # Hashes are of what is not there any more.
-        found = tuple(FoundInput(one, one.absolute) for one in saved.inputs)
-        self._begin(_Opening("", saved, found))
+        self.keep()  # should what is there now not be what can be read
+        self.take_up(self.as_it_is())
 
 
 def _find(
@@ -309,7 +359,7 @@ def session_commands(desk: Desk) -> list[Command]:
         Command("file.reload", "Re&load files", "File", files.reload, ("F5",), something),
         Command(
             "file.last_session", "Open the last session a&gain", "File",
-            lambda: files.open(files.last_path), (),
-            Need("a session that was open before", lambda: os.path.exists(files.last_path)),
+            lambda: files.open(files.kept.newest), (),
+            Need("a session that was open before", lambda: os.path.exists(files.kept.newest)),
         ),
     ]  # fmt: skip

@@ -185,6 +185,8 @@ class Tour(QObject):
             f"Tour, step {self.number} of {STEPS}", step.title, text, "&Done" if last else "&Next"
         )
         self.callout.leave.setVisible(not last)
+        keys = self._desk.commands.keys("view.clear")
+        self.callout.leave.setToolTip(f"{shown_key(keys[0])} does it too" if keys else "")
         self._point()
         self._soon.start()  # panels that were brought forward lie only later
 

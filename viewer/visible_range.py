@@ -13,7 +13,7 @@ from viewer.model.trace import Run, RunKind
 from viewer.opening import Inferences, OpenTrace, display_name
 from viewer.program.labels import run_number
 from viewer.timeline.layout import Axis
-from viewer.view_state import Mark
+from viewer.view_state import Mark, ViewState
 from viewer.workspace import Workspace
 
 MIN_SPAN_NS = 1
@@ -146,3 +146,25 @@ def marks_at_same_ticks(marks: Sequence[Mark], before: Axis, axis: Axis) -> tupl
         t0, t1 = moved_span(mark.t0, mark.t1, before, axis)
         moved.append(replace(mark, t0=t0, t1=t1))
     return tuple(moved)
+
+
+def with_ticks_kept(
+    state: ViewState, trace: int, before: Axis, axis: Axis, whole: int
+) -> ViewState:
+    """A view in which range, area, marks and measure stay at the ticks of one trace, whose axis is
+    another now; `whole` ns are the length of the common axis then."""
+    t0, t1 = limited(*at_same_ticks(state.t0, state.t1, before, axis), whole)
+    area, measured = state.area, state.measured
+    if area is not None:
+        # An area on tracks of several traces has no ticks that it could keep.
+        own = all(owner == trace for owner, _ in area.tracks)
+        first, last = at_same_ticks(area.t0, area.t1, before, axis)
+        area = replace(area, t0=first, t1=last) if own else None
+    return replace(
+        state,
+        t0=t0,
+        t1=t1,
+        area=area,
+        marks=marks_at_same_ticks(state.marks, before, axis),
+        measured=measured and moved_span(*measured, before, axis),
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from viewer import going
 from viewer.clock_commands import clock_commands
 from viewer.colour_commands import colour_commands
 from viewer.commands import SEPARATOR, Command, CommandTable, Need
@@ -142,12 +143,17 @@ def commands_of(desk: Desk) -> list[Command]:
         Command("file.open", "&Open…", "File", desk.open_dialog, ("Ctrl+O",)),
         *session_commands(desk),
         *export_commands(desk),
-        Command("file.close_all", "&Close all", "File", session.close_all, ("Ctrl+W",), something),
+        Command(
+            "file.close_all", "&Close all", "File", desk.leaving.close_all, ("Ctrl+W",), something
+        ),
         Command("file.close_window", "Close &window", "File", window.close, ("Ctrl+Shift+W",)),
         Command("file.quit", "&Quit", "File", window.quit_asked.emit, ("Ctrl+Q",)),
         Command(
-            "go.undo", "&Undo", "Go", session.undo, ("Ctrl+Z",),
-            Need("a change of the view", lambda: session.history.can_undo),
+            "go.undo", "&Undo", "Go", desk.undo, ("Ctrl+Z",),
+            Need(
+                "a change of the view",
+                lambda: session.history.can_undo or desk.leaving.can_reopen,
+            ),
         ),
         Command(
             "go.redo", "&Redo", "Go", session.redo, ("Ctrl+Shift+Z", "Ctrl+Y"),
@@ -167,10 +173,11 @@ def commands_of(desk: Desk) -> list[Command]:
             ),
         ),
         Command(
-            "go.next_run", "&Next inference", "Go", lambda: session.step_run(1), ("N",), has_runs
+            "go.next_run", "&Next inference", "Go", lambda: going.step_run(session, 1), ("N",),
+            has_runs,
         ),
         Command(
-            "go.previous_run", "&Previous inference", "Go", lambda: session.step_run(-1),
+            "go.previous_run", "&Previous inference", "Go", lambda: going.step_run(session, -1),
             ("P",), has_runs,
         ),
         *(
@@ -185,20 +192,24 @@ def commands_of(desk: Desk) -> list[Command]:
             )
         ),
         Command(
-            "go.next_slice", "Next &slice on the row", "Go", lambda: session.step_slice(1), (".",),
-            has_slice,
+            "go.next_slice", "Next &slice on the row", "Go",
+            lambda: going.step_slice(session, 1), (".",), has_slice,
         ),
         Command(
             "go.previous_slice", "Previous s&lice on the row", "Go",
-            lambda: session.step_slice(-1), (",",), has_slice,
+            lambda: going.step_slice(session, -1), (",",), has_slice,
         ),
         Command(
-            "view.fit", "&Fit selection, then all", "View", session.fit_selection, ("F",),
-            has_trace, repeats=False,
+            "view.fit", "&Fit selection, then all", "View",
+            lambda: going.fit_selection(session), ("F",), has_trace, repeats=False,
         ),
-        Command("view.fit_all", "Fit &all", "View", session.fit_all, ("Home",), has_trace),
         Command(
-            "view.fit_file", "Fit &next file", "View", lambda: session.fit_file(), ("Shift+F",),
+            "view.fit_all", "Fit &all", "View", lambda: going.fit_all(session), ("Home",),
+            has_trace,
+        ),
+        Command(
+            "view.fit_file", "Fit &next file", "View",
+            lambda: going.fit_file(session), ("Shift+F",),
             Need("two open profiles", lambda: len(session.traces) > 1),
         ),
         Command(

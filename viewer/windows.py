@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QPoint, QSize, Slot
+from PySide6.QtCore import QObject, QPoint, QSize, QTimer, Slot
 from PySide6.QtWidgets import QApplication, QWidget
 
 from viewer.main_window import MainWindow
@@ -31,6 +31,7 @@ class Windows(QObject):
         super().__init__(parent)
         self._theme, self._settings = theme, settings
         self.all: list[MainWindow] = []
+        self._quits = False  # all windows are to be closed, and one waits for an answer
 
     def new(self, files: Sequence[str] = (), choices: Choices | None = None) -> MainWindow:
         """Show a new window, with files in it."""
@@ -40,6 +41,7 @@ class Windows(QObject):
             self._place(window, beside)
         self.all.append(window)
         window.closed.connect(self._closed)
+        window.stayed.connect(self._stayed)
         window.new_window_asked.connect(self._new)
         window.quit_asked.connect(self.quit)
         # Before it is shown: the start page would flash up and draw its samples for nothing.
@@ -91,11 +93,17 @@ class Windows(QObject):
 
     @Slot()
     def quit(self) -> None:
-        """Close all windows; the one that is worked in last, since its place is remembered."""
-        active = self.active
-        for window in [*(w for w in self.all if w is not active), active]:
-            if window is not None:
-                window.close()
+        """Close all windows, as long as nobody who is asked about one wants it to stay: those with
+        a question first, and the one that is worked in last, since its place is remembered."""
+        active, self._quits = self.active, False
+        for window in sorted(self.all, key=lambda w: (not w.has_changes, w is active)):
+            if not window.close():
+                self._quits = True  # once the question is answered
+                return
+
+    @Slot()
+    def _stayed(self) -> None:
+        self._quits = False
 
     @Slot()
     def _new(self) -> None:
@@ -107,6 +115,8 @@ class Windows(QObject):
             return  # the last one ends the program, which needs no order in what it leaves
         self.all.remove(window)
         window.put_away()
+        if self._quits:
+            QTimer.singleShot(0, self.quit)
 
     def _place(self, window: QWidget, beside: QWidget) -> None:
         """Let a window lie a little below and right of another one, as far as the screen reaches;

@@ -6,6 +6,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QLabel, QPushButton
 
+from viewer.export.atomic import never_cancelled, no_progress
+from viewer.exporting import prepare
 from viewer.panels.links import BY_CHANCE, NO_CANDIDATE, NO_COLUMN, LinksPanel, Section
 from viewer.panels.widgets import EmptyPlace
 
@@ -167,3 +169,25 @@ def test_runs_of_a_text_are_of_no_method(opened, data, theme, qtbot):
     qtbot.addWidget(panel)
     assert session.traces[0].table.program is not None
     assert panel.findChildren(QComboBox) == []
+
+
+@pytest.mark.parametrize("with_record", [True, False])
+def test_an_export_of_opscope_says_why_a_record_does_not_link_it(
+    opened, theme, data, qtbot, tmp_path, with_record
+):
+    record = data / "etrecord" / "demo_str.etrecord"
+    files = [data / "etdump" / "demo_str_x4.etdp", *([record] if with_record else [])]
+    path = str(tmp_path / "out.pftrace")
+    prepare(opened(*files).workspace, path)(no_progress, never_cancelled)
+    panel = LinksPanel(opened(path, record), theme)
+    qtbot.addWidget(panel)
+    (said,) = [text for text in texts(panel) if text.startswith("This trace is an export")]
+    carries = "carries its links already" if with_record else "was made without the links"
+    assert carries in said
+    assert said.endswith("open what it was made of, demo_str_x4.etdp, with the record.")
+    assert linked(panel) is None
+
+
+def test_a_profile_says_nothing_of_exports(panel_of):
+    panel = panel_of("demo_str_x4.etdp", "demo_str.etrecord")
+    assert not any("export of Opscope" in text for text in texts(panel))

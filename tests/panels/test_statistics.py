@@ -5,6 +5,7 @@ import csv
 import numpy as np
 import pytest
 
+from viewer import going
 from viewer.formats import open_file
 from viewer.model.times import NARROW_SPACE
 from viewer.opening import Inferences
@@ -241,7 +242,7 @@ def test_selecting_does_not_count_anew(attention, monkeypatch):
     attention._session.select_operators(0, (9,))
     attention._session.select_slice(SliceRef(0, 30))
     assert counted == []
-    attention._session.step_run(1)
+    going.step_run(attention._session, 1)
     assert len(counted) == 1
 
 

@@ -16,6 +16,7 @@ from tests.gui_events import (
     open_sample,
     place_of,
 )
+from viewer import going
 from viewer.timeline.layout import BandKind
 from viewer.timeline.painting import COUNTER_AIR
 from viewer.view_state import SliceRef
@@ -130,7 +131,7 @@ def test_of_a_crowded_column_both_values_are_told(compiled):
     scene, width = compiled.timeline.scene, canvas(compiled).width()
     whole = compiled.timeline.view.canvas
     band = bands(compiled)["DMA In bytes"]
-    compiled.session.fit_all()
+    going.fit_all(compiled.session)
     texts = [scene.counter_value(band, x, whole)[1] for x in range(width)]
     assert "9\u2009408\u202fB" in texts
     mixed = [text for text in texts if text.startswith("up to ")]

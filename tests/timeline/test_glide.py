@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.gui_events import CTRL, canvas, open_sample, wheel
+from viewer import going
 from viewer.timeline import glide
 from viewer.timeline.glide import Glide, between
 
@@ -86,7 +87,7 @@ def smooth(desk, qtbot, clock):
 def test_what_is_drawn_moves_while_the_view_has_arrived(smooth, clock):
     scene, state = smooth.timeline.scene, smooth.session.state
     before = (state.t0, state.t1)
-    smooth.session.fit_all()
+    going.fit_all(smooth.session)
     assert scene.visible == before
     clock[0] += glide.DURATION_MS / 2000
     after = (smooth.session.state.t0, smooth.session.state.t1)
@@ -96,7 +97,7 @@ def test_what_is_drawn_moves_while_the_view_has_arrived(smooth, clock):
 
 
 def test_the_wheel_cuts_a_motion_short_and_zooms_from_where_it_went(smooth, clock):
-    smooth.session.fit_all()
+    going.fit_all(smooth.session)
     t0, t1 = smooth.session.state.t0, smooth.session.state.t1
     wheel(canvas(smooth), canvas(smooth).rect().center(), 1, held=CTRL)
     scene = smooth.timeline.scene
@@ -107,7 +108,7 @@ def test_the_wheel_cuts_a_motion_short_and_zooms_from_where_it_went(smooth, cloc
 
 def test_a_jump_in_a_motion_goes_on_from_what_is_drawn(smooth, clock):
     scene = smooth.timeline.scene
-    smooth.session.fit_all()
+    going.fit_all(smooth.session)
     clock[0] += glide.DURATION_MS / 2000
     drawn = scene.visible
     smooth.session.go_back()
@@ -117,7 +118,7 @@ def test_a_jump_in_a_motion_goes_on_from_what_is_drawn(smooth, clock):
 def test_pictures_wait_for_the_end(smooth, monkeypatch):
     monkeypatch.undo()  # the clock goes again
     smooth.timeline.scene.glide.enabled = True
-    smooth.session.fit_all()
+    going.fit_all(smooth.session)
     smooth.window.settle()
     assert not smooth.timeline.scene.glide.is_moving
 

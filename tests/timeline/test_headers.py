@@ -28,6 +28,7 @@ from viewer.timeline.arrangement import TrackOrder
 from viewer.timeline.headers import NARROWEST, WIDTH
 from viewer.timeline.layout import BandKind
 from viewer.view_state import SliceRef
+from viewer.visible_range import file_span_ns
 
 OPENED: list[QMenu] = []
 LONG = "worker " + "very " * 30 + "long"
@@ -267,7 +268,7 @@ def test_the_menu_of_a_header_does_what_it_says(tracks):
     assert view(tracks).order is TrackOrder.TIME
     pick(tracks, at(tracks, (0, "a.csv")), "Hide")
     assert names(tracks) == ["b.csv", LONG]
-    first, last = tracks.session.file_span_ns(1)
+    first, last = file_span_ns(tracks.session.traces[1])
     pick(tracks, at(tracks, (1, 0)), "Zoom to this file")
     air = (last - first) // 50
     assert (tracks.session.state.t0, tracks.session.state.t1) == (first - air, last + air)

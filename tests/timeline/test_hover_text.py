@@ -3,6 +3,7 @@
 import pytest
 
 from tests.gui_events import SAMPLE, canvas, move, open_sample, place_of
+from viewer import going
 from viewer.program.linking import LinkState
 from viewer.status_text import spoken_text
 from viewer.timeline.hover_text import slice_lines
@@ -101,7 +102,7 @@ def test_the_timeline_describes_itself_by_what_is_selected(desk, qtbot):
     )
     desk.session.select_slice(SliceRef(0, 7))
     assert view.accessibleDescription() == spoken_text(desk.session)
-    desk.session.step_slice(1)
+    going.step_slice(desk.session, 1)
     assert "blocks.0.qkv · linear" in view.accessibleDescription()
     desk.session.clear_selection()
     desk.commands.give_key("view.zoom_in", "E")
@@ -114,7 +115,7 @@ def test_what_is_hovered_is_in_the_frame_that_follows_the_mouse(desk, qtbot):
     open_sample(qtbot, desk, "attention_xnnpack")
     session = desk.session
     session.select_slice(SliceRef(0, 7))
-    session.fit_selection()
+    going.fit_selection(session)
     move(canvas(desk), place_of(desk, 7))
     shown = session.traces[0]
     assert desk.timeline.view.tip.lines == tuple(slice_lines(shown, 7))

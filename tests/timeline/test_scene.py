@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from viewer import going
 from viewer.formats import open_file
 from viewer.model import run_views
 from viewer.model.builder import TraceBuilder
@@ -186,10 +187,10 @@ def test_the_file_that_is_fitted_is_scrolled_into_view(scene_of, data):
     torq = data / "torq"
     scene = scene_of(torq / "compile_c3_taskid.csv", torq / "host_h4_latest_2inv.csv")
     scene.set_viewport_height(60)
-    scene.session.fit_file()
+    going.fit_file(scene.session)
     tops = {}
     for _ in scene.session.traces:
-        scene.session.fit_file()
+        going.fit_file(scene.session)
         header = scene.layout.band_at(scene.scroll)
         assert scene.layout.kind[header] == BandKind.PROCESS
         tops[int(scene.layout.trace[header])] = scene.scroll

@@ -33,6 +33,7 @@ from tests.gui_events import (
     settle,
     wheel,
 )
+from viewer import going
 from viewer.model.times import format_time
 from viewer.opening import Inferences
 from viewer.timeline.layout import BandKind
@@ -285,7 +286,7 @@ def test_ctrl_wheel_keeps_the_time_under_the_mouse(attention):
 
 
 def test_ctrl_wheel_keeps_the_time_under_the_mouse_where_a_ns_is_wide(attention):
-    attention.session.fit_all()
+    going.fit_all(attention.session)
     told = zoomed(attention, 700, [1] * 40)
     width = canvas(attention).width()
     assert all(off <= max(width / span, 1) for span, off in told), told[-1]
@@ -360,7 +361,7 @@ def test_a_key_zooms_around_a_mouse_that_was_there_before_the_canvas(attention, 
 
 def test_a_held_key_goes_on_until_it_is_up(attention, qtbot):
     view = attention.timeline.view
-    attention.session.fit_all()
+    going.fit_all(attention.session)
     seen = [view_range(attention)]
     attention.session.viewed.connect(lambda: seen.append(view_range(attention)))
     qtbot.keyPress(view, Key.Key_W)

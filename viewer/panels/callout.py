@@ -58,7 +58,6 @@ class Callout(QFrame):
         self.next, self.leave = QPushButton(), QPushButton("&Leave the tour")
         self.next.setProperty("primary", True)
         self.leave.setProperty("flat", True)
-        self.leave.setToolTip("Escape does it too")
         self.next.clicked.connect(self.next_asked)
         self.leave.clicked.connect(self.leave_asked)
         for button in (self.next, self.leave):

@@ -13,6 +13,7 @@ import numpy as np
 from PySide6.QtCore import QModelIndex, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
+from viewer import going
 from viewer.background import Latest
 from viewer.model.scope import Scope
 from viewer.model.trace import Ints
@@ -26,6 +27,7 @@ from viewer.panels.delegation_table import (
     page_of,
     record_page,
 )
+from viewer.panels.operator_table import Contents
 from viewer.panels.run_table_panel import RunTablePanel
 from viewer.panels.slice_facts import scope_text
 from viewer.program.delegation import Delegation, Instance, Outside, Report, Unlinked, recorded
@@ -132,6 +134,10 @@ class DelegationPanel(RunTablePanel):
         what = f"{display_name(programs[0].path)} · a {programs[0].noun}, and no run"
         self._show_table(f"{what}: open a profile to see what it took")
 
+    def _forget(self) -> None:
+        self.model.page = Page(Contents(), ())
+        self.model.clear()
+
     def _fill(self, page: Page) -> None:
         self.model.page = page
         self.view.show_contents(page.contents, sorted_by=-1)
@@ -199,7 +205,7 @@ class DelegationPanel(RunTablePanel):
     @Slot(QModelIndex)
     def _fit(self, index: QModelIndex) -> None:
         if self.model.item(index.row()).of is not None:
-            self._session.fit_selection()
+            going.fit_selection(self._session)
 
     @Slot()
     def copy(self) -> None:

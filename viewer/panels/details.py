@@ -58,6 +58,7 @@ class DetailsPanel(QScrollArea):
             self._costs.changed, FlowFeed.of(session).changed, theme.changed,
         ):  # fmt: skip
             signal.connect(self._invalidate)
+        session.opened.connect(self._forget)
         # What is known of the last area, and of which traces.
         self._facts: tuple[Area, list[OpenTrace], AreaFacts] | None = None
         self._latest = Latest(self)
@@ -78,6 +79,13 @@ class DetailsPanel(QScrollArea):
     def _counted(self, facts: tuple[Area, list[OpenTrace], AreaFacts]) -> None:
         self._facts = facts
         self._invalidate()
+
+    @Slot()
+    def _forget(self) -> None:
+        """Let go of traces that are closed, though nobody may see the panel for long."""
+        self._facts = None
+        if self._session.is_empty:
+            self.refresh()
 
     @Slot()
     def _invalidate(self) -> None:

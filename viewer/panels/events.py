@@ -70,6 +70,10 @@ class EventsPanel(RunTablePanel):
             self._answer = None
             self._say(BEING_COUNTED)
 
+    def _forget(self) -> None:
+        self._answer = None
+        self.model.clear()
+
     @Slot(object)
     def _take(self, answer: Answer) -> None:
         self._answer = answer

@@ -172,6 +172,12 @@ class EventsModel(TitledModel):
             self._arrange()
             self.endResetModel()
 
+    def clear(self) -> None:
+        """Show nothing; sorting and filter stay."""
+        self.beginResetModel()
+        self._contents, self.rows = None, np.empty(0, np.int64)
+        self.endResetModel()
+
     def row_of(self, slice: int) -> int:
         """The row of the event that a slice of the file is of, -1 if it is not shown."""
         if self._found is None:

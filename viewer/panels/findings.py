@@ -8,11 +8,12 @@ of it. A selection changes nothing in the list.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from viewer.background import Latest
 from viewer.estimate_report import of_workspace
@@ -67,6 +68,7 @@ class FindingsPanel(QWidget):
         self.list = FindingsList(self.model, theme)
         let_copy(self.list, self.copy, "Copy findings as text")
         self.list.chosen.connect(self._choose)
+        self.list.menu_offered.connect(self._offer)
         self.subtitle = ElidedLabel("", theme, "caption", "text2")
         self.subtitle.setContentsMargins(theme.px(12), theme.px(6), theme.px(12), theme.px(6))
         page = QWidget()
@@ -211,6 +213,15 @@ class FindingsPanel(QWidget):
             longest = found[np.argmax(slices.end[found] - slices.start[found])]
             first = SliceRef(number, int(longest))
             session.select_slices(SliceSet({number: found}), first, reveal=True)
+
+    @Slot(QMenu)
+    def _offer(self, menu: QMenu) -> None:
+        """Lead from the menu of a finding to the panel that has all of it."""
+        row = self.list.currentIndex().row()
+        finding = self.model.rows[row].finding if 0 <= row < len(self.model.rows) else None
+        if finding is not None and isinstance(finding.place, Report):
+            name = finding.place.name
+            menu.addAction("Show all of it", partial(self.report_requested.emit, name))
 
     @Slot()
     def copy(self) -> None:

@@ -16,6 +16,7 @@ from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QListView,
+    QMenu,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -25,7 +26,7 @@ from viewer.crash_report import guard
 from viewer.model.times import counted, format_share
 from viewer.panels.swatches import paint_bar
 from viewer.panels.table_model import Index
-from viewer.program.finding import Finding, Silent
+from viewer.program.finding import Finding, Report, Silent
 from viewer.program.findings import Findings
 from viewer.theme import FontRole, Theme
 
@@ -125,9 +126,11 @@ class FindingsModel(QAbstractListModel):
 
 
 class FindingsList(QListView):
-    """The list; `chosen(row)` on a click or Enter on a finding."""
+    """The list; `chosen(row)` on a click or Enter on a finding. `menu_offered(QMenu)` as tables
+    have it; the menu of a finding that another panel tells does not go there by itself."""
 
     chosen = Signal(int)
+    menu_offered = Signal(QMenu)
 
     def __init__(self, model: FindingsModel, theme: Theme) -> None:
         super().__init__()
@@ -145,6 +148,12 @@ class FindingsList(QListView):
     def _click(self, index: QModelIndex) -> None:
         if len(self.selectedIndexes()) <= 1 and self._model.rows[index.row()].finding is not None:
             self.chosen.emit(index.row())
+
+    def choose(self, index: QModelIndex) -> None:
+        """Go to what a finding is of, where that is in the profile itself."""
+        found = self._model.rows[index.row()].finding
+        if found is not None and not isinstance(found.place, Report):
+            self._click(index)
 
     @guard
     def keyPressEvent(self, event: QKeyEvent) -> None:

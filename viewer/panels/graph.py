@@ -230,6 +230,11 @@ class GraphPanel(QWidget):
     def _reopen(self) -> None:
         """Begin anew where files, links or inferences are others now."""
         self._seeds, self._picked, self._asked = self._selected(), (), None
+        if self._session.is_empty:
+            # Nobody may see it for long, and it may be all that keeps a closed record in memory.
+            self._program, self._instances = None, ()
+            self._costed = self._answer = None
+            self.view.show_picture(None)
         self.refresh()
 
     def _selected(self) -> tuple[int, ...]:

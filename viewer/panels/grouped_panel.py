@@ -81,3 +81,9 @@ class GroupedPanel(GroupedFrame):
         super().__init__(theme, self.table, name, hint, nothing, below, parent)
         self.model.setParent(self)
         self.filter.textChanged.connect(self.model.set_filter)
+
+    def set_empty(self, empty: bool, sentence: str = "") -> None:
+        """Show the sentence, and let go of what the table showed, or show the table."""
+        if empty:
+            self.model.clear()
+        super().set_empty(empty, sentence)

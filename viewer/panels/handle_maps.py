@@ -13,6 +13,7 @@ import numpy as np
 from PySide6.QtCore import QModelIndex, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QWidget
 
+from viewer import going
 from viewer.background import Latest
 from viewer.export.handle_map_table import HANDLE_MAP_COLUMNS, handle_map_columns
 from viewer.exporting import Job, table_job
@@ -20,6 +21,7 @@ from viewer.model.scope import Scope
 from viewer.model.times import counted, group_digits
 from viewer.opening import AT_ONCE, Inferences, OpenTrace, display_name
 from viewer.panels.handle_map_table import MOST_SHOWN, NONE_OF, HandleMapModel, Maps, Show, maps_of
+from viewer.panels.operator_table import Contents
 from viewer.panels.operator_view import OperatorView
 from viewer.panels.run_table_panel import RunTablePanel
 from viewer.panels.slice_facts import scope_text
@@ -133,12 +135,16 @@ class HandleMapPanel(RunTablePanel):
         what = f"a {self._record.noun}, and no run"
         self._fill(maps, f"{display_name(self._record.path)} · {what}")
 
+    def _forget(self) -> None:
+        self.model.maps = Maps(Contents(), ())
+        self.model.clear()
+
     def _fill(self, maps: Maps, subtitle: str) -> None:
-        self.model.maps = maps
-        self.view.show_contents(maps.contents, sorted_by=-1)
         if not maps.rows:
             self._say(NO_MAPS)
             return
+        self.model.maps = maps
+        self.view.show_contents(maps.contents, sorted_by=-1)
         self.view.fit_columns()
         for i, show in enumerate(Show):
             count = sum(show.has(row) for row in maps.rows)
@@ -212,7 +218,7 @@ class HandleMapPanel(RunTablePanel):
 
     @Slot(QModelIndex)
     def _fit(self, index: QModelIndex) -> None:
-        self._session.fit_selection()
+        going.fit_selection(self._session)
 
     # -- copying and exporting ---------------------------------------------------------------------
 

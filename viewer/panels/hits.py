@@ -21,7 +21,7 @@ from viewer.session import Session
 from viewer.theme import Theme
 
 TEACH = (
-    "Type into the search field (Ctrl+F or /) and every slice that is found stands here: a name, "
+    "Type into the search field ({}) and every slice that is found stands here: a name, "
     "op:conv, file:model.py:12, dur > 1ms, unlinked …"
 )
 NOTHING_OPEN = "Open a profile, then search it: its slices by name, operator, source line or length"
@@ -36,6 +36,7 @@ class HitsPanel(QWidget):
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session, self._theme, self._searching = session, theme, session.searching
+        self._teaches = NOTHING_OPEN
         self._sorting: tuple[Hits, list[OpenTrace]] | None = None
         self._by = Order()
         self.model = HitsModel(theme, self)
@@ -69,6 +70,11 @@ class HitsPanel(QWidget):
         theme.changed.connect(self.refresh)
         self.refresh()
 
+    def tell_keys(self, find: str) -> None:
+        """Say by what one comes to the search field now."""
+        self._teaches = TEACH.format(find)
+        self.refresh()
+
     @Slot()
     def refresh(self) -> None:
         """List the hits of now in the order that is wished, or say why there are none."""
@@ -80,6 +86,7 @@ class HitsPanel(QWidget):
         self._latest.cancel()
         sentence = self._why_nothing()
         if sentence:
+            self._sorting = None
             self.model.show(NOTHING, [], np.empty(0, np.int64), self._by)
             self.empty.sentence.setText(sentence)
             self._stack.setCurrentIndex(1)
@@ -103,7 +110,7 @@ class HitsPanel(QWidget):
         if searching.complaint:
             return searching.complaint
         if not searching.is_on:
-            return TEACH
+            return self._teaches
         if not len(searching.hits):
             return f"Nothing is found by “{searching.query.text.strip()}”"
         return ""

@@ -23,7 +23,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from viewer.model.provenance import is_of_one_file, of_source
 from viewer.model.times import format_share, group_digits
+from viewer.model.trace import Trace
 from viewer.opening import OpenTrace, display_name
 from viewer.panels.widgets import ElidedLabel, EmptyPlace, Hairline, label, tip
 from viewer.program.agreement import AGREEMENT, UNCHECKABLE, Agreement, names_compared
@@ -103,6 +105,24 @@ def _count(shown: OpenTrace) -> None:
         coverage_of(shown.table)
 
 
+def own_export_text(trace: Trace) -> str:
+    """Why an export of Opscope is not linked to a record, "" for any other file."""
+    stated = trace.provenance
+    if not stated:
+        return ""
+    carries = (
+        "carries its links already: the arguments “operator” and “debug_handles” of its slices"
+        if "operator" in trace.slices.columns
+        else "was made without the links of its slices"
+    )
+    made_of = of_source(stated).get("file")
+    which = f"it was made of, {made_of}" if is_of_one_file(stated) and made_of else "it was made of"
+    return (
+        f"This trace is an export of Opscope and {carries}. A record does not link it anew by "
+        f"itself: for that open what {which}, with the record."
+    )
+
+
 class Section(QWidget):
     """How one profile is linked: its records to choose from, its methods, its reasons."""
 
@@ -122,6 +142,9 @@ class Section(QWidget):
             self._records(candidates)
         else:
             self._column.addWidget(label(NO_CANDIDATE, theme, "cell", "text2", wrap=True))
+        own = own_export_text(shown.file)
+        if own:
+            self._column.addWidget(label(own, theme, "cell", "text2", wrap=True))
         self._column_chooser()
         self._method_choosers(shown.table)
         self._reasons()

@@ -17,7 +17,7 @@ from viewer.session import Session
 from viewer.theme import Theme
 
 NOTHING = (
-    "No marks. M measures what is selected, or from the mouse on; Shift+M keeps it here, with a "
+    "No marks. {} measures what is selected, or from the mouse on; {} keeps it here, with a "
     "name and a note."
 )
 NO_TIME = "Open a profile of a run to mark moments and spans of it, with names and notes."
@@ -35,7 +35,8 @@ class MarksPanel(QWidget):
         let_copy(self.table, self.copy)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.table)
-        self.empty = EmptyPlace(NOTHING, theme)
+        self._teaches = NO_TIME
+        self.empty = EmptyPlace(NO_TIME, theme)
         self._stack.addWidget(self.empty)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -52,12 +53,17 @@ class MarksPanel(QWidget):
         """Whether a sentence stands in place of the table."""
         return self._stack.currentIndex() == 1
 
+    def tell_keys(self, measure: str, keep: str) -> None:
+        """Say by what one measures, and keeps a mark, now."""
+        self._teaches = NOTHING.format(measure, keep)
+        self.refresh()
+
     @Slot()
     def refresh(self) -> None:
         """Follow the marks, and the current one."""
         self.model.refresh()
         self._stack.setCurrentIndex(0 if self.model.rows else 1)
-        self.empty.sentence.setText(NOTHING if self._session.traces else NO_TIME)
+        self.empty.sentence.setText(self._teaches if self._session.traces else NO_TIME)
         self.table.fit_columns()
         row = self.model.row_of(self._session.state.mark)
         if row < 0:

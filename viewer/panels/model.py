@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from viewer import going
 from viewer.background import Latest
 from viewer.model.times import counted, group_digits
 from viewer.opening import AT_ONCE, OpenTrace, display_name
@@ -134,7 +135,7 @@ class ModelPanel(QWidget):
         given = self._costs.answer
         if given is None:
             self._latest.cancel()
-            self._answer = None
+            self._answer = self._asked = None
             self._show_record()
             return
         program = given.shown.table.program
@@ -168,6 +169,10 @@ class ModelPanel(QWidget):
     def _show_record(self) -> None:
         programs = [p for p in self._session.workspace.programs if p.methods]
         if self._session.traces or not programs:
+            # It may be all that keeps a closed record in memory.
+            self._tree = None
+            self.model.show(None)
+            self.view.forget()
             self._say(NOTHING, "Open files…", self.open_dialog_requested)
             return
         program = programs[0]
@@ -354,7 +359,7 @@ class ModelPanel(QWidget):
     def _enter(self, row: Row) -> None:
         """Zoom to a slice."""
         if row.kind is Kind.SLICE and self._session.state.slice is not None:
-            self._session.fit_selection()
+            going.fit_selection(self._session)
 
 
 def _answer(

@@ -387,7 +387,7 @@ class ModuleView(QuietTree):
     def _menu(self, at: QPoint) -> None:
         menu = QMenu(self)
         count = len(self.selectionModel().selectedRows())
-        rows = menu.addAction("Copy row" if count == 1 else f"Copy {count} rows", self.copy)
+        rows = menu.addAction("Copy row" if count < 2 else f"Copy {count} rows", self.copy)
         rows.setEnabled(count > 0)
         menu.addAction("Copy open rows as TSV", self.copy_all)
         menu.addSeparator()

@@ -230,6 +230,10 @@ class OperatorModel(TitledModel):
         self._arrange()
         self.endResetModel()
 
+    def clear(self) -> None:
+        """Show no rows, of the same columns."""
+        self.show(Contents(self.contents.headings))
+
     @property
     def has_swatches(self) -> bool:
         """Whether any row has operators."""

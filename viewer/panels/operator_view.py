@@ -110,7 +110,7 @@ class OperatorView(RowTable):
     def _menu(self, at: QPoint) -> None:
         menu = QMenu(self)
         count = len(marked_rows(self))
-        rows = menu.addAction("Copy row" if count == 1 else f"Copy {count} rows", self.copy)
+        rows = menu.addAction("Copy row" if count < 2 else f"Copy {count} rows", self.copy)
         rows.setEnabled(count > 0)
         menu.addAction("Copy table as TSV", self.copy_all)
         pop_up(menu, self, at)

@@ -174,6 +174,7 @@ class OperatorsPanel(QWidget):
         self.table.colour_operators(known)
 
     def _show_empty(self, answer: Answer | None) -> None:
+        self.model.clear()  # it may be all that keeps a closed record in memory
         sentence, button = "Open a profile and the record of its model to see its operators.", ""
         asked = self.open_dialog_requested
         if answer is not None:

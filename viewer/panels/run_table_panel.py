@@ -112,6 +112,11 @@ class RunTablePanel(QWidget):
     def _say(self, sentence: str) -> None:
         self.empty.sentence.setText(sentence)
         self._stack.setCurrentIndex(1)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Let go of what the table showed: it may be all that keeps a closed trace in memory."""
+        raise NotImplementedError
 
     def _select(self, shown: OpenTrace, index: int) -> None:
         """Select a slice of the file, with the inferences as they ran."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
+from viewer import going
 from viewer.background import Latest
 from viewer.export.tables import write_table
 from viewer.exporting import Job
@@ -152,7 +153,7 @@ class SelectionPanel(GroupedFrame):
     @Slot(QModelIndex)
     def _fit(self, index: QModelIndex) -> None:
         self._choose(index.row())
-        self._session.fit_selection()
+        going.fit_selection(self._session)
 
     @Slot()
     def copy(self) -> None:

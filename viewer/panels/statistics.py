@@ -15,6 +15,7 @@ import numpy as np
 from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
 from PySide6.QtWidgets import QPushButton, QWidget
 
+from viewer import going
 from viewer.background import Latest
 from viewer.export.statistics_table import STATISTICS_COLUMNS, statistics_columns
 from viewer.exporting import Job, table_job
@@ -242,7 +243,7 @@ class StatisticsPanel(GroupedPanel):
     @Slot(QModelIndex)
     def _fit(self, index: QModelIndex) -> None:
         if self._answer is not None and self._answer.table.key != "unit":
-            self._session.fit_selection()
+            going.fit_selection(self._session)
 
     # -- exporting -------------------------------------------------------------------------------
 

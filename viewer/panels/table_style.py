@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
 import numpy as np
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPoint, Qt, Signal, Slot
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPoint, Qt, Signal, SignalInstance, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -70,6 +71,17 @@ def let_copy(
     table.customContextMenuRequested.connect(offer)
 
 
+@runtime_checkable
+class OffersMenu(Protocol):
+    """A view whose menu of a row is added to by others: `menu_offered(QMenu)` asks them, after
+    `choose` has chosen the row."""
+
+    menu_offered: SignalInstance
+
+    def choose(self, index: QModelIndex) -> None:
+        """Choose what a row stands for, as a click does."""
+
+
 def pop_up(menu: QMenu, table: QAbstractItemView, at: QPoint) -> None:
     """Open the menu of the row at a point of the viewport: the mouse, or the middle of the current
     row where a key asked. The row is chosen first, so that what `menu_offered` adds is about it."""
@@ -79,7 +91,7 @@ def pop_up(menu: QMenu, table: QAbstractItemView, at: QPoint) -> None:
     if at == table.inputMethodQuery(Qt.InputMethodQuery.ImCursorRectangle).center():
         row = table.currentIndex()
         at = table.visualRect(row).center()
-    if isinstance(table, QuietTable | QuietTree):
+    if isinstance(table, OffersMenu):
         if row.isValid():
             table.choose(row)
         table.menu_offered.emit(menu)

@@ -66,6 +66,9 @@ class UntimedPanel(RunTablePanel):
         of = "" if len(rows) == len(events) else f" of {group_digits(len(events))}"
         self._show_table(f"{count}{of} events · {where} · {ORDER}")
 
+    def _forget(self) -> None:
+        self.model.clear()
+
     @Slot(int)
     def _choose(self, row: int) -> None:
         shown, index = self._of[0], self.model.slice_of(row)

@@ -95,6 +95,13 @@ class UntimedModel(TitledModel):
         self._arrange()
         self.endResetModel()
 
+    def clear(self) -> None:
+        """Show nothing; the filter stays."""
+        self.beginResetModel()
+        self._shown, self._all, self.rows = None, np.empty(0, np.int64), np.empty(0, np.int64)
+        self._keys, self._run, self._linked = self._all, self._all, np.empty(0, np.bool_)
+        self.endResetModel()
+
     def set_filter(self, text: str) -> None:
         """Show only rows of which every word of a text is in some cell; numbers are not looked at.
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMenu, QWidget
 
+from viewer import going
 from viewer.timeline.arrangement import HIGHEST_ROW, LOWEST_ROW, TrackOrder, TrackView
 from viewer.timeline.layout import ROW_HEIGHT, Part
 from viewer.timeline.scene import Scene
@@ -49,7 +50,7 @@ def header_menu(scene: Scene, part: Part | None, parent: QWidget) -> QMenu:
         add(menu, "Hide all others", lambda now: now.showing_only(scene.stock, part))
         if len(session.traces) > 1:
             spec = scene.stock.processes[scene.stock.process_of(part)]
-            menu.addAction(ZOOM, lambda: session.fit_file(spec.trace))
+            menu.addAction(ZOOM, lambda: going.fit_file(session, spec.trace))
         menu.addSeparator()
     add(menu, "Show all", TrackView.with_all)
     menu.actions()[-1].setEnabled(bool(scene.missing_text))

@@ -129,6 +129,7 @@ class Overview(QWidget):
 
     def _choose_rows(self) -> None:
         """Two rows of one trace, or one each of two traces, of tracks that are not hidden."""
+        self._made = None  # it may be all that keeps a closed trace in memory
         scene, pictures = self._scene, self._scene.pictures[:2]
         count = 2 if len(pictures) == 1 else 1
         self._rows = []

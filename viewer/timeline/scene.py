@@ -35,6 +35,7 @@ from viewer.timeline.stacking import stack
 from viewer.timeline.ticks import Ruler, Scale
 from viewer.timeline.track_table import Busy, ProcessSpec, Stock, stock_of
 from viewer.view_state import RulerUnit, SliceRef
+from viewer.visible_range import file_span_ns
 
 # Pinned tracks stay in view while they take up to this share of it.
 _MOST_PINNED = 2 / 3
@@ -217,7 +218,7 @@ class Scene(QObject):
         trace = self.processes[process].trace
         if process and self.processes[process - 1].trace == trace:
             return False
-        first, last = self.session.file_span_ns(trace)
+        first, last = file_span_ns(self.session.traces[trace])
         t0, t1 = self.visible
         return first < t1 and last > t0 and SLIVER_RATIO * (last - first) < t1 - t0
 

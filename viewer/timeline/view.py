@@ -28,6 +28,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
+from viewer import going
 from viewer.crash_report import guard
 from viewer.opening import OpenTrace
 from viewer.selecting import extend_to, toggle_slice
@@ -295,7 +296,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             self._click(found, event.modifiers())  # two quick clicks
         elif found is not None:
             self.session.select_slice(found)
-            self.session.fit_selection()
+            going.fit_selection(self.session)
 
     @guard
     def leaveEvent(self, event: QEvent) -> None:
