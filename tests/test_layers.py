@@ -57,7 +57,7 @@ REPORTS = {
 }  # fmt: skip
 LEAVES = {
     "tokens", "theme", "settings", "resources", "commands", "key_map", "command_search",
-    "crash_report", "escape_field", "when_seen", "wheel",
+    "crash_report", "accessible_roles", "escape_field", "when_seen", "wheel",
 }  # fmt: skip
 SHOWN = {
     "model", "program", "workspace", "opening", *REPORTS, "timeline arithmetic", "background",
@@ -103,6 +103,7 @@ ALLOWED = {
     "command_search": set(),
     "commands": {"key_map", "crash_report"},
     "crash_report": {"settings"},
+    "accessible_roles": {"crash_report"},
     "escape_field": {"crash_report"},
     "when_seen": {"crash_report", "background"},
     "wheel": set(),

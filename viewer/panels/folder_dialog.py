@@ -13,7 +13,7 @@ from viewer.formats.folder_files import Found
 from viewer.model.amounts import bytes_text
 from viewer.model.times import counted
 from viewer.panels.table_style import ROW_HEIGHT, QuietTable
-from viewer.panels.widgets import label
+from viewer.panels.widgets import label, tip
 from viewer.theme import Theme
 
 _SIZE = 720, 480
@@ -38,7 +38,7 @@ class FolderDialog(QDialog):
             for file in folder.files:
                 name = QStandardItem(before + file.name)
                 name.setData(file.path, _PATH)
-                name.setToolTip(file.path)
+                name.setToolTip(tip(file.path))
                 name.setCheckable(True)
                 name.setCheckState(
                     Qt.CheckState.Checked if file.is_meant else Qt.CheckState.Unchecked

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
@@ -23,9 +24,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from viewer.accessible_roles import has_role
 from viewer.model.times import format_share, group_digits
 from viewer.opening import OpenTrace, display_name
-from viewer.panels.widgets import ElidedLabel, EmptyPlace, Hairline, label, tip
+from viewer.panels.widgets import ElidedLabel, EmptyPlace, Hairline, explain, label
 from viewer.program.agreement import UNCHECKABLE, Agreement
 from viewer.program.identifier_columns import ColumnMatch
 from viewer.program.linking import LinkState, LinkTable, Reason
@@ -52,6 +54,7 @@ _TONE = {LinkState.LINKED: "ok", LinkState.UNLINKED: "warning", LinkState.NOT_LI
 _STATE_OF = {reason.text: reason.state for reason in Reason}
 
 
+@has_role(QAccessible.Role.Grouping)
 class LinksPanel(QScrollArea):
     """One section per open profile, made anew whenever files or links change."""
 
@@ -146,7 +149,7 @@ class Section(QWidget):
         for row, candidate in enumerate(candidates[:_MOST_RECORDS]):
             agreement = candidate.fit.agreement
             choice = QRadioButton(display_name(candidate.program.path))
-            choice.setToolTip(candidate.program.path)
+            explain(choice, candidate.program.path)
             choice.setChecked(table.program is candidate.program)
             choice.clicked.connect(partial(self._pair, candidate.program.path))
             grid.addWidget(choice, row, 0)
@@ -186,7 +189,7 @@ class Section(QWidget):
         if chosen.column is not None and chosen.column not in matches:
             self.columns.addItem(f"{chosen.column} · in no open record's map", chosen.column)
         self.columns.setCurrentIndex(self.columns.findData(chosen.column))
-        self.columns.setToolTip(tip(self.columns.currentText()))
+        explain(self.columns, self.columns.currentText())
         self.columns.activated.connect(self._identify)
         row = QHBoxLayout()
         row.setSpacing(theme.px(12))

@@ -48,6 +48,13 @@ def tip(text: str) -> str:
     return f'<div style="white-space: pre-wrap">{escape(text)}</div>' if text else ""
 
 
+def explain(widget: QWidget, text: str) -> None:
+    """Give a widget a tooltip that shows a text as it is; a screen reader gets it without the
+    markup of `tip`, which Qt would have it read out."""
+    widget.setToolTip(tip(text))
+    widget.setAccessibleDescription(text)
+
+
 def label(
     text: str,
     theme: Theme,
@@ -97,9 +104,9 @@ class ElidedLabel(QLabel):
         shown = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, width)
         painter.drawText(self.contentsRect(), int(self.alignment()), shown)
         painter.end()
-        wanted = tip(self.text()) if shown != self.text() else ""
-        if self.toolTip() != wanted:
-            self.setToolTip(wanted)
+        wanted = self.text() if shown != self.text() else ""
+        if self.toolTip() != tip(wanted):
+            explain(self, wanted)
 
 
 class WrappedText(QTextEdit):

@@ -52,6 +52,7 @@ HEIGHT = 30
 SWATCH = 12
 TITLE_WIDTH = 180  # px, of the longest title
 MOST_BUTTONS = 40
+_DIMS = "Click to dim everything else; click again to end that."
 _HATCHED = (UNLINKED, UNATTRIBUTED)
 _GAP = 4
 # A swatch of less contrast to the canvas has a line around it.
@@ -342,6 +343,7 @@ class ClassButton(_Button):
         )
         self.setToolTip(_tip(share, whole))
         self.setAccessibleName(f"{share.title}, {_facts(share, whole)}")
+        self.setAccessibleDescription(_DIMS)  # the rest of the tooltip is the name
 
     def ask(self) -> None:
         """Tell which class was clicked; whether it is lit is for the session to say."""
@@ -445,7 +447,5 @@ def _facts(share: Share, whole: float) -> str:
 
 def _tip(share: Share, whole: float) -> str:
     title = share.title[:1000] or "(no name)"
-    text = (
-        f"{title}\n{_facts(share, whole)}\nClick to dim everything else; click again to end that."
-    )
+    text = f"{title}\n{_facts(share, whole)}\n{_DIMS}"
     return f'<div style="white-space: pre-wrap">{escape(text)}</div>'
