@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QAbstractSlider,
     QAbstractSpinBox,
+    QApplication,
     QComboBox,
     QDialog,
     QHeaderView,
@@ -24,6 +25,7 @@ from PySide6.QtWidgets import (
 
 from tests.gui_events import open_sample, settle
 from viewer.accessible_roles import has_role
+from viewer.resources import resource
 from viewer.status_text import spoken_text
 from viewer.view_state import SliceRef
 
@@ -32,6 +34,7 @@ CONTROLS = (
     QPlainTextEdit, QProgressBar,
 )  # fmt: skip
 ROLE, EVENT = QAccessible.Role, QAccessible.Event
+RESOURCES = resource()
 NO_ROLE = {ROLE.NoRole, ROLE.Client, ROLE.Window}
 
 
@@ -289,6 +292,59 @@ def test_tab_goes_round_all_that_is_in_sight_and_is_seen_everywhere(desk, qtbot,
     behind = {name for name, dock in docks.items() if dock.visibleRegion().isEmpty()}
     assert "model" in behind
     assert [n for n in behind for stop in passed if docks[n].isAncestorOf(stop)] == []
+
+
+def unseen_stops(root, qtbot):
+    """Controls that Tab comes to, and that look there as they look without the keys."""
+    passed, unseen = [], []
+    for _ in range(100):
+        qtbot.keyClick(root.focusWidget() or root, Qt.Key.Key_Tab)
+        QApplication.processEvents()
+        here = root.focusWidget()
+        if passed and here is passed[-1]:
+            continue  # from link to link in a text
+        if here in passed:
+            break
+        passed.append(here)
+        with_keys = looks(here)
+        here.clearFocus()
+        QApplication.processEvents()
+        if looks(here) == with_keys:
+            unseen.append(f"{type(here).__name__} {told(here)[0]}")
+        here.setFocus(Qt.FocusReason.OtherFocusReason)
+    return len(passed), unseen
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_where_the_keys_are_is_seen_on_the_start_page(desk, qtbot, theme):
+    desk.commands.actions[f"view.theme_{theme}"].trigger()
+    count, unseen = unseen_stops(desk.window, qtbot)
+    assert count > 20
+    assert unseen == []
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+@pytest.mark.parametrize("command", ["help.about", "help.keys", "help.here", "file.export"])
+def test_where_the_keys_are_is_seen_in_a_dialog(desk, qtbot, command, theme):
+    open_sample(qtbot, desk, "delegate_handle_map")
+    desk.commands.actions[f"view.theme_{theme}"].trigger()
+    desk.commands.actions[command].trigger()
+    settle(qtbot, desk)
+    shown = desk.guide.help if command == "help.here" else dialog_of(desk)
+    count, unseen = unseen_stops(shown, qtbot)
+    assert count > 1
+    assert unseen == []
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_where_the_keys_are_is_seen_while_a_folder_is_chosen_from(desk, qtbot, theme):
+    desk.commands.actions[f"view.theme_{theme}"].trigger()
+    desk.folder_drops.take([str(RESOURCES / "samples/delegate_handle_map")])
+    qtbot.waitUntil(lambda: desk.folder_drops.dialog is not None)
+    assert unnamed(desk.folder_drops.dialog) == []
+    count, unseen = unseen_stops(desk.folder_drops.dialog, qtbot)
+    assert count == 5
+    assert unseen == []
 
 
 def test_a_click_brings_no_frame(desk, qtbot):

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QMainWindow,
     QStackedWidget,
+    QTabBar,
     QToolBar,
     QVBoxLayout,
     QWidget,
@@ -287,7 +288,10 @@ class MainWindow(QMainWindow):
 
 
 def _is_in_sight(widget: QWidget | None) -> bool:
-    """Whether a widget is in no dock, or in one that is not behind another."""
+    """Whether a widget is in no dock, or in one that is not behind another. Qt keeps tab bars that
+    docks no longer need beyond the edge of the window, without a tab."""
+    if isinstance(widget, QTabBar) and not widget.count():
+        return False
     while widget is not None and not isinstance(widget, QDockWidget):
         widget = widget.parentWidget()
     return widget is None or not widget.visibleRegion().isEmpty()
