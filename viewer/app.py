@@ -12,7 +12,7 @@ import gc
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from viewer import APPLICATION_ID, __version__, second_start
@@ -103,11 +103,14 @@ def screenshot(
     size: tuple[int, int],
     visible: tuple[int, int] | None,
     theme: str,
+    tell_dearest: Callable[[str], object] | None = None,
 ) -> list[str]:
     """Draw the real window, offscreen, into a PNG, or its timeline into an SVG or PDF, as the
     suffix says; returns one sentence per failure.
 
     visible: the range in ns from the trace's start, None for the first view of these files.
+    tell_dearest: where it is given, the operators that took most are selected, and it is called
+    with their name and time.
     """
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     # The offscreen platform says of every window what nobody asked for.
@@ -147,6 +150,11 @@ def screenshot(
             window.settle()  # of a large file the view is made after all has been read
             desk.session.set_range(*visible)
         window.settle()
+        if tell_dearest is not None:
+            told = desk.operators.choose_dearest()
+            if told:
+                tell_dearest(told)
+            window.settle()
         suffix = os.path.splitext(output)[1].lower()
         if suffix == ".png":
             data = window.picture_png()

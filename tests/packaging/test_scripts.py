@@ -111,7 +111,7 @@ def test_without_a_display_run_writes_a_picture_and_a_trace(project, name):
     assert (done.returncode, done.stderr) == (0, "")
     drawn, exported, said, picture, trace, more = done.stdout.splitlines()
     assert ".venv/bin/opscope" in more
-    assert drawn == f"opscope <screenshot> <my profile.csv> <-o> <{picture}>"
+    assert drawn == f"opscope <screenshot> <my profile.csv> <--select-dearest> <-o> <{picture}>"
     assert exported == f"opscope <export> <my profile.csv> <-o> <{trace}>"
     assert "no display" in said
     for path, suffix in ((picture, ".png"), (trace, ".pftrace")):
