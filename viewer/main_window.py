@@ -237,12 +237,13 @@ class MainWindow(QMainWindow):
     @guard(False)
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Tab passes over panels that stand behind others: Qt only moves those out of sight."""
-        first = self.focusWidget()
+        passed = {self.focusWidget()}
         while super().focusNextPrevChild(forward):
             focused = self.focusWidget()
-            if focused is first or _is_in_sight(focused):
+            if focused in passed or _is_in_sight(focused):
                 self._focus_frame.show_around(focused)
                 return True
+            passed.add(focused)
         return False
 
     @guard
