@@ -33,7 +33,7 @@ VIRTUALS = set(
     dataBounds pixelPadding tickStrings tickValues tickSpacing generatePicture raiseContextMenu
     sizeFromContents polish drawBackground drawForeground scrollContentsBy isIndexHidden
     moveCursor visualRect scrollTo indexAt accept reject done closeEditor focusNextPrevChild
-    contains text
+    contains text role state rect child childAt childCount indexOfChild focusChild
     """.split()  # noqa: SIM905
 )
 
@@ -63,10 +63,12 @@ def unguarded(cls):
 
 def _other_qt_bases():
     from PySide6.QtCore import QRunnable
-    from PySide6.QtGui import QIconEngine, QPaintDevice
+    from PySide6.QtGui import QAccessibleInterface, QIconEngine, QPaintDevice
     from PySide6.QtWidgets import QGraphicsItem, QLayoutItem
 
-    return QGraphicsItem | QRunnable | QIconEngine | QPaintDevice | QLayoutItem
+    return (
+        QGraphicsItem | QRunnable | QIconEngine | QPaintDevice | QLayoutItem | QAccessibleInterface
+    )
 
 
 def classes_of(module):

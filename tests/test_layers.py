@@ -57,7 +57,7 @@ REPORTS = {
 }  # fmt: skip
 LEAVES = {
     "tokens", "theme", "settings", "resources", "commands", "key_map", "command_search",
-    "crash_report", "escape_field", "when_seen", "wheel",
+    "crash_report", "accessible_roles", "escape_field", "focus_frame", "when_seen", "wheel",
 }  # fmt: skip
 SHOWN = {
     "model", "program", "workspace", "opening", *REPORTS, "timeline arithmetic", "background",
@@ -104,7 +104,9 @@ ALLOWED = {
     "command_search": set(),
     "commands": {"key_map", "crash_report"},
     "crash_report": {"settings"},
+    "accessible_roles": {"crash_report"},
     "escape_field": {"crash_report"},
+    "focus_frame": {"crash_report", "theme"},
     "when_seen": {"crash_report", "background"},
     "wheel": set(),
     "hand_over": set(),
@@ -232,7 +234,6 @@ SAME_ROOM = {
             "leaving",
             "source_paths",
             "folder_drops",
-            "focus_frame",
             "needs",
             "status_line",
             "status_text",

@@ -281,6 +281,10 @@ def _screenshot(arguments: list[str]) -> int:
     parser.add_argument(
         "--range", metavar="START:END", help="visible range from the trace's start, as 1.5ms:2ms"
     )
+    parser.add_argument(
+        "--select-dearest", action="store_true",
+        help="select what took most, as a click on its row in Operators does, and tell what it is",
+    )  # fmt: skip
     chosen = parser.parse_args(arguments)
     try:
         size = _size(chosen.size)
@@ -300,10 +304,15 @@ def _screenshot(arguments: list[str]) -> int:
         size=size,
         visible=visible,
         theme=chosen.theme or ("dark" if chosen.output.lower().endswith(".png") else "light"),
+        tell_dearest=_tell_dearest if chosen.select_dearest else None,
     )
     for failure in failures:
         complain(failure)
     return 1 if failures else 0
+
+
+def _tell_dearest(what: str) -> None:
+    print(f"Selected in the picture, since it took most: {what}")
 
 
 ANSWERS = {

@@ -12,7 +12,7 @@ import gc
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from viewer import APPLICATION_ID, __version__, second_start
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
     from viewer.choices import Choices
+    from viewer.main_window import MainWindow
 
 XCB_PACKAGES = (
     "libgl1 libegl1 libxkbcommon0 libdbus-1-3 libfontconfig1 libglib2.0-0 libxcb-cursor0 "
@@ -103,25 +104,67 @@ def screenshot(
     size: tuple[int, int],
     visible: tuple[int, int] | None,
     theme: str,
+    tell_dearest: Callable[[str], object] | None = None,
 ) -> list[str]:
     """Draw the real window, offscreen, into a PNG, or its timeline into an SVG or PDF, as the
     suffix says; returns one sentence per failure.
 
     visible: the range in ns from the trace's start, None for the first view of these files.
+    tell_dearest: where it is given, the operators that took most are selected, and it is called
+    with their name and time.
     """
+    from viewer.export.atomic import write_whole
+
+    failures: list[str] = []
+    with window_to_draw(files, choices, size=size, theme=theme, failures=failures) as window:
+        desk = window.desk
+        if visible is not None:
+            desk.session.set_range(*visible)
+            window.settle()
+        if tell_dearest is not None:
+            told = desk.operators.choose_dearest()
+            if told:
+                tell_dearest(told)
+            window.settle()
+        suffix = os.path.splitext(output)[1].lower()
+        if suffix == ".png":
+            data = window.picture_png()
+        else:
+            from viewer.timeline.view_picture import ViewPicture
+
+            data = ViewPicture(desk.timeline).bytes_of(suffix)
+        nothing = bool(files) and desk.session.is_empty
+    if nothing:
+        return failures
+    try:
+        write_whole(output, data)
+    except OSError as error:
+        failures.append(f"{output}: it cannot be written ({error.strerror or error})")
+    return failures
+
+
+@contextlib.contextmanager
+def window_to_draw(
+    files: Sequence[str],
+    choices: Choices | None,
+    *,
+    size: tuple[int, int],
+    theme: str,
+    failures: list[str],
+) -> Iterator[MainWindow]:
+    """A window on no screen, with settings of its own and some files open and at rest; it is closed
+    at the end. failures: gets a sentence per file that could not be read."""
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     # The offscreen platform says of every window what nobody asked for.
     os.environ.setdefault("QT_LOGGING_RULES", "qt.qpa.*=false;default.warning=false")
     from PySide6.QtCore import QEventLoop, QSettings
     from PySide6.QtWidgets import QLayout
 
-    from viewer.export.atomic import write_whole
     from viewer.main_window import MainWindow
     from viewer.settings import Settings
     from viewer.theme import Theme
 
     app = _application()
-    failures: list[str] = []
     look = Theme(app, theme)  # type: ignore[arg-type]
     with tempfile.TemporaryDirectory() as folder:
         store = QSettings(os.path.join(folder, "settings.ini"), QSettings.Format.IniFormat)
@@ -143,26 +186,11 @@ def screenshot(
                 loop.exec()
         else:
             window.show()
-        if visible is not None:
-            window.settle()  # of a large file the view is made after all has been read
-            desk.session.set_range(*visible)
-        window.settle()
-        suffix = os.path.splitext(output)[1].lower()
-        if suffix == ".png":
-            data = window.picture_png()
-        else:
-            from viewer.timeline.view_picture import ViewPicture
-
-            data = ViewPicture(desk.timeline).bytes_of(suffix)
-        nothing = bool(files) and desk.session.is_empty
-        window.close()
-    if nothing:
-        return failures
-    try:
-        write_whole(output, data)
-    except OSError as error:
-        failures.append(f"{output}: it cannot be written ({error.strerror or error})")
-    return failures
+        window.settle()  # of a large file the view is made after all has been read
+        try:
+            yield window
+        finally:
+            window.close()
 
 
 def _application() -> QApplication:

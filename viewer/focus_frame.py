@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QRect, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractScrollArea, QTabBar, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QDialog, QTabBar, QWidget
 
 from viewer.crash_report import guard
 from viewer.theme import Theme
@@ -70,3 +70,19 @@ class FocusFrame(QWidget):
         ):
             painter.fillRect(side, color)
         painter.end()
+
+
+class FramedDialog(QDialog):
+    """A dialog in which a frame shows where Tab has brought the keys."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._focus_frame = FocusFrame(theme, self)
+
+    @guard(False)
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Go to the next control, and frame it where it does not show by itself that it is it."""
+        moved = bool(super().focusNextPrevChild(forward))
+        if moved:
+            self._focus_frame.show_around(self.focusWidget())
+        return moved

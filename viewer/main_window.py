@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QMainWindow,
     QStackedWidget,
+    QTabBar,
     QToolBar,
     QVBoxLayout,
     QWidget,
@@ -245,12 +246,13 @@ class MainWindow(QMainWindow):
     @guard(False)
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Tab passes over panels that stand behind others: Qt only moves those out of sight."""
-        first = self.focusWidget()
+        passed = {self.focusWidget()}
         while super().focusNextPrevChild(forward):
             focused = self.focusWidget()
-            if focused is first or _is_in_sight(focused):
+            if focused in passed or _is_in_sight(focused):
                 self._focus_frame.show_around(focused)
                 return True
+            passed.add(focused)
         return False
 
     @guard
@@ -303,7 +305,10 @@ class MainWindow(QMainWindow):
 
 
 def _is_in_sight(widget: QWidget | None) -> bool:
-    """Whether a widget is in no dock, or in one that is not behind another."""
+    """Whether a widget is in no dock, or in one that is not behind another. Qt keeps tab bars that
+    docks no longer need beyond the edge of the window, without a tab."""
+    if isinstance(widget, QTabBar) and not widget.count():
+        return False
     while widget is not None and not isinstance(widget, QDockWidget):
         widget = widget.parentWidget()
     return widget is None or not widget.visibleRegion().isEmpty()

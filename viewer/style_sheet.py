@@ -49,7 +49,7 @@ QMenuBar { background: $chrome; border: 0; padding: 0 ${px6}; }
 QMenuBar::item { background: transparent; padding: 6px ${px8}; border-radius: 5px; }
 QMenuBar::item:selected, QMenuBar::item:pressed { background: $pressed; }
 QMenuBar QToolButton, QMenuBar QToolButton:focus { padding: 0 4px; min-height: ${px16};
-  max-height: ${px16}; border-width: 1px; }
+  max-height: ${px16}; border-width: 1px; margin-top: ${px4}; }
 QMenu { background: $raised; border: 1px solid $line; padding: 4px; }
 QMenu::item { background: transparent; padding: 5px ${px24} 5px ${px8}; border-radius: 4px; }
 QMenu::item:selected { background: $selection; color: $text1; }
@@ -192,7 +192,11 @@ QLabel { background: transparent; border: 0; }
 _FOCUS = Template("""
 QPushButton:focus, QToolButton:focus, QComboBox:focus, QPushButton[primary="true"]:focus {
   border: 2px solid $accent; min-height: ${px24}; }
+/* In the light theme the accent is what it is filled with. */
+QPushButton[primary="true"]:focus { border-color: $text1; }
 QToolButton:focus { max-height: ${px24}; }
+/* The border tells it; a second, grey frame inside of it would be Qt's own. */
+QPushButton, QTabBar { outline: 0; }
 QPushButton:focus { padding: 0 ${px12_1}; }
 QToolButton:focus { padding: 0 4px; }
 QToolButton[framed="true"]:focus { padding: 0 ${px8_1}; }

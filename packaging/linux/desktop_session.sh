@@ -67,6 +67,9 @@ is_of "$files/tiny_cnn.mlir" text/x-mlir
 # A dump by its content alone.
 cp "$files/demo_str_x4.etdp" nameless
 is_of nameless application/x-executorch-etdump
+# Refused when it is opened, but a session by its name.
+printf '{}\n' >named.opscope
+is_of named.opscope application/x-opscope-session+json
 # What belongs to others stays theirs.
 [ -z "$(xdg-mime query default text/x-python)" ] || fail "Opscope claims Python"
 printf 'check-desktop: types: ok\n' >&2
@@ -81,9 +84,34 @@ grep -q '"org.opscope.Opscope"' properties || fail "the window does not name its
 grep -q '"opscope", ' properties || fail "the window is not of the class that its desktop entry names"
 close_all
 
+# What is opened while a window is there comes in a window of its own, of the program that runs.
+gio open "$files/demo_str_x4.etdp"
+shows demo_str_x4.etdp "gio open again"
 xdg-open "$files/etrecord.bin" &
 shows etrecord.bin "xdg-open"
+[ "$(wmctrl -lx | grep -c 'opscope\.Opscope')" -eq 2 ] || fail "two files are not in two windows"
+[ "$(wmctrl -lpx | grep 'opscope\.Opscope' | tr -s ' ' | cut -d' ' -f3 | sort -u | wc -l)" -eq 1 ] \
+    || fail "a second program runs"
 close_all
+
+# Two files that are selected and opened: a file manager starts the desktop entry once, with both.
+both='demo_str_x4.etdp.*demo_str.etrecord\|demo_str.etrecord.*demo_str_x4.etdp'
+entry=/usr/share/applications/org.opscope.Opscope.desktop
+gio launch "$entry" "$files/demo_str_x4.etdp" "$files/demo_str.etrecord"
+shows "$both" "two files opened"
+[ "$(wmctrl -lx | grep -c 'opscope\.Opscope')" -eq 1 ] || fail "two files are not in one window"
+close_all
+
+# What was open is a session now, and a double click on it opens both files again: when its window
+# closes they are written as before.
+last=$(ls "$HOME"/.config/*/last.opscope)
+mv "$last" kept.opscope
+gio open kept.opscope
+shows kept.opscope "gio open of a session"
+close_all
+for file in demo_str_x4.etdp demo_str.etrecord; do
+    grep -q "/$file\"" "$last" || fail "the session was opened without $file"
+done
 
 # --- drag and drop ----------------------------------------------------------------------------------
 
@@ -104,5 +132,5 @@ for step in $(seq 1 20); do
 done
 sleep 0.5
 xdotool mouseup 1
-shows 'demo_str_x4.etdp.*demo_str.etrecord\|demo_str.etrecord.*demo_str_x4.etdp' "two files dropped"
+shows "$both" "two files dropped"
 close_all

@@ -34,8 +34,8 @@ def has_gio():
 
 
 @pytest.fixture(scope="module")
-def tree(tmp_path_factory):
-    """(role, name) of all that is told of the window with a sample open."""
+def told(tmp_path_factory):
+    """(role, name, description) of all that is told of the window with a sample open."""
     tools = [shutil.which(name) for name in ("Xvfb", "xvfb-run", "dbus-run-session")]
     if not (all(tools) and LAUNCHER.exists() and Path(PYTHON).exists() and has_gio()):
         pytest.skip("there is no accessibility bus, X server or python3-gi here")
@@ -56,7 +56,13 @@ def tree(tmp_path_factory):
     )  # fmt: skip
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
     assert lines, done.stderr
-    return [(role, name) for role, name, shown in lines if shown]
+    return [(role, name, about) for role, name, shown, about in lines if shown]
+
+
+@pytest.fixture(scope="module")
+def tree(told):
+    """(role, name) of the same."""
+    return [(role, name) for role, name, _ in told]
 
 
 def test_the_program_tells_of_itself(tree):
@@ -75,3 +81,19 @@ def test_the_table_of_operators_is_read_in_cells(tree):
     assert ("table", "Operators") in tree
     cells = [name for role, name in tree if role == "cell"]
     assert any("convolution" in cell for cell in cells)
+
+
+def test_what_is_painted_has_a_role_and_the_timeline_tells_what_is_visible(told, tree):
+    assert {("chart", "Timeline"), ("panel", "Details")} <= set(tree)
+    (about,) = [about for role, _, about in told if role == "chart"]
+    assert "ms visible" in about
+
+
+def test_headers_are_items_of_a_tree(tree):
+    assert ("tree", "Processes and tracks") in tree
+    items = {name for role, name in tree if role == "tree item"}
+    assert {"demo_str_x4.etdp", "forward · demo_str_x4.etdp"} <= items
+
+
+def test_nothing_is_read_out_as_markup(told):
+    assert [line for line in told if "<" in line[1] + line[2] and "/" in line[1] + line[2]] == []

@@ -1,9 +1,10 @@
 """Print what AT-SPI tells of the program "opscope": a line of JSON per control,
-[role, name, is shown]. It waits until a control of the name that it is given is there.
+[role, name, is shown, description]. It waits until a control of the name that it is given is there.
 
 Run by the system's Python, which has GObject introspection, in the D-Bus session of the program.
 """
 
+import contextlib
 import json
 import sys
 import time
@@ -38,17 +39,22 @@ def children(bus, where):
 
 
 def told(bus, where):
-    get = GLib.Variant("(ss)", (ACCESSIBLE, "Name"))
-    name = call(bus, where, "org.freedesktop.DBus.Properties", "Get", get)[0]
-    return call(bus, where, ACCESSIBLE, "GetRoleName")[0], name
+    """Role, name and description."""
+    texts = []
+    for what in ("Name", "Description"):
+        get = GLib.Variant("(ss)", (ACCESSIBLE, what))
+        texts.append(call(bus, where, "org.freedesktop.DBus.Properties", "Get", get)[0])
+    return call(bus, where, ACCESSIBLE, "GetRoleName")[0], *texts
 
 
 def program(bus, until):
     """The program, once its window has been told of."""
     while time.monotonic() < until:
-        for where in children(bus, ("org.a11y.atspi.Registry", ROOT)):
-            if children(bus, where):
-                return where
+        # The registry may be still starting, and a program that is busy does not answer in time.
+        with contextlib.suppress(GLib.Error):
+            for where in children(bus, ("org.a11y.atspi.Registry", ROOT)):
+                if children(bus, where):
+                    return where
         time.sleep(0.2)
     sys.exit("no program has told of itself")
 
@@ -62,17 +68,17 @@ def is_shown(bus, where):
 
 
 def walk(bus, waiting):
-    """[role, name, whether it can be seen] of all below."""
+    """[role, name, whether it can be seen, description] of all below."""
     seen = []
     while waiting and len(seen) < MOST:
         where = waiting.pop()
         try:
-            role, name = told(bus, where)
+            role, name, description = told(bus, where)
             # Cells of tables are thousands; that there are some is enough.
             waiting += children(bus, where)[:MOST_CHILDREN]
         except GLib.Error:
             continue  # it went away meanwhile
-        seen.append((role, name, is_shown(bus, where)))
+        seen.append((role, name, is_shown(bus, where), description))
     return seen
 
 
@@ -81,7 +87,7 @@ def main():
     bus = accessibility_bus()
     until = time.monotonic() + 60
     seen = []
-    while time.monotonic() < until and not any(name == WAITED_FOR for _, name, _ in seen):
+    while time.monotonic() < until and not any(name == WAITED_FOR for _, name, *_ in seen):
         seen = walk(bus, [program(bus, until)])
     for line in seen:
         print(json.dumps(line))

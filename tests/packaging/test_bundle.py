@@ -1,11 +1,13 @@
 """What the bundle is made of: the lists of opscope.spec, and the versions that it is built from."""
 
 import ast
+import email
 import fnmatch
 import plistlib
 import re
 import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -159,6 +161,24 @@ def test_linux_gets_one_program_with_all_readers_resources_and_licences(made_on)
     assert (str(ROOT / "resources"), "resources") in made["analysis"]["datas"]
     texts = {folder for _, folder in made["analysis"]["datas"]}
     assert {"licences/opscope", "licences/Qt and PySide6", "licences/pandas"} <= texts
+
+
+def test_about_has_the_versions_and_licences_that_the_parts_state(made_on):
+    """Copied as the spec asks, each part is found by name; nothing tells of the machine."""
+    copied = [
+        (Path(file), folder)
+        for file, folder in made_on("linux")["analysis"]["datas"]
+        if folder.endswith(".dist-info")
+    ]
+    assert {file.name for file, _ in copied} == {"METADATA"}
+    assert len({folder for _, folder in copied}) == len(copied)
+    stated = {
+        found["Name"].replace("_", "-").lower(): found["Version"]
+        for found in (email.message_from_string(file.read_text("utf-8")) for file, _ in copied)
+    }
+    for name in ("PySide6-Essentials", "shiboken6", "numpy", "pandas", "protobuf", "perfetto"):
+        assert stated[name.lower()] == metadata.version(name)
+    assert "opscope" not in stated
 
 
 def test_windows_gets_a_program_for_terminals_and_one_without_a_console(made_on):

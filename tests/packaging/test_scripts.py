@@ -5,6 +5,8 @@ how it was called and writes the file that it was asked for.
 """
 
 import os
+import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -19,8 +21,8 @@ ROOT = Path(__file__).parents[2]
 SCRIPTS = (
     "packaging/run", "packaging/test", ".ci/run", "packaging/build-wheel", "packaging/build-bundle",
     "packaging/build-deb", "packaging/check-wheel", "packaging/check-bundle", "packaging/check-deb",
-    "packaging/check-desktop", "packaging/measure", "packaging/windows/build-installer",
-    "packaging/macos/build-image",
+    "packaging/check-desktop", "packaging/measure", "packaging/pictures",
+    "packaging/windows/build-installer", "packaging/macos/build-image",
 )  # fmt: skip
 SHELL_SCRIPTS = (
     "packaging/run", "packaging/test", "packaging/setup.sh", "packaging/build-deb",
@@ -111,7 +113,7 @@ def test_without_a_display_run_writes_a_picture_and_a_trace(project, name):
     assert (done.returncode, done.stderr) == (0, "")
     drawn, exported, said, picture, trace, more = done.stdout.splitlines()
     assert ".venv/bin/opscope" in more
-    assert drawn == f"opscope <screenshot> <my profile.csv> <-o> <{picture}>"
+    assert drawn == f"opscope <screenshot> <my profile.csv> <--select-dearest> <-o> <{picture}>"
     assert exported == f"opscope <export> <my profile.csv> <-o> <{trace}>"
     assert "no display" in said
     for path, suffix in ((picture, ".png"), (trace, ".pftrace")):
@@ -250,3 +252,24 @@ def test_a_wheel_holds_the_package_and_nothing_else(wheel):
     top = {name.split("/")[0] for name in wheel.namelist()}
     assert {name for name in top if not name.endswith(".dist-info")} == {"viewer"}
     assert [n for n in wheel.namelist() if "__pycache__" in n] == []
+
+
+def test_every_picture_of_the_readme_is_drawn_by_a_script():
+    """A picture that nobody can draw anew shows a window that is no more."""
+    told = runpy.run_path(str(ROOT / "packaging/pictures"))
+    drawn = {f"{name}.png" for name in told["PICTURES"]} - {"ten_million.png"}
+    shown = set(re.findall(r"\(packaging/(\w+\.png)\)", (ROOT / "README.md").read_text("utf-8")))
+    assert {name for name in shown if not name.startswith("ten_million_")} == drawn
+    assert {path.name for path in (ROOT / "packaging").glob("*.png")} >= shown | drawn
+
+
+def test_a_picture_that_is_not_known_is_told(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c",
+         "import runpy, sys; sys.argv = ['pictures', 'nothing'];"
+         f"sys.prefix = {str(ROOT / '.venv')!r};"
+         f"runpy.run_path({str(ROOT / 'packaging/pictures')!r}, run_name='__main__')"],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.startswith("nothing: known are screenshot, graph_and_source")

@@ -11,6 +11,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QMenu
 
 from tests.gui_events import open_files, open_sample, settle
+from viewer import going
 from viewer.model.builder import TraceBuilder
 from viewer.model.times import group_digits
 from viewer.model.trace import Clock, KeyKind
@@ -340,5 +341,5 @@ def test_a_file_that_is_a_sliver_says_how_to_zoom_to_it(desk, qtbot):
     open_files(qtbot, desk, data / "compile_c3_taskid.csv", data / "host_h4_latest.csv")
     scene = desk.timeline.scene
     assert "right click its name to zoom to this file" in scene.process_note(0)
-    desk.session.fit_file(0)
+    going.fit_file(desk.session, 0)
     assert "sliver" not in scene.process_note(0)

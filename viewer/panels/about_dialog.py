@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import QModelIndex, Qt, Slot
 from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
-    QDialog,
     QDialogButtonBox,
     QHeaderView,
     QPlainTextEdit,
@@ -15,6 +14,7 @@ from PySide6.QtWidgets import (
 
 from viewer import __version__
 from viewer.crash_report import versions
+from viewer.focus_frame import FramedDialog
 from viewer.licences import Part, parts, text_of
 from viewer.panels.table_style import ROW_HEIGHT, QuietTable
 from viewer.panels.widgets import label
@@ -25,11 +25,11 @@ _COLUMNS = ("Part", "Version", "Licence", "For")
 _WIDTHS = (160, 90, 230)
 
 
-class AboutDialog(QDialog):
+class AboutDialog(FramedDialog):
     """Versions and licences. log: where faults that end the program are written."""
 
     def __init__(self, theme: Theme, log: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(theme, parent)
         self.setWindowTitle("About Opscope")
         self.resize(theme.px(_SIZE[0]), theme.px(_SIZE[1]))
         self.parts: list[Part] = parts()

@@ -13,7 +13,7 @@ from viewer.model.times import format_share, format_time, tick_to_ns
 from viewer.model.trace import Trace
 from viewer.panels.cost_feed import Answer
 from viewer.panels.swatches import paint_hatch
-from viewer.panels.widgets import tip
+from viewer.panels.widgets import explain
 from viewer.theme import FontRole, Theme
 
 _Text = tuple[str, FontRole, str]  # a text, its font, its tone
@@ -57,7 +57,7 @@ class CostFooter(QWidget):
         """
         self._parts, self._whole, self._what = parts, whole, what
         self.setAccessibleName(self.text())
-        self.setToolTip(tip(self.text().replace(", ", "\n")))
+        explain(self, self.text().replace(", ", "\n"))
         self.show()
         self.update()
 

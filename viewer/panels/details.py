@@ -7,13 +7,14 @@ asks the window for a source line.
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QShowEvent
+from PySide6.QtGui import QAccessible, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
     QScrollArea,
     QWidget,
 )
 
+from viewer.accessible_roles import has_role
 from viewer.background import Latest
 from viewer.crash_report import guard
 from viewer.flow_feed import FlowFeed
@@ -34,6 +35,7 @@ NO_RUN = (
 )
 
 
+@has_role(QAccessible.Role.Grouping)
 class DetailsPanel(QScrollArea):
     """What is selected. `source_requested(path, line)`: a recorded place that should be shown."""
 

@@ -12,7 +12,6 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QButtonGroup,
     QCheckBox,
-    QDialog,
     QHBoxLayout,
     QPushButton,
     QRadioButton,
@@ -24,6 +23,7 @@ from viewer.background import Latest
 from viewer.export.atomic import NothingToExport
 from viewer.export.perfetto_trace import FileSize
 from viewer.export_choices import marks_of, selection, visible_range
+from viewer.focus_frame import FramedDialog
 from viewer.model.amounts import bytes_text
 from viewer.model.times import counted
 from viewer.panels.widgets import Hairline, label
@@ -47,7 +47,7 @@ NO_NOTES = "Without annotations the file has no source lines, handles or exact t
 _WIDTH = 560
 
 
-class ExportDialog(QDialog):
+class ExportDialog(FramedDialog):
     """Asks what to export; `asked` when it is accepted: the wish, and the suffix of the file.
 
     flows: those that were looked up for it. order: (trace, track) as displayed. hidden: "2 tracks
@@ -65,7 +65,7 @@ class ExportDialog(QDialog):
         hidden: str = "",
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__(theme, parent)
         self._session, self._settings, self._theme = session, settings, theme
         self._order, self._hidden = order, hidden
         self.flows = Flows()

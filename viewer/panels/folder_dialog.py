@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
 from PySide6.QtGui import QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QHeaderView, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QPushButton, QVBoxLayout, QWidget
 
+from viewer.focus_frame import FramedDialog
 from viewer.formats.folder_files import Found
 from viewer.model.amounts import bytes_text
 from viewer.model.times import counted
 from viewer.panels.table_style import ROW_HEIGHT, QuietTable
-from viewer.panels.widgets import label
+from viewer.panels.widgets import label, tip
 from viewer.theme import Theme
 
 _SIZE = 720, 480
@@ -22,13 +23,13 @@ _PATH = Qt.ItemDataRole.UserRole
 _WIDTHS = {1: 190, 2: 90}
 
 
-class FolderDialog(QDialog):
+class FolderDialog(FramedDialog):
     """`asked`: these paths are to be opened."""
 
     asked = Signal(list)
 
     def __init__(self, found: Sequence[Found], theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(theme, parent)
         self.setWindowTitle("Open files of a folder")
         self.resize(theme.px(_SIZE[0]), theme.px(_SIZE[1]))
         self.model = QStandardItemModel(self)
@@ -38,7 +39,7 @@ class FolderDialog(QDialog):
             for file in folder.files:
                 name = QStandardItem(before + file.name)
                 name.setData(file.path, _PATH)
-                name.setToolTip(file.path)
+                name.setToolTip(tip(file.path))
                 name.setCheckable(True)
                 name.setCheckState(
                     Qt.CheckState.Checked if file.is_meant else Qt.CheckState.Unchecked
@@ -51,6 +52,8 @@ class FolderDialog(QDialog):
         self.table.setEditTriggers(self.table.EditTrigger.NoEditTriggers)
         self.table.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.table.verticalHeader().setDefaultSectionSize(theme.px(ROW_HEIGHT))
+        sizes = self.model.horizontalHeaderItem(len(_COLUMNS) - 1)
+        sizes.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         header = self.table.horizontalHeader()
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)

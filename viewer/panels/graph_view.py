@@ -24,6 +24,8 @@ from PySide6.QtCore import (
     Signal,
 )
 from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleAnnouncementEvent,
     QColor,
     QFontMetricsF,
     QHelpEvent,
@@ -42,6 +44,7 @@ from PySide6.QtGui import (
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QApplication, QSizePolicy, QToolTip, QWidget
 
+from viewer.accessible_roles import has_role
 from viewer.crash_report import guard
 from viewer.panels.graph_facts import Fill, Node, Other
 from viewer.panels.widgets import tip
@@ -89,6 +92,7 @@ class Picture:
     paths: list[QPainterPath] = field(default_factory=list)
 
 
+@has_role(QAccessible.Role.Graphic)
 class GraphView(QWidget):
     """`chosen(operator)`: by a click or an arrow key. `walked(operator)`: by a double click or
     Enter. `turned`: the room became tall, or wide; `is_wide` says which. `asked_tip` is called
@@ -158,6 +162,18 @@ class GraphView(QWidget):
             if picture is not None and len(operators) == 1:
                 self._current = picture.around.position.get(next(iter(operators)), self._current)
             self.update()
+
+    def accessible_value(self) -> str:
+        """What a look at it tells: at which operator the keyboard is, and what it cost."""
+        here = self.current
+        return (
+            ", ".join(text for text in (here.name, here.place, here.cost) if text) if here else ""
+        )
+
+    def _tell_current(self) -> None:
+        if self.hasFocus() and QAccessible.isActive():
+            said = QAccessibleAnnouncementEvent(self, self.accessible_value())
+            QAccessible.updateAccessibility(said)
 
     def fit(self) -> None:
         """Show all of the picture; where that could not be read, the part around its seeds."""
@@ -368,6 +384,7 @@ class GraphView(QWidget):
         assert self.picture is not None
         self._current = position
         self.update()
+        self._tell_current()
         self.chosen.emit(self.picture.nodes[position].operator)
 
     def _bring(self, position: int) -> None:

@@ -78,6 +78,7 @@ class GroupedPanel(GroupedFrame):
         """As `GroupedFrame`, which gets a table of its own."""
         self.model = OperatorModel()
         self.table = OperatorView(self.model, theme, name)
+        self.table.keep_swatch_room()
         super().__init__(theme, self.table, name, hint, nothing, below, parent)
         self.model.setParent(self)
         self.filter.textChanged.connect(self.model.set_filter)

@@ -18,7 +18,6 @@ from PySide6.QtGui import (
     QTextTable,
 )
 from PySide6.QtWidgets import (
-    QDialog,
     QHBoxLayout,
     QListWidget,
     QListWidgetItem,
@@ -29,6 +28,7 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.commands import CommandTable
+from viewer.focus_frame import FramedDialog
 from viewer.help_pages import PAGES, filled, headings_of, link_target, slug, title_of
 from viewer.key_map import shown_key
 from viewer.theme import FontRole, Theme
@@ -40,11 +40,11 @@ _MARGIN = 24
 Place = tuple[str, str]  # a page and one of its headings, "" for its top
 
 
-class HelpWindow(QDialog):
+class HelpWindow(FramedDialog):
     """Shows pages of the help. `page`: the one that is read."""
 
     def __init__(self, commands: CommandTable, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(theme, parent)
         self._commands, self._theme = commands, theme
         self._before: list[Place] = []
         self._after: list[Place] = []

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from PySide6.QtCore import QEvent, QModelIndex, Qt, Signal, Slot
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
-    QDialog,
     QHBoxLayout,
     QHeaderView,
     QLabel,
@@ -23,6 +22,7 @@ from PySide6.QtWidgets import (
 
 from viewer.commands import Command, CommandTable
 from viewer.crash_report import guard
+from viewer.focus_frame import FramedDialog
 from viewer.key_map import FIXED, key_text, shown_key, shown_keys
 from viewer.panels.table_style import ROW_HEIGHT, FilterLine, QuietTable
 from viewer.panels.widgets import Hairline, label
@@ -33,7 +33,7 @@ _COLUMNS = ("Command", "Keys", "")
 _ID = Qt.ItemDataRole.UserRole
 
 
-class KeySheet(QDialog):
+class KeySheet(FramedDialog):
     """Shows and changes the keys of a table of commands. gestures: (how, what) of the mouse."""
 
     def __init__(
@@ -43,7 +43,7 @@ class KeySheet(QDialog):
         theme: Theme,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__(theme, parent)
         self._commands, self._gestures, self._theme = commands, gestures, theme
         self.setWindowTitle("Keys")
         self.resize(theme.px(_SIZE[0]), theme.px(_SIZE[1]))

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QPushButton
 
 from viewer.model.times import NARROW_SPACE
 from viewer.opening import display_name
-from viewer.panels.widgets import tip
+from viewer.panels.widgets import explain
 from viewer.program.labels import unlinked_text
 from viewer.report import coverage_of
 from viewer.session import Session
@@ -57,7 +57,7 @@ class LinkState(QPushButton):
         self._texts = text, brief
         self._show_text()
         reasons = "\n".join(f"{count} × {why}" for why, count in facts["by_reason"].items())
-        self.setToolTip(tip(f"{text}\nWhy the slices are linked or not:\n{reasons}"))
+        explain(self, f"{text}\nWhy the slices are linked or not:\n{reasons}")
         self._retheme()
 
     def be_brief(self, brief: bool) -> None:

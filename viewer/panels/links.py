@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
@@ -23,11 +24,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from viewer.accessible_roles import has_role
 from viewer.model.provenance import is_of_one_file, of_source
 from viewer.model.times import format_share, group_digits
 from viewer.model.trace import Trace
 from viewer.opening import OpenTrace, display_name
-from viewer.panels.widgets import ElidedLabel, EmptyPlace, Hairline, label, tip
+from viewer.panels.widgets import ElidedLabel, EmptyPlace, Hairline, explain, label
 from viewer.program.agreement import AGREEMENT, UNCHECKABLE, Agreement, names_compared
 from viewer.program.identifier_columns import ColumnMatch
 from viewer.program.linking import LinkState, LinkTable, Reason
@@ -54,6 +56,7 @@ _TONE = {LinkState.LINKED: "ok", LinkState.UNLINKED: "warning", LinkState.NOT_LI
 _STATE_OF = {reason.text: reason.state for reason in Reason}
 
 
+@has_role(QAccessible.Role.Grouping)
 class LinksPanel(QScrollArea):
     """One section per open profile, made anew whenever files or links change."""
 
@@ -169,18 +172,18 @@ class Section(QWidget):
         for row, candidate in enumerate(candidates[:_MOST_RECORDS]):
             agreement = candidate.fit.agreement
             choice = QRadioButton(display_name(candidate.program.path))
-            choice.setToolTip(candidate.program.path)
+            explain(choice, candidate.program.path)
             choice.setChecked(table.program is candidate.program)
             choice.clicked.connect(partial(self._pair, candidate.program.path))
             grid.addWidget(choice, row, 0)
             value = label(_value(agreement), theme, "cell", _tone(agreement))
-            value.setToolTip(tip(AGREEMENT))
+            explain(value, AGREEMENT)
             grid.addWidget(value, row, 1)
             said = verdict(agreement)
             if self._session.workspace.found_for(candidate.program) is not None:
                 said += f" · {OPENED_BY_ITSELF}"
             verdict_label = label(said, theme, "cell", "text2")
-            verdict_label.setToolTip(tip(AGREEMENT))
+            explain(verdict_label, AGREEMENT)
             grid.addWidget(verdict_label, row, 2)
             group.addButton(choice)
             self.records.append(choice)
@@ -213,7 +216,7 @@ class Section(QWidget):
         if chosen.column is not None and chosen.column not in matches:
             self.columns.addItem(f"{chosen.column} · in no open record's map", chosen.column)
         self.columns.setCurrentIndex(self.columns.findData(chosen.column))
-        self.columns.setToolTip(tip(self.columns.currentText()))
+        explain(self.columns, self.columns.currentText())
         self.columns.activated.connect(self._identify)
         row = QHBoxLayout()
         row.setSpacing(theme.px(12))

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.background import Latest
-from viewer.model.times import counted, group_digits
+from viewer.model.times import counted, format_time, group_digits, tick_to_ns
 from viewer.opening import display_name
 from viewer.panels.cost_feed import Answer, CostFeed
 from viewer.panels.cost_footer import CostFooter
@@ -35,6 +35,7 @@ from viewer.panels.slice_facts import scope_text
 from viewer.panels.table_style import FilterLine, NoRows
 from viewer.panels.widgets import ElidedLabel, PageOrSentence
 from viewer.program.graph import Program
+from viewer.program.labels import set_label
 from viewer.session import Session
 from viewer.theme import Theme
 from viewer.when_seen import WhenSeen
@@ -208,6 +209,18 @@ class OperatorsPanel(QWidget):
         operators = chosen[1] if chosen is not None and here else ()
         self.model.set_selected(operators)
         self.table.mark(self.model.row_of(operators) if operators else -1)
+
+    def choose_dearest(self) -> str:
+        """Select what took most, as a click on its row does; "" where no costs are shown, else
+        "head · linear, 3.4 ms in run 2"."""
+        if self._listed is None or not self._listed.answer.table.rows:
+            return ""
+        answer = self._listed.answer
+        dearest = max(answer.table.rows, key=lambda row: row.ticks)
+        self._choose(self.model.row_of(dearest.operators))
+        took = format_time(tick_to_ns(dearest.ticks, answer.shown.axis.ns_per_tick))
+        name = set_label(answer.shown.table, dearest.operators)
+        return f"{name}, {took} in {scope_text(answer.shown, answer.scope)}"
 
     @Slot(int)
     def _choose(self, row: int) -> None:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from viewer.crash_report import guard
 from viewer.model.times import format_in, unit_for
 from viewer.panels.swatches import paint_bar
-from viewer.panels.widgets import tip
+from viewer.panels.widgets import explain
 from viewer.theme import Theme
 
 MOST_RUNS = 24
@@ -93,7 +93,7 @@ class CodeSnippet(QWidget):
         self._theme = theme
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("\n".join(f"{n} {t}" for n, t in self._lines))
-        self.setToolTip(tip(next((t for n, t in self._lines if n == marked), "")))
+        explain(self, next((t for n, t in self._lines if n == marked), ""))
 
     @guard(QSize())
     def sizeHint(self) -> QSize:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, SignalInstance, Slot
 from PySide6.QtGui import (
+    QAccessible,
     QGuiApplication,
     QResizeEvent,
 )
@@ -24,11 +25,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from viewer.accessible_roles import has_role
 from viewer.background import Latest
 from viewer.crash_report import guard
 from viewer.formats import formats
 from viewer.panels.sample_card import CARD, PICTURE_INSET, SampleCard
-from viewer.panels.widgets import ElidedLabel, Hairline, label, tip
+from viewer.panels.widgets import ElidedLabel, Hairline, explain, label
 from viewer.resources import SAMPLES, Sample
 from viewer.settings import Settings, is_missing
 from viewer.theme import Theme
@@ -88,6 +90,7 @@ _WIDTH = 1120
 _CARD_GAP = 16
 
 
+@has_role(QAccessible.Role.Grouping)
 class StartPage(QScrollArea):
     """`open_requested(paths)`: a sample or a recent file; `open_dialog_requested()`: the button.
     `tour_requested()`, `last_session_requested()`: the other buttons. `help_requested(heading)`:
@@ -411,7 +414,7 @@ class RecentFile(QPushButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setEnabled(not gone)
-        self.setToolTip(tip(f"{path} is gone" if gone else path))
+        explain(self, f"{path} is gone" if gone else path)
         name, folder = os.path.basename(path), os.path.basename(os.path.dirname(path))
         self.setAccessibleName(f"Open {path}")
         row = QHBoxLayout(self)

@@ -48,6 +48,13 @@ def tip(text: str) -> str:
     return f'<div style="white-space: pre-wrap">{escape(text)}</div>' if text else ""
 
 
+def explain(widget: QWidget, text: str) -> None:
+    """Give a widget a tooltip that shows a text as it is; a screen reader gets it without the
+    markup of `tip`, which Qt would have it read out."""
+    widget.setToolTip(tip(text))
+    widget.setAccessibleDescription(text)
+
+
 def label(
     text: str,
     theme: Theme,
@@ -110,9 +117,9 @@ class ElidedLabel(QLabel):
         shown = self.fontMetrics().elidedText(self.text(), self._cut, width)
         painter.drawText(self.contentsRect(), int(self.alignment()), shown)
         painter.end()
-        wanted = tip(self.hint or (self.text() if shown != self.text() else ""))
-        if self.toolTip() != wanted:
-            self.setToolTip(wanted)
+        wanted = self.hint or (self.text() if shown != self.text() else "")
+        if self.toolTip() != tip(wanted):
+            explain(self, wanted)
 
 
 class WrappedText(QTextEdit):
@@ -203,7 +210,7 @@ class KeyValueGrid(QWidget):
             return
         shown = label(value, self._theme, wrap=True, html=html)
         shown.linkActivated.connect(self.linked)
-        shown.setToolTip(tip(hint))
+        explain(shown, hint)
         self.add_widget(key, shown, value)
 
     def add_widget(self, key: str, value: QWidget, text: str = "") -> None:

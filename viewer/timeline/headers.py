@@ -24,9 +24,11 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QToolTip, QWidget
 
+from viewer.accessible_roles import has_face
 from viewer.crash_report import guard
 from viewer.theme import Theme
 from viewer.timeline.header_drag import Reorder, RowResize
+from viewer.timeline.header_faces import HeaderItems, HeadersFace
 from viewer.timeline.header_menu import header_menu
 from viewer.timeline.header_painting import BUTTON, HeaderLook, HeaderPainter, shortened
 from viewer.timeline.layout import Part
@@ -52,6 +54,7 @@ class Spot(Enum):
     TITLE = "title"
 
 
+@has_face(HeadersFace)
 class Headers(QWidget):
     """Shows the names beside the rows, at the same scroll, and takes what is done with them."""
 
@@ -69,6 +72,7 @@ class Headers(QWidget):
         self._resize: RowResize | None = None
         self._width_before = WIDTH
         self._current: Part | None = None
+        self.items = HeaderItems(self)
         self._autoscroll = QTimer(self)
         self._autoscroll.setInterval(_SCROLL_MS)
         self._autoscroll.timeout.connect(self._scroll_on)
@@ -87,6 +91,28 @@ class Headers(QWidget):
     def current(self) -> Part | None:
         """The part that the keyboard is on, None while the keyboard is elsewhere."""
         return self._current if self.hasFocus() else None
+
+    @property
+    def parts(self) -> list[Part]:
+        """What has a header, from top to bottom."""
+        parts = self._scene.parts
+        found = (parts.part_of(band) for band in parts.titles())
+        return [part for part in dict.fromkeys(found) if part is not None]
+
+    def title_of(self, part: Part) -> str:
+        """What a part is called, a track with its process."""
+        return self._scene.full_title(part)
+
+    def room_of(self, part: Part) -> QRect:
+        """Where the header of a part is in the column, which may be above or below of its view."""
+        band = self._scene.parts.first_band(part)
+        return self._room(band) if band >= 0 else QRect()
+
+    def is_folded(self, part: Part) -> bool | None:
+        """Whether a part is folded, None where there is nothing to fold."""
+        if not self._scene.parts.can_fold(part):
+            return None
+        return part in self._scene.session.state.tracks.collapsed
 
     def part_at(self, y: int) -> Part | None:
         """The process or track whose header is at a line of the column."""
@@ -335,6 +361,8 @@ class Headers(QWidget):
         super().focusInEvent(event)
         if self._current is None:
             self._go_to(0)
+        else:
+            self.items.tell_current(self._current)
         self.focused.emit()
 
     @guard
@@ -363,11 +391,10 @@ class Headers(QWidget):
         }  # fmt: skip
         if part is not None:
             session, view = self._scene.session, self._scene.session.state.tracks
-            folds = self._scene.parts.can_fold(part)
-            is_folded = part in view.collapsed
+            is_folded = self.is_folded(part)
 
             def fold(wanted: bool) -> None:
-                if folds and wanted != is_folded:
+                if is_folded is not None and wanted != is_folded:
                     session.toggle(part)
 
             acts |= {
@@ -393,13 +420,16 @@ class Headers(QWidget):
         self._current = self._scene.parts.part_of(band)
         self._scene.scroll_to_band(band)
         if self._current is not None:
-            self.setAccessibleDescription(self._scene.full_title(self._current))
+            self.items.tell_current(self._current)
         self.update()
         self.focused.emit()
 
     def _forget_gone(self) -> None:
         """What is no longer shown cannot be the current header; the next one is."""
+        self.items.forget_gone()
         if self._current is not None and self._scene.parts.first_band(self._current) < 0:
             self._current = None
             if self.hasFocus():
                 self._go_to(0)
+        elif self.current is not None:
+            self.items.tell_folded(self.current)

@@ -58,6 +58,7 @@ HEIGHT = 30
 SWATCH = 12
 TITLE_WIDTH = 180  # px, of the longest title
 MOST_BUTTONS = 40
+_DIMS = "Click to dim everything else; click again to end that."
 _HATCHED = (UNLINKED, UNATTRIBUTED)
 _GAP = 4
 _BEFORE_OTHERS = 12
@@ -434,6 +435,7 @@ class ClassButton(_Button):
         )
         self.setToolTip(_tip(share, scope))
         self.setAccessibleName(f"{share.title}, {_facts(share, scope)}")
+        self.setAccessibleDescription(_DIMS)  # the rest of the tooltip is the name
 
     def ask(self) -> None:
         """Tell which class was clicked; whether it is lit is for the session to say."""
@@ -539,7 +541,5 @@ def _facts(share: Share, scope: str) -> str:
 
 def _tip(share: Share, scope: str) -> str:
     title = share.title[:1000] or "(no name)"
-    text = (
-        f"{title}\n{_facts(share, scope)}\nClick to dim everything else; click again to end that."
-    )
+    text = f"{title}\n{_facts(share, scope)}\n{_DIMS}"
     return f'<div style="white-space: pre-wrap">{escape(text)}</div>'

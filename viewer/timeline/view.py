@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
+    QAccessibleEvent,
     QContextMenuEvent,
     QEnterEvent,
     QKeyEvent,
@@ -29,7 +30,9 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from viewer import going
+from viewer.accessible_roles import has_role
 from viewer.crash_report import guard
+from viewer.model.times import format_span
 from viewer.opening import OpenTrace
 from viewer.selecting import extend_to, toggle_slice
 from viewer.theme import Theme
@@ -47,9 +50,11 @@ from viewer.wheel import BOTH, ZOOM_PER_NOTCH, keep_menu_closed, turn_of
 DRAG_THRESHOLD = 4  # px before a press becomes a drag
 _MARK_REACH = 6  # px around a zero-length mark that still hit it
 _FAR_BELOW = 1 << 30  # px, below all rows
+_AT_REST_MS = 400  # without a motion, before the new range is told
 _SMALL_ZOOM = 0.18  # logarithm of a factor: less than a notch and more than a frame of a held key
 
 
+@has_role(QAccessible.Role.Chart)
 class TimelineView(pg.GraphicsView):  # type: ignore[misc]
     """Shows the visible range of all rows and turns input into changes of the session.
 
@@ -97,6 +102,9 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self._told = self._keys = ""
         scene.changed.connect(self._show_range)
         scene.moved.connect(self._show_range)
+        self._rested = QTimer(self, interval=_AT_REST_MS, singleShot=True)
+        self._rested.timeout.connect(self._tell_range)
+        scene.moved.connect(self._rested.start)
         scene.scrolled.connect(self._repaint)
         theme.changed.connect(self._retheme)
 
@@ -132,6 +140,17 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self.setAccessibleDescription(text or self._keys)
         if text and self.isVisible():
             QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
+
+    def accessible_value(self) -> str:
+        """What a look at it tells: the visible range."""
+        state = self.session.state
+        return f"{format_span(state.t0, state.t1)} visible" if self.session.traces else ""
+
+    def _tell_range(self) -> None:
+        # Its description has the range, but is not set anew with each frame of a motion.
+        if QAccessible.isActive():
+            event = QAccessibleEvent(self, QAccessible.Event.DescriptionChanged)
+            QAccessible.updateAccessibility(event)
 
     def _retheme(self) -> None:
         self.frames.retheme()
