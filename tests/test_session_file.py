@@ -3,6 +3,7 @@
 import contextlib
 import json
 import shutil
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -201,3 +202,14 @@ def test_commands_without_a_window_take_the_inputs_of_a_session(inputs, tmp_path
     both = capsys.readouterr()
     assert "demo_str_x4.etdp" in both.out
     assert "runs/demo_str.etrecord was not found" in both.err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's files are those of /proc")
+def test_a_file_of_the_kernel_is_not_waited_for(tmp_path, monkeypatch):
+    """One that looks like a plain file may have its next bytes tomorrow."""
+    link = tmp_path / "kernel.opscope"
+    link.symlink_to("/proc/kmsg")
+    opened = []
+    monkeypatch.setattr("builtins.open", lambda *given, **_: opened.append(given))
+    assert not is_session(str(link))
+    assert opened == []

@@ -35,7 +35,7 @@ from viewer.export.atomic import (
     write_whole,
 )
 from viewer.export.input_files import Stamp, hash_facts, stamp_of
-from viewer.formats import UnreadableFile
+from viewer.formats import UnreadableFile, head_of
 from viewer.program.source_code import Substitution
 from viewer.view_state import LONGEST_NAME, LONGEST_NOTE
 from viewer.workspace import Workspace
@@ -282,13 +282,11 @@ def write(
 
 
 def is_session(path: str) -> bool:
-    """Whether a file begins as a session file does; False for what cannot be read."""
-    if stamp_of(path) is None:
-        return False
+    """Whether a file begins as a session file does; False for what cannot be read, or is no file
+    on a disk: to read that may take forever."""
     try:
-        with open(path, "rb") as file:
-            head = file.read(_HEAD)
-    except (OSError, ValueError):
+        head = head_of(path)[:_HEAD]
+    except UnreadableFile:
         return False
     return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{" and _FIRST_KEY in head
 
