@@ -115,7 +115,7 @@ def test_a_record_of_another_model_is_not_linked_and_that_is_said():
     assert chosen(workspace) == {"demo_str_x4.etdp": None}
     said = warnings(workspace)
     assert "demo_str_x4.etdp and demo_generated_int.etrecord do not belong together" in said
-    assert "agreement 0.00 on 6 compared" in said
+    assert "agreement 0.00 on 6 names compared" in said
 
 
 def test_an_unfinished_record_is_not_linked_since_nothing_can_be_compared():
@@ -178,7 +178,7 @@ def test_an_explicit_choice_wins_and_is_warned_about():
 def test_a_record_that_fits_in_part_is_linked_and_doubted():
     workspace = opened("lstm_portable_x1.etdp", "gru_toedge_portable.etrecord")
     assert chosen(workspace) == {"lstm_portable_x1.etdp": "gru_toedge_portable.etrecord"}
-    assert "fit in part only: agreement 0.73 on 44 compared" in warnings(workspace)
+    assert "fit in part only: agreement 0.73 on 44 names compared" in warnings(workspace)
     workspace.add(read("lstm_toedge_portable.etrecord"))
     assert chosen(workspace) == {"lstm_portable_x1.etdp": "lstm_toedge_portable.etrecord"}
     assert warnings(workspace) == ""
