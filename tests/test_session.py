@@ -20,6 +20,7 @@ from viewer.model.builder import TraceBuilder
 from viewer.model.times import RateOrigin
 from viewer.model.trace import Clock, KeyKind, RunKind
 from viewer.opening import Inferences
+from viewer.program.cost import Costs
 from viewer.program.source_code import Substitution
 from viewer.resources import SAMPLES
 from viewer.session import BURST, Session
@@ -388,6 +389,19 @@ def test_a_slice_is_brought_into_view_as_one_step_whatever_hides_it(session):
         assert state.t0 > before.t1
         session.undo()
         assert session.state == before
+
+
+def test_jobs_made_of_the_host_slices_are_no_further_calls(qapp):
+    """Each of two runs starts the job of the operators once and waits for it once."""
+    session = opened(*_PATHS["torq_npu"])
+    table = session.traces[0].table
+    operator = next(
+        i for i, each in enumerate(table.program.operators) if "depthwise" in each.label
+    )
+    assert len(session.slices_of(0, (operator,))) == 6
+    assert session.calls_of(0, (operator,)) == (0, 4)
+    rows = Costs(table).table().rows
+    assert sum(row.slices for row in rows if operator in row.operators) == 4
 
 
 def test_calls_of_an_operator_are_of_the_picked_run_and_kernels_do_not_count(qapp):

@@ -36,6 +36,7 @@ from viewer.history import History
 from viewer.model.scope import Scope, begin_in
 from viewer.model.trace import Ints, KeyKind, Run, RunKind, Trace
 from viewer.opening import AT_ONCE, Inferences, OpenTrace, Views, Work, views_of
+from viewer.program.cost import made_of_others
 from viewer.program.graph import Operator, Program
 from viewer.program.source_code import Substitution
 from viewer.searching import Searching
@@ -477,10 +478,12 @@ class Session(QObject):
     def calls_of(self, trace: int, operators: tuple[int, ...]) -> tuple[int, int]:
         """How many slices are of just these operators, and of these and others, in the scope.
 
-        A kernel is counted with the call around it.
+        A kernel is counted with the call around it, and what is made of other slices with those.
         """
         shown = self.traces[trace]
         found = self._in_scope(trace, self.slices_of(trace, operators))
+        stated = found[~made_of_others(shown.trace)[found]]
+        found = stated if len(stated) else found
         keys = shown.trace.slices.key[found]
         calls = keys[shown.trace.keys.kind[keys] != KeyKind.KERNEL]
         counted = calls if len(calls) else keys
