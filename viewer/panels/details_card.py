@@ -190,10 +190,10 @@ class Card(QWidget):
         name, under = fallback, ""
         if len(members) == 1:
             name = members[0].name
-            under = span(members[0].module_path, theme.tokens.text1)
-            if members[0].module_type:
-                kind = span(members[0].module_type, theme.tokens.text2)
-                under = f"{under} {kind}" if members[0].module_path else kind
+            texts = members[0].module_path, members[0].module_type
+            tones = theme.tokens.text1, theme.tokens.text2
+            pairs = zip(texts, tones, strict=True)
+            under = " ".join(span(text, tone) for text, tone in pairs if text)
         elif members:
             name = set_label(shown.table, [m.index for m in members])
             under = span(f"shared by {len(members)} operators", theme.tokens.text2)
