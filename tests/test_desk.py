@@ -110,7 +110,7 @@ def test_the_first_view_is_the_second_run_where_load_would_fill_the_picture(atte
     note = "first view: run 2 of 5 · load and the cold run 1 lie before it"
     assert attention.timeline.scene.process_note(0) == note
     assert attention.toolbar.link_state.text() == (
-        f"100{THIN}% of time · 56{THIN}% of slices linked   agreement 1.00"
+        f"100{THIN}% of linkable time · 56{THIN}% of slices linked   agreement 1.00"
     )
     assert (
         attention.window.windowTitle()

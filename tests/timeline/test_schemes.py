@@ -7,6 +7,7 @@ import pytest
 
 from viewer.formats import open_file
 from viewer.model.trace import KeyKind
+from viewer.program.cost import Costs
 from viewer.resources import SAMPLES
 from viewer.timeline.class_shares import Counted, shares
 from viewer.timeline.colouring import (
@@ -273,3 +274,19 @@ def test_a_run_is_counted_alone(opened):
     longest = next(share for share in found if share.colour < OPERATORS)
     assert longest.title == "blocks.0 · scaled_dot_product_attention"
     assert longest.ns == pytest.approx(8544)  # as the operators panel has it: 8.544 µs
+
+
+@pytest.mark.parametrize("key", ["attention_xnnpack", "delegate_handle_map"])
+@pytest.mark.parametrize("number", [None, 1, 3])
+def test_shares_of_operators_are_their_costs(opened, key, number):
+    """Delegate events that no operator is known of are part of the call that they are in."""
+    shown = traces_of(opened, key)[0]
+    trace = shown.trace
+    run = next((i for i, each in enumerate(trace.runs) if each.number == number), None)
+    found = shares([Counted(trace, colour_classes(shown, "operator"), Fraction(1), run)]).listed
+    costs = Costs(shown.table)
+    rows = (costs.table() if run is None else costs.of_run(trace.runs[run])).rows
+    own = [row.ticks for row in rows if not row.is_shared and row.ticks]
+    assert sorted(share.ns for share in found if share.colour < OPERATORS) == sorted(own)
+    shared = sum(row.ticks for row in rows if row.is_shared)
+    assert sum(share.ns for share in found if share.colour == SLAB) == shared

@@ -42,7 +42,7 @@ class LinkState(QPushButton):
         else:
             agreement = shown.table.fit.agreement
             time, slices = facts["covered_time"], facts["coverage"]
-            parts = [f"{_percent(time)} of time"] if time is not None else []
+            parts = [f"{_percent(time)} of linkable time"] if time is not None else []
             parts += [f"{_percent(slices)} of slices linked"] if slices is not None else []
             number = f"agreement {agreement.value:.2f}"
             checked = number if agreement.checkable else "cannot be checked"

@@ -17,6 +17,7 @@ from viewer.model.queries import (
     NATIVE_UNIT,
     busy_time,
     children_of,
+    execute_keys,
     self_time_of,
 )
 from viewer.model.scope import Scope
@@ -280,9 +281,10 @@ def scope_text(shown: OpenTrace, scope: Scope) -> str:
         ns = shown.axis.to_ns(scope.ticks[1]) - shown.axis.to_ns(scope.ticks[0])
         return f"the selected range of {format_time(ns)}"
     counts = [run.count for run in shown.trace.inferences()]
-    if not counts:
-        return "the whole trace"
-    if max(counts) > 1:
+    if counts and max(counts) > 1:
         return f"the mean of {sum(counts)} runs"
+    # Only where the runtime times inferences are costs of these alone.
+    if not counts or not execute_keys(shown.trace).any():
+        return "the whole trace"
     count = len(counts)
     return "run 1" if count == 1 else f"all {count} runs"
