@@ -141,7 +141,7 @@ ALLOWED = {
         "cost_scope",
     },
     "going": {"model", "opening", "session", "view_state", "visible_range"},
-    "marking": {"opening", "session", "view_state"},
+    "marking": {"opening", "session", "view_state", "visible_range"},
     "selecting": {"opening", "session", "view_state", "selected_slices"},
     "selection_feed": {
         "model",

@@ -236,3 +236,23 @@ def test_clicks_walk_through_marks_that_share_a_flag(rows, qtbot):
         qtbot.mouseClick(bar, Qt.MouseButton.LeftButton, pos=at)
         seen.append(session.state.mark)
     assert seen == [0, 1, 2, 0]
+
+
+def test_a_mark_in_another_inference_picks_that(desk, qtbot):
+    """Else costs would be of a run that is not seen."""
+    open_sample(qtbot, desk, "attention_xnnpack")
+    session = desk.session
+    runs = session.traces[0].trace.runs
+    second, third = (next(i for i, run in enumerate(runs) if run.number == n) for n in (2, 3))
+    session.pick_run((0, second))
+    first, last = session.run_span_ns(0, runs[second])
+    session.set_marks((Mark(first + 10, last - 10, "here", ""),), 0, None)
+    session.pick_run((0, third))
+    marking.go_to(session, 0)
+    assert session.state.run == (0, second)
+    session.undo()
+    assert session.state.run == (0, third)
+    # All inferences stay all of them.
+    session.pick_run(None)
+    marking.go_to(session, 0)
+    assert session.state.run is None

@@ -13,6 +13,7 @@ from dataclasses import replace
 from viewer.opening import Inferences
 from viewer.session import Session
 from viewer.view_state import LONGEST_NAME, LONGEST_NOTE, Mark
+from viewer.visible_range import run_in_view
 
 
 def can_mark(session: Session) -> bool:
@@ -103,6 +104,19 @@ def go_to(session: Session, number: int) -> None:
         elif mark.t0 < t0 or mark.t1 > t1:
             middle, half = (mark.t0 + mark.t1) // 2, (t1 - t0) // 2
             session.set_range(middle - half, middle - half + t1 - t0)
+        _pick_run_of(session, mark.t0, mark.t1)
+
+
+def _pick_run_of(session: Session, t0: int, t1: int) -> None:
+    """Where an inference is picked, pick the one that a mark is in: costs are of what is seen."""
+    state = session.state
+    if state.run is None:
+        return
+    trace = state.run[0]
+    run = run_in_view(session.traces[trace], t0, t1)
+    if run is not None and run != state.run[1]:
+        # A slice stays with its run.
+        session.change(replace(state, slice=None, others=(), run=(trace, run)))
 
 
 def fit(session: Session, number: int) -> None:
