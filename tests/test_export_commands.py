@@ -1,10 +1,12 @@
-"""Saving a picture of the timeline by its command: the name decides the form, all of it or none."""
+"""The commands that write files: which tables there are, and a picture, all of it or none."""
+
+import csv
 
 import pytest
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QFileDialog
 
-from tests.gui_events import open_sample
+from tests.gui_events import SAMPLE, open_files, open_sample
 from viewer.timeline.view_picture import SHARP, ViewPicture
 
 
@@ -50,3 +52,41 @@ def test_a_folder_that_is_not_there_is_one_sentence(desk, qtbot, asked, tmp_path
     asked[0] = str(tmp_path / "no" / "a.pdf")
     desk.commands.actions["file.save_picture"].trigger()
     qtbot.waitUntil(lambda: "was not written" in desk.window.message.text)
+
+
+# -- tables ------------------------------------------------------------------------------------
+
+
+def rows_of(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def written_by(qtbot, desk, asked, command, path):
+    asked[0] = str(path)
+    desk.commands.actions[command].trigger()
+    qtbot.waitUntil(lambda: not desk.saver.is_busy)
+    return rows_of(path)
+
+
+def test_slices_and_operators_are_tables_of_their_own(desk, qtbot, asked, tmp_path):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    (shown,) = desk.session.traces
+    slices = written_by(qtbot, desk, asked, "file.export_table", tmp_path / "s.csv")
+    assert len(slices) == len(shown.file.slices)
+    operators = written_by(qtbot, desk, asked, "file.export_operators", tmp_path / "o.csv")
+    assert len(operators) == len(shown.table.program.operators) == 38
+    assert set(operators[0]) != set(slices[0])
+
+
+def test_a_profile_alone_has_no_table_of_operators(desk, qtbot, data):
+    open_files(qtbot, desk, data / "etdump/attn_xnnpack_x5.etdp")
+    assert desk.commands.actions["file.export_table"].isEnabled()
+    assert not desk.commands.actions["file.export_operators"].isEnabled()
+    assert "record" in desk.commands.commands["file.export_operators"].need
+
+
+def test_a_record_alone_has_a_table_of_operators_only(desk, qtbot, asked, tmp_path):
+    open_files(qtbot, desk, SAMPLE["attention_xnnpack"].paths()[1])
+    assert not desk.commands.actions["file.export_table"].isEnabled()
+    assert len(written_by(qtbot, desk, asked, "file.export_operators", tmp_path / "o.csv")) == 38
