@@ -1,6 +1,8 @@
 """The commands that write files: which tables there are, and a picture, all of it or none."""
 
 import csv
+import shutil
+from pathlib import Path
 
 import pytest
 from PySide6.QtGui import QImage
@@ -90,3 +92,30 @@ def test_a_record_alone_has_a_table_of_operators_only(desk, qtbot, asked, tmp_pa
     open_files(qtbot, desk, SAMPLE["attention_xnnpack"].paths()[1])
     assert not desk.commands.actions["file.export_table"].isEnabled()
     assert len(written_by(qtbot, desk, asked, "file.export_operators", tmp_path / "o.csv")) == 38
+
+
+# -- where files are proposed --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "command", ["file.export_table", "file.export_operators", "file.save_picture"]
+)
+def test_of_a_sample_files_are_proposed_at_home_and_else_beside_the_profile(
+    desk, qtbot, tmp_path, monkeypatch, command
+):
+    proposed = []
+
+    def ask(window, title, start, filters):
+        proposed.append(Path(start))
+        return "", ""
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", ask)
+    monkeypatch.setattr(Path, "home", lambda: tmp_path / "home")
+    open_sample(qtbot, desk, "attention_xnnpack")
+    desk.commands.actions[command].trigger()
+    desk.session.close_all()
+    own = [shutil.copy(path, tmp_path) for path in SAMPLE["attention_xnnpack"].paths()]
+    open_files(qtbot, desk, *own)
+    desk.commands.actions[command].trigger()
+    assert [path.parent for path in proposed] == [tmp_path / "home", tmp_path]
+    assert all(path.name.startswith("attn_xnnpack_x5.") for path in proposed)

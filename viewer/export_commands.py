@@ -13,6 +13,7 @@ from viewer.commands import Command, Need
 from viewer.export.atomic import Cancelled, Progress, write_whole
 from viewer.exporting import prepare
 from viewer.needs import open_profile
+from viewer.resources import stem_beside
 
 if TYPE_CHECKING:
     from viewer.desk import Desk
@@ -76,7 +77,7 @@ def export_perfetto(desk: Desk) -> ExportDialog:
 def _save_perfetto(desk: Desk, flows: Flows, wish: PerfettoWish, suffix: str) -> None:
     from viewer.perfetto_export import PerfettoJob
 
-    start = os.path.splitext(desk.session.workspace.paths[0])[0] + suffix
+    start = stem_beside(desk.session.workspace.paths[0]) + suffix
     path, _ = QFileDialog.getSaveFileName(
         desk.window, "Export Perfetto trace", start, FILTERS[suffix]
     )
@@ -97,7 +98,7 @@ def _save_view(desk: Desk) -> None:
     """Ask for a name and write a picture of the timeline as it is seen."""
     from viewer.timeline.view_picture import SUFFIXES, ViewPicture
 
-    start = os.path.splitext(desk.session.workspace.paths[0])[0] + ".png"
+    start = stem_beside(desk.session.workspace.paths[0]) + ".png"
     path, chosen = QFileDialog.getSaveFileName(
         desk.window, "Save picture of the timeline", start, ";;".join(PICTURES)
     )

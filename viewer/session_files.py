@@ -14,7 +14,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QFileSystemWatcher, QObject, Qt, QTimer, Signal, Slot
@@ -28,7 +27,7 @@ from viewer.export.input_files import Stamp, stamp_of
 from viewer.formats import UnreadableFile
 from viewer.kept_sessions import KeptSessions, Work, work_of
 from viewer.opening import Inferences, OpenTrace, display_name
-from viewer.resources import resource
+from viewer.resources import stem_beside
 from viewer.session_file import (
     SUFFIX,
     VERSION,
@@ -121,9 +120,7 @@ class SessionFiles(QObject):
 
     def save_as(self) -> None:
         """Ask for a session file and write it."""
-        first = os.path.splitext(self.path or self._session.workspace.paths[0])[0]
-        if resource().is_dir() and Path(first).is_relative_to(resource()):  # a bundled sample
-            first = str(Path.home() / Path(first).name)
+        first = stem_beside(self.path or self._session.workspace.paths[0])
         path, _ = QFileDialog.getSaveFileName(
             self._desk.window, "Save session", first + SUFFIX, FILTER
         )
