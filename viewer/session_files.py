@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
 from PySide6.QtCore import QFileSystemWatcher, QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog
@@ -176,11 +177,12 @@ class SessionFiles(QObject):
         session, space = self._session, self._session.workspace
         inputs = space.paths
         stamps = [space.stamp(path) for path in inputs]
+        view = kept_view(session.state, self._traces(), inputs)
         return SavedSession(
             VERSION,
             tuple(input_of(p, s, folder) for p, s in zip(inputs, stamps, strict=True)),
             kept_choices(space, inputs),
-            kept_view(session.state, self._traces(), inputs),
+            msgspec.structs.replace(view, front=self._desk.docks.in_front),
         ), stamps
 
     def _traces(self) -> list[OpenTrace]:
@@ -270,6 +272,7 @@ class SessionFiles(QObject):
             wanted = [way for way in Inferences if way.value == saved.inferences]
             if wanted:
                 session.show_inferences(wanted[0])
+            self._desk.docks.put_in_front(saved.front)
             for sentence in said:
                 self._desk.show_error(f"{opening.name}: {sentence}" if opening.name else sentence)
         if opening.written is None:
