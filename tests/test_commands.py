@@ -140,13 +140,13 @@ NEEDS_A_TRACE = {"view.fit", "view.fit_all", "view.zoom_in", "view.zoom_out",
                  "ruler.from_selection", "view.pan_left", "view.pan_right", "view.scroll_up",
                  "view.scroll_down", *COLOUR_MENU} - {SEPARATOR, "view.legend"}  # fmt: skip
 NEEDS_A_TRACE |= {"search.find", "search.list", "file.export", "file.save_picture"}
-NEEDS_A_TRACE |= {"file.perfetto_ui"}
+NEEDS_A_TRACE |= {"file.perfetto_ui", "file.export_table"}
 NEEDS_CYCLES = {"ruler.cycles"}
 NEEDS_A_QUERY = {"search.next", "search.previous", "view.only_hits"}
 NEEDS_TWO_FILES = {"view.fit_file"}
 NEEDS_RUNS = {"go.next_run", "go.previous_run", "go.runs_aligned", "go.runs_mean"}
 NEEDS_A_FILE = {
-    "file.export_table", "file.close_all", "view.panels", "file.save_session",
+    "file.close_all", "view.panels", "file.save_session", "file.export_operators",
     "file.save_session_as", "file.reload", *PANELS_MENU,
 }  # fmt: skip
 NEEDS_A_LAST_SESSION = {"file.last_session"}

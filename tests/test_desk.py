@@ -151,7 +151,8 @@ def test_a_record_alone_shows_operators_and_says_what_is_missing(desk, qtbot):
     assert desk.operators.table.model().rowCount() > 10
     assert not desk.toolbar._link_action.isVisible()
     assert not desk.commands.actions["view.fit"].isEnabled()
-    assert desk.commands.actions["file.export_table"].isEnabled()
+    assert desk.commands.actions["file.export_operators"].isEnabled()
+    assert not desk.commands.actions["file.export_table"].isEnabled()
     assert not desk.commands.actions["file.export"].isEnabled()
 
 

@@ -79,6 +79,38 @@ def test_all_that_was_seen_comes_back(desk, qtbot, qapp, folder, tmp_path, monke
     assert errors(desk) == ""
 
 
+def test_the_tabs_in_front_come_back(desk, qtbot, folder, monkeypatch):
+    open_files(qtbot, desk, *files_in(folder))
+    assert desk.docks.in_front == ("operators", "source")
+    for name in ("model", "marks"):
+        desk.docks.bring(name)
+    settle(qtbot, desk)
+    save(qtbot, desk, monkeypatch, folder / "mine.opscope")
+    desk.commands.actions["file.close_all"].trigger()
+    settle(qtbot, desk)
+    with qtbot.waitSignal(desk.session.added, timeout=20_000):
+        desk.commands.actions["go.undo"].trigger()
+    settle(qtbot, desk)
+    assert desk.docks.in_front == ("model", "marks")
+    desk.docks.bring("source")
+    desk.docks.bring("graph")
+    take_up(qtbot, desk, folder / "mine.opscope")
+    assert desk.docks.in_front == ("model", "marks")
+
+
+def test_a_session_with_a_tab_that_is_not_there_opens(desk, qtbot, folder, monkeypatch):
+    open_files(qtbot, desk, *files_in(folder))
+    path = folder / "mine.opscope"
+    save(qtbot, desk, monkeypatch, path)
+    told = json.loads(path.read_text())
+    told["view"]["front"] = ["no such panel", "marks"]
+    path.write_text(json.dumps(told))
+    desk.docks.by_name["marks"].close()
+    take_up(qtbot, desk, path)
+    assert desk.docks.in_front == ("operators", "source")
+    assert desk.docks.by_name["marks"].isHidden()
+
+
 def test_a_session_takes_the_place_of_what_is_open(desk, qtbot, folder, monkeypatch):
     open_files(qtbot, desk, *files_in(folder))
     save(qtbot, desk, monkeypatch, folder / "mine.opscope")

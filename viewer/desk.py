@@ -56,6 +56,7 @@ from viewer.panels.selection import SelectionPanel
 from viewer.panels.source import SourcePanel
 from viewer.panels.statistics import StatisticsPanel
 from viewer.panels.untimed import UntimedPanel
+from viewer.resources import stem_beside
 from viewer.ruler_commands import RULER_MENU
 from viewer.saving import Saver
 from viewer.selection_feed import SelectionFeed
@@ -393,7 +394,7 @@ class Desk(QObject):
     def _ask_and_save(
         self, title: str, ending: str, filters: str, job_of: Callable[[str], Job], what: str
     ) -> None:
-        first = os.path.splitext(self.session.workspace.paths[0])[0]
+        first = stem_beside(self.session.workspace.paths[0])
         path, chosen = QFileDialog.getSaveFileName(self.window, title, f"{first}.{ending}", filters)
         if path:
             if not os.path.splitext(path)[1]:

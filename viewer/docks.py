@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from PySide6.QtCore import QByteArray, QObject, Qt
@@ -105,6 +105,21 @@ class Docks(QObject):
         """Open a dock and put it before its fellow tabs."""
         self.by_name[name].setVisible(self._shown)
         self.by_name[name].raise_()
+
+    @property
+    def in_front(self) -> tuple[str, ...]:
+        """The docks that stand before their fellow tabs, by name."""
+        return tuple(
+            name for name, dock in self.by_name.items()
+            if not dock.visibleRegion().isEmpty() and self._window.tabifiedDockWidgets(dock)
+        )  # fmt: skip
+
+    def put_in_front(self, names: Iterable[str]) -> None:
+        """Put docks before their fellow tabs, of these names those that are open now."""
+        for name in names:
+            dock = self.by_name.get(name)
+            if dock is not None and not dock.isHidden():
+                dock.raise_()
 
     def show_all(self, shown: bool) -> None:
         """Hide the docks, as on the start page, or show them as the user left them."""

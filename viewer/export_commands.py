@@ -13,11 +13,13 @@ from viewer.commands import Command, Need
 from viewer.export.atomic import Cancelled, Progress, write_whole
 from viewer.exporting import prepare
 from viewer.needs import open_profile
+from viewer.resources import stem_beside
 
 if TYPE_CHECKING:
     from viewer.desk import Desk
     from viewer.panels.export_dialog import ExportDialog
     from viewer.perfetto_export import Flows, PerfettoWish
+    from viewer.session import Session
 
 FILTERS = {
     ".pftrace": "Perfetto trace (*.pftrace)",
@@ -29,15 +31,22 @@ PICTURES = ("Picture, PNG (*.png)", "Picture, SVG (*.svg)", "Document, PDF (*.pd
 def export_commands(desk: Desk) -> list[Command]:
     """Every command that writes what is open."""
     session = desk.session
-    something = Need("an open file", lambda: not session.is_empty)
+    operators = Need(
+        "a record or source that belongs to an open profile, or one alone",
+        lambda: _has_operators(session),
+    )
     return [
         Command(
             "file.export", "&Export Perfetto…", "File", lambda: export_perfetto(desk), ("Ctrl+E",),
             open_profile(session),
         ),
         Command(
-            "file.export_table", "Export &table…", "File", lambda: _export_table(desk),
-            ("Ctrl+Shift+E",), something,
+            "file.export_table", "Export &table of slices…", "File",
+            lambda: _export_table(desk, "slices"), ("Ctrl+Shift+E",), open_profile(session),
+        ),
+        Command(
+            "file.export_operators", "Export ta&ble of operators…", "File",
+            lambda: _export_table(desk, "operators"), (), operators,
         ),
         Command(
             "file.save_picture", "Save &picture…", "File", lambda: _save_view(desk), (),
@@ -68,7 +77,7 @@ def export_perfetto(desk: Desk) -> ExportDialog:
 def _save_perfetto(desk: Desk, flows: Flows, wish: PerfettoWish, suffix: str) -> None:
     from viewer.perfetto_export import PerfettoJob
 
-    start = os.path.splitext(desk.session.workspace.paths[0])[0] + suffix
+    start = stem_beside(desk.session.workspace.paths[0]) + suffix
     path, _ = QFileDialog.getSaveFileName(
         desk.window, "Export Perfetto trace", start, FILTERS[suffix]
     )
@@ -89,7 +98,7 @@ def _save_view(desk: Desk) -> None:
     """Ask for a name and write a picture of the timeline as it is seen."""
     from viewer.timeline.view_picture import SUFFIXES, ViewPicture
 
-    start = os.path.splitext(desk.session.workspace.paths[0])[0] + ".png"
+    start = stem_beside(desk.session.workspace.paths[0]) + ".png"
     path, chosen = QFileDialog.getSaveFileName(
         desk.window, "Save picture of the timeline", start, ";;".join(PICTURES)
     )
@@ -107,6 +116,15 @@ def _save_view(desk: Desk) -> None:
     desk.save_as(path, lambda _: write, "picture")
 
 
-def _export_table(desk: Desk) -> None:
-    name = "slices" if desk.session.traces else "operators"
-    desk.export_table(partial(prepare, desk.session.workspace), name)
+def _export_table(desk: Desk, table: str) -> None:
+    """Ask for a name and write one of `viewer.exporting.TABLES`."""
+    workspace = desk.session.workspace
+    desk.export_table(lambda path: prepare(workspace, path, table), table)
+
+
+def _has_operators(session: Session) -> bool:
+    """Whether the table of operators would have a row."""
+    if session.traces:
+        linked = (shown.table.program for shown in session.traces)
+        return any(program is not None and program.operators for program in linked)
+    return any(program.operators for program in session.workspace.programs)

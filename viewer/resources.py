@@ -6,6 +6,7 @@ samples on the start page are listed here, in the order in which they are shown.
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,14 @@ def _root() -> Path:
     package = Path(__file__).resolve().parent
     installed = package / "_resources"
     return installed if installed.is_dir() else package.parent / "resources"
+
+
+def stem_beside(path: str) -> str:
+    """A path without its suffix, under which a file made of it is proposed: beside it, or in the
+    home folder for what is bundled, since nobody looks for files of their own in the program."""
+    stem, root = Path(os.path.splitext(path)[0]), resource()
+    bundled = root.is_dir() and stem.is_relative_to(root)
+    return str(Path.home() / stem.name) if bundled else str(stem)
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,7 +182,10 @@ class SavedRun(msgspec.Struct, frozen=True):
 
 
 class SavedView(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What was seen and selected. Times are ns from the begin of the first profile."""
+    """What was seen and selected. Times are ns from the begin of the first profile.
+
+    front: the panels that stood before their fellow tabs, by the names of `viewer.docks`.
+    """
 
     start_ns: Ns = 0
     end_ns: Ns = 0
@@ -201,6 +204,7 @@ class SavedView(msgspec.Struct, frozen=True, omit_defaults=True):
     search: str = ""
     only_hits: bool = False
     ruler: str = ""
+    front: tuple[str, ...] = ()
 
 
 class SavedSession(msgspec.Struct, frozen=True):

@@ -14,9 +14,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 from PySide6.QtCore import QFileSystemWatcher, QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog
@@ -28,7 +28,7 @@ from viewer.export.input_files import Stamp, stamp_of
 from viewer.formats import UnreadableFile
 from viewer.kept_sessions import KeptSessions, Work, work_of
 from viewer.opening import Inferences, OpenTrace, display_name
-from viewer.resources import resource
+from viewer.resources import stem_beside
 from viewer.session_file import (
     SUFFIX,
     VERSION,
@@ -121,9 +121,7 @@ class SessionFiles(QObject):
 
     def save_as(self) -> None:
         """Ask for a session file and write it."""
-        first = os.path.splitext(self.path or self._session.workspace.paths[0])[0]
-        if resource().is_dir() and Path(first).is_relative_to(resource()):  # a bundled sample
-            first = str(Path.home() / Path(first).name)
+        first = stem_beside(self.path or self._session.workspace.paths[0])
         path, _ = QFileDialog.getSaveFileName(
             self._desk.window, "Save session", first + SUFFIX, FILTER
         )
@@ -179,11 +177,12 @@ class SessionFiles(QObject):
         session, space = self._session, self._session.workspace
         inputs = space.paths
         stamps = [space.stamp(path) for path in inputs]
+        view = kept_view(session.state, self._traces(), inputs)
         return SavedSession(
             VERSION,
             tuple(input_of(p, s, folder) for p, s in zip(inputs, stamps, strict=True)),
             kept_choices(space, inputs),
-            kept_view(session.state, self._traces(), inputs),
+            msgspec.structs.replace(view, front=self._desk.docks.in_front),
         ), stamps
 
     def _traces(self) -> list[OpenTrace]:
@@ -273,6 +272,7 @@ class SessionFiles(QObject):
             wanted = [way for way in Inferences if way.value == saved.inferences]
             if wanted:
                 session.show_inferences(wanted[0])
+            self._desk.docks.put_in_front(saved.front)
             for sentence in said:
                 self._desk.show_error(f"{opening.name}: {sentence}" if opening.name else sentence)
         if opening.written is None:

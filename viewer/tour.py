@@ -368,7 +368,7 @@ class Tour(QObject):
         return Step(
             "Take it along",
             f"In the menu File: {self._key('file.export')} writes a trace that Perfetto shows with "
-            f"the same durations, Export table one row a slice or operator. "
+            f"the same durations, Export table of slices or of operators one row for each. "
             f"{self._key('file.save_session')} keeps all that you see. "
             f"{self._key('help.here')} is help on any panel.",
             menu,

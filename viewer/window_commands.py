@@ -36,7 +36,7 @@ MENUS = (
         (
             "file.new_window", "file.open", "file.last_session", "file.reload", SEPARATOR,
             "file.save_session", "file.save_session_as", SEPARATOR,
-            "file.export", "file.export_table", "file.save_picture",
+            "file.export", "file.export_table", "file.export_operators", "file.save_picture",
             "file.perfetto_ui", SEPARATOR, "file.close_all", "file.close_window", SEPARATOR,
             "file.quit",
         ),

@@ -20,7 +20,7 @@ from viewer.panels.slice_facts import (
     tensor_text,
     ticks_text,
 )
-from viewer.panels.widgets import EmptyPlace, KeyFigure
+from viewer.panels.widgets import ElidedLabel, EmptyPlace, KeyFigure
 from viewer.program.graph import GraphNode, Operator, Tensor
 from viewer.program.operator_tensors import inputs_of
 from viewer.program.selection_statistics import selection_statistics
@@ -84,6 +84,21 @@ def test_nothing_selected_says_what_to_do(attention, theme, qtbot):
     panel = show(attention, theme, qtbot)
     assert isinstance(panel.widget(), EmptyPlace)
     assert panel.widget().sentence.text() == NOTHING
+
+
+def test_names_of_rows_and_captions_of_figures_are_whole_and_apart(attention, theme, qtbot):
+    """In the width that the dock has in windows of 1600 and 1920 px."""
+    calls = slices_of_kind(attention, KeyKind.DELEGATE_CALL)
+    attention.select_slice(SliceRef(0, calls[-1]))
+    panel = show(attention, theme, qtbot)
+    names = {name.text(): name for name in panel.findChildren(ElidedLabel)}
+    assert names["Unattributed"].shown_text == "Unattributed"
+    (whole,) = (f for f in panel.findChildren(KeyFigure) if "set" in f.accessibleName())
+    others = [f for f in panel.findChildren(KeyFigure) if f.y() == whole.y() and f is not whole]
+    following = min(f.x() for f in others if f.parent() is whole.parent())
+    caption = whole.findChildren(QLabel)[-1]
+    end = whole.x() + caption.x() + caption.fontMetrics().horizontalAdvance(caption.text())
+    assert following - end >= 12
 
 
 def test_an_operator_call_has_duration_self_time_and_start(attention):

@@ -389,6 +389,28 @@ def test_columns_go_where_there_is_no_room_and_the_bar_stays(panel, qtbot):
     assert Cell.MEAN not in panel.view.shown_cells
 
 
+def test_columns_are_as_wide_after_a_second_opening(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    desk.docks.bring("model")
+    settle(qtbot, desk)
+    header = desk.model.view.header()
+
+    def widths():
+        return [header.sectionSize(i) for i in range(header.count())]
+
+    first = widths()
+    assert header.length() == desk.model.view.viewport().width()
+    desk.commands.actions["file.close_all"].trigger()
+    settle(qtbot, desk)
+    with qtbot.waitSignal(desk.session.added, timeout=20_000):
+        desk.commands.actions["go.undo"].trigger()
+    settle(qtbot, desk)
+    desk.docks.bring("model")
+    settle(qtbot, desk)
+    assert widths() == first
+    assert header.length() == desk.model.view.viewport().width()
+
+
 def test_every_column_has_the_unit_of_its_longest(shown):
     names = "cnn_portable_x10.etdp", "cnn_toedge_portable.etrecord"
     panel = shown(ModelPanel, f"etdump/{names[0]}", f"etrecord/{names[1]}")

@@ -77,6 +77,18 @@ def test_a_file_found_elsewhere_says_where_it_was_recorded(panel):
     assert panel.note.hint == f"Shown from {beside}\nRecorded as {RECORDED}"
 
 
+def test_a_path_without_room_is_not_shown_and_stays_in_the_tooltips(panel, qtbot):
+    panel._session.select_operators(0, (ATTENTION_0,))
+    panel.resize(1400, 560)
+    assert panel.note.shown_text.startswith("shown from")
+    beside = panel.width() - panel.note.width()  # gutter, calls and margins
+    for room in (80, 40, 10):
+        panel.resize(beside + room, 560)
+        assert panel.note.width() < 90
+        assert panel.note.shown_text == ""
+    assert RECORDED in panel.calls.toolTip()
+
+
 def test_a_click_on_a_line_with_cost_selects_its_dearest_operators(panel, qtbot):
     session = panel._session
     session.select_operators(0, (ATTENTION_0,))

@@ -103,7 +103,6 @@ class FramePath(QLabel):
         self.setFocusPolicy(
             Qt.FocusPolicy.StrongFocus if "<a " in self.text() else Qt.FocusPolicy.NoFocus
         )
-        self.setToolTip("")
 
     @Slot(str)
     def _follow(self, link: str) -> None:

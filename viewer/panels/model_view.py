@@ -202,6 +202,7 @@ class ModuleView(QuietTree):
     @Slot()
     def _restore(self) -> None:
         if self._model.rows is None:
+            self._cells = ()  # with its columns the header has lost their widths
             return
         self.fit_columns()
         self.open_again(self._open)

@@ -19,7 +19,7 @@ from viewer.panels.code_view import Bracket, CodeView, Gutter, LineNote
 from viewer.panels.cost_feed import CostFeed
 from viewer.panels.frame_path import FramePath
 from viewer.panels.syntax import language_of
-from viewer.panels.widgets import ElidedLabel, Hairline, PageOrSentence, label, span
+from viewer.panels.widgets import ElidedLabel, Hairline, PageOrSentence, explain, label, span
 from viewer.program.graph import Operator
 from viewer.program.line_costs import LineCosts, line_costs, lines_text
 from viewer.program.mlir import FilePosition
@@ -34,6 +34,7 @@ NO_RECORD = (
     "Open the record of the model, or its source, to see which lines these slices come from."
 )
 _MOST_SHARED = 6
+_LEAST_PATH = 90  # px; of less than some 14 letters of a path, "s…y", nobody learns anything
 
 
 def version_text(fit: VersionFit) -> str:
@@ -73,6 +74,7 @@ class SourcePanel(QWidget):
         self.version = ElidedLabel("", theme, "caption", "warning")
         self.version.setContentsMargins(theme.px(12), theme.px(3), theme.px(12), theme.px(3))
         self.note = ElidedLabel("", theme, "caption", "text3", Qt.TextElideMode.ElideMiddle)
+        self.note.least = theme.px(_LEAST_PATH)
         self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.shared = label("", theme, "caption", "text2", html=True)
         self._head = self._head_line()
@@ -232,6 +234,7 @@ class SourcePanel(QWidget):
         self.code.show_lines(file.lines, language_of(file.shown), line)
         self.note.setText(f"shown from {file.shown}" if file.is_elsewhere else path)
         self.note.hint = f"Shown from {file.shown}\nRecorded as {path}"
+        explain(self.calls, self.note.hint)  # there is no room for the path beside many calls
         self._check_version(file)
         self._head.show()
         self._stack.show_page()
@@ -255,6 +258,7 @@ class SourcePanel(QWidget):
         # One can walk on to a call whose file is here.
         self._own.clear()
         self.note.clear()
+        explain(self.calls, "")
         self._head.setVisible(self._place is not None and len(self.calls.steps) > 1)
 
     @property

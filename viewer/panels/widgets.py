@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 from viewer.crash_report import guard
 from viewer.theme import FontRole, Theme
 
-_KEY_WIDTH = 78
+_KEY_WIDTH = 86  # px; "Unattributed" is 76 wide, and 8 are the gap
 _ROW_GAP = 5
 # A word longer than this is broken anywhere, since it would be wider than the panel.
 _LONG_WORD = 26
@@ -90,7 +90,7 @@ class ElidedLabel(QLabel):
     """One line of plain text that is cut by "…" where it does not fit; the tooltip has all of it.
 
     cut: where; of a path in the middle, so that its file is seen. hint: what the tooltip says
-    instead, cut or not.
+    instead, cut or not. least: px of room below which a text that does not fit is not shown at all.
     """
 
     def __init__(
@@ -104,17 +104,25 @@ class ElidedLabel(QLabel):
         super().__init__(text)
         self._cut = cut
         self.hint = ""
+        self.least = 0
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setFont(theme.font(role))
         self.setProperty("tone", tone)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
+    @property
+    def shown_text(self) -> str:
+        """What is seen of the text now."""
+        width, metrics = self.contentsRect().width(), self.fontMetrics()
+        if width < self.least and metrics.horizontalAdvance(self.text()) > width:
+            return ""
+        return metrics.elidedText(self.text(), self._cut, width)
+
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setPen(self.palette().color(self.foregroundRole()))
-        width = self.contentsRect().width()
-        shown = self.fontMetrics().elidedText(self.text(), self._cut, width)
+        shown = self.shown_text
         painter.drawText(self.contentsRect(), int(self.alignment()), shown)
         painter.end()
         wanted = self.hint or (self.text() if shown != self.text() else "")
