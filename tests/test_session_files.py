@@ -151,6 +151,19 @@ def test_aligned_inferences_come_back_aligned(desk, qtbot, folder, monkeypatch):
     assert desk.session.state.inferences is Inferences.ALIGNED
 
 
+def test_a_session_takes_the_place_of_what_is_being_read_too(desk, qtbot, folder, monkeypatch):
+    open_files(qtbot, desk, *files_in(folder))
+    save(qtbot, desk, monkeypatch, folder / "mine.opscope")
+    desk.session.close_all()
+    desk.open(
+        [str(DATA / "etdump/deep_portable_x3.etdp"), str(DATA / "etdump/gru_portable_x1.etdp")]
+    )
+    take_up(qtbot, desk, folder / "mine.opscope")
+    qtbot.waitUntil(lambda: not desk.is_loading)
+    settle(qtbot, desk)
+    assert desk.session.workspace.paths == [str(path) for path in files_in(folder)]
+
+
 def test_tracks_of_aligned_inferences_are_of_no_file(desk, qtbot, folder, monkeypatch):
     """They are more than the file has: nothing of them can be saved, nor stop what closes it."""
     open_files(qtbot, desk, *files_in(folder))
