@@ -4,7 +4,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from viewer.history import LONGEST, History
-from viewer.view_state import Mark, SliceRef, ViewState
+from viewer.opening import Inferences
+from viewer.view_state import Mark, SliceRef, TrackView, ViewState
 
 HERE = ViewState(t0=0, t1=100)
 THERE = replace(HERE, t0=50, t1=60)
@@ -83,3 +84,19 @@ def test_the_oldest_states_are_forgotten():
     for _ in range(LONGEST + 5):
         now = history.undo(now)
     assert now == states[9]
+
+
+def test_going_back_to_other_inferences_leaves_their_tracks():
+    aligned = replace(HERE, inferences=Inferences.ALIGNED)
+    tracks = TrackView(pinned=((0, 9),), hidden=frozenset({(0, 8), (0, "net.etdp")}))
+    history = seen(HERE, aligned)
+    back = history.back(replace(aligned, tracks=tracks))
+    assert back.inferences is Inferences.AS_RUN
+    assert back.tracks == TrackView(hidden=frozenset({(0, "net.etdp")}))
+
+
+def test_operators_of_another_program_are_not_gone_back_to():
+    history = seen(replace(HERE, operators=(0, (37,))), HERE, replace(THERE, operators=(0, (2,))))
+    history.without_operators()
+    assert history.undo(THERE) == HERE
+    assert history.back(THERE) == HERE

@@ -156,6 +156,18 @@ def test_changes_of_a_session_file_are_asked_for_and_saved(named, qtbot, files):
     assert marks_in(files[0].with_name("mine.opscope")) == ["slow", "late"]
 
 
+def test_what_is_done_while_it_is_saved_is_asked_for_again(named, qtbot, files):
+    press(qtbot, named, Qt.Key.Key_W)
+    answer(qtbot, named, "Save")
+    named.session.set_marks((*named.session.state.marks, Mark(7_000, 7_000, "last")), None, None)
+    qtbot.waitUntil(lambda: named.leaving.question is not None)
+    assert marks_in(files[0].with_name("mine.opscope")) == ["slow", "late"]
+    assert marks(named) == ["slow", "late", "last"]
+    answer(qtbot, named, "Save")
+    qtbot.waitUntil(lambda: named.session.is_empty)
+    assert marks_in(files[0].with_name("mine.opscope")) == ["slow", "late", "last"]
+
+
 def test_what_is_not_saved_is_kept_all_the_same_and_undo_brings_it_back(named, qtbot, files):
     press(qtbot, named, Qt.Key.Key_W)
     answer(qtbot, named, "Don't save")

@@ -769,3 +769,14 @@ def test_where_sources_lie_is_kept_when_all_files_are_closed(qapp):
     assert session.state.clocks == {}
     session.withdraw(moved)
     assert session.workspace.substitutions == ()
+
+
+def test_undo_highlights_no_operator_of_a_record_that_it_was_linked_to_before(qapp):
+    session = opened(ATTENTION, ATTENTION_RECORD, DEMO, DEMO_RECORD)
+    last = len(session.traces[0].table.program.operators) - 1
+    session.select_operators(0, (last,))
+    session.clear_selection()
+    session.pair(ATTENTION, DEMO_RECORD)
+    session.undo()
+    assert len(session.traces[0].table.program.operators) <= last
+    assert session.state.operators is None

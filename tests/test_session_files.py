@@ -14,7 +14,7 @@ from tests.gui_events import desk_of, open_files, put_away, settle
 from viewer import going
 from viewer.opening import Inferences
 from viewer.timeline.arrangement import TrackOrder
-from viewer.view_state import Mark, RulerUnit, SliceRef
+from viewer.view_state import Area, Mark, RulerUnit, SliceRef, TrackView
 
 DATA = Path(__file__).parent / "data"
 FILES = ("etdump/cnn_xnnpack_x10.etdp", "etrecord/cnn_teal_xnnpack.etrecord")
@@ -181,6 +181,37 @@ def test_aligned_inferences_come_back_aligned(desk, qtbot, folder, monkeypatch):
     desk.session.close_all()
     take_up(qtbot, desk, folder / "mine.opscope")
     assert desk.session.state.inferences is Inferences.ALIGNED
+
+
+def test_a_session_takes_the_place_of_what_is_being_read_too(desk, qtbot, folder, monkeypatch):
+    open_files(qtbot, desk, *files_in(folder))
+    save(qtbot, desk, monkeypatch, folder / "mine.opscope")
+    desk.session.close_all()
+    desk.open(
+        [str(DATA / "etdump/deep_portable_x3.etdp"), str(DATA / "etdump/gru_portable_x1.etdp")]
+    )
+    take_up(qtbot, desk, folder / "mine.opscope")
+    qtbot.waitUntil(lambda: not desk.is_loading)
+    settle(qtbot, desk)
+    assert desk.session.workspace.paths == [str(path) for path in files_in(folder)]
+
+
+def test_tracks_of_aligned_inferences_are_of_no_file(desk, qtbot, folder, monkeypatch):
+    """They are more than the file has: nothing of them can be saved, nor stop what closes it."""
+    open_files(qtbot, desk, *files_in(folder))
+    desk.session.show_inferences(Inferences.ALIGNED)
+    desk.session.set_marks((Mark(2_000, 3_000, "slow"),), None, None)
+    last = len(desk.session.traces[0].trace.tracks) - 1
+    assert last >= len(desk.session.traces[0].file.tracks)
+    desk.session.arrange(TrackView(pinned=((0, last),), collapsed=frozenset({(0, last)})))
+    desk.session.select_area(Area(0, 9_000, frozenset({(0, last)})))
+    save(qtbot, desk, monkeypatch, folder / "mine.opscope")
+    desk.commands.actions["file.close_all"].trigger()
+    assert desk.session.is_empty
+    take_up(qtbot, desk, folder / "mine.opscope")
+    assert desk.session.state.inferences is Inferences.ALIGNED
+    assert desk.session.state.tracks == TrackView()
+    assert [mark.name for mark in desk.session.state.marks] == ["slow"]
 
 
 def test_a_file_that_changes_is_offered_and_the_view_kept(desk, qtbot, folder):

@@ -127,3 +127,17 @@ def test_a_file_manager_opens_beside_what_is_open(windows, qtbot):
         windows.open_one(path)
     qtbot.waitUntil(lambda: len(first.desk.session.workspace.paths) == 2, timeout=20_000)
     assert len(windows.all) == 1
+
+
+def test_a_closed_window_takes_no_other_look(windows, qtbot):
+    """Python may know its panels for longer than Qt: what exists when many modules are imported is
+    never collected."""
+    second = take(qtbot, windows, DEMO, DEMO_RECORD, new_window=True)
+    known = list(vars(second.desk).values())
+    second.close()
+    delete_closed()
+    theme = windows.all[0].theme
+    theme.set_choice("light")  # pytest-qt fails on an exception in a slot
+    assert theme.choice == "light"
+    assert known
+    assert not shiboken6.isValid(second)

@@ -65,6 +65,12 @@ class FileIntake(QObject):
             if self._session.is_empty:
                 self._desk.window.pages.setCurrentWidget(self._desk.window.reading)
 
+    def give_up(self) -> None:
+        """Open nothing of what is being read."""
+        self._asked, self._loaded, self._found = [], {}, {}
+        self._choices = NO_CHOICES
+        self.loader.cancel()
+
     def look_for_companions(self, item: Trace | Program) -> None:
         """Read the texts too that a file names and that lie on this machine."""
         for path in self._session.workspace.companions_of(item, (*self._asked, *self._found)):

@@ -7,6 +7,7 @@ to the place that was seen before, range and selection, and leaves all else as i
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 
 from viewer.view_state import ViewState
 
@@ -27,6 +28,13 @@ class History:
         """Forget all."""
         for states in (self._undo, self._redo, self._back, self._forward):
             states.clear()
+
+    def without_operators(self) -> None:
+        """Highlight no operator in any of them: what traces are linked to has others now."""
+        for states in (self._undo, self._redo, self._back, self._forward):
+            known = [replace(state, operators=None) for state in states]
+            states.clear()
+            states.extend(known)
 
     def record(self, now: ViewState, to: ViewState) -> None:
         """The view changes from one state to another because the user did something."""

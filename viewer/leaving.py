@@ -107,7 +107,7 @@ class Leaving(QObject):
     def _written(self, well: bool) -> None:
         then, self._then = self._then, None
         if then is not None and well:
-            then()
+            self.go(then)  # something may have been done while it was written
         elif then is not None:
             self.stayed.emit()
 

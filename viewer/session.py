@@ -228,6 +228,7 @@ class Session(QObject):
 
     def _rebuild(self, *, start_anew: bool) -> None:
         before = [t.file.slices.start for t in self.traces]
+        programs = [t.table.program for t in self.traces]
         if start_anew:
             self.state = ViewState()
         self._show(self.state.inferences)
@@ -246,6 +247,10 @@ class Session(QObject):
                 tracks = TrackView(filter=self.state.tracks.filter, order=self.state.tracks.order)
                 self.state = replace(self.state, run=None, tracks=tracks)
                 self.history.clear()
+            elif any(
+                t.table.program is not was for t, was in zip(self.traces, programs, strict=False)
+            ):
+                self.history.without_operators()
         self._tell_all()
 
     def _tell_all(self) -> None:

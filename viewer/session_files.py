@@ -240,7 +240,13 @@ class SessionFiles(QObject):
             if one.path is None:
                 self._desk.show_error(f"{opening.name}: {one.input.path} was not found")
         if paths:
-            self._desk.leaving.go(partial(self.take_up, opening, also))
+            self._desk.leaving.go(partial(self._replace, opening, also))
+
+    def _replace(self, opening: Opening, also: Sequence[str]) -> None:
+        """Take up a session in place of what is open, and of what is on its way."""
+        self._desk.intake.give_up()
+        self._session.close_all()
+        self.take_up(opening, also)
 
     def take_up(self, opening: Opening, also: Sequence[str] = ()) -> None:
         """Read the inputs of a session in place of what is open, whatever becomes of that."""

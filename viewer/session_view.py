@@ -77,16 +77,16 @@ class _Keeper:
         return SavedView(
             start_ns=self._time(state.t0),
             end_ns=self._time(state.t1),
-            # Slices of aligned or mean inferences are those of that view alone.
+            # Slices and tracks of aligned or mean inferences are those of that view alone.
             slice=self._slice(state.slice) if as_run and state.slice else None,
             others=self._slices(others) if as_run and len(others) <= MOST_SLICES else (),
             operators=state.operators
             and SavedOperators(self._inputs[state.operators[0]], state.operators[1]),
-            area=None if area is None else SavedArea(
+            area=None if area is None or not as_run else SavedArea(
                 self._time(area.t0), self._time(area.t1),
                 tuple(self._place(track) for track in sorted(area.tracks)),
             ),
-            tracks=self._tracks(state.tracks),
+            tracks=self._tracks(state.tracks if as_run else state.tracks.of_processes()),
             colour_by=state.scheme,
             lit=state.lit,
             run=SavedRun(self._inputs[state.run[0]], state.run[1])

@@ -208,8 +208,10 @@ class ViewState:
 
     def at(self, place: ViewState) -> ViewState:
         """This state, moved to the place that another one shows."""
+        has_others = place.inferences is not self.inferences
         return replace(
             self, t0=place.t0, t1=place.t1, slice=place.slice, others=place.others,
             operators=place.operators, area=place.area, run=place.run,
             inferences=place.inferences, clocks=place.clocks,
+            tracks=self.tracks.of_processes() if has_others else self.tracks,
         )  # fmt: skip

@@ -13,6 +13,7 @@ from viewer.panels import graph as graph_panel
 from viewer.panels.graph import NOTHING, UNLINKED, UNSELECTED, GraphPanel
 from viewer.panels.graph_facts import Other
 from viewer.program.neighbourhood import Direction
+from viewer.resources import SAMPLES
 from viewer.timeline.colouring import (
     RAMP,
     RAMP_STEPS,
@@ -528,3 +529,15 @@ def test_names_from_files_are_drawn_as_one_line_of_bounded_length(theme, qtbot, 
         assert "\n" not in drawn.name + drawn.place
         assert len(panel._node_tip(position)) < 1000
     panel.view.grab()
+
+
+def test_an_operator_of_another_record_is_not_looked_for_in_the_one_before(opened, theme, qtbot):
+    keys = ("attention_xnnpack", "delegate_handle_map")
+    session = opened(*(path for s in SAMPLES if s.key in keys for path in s.paths()))
+    last = [len(shown.table.program.operators) - 1 for shown in session.traces]
+    assert last[0] != last[1]
+    panel = made(session, theme, qtbot)
+    for trace in (0, 1, 0, 1):
+        session.select_operators(trace, (last[trace],))
+        settle(qtbot, panel)
+        assert last[trace] in operators(panel)

@@ -1,9 +1,11 @@
 """Source files for recorded paths: where they are looked for, and what is never opened."""
 
 import os
+import time
 
 import pytest
 
+from viewer.program import source_code
 from viewer.program.source_code import (
     MAX_SOURCE,
     SourceFile,
@@ -11,6 +13,7 @@ from viewer.program.source_code import (
     find_around,
     find_source,
     local_paths,
+    read_source,
     substitution_between,
 )
 
@@ -68,6 +71,42 @@ def test_pipes_links_to_devices_binaries_and_huge_files_are_refused(tmp_path):
     (tmp_path / "folder.py").mkdir()
     for name in ("pipe.py", "link.py", "binary.py", "huge.py", "folder.py"):
         assert find_source(str(tmp_path / name), []) is None
+
+
+@pytest.mark.parametrize("recorded", ["/net/host/a.py", "net/host/a.py", "C:\\net\\host\\a.py"])
+def test_no_other_machine_is_asked_for_a_file_below_the_root(monkeypatch, recorded):
+    """An automounter asks one as soon as it is looked whether there is anything."""
+    asked = []
+
+    def told(real):
+        def call(path, *others, **named):
+            asked.append(str(path))
+            return real(path, *others, **named)
+
+        return call
+
+    for name in ("stat", "lstat"):
+        monkeypatch.setattr(os, name, told(getattr(os, name)))
+    assert find_source(recorded, ["/"]) is None
+    assert find_around(recorded, ["/home/user"], lambda file: True) is None
+    assert not [path for path in asked if path.startswith("/net")]
+
+
+def test_a_path_of_very_many_folders_is_looked_for_in_no_time(tmp_path):
+    recorded = "a/" * 20_000 + "nn/model.py"
+    shown = write(tmp_path / "nn" / "model.py")
+    begun = time.monotonic()
+    found = find_source(recorded, [str(tmp_path)])
+    assert find_around(recorded, [str(tmp_path / "x")], lambda file: False) is None
+    assert time.monotonic() - begun < 2
+    assert found is not None
+    assert found.shown == shown
+
+
+def test_a_pipe_that_takes_the_place_of_a_file_is_not_waited_for(tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / "m.py")
+    monkeypatch.setattr(source_code, "is_plain_file", lambda path, most: True)
+    assert read_source(str(tmp_path / "m.py")) is None
 
 
 def test_lines_are_counted_from_one(tmp_path):

@@ -342,7 +342,8 @@ class GraphPanel(QWidget):
 
     def _know(self, program: Program) -> None:
         if program is not self._program:
-            self._program, self._picked = program, ()
+            # What was selected may be of the program before: the costs come first.
+            self._program, self._seeds, self._picked = program, self._selected(), ()
             self._instances = tuple(i for i in instances_of(program) if i.operators)
 
     def _costs_of(self, given: cost_feed.Answer | None, program: Program) -> OperatorCosts | None:

@@ -64,7 +64,9 @@ class RunTablePanel(QWidget):
         session.run_picked.connect(self._follow)
         session.selected.connect(self._follow)
         session.coloured.connect(self._colour)
-        theme.changed.connect(self.refresh)
+        # Not `refresh`: what a subclass overrides, PySide calls as long as Python knows the panel,
+        # and the theme outlives its window.
+        theme.changed.connect(self._retheme)
 
     @property
     def is_empty(self) -> bool:
@@ -75,6 +77,10 @@ class RunTablePanel(QWidget):
     def refresh(self) -> None:
         """Show what the current trace and the picked run have, or `_say` why there is nothing."""
         raise NotImplementedError
+
+    @Slot()
+    def _retheme(self) -> None:
+        self.refresh()
 
     @Slot()
     def copy(self) -> None:

@@ -19,7 +19,9 @@ from dataclasses import dataclass
 
 MAX_SOURCE = 8 << 20
 PARENTS = 3  # folders around one with an opened file that are looked into
-# Regular files by mode that are none: reading some of them blocks or has effects.
+_DEEPEST = 64  # components of a recorded path that are looked for beside opened files
+# Regular files by mode that are none: reading some of them blocks or has effects. Below /net, and
+# others that are mounted when they are asked for, already the question reaches another machine.
 _KERNEL_FOLDERS = ("/dev/", "/proc/", "/sys/", "/run/", "/net/")
 _SEPARATORS = re.compile(r"[\\/]+")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
@@ -131,6 +133,7 @@ def _candidates(recorded: str, beside: Sequence[str]) -> list[str]:
     parts = _parts(recorded)
     if parts and _DRIVE.match(recorded):
         parts = parts[1:]
+    parts = parts[-_DEEPEST:]
     found = [recorded] if _is_plain_absolute(recorded) else []
     for cut in range(len(parts)):
         found += [os.path.join(folder, *parts[cut:]) for folder in beside]
@@ -176,13 +179,16 @@ def _root(path: str) -> str:
 
 def is_plain_file(path: str, most: int) -> bool:
     """Whether a path leads to a regular local file of at most so many bytes."""
+    if path.startswith(_KERNEL_FOLDERS):
+        return False
     try:
-        if os.path.realpath(path).startswith(_KERNEL_FOLDERS):
-            return False
         status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > most:
+            return False
+        # Of what is there alone: it asks for each of the folders.
+        return not os.path.realpath(path).startswith(_KERNEL_FOLDERS)
     except (OSError, ValueError):
         return False
-    return stat.S_ISREG(status.st_mode) and status.st_size <= most
 
 
 def read_source(path: str) -> tuple[str, ...] | None:
@@ -190,7 +196,10 @@ def read_source(path: str) -> tuple[str, ...] | None:
     if not is_plain_file(path, MAX_SOURCE):
         return None
     try:
-        with open(path, "rb") as file:
+        # Not waiting for a writer, should a pipe have taken the place of the file.
+        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return None
             data = file.read(MAX_SOURCE + 1)
     except (OSError, ValueError):
         return None
