@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from viewer.model.times import RateOrigin, counted, format_span, format_time, group_digits
 from viewer.model.trace import RunKind
+from viewer.opening import display_name
 from viewer.program.labels import run_number, track_name
 from viewer.selection_feed import SelectionFeed
 from viewer.session import Session
@@ -23,6 +26,24 @@ def clock_text(session: Session) -> str:
     estimates = session.workspace.cycle_rate
     text += f" · estimates at {estimates.text}" if estimates else ""
     return f"{text} · {counted(slices, 'slice')}"
+
+
+def added_text(session: Session, paths: Sequence[str], fit_file: str) -> str:
+    """What was added to what was open: "Added mine.csv · 6 slices, below the others · Shift+F zooms
+    to one file after the other". fit_file: how one fits the next file now. "" for no paths."""
+    if not paths:
+        return ""
+    names = ", ".join(map(display_name, paths[:3]))
+    more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+    added = [t.file for t in session.traces if t.trace.path in paths]
+    parts = [f"Added {names}{more}"]
+    if added:
+        slices = sum(len(file.slices) - file.slices.derived_count for file in added)
+        several = len(session.traces) > len(added)
+        parts.append(counted(slices, "slice") + (", below the others" if several else ""))
+        if several:
+            parts.append(f"{fit_file} zooms to one file after the other")
+    return " · ".join(parts)
 
 
 def selection_text(session: Session) -> str:
