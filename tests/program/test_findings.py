@@ -220,12 +220,15 @@ def test_an_operator_outside_is_told_with_its_copies():
 def test_gaps_between_delegate_calls_and_not_before_or_after_them():
     one = found(dump(gapped(5, 12)), Family.GAPS)  # 17 of 331
     assert (one.ticks, one.whole) == (17, 331)
+    assert text(one) == "Time between instructions is 5.1 % of the time of the one inference"
     assert plain_spaces(one.detail) == (
-        "2 gaps in which no event of the runtime or of a delegate lies, 17 ns together; the "
-        "largest is 12 ns."
+        "2 gaps from the first delegate call of an inference to its last in which no event of the "
+        "runtime or of a delegate lies, 17 ns together; the largest is 12 ns."
     )
     assert one.place == Stretch(212, 224, (0,))
-    assert found(dump(gapped(5, 11)), Family.GAPS).asked  # 16 of 330 are 4.8 %
+    silent = found(dump(gapped(5, 11)), Family.GAPS)  # 16 of 330
+    assert plain_spaces(silent.why).startswith("time between instructions is 4.8 % of the time of")
+    assert silent.asked
 
 
 def test_an_operator_or_a_move_between_calls_is_no_gap():
@@ -234,6 +237,10 @@ def test_an_operator_or_a_move_between_calls_is_no_gap():
     move = (KeyKind.CONTROL, 6, 157, 187, "MOVE_CALL")
     one = found(dump((length, [*events, operator, move])), Family.GAPS)
     assert (one.ticks, one.place) == (20, Stretch(187, 207, (0,)))
+    events += [(CALL, 10 + at, 110 + 3 * at, 112 + 3 * at, "OPERATOR_CALL") for at in range(30)]
+    one = found(dump((length, events)), Family.GAPS)  # of two delegate calls, but 32 instructions
+    assert plain_spaces(one.detail).startswith("31 gaps from the first delegate call")
+    assert text(one).startswith("Time between instructions is")
 
 
 def test_gaps_of_all_runs_add_up_and_those_between_runs_are_none():
