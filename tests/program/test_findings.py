@@ -304,7 +304,11 @@ def test_slow_inferences_after_the_first():
     assert (one.ticks, one.place) == (131, OfRun(2))
     silent = found(dump(*runs(900, 100, 130, 100, 100, 100)), Family.SLOW_RUNS)
     assert "the slowest inference took 1.3 times the median" in silent.why
-    assert not found(dump(*runs(900, 100, 200, 100, 100)), Family.SLOW_RUNS).asked
+    few = found(dump(*runs(900, 100, 200, 100, 100)), Family.SLOW_RUNS)
+    assert few.why.startswith("it needs 5 inferences after the first, there are 4. Told when")
+    assert not few.asked
+    few = found(dump(*runs(900)), Family.SLOW_RUNS)
+    assert few.why.startswith("it needs 5 inferences after the first, there are none. ")
 
 
 def test_comparisons_of_inferences_stand_last_where_one_is_picked():
@@ -318,7 +322,8 @@ def test_comparisons_of_inferences_stand_last_where_one_is_picked():
 
 def test_inferences_that_did_not_end_are_not_compared():
     table = linked("etdump/words_failing_x3.etdp", None)
-    assert "there are 2 inferences to compare" in found(table, Family.WARM_UP).why
+    why = found(table, Family.WARM_UP).why
+    assert why.startswith("it needs 3 inferences after the first, there is 1. ")
 
 
 # -- units -----------------------------------------------------------------------------------------
