@@ -108,7 +108,10 @@ def test_the_tour_follows_what_the_user_does(attention, tour, qtbot):
     hits = len(attention.session.searching.hits)
     assert tour.callout.text.text().startswith(f"{hits} slices found")
     # Who typed has the keyboard in the field: there W is a letter.
-    assert "Press Escape in the field or click the timeline: then W" in tour.callout.text.text()
+    assert (
+        "Click the timeline, or press Escape, which clears the search too: then W"
+        in tour.callout.text.text()
+    )
     tour.callout.next.click()
     assert (tour.number, tour.callout.next.text()) == (4, "&Done")
     assert "Ctrl+E" in tour.callout.text.text()
