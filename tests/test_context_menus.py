@@ -70,6 +70,10 @@ def test_the_menu_of_a_slice_is_about_the_slice_under_the_mouse(attention):
         *titles(attention, SLICE), "Help",
     ]  # fmt: skip
     assert attention.session.state.slice == SliceRef(0, index)
+    said = texts()
+    assert {"Hide this track", "Pin this track on top", "Keep as a mark"} <= set(said)
+    choose("Copy name")
+    assert QApplication.clipboard().text() == shown.label(index)
     choose("Show Source")
     assert attention.source.isVisible()
 

@@ -7,6 +7,7 @@ import pytest
 from PySide6.QtWidgets import QLabel
 
 from tests.gui_events import open_files
+from viewer.view_state import SliceRef
 
 
 def names(desk):
@@ -53,3 +54,41 @@ def test_a_text_beside_a_profile_that_cannot_be_read_is_told(desk, qtbot, data, 
     assert names(desk) == ["p.csv"]
     said = "p.csv was compiled from a text that cannot be read: tiny_cnn.mlir: it is MLIR bytecode"
     assert desk.window.message.text.startswith(said)
+
+
+# -- files that are added --------------------------------------------------------------------------
+
+SIX = "process,thread,name,start_ns,dur_ns\n" + "".join(f"p,t,s{i},{i * 10},5\n" for i in range(6))
+
+
+def said(desk):
+    return desk.window.status.said.text()
+
+
+def test_a_file_that_is_added_is_told_with_the_key_that_leads_to_it(desk, qtbot, data, tmp_path):
+    first, second = tmp_path / "first.csv", tmp_path / "mine.csv"
+    for path in (first, second):
+        path.write_text(SIX)
+    open_files(qtbot, desk, first)
+    assert said(desk) == "", "the first one is what is seen"
+    open_files(qtbot, desk, second)
+    assert said(desk) == (
+        "Added mine.csv · 6 slices, below the others · Shift+F zooms to one file after the other"
+    )
+    desk.session.select_slice(SliceRef(0, 1))
+    assert "Added" not in said(desk)
+    desk.commands.take_key("view.fit_file", "Shift+F")
+    desk.commands.give_key("view.fit_file", "Ctrl+9")
+    (tmp_path / "third.csv").write_text(SIX)
+    open_files(qtbot, desk, tmp_path / "third.csv")
+    assert said(desk).startswith("Added third.csv · 6 slices")
+    assert "Ctrl+9 zooms" in said(desk)
+
+
+def test_a_record_that_is_added_and_a_file_that_is_read_again(desk, qtbot, data):
+    path = data / "etdump" / "demo_str_x4.etdp"
+    open_files(qtbot, desk, path)
+    open_files(qtbot, desk, data / "etrecord" / "demo_str.etrecord")
+    assert said(desk) == "Added demo_str.etrecord"
+    open_files(qtbot, desk, path)
+    assert "Added" not in said(desk)

@@ -107,6 +107,11 @@ def test_the_tour_follows_what_the_user_does(attention, tour, qtbot):
     qtbot.waitUntil(lambda: not attention.session.searching.pending)
     hits = len(attention.session.searching.hits)
     assert tour.callout.text.text().startswith(f"{hits} slices found")
+    # Who typed has the keyboard in the field: there W is a letter.
+    assert (
+        "Click the timeline, or press Escape, which clears the search too: then W"
+        in tour.callout.text.text()
+    )
     tour.callout.next.click()
     assert (tour.number, tour.callout.next.text()) == (4, "&Done")
     assert "Ctrl+E" in tour.callout.text.text()

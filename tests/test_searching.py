@@ -394,3 +394,21 @@ def test_the_help_stays_inside_the_window(attention, qtbot):
     assert sheet.isVisible()
     assert attention.window.rect().contains(sheet.geometry().topLeft() + QPoint(0, 0))
     assert sheet.geometry().right() < attention.window.width()
+
+
+def test_a_field_that_there_is_not_is_told_where_nothing_is_found(desk, qtbot):
+    open_sample(qtbot, desk, "plain_csv")
+    field = desk.toolbar.search
+    for query, advice in (
+        ("foo:bar", "Nothing found. There is no field foo; there are name, op, type, module, file"),
+        ("std::foo", "none"),
+        ("sin:0", ""),  # an identifier of this file: found as the text that it is
+        ("op:nothing", "none"),
+    ):
+        desk.session.search(query)
+        said = field.accessibleDescription()
+        if advice:
+            assert said.startswith(advice)
+        else:
+            assert len(desk.session.searching.hits)
+            assert "field" not in said

@@ -43,7 +43,7 @@ class Command:
     enough. enabled: what it needs to make sense; None: always does. checked: for a switch, whether
     it is on. repeats: whether a held key does it again and again. hold: what a key
     does when it goes down, if it goes on until the key is up; it is told the key, and `run` is one
-    step of it.
+    step of it. keywords: other words that it is found by.
     """
 
     id: str
@@ -57,6 +57,7 @@ class Command:
     repeats: bool = True
     hold: Callable[[Qt.Key], object] | None = None
     group: str = ""
+    keywords: str = ""
 
     @property
     def place(self) -> str:

@@ -27,10 +27,10 @@ CANVAS = (
     "file.save_picture",
 )  # fmt: skip
 SLICE = (
-    "view.fit", "selection.same", "selection.area", SEPARATOR, "panel.details", "panel.operators",
-    "panel.source", "panel.graph", "panel.model", SEPARATOR, "go.next_flow", "go.previous_flow",
-    SEPARATOR, "mark.measure", "mark.keep", SEPARATOR, "tracks.pin", "tracks.hide", SEPARATOR,
-    "file.export",
+    "view.fit", "selection.same", "selection.area", "selection.copy_name", SEPARATOR,
+    "panel.details", "panel.operators", "panel.source", "panel.graph", "panel.model", SEPARATOR,
+    "go.next_flow", "go.previous_flow", SEPARATOR, "mark.measure", "mark.keep", SEPARATOR,
+    "tracks.pin", "tracks.hide", SEPARATOR, "file.export",
 )  # fmt: skip
 # Rows of panels that choose operators or slices.
 _CHOSEN = ("view.fit", "selection.area", SEPARATOR, "panel.details")

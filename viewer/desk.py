@@ -348,7 +348,7 @@ class Desk(QObject):
             self._message.show_error(complaint)
         self._warn()
         self._crowded.start()
-        self.intake.tell_found()
+        self.intake.tell_added()
 
     # -- links ---------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from viewer.model.trace import Trace
 from viewer.opening import display_name
 from viewer.program.graph import Program
 from viewer.reading_progress import ReadingProgress
+from viewer.status_text import added_text
 from viewer.workspace import companion_complaint, is_text
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class FileIntake(QObject):
         self._given_up: list[str] = []
         self._found: dict[str, str] = {}  # companions that are read -> the traces that name them
         self._told_found = ""
+        self._told_added: list[str] = []  # paths of what is added to what is open
         self._choices = NO_CHOICES
         self.loader.progressed.connect(self._loading)
         self.loader.loaded.connect(self._took)
@@ -77,10 +79,14 @@ class FileIntake(QObject):
             self._found[path] = item.path
             self.loader.load(path, read_companion)
 
-    def tell_found(self) -> None:
-        """Say once which files were opened because others name them."""
-        if self._told_found:
-            self._desk.say(self._told_found)
+    def tell_added(self) -> None:
+        """Say once what was added to what was open, where the view stays as it is, and which files
+        were opened because others name them."""
+        paths, self._told_added = self._told_added, []
+        said = added_text(self._session, paths, self._desk.commands.way_to("view.fit_file"))
+        said = " · ".join(filter(None, (said, self._told_found)))
+        if said:
+            self._desk.say(said)
             self._told_found = ""
 
     @Slot(object, object, object)
@@ -127,6 +133,10 @@ class FileIntake(QObject):
                 f"{display_name(path)} was opened with {display_name(trace)}, which names it"
                 for path, trace in found.items()
             )
+            if not self._session.is_empty:
+                before = self._session.workspace.paths
+                new = [item.path for item in items if item.path not in (*before, *found)]
+                self._told_added = new
             self._session.add(items, choices, found)
         else:
             self._desk.refresh()

@@ -12,7 +12,7 @@ from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 
 from viewer.commands import Command
-from viewer.help_pages import INDEX, RECORDING, TIMELINE
+from viewer.help_pages import GLOSSARY, INDEX, RECORDING, TIMELINE
 from viewer.panels.help_window import HelpWindow
 from viewer.tour import Tour
 
@@ -109,4 +109,5 @@ def guide_commands(desk: Desk) -> list[Command]:
             "help.recording", "How to &record a profile", "Help",
             lambda: desk.guide.show_help(RECORDING),
         ),
+        Command("help.glossary", "&Glossary", "Help", lambda: desk.guide.show_help(GLOSSARY)),
     ]  # fmt: skip

@@ -17,11 +17,12 @@ from viewer.resources import resource
 INDEX = "index"
 TIMELINE = "timeline"
 RECORDING = "recording"
+GLOSSARY = "glossary"
 # In the order of the list beside the text: first steps, then the panels as they lie in the window.
 PAGES = (
     INDEX, RECORDING, TIMELINE, "details", "operators", "model", "findings", "graph", "statistics",
     "events", "estimates", "handle_map", "selection", "source", "links", "delegation", "problems",
-    "untimed", "marks", "search", "export", "glossary",
+    "untimed", "marks", "search", "export", GLOSSARY,
 )  # fmt: skip
 _COMMAND = re.compile(r"\[\[([a-z_]+\.\w+)\]\]")
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)

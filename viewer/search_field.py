@@ -92,7 +92,7 @@ class SearchField(EscapeField):
         self.count.setText(self._count_text())
         token = "error" if complaint else "text2"
         self.count.setStyleSheet(f"color: {self._theme.color(token).name()}; border: 0;")
-        self.setAccessibleDescription(complaint or self.count.text())
+        self.setAccessibleDescription(complaint or self._searching.advice or self.count.text())
         self._place()
         self._show_help()
 
@@ -115,8 +115,9 @@ class SearchField(EscapeField):
         self.setTextMargins(0, 0, right, 0)
 
     def _show_help(self) -> None:
-        """While one types nothing yet, how a query is written; what is wrong with a wrong one."""
-        complaint = self._searching.complaint
+        """While one types nothing yet, how a query is written; what is wrong with a wrong one, or
+        with one that finds nothing."""
+        complaint = self._searching.complaint or self._searching.advice
         wanted = self.hasFocus() and bool(complaint or not self.text())
         if self.help is None and wanted:
             self.help = _Help(self.window(), self._theme)

@@ -130,6 +130,11 @@ class Searching(QObject):
         return [id(trace) for trace in traces] == [id(trace) for trace in self._of]
 
     @property
+    def advice(self) -> str:
+        """What to say of a query that finds nothing, "" for nothing more."""
+        return "" if not self.is_on or self.pending or len(self.hits) else self.query.advice
+
+    @property
     def is_on(self) -> bool:
         """Whether anything is searched for, by a query that can be read."""
         return self.query.node is not None and not self.complaint

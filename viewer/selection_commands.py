@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
@@ -14,7 +15,7 @@ from PySide6.QtWidgets import (
 
 from viewer import marking, selecting
 from viewer.commands import SEPARATOR, Command, Need
-from viewer.needs import open_profile
+from viewer.needs import open_profile, selected_slice
 
 if TYPE_CHECKING:
     from viewer.desk import Desk
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 SELECTION_MENU = (
     "Selection",
     (
-        "selection.same", "selection.area", "selection.export", SEPARATOR, "mark.measure",
-        "mark.keep", "mark.rename", "mark.fit", "mark.remove",
+        "selection.same", "selection.area", "selection.copy_name", "selection.export", SEPARATOR,
+        "mark.measure", "mark.keep", "mark.rename", "mark.fit", "mark.remove",
     ),
 )  # fmt: skip
 SELECTION_MOUSE = (
@@ -45,6 +46,14 @@ def selection_commands(desk: Desk) -> list[Command]:
             focus.selectAll()
         else:
             selecting.select_same(session)
+
+    def copy_name() -> None:
+        """As the timeline shows it."""
+        chosen = session.state.slice
+        if chosen is not None:
+            name = session.traces[chosen.trace].label(chosen.index)
+            QGuiApplication.clipboard().setText(name)
+            desk.say(f"Copied {name}")
 
     def measure() -> None:
         before = session.state.measured
@@ -82,6 +91,10 @@ def selection_commands(desk: Desk) -> list[Command]:
             Need("selected slices or operators", lambda: selecting.can_make_area(session)),
         ),
         Command(
+            "selection.copy_name", "&Copy name", "Selection", copy_name,
+            enabled=selected_slice(session),
+        ),
+        Command(
             "selection.export", "&Export the selection table…", "Selection",
             desk.selection.export,
             enabled=Need("statistics of a selection", lambda: desk.selection.can_export),
@@ -91,7 +104,7 @@ def selection_commands(desk: Desk) -> list[Command]:
             measure, ("M",), has_trace,
         ),
         Command(
-            "mark.keep", "&Keep it as a mark", "Selection", keep, ("Shift+M",),
+            "mark.keep", "&Keep as a mark", "Selection", keep, ("Shift+M",),
             Need("an open profile, shown as it ran", lambda: marking.can_mark(session)),
         ),
         Command("mark.rename", "&Rename the current mark", "Selection", rename, ("F2",), has_mark),

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from viewer.model.times import RateOrigin, counted, format_span, format_time, group_digits
-from viewer.model.trace import RunKind
+from collections.abc import Sequence
+
+from viewer.model.times import (
+    RateOrigin,
+    counted,
+    format_span,
+    format_time,
+    group_digits,
+    with_computed,
+)
+from viewer.model.trace import RunKind, Trace
+from viewer.opening import display_name
 from viewer.program.labels import run_number, track_name
 from viewer.selection_feed import SelectionFeed
 from viewer.session import Session
@@ -11,10 +21,10 @@ from viewer.timeline.hover_text import slice_lines
 
 
 def clock_text(session: Session) -> str:
-    """Clocks (one of them in full, several by number) and how many slices the files state."""
+    """Clocks (one of them in full, several by number) and how many slices the files state, with
+    how many were computed."""
     if not session.traces:
         return ""
-    slices = sum(len(t.file.slices) - t.file.slices.derived_count for t in session.traces)
     clocks = {t.rate for t in session.traces}
     text = clocks.pop().text if len(clocks) == 1 else f"{len(clocks)} clocks"
     for origin in (RateOrigin.ASSUMED, RateOrigin.CHOSEN):
@@ -22,7 +32,30 @@ def clock_text(session: Session) -> str:
         text += f", {count} {origin}" if count else ""
     estimates = session.workspace.cycle_rate
     text += f" · estimates at {estimates.text}" if estimates else ""
-    return f"{text} · {counted(slices, 'slice')}"
+    return f"{text} · {_slices_text([t.file for t in session.traces])}"
+
+
+def _slices_text(files: Sequence[Trace]) -> str:
+    computed = sum(file.slices.derived_count for file in files)
+    stated = sum(len(file.slices) for file in files) - computed
+    return with_computed(counted(stated, "slice"), computed)
+
+
+def added_text(session: Session, paths: Sequence[str], fit_file: str) -> str:
+    """What was added to what was open: "Added mine.csv · 6 slices, below the others · Shift+F zooms
+    to one file after the other". fit_file: how one fits the next file now. "" for no paths."""
+    if not paths:
+        return ""
+    names = ", ".join(map(display_name, paths[:3]))
+    more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+    added = [t.file for t in session.traces if t.trace.path in paths]
+    parts = [f"Added {names}{more}"]
+    if added:
+        several = len(session.traces) > len(added)
+        parts.append(_slices_text(added) + (", below the others" if several else ""))
+        if several:
+            parts.append(f"{fit_file} zooms to one file after the other")
+    return " · ".join(parts)
 
 
 def selection_text(session: Session) -> str:

@@ -341,8 +341,9 @@ class Tour(QObject):
             zoom = " and ".join(map(self._key, ("view.zoom_in", "view.zoom_out")))
             move = " and ".join(map(self._key, ("view.pan_left", "view.pan_right")))
             return (
-                f"{counted(hits, 'slice')} found, each with a bar; Enter goes to the next. On the "
-                f"timeline {zoom} zoom around the mouse, {move} move in time, "
+                f"{counted(hits, 'slice')} found, each with a bar; Enter goes to the next. Click "
+                f"the timeline, or press Escape, which clears the search too: then {zoom} zoom "
+                f"around the mouse, {move} move in time, "
                 f"{self._key('view.fit_all')} shows all."
             )
 

@@ -88,12 +88,12 @@ def track_commands(desk: Desk) -> list[Command]:
     return [
         Command("tracks.filter", "&Filter tracks", "Tracks", filter_tracks, ("T",), has_tracks),
         Command(
-            "tracks.pin", "&Pin on top", "Tracks", pin, ("Ctrl+P",), has_track,
+            "tracks.pin", "&Pin this track on top", "Tracks", pin, ("Ctrl+P",), has_track,
             lambda: track() in view().pinned,
         ),
         Command(
-            "tracks.hide", "&Hide", "Tracks", change(lambda about: view().without(about)),
-            ("Shift+T",), has_part,
+            "tracks.hide", "&Hide this track", "Tracks",
+            change(lambda about: view().without(about)), ("Shift+T",), has_part,
         ),
         Command(
             "tracks.only", "Hide all &others", "Tracks",

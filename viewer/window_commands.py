@@ -65,7 +65,8 @@ MENUS = (
     (
         "Help",
         (
-            "help.here", "help.tour", "help.recording", SEPARATOR, "help.palette", "help.keys",
+            "help.here", "help.tour", "help.recording", "help.glossary", SEPARATOR,
+            "help.palette", "help.keys",
             SEPARATOR, *(f"sample.{s.key}" for s in SAMPLES),
             SEPARATOR, "help.about",
         ),
@@ -185,6 +186,7 @@ def commands_of(desk: Desk) -> list[Command]:
                 f"go.runs_{name}", title, "Go",
                 lambda view=view: toggle_inferences(view), enabled=has_several_runs,  # type: ignore[misc]
                 checked=lambda view=view: session.state.inferences is view,  # type: ignore[misc]
+                keywords="compare",
             )
             for name, title, view in (
                 ("aligned", "All runs &aligned", Inferences.ALIGNED),

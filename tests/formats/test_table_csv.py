@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.formats.csv_cases import damaged
-from viewer.formats import ReadCancelled, UnreadableFile, never_cancelled, no_progress
+from viewer.formats import ReadCancelled, UnreadableFile, choose, never_cancelled, no_progress
 from viewer.formats.table_csv import FORMAT, TIME_LIMIT
 from viewer.model.trace import KeyKind, Trace
 
@@ -115,7 +115,7 @@ def test_odd_rows_are_left_out_and_counted(data):
     ]  # fmt: skip
     assert trace.slices.source_row.tolist() == [0, 7]
     assert problems(trace) == {
-        "row without a usable start_ns or dur_ns": (5, "data row 2"),
+        "row without a usable start_ns or dur_ns": (5, "data row 2: start_ns is empty"),
         "row with more cells than the header": (1, "data row 6"),
     }
 
@@ -131,7 +131,54 @@ def test_times_are_exact_beyond_floats(trace_of, start, beside):
 def test_what_only_looks_like_a_time_is_none(trace_of, cell):
     trace = trace_of(f"{HEADER}\np,t,a,{cell},3\n")
     assert len(trace.slices) == 0
-    assert problems(trace) == {"row without a usable start_ns or dur_ns": (1, "data row 1")}
+    said = {"": "empty", "9" * 5000: f'"{"9" * 24}…", too large'}.get(
+        cell, f'"{cell}", not whole ns'
+    )
+    assert problems(trace) == {
+        "row without a usable start_ns or dur_ns": (1, f"data row 1: start_ns is {said}")
+    }
+
+
+@pytest.mark.parametrize(
+    ("row", "where"),
+    [
+        ("p,t,a,1,2.5", 'data row 2: dur_ns is "2.5", not whole ns'),
+        ("p,t,a,1,-2", 'data row 2: dur_ns is "-2"'),
+        (f"p,t,a,{2**63 - 1},2", f'data row 2: start_ns is "{2**63 - 1}", too large'),
+        (f"p,t,a,{TIME_LIMIT},2", "data row 2"),  # each is a time, their sum is none
+    ],
+)
+def test_the_first_time_that_is_none_is_quoted(trace_of, row, where):
+    assert list(problems(trace_of(f"{HEADER}\np,t,a,0,3\n{row}\n")).values()) == [(1, where)]
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("process,thread,name,start_ns", "missing: dur_ns. It needs"),
+        (
+            "process,thread,name,start_us,dur_us",
+            "missing: start_ns, dur_ns (found: start_us, dur_us). It needs",
+        ),
+        ("process;thread;name;start_ns;duration", "missing: dur_ns (found: duration). It needs"),
+        ("Process,Thread,name,start_ns,dur_ns", "missing: process, thread (found: Process, Thread"),
+        (f"{HEADER},name", "two columns name. Rename one of them"),
+    ],
+)
+def test_a_file_that_is_nearly_one_is_told_what_it_lacks(header, said):
+    with pytest.raises(UnreadableFile) as refused:
+        choose(f"{header}\np,t,a,1,2\n".encode(), "mine.csv")
+    assert said in str(refused.value)
+    assert "profile CSV" in refused.value.reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["name,price\nbolt,3\n", "process;owner\n1;2\n", "", "a" * 9000, f"{HEADER[:-3]}".ljust(4096)],
+)
+def test_a_file_of_another_kind_is_not_taken_for_nearly_one(text):
+    with pytest.raises(UnreadableFile, match="of no format that Opscope reads"):
+        choose(text.encode()[:4096], "other.csv")
 
 
 def test_columns_of_numbers_and_columns_that_only_look_so(trace_of):

@@ -55,6 +55,21 @@ def test_typing_finds_enter_runs_and_the_keyboard_goes_back(attention, qtbot):
     assert view.hasFocus()
 
 
+def test_a_command_is_found_by_what_it_is_for_and_an_empty_list_says_so(attention, qtbot):
+    palette = opened(attention, qtbot)
+    assert palette.nothing.isHidden()
+    qtbot.keyClicks(palette.field, "compare")
+    assert "All runs aligned" in titles(palette)[:2]
+    palette.field.setText("zzqxj")
+    assert titles(palette) == []
+    assert palette.nothing.isVisible()
+    assert palette.list.isHidden()
+    assert palette.field.accessibleDescription() == "Nothing found"
+    palette.field.clear()
+    assert palette.list.isVisible()
+    assert palette.nothing.isHidden()
+
+
 def test_escape_closes_and_clears_nothing(attention, qtbot):
     attention.session.select_operators(0, (9,))
     before = attention.session.state

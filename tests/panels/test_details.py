@@ -256,6 +256,8 @@ def test_an_area_shows_its_length_and_names(attention, theme, qtbot):
     panel = show(attention, theme, qtbot)
     assert figures(panel)[0] == "length: 200.000 µs"
     assert "forward" in next(iter(panel.widget().rows("Busy").values()))
+    said = list(panel.widget().rows("Slices by name").values())
+    assert any(re.fullmatch(r"\d+ other names, \d+ slices", text) for text in said)
 
 
 def test_text_of_a_file_is_never_read_as_markup(attention, theme, qtbot):

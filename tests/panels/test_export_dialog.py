@@ -63,7 +63,7 @@ def test_it_says_what_will_be_written_and_the_file_is_as_large(
     session, settings, theme, qtbot, tmp_path
 ):
     dialog = shown(session, settings, theme, qtbot)
-    assert said(dialog).startswith("727 slices on 1 track with 535 flows: about ")
+    assert said(dialog).startswith("627 slices and 100 computed ones on 1 track with 535")
     path = tmp_path / "all.pftrace"
     PerfettoJob(session.workspace, dialog.wish).write(
         str(path), lambda done, total: None, lambda: False
@@ -104,7 +104,7 @@ def test_while_runs_are_aligned_only_the_whole_trace_can_be_written(
     dialog = shown(session, settings, theme, qtbot)
     assert not dialog.parts[RANGE].isEnabled()
     assert dialog.parts[RANGE].text() == f"Visible range · {ALL_AS_RUN}"
-    assert said(dialog).startswith("727 slices")
+    assert said(dialog).startswith("627 slices and 100 computed ones")
 
 
 def test_the_visible_range_has_the_slices_that_touch_it_whole(session, settings, theme, qtbot):
@@ -119,7 +119,12 @@ def test_the_visible_range_has_the_slices_that_touch_it_whole(session, settings,
     spans = [session.traces[0].span_ns(i) for i in range(len(trace.slices))]
     inside = [(a, b) for a, b in spans if a < t1 and (b > t0 or a == b >= t0)]
     over = sum(a < t0 or b > t1 for a, b in inside)
-    assert said(dialog).startswith(f"{len(inside)} slices on 1 track")
+    computed = sum(
+        bool(trace.slices.derived[i]) for i, one in enumerate(spans) if one in set(inside)
+    )
+    assert said(dialog).startswith(
+        f"{len(inside) - computed} slices and {computed} computed ones on 1 track"
+    )
     assert f"{over} slices reach over an edge of the range and are written whole." in said(dialog)
 
 

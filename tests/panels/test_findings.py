@@ -60,7 +60,7 @@ def test_the_list_is_the_answer_by_rank(panel):
 def test_each_row_says_its_rule_its_kind_and_why_others_are_not_told(panel):
     row = panel.model.rows[row_of(panel, Family.GAPS)]
     assert plain_spaces(row.plain).endswith("Told when these gaps are at least 5 % of it.")
-    assert ". Gaps: Gaps between delegate calls are 5.9 %" in plain_spaces(row.plain)
+    assert ". Gaps: Time between instructions is 5.9 %" in plain_spaces(row.plain)
     said = panel.model.data(panel.model.index(0), Qt.ItemDataRole.AccessibleTextRole)
     assert said == panel.model.rows[0].plain
     headings = [row.plain for row in panel.model.rows if row.line is Line.HEADING]

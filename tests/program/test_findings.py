@@ -220,12 +220,15 @@ def test_an_operator_outside_is_told_with_its_copies():
 def test_gaps_between_delegate_calls_and_not_before_or_after_them():
     one = found(dump(gapped(5, 12)), Family.GAPS)  # 17 of 331
     assert (one.ticks, one.whole) == (17, 331)
+    assert text(one) == "Time between instructions is 5.1 % of the time of the one inference"
     assert plain_spaces(one.detail) == (
-        "2 gaps in which no event of the runtime or of a delegate lies, 17 ns together; the "
-        "largest is 12 ns."
+        "2 gaps from the first delegate call of an inference to its last in which no event of the "
+        "runtime or of a delegate lies, 17 ns together; the largest is 12 ns."
     )
     assert one.place == Stretch(212, 224, (0,))
-    assert found(dump(gapped(5, 11)), Family.GAPS).asked  # 16 of 330 are 4.8 %
+    silent = found(dump(gapped(5, 11)), Family.GAPS)  # 16 of 330
+    assert plain_spaces(silent.why).startswith("time between instructions is 4.8 % of the time of")
+    assert silent.asked
 
 
 def test_an_operator_or_a_move_between_calls_is_no_gap():
@@ -234,6 +237,10 @@ def test_an_operator_or_a_move_between_calls_is_no_gap():
     move = (KeyKind.CONTROL, 6, 157, 187, "MOVE_CALL")
     one = found(dump((length, [*events, operator, move])), Family.GAPS)
     assert (one.ticks, one.place) == (20, Stretch(187, 207, (0,)))
+    events += [(CALL, 10 + at, 110 + 3 * at, 112 + 3 * at, "OPERATOR_CALL") for at in range(30)]
+    one = found(dump((length, events)), Family.GAPS)  # of two delegate calls, but 32 instructions
+    assert plain_spaces(one.detail).startswith("31 gaps from the first delegate call")
+    assert text(one).startswith("Time between instructions is")
 
 
 def test_gaps_of_all_runs_add_up_and_those_between_runs_are_none():
@@ -297,7 +304,11 @@ def test_slow_inferences_after_the_first():
     assert (one.ticks, one.place) == (131, OfRun(2))
     silent = found(dump(*runs(900, 100, 130, 100, 100, 100)), Family.SLOW_RUNS)
     assert "the slowest inference took 1.3 times the median" in silent.why
-    assert not found(dump(*runs(900, 100, 200, 100, 100)), Family.SLOW_RUNS).asked
+    few = found(dump(*runs(900, 100, 200, 100, 100)), Family.SLOW_RUNS)
+    assert few.why.startswith("it needs 5 inferences after the first, there are 4. Told when")
+    assert not few.asked
+    few = found(dump(*runs(900)), Family.SLOW_RUNS)
+    assert few.why.startswith("it needs 5 inferences after the first, there are none. ")
 
 
 def test_comparisons_of_inferences_stand_last_where_one_is_picked():
@@ -311,7 +322,8 @@ def test_comparisons_of_inferences_stand_last_where_one_is_picked():
 
 def test_inferences_that_did_not_end_are_not_compared():
     table = linked("etdump/words_failing_x3.etdp", None)
-    assert "there are 2 inferences to compare" in found(table, Family.WARM_UP).why
+    why = found(table, Family.WARM_UP).why
+    assert why.startswith("it needs 3 inferences after the first, there is 1. ")
 
 
 # -- units -----------------------------------------------------------------------------------------

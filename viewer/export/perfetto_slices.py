@@ -196,6 +196,8 @@ class SlicePackets:
             start, end = (self._ns(t[self._preorder]) for t in (slices.start, slices.end))
             self.over_edge = int(((start < low) | (end > high)).sum())
         self.count = len(self._preorder)
+        derived = slices.derived
+        self.computed = 0 if derived is None else int(derived[self._preorder].sum())
         self.first_ns = int(self._ns(slices.start[self._preorder]).min()) if self.count else 0
         written_rows = np.bincount(self._row[self._preorder], minlength=len(slices.row_track))
         self.tracks = len(np.unique(slices.row_track[written_rows > 0]))

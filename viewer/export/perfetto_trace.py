@@ -106,7 +106,8 @@ class FileSize:
     """What a file will hold and how large it will be, in bytes, as it is and gzipped.
 
     tracks: those that have a slice in it. over_edge: the slices that reach over an edge of the
-    range. left_out: what of the flows is not written, in words.
+    range. left_out: what of the flows is not written, in words. computed: slices that no input
+    states.
     """
 
     slices: int
@@ -116,6 +117,7 @@ class FileSize:
     raw: int
     packed: int
     left_out: str = ""
+    computed: int = 0
 
 
 def export_perfetto(
@@ -197,19 +199,22 @@ def size_of_perfetto(
     file = _File(sources, beside, ns_range)
     sizes = _Sizes()
     sizes.add(file.head)
-    slices = tracks = flows = over_edge = 0
+    slices = tracks = flows = over_edge = computed = 0
     left_out = []
     for part in file.parts():
         sizes.add(part.head)
         for chunks, _, _ in part.chunks():
             sizes.sample(chunks)
         slices += part.slices.count
+        computed += part.slices.computed
         tracks += part.slices.tracks
         flows += part.slices.flows_written
         over_edge += part.slices.over_edge
         left_out.append(str(part.flow_facts.get(LEFT_OUT, "")))
     said = "; ".join(dict.fromkeys(filter(None, left_out)))
-    return FileSize(slices, tracks, flows, over_edge, round(sizes.raw), round(sizes.packed), said)
+    return FileSize(
+        slices, tracks, flows, over_edge, round(sizes.raw), round(sizes.packed), said, computed
+    )
 
 
 class _Sizes:

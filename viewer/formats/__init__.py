@@ -136,6 +136,10 @@ def choose(head: bytes, path: str) -> Format:
     for offset, magic, what, remedy in _STRANGERS:
         if head[offset : offset + len(magic)] == magic:
             raise UnreadableFile(path, f"this is {what}", remedy=remedy)
+    nearly = importlib.import_module(f"{__name__}.table_csv").why_not(head)
+    if nearly is not None:
+        reason, remedy = nearly
+        raise UnreadableFile(path, reason, remedy=remedy)
     names = ", ".join(f.name for f in formats())
     raise UnreadableFile(
         path,

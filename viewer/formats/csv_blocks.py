@@ -61,7 +61,8 @@ class Shape:
 @dataclass(frozen=True, slots=True)
 class Block:
     """Some rows. numbers: values and which of them are usable (others are 0); surplus: rows with
-    more cells than the header. replaced: how many bytes were not UTF-8, in how many in all."""
+    more cells than the header. replaced: how many bytes were not UTF-8, in how many in all. odd:
+    of a column of numbers the first row that has no usable one, and what stands there."""
 
     rows: int
     numbers: dict[int, tuple[Ints, Bools]]
@@ -69,6 +70,7 @@ class Block:
     surplus: Bools
     replaced: int = 0
     size: int = 0
+    odd: dict[int, tuple[int, str]] = field(default_factory=dict)
 
 
 def blocks(file: BinaryIO, path: str, shape: Shape) -> Generator[tuple[Block, int], None, None]:
@@ -165,12 +167,16 @@ def _coded(data: bytes, shape: Shape, replaced: int, size: int) -> Block:
         usecols=shape.used, index_col=False, dtype=kinds, na_filter=False, low_memory=False,
     )  # fmt: skip
     numbers: dict[int, tuple[Ints, Bools]] = {}
+    odd: dict[int, tuple[int, str]] = {}
     for column in shape.numbers:
         values = frame[column].to_numpy()[1:]
         if values.dtype != np.int64:
             raise ValueError("no whole numbers")
         ok = (values <= TIME_LIMIT) & (values >= -TIME_LIMIT)
         numbers[column] = (values if ok.all() else np.where(ok, values, 0), ok)
+        if not ok.all():
+            at = int(np.argmin(ok))
+            odd[column] = at, str(values[at])
     texts: dict[int, Texts] = {}
     for column in shape.texts:
         if kinds[column] is object:
@@ -181,7 +187,7 @@ def _coded(data: bytes, shape: Shape, replaced: int, size: int) -> Block:
                 shape.distinct.add(column)
     beyond = _without_first(frame[shape.width])
     surplus = np.array([text != "" for text in beyond.distinct], np.bool_)[beyond.codes]
-    return Block(len(frame) - 1, numbers, texts, surplus, replaced, size)
+    return Block(len(frame) - 1, numbers, texts, surplus, replaced, size, odd)
 
 
 def _without_first(column: pd.Series) -> Texts:
@@ -199,13 +205,16 @@ def _without_first(column: pd.Series) -> Texts:
 
 def _taken(frame: pd.DataFrame, shape: Shape, replaced: int, size: int) -> Block:
     """The rows of a frame of str cells."""
+    numbers = {column: _whole_numbers(frame[column].tolist()) for column in shape.numbers}
+    first = {column: int(np.argmin(ok)) for column, (_, ok) in numbers.items() if not ok.all()}
     return Block(
         len(frame),
-        {column: _whole_numbers(frame[column].tolist()) for column in shape.numbers},
+        numbers,
         {column: distinct_texts(frame[column].tolist()) for column in shape.texts},
         (frame[shape.width] != "").to_numpy(),
         replaced,
         size,
+        {column: (row, str(frame[column].iloc[row])) for column, row in first.items()},
     )
 
 

@@ -30,7 +30,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
+from viewer.formats import (
+    HEAD_SIZE,
+    Cancelled,
+    Progress,
+    ReadCancelled,
+    UnreadableFile,
+    format_of,
+)
 from viewer.formats.csv_blocks import TIME_LIMIT, Block, Shape, blocks
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn, numbers_of
 from viewer.model.builder import TraceBuilder
@@ -54,13 +61,18 @@ DERIVED = "derived"
 IGNORED = frozenset(
     ("debug_handles", "operators", "source", "link_reason", "start_ticks", "dur_ticks")
 )
+_SEPARATORS = ",\t;"
+_NEARLY = 2  # of the required columns: a CSV of another kind has a name, or a process
+_NAMED = 4  # of the columns that are there instead
 _TIMES = ("start_ns", "dur_ns")
 _UNUSABLE = "row without a usable start_ns or dur_ns"
+_QUOTED = 24  # characters of a cell
 # Short rows are padded to the header's width: a bound keeps a small file from filling the memory.
 MAX_COLUMNS = 256
 _HEADER_LIMIT = 1 << 20
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+_DIGITS = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
 # 15 digits are exact as float64; longer ones, and leading zeros, are names rather than amounts.
 _DECIMAL = re.compile(
     r"[+-]?(?:(?:0|[1-9][0-9]{0,14})(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
@@ -79,6 +91,30 @@ def sniff(head: bytes) -> bool:
             text = head[len(mark) :].decode(encoding, "replace")
             return _header(text.partition("\n")[0]) is not None
     return _header(_first_line(head)) is not None
+
+
+def why_not(head: bytes) -> tuple[str, str] | None:
+    """What the columns of a file that is nearly one lack, and the remedy; None for any other.
+
+    One that has two of the required columns is taken for nearly one.
+    """
+    line = _first_line(head).rstrip("\r")
+    if len(line) + 4 > len(head) >= HEAD_SIZE:
+        return None  # the rest of it is not known
+    names = max((_cells(line, one) for one in _SEPARATORS), key=lambda cells: _required_in(cells))
+    if _required_in(names) < _NEARLY:
+        return None
+    twice = sorted({name for name in names if name and names.count(name) > 1})
+    missing = [name for name in REQUIRED if name not in names]
+    if not missing:
+        return f"this is a profile CSV with two columns {twice[0]}", "Rename one of them"
+    like = tuple(name.partition("_")[0] for name in missing)
+    instead = [name for name in names if name.casefold().startswith(like)]
+    found = f" (found: {', '.join(instead[:_NAMED])})" if instead else ""
+    return (
+        f"it looks like a profile CSV; missing: {', '.join(missing)}{found}",
+        f"It needs the columns {', '.join(REQUIRED)}; times are in whole ns",
+    )
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
@@ -122,17 +158,25 @@ def _first_line(head: bytes) -> str:
     return head.decode("utf-8-sig", "replace").partition("\n")[0]
 
 
+def _cells(line: str, separator: str) -> list[str]:
+    """The cells of a header, [] where quotes do not close."""
+    try:
+        return [cell.strip() for cell in next(csv.reader([line], delimiter=separator), [])]
+    except csv.Error:
+        return []
+
+
+def _required_in(names: Sequence[str]) -> int:
+    return len(set(REQUIRED) & set(names))
+
+
 def _header(line: str) -> tuple[str, list[str]] | None:
     """The separator and the column names, None if this is no header of ours."""
     line = line.rstrip("\r")
-    for separator in ",\t;":
-        try:
-            cells = next(csv.reader([line], delimiter=separator), [])
-        except csv.Error:
-            continue
-        names = [cell.strip() for cell in cells]
+    for separator in _SEPARATORS:
+        names = _cells(line, separator)
         named = [name for name in names if name]
-        if set(REQUIRED) <= set(named) and len(set(named)) == len(named):
+        if _required_in(named) == len(REQUIRED) and len(set(named)) == len(named):
             return separator, names
     return None
 
@@ -167,7 +211,7 @@ class _Rows:
         length_ok = length_ok & (length >= 0) & (start + length <= TIME_LIMIT)
         usable = start_ok & length_ok & ~block.surplus
         self._count("row with more cells than the header", block.surplus)
-        self._count(_UNUSABLE, ~(start_ok & length_ok) & ~block.surplus)
+        self._count(_UNUSABLE, ~(start_ok & length_ok) & ~block.surplus, block)
         keep = slice(None) if usable.all() else np.flatnonzero(usable)
         read = self._row + block.rows
         # Two hundredths more than the rows so far promise, as those of later times are longer.
@@ -258,10 +302,28 @@ class _Rows:
                     int(start[i]), int(end[i]),
                 )  # fmt: skip
 
-    def _count(self, kind: str, rows: Bools) -> None:
+    def _count(self, kind: str, rows: Bools, block: Block | None = None) -> None:
+        """block: where the odd time of the first of these rows stands."""
         found = np.flatnonzero(rows)
         if len(found):
-            self.builder.problem(kind, len(found), f"data row {self._row + int(found[0]) + 1}")
+            first = int(found[0])
+            odd = "" if block is None else self._odd_time(block, first)
+            where = f"data row {self._row + first + 1}"
+            self.builder.problem(kind, len(found), f"{where}: {odd}" if odd else where)
+
+    def _odd_time(self, block: Block, row: int) -> str:
+        """What stands where whole ns should: `start_ns is "1.5"`; "" where each alone would do."""
+        for name, column in zip(_TIMES, self.shape.numbers, strict=True):
+            values, ok = block.numbers[column]
+            at, text = block.odd.get(column, (-1, ""))
+            if not ok[row]:
+                shown = text if len(text) <= _QUOTED else f"{text[:_QUOTED]}…"
+                why = "too large" if _DIGITS.fullmatch(text) else "not whole ns"
+                said = f'{name} is "{shown}", {why}' if text.strip() else f"{name} is empty"
+                return said if at == row else ""
+            if name == "dur_ns" and values[row] < 0:
+                return f'{name} is "{values[row]}"'
+        return ""
 
     def _tracks(self, codes: dict[str, Codes], strings: dict[str, tuple[str, ...]]) -> Codes:
         """The track of every row; tracks are numbered as they first appear."""

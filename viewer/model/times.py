@@ -107,6 +107,11 @@ def counted(count: int, thing: str) -> str:
     return f"{group_digits(count)} {thing}{'' if count == 1 else 's'}"
 
 
+def with_computed(slices: str, computed: int) -> str:
+    """ "627 slices and 100 computed ones": those that a file states, and those that it does not."""
+    return f"{slices} and {counted(computed, 'computed one')}" if computed else slices
+
+
 def unit_for(ns: float) -> tuple[str, int]:
     """The unit in which a length reads best, and how many ns it has."""
     size = abs(ns)

@@ -26,6 +26,7 @@ from PySide6.QtGui import QFocusEvent, QFont, QFontMetrics, QKeyEvent, QPainter,
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
+    QLabel,
     QListView,
     QMainWindow,
     QStyle,
@@ -68,7 +69,7 @@ def found_rows(table: CommandTable, typed: str, recent: Sequence[str]) -> list[R
     found = []
     for number, command in enumerate(table.commands.values()):
         title, possible = command.plain_title, command.is_possible
-        fit = match(typed, f"{title} {command.place}")
+        fit = match(typed, f"{title} {command.place} {command.keywords}".rstrip())
         if fit is None:
             continue
         group = command.place
@@ -109,6 +110,9 @@ class CommandPalette(QFrame):
         column.setSpacing(8)
         column.addWidget(self.field)
         column.addWidget(self.list)
+        self.nothing = QLabel("Nothing found")
+        self.nothing.setMargin(_INSET)
+        column.addWidget(self.nothing)
         self.setAccessibleName("Command palette")
         self.field.textChanged.connect(self._find)
         self.list.clicked.connect(lambda index: self._choose(index.row()))
@@ -184,6 +188,9 @@ class CommandPalette(QFrame):
         self._fit_rows()
 
     def _fit_rows(self) -> None:
+        self.nothing.setVisible(not self.model.rows)
+        self.list.setVisible(bool(self.model.rows))
+        self.field.setAccessibleDescription("" if self.model.rows else self.nothing.text())
         shown = min(max(len(self.model.rows), 1), _ROWS)
         room = self._window.height() // 2 // self._theme.px(_ROW)
         self.list.setFixedHeight(min(shown, max(room, 3)) * self._theme.px(_ROW))
@@ -191,7 +198,7 @@ class CommandPalette(QFrame):
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
-        """A panel with one line around it, and what to say where nothing fits."""
+        """A panel with one line around it."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(self._theme.color("line"), 1))

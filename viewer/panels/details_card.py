@@ -173,8 +173,8 @@ class Card(QWidget):
             grid.add(format_time(entry.ns), f"{group_digits(entry.count)} × {entry.name}")
         if len(facts.names) > _MOST_NAMES:
             rest = facts.names[_MOST_NAMES:]
-            count = group_digits(sum(n.count for n in rest))
-            grid.add(format_time(sum(n.ns for n in rest)), f"{count} × {len(rest)} other names")
+            names, slices = counted(len(rest), "other name"), sum(n.count for n in rest)
+            grid.add(format_time(sum(n.ns for n in rest)), f"{names}, {counted(slices, 'slice')}")
 
     # -- parts -------------------------------------------------------------------------------
 

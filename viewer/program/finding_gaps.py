@@ -1,6 +1,6 @@
 """Findings about time in which nothing, or only DMA, is at work.
 
-*Between delegate calls*: in each inference from the begin of its first DELEGATE_CALL to the end of
+*Between instructions*: in each inference from the begin of its first DELEGATE_CALL to the end of
 its last, the time on its thread in which no event lies but Method::execute: no call, no kernel, no
 event of a delegate, no move. *Between NSS jobs*: in each inference from the begin of the first job
 to the end of the last, the time without any job; the host may be at work in it. *No unit*: what
@@ -44,7 +44,7 @@ _GAPS_RULE = f"Told when these gaps are at least {percent(GAPS_SHARE)} of it."
 
 
 def gaps(asked: Question, overview: UnitOverview) -> Answer:
-    """Idle time between delegate calls, between NSS jobs, or of all units of an NPU."""
+    """Idle time between instructions, between NSS jobs, or of all units of an NPU."""
     if _has_units(asked):
         return _idle_units(asked, overview)
     if (asked.trace.keys.kind == KeyKind.DELEGATE_CALL).any():
@@ -144,8 +144,9 @@ def _between_calls(asked: Question) -> Answer:
         busy = segments.start[lo:hi], segments.end[lo:hi]
         found.append((track, intervals.subtract(hulls, busy)))
     return _told_gaps(
-        asked, found, "delegate calls",
-        "no event of the runtime or of a delegate lies", sum(run.end - run.start for run in runs),
+        asked, found, "time between instructions is",
+        "from the first delegate call of an inference to its last in which no event of the runtime "
+        "or of a delegate lies", sum(run.end - run.start for run in runs),
     )  # fmt: skip
 
 
@@ -163,7 +164,9 @@ def _between_jobs(asked: Question) -> Answer:
         hulls, whole = (start, end), 0
     track = _tracks_of(asked, Unit.NSS)[0]
     free = intervals.subtract(hulls, (start, end))
-    return _told_gaps(asked, [(track, free)], "NSS jobs", "no job runs", whole)
+    return _told_gaps(
+        asked, [(track, free)], "gaps between NSS jobs are", "in which no job runs", whole
+    )
 
 
 def _hulls(runs: list[Run], start: Ints, end: Ints) -> Intervals:
@@ -181,16 +184,16 @@ def _hulls(runs: list[Run], start: Ints, end: Ints) -> Intervals:
 
 
 def _told_gaps(
-    asked: Question, found: list[tuple[int, Intervals]], between: str, lacking: str, whole: int
+    asked: Question, found: list[tuple[int, Intervals]], what: str, where: str, whole: int
 ) -> Answer:
-    """found: per track its gaps. lacking: what is not there, as a clause."""
+    """found: per track its gaps. what: they are, with its verb. where: they lie, as a clause."""
     count = sum(len(start) for _, (start, _) in found)
     total = sum(int((end - start).sum()) for _, (start, end) in found)
     part, of = share_text(total, whole), asked.scope
     if asked.run is None and any(asked.trace.inferences()):
         of = inferences_text(asked.trace)
     if not count or total < GAPS_SHARE * whole:
-        why = f"gaps between {between} are {part} of the time of {of}. {_GAPS_RULE}"
+        why = f"{what} {part} of the time of {of}. {_GAPS_RULE}"
         return Silent(Family.GAPS, why, True)
     length, track, start = max(
         (int((end - start).max()), track, int(start[np.argmax(end - start)]))
@@ -200,8 +203,8 @@ def _told_gaps(
     return [
         Finding(
             Family.GAPS,
-            f"Gaps between {between} are {part} of the time of {of}",
-            f"{counted(count, 'gap')} in which {lacking}, {asked.time(total)} together; the "
+            f"{what[0].upper()}{what[1:]} {part} of the time of {of}",
+            f"{counted(count, 'gap')} {where}, {asked.time(total)} together; the "
             f"largest is {asked.time(length)}.",
             _GAPS_RULE, total, whole, Stretch(start, start + length, (track,)),
         )

@@ -87,7 +87,7 @@ def warm_up(asked: Question) -> Answer:
     scopes = _scopes(asked.links)
     for scope in scopes:
         if len(scope.others) < LEAST_OTHERS:
-            why.append(_to_compare(scope))
+            why.append(_too_few(scope, LEAST_OTHERS))
             continue
         middle, deviation = _middle(scope.others)
         long, usual = _length(scope.runs[0]), _length(middle)
@@ -127,7 +127,7 @@ def slow_runs(asked: Question) -> Answer:
     scopes = _scopes(asked.links)
     for scope in scopes:
         if len(scope.others) < LEAST_COMPARED:
-            why.append(_to_compare(scope))
+            why.append(_too_few(scope, LEAST_COMPARED))
             continue
         middle, deviation = _middle(scope.others)
         usual = _length(middle)
@@ -225,5 +225,9 @@ def _difference(asked: Question, first: Run, middle: Run) -> str:
     return f" The largest parts of that, beside run {middle.number} (the median): {text}."
 
 
-def _to_compare(scope: _Scope) -> str:
-    return f"there {'is' if len(scope.runs) == 1 else 'are'} {scope.count} to compare"
+def _too_few(scope: _Scope, least: int) -> str:
+    there = len(scope.others)
+    return (
+        f"it needs {least} inferences{scope.name} after the first, there "
+        f"{'is' if there == 1 else 'are'} {there or 'none'}"
+    )

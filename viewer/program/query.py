@@ -119,6 +119,14 @@ class Query:
     text: str = ""
     node: Node | None = None
     complaint: str = ""
+    unknown: str = ""  # what stands before a colon as a field does, and is none; searched as text
+
+    @property
+    def advice(self) -> str:
+        """What to say where it finds nothing, "" for no more than that."""
+        if not self.unknown:
+            return ""
+        return f"Nothing found. There is no field {self.unknown}; there are {', '.join(FIELDS)}."
 
     @property
     def asks_cycles(self) -> bool:
@@ -149,7 +157,8 @@ def parse(text: str) -> Query:
     try:
         if len(text) > LONGEST:
             raise _WrongQuery(f"The query has {len(text)} characters: at most {LONGEST} are read")
-        return Query(text, _Reader(text).read())
+        reader = _Reader(text)
+        return Query(text, reader.read(), unknown=reader.unknown)
     except _WrongQuery as wrong:
         return Query(text, None, str(wrong))
 
@@ -161,6 +170,7 @@ class _Reader:
         self._text = text
         self._at = 0
         self._depth = 0
+        self.unknown = ""
 
     def read(self) -> Node | None:
         if not self._text.strip():
@@ -330,6 +340,8 @@ class _Reader:
                     f"{field}:{_EXAMPLES[field]}"
                 )
             return Text(rest, field)
+        if rest and field.isalpha() and rest[0] not in ":/\\":  # no C++ name, no address
+            self.unknown = self.unknown or field[:24]
         return Flag(word) if word in FLAGS else Text(word)
 
 
