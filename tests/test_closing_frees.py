@@ -6,7 +6,7 @@ import weakref
 import pytest
 from PySide6.QtCore import Qt
 
-from tests.gui_events import SAMPLE, open_files, open_sample, settle
+from tests.gui_events import SAMPLE, canvas, move, open_files, open_sample, place_of, settle
 from tests.test_windows import delete_closed, take
 from tests.test_windows import windows as windows
 from viewer import going
@@ -54,6 +54,8 @@ def use_all(qtbot, desk):
     session.set_scheme("name")
     going.fit_all(session)
     settle(qtbot, desk)
+    move(canvas(desk), place_of(desk, 5))
+    assert desk.timeline.view.tip.isVisible()
 
 
 @pytest.mark.parametrize("sample", ["attention_xnnpack", "delegate_handle_map", "torq_npu"])

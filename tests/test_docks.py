@@ -1,7 +1,7 @@
 """Where the panels lie: the timeline as tall as its rows, panels as tabs where room is short."""
 
 import pytest
-from PySide6.QtCore import QByteArray, QCoreApplication, Qt
+from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, Qt
 from PySide6.QtWidgets import QLabel, QMainWindow, QTabBar, QToolButton
 
 from tests.gui_events import open_sample, settle
@@ -172,3 +172,16 @@ def test_a_stored_layout_leaves_no_bar_over_the_menus(qtbot, shown_first, stored
     assert window.width() == 1600
     for bar in bars:
         assert window.childAt(bar.mapTo(window, bar.rect().center())) is bar
+
+
+def test_to_close_all_and_open_again_leaves_no_widget_behind(attention, qtbot):
+    def parts():
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        return sum(len(dock.children()) for dock in attention._docks.by_name.values())
+
+    before = parts()
+    for _ in range(3):
+        attention.session.close_all()
+        settle(qtbot, attention)
+        open_sample(qtbot, attention, "attention_xnnpack")
+    assert parts() == before

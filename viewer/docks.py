@@ -241,6 +241,8 @@ class Docks(QObject):
     def _fit_titles(self) -> None:
         """A dock among tabs has no title bar of its own: its tab says the title."""
         for dock in self.by_name.values():
-            tabbed = bool(self._window.tabifiedDockWidgets(dock))
-            if tabbed != (dock.titleBarWidget() is not None):
+            tabbed, empty = bool(self._window.tabifiedDockWidgets(dock)), dock.titleBarWidget()
+            if tabbed != (empty is not None):
                 dock.setTitleBarWidget(QWidget() if tabbed else None)  # type: ignore[arg-type]
+                if empty is not None:  # Qt leaves it in the dock
+                    empty.deleteLater()

@@ -320,7 +320,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
     @guard
     def leaveEvent(self, event: QEvent) -> None:
         """Nothing is under the mouse any more."""
-        self._overlay.hovered = self._overlay.mouse = None
+        self._overlay.hovered = self._overlay.mouse = self._told_of = None
         self.tip.tell((), QPoint())
         self.rows.pointed.emit(None)
         self.viewport().update()
@@ -370,12 +370,13 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         overlay.mouse = here
         overlay.counter = None if drags else self._counter_at(here.y())
         lines: Sequence[str] = ()
+        told_of, self._told_of = self._told_of, None
         if overlay.counter is not None:
             # A counter has another value at every time.
             lines = self.rows.counter_tip(overlay.counter, here.x(), self.canvas)
         elif found is not None:
             shown = self.rows.pictures[found.trace].shown
-            same = found == overlay.hovered and shown is self._told_of
+            same = found == overlay.hovered and shown is told_of
             lines = (same and self.tip.lines) or slice_lines(shown, found.index)
             self._told_of = shown
         self.tip.tell(lines, here)
