@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QTabBar
 
 from tests.gui_events import canvas, open_sample, place_of, press, release, settle
 from viewer.docks import TITLES
+from viewer.opening import Inferences
 
 
 @pytest.fixture
@@ -87,6 +88,17 @@ def test_from_the_start_page_the_tour_opens_the_sample(desk, qtbot):
         "attn_xnnpack_x5.etdp",
         "attn_teal_xnnpack.etrecord",
     ]
+
+
+def test_the_tour_points_at_a_slice_of_the_inferences_that_are_seen(attention, tour, qtbot):
+    for way in (Inferences.MEAN, Inferences.ALIGNED, Inferences.AS_RUN):
+        attention.session.show_inferences(way)
+        settle(qtbot, attention)
+        qtbot.wait(60)  # the note follows; an exception in a slot fails the test
+        example = tour._example_now()
+        assert example.index < len(attention.session.traces[0].trace.slices)
+    tour.callout.next.click()
+    assert attention.session.state.slice == example
 
 
 def test_the_tour_follows_what_the_user_does(attention, tour, qtbot):

@@ -25,6 +25,7 @@ from viewer.view_state import SliceRef
 
 if TYPE_CHECKING:
     from viewer.desk import Desk
+    from viewer.opening import OpenTrace
 
 STEPS = 4
 _FOLLOWS_MS = 30  # layouts move several widgets in a row: the note moves once, after the last
@@ -61,6 +62,7 @@ class Tour(QObject):
         self.tells = False  # what came of the step, no more what to do
         self._waits = False  # for the sample
         self._steps: list[Step] = []
+        self._shown_example: tuple[OpenTrace, SliceRef] | None = None
         self._before: object = None  # what was selected when the step began
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
@@ -97,6 +99,7 @@ class Tour(QObject):
         """End it. What was opened, selected or searched for stays."""
         was_on = self.is_on
         self.number, self._waits = 0, False
+        self._shown_example = None
         self._soon.stop()
         if self.callout is not None:
             had_keys = self.callout.isAncestorOf(
@@ -247,9 +250,19 @@ class Tour(QObject):
                 return SliceRef(number, int(np.where(wanted, length, -1).argmax()))
         raise AssertionError("a trace with linked slices has one")
 
+    def _example_now(self) -> SliceRef | None:
+        """The example of the step, another one where links or inferences are others now; None where
+        no slice is of an operator any more."""
+        number = self._trace()
+        if number is None:
+            return None
+        shown = self._session.traces[number]
+        if self._shown_example is None or self._shown_example[0] is not shown:
+            self._shown_example = shown, self._example()
+        return self._shown_example[1]
+
     def _slice(self) -> Step:
         desk, session = self._desk, self._session
-        example = self._example()
 
         def told() -> str:
             ref = session.state.slice
@@ -265,7 +278,9 @@ class Tour(QObject):
             )
 
         def do() -> None:
-            session.select_slice(example, reveal=True)
+            example = self._example_now()
+            if example is not None:
+                session.select_slice(example, reveal=True)
 
         def seen() -> QRect:
             # In a narrow window Details is a tab behind Source.
@@ -284,7 +299,7 @@ class Tour(QObject):
             "Click a slice",
             "Every bar is something that ran, as long as it took. Click one to see which operator "
             "and which source line it was.",
-            lambda: self._slice_rect(example),
+            lambda: self._slice_rect(self._example_now()),
             lambda: session.state.slice is not None,
             do,
             told,
@@ -392,9 +407,9 @@ class Tour(QObject):
         # A dock behind another one lies outside of the window.
         return QRect(widget.mapTo(window, QPoint()), widget.size()).intersected(window.rect())
 
-    def _slice_rect(self, ref: SliceRef) -> QRect:
+    def _slice_rect(self, ref: SliceRef | None) -> QRect:
         view = self._desk.timeline.view
-        if ref.trace >= len(self._session.traces):
+        if ref is None:
             return QRect()
         place = view.place_of(ref)
         if place.isEmpty():
