@@ -147,7 +147,8 @@ def _with_calls(classes: Classes, of_slice: Numbers, child: Ints, around: Ints) 
     an operator's cost is that of its calls, whatever their events are called."""
     colour = classes.colour
     without = np.array([title in (NOT_LINKED, NOTHING_TO_LINK) for title in classes.titles])
-    linked = (colour < OPERATORS) | (colour == SLAB)
+    # A file coloured by names may have a name that is called so.
+    linked = ~without & ((colour < OPERATORS) | (colour == SLAB))
     if not without.any():
         return of_slice
     found = of_slice.copy()
