@@ -113,16 +113,21 @@ def test_only_a_dock_without_a_tab_has_a_title_of_its_own(attention):
     assert titled == {"details"}
 
 
-@pytest.mark.parametrize("shown_first", [False, True])
-def test_every_group_of_tabs_has_one_bar_and_it_is_in_reach(qtbot, shown_first):
-    """A bar that Qt makes twice stays behind the panels for good; to drag it ends the process."""
+def bare_window(qtbot, shown_first):
+    """A window with nothing but docks."""
     window = QMainWindow()
     qtbot.addWidget(window)
     window.setCentralWidget(QLabel())
     window.resize(1600, 900)
     if shown_first:
         window.show()
-    docks = Docks(window, {name: QLabel() for name in NAMES})
+    return window, Docks(window, {name: QLabel() for name in NAMES})
+
+
+@pytest.mark.parametrize("shown_first", [False, True])
+def test_every_group_of_tabs_has_one_bar_and_it_is_in_reach(qtbot, shown_first):
+    """A bar that Qt makes twice stays behind the panels for good; to drag it ends the process."""
+    window, docks = bare_window(qtbot, shown_first)
     docks.lie(QByteArray())
     window.show()
     docks.show_all(True)
@@ -154,13 +159,7 @@ def test_a_stored_layout_leaves_no_bar_over_the_menus(qtbot, shown_first, stored
         before.show_all(True)
         before.bring("graph")
         state = was.saveState(WINDOW_STATE_VERSION)
-    window = QMainWindow()
-    qtbot.addWidget(window)
-    window.setCentralWidget(QLabel())
-    window.resize(1600, 900)
-    if shown_first:
-        window.show()
-    docks = Docks(window, {name: QLabel() for name in NAMES})
+    window, docks = bare_window(qtbot, shown_first)
     docks.lie(state)
     docks.show_all(False)
     window.show()

@@ -12,6 +12,8 @@ import textwrap
 
 import pytest
 
+from tests.x_server import x_server
+
 # Qt makes the menu's event of that key in its plugin of each platform: a key that a test posts
 # inside of the process would not be one.
 SCRIPT = textwrap.dedent("""
@@ -74,16 +76,8 @@ def display():
     """An X server of its own."""
     if not (shutil.which("Xvfb") and shutil.which("xdotool")):
         pytest.skip("there is no Xvfb or no xdotool here")
-    read, write = os.pipe()
-    command = ["Xvfb", "-displayfd", str(write), "-screen", "0", "1920x1080x24", "-nolisten", "tcp"]
-    server = subprocess.Popen(command, pass_fds=[write], stderr=subprocess.DEVNULL)
-    os.close(write)
-    try:
-        with os.fdopen(read) as told:
-            yield f":{told.readline().strip()}"
-    finally:
-        server.terminate()
-        server.wait()
+    with x_server() as number:
+        yield number
 
 
 def test_the_menu_key_opens_one_menu_as_shift_f10_does(display, tmp_path):

@@ -17,6 +17,7 @@ import time
 import numpy as np
 import pytest
 
+from tests.x_server import x_server
 from viewer.resources import SAMPLES
 
 STARTS = 20
@@ -36,16 +37,8 @@ def environment(tmp_path):
     if not shutil.which("Xvfb"):
         yield made | {"QT_QPA_PLATFORM": "offscreen"}
         return
-    read, write = os.pipe()
-    command = ["Xvfb", "-displayfd", str(write), "-screen", "0", "1920x1080x24", "-nolisten", "tcp"]
-    server = subprocess.Popen(command, pass_fds=[write], stderr=subprocess.DEVNULL)
-    os.close(write)
-    try:
-        with os.fdopen(read) as told:
-            yield made | {"QT_QPA_PLATFORM": "xcb", "DISPLAY": f":{told.readline().strip()}"}
-    finally:
-        server.terminate()
-        server.wait()
+    with x_server() as number:
+        yield made | {"QT_QPA_PLATFORM": "xcb", "DISPLAY": number}
 
 
 def taken(command, environment):
