@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from viewer.formats import open_file
+from viewer.model.queries import foreign, run_of_slices, self_time
 from viewer.model.trace import KeyKind
 from viewer.program.cost import Costs
 from viewer.resources import SAMPLES
@@ -290,3 +291,19 @@ def test_shares_of_operators_are_their_costs(opened, key, number):
     assert sorted(share.ns for share in found if share.colour < OPERATORS) == sorted(own)
     shared = sum(row.ticks for row in rows if row.is_shared)
     assert sum(share.ns for share in found if share.colour == SLAB) == shared
+
+
+@pytest.mark.parametrize("key", list(_PATHS))
+@pytest.mark.parametrize("scheme", ["delegate", "links"])
+def test_shares_of_what_is_no_operator_are_the_own_time_of_its_slices(opened, key, scheme):
+    shown = traces_of(opened, key)[0]
+    trace = shown.trace
+    run = next(i for i, each in enumerate(trace.runs) if each.number == 2)
+    found = shares([Counted(trace, colour_classes(shown, scheme), Fraction(1), run)]).listed
+    counted = run_of_slices(trace) == run
+    if trace.slices.derived is not None:
+        counted &= ~trace.slices.derived
+    titles, own = np.array(names(shown, scheme)), self_time(trace.slices)
+    own[foreign(trace.slices)] = 0
+    for share in found:
+        assert share.ns == own[counted & (titles == share.title)].sum(), share.title

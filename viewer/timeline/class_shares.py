@@ -5,8 +5,8 @@ it and the scope around both are not counted thrice, and the shares of all class
 whole. Slices that a clock of their own timed count no time, nor does what a reader worked out
 inside of another slice: the file has that time in the slice around it already.
 
-Events without an operator inside of a linked call count as that call does, in which all panels have
-their time; they are still listed, as slices.
+Where classes are of operators, events without one inside of a linked call count as that call does,
+in which all panels have their time; they are still listed, as slices.
 
 Where no run is picked, time is that of the inferences, so that shares are of `Method::execute` as
 those of operators are; loads are in it only where the runtime logs no such scope. A trace that has
@@ -27,8 +27,16 @@ from numpy.typing import NDArray
 from viewer.model.intervals import durations
 from viewer.model.queries import execute_keys, foreign, run_of_slices, tree
 from viewer.model.trace import Ints, RunKind, Trace
-from viewer.timeline.colouring import FRAME, OPERATORS, PLAIN, SLAB, UNATTRIBUTED
-from viewer.timeline.schemes import NOT_LINKED, NOTHING_TO_LINK, Classes, Numbers
+from viewer.timeline.colouring import (
+    FRAME,
+    OPERATORS,
+    PLAIN,
+    SLAB,
+    UNATTRIBUTED,
+    UNLINKED,
+    Palette,
+)
+from viewer.timeline.schemes import Classes, Numbers
 
 MOST = 240
 # What is grey because it is context, and no answer to what the colours are about.
@@ -131,7 +139,8 @@ def _of_classes(one: Counted) -> tuple[Ints, NDArray[np.float64]]:
         shape = tree(slices)
         child = shape.index[shape.parent >= 0]
         around = shape.index[shape.parent[shape.parent >= 0]]
-        of_slice = _with_calls(one.classes, of_slice, child, around)
+        if one.classes.by_operator:
+            of_slice = _with_calls(one.classes.colour, of_slice, child, around)
     long = durations(slices.start, slices.end).astype(np.float64)
     counted = in_runs & own
     ticks: NDArray[np.float64] = np.bincount(
@@ -142,15 +151,11 @@ def _of_classes(one: Counted) -> tuple[Ints, NDArray[np.float64]]:
     return count, ticks
 
 
-def _with_calls(classes: Classes, of_slice: Numbers, child: Ints, around: Ints) -> Numbers:
+def _with_calls(colour: Palette, of_slice: Numbers, child: Ints, around: Ints) -> Numbers:
     """Classes of slices, those without an operator inside of a linked one with the class of that:
     an operator's cost is that of its calls, whatever their events are called."""
-    colour = classes.colour
-    without = np.array([title in (NOT_LINKED, NOTHING_TO_LINK) for title in classes.titles])
-    # A file coloured by names may have a name that is called so.
-    linked = ~without & ((colour < OPERATORS) | (colour == SLAB))
-    if not without.any():
-        return of_slice
+    without = (colour == UNLINKED) | (colour == PLAIN)
+    linked = (colour < OPERATORS) | (colour == SLAB)
     found = of_slice.copy()
     while True:  # once for each level of events inside of events
         moved = without[found[child]] & linked[found[around]]

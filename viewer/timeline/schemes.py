@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil
@@ -102,7 +102,7 @@ class Classes:
     each of the trace's strings, empty unless a key asks for it. edges: ascending lengths in ticks
     at which the next step of the ramp begins; class 0 is its first step. faded: whether a key's
     slices are kernels inside of a call that has the same colour. measured: whether any key asks
-    for lengths.
+    for lengths. by_operator: classes are of operators, whose time is that of their calls.
     """
 
     titles: tuple[str, ...]
@@ -112,6 +112,7 @@ class Classes:
     of_name: Numbers
     edges: NDArray[np.uint64]
     measured: bool = False
+    by_operator: bool = False
 
     def of(self, trace: Trace, which: Ints | slice = slice(None)) -> Numbers:
         """The class of every slice, or of some slices."""
@@ -317,7 +318,8 @@ def _by_operator(scheme: str, table: LinkTable) -> Classes:
             return _SEVERAL_OF[scheme], SLAB
         return (NOT_LINKED, UNLINKED) if linkable[key] else (NOTHING_TO_LINK, PLAIN)
 
-    return _of_keys(table, [of(key) for key in range(len(table.links))])
+    made = _of_keys(table, [of(key) for key in range(len(table.links))])
+    return replace(made, by_operator=True)
 
 
 def _operator_classes(scheme: str, program: Program) -> tuple[tuple[str, int], ...]:
