@@ -14,13 +14,14 @@ os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="opscope-test-settings-"
 # A window of the user's must not get the files of a test.
 os.environ["XDG_RUNTIME_DIR"] = tempfile.mkdtemp(prefix="opscope-test-")
 
-# Widgets of earlier tests must not be collected in the thread of a reader; see viewer/garbage.py.
+# Widgets of earlier tests must not be collected in the thread of a reader; see
+# viewer/gui/qt/garbage_collector.py.
 gc.disable()
 
 
 def pytest_runtest_teardown() -> None:
     """Collect between tests what the program collects by its timer."""
-    from viewer.garbage import collect_due
+    from viewer.gui.qt.garbage_collector import collect_due
 
     collect_due()
 
@@ -37,7 +38,7 @@ def data() -> Path:
 @pytest.fixture
 def dump(tmp_path: Path) -> Callable[..., Path]:
     """Writes runs, given as (name, events), as an ETDump of a schema generation."""
-    from tests.formats.etdump_writer import Event, Run, write_dump
+    from tests.builders.etdump_writer import Event, Run, write_dump
 
     def write(*runs: tuple[str | None, list[Event]], prefix: bool = True, g1: bool = False) -> Path:
         listed = [Run(name, events) for name, events in runs]
@@ -51,7 +52,7 @@ def dump(tmp_path: Path) -> Callable[..., Path]:
 def opened(qapp):
     """Make a session with some files open."""
     from viewer.formats import open_file
-    from viewer.session import Session
+    from viewer.gui.session.session import Session
 
     def make(*paths):
         session = Session()
@@ -64,7 +65,7 @@ def opened(qapp):
 @pytest.fixture
 def desk(qtbot, qapp, tmp_path, monkeypatch):
     """The desk of the shown main window, on its start page."""
-    from tests.gui_events import desk_of, put_away
+    from tests.gui.events import desk_of, put_away
 
     made = desk_of(qtbot, qapp, tmp_path, monkeypatch)
     yield made
@@ -74,7 +75,7 @@ def desk(qtbot, qapp, tmp_path, monkeypatch):
 @pytest.fixture
 def fresh_places():
     """No place in the program has reported a fault yet."""
-    from viewer import crash_report
+    from viewer.gui.qt import crash_report
 
     crash_report.forget()
     yield

@@ -11,10 +11,10 @@ import pytest
 
 from viewer import formats as formats_room
 from viewer.cli import COMMANDS, main
-from viewer.exporting import EXPORT_SUFFIXES
 from viewer.formats import UnreadableFile, format_of, formats, open_file
-from viewer.help_pages import headings_of, slug
-from viewer.workspace import Workspace
+from viewer.gui.window.help.pages import headings_of, slug
+from viewer.workspace.exports import EXPORT_SUFFIXES
+from viewer.workspace.workspace import Workspace
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

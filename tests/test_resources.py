@@ -9,9 +9,9 @@ import pytest
 import viewer
 from viewer import resources
 from viewer.model.trace import Trace
-from viewer.program.graph import Program
+from viewer.program.program import Program
 from viewer.resources import SAMPLES, Sample, resource
-from viewer.workspace import Workspace
+from viewer.workspace.workspace import Workspace
 
 
 def opened(sample: Sample) -> Workspace:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gui_events import SAMPLE
+from tests.gui.events import SAMPLE
 
 HERE = Path(__file__).parent
 LAUNCHER = Path("/usr/libexec/at-spi-bus-launcher")

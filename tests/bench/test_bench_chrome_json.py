@@ -21,7 +21,7 @@ MEASURE = """
 import json, sys, time
 how, path = sys.argv[1:]
 from viewer.formats import open_file
-from viewer.memory import keep_freed
+from viewer.formats.memory import keep_freed
 def peak():
     return 1024 * int(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0])
 keep_freed()

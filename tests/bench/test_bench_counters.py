@@ -11,13 +11,13 @@ from functools import cache
 import numpy as np
 import pytest
 
-from viewer.export.perfetto_source import PerfettoSource
-from viewer.export.perfetto_trace import write_perfetto
-from viewer.model.builder import TraceBuilder
-from viewer.model.counters import unit_counters
+from viewer.export.perfetto.source import PerfettoSource
+from viewer.export.perfetto.writer import write_perfetto
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.counter import unit_counters
 from viewer.model.trace import Clock, Column, KeyKind, Trace, Unit
-from viewer.timeline.counter_raster import CounterColours, CounterRaster, stamp
-from viewer.timeline.layout import XMap
+from viewer.render.counter_raster import CounterColours, CounterRaster, stamp
+from viewer.render.layout import XMap
 
 SLICES = int(os.environ.get("OPSCOPE_BENCH_SLICES", "1000000"))
 UNITS = {

@@ -8,11 +8,12 @@ import os
 
 import pytest
 
-from tests.program.torq_host_trace import host_trace
-from viewer.formats import mlir_file, never_cancelled, no_progress
-from viewer.program.graph import Program
-from viewer.program.located import located
-from viewer.program.mlir_operations import operations
+from tests.builders.torq_host_trace import host_trace
+from viewer.analysis.links.debug_info_locations import located
+from viewer.formats import never_cancelled, no_progress
+from viewer.formats.source import mlir as mlir_file
+from viewer.program.mlir.operations import operations
+from viewer.program.program import Program
 
 OPERATIONS = int(os.environ.get("OPSCOPE_BENCH_OPERATIONS", "100000"))
 LOCATION = (

@@ -1,19 +1,19 @@
 """How long the delegation report of a million slices takes, and what of it the window waits for.
 
-The trace is that of `tests.bench.many_calls`. In a worker: report and rows. On the GUI thread:
+The trace is that of `tests.builders.many_calls`. In a worker: report and rows. On the GUI thread:
 only that the table takes the rows.
 Prints only: `pytest tests/bench/test_bench_delegation.py --benchmark-enable -s`.
 """
 
 import pytest
 
-from tests.bench.many_calls import CALLS, EVENTS, OPERATORS, RUNS, opened
+from tests.builders.many_calls import CALLS, EVENTS, OPERATORS, RUNS, opened
+from viewer.analysis.delegates.delegation import Delegation
+from viewer.analysis.delegates.handle_maps import HandleMaps
+from viewer.gui.panels.delegation.table import DelegationModel, DelegationView, page_of
+from viewer.gui.panels.handle_map.table import HandleMapModel, maps_of
+from viewer.gui.qt.theme.theme import Theme
 from viewer.model.scope import Scope
-from viewer.panels.delegation_table import DelegationModel, DelegationView, page_of
-from viewer.panels.handle_map_table import HandleMapModel, maps_of
-from viewer.program.delegation import Delegation
-from viewer.program.handle_maps import HandleMaps
-from viewer.theme import Theme
 
 
 @pytest.fixture(scope="module")

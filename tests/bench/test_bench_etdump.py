@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.formats.etdump_writer import F32, Run, Tensor, framework, operator, write_dump
-from viewer.formats import etdump, never_cancelled, no_progress
+from tests.builders.etdump_writer import F32, Run, Tensor, framework, operator, write_dump
+from viewer.formats import never_cancelled, no_progress
+from viewer.formats.executorch.etdump import reader as etdump
 
 RUNS, OPERATORS = 100, 250  # two events per operator and one around all: 50 100
 WIDE = 50_000  # operators of one run, no two events alike: 100 001

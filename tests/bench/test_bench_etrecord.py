@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from viewer.formats import etrecord, never_cancelled, no_progress
-from viewer.program.graph import Program
+from viewer.formats import never_cancelled, no_progress
+from viewer.formats.executorch.etrecord import reader as etrecord
+from viewer.program.program import Program
 
 LAYERS = 800
 GRAPH_ID = 139_914_754_455_952

@@ -12,10 +12,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tests.bench.many_calls import RUNS, opened
-from viewer.panels.findings_list import FindingsList, FindingsModel, rows_of
-from viewer.program.findings import FindingsOf
-from viewer.theme import Theme
+from tests.builders.many_calls import RUNS, opened
+from viewer.analysis.findings.findings import FindingsOf
+from viewer.gui.panels.findings.list import FindingsList, FindingsModel, rows_of
+from viewer.gui.qt.theme.theme import Theme
 
 NS = Fraction(1)
 

@@ -20,10 +20,10 @@ window = QMainWindow()
 """
 OPSCOPE = """
 import viewer.cli
-from viewer.app import _application
-from viewer.main_window import MainWindow
-from viewer.settings import Settings
-from viewer.theme import Theme
+from viewer.gui.app.application import _application
+from viewer.gui.window.main_window import MainWindow
+from viewer.gui.qt.settings import Settings
+from viewer.gui.qt.theme.theme import Theme
 app = _application()
 window = MainWindow(Theme(app, "dark"), Settings())
 """

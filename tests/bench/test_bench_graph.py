@@ -15,16 +15,16 @@ from PySide6.QtCore import QCoreApplication, QRectF
 from PySide6.QtGui import QPainter, QPixmap
 
 from tests.bench.test_bench_model import OPERATORS, program, trace
-from viewer.background import Latest
-from viewer.panels.graph import GraphPanel
-from viewer.program.cost import Costs
+from viewer.analysis.cost.costs import Costs
+from viewer.analysis.cost.operators import operator_costs
+from viewer.analysis.flows.neighborhood import neighbourhood
+from viewer.analysis.links.link_table import link
+from viewer.gui.panels.graph.panel import GraphPanel
+from viewer.gui.qt.background import Latest
+from viewer.gui.session.session import Session
 from viewer.program.dataflow import Dataflow, MethodFlow, joined
-from viewer.program.graph import Method, Program
-from viewer.program.graph_layout import layered
-from viewer.program.linking import link
-from viewer.program.neighbourhood import neighbourhood
-from viewer.program.operator_costs import operator_costs
-from viewer.session import Session
+from viewer.program.program import Method, Program
+from viewer.render.graph.layout import layered
 
 __all__ = ["program", "trace"]  # fixtures
 
@@ -79,7 +79,7 @@ def test_costs_of_all_operators(trace, program):
 
 
 def test_answers_on_the_gui_thread(trace, program, flow, qapp, qtbot):
-    from viewer.theme import Theme
+    from viewer.gui.qt.theme.theme import Theme
 
     method = program.methods[0]
     whole = Program(

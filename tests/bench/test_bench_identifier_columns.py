@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from viewer.analysis.links.identifier_columns import identified_by, identifier_columns
 from viewer.formats import open_file
 from viewer.model.trace import Trace
-from viewer.program.graph import Program
-from viewer.program.identifier_columns import identified_by, identifier_columns
+from viewer.program.program import Program
 
 ROWS = 1_000_000
 DATA = Path(__file__).parents[1] / "data"

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from tests.formats.etdump_writer import framework, operator
-from viewer.compat.inspector_answers import InspectorAnswers
-from viewer.export.atomic import replacing
-from viewer.program.event_statistics import EventStatistics, event_statistics
-from viewer.workspace import Workspace
+from tests.builders.etdump_writer import framework, operator
+from viewer.analysis.statistics.events import EventStatistics, event_statistics
+from viewer.codecs.atomic_file import replacing
+from viewer.compat.inspector.answers import InspectorAnswers
+from viewer.workspace.workspace import Workspace
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # importing torch warns of many things
 RUNS, OPERATORS = 450, 240  # 481 events a run, 216,450 in all

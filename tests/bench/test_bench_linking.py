@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.formats.etdump_writer import Run, framework, operator, write_dump
-from viewer.formats import etdump, never_cancelled, no_progress
+from tests.builders.etdump_writer import Run, framework, operator, write_dump
+from viewer.analysis.links.labels import slice_labels
+from viewer.analysis.links.link_table import LinkTable, link
+from viewer.formats import never_cancelled, no_progress
+from viewer.formats.executorch.etdump import reader as etdump
 from viewer.model.trace import Trace
-from viewer.program.graph import GraphNode, Method, Operator, Program
-from viewer.program.labels import slice_labels
-from viewer.program.linking import LinkTable, link
+from viewer.program.program import GraphNode, Method, Operator, Program
 
 INSTRUCTIONS, OPERATORS = 30_000, 3000  # a call and a kernel each
 

@@ -12,18 +12,18 @@ from collections.abc import Callable
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
 
-from tests.bench import many_operators
-from tests.bench.many_operators import OPERATORS
-from viewer.background import Latest
+from tests.builders import many_operators
+from tests.builders.many_operators import OPERATORS
+from viewer.analysis.cost.costs import Costs
+from viewer.analysis.cost.modules import module_costs, run_medians
+from viewer.analysis.links.link_table import link
+from viewer.gui.panels.model.panel import ModelPanel
+from viewer.gui.panels.model.rows import Kind
+from viewer.gui.qt.background import Latest
+from viewer.gui.session.session import Session
 from viewer.model.trace import Trace
-from viewer.panels.model import ModelPanel
-from viewer.panels.model_rows import Kind
-from viewer.program.cost import Costs
-from viewer.program.graph import Program
-from viewer.program.linking import link
-from viewer.program.module_costs import module_costs, run_medians
 from viewer.program.module_tree import module_tree
-from viewer.session import Session
+from viewer.program.program import Program
 
 
 def told(what: str, work: Callable[[], object], rounds: int = 3) -> None:
@@ -62,7 +62,7 @@ def test_figures_off_the_gui_thread(trace, program):
 
 
 def test_answers_on_the_gui_thread(trace, program, qapp, qtbot):
-    from viewer.theme import Theme
+    from viewer.gui.qt.theme.theme import Theme
 
     session = Session()
     panel = ModelPanel(session, Theme(qapp, "dark"))

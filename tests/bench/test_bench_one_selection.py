@@ -12,12 +12,12 @@ from collections.abc import Callable
 import pytest
 from PySide6.QtCore import QCoreApplication, QEventLoop, QTimer
 
-from tests.bench import many_operators
-from tests.bench.many_operators import RUNS
-from tests.gui_events import desk_of, put_away
-from viewer.background import Latest
-from viewer.desk import Desk
-from viewer.view_state import Area
+from tests.builders import many_operators
+from tests.builders.many_operators import RUNS
+from tests.gui.events import desk_of, put_away
+from viewer.gui.qt.background import Latest
+from viewer.gui.window.controller import Desk
+from viewer.view.state import Area
 
 DETAILS = "details"
 ROUNDS = 5 if RUNS >= 100 else 1

@@ -10,11 +10,11 @@ import os
 import numpy as np
 import pytest
 
-from viewer.model.builder import TraceBuilder
+from viewer.analysis.links.link_table import unlinked
+from viewer.analysis.statistics.grouping import KEYS, Grouping
+from viewer.analysis.statistics.npu_units import UnitOverview
+from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, Trace, Unit
-from viewer.model.unit_overview import UnitOverview
-from viewer.program.grouping import KEYS, Grouping
-from viewer.program.linking import unlinked
 
 ROWS = int(os.environ.get("OPSCOPE_BENCH_ROWS", "1000000"))
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from viewer.compat.original_packets import OriginalPackets
-from viewer.export.perfetto_source import FlowEdges, PerfettoSource
-from viewer.export.perfetto_trace import write_perfetto
-from viewer.export.protobuf_encoder import varint
-from viewer.export.tables import write_table
-from viewer.model.builder import TraceBuilder
+from viewer.codecs.protobuf.writer import varint
+from viewer.compat.torq_logger.original_packets import OriginalPackets
+from viewer.export.perfetto.source import FlowEdges, PerfettoSource
+from viewer.export.perfetto.writer import write_perfetto
+from viewer.export.tables.delimited import write_table
+from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, Column, KeyKind, Trace
 
 SLICES = 1_000_000

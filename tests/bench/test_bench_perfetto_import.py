@@ -10,9 +10,10 @@ import tracemalloc
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tests.bench.test_bench_perfetto import generated
-from viewer.export.perfetto_trace import PerfettoSource, export_perfetto
-from viewer.formats import open_file, perfetto_reading
-from viewer.formats.protobuf_columns import Block, padded
+from viewer.codecs.protobuf.reader import Block, padded
+from viewer.export.perfetto.writer import PerfettoSource, export_perfetto
+from viewer.formats import open_file
+from viewer.formats.perfetto import trace_reader as perfetto_reading
 
 SLICES = int(os.environ.get("OPSCOPE_BENCH_IMPORT", "200000"))
 

@@ -17,7 +17,7 @@ import time
 import numpy as np
 import pytest
 
-from tests.x_server import x_server
+from tests.gui.x_server import x_server
 from viewer.resources import SAMPLES
 
 STARTS = 20

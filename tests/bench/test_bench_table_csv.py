@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QTimer
 
-from tests.bench import many_slices
-from tests.gui_events import settle
+from tests.builders import many_slices
+from tests.gui.events import settle
 from viewer.formats import never_cancelled, no_progress
-from viewer.formats.table_csv import FORMAT
-from viewer.opening import Inferences, views_of
-from viewer.timeline.pictures import prepare
-from viewer.workspace import Workspace
+from viewer.formats.table.reader import FORMAT
+from viewer.gui.timeline.scene.trace_rasters import prepare
+from viewer.view.open_trace import Inferences, views_of
+from viewer.workspace.workspace import Workspace
 
 ROWS = int(os.environ.get("OPSCOPE_BENCH_ROWS", "200000"))
 

@@ -22,23 +22,18 @@ from PySide6.QtCore import QPoint, QSize
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QDockWidget
 
-from tests.bench import many_slices
-from tests.gui_events import CTRL, wheel
-from tests.timeline.stocks import Tracked, table
-from viewer.background import Latest
+from tests.builders import many_slices
+from tests.builders.stocks import Tracked, table
+from tests.gui.events import CTRL, wheel
+from viewer.gui.qt.background import Latest
 from viewer.model.trace import Slices
-from viewer.timeline import stacking
-from viewer.timeline.arrangement import TrackView
-from viewer.timeline.colouring import cell_colours
-from viewer.timeline.layout import (
-    Axis,
-    BandKind,
-    Layout,
-    XMap,
-)
-from viewer.timeline.lod import DrawnSlices, build_mips
-from viewer.timeline.raster import Backdrop, RowRaster, Source, draw_frame
-from viewer.timeline.track_table import stock_of
+from viewer.render import stacking
+from viewer.render.arrangement import TrackView
+from viewer.render.layout import Axis, BandKind, Layout, XMap
+from viewer.render.lod import DrawnSlices, build_mips
+from viewer.render.palette import cell_colours
+from viewer.render.raster import Backdrop, RowRaster, Source, draw_frame
+from viewer.render.track_table import stock_of
 
 SLICES = many_slices.SLICES
 ROWS = 60

@@ -20,10 +20,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from viewer import exporting
 from viewer.compat.perfetto_logger import convert_to_perfetto
-from viewer.compat.torq_overview import all_units, two_units
-from viewer.workspace import Workspace
+from viewer.compat.torq_logger.overview import all_units, two_units
+from viewer.workspace import exports as exporting
+from viewer.workspace.workspace import Workspace
 
 ROWS = int(os.environ.get("OPSCOPE_BENCH_ROWS", "100000"))
 ROUNDS = int(os.environ.get("OPSCOPE_BENCH_ROUNDS", "1"))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from viewer.formats import never_cancelled, no_progress, open_file
-from viewer.formats.torq_compile_csv import FORMAT
+from viewer.formats.torq.compile_csv import FORMAT
 from viewer.model.trace import Trace
 
 ROWS = int(os.environ.get("OPSCOPE_BENCH_ROWS", "200000"))

@@ -11,13 +11,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from viewer.model.builder import TraceBuilder
+from viewer.gui.session.session import Session
+from viewer.gui.timeline.timeline import Timeline
+from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, Slices, Trace
-from viewer.session import Session
-from viewer.timeline.arrangement import TrackOrder, TrackView, arrange
-from viewer.timeline.board import Timeline
-from viewer.timeline.stacking import stack
-from viewer.timeline.track_table import busy_of_tracks, stock_of, table_of
+from viewer.render.arrangement import TrackOrder, TrackView, arrange
+from viewer.render.stacking import stack
+from viewer.render.track_table import busy_of_tracks, stock_of, table_of
 
 LANES = 1_000_000
 LAYOUT_SECONDS = 0.3
@@ -122,7 +122,7 @@ def frame_ms(made: Timeline) -> float:
 
 
 def test_many_tracks_scroll_as_lightly_as_few(qapp, qtbot):
-    from viewer.theme import Theme
+    from viewer.gui.qt.theme.theme import Theme
 
     theme = Theme(qapp, "dark")
     cost = {}
@@ -142,7 +142,7 @@ def test_many_tracks_scroll_as_lightly_as_few(qapp, qtbot):
 
 
 def test_a_million_lanes_scroll(qapp, qtbot):
-    from viewer.theme import Theme
+    from viewer.gui.qt.theme.theme import Theme
 
     session = Session()
     made = timeline(session, Theme(qapp, "dark"), qtbot)

@@ -14,9 +14,9 @@ import pytest
 
 from tests.browser.chromium import Chromium, browser_path
 from viewer.formats import never_cancelled, no_progress
-from viewer.perfetto_export import PerfettoJob, PerfettoWish, perfetto_source
 from viewer.resources import SAMPLES
-from viewer.workspace import Workspace
+from viewer.workspace.perfetto_export import PerfettoJob, PerfettoWish, perfetto_source
+from viewer.workspace.workspace import Workspace
 
 PORT = 9001  # the only one on loopback that the page's content policy allows
 

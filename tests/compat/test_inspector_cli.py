@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.compat.test_official_inspector import DATA, GOLDEN
+from tests.compat.inspector.test_official import DATA, GOLDEN
 from viewer import __version__
 from viewer.cli import main
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.compat.test_time_chart import replayed, threads
-from tests.trace_processor import TraceProcessor
+from tests.compat.torq_logger.test_time_chart import replayed, threads
+from tests.peers.trace_processor import TraceProcessor
 from viewer.compat.perfetto_logger import (
     TimeChartLog,
     TimeChartView,

@@ -24,25 +24,27 @@ from pathlib import Path
 
 import pytest
 
-from tests.formats.etdump_writer import Run, delegate, framework, operator, write_dump
-from viewer.compat import inspector_events, inspector_record, official_inspector
-from viewer.compat.inspector_answers import InspectorAnswers
-from viewer.compat.inspector_stops import InspectorStops
-from viewer.export.perfetto_trace import PerfettoSource, write_perfetto
-from viewer.export.slice_table import SliceTableSource, slice_columns
-from viewer.export.untimed_table import untimed_columns
+from tests.builders.etdump_writer import Run, delegate, framework, operator, write_dump
+from viewer.analysis.cost.costs import Costs
+from viewer.analysis.links.labels import slice_labels
+from viewer.analysis.links.link_table import link
+from viewer.analysis.statistics.events import event_statistics
+from viewer.compat.inspector import official as official_inspector
+from viewer.compat.inspector import official_events as inspector_events
+from viewer.compat.inspector import official_record as inspector_record
+from viewer.compat.inspector.answers import InspectorAnswers
+from viewer.compat.inspector.official_errors import InspectorStops
+from viewer.export.perfetto.writer import PerfettoSource, write_perfetto
+from viewer.export.tables.slices import SliceTableSource, slice_columns
+from viewer.export.tables.untimed import untimed_columns
 from viewer.formats import UnreadableFile, open_file
+from viewer.model.inference_views import aligned_runs, mean_run
 from viewer.model.queries import NATIVE_DURATION
-from viewer.model.run_views import aligned_runs, mean_run
 from viewer.model.trace import Trace
 from viewer.model.untimed import value_text
-from viewer.program.cost import Costs
-from viewer.program.event_statistics import event_statistics
-from viewer.program.graph import Program
-from viewer.program.labels import slice_labels
-from viewer.program.linking import link
-from viewer.report import info, info_text
-from viewer.workspace import Workspace
+from viewer.program.program import Program
+from viewer.reports.info import info, info_text
+from viewer.workspace.workspace import Workspace
 
 DATA = Path(__file__).parent.parent / "data"
 FILES = int(os.environ.get("FUZZ_FILES", "400"))

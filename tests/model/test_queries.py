@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewer.model.builder import TraceBuilder
+from viewer.model.building.builder import TraceBuilder
 from viewer.model.queries import (
     charge,
     event_positions,

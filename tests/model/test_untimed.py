@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from viewer.model.builder import TraceBuilder
+from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, Column, KeyKind, UntimedEvents, UntimedKind, ValueType
 from viewer.model.untimed import (
     counts_text,

@@ -157,7 +157,7 @@ def test_linux_gets_one_program_with_all_readers_resources_and_licences(made_on)
     made = made_on("linux")
     assert set(made) == {"analysis", "PYZ", "opscope"}
     assert made["opscope"]["console"] is True
-    assert "viewer.formats.etdump" in made["analysis"]["hiddenimports"]
+    assert "viewer.formats.executorch.etdump.reader" in made["analysis"]["hiddenimports"]
     assert (str(ROOT / "resources"), "resources") in made["analysis"]["datas"]
     texts = {folder for _, folder in made["analysis"]["datas"]}
     assert {"licences/opscope", "licences/Qt and PySide6", "licences/pandas"} <= texts

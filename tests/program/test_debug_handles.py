@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.formats.etdump_writer import Run as Block
-from tests.formats.etdump_writer import delegate, framework, operator, write_dump
+from tests.builders.etdump_writer import Run as Block
+from tests.builders.etdump_writer import delegate, framework, operator, write_dump
+from viewer.analysis.links.link_table import LinkTable, Reason, link
+from viewer.analysis.links.match import Agreement
 from viewer.formats import open_file
 from viewer.model.trace import Trace
-from viewer.program.agreement import Agreement
 from viewer.program.debug_handles import (
     DelegateMap,
     Entry,
@@ -18,8 +19,7 @@ from viewer.program.debug_handles import (
     is_word,
     short_identifier,
 )
-from viewer.program.graph import GraphNode, Method, Operator, Program
-from viewer.program.linking import LinkTable, Reason, link
+from viewer.program.program import GraphNode, Method, Operator, Program
 
 
 def shader(node: object, name: str = "conv2d_10", kernel: str = "conv2d_clamp_1") -> str:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewer.program.graph import GraphNode, Operator
+from viewer.program.program import GraphNode, Operator
 from viewer.record import DelegateMappingBuilder
 
 NO_PEERS = "the extra `peers` is not installed"

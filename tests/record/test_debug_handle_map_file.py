@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from viewer.formats import open_file
-from viewer.program.graph import Program
+from viewer.program.program import Program
 from viewer.record import DelegateInstance, DelegateMappingBuilder, write_debug_handle_map
 
 DATA = Path(__file__).parents[1] / "data"

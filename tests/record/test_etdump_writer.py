@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.record.dumps import Clock, Logged, events_of
+from tests.builders.dumps import Clock, Logged, events_of
 from viewer.cli import main
 from viewer.formats import open_file
 from viewer.model.trace import Trace

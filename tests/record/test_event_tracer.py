@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from tests.record.dumps import Clock, Logged, events_of
+from tests.builders.dumps import Clock, Logged, events_of
 from viewer.record import EventTracer, event_batches, event_tracer
 
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from viewer.program.graph import GraphNode, Operator
+from viewer.program.program import GraphNode, Operator
 from viewer.record.nodes import each_node, graph_nodes_of, handles_of
 
 TRACE = (

@@ -6,7 +6,7 @@ import pytest
 
 from tests.record import toy_npu
 from viewer.cli import main
-from viewer.workspace import Workspace
+from viewer.workspace.workspace import Workspace
 
 
 @pytest.fixture(scope="module")

@@ -21,19 +21,22 @@ from typing import Any
 import numpy as np
 
 from viewer import __version__
-from viewer.compat import inspector_events, inspector_record, official_inspector
-from viewer.compat.inspector_answers import InspectorAnswers
-from viewer.compat.inspector_sheet import Sheet
-from viewer.compat.inspector_stops import VERSION, InspectorStops
-from viewer.compat.time_scales import MIXED, PER_SECOND, is_mixed
-from viewer.export.atomic import is_same_file, replacing
-from viewer.formats import UnreadableFile, etdump
+from viewer.analysis.links.link_table import LinkState, LinkTable
+from viewer.analysis.statistics.events import event_statistics
+from viewer.codecs.atomic_file import is_same_file, replacing
+from viewer.compat.inspector import official as official_inspector
+from viewer.compat.inspector import official_events as inspector_events
+from viewer.compat.inspector import official_record as inspector_record
+from viewer.compat.inspector.answers import InspectorAnswers
+from viewer.compat.inspector.official_errors import VERSION, InspectorStops
+from viewer.compat.inspector.table import Sheet
+from viewer.compat.inspector.time_scales import MIXED, PER_SECOND, is_mixed
+from viewer.formats import UnreadableFile
+from viewer.formats.executorch.etdump import reader as etdump
 from viewer.model.trace import Trace
 from viewer.model.untimed import counts_text
-from viewer.program.event_statistics import event_statistics
-from viewer.program.graph import Program
-from viewer.program.linking import LinkState, LinkTable
-from viewer.workspace import Workspace
+from viewer.program.program import Program
+from viewer.workspace.workspace import Workspace
 
 Complain = Callable[[str], None]
 

@@ -5,7 +5,7 @@
 Compile profiles (C0 to C3) and runtime profiles (R0, R1) become one Perfetto trace with a process
 and an overview for each file, and the overview is printed. `--mlir FILE` names the operators of C2
 and C3 rows. `--compat` writes exactly what the original of a file's time wrote, faults included
-(`viewer.compat.original_logger`); files that none of them reads end with exit code 2.
+(`viewer.compat.torq_logger.original`); files that none of them reads end with exit code 2.
 
 What differs from the original without `--compat`: no row is lost; files of one base name keep a
 process each; NSS jobs lie where they ran, at [time_since_open - time_since_start, time_since_open];
@@ -33,35 +33,25 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from viewer.compat import original_logger
-from viewer.compat.time_chart import (
+from viewer.codecs.atomic_file import is_same_file, replacing
+from viewer.compat.torq_logger import original as original_logger
+from viewer.compat.torq_logger.charts import MlirSource, TorqChart, compile_chart, runtime_chart
+from viewer.compat.torq_logger.names import COMPILE_PROCESS
+from viewer.compat.torq_logger.overview import Overview
+from viewer.compat.torq_logger.time_chart import (
     TYPE_SLICE_BEGIN,
     TYPE_SLICE_END,
     TimeChartLog,
     TimeChartView,
 )
-from viewer.compat.torq_charts import (
-    MlirSource,
-    TorqChart,
-    compile_chart,
-    runtime_chart,
-)
-from viewer.compat.torq_names import COMPILE_PROCESS
-from viewer.compat.torq_overview import Overview
-from viewer.export.atomic import is_same_file, replacing
-from viewer.formats import (
-    UnreadableFile,
-    never_cancelled,
-    no_progress,
-    open_file,
-    torq_compile_csv,
-    torq_runtime_csv,
-)
-from viewer.model.builder import TraceBuilder
+from viewer.formats import UnreadableFile, never_cancelled, no_progress, open_file
+from viewer.formats.torq import compile_csv as torq_compile_csv
+from viewer.formats.torq import runtime_csv as torq_runtime_csv
+from viewer.model.building.builder import TraceBuilder
 from viewer.model.times import tick_to_ns
 from viewer.model.trace import Trace
-from viewer.program.graph import Program
-from viewer.program.source_code import short_names
+from viewer.program.program import Program
+from viewer.program.sources.files import short_names
 
 __all__ = [
     "TYPE_SLICE_BEGIN",

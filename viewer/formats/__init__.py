@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from viewer.model.trace import Trace
-    from viewer.program.graph import Program
+    from viewer.program.program import Program
 
 HEAD_SIZE = 4096
 # Regular files by mode that are none: to read some of them waits for ever or changes something.
@@ -81,19 +81,19 @@ def never_cancelled() -> bool:
 
 # In order of trial: formats with a magic first, then texts from the most to the least specific.
 _FORMATS = {
-    "etrecord": ("ETRecord", (".etrecord", ".bin"), "program"),
-    "etdump": ("ETDump", (".etdp", ".etdump"), "trace"),
-    "perfetto_trace": ("Perfetto trace", (".pftrace", ".pb", ".perfetto-trace", ".gz"), "trace"),
-    "torq_runtime_csv": ("Torq runtime profile", (".csv",), "trace"),
-    "torq_host_csv": ("Torq host profile", (".csv",), "trace"),
-    "torq_annotated_csv": ("Torq annotated profile", (".csv",), "trace"),
-    "torq_compile_csv": ("Torq compile profile", (".csv",), "trace"),
-    "debug_handle_map": ("Debug handle map", (".json",), "program"),
-    "chrome_json": ("Chrome trace", (".json", ".json.gz"), "trace"),
-    "inspector_tsv": ("Inspector table", (".tsv",), "trace"),
-    "table_csv": ("Profile CSV", (".csv", ".tsv"), "trace"),
-    "mlir_file": ("MLIR text", (".mlir",), "program"),
-    "python_source": ("Python source", (".py",), "program"),
+    "executorch.etrecord.reader": ("ETRecord", (".etrecord", ".bin"), "program"),
+    "executorch.etdump.reader": ("ETDump", (".etdp", ".etdump"), "trace"),
+    "perfetto.reader": ("Perfetto trace", (".pftrace", ".pb", ".perfetto-trace", ".gz"), "trace"),
+    "torq.runtime_csv": ("Torq runtime profile", (".csv",), "trace"),
+    "torq.host_csv": ("Torq host profile", (".csv",), "trace"),
+    "torq.annotated_csv": ("Torq annotated profile", (".csv",), "trace"),
+    "torq.compile_csv": ("Torq compile profile", (".csv",), "trace"),
+    "executorch.debug_handle_map": ("Debug handle map", (".json",), "program"),
+    "chrome.reader": ("Chrome trace", (".json", ".json.gz"), "trace"),
+    "executorch.inspector_tsv": ("Inspector table", (".tsv",), "trace"),
+    "table.reader": ("Profile CSV", (".csv", ".tsv"), "trace"),
+    "source.mlir": ("MLIR text", (".mlir",), "program"),
+    "source.python": ("Python source", (".py",), "program"),
 }
 
 # What people drop by mistake, told by its first bytes: what it is, and what to open instead.
@@ -136,7 +136,7 @@ def choose(head: bytes, path: str) -> Format:
     for offset, magic, what, remedy in _STRANGERS:
         if head[offset : offset + len(magic)] == magic:
             raise UnreadableFile(path, f"this is {what}", remedy=remedy)
-    nearly = importlib.import_module(f"{__name__}.table_csv").why_not(head)
+    nearly = importlib.import_module(f"{__name__}.table.reader").why_not(head)
     if nearly is not None:
         reason, remedy = nearly
         raise UnreadableFile(path, reason, remedy=remedy)

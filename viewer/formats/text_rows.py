@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile
-from viewer.model.builder import TraceBuilder
-from viewer.model.joining import distinct_codes
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.building.chunks import distinct_codes
 from viewer.model.trace import Codes, Ints
 
 # A whole number of µs: 15 digits are 31 years; longer ones would not fit int64 as nanoseconds.

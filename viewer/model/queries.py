@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from viewer.model import intervals
-from viewer.model.runtime_names import EXECUTE
+from viewer.model.executorch_names import EXECUTE
 from viewer.model.trace import Bools, Ints, KeyKind, Run, Slices, Trace
 
 NATIVE_START = "native_start"

@@ -1,7 +1,7 @@
 """A trace: named intervals ("slices") on tracks, as frozen parallel arrays.
 
-One file becomes one `Trace`. It is made by `viewer.model.builder.TraceBuilder` alone and never
-changes afterwards: links, clock rates and offsets live beside it, in the workspace.
+One file becomes one `Trace`. It is made by `viewer.model.building.builder.TraceBuilder` alone and
+never changes afterwards: links, clock rates and offsets live beside it, in the workspace.
 
 Vocabulary: a *track* is one thread of one process; a *row* is one horizontal line of it, named by
 (track, lane, depth); a *lane* is a properly nested sub-sequence of a track, so that overlapping
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from viewer.model.counters import Counter
+    from viewer.model.counter import Counter
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.uint32]
@@ -83,7 +83,7 @@ UNATTRIBUTED = "unattributed"
 
 
 class KeyKind(IntEnum):
-    """What sort of identity a key is; see `viewer.program.linking` for which can be linked."""
+    """What sort of identity a key is; `viewer.analysis.links.link_table` has what can be linked."""
 
     PLAIN = 0  # the file gives no identity
     FRAMEWORK = 1  # a scope of the runtime itself: Method::execute, load (chain index -1)

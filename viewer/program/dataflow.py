@@ -17,7 +17,7 @@ import numpy as np
 from viewer.model.trace import Ints
 
 if TYPE_CHECKING:
-    from viewer.program.graph import Program
+    from viewer.program.program import Program
 
 NO_GRAPH = "The record has no graph of this method, so what its operators take is not recorded"
 NO_GRAPH_IN_MAP = "A debug handle map has no graph, so what its operators take is not known"
@@ -106,7 +106,7 @@ def dataflow_of(program: Program) -> Dataflow:
     takes about as long as reading it did."""
     count = len(program.operators)
     if program.text_lines:
-        from viewer.program.mlir_dataflow import text_flow
+        from viewer.analysis.flows.mlir_dataflow import text_flow
 
         return joined(count, [text_flow(program)], {})
     flows: list[MethodFlow] = []

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from viewer.model.trace import Ints
-from viewer.program.graph import Method, Operator, Program
+from viewer.program.program import Method, Operator, Program
 
 _UNPLACED = ("", "", "")  # no path of a record has three parts
 

@@ -17,7 +17,7 @@ from viewer.program.debug_handles import Identifier
 from viewer.record.nodes import debug_handle, each_node, graph_nodes_of, handles_of
 
 if TYPE_CHECKING:
-    from viewer.program.graph import GraphNode
+    from viewer.program.program import GraphNode
 
 
 class DelegateMappingBuilder:

@@ -13,7 +13,7 @@ by "*" where it is not known or all calls are meant. Entries are pairs, since th
 "10" are two. `operators` says what stands behind a debug handle, each part of it only where known:
 `name` is what it is called on screen, `target` the graph node's operator, or a list of several,
 `module` the path of the innermost module, `file` and `line` the user's own line. Read by
-`viewer.formats.debug_handle_map`.
+`viewer.formats.executorch.debug_handle_map`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from viewer.record.debug_handle_map import DelegateMappingBuilder, checked_ident
 from viewer.record.nodes import debug_handle, each_node, graph_nodes_of
 
 if TYPE_CHECKING:
-    from viewer.program.graph import GraphNode
+    from viewer.program.program import GraphNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def write_debug_handle_map(
     that is none, OSError.
     """
     # Its random names take 30 ms to import, which a program that only registers does not need.
-    from viewer.export.atomic import write_whole
+    from viewer.codecs.atomic_file import write_whole
 
     if not instances:
         raise ValueError("give at least one DelegateInstance: a file without any says nothing")
@@ -102,7 +102,7 @@ def _pairs(mapping: DelegateMappingBuilder | Mapping[Any, Sequence[int]]) -> lis
 
 def _operator(nodes: list[GraphNode]) -> dict[str, Any]:
     """What the graph nodes of one debug handle tell of its operator."""
-    from viewer.program.graph import Operator
+    from viewer.program.program import Operator
 
     operator = Operator(0, "", nodes[0].debug_handle, tuple(nodes))
     targets = operator.ops

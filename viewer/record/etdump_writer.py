@@ -27,7 +27,7 @@ import flatbuffers
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.export.atomic import replacing
+from viewer.codecs.atomic_file import replacing
 from viewer.record.event_batches import FIELDS, Batch, Kind
 
 _IDENTIFIER = b"ED00"

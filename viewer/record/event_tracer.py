@@ -317,7 +317,7 @@ class EventTracer:
 
         Warns of what is left out (`problems`). Raises OSError if the file cannot be written.
         """
-        from viewer.record.etdump_writer import write_etdump  # numpy is for those who write
+        from viewer.record.etdump_writer import write_etdump
 
         batches = self._events.snapshot()
         with self._lock:

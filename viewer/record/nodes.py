@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from viewer.program.graph import GraphNode
+    from viewer.program.program import GraphNode
 
 _NO_HANDLE = -1  # of operators and graph nodes of `viewer`
 _OP_NAME = re.compile(r"[\w.:]+")
@@ -79,7 +79,7 @@ def graph_nodes_of(node: Any) -> Iterator[GraphNode]:
 
 def _of_fx(node: Any, handle: int) -> GraphNode:
     # numpy comes along, 0.15 s: only where there are nodes, and with them torch's seconds.
-    from viewer.program.graph import GraphNode, parse_frames
+    from viewer.program.program import GraphNode, parse_frames
 
     meta = node.meta
     trace = meta.get("stack_trace")

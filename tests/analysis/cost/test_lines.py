@@ -1,0 +1,52 @@
+"""Costs of source lines: own, shared, and that nothing is lost."""
+
+from viewer.analysis.cost.costs import CostRow, CostTable
+from viewer.analysis.cost.lines import line_costs, lines_text
+from viewer.program.program import Frame, GraphNode, Method, Operator, Program
+
+
+def program(*places):
+    """A program with one operator per (path, line)."""
+    operators = tuple(
+        Operator(i, "forward", i, (GraphNode(f"n{i}", "aten.add", i, (frame,)),))
+        for i, frame in enumerate(Frame(*place, "forward", "") for place in places)
+    )
+    return Program("p", "ETRecord", "", (Method("forward", operators),))
+
+
+TABLE = CostTable(
+    (
+        CostRow((0,), 50, 0, 1),
+        CostRow((0, 1), 30, 0, 1),  # both on line 4
+        CostRow((1, 2), 20, 0, 1),  # lines 4 and 7
+        CostRow((2, 3), 10, 0, 1),  # line 7 and another file
+        CostRow((3,), 5, 0, 1),  # another file alone
+    ),
+    115,
+)
+PROGRAM = program(("a.py", 4), ("a.py", 4), ("a.py", 7), ("b.py", 1))
+
+
+def test_a_line_owns_the_sets_that_stand_on_it_alone():
+    costs = line_costs(PROGRAM, TABLE, "a.py")
+    assert {line: own.ticks for line, own in costs.own.items()} == {4: 80}
+    assert costs.own[4].sets == ((0,), (0, 1))
+
+
+def test_time_on_several_lines_is_shared_and_not_divided():
+    costs = line_costs(PROGRAM, TABLE, "a.py")
+    assert [(s.lines, s.ticks, s.elsewhere) for s in costs.shared] == [
+        ((4, 7), 20, False),
+        ((7,), 10, True),
+    ]
+
+
+def test_another_file_has_costs_of_its_own():
+    costs = line_costs(PROGRAM, TABLE, "b.py")
+    assert costs.own[1].ticks == 5
+    assert [(s.lines, s.elsewhere) for s in costs.shared] == [((1,), True)]
+
+
+def test_neighbouring_lines_are_joined():
+    assert lines_text([52, 49, 50, 50]) == "49–50, 52"
+    assert lines_text([3]) == "3"

@@ -1,0 +1,546 @@
+"""Findings: each is told with its exact numbers at its threshold, and not just below it."""
+
+from dataclasses import replace
+from fractions import Fraction
+from statistics import median_low
+
+import numpy as np
+import pytest
+
+from tests.builders.delegation_cases import DATA, DUMPS, OTHERS, SAMPLES, linked, name_of, spans
+from viewer.analysis.delegates.delegation import Delegation
+from viewer.analysis.findings.finding import Family, OfRun, OfSets, Report, Stretch
+from viewer.analysis.findings.findings import MOST, FindingsOf
+from viewer.analysis.links.link_table import LinkTable, link, unlinked
+from viewer.analysis.torq.estimates import ASSUMED_CYCLES, ActionRow, Estimates, Measured
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.scope import Scope
+from viewer.model.times import plain_spaces, tick_to_ns
+from viewer.model.torq_names import JOB_ID
+from viewer.model.trace import Clock, Column, KeyKind, RunKind, Unit
+from viewer.program.debug_handles import DelegateMap
+from viewer.program.program import GraphNode, Method, Operator, Program
+from viewer.reports.estimates import of_workspace
+from viewer.workspace.workspace import Workspace
+
+NS = Fraction(1)
+CALL, KERNEL, DELEGATE, EVENT = (
+    KeyKind.OPERATOR_CALL, KeyKind.KERNEL, KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT
+)  # fmt: skip
+
+
+def program(*ops: str, delegates: dict | None = None, handles: dict | None = None) -> Program:
+    """A record of operators, one an instruction, each called after its module m0, m1 ..."""
+    operators = tuple(
+        Operator(i, "forward", i + 1, (GraphNode(f"n{i}", op, i + 1, modules=((f"m{i}", "M"),)),))
+        for i, op in enumerate(ops)
+    )
+    own = handles or {i: (i + 1,) for i in range(len(ops))}
+    maps = {i: DelegateMap("Npu", {}) for i in delegates or ()}
+    return Program("record", "ETRecord", "", (Method("forward", operators, own, maps),))
+
+
+def dump(*runs, record: Program | None = None) -> LinkTable:
+    """A dump of runs; each is (length, events), an event (kind, instruction, start, end, name)."""
+    builder = TraceBuilder("dump", "test", "", Clock())
+    track, scope = builder.track("p", "t"), builder.scope("Execute", "forward")
+    at = 0
+    for length, events in runs:
+        execute = (KeyKind.FRAMEWORK, -1, 0, length, "Method::execute")
+        for kind, instruction, start, end, name in (execute, *events):
+            key = builder.key(
+                kind, name, scope=scope, instruction=instruction,
+                identifier=name if kind == EVENT else None,
+            )  # fmt: skip
+            level = {KeyKind.FRAMEWORK: 0, KERNEL: 2, EVENT: 2}.get(kind, 1)
+            builder.add(
+                track=track, start=np.array([at + start]), end=np.array([at + end]),
+                name=builder.intern(name), key=key, levels=np.array([level], np.int32),
+            )  # fmt: skip
+        builder.run(RunKind.INFERENCE, "Execute", track, scope, at, at + length)
+        at += length + 10
+    trace = builder.build()
+    return unlinked(trace) if record is None else link(trace, record)
+
+
+def calls(*ticks: int, kind: KeyKind = CALL, name: str = "OPERATOR_CALL"):
+    """Calls one after another, each of an instruction of its own."""
+    ends = np.cumsum(ticks).tolist()
+    return [(kind, i, end - own, end, name) for i, (own, end) in enumerate(zip(ticks, ends))]  # noqa: B905
+
+
+def runs(*lengths: int):
+    return [(length, [(CALL, 0, 0, length, "OPERATOR_CALL")]) for length in lengths]
+
+
+def found(table: LinkTable, family: Family, run: int | None = None, **more):
+    """The one finding of a family, or why there is none."""
+    picked = None if run is None else table.trace.runs[run]
+    answer = FindingsOf(table).of(picked, NS, **more)
+    told = [one for one in answer.found if one.family is family]
+    silent = [one for one in answer.silent if one.family is family]
+    assert len(told) + len(silent) == 1
+    return (told or silent)[0]
+
+
+def text(one) -> str:
+    return plain_spaces(one.title)
+
+
+# -- the dearest -----------------------------------------------------------------------------------
+
+RELUS = ("aten.relu.default",) * 12
+
+
+def test_one_operator_that_takes_half_of_the_time():
+    ticks = (50, 10, 10, 10, 10, 10)
+    one = found(dump((100, calls(*ticks)), record=program(*RELUS)), Family.LARGEST)
+    assert text(one) == "1 operator takes 50.0 % of the time of the one inference"
+    assert plain_spaces(one.detail) == "m0 · relu 50 ns (50.0 %). 6 in all have any time."
+    assert (one.ticks, one.whole, one.share) == (50, 100, 0.5)
+    assert one.place == OfSets(((0,),))
+    assert "at most 5 operators" in one.threshold
+
+
+def test_six_operators_that_it_takes_for_half_are_too_many():
+    five = dump((120, calls(*[12] * 5, *[10] * 6)), record=program(*RELUS))
+    assert text(found(five, Family.LARGEST)).startswith("5 operators take 50.0 %")
+    silent = found(dump((120, calls(*[10] * 12)), record=program(*RELUS)), Family.LARGEST)
+    assert silent.asked
+    assert silent.why.startswith("it takes 6 of 12 to make half")
+
+
+def test_most_of_all_operators_are_not_few():
+    silent = found(dump((90, calls(30, 30, 30)), record=program(*RELUS)), Family.LARGEST)
+    assert silent.why.startswith("it takes 2 of 3 to make half")
+
+
+def test_what_several_operators_share_is_told_as_shared_and_not_divided():
+    record = program(*RELUS, handles={0: (1, 2), 1: (3,), 2: (4,)})
+    one = found(dump((100, calls(60, 20, 20)), record=record), Family.LARGEST)
+    assert text(one).startswith("1 set of operators that shares slices takes 60.0 %")
+    assert "(shared by 2) 60 ns (60.0 %)" in plain_spaces(one.detail)
+    assert one.place == OfSets(((0, 1),))
+
+
+def test_without_a_record_the_dearest_events_by_name():
+    events = [(CALL, 0, 0, 60, "a"), (CALL, 1, 60, 80, "b"), (CALL, 2, 80, 100, "a")]
+    events += [
+        (KERNEL, 0, 5, 55, "native_call_add.out"),
+        (KERNEL, 1, 61, 79, "native_call_mul.out"),
+    ]
+    one = found(dump((100, events)), Family.LARGEST)
+    # A kernel and the call around it are called the same, and counted once.
+    assert text(one) == "Events of one name take 60.0 % of the time of the one inference"
+    assert plain_spaces(one.detail).startswith("add.out 60 ns (60.0 %). 3 in all have any time")
+    assert "not known" in one.detail
+
+
+# -- copies ----------------------------------------------------------------------------------------
+
+
+def with_kernel(name: str, ticks: int):
+    """A call of 1000 ticks with a kernel in it that takes some of them."""
+    mixed = [(CALL, 0, 0, 900, "OPERATOR_CALL"), (KERNEL, 0, 0, ticks, f"native_call_{name}")]
+    return (1000, [*mixed, (KERNEL, 0, 500, 800, "native_call_addmm.out")])
+
+
+@pytest.mark.parametrize(
+    "name", ["permute_copy.out", "clone.out", "_to_dim_order_copy.out", "copy_"]
+)
+def test_a_copy_in_the_call_of_another_operator(name):
+    one = found(dump(with_kernel(name, 50)), Family.COPIES)
+    assert text(one).endswith("take 5.0 % of the time of the one inference")
+    assert plain_spaces(one.detail) == f"50 ns: {name.partition('.')[0]} 50 ns."
+    assert found(dump(with_kernel(name, 49)), Family.COPIES).asked
+
+
+@pytest.mark.parametrize("name", ["embedding.out", "add.out", "full.out", "my::transpose.out"])
+def test_what_is_no_copy(name):
+    silent = found(dump(with_kernel(name, 500)), Family.COPIES)
+    assert silent.why == "no event is known to be a copy"
+
+
+def test_copies_by_the_operators_that_a_call_is_linked_to():
+    record = program("aten.permute_copy.default", "aten.relu.default", "aten.embedding.default")
+    one = found(dump((100, calls(10, 80, 10)), record=record), Family.COPIES)
+    assert (one.ticks, one.whole) == (10, 100)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_copy"),
+    [
+        ("Transpose (ND, X32) #1", True), ("Copy (NC, X8) #2", True),
+        ("Convert (NC, F32, QS8)", True), ("Add (ND) #1", False), ("Transposed Conv (NC)", False),
+    ],
+)  # fmt: skip
+def test_copies_of_xnnpack_by_name(name, is_copy):
+    events = [(DELEGATE, 0, 0, 90, "DELEGATE_CALL"), (EVENT, 0, 10, 20, name)]
+    told = found(dump((100, events)), Family.COPIES)
+    assert (getattr(told, "ticks", 0) == 10) == is_copy
+
+
+# -- delegates -------------------------------------------------------------------------------------
+
+
+def partly_delegated(outside: int):
+    delegated = (DELEGATE, 0, 0, 1000 - outside, "DELEGATE_CALL")
+    return (1000, [delegated, (CALL, 1, 1000 - outside, 1000, "OPERATOR_CALL")])
+
+
+def test_what_stayed_outside():
+    record = program(*RELUS, delegates={0: ()})
+    one = found(dump(partly_delegated(100), record=record), Family.OUTSIDE)
+    assert (
+        text(one) == "What ran outside of delegates takes 10.0 % of the time of the one inference"
+    )
+    assert plain_spaces(one.detail).startswith("100 ns: m1 · relu 100 ns. Delegating it would save")
+    assert found(dump(partly_delegated(99), record=record), Family.OUTSIDE).asked
+    assert not found(dump((100, calls(100)), record=record), Family.OUTSIDE).asked
+
+
+def gapped(*between: int):
+    """Delegate calls of 100 ticks each with gaps between them, 7 ticks before and after them."""
+    at, events = 7, []
+    for number, gap in enumerate((*between, 0)):
+        events.append((DELEGATE, number, at, at + 100, "DELEGATE_CALL"))
+        at += 100 + gap
+    return (at + 7, events)
+
+
+def test_an_operator_outside_is_told_with_its_copies():
+    events = [(DELEGATE, 0, 0, 500, "DELEGATE_CALL"), (CALL, 1, 500, 1000, "OPERATOR_CALL")]
+    events += [(KERNEL, 1, 500, 700, "native_call_permute_copy.out")]
+    events += [(KERNEL, 1, 700, 1000, "native_call_relu.out")]
+    table = dump((1000, events), record=program(*RELUS, delegates={0: ()}))
+    assert "500 ns: m1 · relu 500 ns." in plain_spaces(found(table, Family.OUTSIDE).detail)
+    assert "200 ns: permute_copy 200 ns." in plain_spaces(found(table, Family.COPIES).detail)
+
+
+def test_gaps_between_delegate_calls_and_not_before_or_after_them():
+    one = found(dump(gapped(5, 12)), Family.GAPS)  # 17 of 331
+    assert (one.ticks, one.whole) == (17, 331)
+    assert text(one) == "Time between instructions is 5.1 % of the time of the one inference"
+    assert plain_spaces(one.detail) == (
+        "2 gaps from the first delegate call of an inference to its last in which no event of the "
+        "runtime or of a delegate lies, 17 ns together; the largest is 12 ns."
+    )
+    assert one.place == Stretch(212, 224, (0,))
+    silent = found(dump(gapped(5, 11)), Family.GAPS)  # 16 of 330
+    assert plain_spaces(silent.why).startswith("time between instructions is 4.8 % of the time of")
+    assert silent.asked
+
+
+def test_an_operator_or_a_move_between_calls_is_no_gap():
+    length, events = gapped(100)
+    operator = (CALL, 5, 107, 157, "OPERATOR_CALL")
+    move = (KeyKind.CONTROL, 6, 157, 187, "MOVE_CALL")
+    one = found(dump((length, [*events, operator, move])), Family.GAPS)
+    assert (one.ticks, one.place) == (20, Stretch(187, 207, (0,)))
+    events += [(CALL, 10 + at, 110 + 3 * at, 112 + 3 * at, "OPERATOR_CALL") for at in range(30)]
+    one = found(dump((length, events)), Family.GAPS)  # of two delegate calls, but 32 instructions
+    assert plain_spaces(one.detail).startswith("31 gaps from the first delegate call")
+    assert text(one).startswith("Time between instructions is")
+
+
+def test_gaps_of_all_runs_add_up_and_those_between_runs_are_none():
+    table = dump(gapped(50), gapped(70), gapped(60))
+    one = found(table, Family.GAPS)
+    assert (one.ticks, one.whole) == (180, 264 + 284 + 274)
+    assert found(table, Family.GAPS, run=1).ticks == 70
+
+
+def test_time_without_an_operator():
+    record = program(*RELUS)
+    one = found(dump((100, calls(30, 60)), record=record), Family.NO_OPERATOR)
+    assert text(one) == "10.0 % of the time of the one inference lies in no slice of an operator"
+    assert one.place == Stretch(90, 100, (0,))
+    assert found(dump((100, calls(30, 61)), record=record), Family.NO_OPERATOR).asked
+    assert not found(dump((100, calls(30, 61))), Family.NO_OPERATOR).asked
+
+
+def test_slices_without_a_link():
+    record = program(*RELUS[:9])
+    one = found(dump((100, calls(*[10] * 10)), record=record), Family.LINKS)
+    assert text(one).startswith("1 of 10 linkable slices of the one inference (10.0 %)")
+    assert (one.place, one.share) == (Report("delegation"), None)
+    eleven = dump((110, calls(*[10] * 11)), record=program(*RELUS[:10]))
+    assert found(eleven, Family.LINKS).asked  # 9.1 %
+
+
+# -- between inferences ----------------------------------------------------------------------------
+
+
+def test_a_slow_first_inference():
+    one = found(dump(*runs(131, 100, 100, 100)), Family.WARM_UP)
+    assert text(one) == "The first of 4 inferences took 1.3 times the median of the others"
+    assert (one.ticks, one.whole, one.place, one.across) == (31, 431, OfRun(0), True)
+    assert "31 ns more, 7.2 % of the time of all 4 inferences" in plain_spaces(one.detail)
+    assert "beside run 3 (the median): OPERATOR_CALL 31 ns" in plain_spaces(one.detail)
+    assert found(dump(*runs(130, 100, 100, 100)), Family.WARM_UP).asked
+    assert not found(dump(*runs(500, 100, 100)), Family.WARM_UP).asked
+
+
+def test_a_first_inference_within_the_spread_of_the_others():
+    # The median is 100 and half of the others lie 10 from it: 150 is 5 deviations above.
+    others = (100, 90, 110, 100, 110)
+    assert found(dump(*runs(151, *others)), Family.WARM_UP).ticks == 51
+    assert found(dump(*runs(150, *others)), Family.WARM_UP).asked
+
+
+def test_a_call_of_a_delegate_is_told_without_its_events():
+    def run(call, event):
+        return (call, [(DELEGATE, 0, 0, call, "DELEGATE_CALL"), (EVENT, 0, 0, event, "Add (ND)")])
+
+    one = found(dump(run(200, 130), *[run(100, 90)] * 3), Family.WARM_UP)
+    told = plain_spaces(one.detail).partition("(the median): ")[2]
+    assert told == "DELEGATE_CALL less its events 60 ns, Add (ND) 40 ns."
+
+
+def test_slow_inferences_after_the_first():
+    one = found(dump(*runs(900, 100, 200, 100, 100, 131)), Family.SLOW_RUNS)
+    assert text(one) == "2 of 5 inferences after the first took up to 2.0 times their median"
+    assert plain_spaces(one.detail).startswith("Run 3 200 ns (2.0 times) and run 6 131 ns (1.3")
+    assert (one.ticks, one.place) == (131, OfRun(2))
+    silent = found(dump(*runs(900, 100, 130, 100, 100, 100)), Family.SLOW_RUNS)
+    assert "the slowest inference took 1.3 times the median" in silent.why
+    few = found(dump(*runs(900, 100, 200, 100, 100)), Family.SLOW_RUNS)
+    assert few.why.startswith("it needs 5 inferences after the first, there are 4. Told when")
+    assert not few.asked
+    few = found(dump(*runs(900)), Family.SLOW_RUNS)
+    assert few.why.startswith("it needs 5 inferences after the first, there are none. ")
+
+
+def test_comparisons_of_inferences_stand_last_where_one_is_picked():
+    table = dump(*runs(10_000, 100, 100, 100))
+    findings = FindingsOf(table)
+    assert findings.of(None, NS).scope == "all 4 inferences"
+    picked = findings.of(table.trace.runs[2], NS)
+    assert picked.scope == "run 3"
+    assert [one.family for one in picked.found][-1] is Family.WARM_UP
+
+
+def test_inferences_that_did_not_end_are_not_compared():
+    table = linked("etdump/words_failing_x3.etdp", None)
+    why = found(table, Family.WARM_UP).why
+    assert why.startswith("it needs 3 inferences after the first, there is 1. ")
+
+
+# -- units -----------------------------------------------------------------------------------------
+
+
+def units(*spans: tuple[Unit, int, int], **columns) -> LinkTable:
+    builder = TraceBuilder("npu", "test", "", Clock("cycle"))
+    builder.scope("file")
+    for unit, start, end in spans:
+        builder.add(
+            track=builder.track("p", unit.name, unit=unit), start=np.array([start]),
+            end=np.array([end]), name=builder.intern(unit.name),
+            key=builder.key(KeyKind.PLAIN, unit.name),
+            columns={k: Column(np.array([v])) for k, v in columns.items()},
+        )  # fmt: skip
+    return unlinked(builder.build())
+
+
+def test_only_dma_for_a_quarter_of_the_time():
+    spans = [(Unit.DMA_IN, 0, 30), (Unit.SLICE, 25, 100), (Unit.DMA_OUT, 50, 60)]
+    one = found(units(*spans), Family.DMA)
+    assert text(one).startswith("For 25.0 % of the whole trace only DMA is at work")
+    assert (one.ticks, one.whole, one.place) == (25, 100, Stretch(0, 25, (0, 1, 2)))
+    assert plain_spaces(one.detail).endswith("stretch is 25 ns, of DMA_IN.")
+    fewer = [(Unit.DMA_IN, 0, 30), (Unit.SLICE, 24, 100)]
+    assert found(units(*fewer), Family.DMA).asked
+    assert not found(units((Unit.DMA_IN, 0, 30)), Family.DMA).asked
+
+
+def test_time_in_which_no_unit_works():
+    one = found(units((Unit.DMA_IN, 0, 45), (Unit.SLICE, 50, 100)), Family.GAPS)
+    assert (one.ticks, one.whole) == (5, 100)
+    assert (one.place.start, one.place.end) == (45, 50)
+    assert found(units((Unit.DMA_IN, 0, 46), (Unit.SLICE, 50, 100)), Family.GAPS).asked
+
+
+def test_gaps_between_jobs():
+    one = found(units((Unit.NSS, 0, 45), (Unit.NSS, 50, 100)), Family.GAPS)
+    assert text(one) == "Gaps between NSS jobs are 5.0 % of the time of the whole trace"
+    assert (one.ticks, one.place) == (5, Stretch(45, 50, (0,)))
+    assert found(units((Unit.NSS, 0, 46), (Unit.NSS, 50, 100)), Family.GAPS).asked
+
+
+def estimated(table: LinkTable, mean: float, estimate: float) -> Estimates:
+    row = ActionRow(
+        "conv", (), True, 1, estimate, Measured(3, mean, mean, mean, mean), job=0, action=1
+    )
+    sources = ((table.trace.path, "measurement"),)
+    return Estimates((row,), (), None, sources, (), ASSUMED_CYCLES)
+
+
+def test_estimates_that_are_off():
+    table = units((Unit.NSS, 0, 45), (Unit.NSS, 45, 100), **{JOB_ID: 0})
+    longer = found(table, Family.ESTIMATES, estimates=estimated(table, 201, 100))
+    assert text(longer) == "1 of 1 estimated action took more than twice its estimate"
+    assert plain_spaces(longer.detail) == "job 0 (conv) 201 ns instead of 100 ns (2.0 times)."
+    assert longer.ticks == 3 * 101
+    assert longer.place.numbers == (0, 1)
+    shorter = found(table, Family.ESTIMATES, estimates=estimated(table, 49, 100))
+    assert text(shorter).endswith("took less than half of its estimate")
+    for mean in (200, 50):
+        assert found(table, Family.ESTIMATES, estimates=estimated(table, mean, 100)).asked
+    assert not found(table, Family.ESTIMATES).asked
+
+
+# -- all of them -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=DUMPS + OTHERS, ids=map(name_of, DUMPS + OTHERS))
+def table(request):
+    return linked(*request.param)
+
+
+def test_no_finding_is_of_more_than_the_whole_and_each_leads_somewhere(table):
+    findings = FindingsOf(table)
+    for run in (None, *table.trace.runs):
+        answer = findings.of(run, NS)
+        asked = [one.family for one in (*answer.found, *answer.silent)]
+        assert set(asked) == set(Family)
+        for one in answer.found:
+            assert one.threshold.startswith("Told when")
+            assert one.ticks <= one.whole or not one.whole
+            place = one.place
+            if isinstance(place, Stretch):
+                assert place.end > place.start
+                if run is not None and not one.across:
+                    assert run.start <= place.start < place.end <= run.end
+            elif not isinstance(place, OfRun | Report):
+                assert len(findings.slices_of(one, run))
+        kept = [one.ticks for one in answer.found if not (run and one.across) and one.ticks]
+        assert kept == sorted(kept, reverse=True)
+        assert len(answer.found) <= MOST
+
+
+def test_what_stayed_outside_is_what_the_delegation_report_says():
+    table = linked(*DUMPS[0])
+    for run in (None, *table.trace.runs[1:]):
+        report = Delegation(table).report(*Scope(run).span)
+        answer = FindingsOf(table).of(run, NS)
+        (one,) = (one for one in answer.found if one.family is Family.OUTSIDE)
+        assert (one.ticks, one.whole) == (report.stayed, report.whole)
+
+
+def test_the_attention_model_by_hand():
+    """Against the slices of the file, one by one."""
+    table = linked(*DUMPS[0])
+    trace, slices = table.trace, table.trace.slices
+    inferences = list(trace.inferences())
+    lengths = [run.end - run.start for run in inferences]
+    first = found(table, Family.WARM_UP)
+    usual = median_low(lengths[1:])
+    assert (first.ticks, first.whole) == (lengths[0] - usual, sum(lengths)) == (63_865, 324_625)
+    kinds = trace.keys.kind[slices.key].tolist()
+    starts, ends = slices.start.tolist(), slices.end.tolist()
+    gaps = []
+    for run in inferences:
+        own = [i for i, s in enumerate(starts) if run.start <= s < run.end]
+        called = [i for i in own if kinds[i] == DELEGATE]
+        covered = np.zeros(run.end - run.start, np.bool_)
+        for i in own:
+            if kinds[i] != KeyKind.FRAMEWORK:
+                covered[starts[i] - run.start : ends[i] - run.start] = True
+        lo = min(starts[i] for i in called) - run.start
+        hi = max(ends[i] for i in called) - run.start
+        gaps.append(int((~covered[lo:hi]).sum()))
+    assert found(table, Family.GAPS).ticks == sum(gaps) == 19_054
+    assert found(table, Family.GAPS, run=2).ticks == gaps[1]
+
+
+def test_transposes_of_a_profile_without_a_record():
+    table = linked("etdump/cnn_xnnpack_x10.etdp", None)
+    trace = table.trace
+    inside = [
+        int(trace.slices.end[i] - trace.slices.start[i])
+        for i in range(len(trace.slices))
+        if trace.name(i).startswith(("Transpose (", "Static Reshape (", "Copy (", "Convert ("))
+    ]
+    assert found(table, Family.COPIES).ticks == sum(inside) == 19_000
+
+
+def test_copies_of_the_attention_model_in_portable_kernels():
+    """What kernels and their calls take that are called a copy, by the slices alone."""
+    table = linked("etdump/attn_portable_x5.etdp", None)
+    trace = table.trace
+    names = (
+        "permute_copy",
+        "view_copy",
+        "expand_copy",
+        "split_with_sizes_copy",
+        "_clone_dim_order",
+    )
+    copied = {f"native_call_{name}.out" for name in names}
+    kernels = {
+        (int(trace.slices.start[i]), int(trace.slices.end[i]))
+        for i in range(len(trace.slices))
+        if trace.name(i) in copied
+    }
+    around = [
+        (start, end)
+        for start, end in spans(trace, CALL)
+        if any(start <= a and b <= end for a, b in kernels)
+    ]
+    one = found(table, Family.COPIES)
+    assert one.ticks == sum(end - start for start, end in around) == 354_306
+    assert round(one.share, 3) == 0.431
+
+
+def test_estimates_of_the_bundled_torq_profile():
+    space = Workspace()
+    for name in ("host.csv", "main_dispatch_0_conv_56x56x32_i8.mlir", "tiny_cnn.mlir"):
+        space.open(str(SAMPLES / "torq_npu" / name))
+    (trace,) = space.traces
+    rate = space.ns_per_tick(trace)
+    answer = FindingsOf(space.links(trace)).of(None, rate, of_workspace(space))
+    (one,) = (one for one in answer.found if one.family is Family.ESTIMATES)
+    # Cycles of the debug info at 1.25 ns, and both executions of each job as the file has them.
+    off = 2 * (65_500 - 13_113.75) + 2 * (83_000 - 37_525)
+    assert text(one) == "2 of 4 estimated actions took more than twice their estimate"
+    assert tick_to_ns(one.ticks, rate) == pytest.approx(off, abs=500)
+
+
+def test_a_list_is_cut_where_there_are_very_many():
+    builder = TraceBuilder("many", "test", "", Clock())
+    execute = builder.intern("Method::execute")
+    for method in range(MOST + 3):
+        track = builder.track("p", f"t{method}")
+        scope = builder.scope(f"Execute {method}")
+        key = builder.key(KeyKind.FRAMEWORK, "Method::execute", scope=scope)
+        for number, length in enumerate((1000 + method, 100, 100, 100)):
+            at = 2000 * number
+            builder.add(
+                track=track, start=np.array([at]), end=np.array([at + length]), name=execute,
+                key=key,
+            )  # fmt: skip
+            builder.run(RunKind.INFERENCE, "Execute", track, scope, at, at + length)
+    answer = FindingsOf(unlinked(builder.build())).of(None, NS)
+    assert (len(answer.found), answer.left_out) == (MOST, 3)
+    assert text(answer.found[0]).startswith("The first of 4 inferences of Execute 14 took 10.1")
+
+
+def test_an_empty_trace_has_no_finding_and_says_why():
+    table = unlinked(TraceBuilder("empty", "test", "", Clock()).build())
+    answer = FindingsOf(table).of(None, NS)
+    assert answer.found == ()
+    assert {one.family for one in answer.silent} == set(Family)
+    assert all(one.why for one in answer.silent)
+
+
+def test_a_mean_of_runs_compares_none():
+    table = dump(*runs(500, 100, 100, 100))
+    mean = tuple(replace(run, count=4) for run in table.trace.runs[:1])
+    trace = replace(table.trace, runs=mean)
+    assert not found(unlinked(trace), Family.WARM_UP).asked
+
+
+def test_damaged_dumps_raise_nothing():
+    for path in sorted((DATA / "etdump").glob("SYN*.etdp")):
+        table = linked(f"etdump/{path.name}", None)
+        for run in (None, *table.trace.runs):
+            FindingsOf(table).of(run, NS)

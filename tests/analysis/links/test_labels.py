@@ -1,0 +1,149 @@
+"""What slices, runs and tracks are called."""
+
+from pathlib import Path
+
+import pytest
+
+from viewer.analysis.links.labels import (
+    describe_near,
+    key_labels,
+    operator_count,
+    run_label,
+    run_slices,
+    set_label,
+    slice_labels,
+    title_of_near,
+    track_name,
+)
+from viewer.analysis.links.link_table import Link, LinkTable, Reason, unlinked
+from viewer.model.trace import KeyKind, Trace
+from viewer.workspace.workspace import Workspace
+
+DATA = Path(__file__).parents[2] / "data"
+
+
+def linked(dump: str, record: str) -> LinkTable:
+    workspace = Workspace()
+    trace = workspace.open(str(DATA / "etdump" / f"{dump}.etdp"))
+    workspace.open(str(DATA / "etrecord" / f"{record}.etrecord"))
+    assert isinstance(trace, Trace)
+    return workspace.links(trace)
+
+
+@pytest.fixture(scope="module")
+def cnn() -> LinkTable:
+    return linked("cnn_portable_x10", "cnn_toedge_portable")
+
+
+def labels_of(table: LinkTable, kind: KeyKind) -> set[str]:
+    keys = table.trace.keys
+    return {key_labels(table)[k] for k in range(len(keys)) if keys.kind[k] == kind}
+
+
+def test_an_operator_call_is_called_by_its_operator(cnn):
+    found = labels_of(cnn, KeyKind.OPERATOR_CALL)
+    assert "features.4 · convolution" in found
+    assert "OPERATOR_CALL" not in found
+
+
+def test_a_kernel_keeps_its_name_without_the_prefix(cnn):
+    assert "convolution.out" in labels_of(cnn, KeyKind.KERNEL)
+
+
+def test_a_delegate_call_is_called_by_its_backend_and_size():
+    found = labels_of(linked("cnn_xnnpack_x10", "cnn_teal_xnnpack"), KeyKind.DELEGATE_CALL)
+    assert all(x.startswith("XnnpackBackend · ") and x.endswith((" ops", " op")) for x in found)
+
+
+def test_a_delegate_event_is_called_by_its_identifier():
+    found = labels_of(linked("demo_str_x4", "demo_str"), KeyKind.DELEGATE_EVENT)
+    assert {"Fancy Fusion", "sin:0;a=b"} <= found
+
+
+def test_runs_are_called_by_method_and_number(cnn):
+    trace = cnn.trace
+    assert [run_label(cnn, r) for r in trace.inferences()] == [
+        f"forward · run {n} of 10" for n in range(1, 11)
+    ]
+    assert {run_label(cnn, r) for r in trace.runs if not r.number} == {"load"}
+    codes, strings = slice_labels(cnn)
+    runs, spans = run_slices(trace)
+    assert len(spans) == 10
+    for run, i in zip(runs, spans.tolist(), strict=True):
+        assert strings[codes[i]] == f"forward · run {run.number} of 10"
+        assert trace.name(i) == "Method::execute"
+    assert len(codes) == len(trace.slices)
+
+
+def test_a_thread_is_called_by_its_method_once_it_is_known(cnn):
+    assert track_name(cnn, 0) == "forward"
+    alone = unlinked(cnn.trace)
+    assert track_name(alone, 0) == "Execute"
+    assert run_label(alone, next(cnn.trace.inferences())) == "Execute · run 1 of 10"
+    # Without a record a call is called by its kernel.
+    assert "addmm.out" in labels_of(alone, KeyKind.OPERATOR_CALL)
+
+
+def test_threads_of_several_methods():
+    table = linked("multi_forward_decode_portable_x3", "multi_forward_decode_toedge_portable")
+    names = [track_name(table, t) for t in range(len(table.trace.tracks))]
+    assert {"forward", "decode"} <= set(names)
+
+
+def test_several_operators_are_named_together(cnn):
+    program = cnn.program
+    assert program is not None
+    number = {op.label: op.index for op in program.operators}
+    first, second = number["features.0 · convolution"], number["features.4 · convolution"]
+    assert set_label(cnn, [first]) == "features.0 · convolution"
+    assert set_label(cnn, [first, second]) == "features · 2 convolution"
+    assert set_label(cnn, []) == ""
+
+
+def labels_by_name(*files: str) -> set[tuple[str, str]]:
+    workspace = Workspace()
+    opened = [workspace.open(str(DATA / "torq" / name)) for name in files]
+    trace = opened[0]
+    assert isinstance(trace, Trace)
+    codes, labels = slice_labels(workspace.links(trace))
+    return {(trace.name(i), labels[int(codes[i])]) for i in range(len(codes))}
+
+
+def test_what_a_unit_does_is_called_by_its_operation():
+    found = labels_by_name("compile_c3_taskid_mtu.csv", "tiny_cnn.mlir")
+    assert ("Slice 1", "tosa.conv2d@L11 + tosa.clamp@L13") in found
+    assert ("CDMA LRAM to DTCM", "tosa.cast@L15") in found
+    # A place in the function alone is no operation of the model.
+    assert ("DMA In", "DMA In") in found
+
+
+def test_what_is_more_than_its_unit_keeps_its_name_too():
+    found = labels_by_name("compile_c0_callsite.csv", "tiny_cnn.mlir")
+    assert ("conv2d", "conv2d · tosa.conv2d@L11") in found
+    assert ("DMA In", "tosa.conv2d@L11") in found
+
+
+def test_counts_and_neighbours():
+    assert (operator_count(1), operator_count(6)) == ("1 op", "6 ops")
+    table = linked("cnn_xnnpack_x10", "cnn_teal_xnnpack")
+    near = next(x for x in table.links if x.reason is Reason.NO_DELEGATE_MAP)
+    assert describe_near(near) == f"one of {len(near.near)} operators of its call"
+    linked_one = next(x for x in table.links if x.operators)
+    assert describe_near(linked_one) == ""
+
+
+@pytest.mark.parametrize(
+    ("reason", "count", "said", "title"),
+    [
+        (Reason.IN_BRANCH, 1, "most likely the only such operator in a branch",
+         "Operators in branches"),
+        (Reason.IN_BRANCH, 3, "one of 3 such operators in branches", "Operators in branches"),
+        (Reason.OTHER_OPERATOR, 2, "", "Operators of its debug handle"),
+        (Reason.WHOLE_CALL, 2, "", "Operators of its call"),
+        (Reason.NO_DELEGATE_MAP, 1, "of its call's operator", "Operators of its call"),
+    ],
+)  # fmt: skip
+def test_what_an_unlinked_event_has_to_do_with_the_operators_near_it(reason, count, said, title):
+    link = Link(reason, "", near=tuple(range(count)))
+    assert describe_near(link) == said
+    assert title_of_near(link) == title

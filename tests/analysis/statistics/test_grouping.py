@@ -1,0 +1,299 @@
+"""Statistics by key: they add up, equal the costs of operators, and count nothing twice."""
+
+import random
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.builders.etdump_writer import delegate, framework, operator
+from viewer.analysis.cost.costs import Costs
+from viewer.analysis.links.labels import set_label
+from viewer.analysis.links.link_table import LinkTable, link, unlinked
+from viewer.analysis.statistics.grouping import KEYS, NO_LINE, Grouping
+from viewer.analysis.statistics.npu_units import UnitOverview
+from viewer.formats import never_cancelled, no_progress, open_file
+from viewer.formats.executorch.etdump import reader as etdump
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.trace import Clock, KeyKind, Trace
+
+DATA = Path(__file__).parents[2] / "data"
+PAIRS = [
+    ("torq/compile_c0_mixed_locs.csv", "torq/tiny_cnn.mlir"),
+    ("torq/compile_c3_taskid.csv", "torq/tiny_cnn.mlir"),
+    ("torq/runtime_r0_nss.csv", "torq/tiny_cnn.mlir"),
+    ("etdump/demo_str_x4.etdp", "etrecord/demo_str.etrecord"),
+    ("etdump/multi_forward_decode_portable_x3.etdp",
+     "etrecord/multi_forward_decode_toedge_portable.etrecord"),
+    ("etdump/cond_portable_x5.etdp", "etrecord/cond_toedge_portable.etrecord"),
+    ("etdump/cnn_xnnpack_x10.etdp", "etrecord/cnn_teal_xnnpack.etrecord"),
+    ("etdump/SYN_qnn_like.etdp", None),
+    ("etdump/SYN_wraparound.etdp", None),
+    ("table_csv/two_threads.csv", None),
+]  # fmt: skip
+
+
+def linked(profile: str, program: str | None) -> LinkTable:
+    trace = open_file(str(DATA / profile))
+    return link(trace, open_file(str(DATA / program))) if program else unlinked(trace)
+
+
+@pytest.fixture(scope="module", params=PAIRS, ids=[p.rpartition("/")[2] for p, _ in PAIRS])
+def table(request) -> LinkTable:
+    return linked(*request.param)
+
+
+@pytest.fixture(scope="module")
+def c3() -> Grouping:
+    return Grouping(linked("torq/compile_c3_taskid.csv", "torq/tiny_cnn.mlir"))
+
+
+def totals(grouping: Grouping, key: str, *span: int) -> dict[str, int]:
+    return {group.label: group.total for group in grouping.by(key, *span).groups}
+
+
+# -- sums ------------------------------------------------------------------------------------------
+
+
+def test_totals_and_the_ungrouped_rest_are_the_whole(table):
+    grouping = Grouping(table)
+    assert {"thread", "name"} <= set(grouping.keys)
+    for key in set(grouping.keys) - {"unit"}:
+        found = grouping.by(key)
+        assert sum(group.total for group in found.groups) + found.ungrouped == found.whole
+        assert found.ungrouped >= 0
+        for group in found.groups:
+            assert 0 <= group.own <= group.total
+            assert group.share == pytest.approx(group.total / found.whole if found.whole else 0)
+            spread = group.spread
+            assert spread.min <= spread.p50 <= spread.p90 <= spread.max
+
+
+def test_operators_cost_what_the_cost_table_says(table):
+    grouping = Grouping(table)
+    if not table.sets:  # nothing is linked
+        assert grouping.missing("operator")
+        return
+    cost = Costs(table).table()
+    for key in {"operator", "type", "module", "line"} & set(grouping.keys):
+        found = grouping.by(key)
+        assert (found.whole, found.ungrouped) == (cost.whole, cost.without_operator)
+    found = grouping.by("operator")
+    assert [g.total for g in found.groups] == [row.ticks for row in cost.rows]
+    if not table.program.text_lines:
+        for group, row in zip(found.groups, cost.rows, strict=True):
+            assert group.label.startswith(set_label(table, row.operators))
+
+
+def test_a_range_of_the_whole_is_the_whole_and_ranges_side_by_side_add_up(table):
+    grouping, trace, dice = Grouping(table), table.trace, random.Random(5)
+    middle = [dice.randint(trace.start, trace.end) for _ in range(2)]
+    cuts = sorted({trace.start, trace.end, *middle})
+    for key in grouping.keys:
+        whole = grouping.by(key)
+        assert grouping.by(key, trace.start, trace.end) == whole
+        ticks: Counter[str] = Counter()
+        own: Counter[str] = Counter()
+        count: Counter[str] = Counter()
+        sums = [0, 0, 0]
+        for first, last in pairwise(cuts):
+            part = grouping.by(key, first, last)
+            sums = [a + b for a, b in zip(
+                sums, (part.whole, part.ungrouped, part.foreign), strict=True
+            )]  # fmt: skip
+            for group in part.groups:
+                ticks[group.label] += group.total
+                own[group.label] += group.own or 0
+                count[group.label] += group.spread.count if group.spread else 0
+        assert sums == [whole.whole, whole.ungrouped, whole.foreign]
+        for counted, of in (
+            (ticks, lambda g: g.total),
+            (own, lambda g: g.own or 0),
+            (count, lambda g: g.spread.count if g.spread else 0),
+        ):
+            expected: Counter[str] = Counter()
+            for group in whole.groups:
+                expected[group.label] += of(group)
+            assert +counted == +expected
+
+
+# -- the Torq sample, by hand ----------------------------------------------------------------------
+
+
+def test_operators_of_an_mlir_text_are_called_by_operation_and_line(c3):
+    slice_units, out = 8 * 9408, 8 * 1568
+    assert totals(c3, "operator") == {
+        "tosa.conv2d@L11 + tosa.clamp@L13": slice_units + out,
+        "tosa.depthwise_conv2d@L14 + tosa.rescale@L17": 2 * 14112 + 2 * 6272,
+        "tosa.max_pool2d@L18": 2 * 6272 + 2 * 6272 + 2 * 1568,
+        "tosa.add@L16": 2 * 6272 + 2 * 6272,
+        "tosa.cast@L15": 8000 + 1067 + 712 + 712,
+        "func.func@L2": 128 + 8 * 1176,
+    }
+    found = c3.by("operator")
+    assert found.ungrouped == 68  # the one transfer at loc(unknown)
+    (conv, *_) = found.groups
+    spread = conv.spread
+    assert (spread.count, spread.min, spread.max, spread.p50) == (16, 1568, 9408, (1568 + 9408) / 2)
+    assert spread.mean == (9408 + 1568) / 2
+
+
+def test_types_lines_and_locations_of_the_torq_sample(c3):
+    assert totals(c3, "type")["tosa.clamp + tosa.conv2d"] == 87808
+    assert totals(c3, "line")["tiny_cnn.mlir:11, 13"] == 87808
+    assert totals(c3, "line")["tiny_cnn.mlir:2"] == 9536
+    places = totals(c3, "location")
+    assert places["loc(unknown)"] == 68
+    assert places['loc("tiny_cnn.mlir":2:3)'] == 8 * 1176
+    assert c3.by("location").ungrouped == 0
+
+
+def test_threads_have_their_busy_time_and_stand_in_their_own_order(c3):
+    assert [(g.label, g.total) for g in c3.by("thread").groups] == [
+        ("compile_c3_taskid.csv > DMA In", 34692),
+        ("compile_c3_taskid.csv > DMA Out", 28224),
+        ("compile_c3_taskid.csv > CDMA", 2491),
+        ("compile_c3_taskid.csv > Slice unit 0", 72128),
+        ("compile_c3_taskid.csv > Slice unit 1", 56448),
+        ("compile_c3_taskid.csv > CSS", 8000),
+    ]
+
+
+def test_units_are_the_rows_of_the_overview(c3):
+    found = c3.by("unit", 1000, 60000)
+    rows = UnitOverview(c3._trace).rows(1000, 60000)
+    assert [(g.key, g.label, g.total, g.share) for g in found.groups] == [
+        (r.key, r.label, r.ticks, r.share) for r in rows
+    ]
+    assert found.whole == 59000
+
+
+def test_keys_that_a_trace_has_not_say_why(c3):
+    assert c3.keys == ("unit", "operator", "type", "line", "location", "thread", "name")
+    assert c3.missing("module") == "The operators are in no modules"
+    assert c3.missing("run") == "The file tells no inferences"
+    with pytest.raises(ValueError, match="No delegate was called"):
+        c3.by("delegate")
+    with pytest.raises(ValueError, match="'colour' is no key: it is one of unit, operator"):
+        c3.by("colour")
+    alone = Grouping(unlinked(open_file(str(DATA / "etdump" / "demo_str_x4.etdp"))))
+    assert alone.missing("operator") == "No record or source that is open belongs to the trace"
+    assert alone.missing("unit") == "No track is of a unit of an NPU"
+    empty = Grouping(unlinked(TraceBuilder("a", "test", "", Clock()).build()))
+    assert empty.keys == ()
+    assert {empty.missing(key) for key in KEYS} == {"The trace has no slices"}
+
+
+# -- ETDumps ---------------------------------------------------------------------------------------
+
+
+def test_runs_of_a_dump_and_calls_of_its_delegates():
+    grouping = Grouping(linked("etdump/demo_str_x4.etdp", "etrecord/demo_str.etrecord"))
+    trace = grouping._trace
+    assert [(g.label, g.total) for g in grouping.by("run").groups] == [
+        (f"forward · run {run.number} of 4", run.end - run.start) for run in trace.inferences()
+    ]
+    at = np.flatnonzero(trace.keys.kind[trace.slices.key] == KeyKind.DELEGATE_CALL)
+    found = grouping.by("delegate")
+    assert {g.label: g.total for g in found.groups} == {
+        "BackendStrDemo · instruction 0": int((trace.slices.end - trace.slices.start)[at].sum())
+    }
+    assert {g.spread.count for g in found.groups} == {4}
+    assert found.whole == Costs(grouping._table).table().whole
+
+
+def test_a_kernel_in_its_call_is_no_second_occurrence(dump):
+    events = [
+        operator("native_call_add.out", 0, 110, 120), operator("OPERATOR_CALL", 0, 105, 125),
+        framework("Method::execute", 100, 150),
+    ]  # fmt: skip
+    grouping = Grouping(unlinked(_read(dump(("Execute", events)))))
+    assert {g.label: (g.total, g.own, g.spread.mean) for g in grouping.by("name").groups} == {
+        "Method::execute": (30, 30, 50), "OPERATOR_CALL": (10, 10, 20),
+        "native_call_add.out": (10, 10, 10),
+    }  # fmt: skip
+
+
+def test_what_a_clock_of_its_own_timed_is_counted_and_in_no_sum():
+    trace = open_file(str(DATA / "etdump" / "SYN_qnn_like.etdp"))
+    foreign = int(trace.slices.columns["native_dur"].valid.sum())
+    grouping = Grouping(unlinked(trace))
+    found = grouping.by("name")
+    assert found.foreign == foreign > 0
+    assert found.whole == grouping.by("thread").whole
+    busy = sum(
+        int(trace.slices.end[i] - trace.slices.start[i])
+        for i in range(len(trace.slices))
+        if trace.slices.depth(i) == 0
+    )
+    assert found.whole == busy
+
+
+def test_gaps_between_the_events_of_a_call_are_the_call(dump):
+    events = [
+        delegate("conv", 0, 110, 120), operator("DELEGATE_CALL", 0, 105, 130),
+        framework("Method::execute", 100, 150),
+    ]  # fmt: skip
+    trace = _read(dump(("Execute", events)))
+    assert trace.slices.derived_count
+    grouping = Grouping(unlinked(trace))
+    assert totals(grouping, "name") == {"Method::execute": 25, "DELEGATE_CALL": 15, "conv": 10}
+    (call,) = grouping.by("delegate").groups
+    assert (call.label, call.total, call.own) == ("delegate · instruction 0", 25, 25)
+
+
+def test_equal_labels_are_told_apart_by_their_debug_handles():
+    table = linked("etdump/cnn_portable_x10.etdp", "etrecord/cnn_toedge_portable.etrecord")
+    labels = [group.label for group in Grouping(table).by("operator").groups]
+    assert len(labels) == len(set(labels))
+
+
+def test_slices_that_overlap_on_one_track_are_one_group_once():
+    builder = TraceBuilder("a", "test", "", Clock())
+    track = builder.track("a", "units", flat=True)
+    for number, (name, start, end) in enumerate(
+        [("x", 0, 10), ("x", 5, 12), ("y", 8, 20), ("x", 30, 31)]
+    ):
+        builder.add(
+            track=track, start=np.array([start]), end=np.array([end]), name=builder.intern(name),
+            key=builder.key(KeyKind.LOCATION, name, location=f"loc({number})"),
+        )  # fmt: skip
+    grouping = Grouping(unlinked(builder.build()))
+    assert totals(grouping, "name") == {"x": 13, "y": 12}
+    assert grouping.by("name").groups[0].spread.count == 3
+    assert totals(grouping, "thread") == {"a > units": 21}
+
+
+@pytest.mark.parametrize("key", ["operator", "type", "location"])
+def test_a_job_is_no_third_occurrence_beside_its_start_and_its_wait(key):
+    """On actions 3 and 4 the host starts job 0, 10 µs, and waits for it, 120 µs."""
+    table = linked("torq/host_h1_quoted.csv", "torq/tiny_cnn.mlir")
+    (found,) = (g for g in Grouping(table).by(key).groups if g.total == 130)
+    spread = found.spread
+    assert (spread.count, spread.mean, spread.min, spread.max) == (2, 65, 10, 120)
+    if key == "operator":
+        (row,) = (row for row in Costs(table).table().rows if row.ticks == 130)
+        assert row.slices == spread.count
+
+
+def test_by_name_jobs_have_rows_of_their_own():
+    table = unlinked(open_file(str(DATA / "torq" / "host_h1_quoted.csv")))
+    found = {g.label: g for g in Grouping(table).by("name").groups}
+    assert (found["job 0"].total, found["job 0"].spread.mean) == (0, 131)
+
+
+def test_an_operator_without_a_source_line_says_so():
+    table = linked("etdump/cnn_portable_x10.etdp", "etrecord/cnn_toedge_portable.etrecord")
+    lines = totals(Grouping(table), "line")
+    unknown = [
+        row.ticks
+        for row in Costs(table).table().rows
+        if all(table.program.operators[i].source is None for i in row.operators)
+    ]
+    assert lines.get(NO_LINE, 0) == sum(unknown)
+
+
+def _read(path: Path) -> Trace:
+    return etdump.FORMAT.read(str(path), no_progress, never_cancelled)

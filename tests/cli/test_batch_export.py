@@ -1,0 +1,156 @@
+"""A folder of profiles, several at a time: each with its record, none stopped by another."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from viewer.cli import batch_export, main
+from viewer.cli.batch_export import ENDED, plan, run
+from viewer.codecs.atomic_file import no_progress
+from viewer.workspace.exports import prepare
+from viewer.workspace.workspace import Workspace
+
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "tests" / "data"
+SAMPLE = ROOT / "resources" / "samples" / "attention_xnnpack"
+DUMP, RECORD = SAMPLE / "attn_xnnpack_x5.etdp", SAMPLE / "attn_teal_xnnpack.etrecord"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Two profiles with the record that one of them is of, a broken one, and a text."""
+    made = tmp_path / "in"
+    (made / "deep").mkdir(parents=True)
+    for path in (DUMP, RECORD):
+        shutil.copy(path, made / path.name)
+    shutil.copy(DATA / "torq/runtime_r0_nss.csv", made / "deep" / "jobs.csv")
+    shutil.copy(DATA / "etdump/BAD_truncated.etdp", made / "deep" / "broken.etdp")
+    (made / "notes.txt").write_text("what was measured when")
+    return made
+
+
+def opscope(capsys, *arguments):
+    try:
+        code = main(["export", *map(str, arguments)])
+    except SystemExit as stopped:
+        code = stopped.code
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def written(folder):
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+
+
+def test_every_profile_is_written_with_its_record(folder, tmp_path, capsys):
+    out = tmp_path / "out"
+    code, told, complaints = opscope(capsys, "--jobs", 2, folder, "-o", out)
+    assert written(out) == ["attn_xnnpack_x5.pftrace", "deep/jobs.pftrace"]
+    assert code == 1
+    assert told == f"wrote 2 of 3 profiles to {out}, 1 failed, 1 files of other kinds left out\n"
+    assert "broken.etdp (byte" in complaints
+    space = Workspace()
+    for path in (folder / DUMP.name, folder / RECORD.name):
+        space.open(str(path))
+    alone = tmp_path / "alone.pftrace"
+    prepare(space, str(alone))(no_progress, lambda: False)
+    assert (out / "attn_xnnpack_x5.pftrace").read_bytes() == alone.read_bytes()
+
+
+def test_tables_of_any_kind(folder, tmp_path, capsys):
+    (folder / "deep" / "broken.etdp").unlink()
+    out = tmp_path / "out"
+    arguments = ("--jobs", 1, folder, "-o", out, "--table", "statistics", "--by", "name")
+    assert opscope(capsys, *arguments, "--to", ".parquet")[0] == 0
+    assert written(out) == ["attn_xnnpack_x5.parquet", "deep/jobs.parquet"]
+    # What a profile has not is a failure of that file alone.
+    code, told, complaints = opscope(capsys, *arguments[:-1], "operator", "--to", ".tsv")
+    assert (code, "wrote 1 of 2" in told) == (1, True)
+    assert "jobs.csv: No statistics by operator" in complaints
+
+
+def test_again_writes_over_and_reads_nothing_of_what_it_wrote(folder, capsys):
+    out = folder / "out"
+    opscope(capsys, "--jobs", 1, folder, "-o", out, "--table", "slices", "--to", ".csv")
+    first = {path: (out / path).read_bytes() for path in written(out)}
+    opscope(capsys, "--jobs", 2, folder, "-o", out, "--table", "slices", "--to", ".csv")
+    assert {path: (out / path).read_bytes() for path in written(out)} == first
+    assert len(first) == 2
+
+
+def test_profiles_of_one_name_have_targets_of_their_own(tmp_path):
+    for name in ("run.etdp", "run.csv"):
+        source = DUMP if name.endswith("etdp") else DATA / "torq/runtime_r0_nss.csv"
+        shutil.copy(source, tmp_path / name)
+    tasks = plan(str(tmp_path), str(tmp_path / "out"), ".pftrace").tasks
+    assert sorted(os.path.basename(task.target) for task in tasks) == [
+        "run.csv.pftrace", "run.etdp.pftrace",
+    ]  # fmt: skip
+
+
+def test_the_record_of_its_own_name_comes_before_all_others(tmp_path):
+    shutil.copy(DUMP, tmp_path / "a.etdp")
+    for name in ("a", "b", "c"):
+        shutil.copy(RECORD, tmp_path / f"{name}.etrecord")
+    (task,) = plan(str(tmp_path), str(tmp_path / "out"), ".csv").tasks
+    assert [os.path.basename(path) for path in task.records] == ["a.etrecord"]
+    (tmp_path / "a.etrecord").unlink()
+    (task,) = plan(str(tmp_path), str(tmp_path / "out"), ".csv").tasks
+    assert [os.path.basename(path) for path in task.records] == ["b.etrecord", "c.etrecord"]
+    for number in range(batch_export.MOST_RECORDS):
+        shutil.copy(RECORD, tmp_path / f"more{number}.etrecord")
+    (task,) = plan(str(tmp_path), str(tmp_path / "out"), ".csv").tasks
+    assert task.records == ()
+    assert task.note == "10 records lie beside it, and none has its name: it is not linked"
+
+
+def end_with_some(task, table, by):
+    """As a fault in a library would: the process is gone at once."""
+    if "deep" in task.profile:
+        os._exit(139)
+    return batch_export.write(task, table, by)
+
+
+def test_a_file_that_ends_its_process_stops_no_other(folder, tmp_path):
+    (folder / "deep" / "broken.etdp").unlink()
+    for number in range(5):
+        shutil.copy(DUMP, folder / f"more{number}.etdp")
+    tasks = plan(str(folder), str(tmp_path / "out"), ".csv").tasks
+    told = []
+    outcomes = run(tasks, 2, "slices", None, told.append, end_with_some)
+    assert [outcome.task for outcome in outcomes] == list(tasks)
+    assert len(told) == len(tasks)
+    failed = {os.path.basename(o.task.profile): o.failure for o in outcomes if o.failure}
+    assert list(failed) == ["jobs.csv"]
+    assert failed["jobs.csv"].endswith(ENDED)
+    assert len(written(tmp_path / "out")) == 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--jobs", "0", "IN", "-o", "OUT"], "at least one"),
+        (["--jobs", "2", "IN/notes.txt", "-o", "OUT"], "needs one folder"),
+        (["--jobs", "2", "IN", "IN", "-o", "OUT"], "needs one folder"),
+        (["--jobs", "2", "IN", "-o", "IN"], "this is the folder to read"),
+        (["--jobs", "2", "IN", "-o", "IN/notes.txt"], "this is a folder"),
+        (["--jobs", "2", "IN", "-o", "OUT", "--clock", "1GHz"], "not for all of a folder"),
+        (["--jobs", "2", "IN", "-o", "OUT", "--range", "1ms:2ms"], "not for all of a folder"),
+        (["--jobs", "2", "IN", "-o", "OUT", "--table", "slices", "--by", "name"], "statistics"),
+        (["--jobs", "2", "IN", "-o", "O", "--table", "untimed", "--to", ".pftrace"], "a table is"),
+        (["IN/notes.txt", "-o", "x.csv", "--to", ".csv"], "--to is of --jobs"),
+    ],
+)
+def test_wrong_usage_is_said(folder, tmp_path, capsys, arguments, words):
+    given = [a.replace("IN", str(folder)).replace("OUT", str(tmp_path / "o")) for a in arguments]
+    code, _, complaints = opscope(capsys, *given)
+    assert code == 2
+    assert words in complaints
+
+
+def test_an_empty_folder_is_told(tmp_path, capsys):
+    (tmp_path / "in").mkdir()
+    code, told, _ = opscope(capsys, "--jobs", 1, tmp_path / "in", "-o", tmp_path / "out")
+    assert (code, told) == (1, f"wrote 0 of 0 profiles to {tmp_path / 'out'}\n")

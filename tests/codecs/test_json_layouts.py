@@ -1,0 +1,170 @@
+"""Objects of equal layout by columns, beside json.loads object by object."""
+
+import json
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viewer.codecs import json_layouts
+from viewer.codecs.json_layouts import Layout, Objects, decimals, distinct, whole_numbers
+
+
+def padded(text: bytes) -> np.ndarray:
+    data = np.zeros(len(text) + json_layouts.PADDING, np.uint8)
+    data[: len(text)] = np.frombuffer(text, np.uint8)
+    return data
+
+
+def spans_of(cells: list[bytes]) -> tuple[bytes, np.ndarray, np.ndarray]:
+    """A text with the cells in it, and where they are."""
+    end = 8 + np.cumsum([len(cell) + 1 for cell in cells]) - 1
+    return b"        " + b",".join(cells), end - [len(cell) for cell in cells], end
+
+
+def test_values_are_found_by_key_with_whatever_is_in_them(monkeypatch):
+    monkeypatch.setattr(json_layouts, "FEWEST", 2)
+    given = [
+        {"name": f"a{'b' * (i % 5)}", "ts": i * 37, "args": {"shape": [[i, 3], ["x"]], "ok": i > 2}}
+        for i in range(9)
+    ]
+    objects = Objects(json.dumps(given)[1:-1].encode())
+    assert objects.is_plain
+    (one,), left = objects.alike({}, "args")
+    assert len(left) == 0
+    assert [value.path for value in one.layout.values] == [
+        ("name",), ("ts",), ("args", "shape"), ("args", "ok")
+    ]  # fmt: skip
+    for value, (start, end) in zip(one.layout.values, one.spans, strict=True):
+        raw = [objects.text[a:b] for a, b in zip(start.tolist(), end.tolist(), strict=True)]
+        found = [cell.decode() if value.is_text else json.loads(cell) for cell in raw]
+        inner = [each if len(value.path) == 1 else each["args"] for each in given]
+        assert found == [each[value.path[-1]] for each in inner]
+
+
+def test_values_that_all_objects_share_are_constants_until_one_differs(monkeypatch):
+    monkeypatch.setattr(json_layouts, "FEWEST", 2)
+    known = {}
+
+    def values_of(*objects: dict) -> list[tuple[str, ...]]:
+        """Which values are looked at in each object, of a block of these."""
+        (one,), left = Objects(json.dumps(objects)[1:-1].encode()).alike(known, "args")
+        assert len(left) == 0
+        assert len(one.rows) == len(objects)
+        return [value.path for value in one.layout.values]
+
+    def event(ts: int, name: str, tid: int) -> dict:
+        return {"name": name, "ts": ts, "args": {"tid": tid}}
+
+    first = values_of(event(1, "a", 7), event(2, "a", 7))
+    assert first == [("name",), ("ts",), ("args", "tid")]
+    assert values_of(event(3, "a", 7), event(4, "a", 7)) == [("ts",)]
+    assert values_of(event(5, "b", 7), event(6, "b", 7)) == first
+    assert values_of(event(7, "a", 7), event(8, "b", 7)) == [("name",), ("ts",)]
+    ((layout,),) = known.values()
+    assert [(value.path, value.sample) for value, _ in layout.constants] == [
+        (("args", "tid"), b"7")
+    ]
+    ((start, end),) = (span for _, span in layout.constants)
+    assert layout.example.text[start[0] : end[0]] == b"7"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":1,"a":2}', '{"a":{"x":1}', '{"a" 1}', '{"a":1}}', '{"a":1,}', '{"a":\\"}', "{}",
+        '{"args":{}}', '{"args":{"x":1},"a":2', '{1:2}', "[]", '{"a":"\\\\"}',
+    ],
+)  # fmt: skip
+def test_what_is_no_object_or_has_a_key_twice_has_no_layout(text):
+    assert Layout.of(text.encode(), "args") is None
+
+
+@pytest.mark.parametrize("text", ['x{"a":1}', '{"a":1}x', '{"a":"\\\\"}', "", "}{", "[{}]"])
+def test_what_is_not_told_at_a_glance_is_left(text):
+    assert not Objects(text.encode()).is_plain
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        (' {"a":1},{"b":2}', ['{"a":1}', '{"b":2}']),
+        ('{"a":1} ,\n {"b":{"c":{}}} ,\n {}', ['{"a":1}', '{"b":{"c":{}}}', "{}"]),
+        # What is between two differs from the first such place: they stay together.
+        ('{"a":1}, {"b":2},{"c":3}, {}', ['{"a":1}', '{"b":2},{"c":3}', "{}"]),
+        # No objects: that is for whoever reads the pieces to find.
+        ('{"a":"},{"},{}', ['{"a":"}', '{"}', "{}"]),
+        ('{"a":[{},{}]}', ['{"a":[{}', "{}]}"]),
+    ],
+)
+def test_a_text_is_cut_at_places_like_its_first_joint(text, pieces):
+    objects = Objects(text.encode())
+    assert objects.is_plain
+    spans = zip(objects.begin.tolist(), objects.end.tolist(), strict=True)
+    assert [text[begin:end] for begin, end in spans] == pieces
+
+
+def test_what_is_behind_the_size_does_not_count():
+    text = '{"a":1},{"b":2}'
+    objects = Objects((text + ',{"c":3}' * 100).encode(), len(text))
+    assert objects.end.tolist() == [7, 15]
+
+
+NUMBERS = st.one_of(
+    st.integers(-(10**18) + 1, 10**18 - 1).map(str), st.text("0123456789-.e ", max_size=20)
+)
+
+
+@given(st.lists(NUMBERS.map(str.encode), min_size=1, max_size=30))
+def test_whole_numbers_are_those_of_json(cells):
+    text, start, end = spans_of(cells)
+    values, good = whole_numbers(padded(text), start, end)
+    for cell, value, is_good in zip(cells, values.tolist(), good.tolist(), strict=True):
+        try:
+            expected = json.loads(cell)
+        except ValueError:
+            expected = None
+        is_whole = type(expected) is int and len(cell.lstrip(b"-")) <= 18 and cell == cell.strip()
+        assert is_good == is_whole, cell
+        assert not is_good or value == expected
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2**64), st.integers(0, 10**6 - 1)), min_size=1),
+    st.integers(0, 6), st.binary(),
+)  # fmt: skip
+def test_decimals_are_exact(given, behind, odd):
+    """Beside Python's decimals; as many as behind, and two cells that are no such number."""
+    kept = behind + 1 if behind else 0
+    cells = [f"{whole}" + f".{part:06}"[:kept] for whole, part in given]
+    wrong = [odd.replace(b",", b"") + b"x", b"01" + b".234567"[:kept]]
+    text, start, end = spans_of([cell.encode() for cell in cells] + wrong)
+    values, rest, good = decimals(padded(text), start, end, b"1" + b".234567"[:kept])
+    found = zip(cells, values.tolist(), rest.tolist(), good.tolist(), strict=False)
+    for cell, value, millionths, is_good in found:
+        expected = Decimal(cell) * 1000
+        digits = len(cell.replace(".", ""))
+        assert is_good or expected > 2**62 or digits > 18, cell
+        assert not is_good or value + Decimal(millionths) / 1000 == expected, cell
+    assert not good[-2:].any()
+
+
+@given(st.lists(st.text(max_size=20).map(str.encode), min_size=1, max_size=50))
+def test_distinct_texts_are_those_of_a_dictionary(cells):
+    cells = [cell.replace(b",", b"") for cell in cells] * 3
+    text, start, end = spans_of(cells)
+    objects = Objects(text)
+    found, codes = distinct(objects, start, end)
+    assert [found[code] for code in codes.tolist()] == cells
+    assert found == list(dict.fromkeys(cells))
+
+
+def test_thousands_of_distinct_texts_are_told_apart():
+    """Far more than the table has room for without two at one place."""
+    cells = [b"operator %d" % (i % 20_000) for i in range(60_000)]
+    text, start, end = spans_of(cells)
+    found, codes = distinct(Objects(text), start, end)
+    assert [found[code] for code in codes.tolist()] == cells
+    assert len(found) == 20_000

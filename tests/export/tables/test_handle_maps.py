@@ -1,0 +1,52 @@
+"""The table of debug handle maps: one row an identifier or uncovered handle, times where known."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from viewer.workspace.exports import NothingToExport, export
+from viewer.workspace.workspace import Workspace
+
+DATA = Path(__file__).parents[2] / "data"
+
+
+def table(tmp_path, *names):
+    space = Workspace()
+    for name in names:
+        space.open(str(DATA / name))
+    path = tmp_path / "maps.csv"
+    export(space, str(path), table="handle_map")
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_profile_with_its_record(tmp_path):
+    rows = table(tmp_path, "etdump/demo_manual_int_x4.etdp", "etrecord/demo_manual_int.etrecord")
+    assert [(row["identifier"], row["debug_handles"], row["standing"]) for row in rows] == [
+        ("10", "[1, 2]", "logged"), ("1", "[3, 4]", "logged"), ("100", "[5]", "logged"),
+        ("0", "[5]", "logged"), ("7", "[5]", "logged"), ("9999", "[]", "not registered"),
+        ("DEMO_INIT", "[]", "outside calls"),
+    ]  # fmt: skip
+    assert (rows[0]["slices"], rows[0]["dur_ticks"], rows[0]["dur_ns"]) == ("4", "40300", "40300")
+    assert rows[0]["modules"] == "conv1 · convolution; relu1 · relu"
+
+
+def test_a_time_on_another_clock_is_an_empty_cell(tmp_path):
+    rows = table(tmp_path, "etdump/SYN_qnn_like.etdp")
+    assert {(row["dur_ticks"], row["dur_ns"], row["on_own_clock"]) for row in rows} == {
+        ("", "", "1")
+    }
+
+
+def test_a_record_alone(tmp_path):
+    rows = table(tmp_path, "etrecord/cnn_standalone_after_tobackend.etrecord")
+    assert {row["standing"] for row in rows} == {"uncovered"}
+    assert {row["dur_ns"] for row in rows} == {""}
+    assert len(rows) == 7
+
+
+def test_where_there_is_no_map_and_no_identifier_nothing_is_written(tmp_path):
+    with pytest.raises(NothingToExport, match="No delegate logged an identifier"):
+        table(tmp_path, "etdump/cnn_portable_x1.etdp")
+    assert not (tmp_path / "maps.csv").exists()

@@ -1,0 +1,54 @@
+"""Operators as rows: what a record says of each, and what each cost in a profile."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from viewer.workspace.exports import NothingToExport, export
+from viewer.workspace.workspace import Workspace
+
+SAMPLE = Path(__file__).parents[3] / "resources" / "samples" / "attention_xnnpack"
+DUMP, RECORD = SAMPLE / "attn_xnnpack_x5.etdp", SAMPLE / "attn_teal_xnnpack.etrecord"
+
+
+def table(tmp_path, *paths):
+    space = Workspace()
+    for path in paths:
+        space.open(str(path))
+    out = tmp_path / "operators.csv"
+    export(space, str(out), table="operators")
+    with out.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file)), space
+
+
+def test_every_operator_of_the_record_has_its_costs(tmp_path):
+    rows, space = table(tmp_path, DUMP, RECORD)
+    trace, links = space.traces[0], space.links(space.traces[0])
+    assert len(rows) == len(links.program.operators)
+    assert {row["file"] for row in rows} == {str(DUMP)}
+    # Slow and plain: calls that are of one operator alone are its own time.
+    slices = trace.slices
+    own, shared = [0] * len(rows), [0] * len(rows)
+    for i in range(len(slices)):
+        if trace.name(i) not in ("OPERATOR_CALL", "DELEGATE_CALL"):
+            continue
+        operators = links.links[int(slices.key[i])].operators
+        for operator in operators:
+            told = own if len(operators) == 1 else shared
+            told[operator] += int(slices.end[i] - slices.start[i])
+    assert [int(row["own_ticks"]) for row in rows] == own
+    assert [int(row["shared_ticks"]) for row in rows] == shared
+    assert sum(own) > 0 < sum(shared)
+
+
+def test_a_record_alone_has_no_costs(tmp_path):
+    rows, space = table(tmp_path, RECORD)
+    assert len(rows) == len(space.programs[0].operators)
+    assert "own_ticks" not in rows[0]
+    assert rows[9]["operator"] == "scaled_dot_product_attention"
+
+
+def test_a_profile_without_a_record_has_no_operators(tmp_path):
+    with pytest.raises(NothingToExport, match="No record or source"):
+        table(tmp_path, DUMP)

@@ -1,0 +1,64 @@
+"""The table of statistics: one row a group of every profile, and what is in no group."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from viewer.workspace.exports import NothingToExport, export
+from viewer.workspace.workspace import Workspace
+
+SAMPLES = Path(__file__).parents[3] / "resources" / "samples"
+DATA = Path(__file__).parents[2] / "data"
+ATTENTION = [
+    str(SAMPLES / "attention_xnnpack" / name)
+    for name in ("attn_xnnpack_x5.etdp", "attn_teal_xnnpack.etrecord")
+]
+
+
+def table(tmp_path, *paths, by=None):
+    space = Workspace()
+    for path in paths:
+        space.open(str(path))
+    out = tmp_path / "statistics.csv"
+    export(space, str(out), table="statistics", by=by)
+    with out.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_operators_and_the_rest_add_up_to_all_runs(tmp_path):
+    rows = table(tmp_path, *ATTENTION)
+    assert {row["by"] for row in rows} == {"operator"}
+    space = Workspace()
+    for path in ATTENTION:
+        space.open(path)
+    trace = space.traces[0]
+    slices = trace.slices
+    executes = sum(
+        int(slices.end[i] - slices.start[i])
+        for i in range(len(slices)) if trace.name(i) == "Method::execute"
+    )  # fmt: skip
+    assert sum(int(row["total_ticks"]) for row in rows) == executes
+    assert sum(float(row["share"]) for row in rows) == pytest.approx(1, abs=1e-4)
+    assert rows[-1]["label"] == "(no operator)"
+    assert rows[-1]["count"] == ""
+
+
+def test_several_profiles_stand_below_one_another(tmp_path):
+    jobs, plan = DATA / "torq/runtime_r0_nss.csv", DATA / "torq/compile_c0_callsite.csv"
+    rows = table(tmp_path, jobs, plan, by="unit")
+    assert [row["file"] for row in rows] == sorted((row["file"] for row in rows), reverse=True)
+    assert {row["key"] for row in rows if row["file"] == str(plan)} >= {"dma", "slice", "idle"}
+
+
+def test_without_a_record_it_is_by_name(tmp_path):
+    rows = table(tmp_path, ATTENTION[0])
+    assert {row["by"] for row in rows} == {"name"}
+
+
+def test_what_no_profile_has_is_refused_with_the_reason(tmp_path):
+    with pytest.raises(NothingToExport, match="No statistics by unit: No track is of a unit"):
+        table(tmp_path, ATTENTION[0], by="unit")
+    with pytest.raises(NothingToExport, match="No profile is open"):
+        table(tmp_path, ATTENTION[1])
+    assert not (tmp_path / "statistics.csv").exists()

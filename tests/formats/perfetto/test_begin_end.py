@@ -1,0 +1,62 @@
+"""Which END closes which BEGIN, beside a stack a track that takes the events one by one."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viewer.formats.perfetto import begin_end as perfetto_pairs
+from viewer.formats.perfetto.begin_end import BEGIN, COMPLETE, END, POINT, paired, slices_of, taken
+
+EVENTS = st.lists(
+    st.tuples(
+        st.integers(0, 3), st.integers(0, 20), st.sampled_from((BEGIN, END, POINT, COMPLETE))
+    ),
+    max_size=80,
+)
+
+
+def by_stack(events):
+    """Begin, end and level of every slice, by track, time and place; and the lone ENDs."""
+    slices, stacks, lone = {}, {}, 0
+    for place in sorted(range(len(events)), key=lambda i: (*events[i][:2], i)):
+        track, _, kind = events[place]
+        stack = stacks.setdefault(track, [])
+        if kind == END:
+            if stack:
+                slices[stack.pop()][0] = place
+            else:
+                lone += 1
+            continue
+        slices[place] = [-1 if kind == BEGIN else place, len(stack)]
+        if kind == BEGIN:
+            stack.append(place)
+    return [(begin, *rest) for begin, rest in slices.items()], lone
+
+
+@given(EVENTS, st.sampled_from((1, 2, 5, 1 << 15)))
+def test_pairs_are_those_of_a_stack_in_parts_of_any_size(events, at_once):
+    track, time, kind = (np.array([e[i] for e in events]) for i in range(3))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(perfetto_pairs, "_AT_ONCE", at_once)
+        pairs = paired(track.astype(np.uint32), time.astype(np.int64), kind.astype(np.uint8))
+        found = list(
+            zip(pairs.begin.tolist(), pairs.end.tolist(), pairs.level.tolist(), strict=True)
+        )
+        expected, lone = by_stack(events)
+        assert found == expected
+        assert pairs.lone_ends == lone
+        of = {}
+        for number, (begin, end, _) in enumerate(expected):
+            of |= {begin: number} | ({end: number} if end >= 0 else {})
+        assert slices_of(pairs, len(events)).tolist() == [of.get(i, -1) for i in range(len(events))]
+        assert taken(track, pairs.begin).tolist() == [events[begin][0] for begin, *_ in expected]
+
+
+def test_many_slices_that_never_end_cost_no_more_than_others():
+    """What is open is carried from part to part, and parts grow with it."""
+    count = 400_000
+    zeros = np.zeros(count, np.uint32)
+    pairs = paired(zeros, np.arange(count), np.full(count, BEGIN, np.uint8))
+    assert (pairs.end == -1).all()
+    assert pairs.level[-1] == count - 1

@@ -1,0 +1,66 @@
+"""Python files are opened to be shown, and nothing else is taken for one."""
+
+from pathlib import Path
+
+import pytest
+
+from viewer.formats import UnreadableFile, choose, open_file
+from viewer.formats.source.python import FORMAT, sniff
+from viewer.resources import SAMPLES
+from viewer.workspace.workspace import Workspace
+
+DATA = Path(__file__).parents[2] / "data"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"import torch\n", b"from torch import nn\n", b'"""Models."""\n', b"#!/usr/bin/env python3\n",
+     b"# weights\n\nclass Net(nn.Module):\n", b"\xef\xbb\xbfimport torch\n", b"def f(x):\n"],
+)  # fmt: skip
+def test_what_begins_a_line_of_python(text):
+    assert sniff(text)
+    assert choose(text, "unknown") is FORMAT
+
+
+@pytest.mark.parametrize(
+    "text", [b"a,b\n1,2\n", b"hello\n", b"\xff\xd8\xff import x\n", b"import torch\n\0", b""]
+)
+def test_what_is_no_python(text):
+    assert not sniff(text)
+
+
+def test_no_other_sample_is_taken_for_python():
+    for path in DATA.rglob("*"):
+        if path.is_file() and path.suffix != ".py":
+            assert not sniff(path.read_bytes()[:4096]), path
+
+
+def test_a_source_has_lines_and_neither_methods_nor_slices(tmp_path):
+    path = tmp_path / "unknown"
+    path.write_text("import torch\n\nclass Net:\n    pass\n")
+    program = open_file(str(path))
+    assert (program.methods, len(program.text_lines)) == ((), 4)
+
+
+def test_an_endless_source_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("viewer.program.sources.files.MAX_SOURCE", 8)
+    path = tmp_path / "big.py"
+    path.write_text("import torch\n")
+    with pytest.raises(UnreadableFile, match="plain text"):
+        open_file(str(path))
+
+
+def test_an_opened_source_is_shown_for_the_path_that_was_recorded(tmp_path):
+    sample = next(s for s in SAMPLES if s.key == "delegate_handle_map")
+    mine = tmp_path / "elsewhere" / "models.py"
+    mine.parent.mkdir()
+    mine.write_text("import torch\n# mine\n")
+    workspace = Workspace()
+    for path in [*sample.paths(), str(mine)]:
+        workspace.open(path)
+    shown = workspace.source("/home/user/models/models.py")
+    assert shown is not None
+    assert (shown.shown, shown.line(2)) == (str(mine), "# mine")
+    assert workspace.links(workspace.traces[0]).program is not None
+    other = workspace.source("/home/user/models/other.py")
+    assert other is None

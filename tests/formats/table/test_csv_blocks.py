@@ -1,0 +1,81 @@
+"""A CSV in blocks reads like the csv module's rows, wherever the blocks are cut."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from viewer.formats.table import csv_blocks
+from viewer.formats.table.csv_blocks import Shape, blocks
+
+SHAPE = Shape(",", 3, (1,), (0, 2))
+WORDS = ["a", "", "007", "12345678901234567890", "1.50", "NA", "true", "x y", "é"]
+CELLS = st.sampled_from([*WORDS, '"q,1"', '"two\nlines"'])
+TIMES = st.sampled_from(["0", "-5", "+7", " 8 ", "9.0", str(2**61), "1e3", "", "x", str(2**63)])
+ROWS = st.lists(st.tuples(CELLS, TIMES, CELLS, st.sampled_from(["", ",", ",more"])), max_size=40)
+
+
+def rows_of(text: bytes):
+    found = []
+    for block, _ in blocks(io.BytesIO(text), "file.csv", SHAPE):
+        values, ok = block.numbers[1]
+        texts = [
+            [block.texts[n].distinct[code] for code in block.texts[n].codes.tolist()]
+            for n in SHAPE.texts
+        ]
+        numbers = [
+            v if good else None for v, good in zip(values.tolist(), ok.tolist(), strict=True)
+        ]
+        found += zip(texts[0], numbers, texts[1], block.surplus.tolist(), strict=True)
+        assert len(found[-block.rows :] if block.rows else []) == block.rows
+    return found
+
+
+def number(cell: str) -> int | None:
+    """A whole number as the format has it."""
+    whole, dot, rest = cell.strip().partition(".")
+    if (dot and rest.strip("0")) or not whole.lstrip("+-").isdigit():
+        return None
+    return int(whole) if abs(int(whole)) < 2**62 else None
+
+
+@pytest.mark.parametrize("size", [1, 17, 64, 1 << 20])
+@settings(deadline=None)  # block by block, byte by byte: a slow machine is no fault of it
+@given(rows=ROWS)
+def test_rows_are_those_of_the_csv_module(size, rows):
+    text = "".join(f"{a},{b},{c}{end}\n" for a, b, c, end in rows)
+    expected = [
+        (row[0], number(row[1]), row[2], "".join(row[3:4]) != "")
+        for row in csv.reader(io.StringIO(text, newline=""))
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_blocks, "_BLOCK", size)
+        assert rows_of(text.encode()) == expected
+
+
+def test_a_column_of_distinct_texts_is_read_the_same(monkeypatch):
+    monkeypatch.setattr(csv_blocks, "_FEW", 4)
+    monkeypatch.setattr(csv_blocks, "_BLOCK", 256)
+    text = "".join(f"{n:03},{n},same\n" for n in range(200))
+    assert rows_of(text.encode()) == [(f"{n:03}", n, "same", False) for n in range(200)]
+
+
+def test_the_place_behind_each_block_is_told(monkeypatch):
+    monkeypatch.setattr(csv_blocks, "_BLOCK", 64)
+    text = b"ab,1,c\n" * 50
+    places = [at for _, at in blocks(io.BytesIO(text), "file.csv", SHAPE)]
+    assert places == sorted(places)
+    assert places[-1] == len(text)
+    assert np.diff([0, *places]).max() <= 2 * 64
+
+
+@pytest.mark.parametrize("quoted", ["", '"q",1,c\n'])
+def test_spaces_before_the_first_cell_stay_wherever_the_parser_gets_its_next_piece(quoted):
+    # 1 MB, mostly spaces: the parser takes a quarter of that at once, of a block or of a stream.
+    cells = [f"{n:>99}" for n in range(10_000)]
+    text = quoted + "".join(f"{cell},1,c\n" for cell in cells)
+    found = rows_of(text.encode())
+    assert [row[0] for row in found[-len(cells) :]] == cells

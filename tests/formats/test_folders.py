@@ -1,0 +1,81 @@
+"""What a folder has to open: by content, within bounds, and nothing that only looks like it."""
+
+import shutil
+
+import pytest
+
+from viewer.formats import folders as folder_files
+from viewer.formats.folders import look_through
+
+DUMP, RECORD = "etdump/cnn_portable_x1.etdp", "etrecord/cnn_standalone_NOdeepcopy.etrecord"
+
+
+@pytest.fixture
+def folder(tmp_path, data):
+    made = tmp_path / "run"
+    (made / "deep" / "er").mkdir(parents=True)
+    (made / "__init__").mkdir()
+    shutil.copy(data / DUMP, made / "b.bin")
+    shutil.copy(data / RECORD, made / "deep" / "a.etrecord")
+    (made / "model.py").write_text("import torch\n")
+    (made / "package.json").write_text('{"name": "x"}')
+    (made / "trace.json").write_text('{"traceEvents": []}')
+    (made / "notes.txt").write_text("import of nothing\nimport os\n")
+    (made / "photo.jpg").write_bytes(b"\xff\xd8\xff\xe0")
+    (made / "empty.csv").touch()
+    (made / ".hidden.etdp").write_bytes((data / DUMP).read_bytes())
+    return made
+
+
+def names(found):
+    return [(file.name, file.format, file.is_meant) for file in found.files]
+
+
+def test_files_are_found_by_content_and_told_by_name(folder, data):
+    found = look_through(str(folder))
+    assert names(found) == [
+        ("b.bin", "ETDump", True),
+        ("model.py", "Python source", False),
+        ("package.json", "Chrome trace", False),
+        ("trace.json", "Chrome trace", True),
+        ("deep/a.etrecord", "ETRecord", True),
+    ]
+    assert found.files[0].size == (data / DUMP).stat().st_size
+    assert found.is_whole
+    assert found.debug_info == []
+
+
+def test_links_to_folders_and_what_lies_too_deep_are_left_out(folder, monkeypatch):
+    (folder / "again").symlink_to(folder)
+    (folder / "gone").symlink_to(folder / "nowhere")
+    before = names(look_through(str(folder)))
+    assert len(before) == 5
+    monkeypatch.setattr(folder_files, "DEEPEST", 0)
+    assert names(look_through(str(folder))) == before[:4]
+
+
+@pytest.mark.parametrize(("bound", "value"), [("MOST_LOOKED_AT", 3), ("MOST_FOUND", 1)])
+def test_a_bound_that_is_met_is_told(folder, monkeypatch, bound, value):
+    monkeypatch.setattr(folder_files, bound, value)
+    found = look_through(str(folder))
+    assert not found.is_whole
+    assert len(found.files) < 5
+
+
+def test_a_folder_that_takes_too_long_is_told(folder):
+    times = iter([0.0, 1.0, 2.0, 3.0, 4.0, 99.0])
+    assert not look_through(str(folder), lambda: next(times)).is_whole
+
+
+def test_a_folder_that_cannot_be_listed_has_nothing(tmp_path):
+    assert look_through(str(tmp_path / "none")).files == ()
+
+
+def test_a_folder_of_debug_info_alone_is_told(tmp_path, data):
+    shutil.copy(data / "torq" / "tiny_cnn.lowered_generic.mlir", tmp_path / "a.mlir")
+    (tmp_path / "b.mlirb").write_bytes(b"ML\xefR\x06MLIR20.0\0")
+    found = look_through(str(tmp_path))
+    assert [file.name for file in found.files] == ["a.mlir"]
+    assert found.debug_info == [str(tmp_path / "a.mlir"), str(tmp_path / "b.mlirb")]
+    shutil.copy(data / DUMP, tmp_path / "run.etdp")
+    assert look_through(str(tmp_path)).debug_info == []

@@ -1,0 +1,143 @@
+"""Several windows: each with files of its own, one closed leaves the others, one quits them all."""
+
+import gc
+import weakref
+
+import pytest
+import shiboken6
+from PySide6.QtCore import QCoreApplication, QEvent, QSettings
+
+from tests.gui.events import SAMPLE, settle
+from viewer.gui.app.handover_request import Request
+from viewer.gui.app.windows import Windows
+from viewer.gui.qt.settings import SMOOTH_MOTION, Settings
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.session import navigation as going
+from viewer.gui.window.start_page import page as start_page
+
+DEMO, DEMO_RECORD = SAMPLE["delegate_handle_map"].paths()
+CSV = SAMPLE["plain_csv"].paths()[0]
+
+
+@pytest.fixture
+def windows(qtbot, qapp, tmp_path, monkeypatch):
+    monkeypatch.setattr(start_page, "_draw", lambda samples, width: {})
+    settings = Settings(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat))
+    settings.set(SMOOTH_MOTION, False)
+    theme = Theme(qapp, "dark")
+    made = Windows(theme, settings)
+    made.new()
+    yield made
+    delete_closed()
+    for window in list(made.all):
+        window.close()
+    delete_closed()
+    for window in made.all:
+        shiboken6.delete(window)
+    shiboken6.delete(theme)
+    qapp.setStyleSheet("")
+
+
+def delete_closed():
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+def take(qtbot, windows, *files, **said):
+    """A second start; the window that it got."""
+    before = list(windows.all)
+    windows.take(Request(files, **said))
+    (got,) = [w for w in windows.all if w not in before] or [windows.active]
+    qtbot.waitUntil(lambda: not got.desk.is_loading, timeout=20_000)
+    settle(qtbot, got.desk)
+    return got
+
+
+def names(window):
+    return [path.rpartition("/")[2] for path in window.desk.session.workspace.paths]
+
+
+def test_a_second_start_uses_the_first_window_while_it_is_empty(windows, qtbot):
+    (first,) = windows.all
+    assert take(qtbot, windows, DEMO) is first
+    assert names(first) == ["demo_str_x4.etdp"]
+
+
+def test_then_it_opens_a_window_of_its_own(windows, qtbot):
+    (first,) = windows.all
+    take(qtbot, windows, DEMO)
+    second = take(qtbot, windows, CSV)
+    assert windows.all == [first, second]
+    assert names(first) == ["demo_str_x4.etdp"]
+    assert names(second) == ["demo_str_x4.csv"]
+    assert second.isVisible()
+    assert second.pos() != first.pos()
+
+
+def test_a_new_window_can_be_asked_for_beside_an_empty_one(windows, qtbot):
+    (first,) = windows.all
+    assert take(qtbot, windows, DEMO, new_window=True) is not first
+    assert names(first) == []
+
+
+def test_the_command_shows_an_empty_window(windows, qtbot):
+    first = windows.all[0]
+    first.desk.commands.actions["file.new_window"].trigger()
+    assert len(windows.all) == 2
+    assert windows.all[1].is_empty
+
+
+def test_what_is_asked_for_is_linked_as_it_was_said(windows, qtbot):
+    from viewer.workspace.link_choices import Choices
+
+    window = take(qtbot, windows, DEMO, DEMO_RECORD, choices=Choices(pairs=((DEMO, None),)))
+    assert window.desk.session.traces[0].table.program is None
+
+
+def test_closing_one_leaves_the_others_and_frees_what_it_held(windows, qtbot, qapp):
+    (first,) = windows.all
+    take(qtbot, windows, DEMO, DEMO_RECORD)
+    second = take(qtbot, windows, CSV)
+    held = weakref.ref(second.desk.session)
+    first.desk.commands.actions["view.theme_light"].trigger()
+    second.desk.commands.actions["file.close_window"].trigger()
+    assert windows.all == [first]
+    delete_closed()
+    assert not shiboken6.isValid(second)
+    del second
+    gc.collect()
+    assert held() is None
+    # What the two shared does not look for the one that is gone.
+    first.desk.commands.actions["view.theme_dark"].trigger()
+    going.fit_all(first.desk.session)
+    settle(qtbot, first.desk)
+    assert names(first) == ["demo_str_x4.etdp", "demo_str.etrecord"]
+
+
+def test_quitting_closes_them_all(windows, qtbot):
+    first = windows.all[0]
+    take(qtbot, windows, DEMO)
+    second = take(qtbot, windows, CSV)
+    first.desk.commands.actions["file.quit"].trigger()
+    assert not any(window.isVisible() for window in (first, second))
+
+
+def test_a_file_manager_opens_beside_what_is_open(windows, qtbot):
+    (first,) = windows.all
+    for path in (DEMO, DEMO_RECORD):
+        windows.open_one(path)
+    qtbot.waitUntil(lambda: len(first.desk.session.workspace.paths) == 2, timeout=20_000)
+    assert len(windows.all) == 1
+
+
+def test_a_closed_window_takes_no_other_look(windows, qtbot):
+    """Python may know its panels for longer than Qt: what exists when many modules are imported is
+    never collected."""
+    second = take(qtbot, windows, DEMO, DEMO_RECORD, new_window=True)
+    known = list(vars(second.desk).values())
+    second.close()
+    delete_closed()
+    theme = windows.all[0].theme
+    theme.set_choice("light")  # pytest-qt fails on an exception in a slot
+    assert theme.choice == "light"
+    assert known
+    assert not shiboken6.isValid(second)

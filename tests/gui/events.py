@@ -1,0 +1,149 @@
+"""A window to test with, and the mouse, wheel and drop events that a window system would send."""
+
+from collections.abc import Iterable
+
+import shiboken6
+from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QPoint, QPointF, QSettings, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QMouseEvent, QWheelEvent
+from PySide6.QtWidgets import QApplication
+
+from viewer.gui.qt.background import Latest
+from viewer.gui.qt.settings import SMOOTH_MOTION, Settings
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.window.main_window import MainWindow
+from viewer.gui.window.start_page import page as start_page
+from viewer.resources import SAMPLES
+from viewer.view.state import SliceRef
+
+SAMPLE = {sample.key: sample for sample in SAMPLES}
+LEFT, MIDDLE = Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton
+PLAIN = Qt.KeyboardModifier.NoModifier
+CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+
+
+def desk_of(qtbot, qapp, tmp_path, monkeypatch, size=(1600, 900)):
+    """The desk of a shown and active window with settings of its own; the start page draws no
+    thumbnails. Without a size the window is as large as it was."""
+    monkeypatch.setattr(start_page, "_draw", lambda samples, width: {})
+    store = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+    settings = Settings(store)
+    settings.set(SMOOTH_MOTION, False)  # what is drawn is where the view is, without a wait
+    window = MainWindow(Theme(qapp, "dark"), settings)
+    desk = window.desk
+    if size is not None:
+        window.resize(*size)
+    window.show()
+    window.activateWindow()
+    qtbot.waitExposed(window)
+    qtbot.waitUntil(window.isActiveWindow)
+    return desk
+
+
+def put_away(window, qapp):
+    """Close and destroy a window and its theme: a later style sheet must not polish it again."""
+    theme = window.theme
+    window.close()
+    shiboken6.delete(window)
+    shiboken6.delete(theme)
+    qapp.setStyleSheet("")
+
+
+def open_files(qtbot, desk, *paths):
+    """Open files as a command would and wait until all of it is shown."""
+    with qtbot.waitSignal(desk.loader.all_done, timeout=20_000):
+        desk.open([str(path) for path in paths])
+    settle(qtbot, desk)
+
+
+def open_sample(qtbot, desk, key):
+    """Open a bundled sample."""
+    open_files(qtbot, desk, *SAMPLE[key].paths())
+
+
+def settle(qtbot, desk):
+    """Wait for answers of the background and for layouts."""
+    qtbot.waitUntil(lambda: not any(x.pending for x in desk.window.findChildren(Latest)))
+    for _ in range(3):
+        QCoreApplication.processEvents()
+
+
+def canvas(desk):
+    """The widget that gets the mouse events of the timeline."""
+    return desk.timeline.view.viewport()
+
+
+def column(desk, ns):
+    """The pixel column of a time, by definition: floor of its share of the visible range."""
+    state = desk.session.state
+    return (ns - state.t0) * canvas(desk).width() // (state.t1 - state.t0)
+
+
+def middle_of(desk, band):
+    """The line of the canvas in the middle of a band."""
+    scene = desk.timeline.scene
+    return int(scene.layout.y[band] + scene.layout.height[band] // 2) - scene.scroll
+
+
+def place_of(desk, index, trace=0):
+    """A point of the canvas inside the part of a slice that is in view."""
+    start, end = desk.session.traces[trace].span_ns(index)
+    first = max(column(desk, start), 0)
+    last = min(max(column(desk, end) - 1, first), canvas(desk).width() - 1)
+    band = desk.timeline.scene.band_of(SliceRef(trace, index))
+    return QPoint((first + last) // 2, middle_of(desk, band))
+
+
+def press(widget, at, button=LEFT, held=PLAIN):
+    _mouse(widget, QEvent.Type.MouseButtonPress, at, button, button, held)
+
+
+def move(widget, at, buttons=Qt.MouseButton.NoButton, held=PLAIN):
+    _mouse(widget, QEvent.Type.MouseMove, at, Qt.MouseButton.NoButton, buttons, held)
+
+
+def release(widget, at, button=LEFT, held=PLAIN):
+    _mouse(widget, QEvent.Type.MouseButtonRelease, at, button, Qt.MouseButton.NoButton, held)
+
+
+def drag(widget, start, end, *, button=LEFT, held=PLAIN):
+    """Press, move in two steps and release."""
+    press(widget, start, button, held)
+    move(widget, (start + end) / 2, button, held)
+    move(widget, end, button, held)
+    release(widget, end, button, held)
+
+
+def _mouse(widget, kind, at, button, buttons, held):
+    point = QPointF(at)
+    event = QMouseEvent(kind, point, widget.mapToGlobal(point), button, buttons, held)
+    QApplication.sendEvent(widget, event)
+
+
+def wheel(widget, at, notches=0.0, *, sideways=0.0, held=PLAIN, pixels=None):
+    """Turn the wheel: positive is away from the user."""
+    point = QPointF(at)
+    event = QWheelEvent(
+        point, widget.mapToGlobal(point), pixels or QPoint(),
+        QPoint(round(120 * sideways), round(120 * notches)), Qt.MouseButton.NoButton, held,
+        Qt.ScrollPhase.NoScrollPhase, False,
+    )  # fmt: skip
+    QApplication.sendEvent(widget, event)
+
+
+def drop(desk, urls: Iterable[str] = (), text="", onto=None):
+    """Bring something over a widget of the window and let go of it; whether it was taken."""
+    mime = QMimeData()
+    if urls:
+        mime.setUrls([QUrl(url) if "://" in url else QUrl.fromLocalFile(url) for url in urls])
+    if text:
+        mime.setText(text)
+    over = onto or desk.window
+    everything = Qt.DropAction.CopyAction | Qt.DropAction.MoveAction
+    enter = QDragEnterEvent(over.rect().center(), everything, mime, LEFT, PLAIN)
+    QApplication.sendEvent(over, enter)
+    if not enter.isAccepted():
+        return False
+    QApplication.sendEvent(
+        desk.window, QDropEvent(QPointF(over.rect().center()), everything, mime, LEFT, PLAIN)
+    )
+    return True

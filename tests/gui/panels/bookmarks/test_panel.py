@@ -1,0 +1,103 @@
+"""The marks panel: rows by start, a click goes there, names and notes are edited in place."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QAbstractItemModelTester
+
+from tests.gui.events import open_files, settle
+from viewer.gui.panels.bookmarks.table import CELLS, Cell
+from viewer.gui.qt.widgets.tables import marked_rows
+from viewer.view.state import Mark
+
+MARKS = (
+    Mark(60_000, 70_000, "late", "a note"),
+    Mark(10_000, 10_000, "<i>moment</i>"),
+    Mark(20_000, 50_000, "span"),
+)
+
+
+@pytest.fixture
+def marked(desk, qtbot, tmp_path):
+    path = tmp_path / "rows.csv"
+    lines = [f"p,t0,a,{20_000 * i},10000" for i in range(8)]
+    path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *lines]) + "\n")
+    open_files(qtbot, desk, path)
+    desk._docks.bring("marks")
+    desk.session.set_marks(MARKS, None, None)
+    settle(qtbot, desk)
+    return desk
+
+
+def texts(panel, cell):
+    at = CELLS.index(cell)
+    return [panel.model.index(r, at).data() for r in range(panel.model.rowCount())]
+
+
+def at(panel, row, cell):
+    return panel.table.visualRect(panel.model.index(row, CELLS.index(cell))).center()
+
+
+def test_rows_stand_by_start_in_one_unit(marked):
+    panel = marked.marks
+    QAbstractItemModelTester(panel.model, QAbstractItemModelTester.FailureReportingMode.Warning)
+    assert texts(panel, Cell.NAME) == ["<i>moment</i>", "span", "late"]
+    assert texts(panel, Cell.START) == ["10.000", "20.000", "60.000"]
+    assert texts(panel, Cell.LENGTH) == ["moment", "30.000", "10.000"]
+    assert texts(panel, Cell.NOTE) == ["", "", "a note"]
+    assert panel.model.titles()[1] == "Start, µs"
+
+
+def test_no_marks_say_how_to_make_one(marked):
+    marked.session.set_marks((), None, None)
+    assert marked.marks.is_empty
+
+
+def test_a_click_goes_there_and_both_follow_each_other(marked, qtbot):
+    panel, session = marked.marks, marked.session
+    session.set_range(100_000, 140_000)
+    qtbot.mouseClick(
+        panel.table.viewport(), Qt.MouseButton.LeftButton, pos=at(panel, 1, Cell.START)
+    )
+    assert session.state.mark == 2
+    assert session.state.t0 <= 20_000
+    assert session.state.t1 >= 50_000
+    assert session.state.t1 - session.state.t0 == 40_000
+    session.set_marks(MARKS, 0, None)
+    assert marked_rows(panel.table) == [2]
+
+
+def test_a_span_longer_than_the_view_is_fitted(marked, qtbot):
+    panel, session = marked.marks, marked.session
+    session.set_range(100_000, 100_100)
+    qtbot.mouseClick(
+        panel.table.viewport(), Qt.MouseButton.LeftButton, pos=at(panel, 1, Cell.START)
+    )
+    assert (session.state.t0, session.state.t1) == (14_000, 56_000)
+
+
+def test_names_and_notes_are_edited_in_place(marked):
+    panel, session = marked.marks, marked.session
+    name, note = (panel.model.index(1, CELLS.index(c)) for c in (Cell.NAME, Cell.NOTE))
+    assert panel.model.setData(name, "a\nnew name")
+    assert panel.model.setData(note, "why")
+    assert session.state.marks[2] == Mark(20_000, 50_000, "a new name", "why")
+    session.undo()
+    session.undo()
+    assert session.state.marks == MARKS
+    start = panel.model.index(1, CELLS.index(Cell.START))
+    assert not panel.model.flags(start) & Qt.ItemFlag.ItemIsEditable
+
+
+def test_copied_marks_are_whole_ns(marked):
+    panel = marked.marks
+    panel.table.selectRow(2)
+    panel.copy()
+    head, line = QGuiApplication.clipboard().text().splitlines()
+    assert head == "name\tstart_ns\tlength_ns\tnote"
+    assert line == "late\t60000\t10000\ta note"
+
+
+def test_a_name_is_shown_as_text(marked):
+    index = marked.marks.model.index(0, CELLS.index(Cell.NAME))
+    assert "&lt;i&gt;" in index.data(Qt.ItemDataRole.ToolTipRole)

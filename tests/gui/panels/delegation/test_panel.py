@@ -1,0 +1,231 @@
+"""The delegation panel: its rows are the report's, it says why, and a click selects."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+
+from viewer.analysis.delegates.delegation import Delegation
+from viewer.gui.panels.delegation import panel as delegation_panel
+from viewer.gui.panels.delegation import table as delegation_table
+from viewer.gui.panels.delegation.panel import NO_METHODS, NOTHING, DelegationPanel
+from viewer.gui.panels.delegation.table import NO_CALLS, NONE_CALLED, UPPER_BOUND, Line
+from viewer.gui.qt.when_visible import BEING_COUNTED
+from viewer.gui.session.session import Session
+from viewer.model.trace import KeyKind
+
+NARROW = "\u202f"
+
+
+@pytest.fixture
+def panel(sample, theme, qtbot):
+    made = DelegationPanel(sample("attention_xnnpack"), theme)
+    qtbot.addWidget(made)
+    made.resize(900, 700)
+    made.show()
+    made._session.pick_run(None)
+    return made
+
+
+def lines(panel, line):
+    """The rows of one sort, as (what they stand for, what they show)."""
+    rows = [(panel.model.item(i), row) for i, row in enumerate(panel.model.rows)]
+    return [(item.of, row) for item, row in rows if item.line is line]
+
+
+def titles(panel):
+    return {row.op: f"{row.hint} {row.detail}".strip() for _, row in lines(panel, Line.SECTION)}
+
+
+def row_of(panel, text):
+    return next(i for i, row in enumerate(panel.model.rows) if text in row.name)
+
+
+def test_every_call_has_its_label_instruction_time_and_unattributed_part(panel):
+    report = Delegation(panel._session.traces[0].table).report()
+    shown = lines(panel, Line.INSTANCE)
+    assert [of.instruction for of, _ in shown] == [
+        row.instruction for row in report.instances[: len(shown)]
+    ]
+    of, row = shown[1]
+    assert (row.name, of.ticks) == ("XnnpackBackend · 5 ops (instr. 17)", 27480)
+    assert row.texts[1:] == ("27.480", "8.5", "26.480", "5", "5")
+    assert row.full == pytest.approx(1000 / 27480)  # of the bar; the rest is hatched
+
+
+def test_the_sections_say_how_much_and_that_saving_is_an_upper_bound(panel):
+    told = titles(panel)
+    assert told["Delegates"].startswith(f"207.717{NARROW}µs · 64.0{NARROW}% of Method::execute")
+    assert "32 operators in 10 delegate calls" in told["Delegates"]
+    assert UPPER_BOUND in told["Stayed outside"]
+    assert "350 of 620 linkable slices are linked (56.5" in told["Links"]
+
+
+def test_the_line_below_adds_up_to_the_inferences(panel):
+    parts = panel.answer.page.parts
+    assert sum(ns for *_, ns in parts) == panel.answer.page.whole == 324_625
+    assert panel.footer.text().startswith("Delegates 207.717")
+
+
+def test_of_a_picked_run_all_figures_are_of_that_run(panel):
+    panel._session.pick_run((0, 2))
+    run = panel._session.traces[0].trace.runs[2]
+    assert panel.answer.page.whole == run.end - run.start
+    assert all(of.calls == 1 for of, _ in lines(panel, Line.INSTANCE))
+    assert "run 2" in panel.subtitle.text()
+
+
+def test_long_sections_show_the_rest_when_asked(panel):
+    assert len(lines(panel, Line.INSTANCE)) == 8
+    panel.table.chosen.emit(row_of(panel, "Show 2 more"))
+    assert len(lines(panel, Line.INSTANCE)) == 10
+    assert not lines(panel, Line.MORE)
+
+
+def test_a_call_selects_its_slices_on_the_timeline(panel):
+    session = panel._session
+    panel.table.chosen.emit(row_of(panel, "instr. 17"))
+    trace = session.traces[0].trace
+    keys = trace.slices.key[session.state.slices.of[0]]
+    assert len(keys) == 5
+    assert set(trace.keys.kind[keys].tolist()) == {int(KeyKind.DELEGATE_CALL)}
+    assert set(trace.keys.instruction[keys].tolist()) == {17}
+
+
+def test_in_a_picked_run_a_call_is_one_slice_with_its_operators(panel):
+    session = panel._session
+    session.pick_run((0, 2))
+    panel.table.chosen.emit(row_of(panel, "instr. 17"))
+    assert len(session.state.slices) == 1
+    assert len(session.state.operators[1]) == 5
+    related = [i for i in range(len(panel.model.rows)) if panel.model.index(i, 0).data(259)]
+    assert row_of(panel, "instr. 17") in related
+
+
+def test_what_stayed_outside_highlights_its_operator(panel):
+    row = row_of(panel, "scaled_dot_product_attention")
+    panel.table.chosen.emit(row)
+    assert panel._session.state.operators == (0, panel.model.rows[row].operators)
+
+
+def test_a_reason_selects_the_slices_that_it_is_about(panel):
+    panel.table.chosen.emit(row_of(panel, "Backend wrote no debug handle map"))
+    chosen = panel._session.state.slices
+    table = panel._session.traces[0].table
+    keys = table.trace.slices.key[chosen.of[0]]
+    assert len(chosen) == 270
+    assert {table.links[k].reason.name for k in np.unique(keys).tolist()} == {"NO_DELEGATE_MAP"}
+
+
+def test_a_reason_says_what_to_do_over_the_whole_width(panel):
+    row = row_of(panel, "Backend wrote no debug handle map")
+    assert "XNNPACK never does" in panel.model.index(row, 0).data()
+    assert panel.table.columnSpan(row, 0) == panel.model.columnCount()
+    assert panel.table.rowHeight(row) > panel.table.rowHeight(1)
+
+
+def test_the_filter_keeps_the_sections_of_what_it_leaves(panel):
+    panel.filter.setText("layer_norm")
+    assert [row.op for _, row in lines(panel, Line.SECTION)] == ["Stayed outside"]
+    assert len(lines(panel, Line.OUTSIDE)) == 4
+    panel.filter.setText("softplus")
+    assert not panel.model.rows
+
+
+def test_sorting_stays_inside_the_sections(panel):
+    panel.model.sort(0, Qt.SortOrder.AscendingOrder)
+    kinds = [panel.model.item(i).section for i in range(len(panel.model.rows))]
+    assert kinds == sorted(kinds, key=["Delegates", "Stayed outside", "Links"].index)
+    names = [row.keys[0] for _, row in lines(panel, Line.OUTSIDE)]
+    assert names == sorted(names)
+
+
+def test_of_very_many_operators_the_cheap_ones_are_one_row(sample, theme, qtbot, monkeypatch):
+    monkeypatch.setattr(delegation_table, "MOST_OUTSIDE", 3)
+    panel = DelegationPanel(sample("attention_xnnpack"), theme)
+    qtbot.addWidget(panel)
+    panel._session.pick_run(None)
+    rows = lines(panel, Line.OUTSIDE)
+    report = panel.answer.report
+    of, row = rows[-1]
+    assert (len(rows), row.name) == (4, "5 others that took less")
+    assert of.ticks == sum(out.ticks for out in report.outside[3:])
+    panel.table.chosen.emit(row_of(panel, "others that took less"))
+    assert len(panel._session.state.slices) == sum(
+        len(panel.answer.delegation.slices_of(out.keys)) for out in report.outside[3:]
+    )
+
+
+def test_figures_of_a_large_trace_are_worked_out_when_they_are_seen(
+    sample, theme, qtbot, monkeypatch
+):
+    monkeypatch.setattr(delegation_panel, "AT_ONCE", 0)
+    panel = DelegationPanel(sample("attention_xnnpack"), theme)
+    qtbot.addWidget(panel)
+    assert panel.empty.sentence.text() == BEING_COUNTED
+    panel.show()
+    qtbot.waitUntil(lambda: panel.answer is not None)
+    assert not panel.is_empty
+
+
+def test_arrow_keys_pass_the_section_titles_by(panel, qtbot):
+    panel.table.setFocus()
+    panel.table.selectRow(1)
+    panel.table.setCurrentIndex(panel.model.index(1, 0))
+    qtbot.keyClick(panel.table, Qt.Key.Key_Up)
+    assert panel.table.currentIndex().row() == 1
+    qtbot.keyClick(panel.table, Qt.Key.Key_Down)
+    assert panel.table.currentIndex().row() == 2
+
+
+def test_rows_are_copied_with_their_section_and_what_to_do(panel):
+    panel.table.selectAll()
+    panel.copy()
+    head, *rows = QGuiApplication.clipboard().text().splitlines()
+    assert head.split("\t")[:3] == ["Section", "Delegate or operator", "Time, µs"]
+    assert head.endswith("\tWhat to do")
+    assert rows[0].startswith("Delegates\tblocks.0.qkv · linear (instr. 1)\t32.098\t9.9\t12.098")
+    assert {len(row.split("\t")) for row in (head, *rows) if not row.startswith("Links")} == {7, 8}
+    assert rows[-1].startswith("Links\t")
+
+
+def test_an_unknown_rest_is_a_dash_with_its_reason(shown):
+    panel = shown(DelegationPanel, "etdump/SYN_qnn_like.etdp")
+    ((_, row),) = lines(panel, Line.INSTANCE)
+    assert row.texts[3] == "–"
+    assert "clock of their own" in row.detail
+    assert "clock of their own" in panel.model.index(1, 3).data(Qt.ItemDataRole.ToolTipRole)
+
+
+def test_without_delegates_it_says_so_and_ranks_the_operators(shown):
+    panel = shown(
+        DelegationPanel, "etdump/cnn_portable_x10.etdp", "etrecord/cnn_toedge_portable.etrecord"
+    )
+    assert NONE_CALLED in titles(panel)["Delegates"]
+    assert len(lines(panel, Line.OUTSIDE)) == 9  # one more than 8 is not put behind a click
+
+
+def test_a_profile_of_an_npu_has_links_and_no_delegates(shown):
+    panel = shown(DelegationPanel, "torq/compile_c3_taskid.csv", "torq/tiny_cnn.mlir")
+    assert NO_CALLS in titles(panel)["Delegates"]
+    assert "Stayed outside" not in titles(panel)
+    assert panel.footer.isHidden()
+
+
+def test_a_record_alone_lists_calls_and_leads_to_the_source(shown, qtbot):
+    panel = shown(DelegationPanel, "etrecord/cnn_standalone_after_tobackend.etrecord")
+    assert [row.name for _, row in lines(panel, Line.INSTANCE)] == [
+        "XnnpackBackend · 3 ops (instr. 0)", "XnnpackBackend · 2 ops (instr. 2)",
+        "XnnpackBackend · 2 ops (instr. 4)",
+    ]  # fmt: skip
+    with qtbot.waitSignal(panel.source_requested) as asked:
+        panel.table.chosen.emit(row_of(panel, "max_pool2d"))
+    assert asked.args[1] == 20
+
+
+def test_where_there_is_nothing_it_says_what_to_open(theme, qtbot, shown):
+    empty = DelegationPanel(Session(), theme)
+    qtbot.addWidget(empty)
+    assert (empty.is_empty, empty.empty.sentence.text()) == (True, NOTHING)
+    text = shown(DelegationPanel, "torq/tiny_cnn.mlir")
+    assert (text.is_empty, text.empty.sentence.text()) == (True, NO_METHODS)

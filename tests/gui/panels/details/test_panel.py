@@ -1,0 +1,374 @@
+"""The details panel: what it says about slices, operators and areas, and where its links lead."""
+
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
+
+from viewer.analysis.statistics.selection import selection_statistics
+from viewer.analysis.workload.operator_tensors import inputs_of
+from viewer.gui.panels.base.slice_facts import (
+    area_facts,
+    slice_figures,
+    slice_rows,
+    tensor_text,
+    ticks_text,
+)
+from viewer.gui.panels.details.panel import NOTHING, DetailsPanel
+from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, KeyFigure
+from viewer.gui.window.frame.status_text import selection_text
+from viewer.model.queries import children_of
+from viewer.model.times import format_time
+from viewer.model.trace import KeyKind
+from viewer.program.program import GraphNode, Operator, Tensor
+from viewer.view.selected_slices import chosen_in
+from viewer.view.state import Area, SliceRef
+
+ATTENTION_0 = 9
+DATA = Path(__file__).parents[3] / "data"
+
+
+def slices_of_kind(session, kind):
+    trace = session.traces[0].trace
+    return np.flatnonzero(trace.keys.kind[trace.slices.key] == kind).tolist()
+
+
+def longest_call(session):
+    """The longest OPERATOR_CALL of the operator in run 2."""
+    shown = session.traces[0]
+    run = shown.trace.runs[2]
+    slices = shown.trace.slices
+    own = [
+        i for i in session.slices_of(0, (ATTENTION_0,)).tolist()
+        if shown.trace.name(i) == "OPERATOR_CALL" and run.start <= slices.start[i] < run.end
+    ]  # fmt: skip
+    return max(own, key=lambda i: slices.end[i] - slices.start[i])
+
+
+def show(session, theme, qtbot):
+    panel = DetailsPanel(session, theme)
+    qtbot.addWidget(panel)
+    panel.resize(372, 900)
+    panel.show()
+    return panel
+
+
+@pytest.fixture
+def attention(sample):
+    return sample("attention_xnnpack")
+
+
+def figures(panel):
+    return [f.accessibleName().replace("\u202f", " ") for f in panel.findChildren(KeyFigure)]
+
+
+def test_a_slice_on_a_clock_of_its_own_has_no_time_of_the_files_clock(opened, data, theme, qtbot):
+    session = opened(data / "etdump/SYN_qnn_like.etdp")
+    names = [session.traces[0].trace.name(i) for i in range(7)]
+    session.select_slice(SliceRef(0, names.index("QNN accelerator (execute) time (cycles)")))
+    panel = show(session, theme, qtbot)
+    assert [f.replace("\u2009", " ") for f in figures(panel)] == [
+        "duration: 5 000 cycles", "start: 0 cycles"
+    ]  # fmt: skip
+    rows = panel.widget().rows("Slice")
+    assert rows["Clock"] == "one of its own; its place inside its call is for drawing only"
+    assert not {"Ticks", "native_dur", "native_start", "native_unit"} & set(rows)
+    assert selection_text(session) == "1 slice selected · 5\u2009000\u202fcycles"
+
+
+def test_nothing_selected_says_what_to_do(attention, theme, qtbot):
+    panel = show(attention, theme, qtbot)
+    assert isinstance(panel.widget(), EmptyPlace)
+    assert panel.widget().sentence.text() == NOTHING
+
+
+def test_names_of_rows_and_captions_of_figures_are_whole_and_apart(attention, theme, qtbot):
+    """In the width that the dock has in windows of 1600 and 1920 px."""
+    calls = slices_of_kind(attention, KeyKind.DELEGATE_CALL)
+    attention.select_slice(SliceRef(0, calls[-1]))
+    panel = show(attention, theme, qtbot)
+    names = {name.text(): name for name in panel.findChildren(ElidedLabel)}
+    assert names["Unattributed"].shown_text == "Unattributed"
+    (whole,) = (f for f in panel.findChildren(KeyFigure) if "set" in f.accessibleName())
+    others = [f for f in panel.findChildren(KeyFigure) if f.y() == whole.y() and f is not whole]
+    following = min(f.x() for f in others if f.parent() is whole.parent())
+    caption = whole.findChildren(QLabel)[-1]
+    end = whole.x() + caption.x() + caption.fontMetrics().horizontalAdvance(caption.text())
+    assert following - end >= 12
+
+
+def test_an_operator_call_has_duration_self_time_and_start(attention):
+    i = longest_call(attention)
+    texts = [(f.number, f.unit, f.caption) for f in slice_figures(attention.traces[0], i)]
+    assert texts == [
+        ("1.643", "µs", "duration"),
+        ("151", "ns", "self"),
+        ("697.551", "µs", "start"),
+    ]
+
+
+def test_the_rows_of_an_operator_call_name_its_kernel_and_run(attention):
+    rows = slice_rows(attention.traces[0], longest_call(attention))
+    assert rows["Event"] == "OPERATOR_CALL · instruction 15"
+    assert rows["Kernel"].replace("\u202f", " ") == "native_call_where.self_out · 1.492 µs"
+    assert rows["Track"] == "forward · run 2"
+
+
+def test_an_action_of_a_dispatch_is_called_so_and_no_instruction(opened, data):
+    (shown,) = opened(data / "torq" / "host_h4_latest.csv").traces
+    start = next(i for i in range(len(shown.trace.slices)) if shown.trace.name(i) == "HOST_START")
+    rows = slice_rows(shown, start)
+    assert (rows["Event"], rows["action_id"]) == ("HOST_START", "11")
+
+
+def test_ticks_are_exact_and_an_assumed_rate_says_so(attention, theme, qtbot):
+    i = longest_call(attention)
+    assert ticks_text(attention.traces[0], i).replace("\u202f", " ") == (
+        "1\u2009643 · 1 tick = 1 ns"
+    )
+    attention.select_slice(SliceRef(0, i))
+    panel = show(attention, theme, qtbot)
+    assert "assumed" in panel.widget().rows("Slice")["Ticks"]
+    attention.set_clock(0, Fraction(10))
+    assert ticks_text(attention.traces[0], i).endswith("1 tick = 10\u202fns")
+    panel.refresh()
+    assert "chosen" in panel.widget().rows("Slice")["Ticks"]
+
+
+def test_the_card_shows_the_link_the_operator_and_its_cost(attention, theme, qtbot):
+    attention.select_slice(SliceRef(0, longest_call(attention)))
+    panel = show(attention, theme, qtbot)
+    card = panel.widget()
+    assert card.rows("Link")["Record"] == "attn_teal_xnnpack.etrecord"
+    assert "1.00" in card.rows("Link")["Agreement"]
+    assert card.rows("Operator")["Handle"] == "10"
+    assert card.rows("Operator")["Nodes"].startswith("25 · ")
+    assert card.rows("Operator")["Inputs"].count("transpose") == 3
+    assert figures(panel)[3:6] == [
+        "own · 15.5 %: 8.544 µs",
+        "kernel: 6.539 µs",
+        "in 3 shared calls: 12.148 µs",
+    ]
+
+
+def test_an_operator_shows_its_aten_node_and_the_parameters_that_it_uses(attention, theme, qtbot):
+    program = attention.traces[0].table.program
+    (norm,) = (o for o in program.operators if o.label == "blocks.0.ln1 · layer_norm")
+    attention.select_operators(0, (norm.index,))
+    rows = show(attention, theme, qtbot).widget().rows("Operator")
+    assert rows["ATen"] == "layer_norm"
+    first, weight, bias = rows["Inputs"].replace("\u200b", "").split("<br>")
+    assert "blocks" not in first
+    assert "blocks.0.ln1.weight" in weight
+    assert "f32&nbsp;&nbsp;32" in bias
+    assert "blocks.0.ln1.bias" in bias
+
+
+def test_an_identifier_is_shown_exactly_and_metadata_as_json(sample, theme, qtbot):
+    session = sample("delegate_handle_map")
+    i = next(
+        i for i in slices_of_kind(session, KeyKind.DELEGATE_EVENT)
+        if session.traces[0].trace.name(i) == "div"
+    )  # fmt: skip
+    session.select_slice(SliceRef(0, i))
+    rows = show(session, theme, qtbot).widget().rows("Slice")
+    assert rows["Identifier"] == "'div'"
+    assert rows["Metadata"].splitlines()[1] == '  "op": "div_decomp_from_tan",'
+
+
+def test_an_unlinked_event_lists_the_operators_of_its_call(attention, theme, qtbot):
+    i = next(
+        i for i in slices_of_kind(attention, KeyKind.DELEGATE_EVENT)
+        if len(attention.traces[0].link(i).near) == 4
+    )  # fmt: skip
+    attention.select_slice(SliceRef(0, i))
+    panel = show(attention, theme, qtbot)
+    texts = [label.text() for label in panel.findChildren(QLabel)]
+    assert any("It is one of 4 operators of its call." in text for text in texts)
+
+
+def test_a_kernel_inside_a_branch_lists_the_operators_that_it_may_be(opened, theme, qtbot):
+    session = opened(
+        str(DATA / "etdump" / "cond_nested_portable_x4.etdp"),
+        str(DATA / "etrecord" / "cond_nested_toedge_portable.etrecord"),
+    )
+    trace = session.traces[0].trace
+    kernels = slices_of_kind(session, KeyKind.KERNEL)
+    i = next(i for i in kernels if trace.name(i) == "native_call_mul.out")
+    session.select_slice(SliceRef(0, i))
+    panel = show(session, theme, qtbot)
+    texts = [label.text() for label in panel.findChildren(QLabel)]
+    assert any(
+        text.endswith(
+            "to instruction 6, as to none inside of control flow; mul stands in the true branch of "
+            "cond and the false branch of cond. It is one of 2 such operators in branches."
+        )
+        for text in texts
+    )
+    assert any("Operators in branches" in text for text in texts)
+    members = [text for text in texts if "operator:0:" in text]
+    assert [text.rpartition(" · ")[2][:12] for text in members] == ["true branch ", "false branch"]
+
+
+def test_a_link_in_the_card_selects_the_operator(attention, theme, qtbot):
+    attention.select_operators(0, (9, 10, 11, 12, 13))
+    panel = show(attention, theme, qtbot)
+    panel.widget()._follow("operator:0:12")
+    assert attention.state.operators == (0, (12,))
+    qtbot.waitUntil(lambda: panel.widget().subject[1] == (0, (12,)))
+    assert panel.widget().rows("Operator")["Handle"] == "13"
+
+
+def test_a_frame_asks_for_its_source_line(attention, theme, qtbot):
+    attention.select_operators(0, (ATTENTION_0,))
+    panel = show(attention, theme, qtbot)
+    with qtbot.waitSignal(panel.source_requested) as asked:
+        panel.widget()._follow("source:52:/home/user/models/models.py")
+    assert asked.args == ["/home/user/models/models.py", 52]
+
+
+def test_an_area_counts_slices_and_busy_time(attention):
+    shown = attention.traces[0]
+    run = shown.trace.runs[2]
+    t0, t1 = attention.run_span_ns(0, run)
+    area = Area(t0, t1, frozenset({(0, run.track)}))
+    facts = area_facts(attention.traces, area)
+    slices = shown.trace.slices
+    touching = (slices.start < run.end) & ((slices.end > run.start) | (slices.start >= run.start))
+    assert facts.slices == int(touching.sum())
+    assert [ns for _, ns in facts.busy] == [55_212]
+    assert facts.names[0].name == "forward · run 2 of 5"
+    chosen = chosen_in(area, attention.traces)[0]
+    found = selection_statistics(chosen, "name")
+    figures = found.figures.statistics
+    assert {n.name: (n.count, n.ns) for n in facts.names} == {
+        name: (int(figures.count[i]), int(figures.total[i])) for i, name in enumerate(found.labels)
+    }
+    assert facts.names[0].ns == 55_212
+
+
+def test_an_area_shows_its_length_and_names(attention, theme, qtbot):
+    attention.select_area(Area(600_000, 800_000, frozenset({(0, 0)})))
+    panel = show(attention, theme, qtbot)
+    assert figures(panel)[0] == "length: 200.000 µs"
+    assert "forward" in next(iter(panel.widget().rows("Busy").values()))
+    said = list(panel.widget().rows("Slices by name").values())
+    assert any(re.fullmatch(r"\d+ other names, \d+ slices", text) for text in said)
+
+
+def test_text_of_a_file_is_never_read_as_markup(attention, theme, qtbot):
+    attention.select_slice(SliceRef(0, longest_call(attention)))
+    shown = attention.traces[0]
+    shown.label_strings = tuple("<b>x</b>" for _ in shown.label_strings)
+    attention.clear_selection()
+    framework = slices_of_kind(attention, KeyKind.FRAMEWORK)[0]
+    attention.select_slice(SliceRef(0, framework))
+    panel = show(attention, theme, qtbot)
+    title = next(x for x in panel.findChildren(QLabel) if x.text() == "<b>x</b>")
+    assert title.textFormat() == Qt.TextFormat.PlainText
+
+
+def test_both_themes_can_be_shown(attention, theme, qtbot):
+    attention.select_operators(0, (ATTENTION_0,))
+    panel = show(attention, theme, qtbot)
+    before = panel.grab().toImage().pixelColor(2, 2)
+    theme.set_choice("light")
+    qtbot.waitUntil(lambda: panel.grab().toImage().pixelColor(2, 2) != before)
+
+
+def test_inputs_are_what_comes_from_outside():
+    a, b, c = (Tensor(name, "f32", (2, 3)) for name in "abc")
+    nodes = (
+        GraphNode("n1", "aten.mul", 1, inputs=(a,), outputs=(b,)),
+        GraphNode("n2", "aten.add", 1, inputs=(b, a), outputs=(c,)),
+    )
+    assert inputs_of(Operator(0, "forward", 1, nodes)) == [a]
+    assert tensor_text(a) == "f32  2 × 3"
+    assert tensor_text(Tensor("s", "i64", ())) == "i64  scalar"
+
+
+def test_a_delegates_call_says_what_its_events_leave_open(sample):
+    shown = sample("attention_xnnpack").traces[0]
+    trace = shown.trace
+    calls = trace.keys.kind[trace.slices.key] == KeyKind.DELEGATE_CALL
+    call = int(np.flatnonzero(calls)[0])
+    inner = children_of(trace.slices, call)
+    length = trace.slices.end - trace.slices.start
+    logged = [i for i in inner.tolist() if trace.name(i) != "unattributed"]
+    rest = int(length[call]) - sum(int(length[i]) for i in logged)
+    share = f"{rest / length[call]:.1%}".replace("%", "\u202f%")
+    assert slice_rows(shown, call)["Unattributed"] == f"{format_time(rest)} · {share}"
+    _, own, _ = slice_figures(shown, call)
+    assert f"{own.number}\u202f{own.unit}" == format_time(rest)
+
+
+def test_a_location_is_told_place_by_place(opened, theme, qtbot):
+    torq = DATA / "torq"
+    session = opened(torq / "compile_c3_taskid_mtu.csv", torq / "tiny_cnn.mlir")
+    trace = session.traces[0].trace
+    fused = next(i for i in range(len(trace.slices)) if trace.name(i) == "Slice 1")
+    session.select_slice(SliceRef(0, fused))
+    panel = show(session, theme, qtbot)
+    places = [w for w in panel.findChildren(QLabel) if ":3" in w.text() or ":10" in w.text()]
+    told = [re.sub("<[^>]*>|&nbsp;", " ", place.text()).split() for place in places]
+    assert told[:4] == [
+        ["fused", "tiny_cnn.mlir:13:10", "tosa.clamp"],
+        ["called", "from", "tiny_cnn.mlir:2:3", "func.func"],
+        ["fused", "tiny_cnn.mlir:11:10", "tosa.conv2d"],
+        ["called", "from", "tiny_cnn.mlir:2:3", "func.func"],
+    ]
+    with qtbot.waitSignal(panel.source_requested) as asked:
+        places[0].linkActivated.emit("source:13:tiny_cnn.mlir")
+    assert asked.args == ["tiny_cnn.mlir", 13]
+
+
+def test_arguments_of_several_words_wrap_and_short_arrays_take_one_line(opened, data, theme, qtbot):
+    session = opened(data / "chrome_json" / "kineto_cpu.json")
+    trace = session.traces[0].trace
+    at = next(i for i in range(len(trace.slices)) if trace.name(i) == "aten::relu")
+    session.select_slice(SliceRef(0, at))
+    panel = DetailsPanel(session, theme)
+    qtbot.addWidget(panel)
+    panel.show()
+    shown = panel.widget().rows("Slice")
+    assert shown["Input Dims"] == "[[2, 16]]"
+    names = [label for label in panel.findChildren(QLabel) if "Record function id" in label.text()]
+    assert [name.wordWrap() for name in names] == [True]
+
+
+MAP_BESIDE_TORQ = ("torq/demo_str_c1.csv", "debug_handle_map/demo_str.json")
+MAP_BESIDE_DUMP = ("etdump/demo_manual_int_x4.etdp", "debug_handle_map/demo_manual_int.json")
+
+
+def said(panel):
+    return [text.text() for text in panel.findChildren(QLabel)]
+
+
+def test_a_slice_of_a_debug_handle_map_shows_the_operators_behind_its_event(
+    opened, data, theme, qtbot
+):
+    session = opened(*(data / name for name in MAP_BESIDE_TORQ))
+    session.select_slice(SliceRef(0, 0))
+    told = "\n".join(said(show(session, theme, qtbot)))
+    assert "BackendStrDemo maps 'Fancy Fusion' → debug handles 1, 2." in told
+    assert "conv1 · convolution" in told
+    assert "relu1 · relu" in told
+    assert (
+        told.count("A debug handle map has no graph") == 2
+    )  # of what it takes and of who takes it
+
+
+def test_an_operator_of_a_debug_handle_map_says_what_is_known_and_no_more(
+    opened, data, theme, qtbot
+):
+    session = opened(*(data / name for name in MAP_BESIDE_DUMP))
+    session.select_operators(0, (0,))
+    told = said(show(session, theme, qtbot))
+    assert told[told.index("Logged as") + 1] == "10"  # a number, and no text
+    assert {"Nodes", "Work"}.isdisjoint(told)
+    assert "No source line is recorded." in told
+    assert "No other operator takes its result." not in told

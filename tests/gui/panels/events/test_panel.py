@@ -1,0 +1,214 @@
+"""The events panel: its numbers against numpy on the slices, its filter, sorting and clicks."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QSizeF, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QAbstractItemModelTester
+
+from viewer.gui.panels.events import panel as events_panel
+from viewer.gui.panels.events.panel import NO_EVENTS, NOTHING, EventsPanel
+from viewer.gui.panels.events.table import CELLS, Cell, EventsModel
+from viewer.gui.qt.widgets.tables import NoRows, marked_rows
+from viewer.view.open_trace import Inferences
+from viewer.view.state import SliceRef
+
+
+@pytest.fixture
+def show(shown):
+    """Make the panel over some files of tests/data."""
+    return partial(shown, EventsPanel)
+
+
+@pytest.fixture
+def cnn(show):
+    made = show("etdump/cnn_portable_x10.etdp", "etrecord/cnn_toedge_portable.etrecord")
+    made._session.pick_run(None)
+    return made
+
+
+def texts(panel: EventsPanel, of: Cell) -> list[str]:
+    column = CELLS.index(of)
+    return [panel.model.index(r, column).data() for r in range(panel.model.rowCount())]
+
+
+def plain(panel: EventsPanel) -> list[dict[str, str]]:
+    head, *lines = panel.model.tsv(range(panel.model.rowCount())).splitlines()
+    names = [name.partition(",")[0] for name in head.split("\t")]
+    return [dict(zip(names, line.split("\t"), strict=True)) for line in lines]
+
+
+def titles(panel: EventsPanel) -> list[str]:
+    return [c.title for i, c in enumerate(CELLS) if not panel.table.isColumnHidden(i)]
+
+
+def test_numbers_are_those_of_every_slice_of_the_event(cnn):
+    trace, link = cnn._session.traces[0].trace, cnn._session.traces[0].table
+    long = trace.slices.end - trace.slices.start
+    kernel = [k for k in range(len(trace.keys)) if "addmm" in trace.strings[trace.keys.name[k]]]
+    own = long[trace.slices.key == kernel[0]]
+    (row,) = [r for r in plain(cnn) if r["Event"] == "addmm.out"]
+    assert cnn.model.unit == "µs"
+    for name, value in (
+        ("p10", np.percentile(own, 10)), ("p50", np.percentile(own, 50)),
+        ("p90", np.percentile(own, 90)), ("Mean", own.mean()), ("Min", own.min()),
+        ("Max", own.max()), ("Total", own.sum()),
+    ):  # fmt: skip
+        assert float(row[name]) == pytest.approx(value / 1000, abs=1e-9)
+    assert row["Count"] == "10"
+    assert link.operators(kernel[0])
+    assert cnn.subtitle.text().endswith("events · all 10 runs")
+
+
+def test_a_picked_run_stands_beside_all_of_them(cnn):
+    assert "Run" not in titles(cnn)
+    trace = cnn._session.traces[0].trace
+    third = next(i for i, run in enumerate(trace.runs) if run.number == 3)
+    before = texts(cnn, Cell.P50)
+    cnn._session.pick_run((0, third))
+    assert texts(cnn, Cell.P50) == before
+    assert cnn.model.headerData(CELLS.index(Cell.PICKED), Qt.Orientation.Horizontal) == "Run 3, µs"
+    run = trace.runs[third]
+    (row,) = [r for r in plain(cnn) if r["Event"] == "Method::execute"]
+    assert float(row["Run 3"]) == pytest.approx((run.end - run.start) / 1000)
+    (load,) = [r for r in plain(cnn) if r["Event"] == "Method::init"]
+    assert load["Run 3"] == ""
+
+
+def test_the_filter_looks_at_names_operators_and_metadata(show):
+    panel = show("etdump/demo_str_x4.etdp", "etrecord/demo_str.etrecord")
+    assert panel.model.rowCount() == 11
+    panel.filter.setText("fancy")
+    assert texts(panel, Cell.EVENT) == ["Fancy Fusion", "Fancy Fusion 2"]
+    trace = panel._session.traces[0].trace
+    metadata = trace.slices.columns["metadata"]
+    i = next(i for i in range(len(trace.slices)) if metadata.value(i))
+    panel.filter.setText(str(metadata.value(i))[:12])
+    names = {trace.name(int(s)) for s in range(len(trace.slices)) if metadata.value(int(s))}
+    assert set(texts(panel, Cell.EVENT)) <= names
+    assert texts(panel, Cell.EVENT)
+    panel.filter.setText("no such event")
+    assert panel.model.rowCount() == 0
+
+
+def test_rows_are_sorted_by_a_click_on_a_heading_and_back_in_file_order(cnn):
+    in_file = texts(cnn, Cell.EVENT)
+    cnn.table.sortByColumn(CELLS.index(Cell.TOTAL), Qt.SortOrder.DescendingOrder)
+    totals = [float(row["Total"]) for row in plain(cnn)]
+    assert totals == sorted(totals, reverse=True)
+    cnn.table.sortByColumn(CELLS.index(Cell.EVENT), Qt.SortOrder.AscendingOrder)
+    assert texts(cnn, Cell.EVENT) == sorted(in_file, key=str.lower)
+    cnn.table.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
+    assert texts(cnn, Cell.EVENT) == in_file
+
+
+def test_a_click_selects_the_longest_slice_of_an_event(cnn, qtbot):
+    session, trace = cnn._session, cnn._session.traces[0].trace
+    row = texts(cnn, Cell.EVENT).index("Method::execute")
+    session.show_inferences(Inferences.ALIGNED)
+    cnn.table.scrollTo(cnn.model.index(row, 0))
+    rect = cnn.table.visualRect(cnn.model.index(row, 0))
+    qtbot.mouseClick(cnn.table.viewport(), Qt.MouseButton.LeftButton, pos=rect.center())
+    chosen = session.state.slice
+    assert session.state.inferences is Inferences.AS_RUN
+    assert trace.name(chosen.index) == "Method::execute"
+    longest = max(run.end - run.start for run in trace.inferences())
+    assert trace.slices.end[chosen.index] - trace.slices.start[chosen.index] == longest
+
+
+def test_the_marked_row_survives_a_click_another_run_and_another_order(cnn, qtbot):
+    session = cnn._session
+    row = texts(cnn, Cell.EVENT).index("addmm.out")
+    at = cnn.table.visualRect(cnn.model.index(row, 0)).center()
+    session.pick_run((0, 2))
+    qtbot.mouseClick(cnn.table.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    assert session.state.run != (0, 2)  # of the longest one
+    assert marked_rows(cnn.table) == [row]
+    cnn.table.sortByColumn(CELLS.index(Cell.TOTAL), Qt.SortOrder.DescendingOrder)
+    (now,) = marked_rows(cnn.table)
+    assert now != row
+    assert texts(cnn, Cell.EVENT)[now] == "addmm.out"
+    assert cnn.table.currentIndex().row() == now
+
+
+def test_the_marked_row_follows_the_selected_slice(cnn):
+    session = cnn._session
+    trace = session.traces[0].trace
+    for i in range(0, len(trace.slices), 7):
+        session.select_slice(SliceRef(0, i))
+        marked = marked_rows(cnn.table)
+        assert [texts(cnn, Cell.EVENT)[row] for row in marked] == [
+            cnn._answer.contents.labels[int(trace.slices.key[i])]
+        ]
+    cnn.filter.setText("addmm")
+    session.select_slice(SliceRef(0, 0))
+    assert marked_rows(cnn.table) == []
+
+
+def test_a_filter_that_leaves_nothing_says_so(cnn, qtbot):
+    qtbot.keyClicks(cnn.filter, "no such event")
+    assert "no such event" in cnn.findChild(NoRows).text()
+    qtbot.keyClick(cnn.filter, Qt.Key.Key_Escape)
+    assert cnn.model.rowCount()
+
+
+def test_a_foreign_clock_keeps_its_own_numbers_and_unit(show):
+    panel = show("etdump/SYN_qnn_like.etdp")
+    by_name = dict(zip(texts(panel, Cell.EVENT), texts(panel, Cell.P50), strict=True))
+    assert by_name["QNN accelerator (execute) time (cycles)"] == "5\u2009000\u202fcycles"
+    panel.table.grab()
+    wanted = panel.table.sizeHintForColumn(CELLS.index(Cell.P50))
+    assert panel.table.columnWidth(CELLS.index(Cell.P50)) >= wanted  # the unit is not cut off
+    rows = {row["Event"]: row for row in plain(panel)}
+    assert rows["aten_relu_default:OpId_14 (cycles)"]["p50"] == "300"
+    assert rows["aten_relu_default:OpId_14 (cycles)"]["native unit"] == "cycles"
+
+
+def test_names_stand_in_one_line_beside_swatches_and_beside_none(cnn, show):
+    icons = [cnn.model.index(r, 0).data(Qt.ItemDataRole.DecorationRole).deviceIndependentSize()
+             for r in range(cnn.model.rowCount())]  # fmt: skip
+    assert len(set(map(QSizeF.toTuple, icons))) == 1
+    alone = show("etdump/cnn_portable_x10.etdp")
+    assert alone.model.index(0, 0).data(Qt.ItemDataRole.DecorationRole) is None
+
+
+def test_what_happened_once_has_no_distribution(show):
+    assert titles(show("etdump/cnn_portable_x1.etdp")) == ["Event", "Runs", "Count", "p50"]
+
+
+def test_a_narrow_panel_keeps_the_median(show):
+    panel = show("etdump/cnn_portable_x10.etdp", width=520)
+    assert titles(panel)[:3] == ["Event", "Count", "p50"]
+
+
+def test_empty_places_say_what_to_do(show, opened, theme, qtbot):
+    bare = EventsPanel(opened(), theme)
+    qtbot.addWidget(bare)
+    assert bare.empty.sentence.text() == NOTHING
+    assert show("etdump/SYN_no_runs.etdp").empty.sentence.text() == NO_EVENTS
+
+
+def test_a_large_trace_is_worked_out_in_the_background(show, monkeypatch, qtbot):
+    monkeypatch.setattr(events_panel, "AT_ONCE", 0)
+    panel = show("etdump/cnn_portable_x10.etdp")
+    qtbot.waitUntil(lambda: panel.model.rowCount() > 0)
+
+
+def test_marked_rows_are_copied_as_tsv(cnn, qtbot):
+    cnn.table.selectRow(0)
+    cnn.table.setFocus()
+    qtbot.keyClick(cnn.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    lines = QGuiApplication.clipboard().text().splitlines()
+    assert [line.split("\t")[0] for line in lines] == ["Event", texts(cnn, Cell.EVENT)[0]]
+
+
+def test_the_model_keeps_the_rules_of_qt(cnn, theme):
+    model = EventsModel(theme)
+    tester = QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
+    answer = cnn._answer
+    model.show(answer.shown, answer.contents)
+    model.set_filter("conv")
+    model.sort(2, Qt.SortOrder.DescendingOrder)
+    assert tester.model() is model

@@ -1,0 +1,189 @@
+"""The findings panel: its list is the answer, a click goes there, a selection changes nothing."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+
+from tests.builders.delegation_cases import DATA
+from viewer.analysis.findings.finding import Family
+from viewer.analysis.findings.findings import FindingsOf
+from viewer.formats import open_file
+from viewer.gui.panels.findings import panel as findings_panel
+from viewer.gui.panels.findings.list import NONE_FOUND, NOT_ASKED, NOT_MET, Line
+from viewer.gui.panels.findings.panel import NOTHING, FindingsPanel
+from viewer.gui.qt.when_visible import BEING_COUNTED
+from viewer.gui.session.session import Session
+from viewer.model.scope import WHOLE
+from viewer.model.times import plain_spaces
+from viewer.view.open_trace import Inferences
+from viewer.view.state import SliceRef
+
+
+@pytest.fixture
+def panel(sample, theme, qtbot):
+    made = FindingsPanel(sample("attention_xnnpack"), theme)
+    qtbot.addWidget(made)
+    made.resize(820, 600)
+    made.show()
+    made._session.pick_run(None)
+    return made
+
+
+def row_of(panel, family):
+    return next(
+        i for i, row in enumerate(panel.model.rows) if row.finding and row.finding.family is family
+    )
+
+
+def finding(panel, family):
+    return panel.model.rows[row_of(panel, family)].finding
+
+
+def click(qtbot, panel, family):
+    row = panel.model.index(row_of(panel, family))
+    panel.list.scrollTo(row)
+    place = panel.list.visualRect(row).center()
+    qtbot.mouseClick(panel.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+
+
+def test_the_list_is_the_answer_by_rank(panel):
+    shown = panel._session.traces[0]
+    answer = FindingsOf(shown.table).of(None, shown.axis.ns_per_tick)
+    rows = [row for row in panel.model.rows if row.line is Line.FINDING]
+    assert [row.finding.title for row in rows] == [one.title for one in answer.found]
+    assert [row.number for row in rows] == list(range(1, len(rows) + 1))
+    assert plain_spaces(panel.subtitle.text()) == (
+        f"{len(rows)} findings of all 5 inferences · attn_xnnpack_x5.etdp"
+    )
+
+
+def test_each_row_says_its_rule_its_kind_and_why_others_are_not_told(panel):
+    row = panel.model.rows[row_of(panel, Family.GAPS)]
+    assert plain_spaces(row.plain).endswith("Told when these gaps are at least 5 % of it.")
+    assert ". Gaps: Time between instructions is 5.9 %" in plain_spaces(row.plain)
+    said = panel.model.data(panel.model.index(0), Qt.ItemDataRole.AccessibleTextRole)
+    assert said == panel.model.rows[0].plain
+    headings = [row.plain for row in panel.model.rows if row.line is Line.HEADING]
+    assert headings == [NOT_MET, NOT_ASKED]
+    quiet = [row.plain for row in panel.model.rows if row.line is Line.QUIET]
+    assert "Estimates: No estimates of what this profile measured are open." in quiet
+
+
+def test_it_follows_the_picked_run(panel):
+    panel._session.pick_run((0, 3))
+    assert "of run 3" in panel.subtitle.text()
+    assert finding(panel, Family.GAPS).ticks == 3770
+
+
+def test_a_click_selects_all_slices_of_the_dearest_operators(panel, qtbot):
+    click(qtbot, panel, Family.LARGEST)
+    state, shown = panel._session.state, panel._session.traces[0]
+    sets = finding(panel, Family.LARGEST).place.sets
+    assert state.slices.of[0].tolist() == shown.costs.slices_of(sets, WHOLE).tolist()
+
+
+def test_a_click_on_gaps_shows_the_longest(panel, qtbot):
+    click(qtbot, panel, Family.GAPS)
+    state, place = panel._session.state, finding(panel, Family.GAPS).place
+    axis = panel._session.traces[0].axis
+    assert (state.area.t0, state.area.t1) == (axis.to_ns(place.start), axis.to_ns(place.end))
+    assert state.t0 < state.area.t0 < state.area.t1 < state.t1
+    assert state.area.tracks == {(0, place.tracks[0])}
+    panel._session.undo()
+    assert panel._session.state.area is None
+
+
+def test_an_area_has_the_ticks_of_its_stretch(opened, theme, qtbot):
+    """A tick is 1.25 ns: an area that begins a ns too early has a part of what ended there."""
+    panel = FindingsPanel(opened(DATA / "torq" / "compile_c3_taskid.csv"), theme)
+    qtbot.addWidget(panel)
+    panel._choose(row_of(panel, Family.DMA))
+    area, place = panel._session.state.area, finding(panel, Family.DMA).place
+    axis = panel._session.traces[0].axis
+    assert [axis.to_ticks_floor(t) for t in (area.t0, area.t1)] == [place.start, place.end]
+
+
+def test_enter_on_the_first_inference_picks_it_and_keeps_the_mark(panel, qtbot):
+    panel.list.setCurrentIndex(panel.model.index(row_of(panel, Family.WARM_UP)))
+    qtbot.keyClick(panel.list, Qt.Key.Key_Return)
+    trace, number = panel._session.state.run
+    assert panel._session.traces[trace].trace.runs[number].number == 1
+    assert panel.list.currentIndex().row() == row_of(panel, Family.WARM_UP)
+
+
+def test_a_click_on_links_asks_for_the_report(panel, qtbot):
+    with qtbot.waitSignal(panel.report_requested) as asked:
+        click(qtbot, panel, Family.LINKS)
+    assert asked.args == ["delegation"]
+
+
+def test_a_selection_leaves_the_list_as_it_is(panel, qtbot):
+    answer, rows = panel.answer, panel.model.rows
+    panel.resize(820, 200)
+    panel.list.scrollToBottom()
+    at = panel.list.verticalScrollBar().value()
+    panel._session.select_slice(SliceRef(0, 40))
+    panel._session.select_operators(0, (9,))
+    assert (panel.answer, panel.model.rows) == (answer, rows)
+    assert panel.list.verticalScrollBar().value() == at > 0
+
+
+def test_a_click_shows_the_inferences_as_they_ran(panel, qtbot):
+    panel._session.show_inferences(Inferences.MEAN)
+    rows = panel.model.rows
+    click(qtbot, panel, Family.OUTSIDE)
+    assert panel._session.state.inferences is Inferences.AS_RUN
+    assert [row.plain for row in panel.model.rows] == [row.plain for row in rows]
+
+
+def test_what_is_copied_is_text(panel, qtbot):
+    panel.list.setCurrentIndex(panel.model.index(row_of(panel, Family.GAPS)))
+    panel.copy()
+    lines = QGuiApplication.clipboard().text().splitlines()
+    assert lines[0] == panel.subtitle.text()
+    assert lines[1:] == [panel.model.rows[row_of(panel, Family.GAPS)].plain]
+    panel.list.clearSelection()
+    panel.copy()
+    assert len(QGuiApplication.clipboard().text().splitlines()) == 1 + len(panel.model.rows)
+
+
+def test_rows_are_as_tall_as_their_texts(panel):
+    row = panel.model.index(row_of(panel, Family.LARGEST))
+    wide = panel.list.visualRect(row).height()
+    panel.resize(420, 600)
+    panel.list.doItemsLayout()
+    assert panel.list.visualRect(row).height() > wide
+
+
+def test_letters_are_left_to_the_window(panel, qtbot):
+    before = panel.list.currentIndex()
+    qtbot.keyClick(panel.list, Qt.Key.Key_G)
+    assert panel.list.currentIndex() == before
+
+
+def test_nothing_open_and_nothing_found(theme, qtbot, qapp):
+    session = Session()
+    panel = FindingsPanel(session, theme)
+    qtbot.addWidget(panel)
+    assert panel.empty.sentence.text() == NOTHING
+    session.add([open_file(str(DATA / "table_csv" / "two_threads.csv"))])
+    assert not panel.is_empty
+    told = [row.plain for row in panel.model.rows]
+    assert (NONE_FOUND in told) == (not panel.answer.findings.found)
+    assert NOT_ASKED in told
+
+
+def test_a_large_trace_is_asked_when_the_panel_is_seen(sample, theme, qtbot, monkeypatch):
+    monkeypatch.setattr(findings_panel, "AT_ONCE", 0)
+    panel = FindingsPanel(sample("attention_xnnpack"), theme)
+    qtbot.addWidget(panel)
+    assert panel.empty.sentence.text() == BEING_COUNTED
+    panel.resize(820, 600)
+    panel.show()
+    qtbot.waitUntil(lambda: panel.answer is not None)
+    assert not panel.is_empty
+
+
+def test_closing_all_empties_it(panel):
+    panel._session.close_all()
+    assert (panel.is_empty, panel.answer, panel.model.rows) == (True, None, ())

@@ -1,0 +1,193 @@
+"""The links panel: every pair with its agreement, and what the user may decide otherwise."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QLabel, QPushButton
+
+from viewer.codecs.atomic_file import never_cancelled, no_progress
+from viewer.gui.panels.links.panel import BY_CHANCE, NO_CANDIDATE, NO_COLUMN, LinksPanel, Section
+from viewer.gui.qt.widgets.labels import EmptyPlace
+from viewer.workspace.exports import prepare
+
+RECORD = "etrecord"
+FOLDER = {".etdp": "etdump", ".etrecord": RECORD, ".csv": "torq"}
+
+
+@pytest.fixture
+def panel_of(opened, theme, data, qtbot):
+    """Make a panel over a session with some files of the data folder open."""
+
+    def make(*names: str) -> LinksPanel:
+        paths = [data / FOLDER[Path(n).suffix] / n for n in names]
+        panel = LinksPanel(opened(*paths), theme)
+        panel.resize(600, 500)
+        qtbot.addWidget(panel)
+        return panel
+
+    return make
+
+
+def section(panel: LinksPanel, number: int = 0) -> Section:
+    """A section of the page that is shown now; those before it are on their way out."""
+    return panel.widget().findChildren(Section)[number]
+
+
+def texts(panel: LinksPanel) -> list[str]:
+    return [shown.text() for shown in panel.widget().findChildren(QLabel)]
+
+
+def linked(panel: LinksPanel) -> str | None:
+    program = panel._session.traces[0].table.program
+    return program and Path(program.path).name
+
+
+def press(qtbot, panel: LinksPanel, text: str) -> None:
+    button = next(b for b in section(panel).records if b.text().startswith(text))
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton, pos=button.rect().center() * 0.2)
+
+
+def test_every_record_stands_with_its_agreement_and_what_it_rests_on(panel_of):
+    panel = panel_of("demo_str_x4.etdp", "demo_str.etrecord", "demo_generated_int.etrecord")
+    said = texts(panel)
+    assert said[:6] == [
+        "demo_str_x4.etdp", "0.83", "belongs · 6 names compared", "0.00",
+        "does not belong · 6 names compared", "24 of 28 linkable slices are linked (85.7\u202f%)",
+    ]  # fmt: skip
+    assert "identifier in the delegate's debug handle map" in said
+    records = [(b.text(), b.isChecked()) for b in section(panel).records]
+    assert records == [
+        ("demo_str.etrecord", True),
+        ("demo_generated_int.etrecord", False),
+        ("None of them: leave it unlinked", False),
+    ]
+
+
+def test_a_record_that_fits_in_part_is_not_said_to_belong(panel_of):
+    panel = panel_of("lstm_portable_x1.etdp", "gru_toedge_portable.etrecord")
+    assert texts(panel)[1:3] == ["0.73", "fits in part · 44 names compared"]
+    value = next(w for w in panel.widget().findChildren(QLabel) if w.text() == "0.73")
+    assert value.property("tone") == "warning"
+
+
+def test_another_record_is_chosen_and_the_choice_is_taken_back(panel_of, qtbot):
+    panel = panel_of("demo_str_x4.etdp", "demo_str.etrecord", "demo_generated_int.etrecord")
+    panel.show()
+    press(qtbot, panel, "demo_generated_int")
+    assert linked(panel) == "demo_generated_int.etrecord"
+    press(qtbot, panel, "None")
+    assert linked(panel) is None
+    (undo,) = panel.widget().findChildren(QPushButton)
+    qtbot.mouseClick(undo, Qt.MouseButton.LeftButton)
+    assert linked(panel) == "demo_str.etrecord"
+    assert panel.widget().findChildren(QPushButton) == []
+
+
+def test_methods_that_look_alike_are_chosen(panel_of):
+    panel = panel_of(
+        "multi_forward_decode_xnnpack_x3.etdp", "multi_forward_decode_teal_xnnpack.etrecord"
+    )
+    choosers = section(panel).methods
+    assert {n: c.currentText() for n, c in choosers.items()} == {
+        "Execute 1": "Choose its method…", "Execute 2": "Choose its method…"
+    }  # fmt: skip
+    assert "decode and forward have the same instructions" in texts(panel)
+    choosers["Execute 2"].activated.emit(1)
+    assert {n: c.currentText() for n, c in section(panel).methods.items()} == {
+        "Execute 1": "forward", "Execute 2": "decode"
+    }  # fmt: skip
+
+
+def test_a_profile_without_a_record_says_so(panel_of):
+    assert NO_CANDIDATE in texts(panel_of("demo_str_x4.etdp"))
+
+
+def test_without_a_profile_there_is_one_thing_to_do(panel_of, qtbot):
+    panel = panel_of("demo_str.etrecord")
+    assert isinstance(panel.widget(), EmptyPlace)
+    with qtbot.waitSignal(panel.open_dialog_requested):
+        panel.widget().pressed.emit()
+
+
+def test_of_many_records_the_best_are_listed(panel_of, data):
+    names = sorted(p.name for p in (data / RECORD).glob("*.etrecord") if "broken" not in p.name)
+    panel = panel_of("demo_str_x4.etdp", *names)
+    assert len(section(panel).records) == 13
+    assert section(panel).records[0].text() == "demo_str.etrecord"
+    assert any(text.startswith("and ") and text.endswith("that fit less") for text in texts(panel))
+
+
+def test_a_column_of_identifiers_is_proposed_chosen_and_taken_back(panel_of, qtbot):
+    panel = panel_of("demo_manual_int_r1.csv", "demo_manual_int.etrecord")
+    panel.show()
+    chooser = section(panel).columns
+    assert [chooser.itemText(i) for i in range(chooser.count())] == [
+        NO_COLUMN, "column job_id · 5 of 5 in the map · 100.0\u202f% of slices"
+    ]  # fmt: skip
+    assert chooser.currentText() == NO_COLUMN
+    assert linked(panel) is None
+    with qtbot.waitSignal(panel._session.columns_remembered):
+        chooser.activated.emit(1)
+    assert linked(panel) == "demo_manual_int.etrecord"
+    assert section(panel).columns.currentIndex() == 1
+    assert f"as you chose · {BY_CHANCE}" in texts(panel)
+    assert list(panel._session.workspace.remembered.values()) == ["job_id"]
+    (undo,) = panel.widget().findChildren(QPushButton)
+    with qtbot.waitSignal(panel._session.columns_remembered):
+        qtbot.mouseClick(undo, Qt.MouseButton.LeftButton)
+    assert linked(panel) is None
+    assert section(panel).columns.currentText() == NO_COLUMN
+    assert panel._session.workspace.remembered == {}
+
+
+def test_a_column_that_can_mean_nothing_else_is_in_force(panel_of):
+    panel = panel_of("demo_str_c1.csv", "demo_str.etrecord")
+    assert linked(panel) == "demo_str.etrecord"
+    assert section(panel).columns.currentText().startswith("column type · 5 of 5 in the map")
+    assert "chosen by what is in it: nothing else can be meant" in texts(panel)
+    assert panel.widget().findChildren(QPushButton) == []
+
+
+def test_a_chosen_column_that_no_record_has_is_still_shown(panel_of):
+    panel = panel_of("demo_manual_int_r1.csv", "demo_manual_int.etrecord", "demo_str.etrecord")
+    panel._session.workspace.identify(panel._session.traces[0].file.path, "name")
+    panel._session.pair(panel._session.traces[0].file.path, None)
+    assert section(panel).columns.currentText() == "name · in no open record's map"
+
+
+def test_a_dump_has_no_chooser_of_columns(panel_of):
+    panel = panel_of("demo_str_x4.etdp", "demo_str.etrecord")
+    assert section(panel).findChildren(QComboBox) == []
+
+
+def test_runs_of_a_text_are_of_no_method(opened, data, theme, qtbot):
+    torq = data / "torq"
+    session = opened(torq / "host_h1_quoted.csv", torq / "tiny_cnn.mlir")
+    assert list(session.traces[0].trace.inferences())
+    panel = LinksPanel(session, theme)
+    qtbot.addWidget(panel)
+    assert session.traces[0].table.program is not None
+    assert panel.findChildren(QComboBox) == []
+
+
+@pytest.mark.parametrize("with_record", [True, False])
+def test_an_export_of_opscope_says_why_a_record_does_not_link_it(
+    opened, theme, data, qtbot, tmp_path, with_record
+):
+    record = data / "etrecord" / "demo_str.etrecord"
+    files = [data / "etdump" / "demo_str_x4.etdp", *([record] if with_record else [])]
+    path = str(tmp_path / "out.pftrace")
+    prepare(opened(*files).workspace, path)(no_progress, never_cancelled)
+    panel = LinksPanel(opened(path, record), theme)
+    qtbot.addWidget(panel)
+    (said,) = [text for text in texts(panel) if text.startswith("This trace is an export")]
+    carries = "carries its links already" if with_record else "was made without the links"
+    assert carries in said
+    assert said.endswith("open what it was made of, demo_str_x4.etdp, with the record.")
+    assert linked(panel) is None
+
+
+def test_a_profile_says_nothing_of_exports(panel_of):
+    panel = panel_of("demo_str_x4.etdp", "demo_str.etrecord")
+    assert not any("export of Opscope" in text for text in texts(panel))

@@ -1,0 +1,239 @@
+"""The operators panel: known costs, that they add up, and that it follows the selection."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QAbstractItemModelTester
+
+from viewer.gui.panels.base.operator_table import Contents, Kind, OperatorModel, TableRow
+from viewer.gui.panels.operators.panel import OperatorsPanel
+from viewer.gui.qt.widgets.tables import NoRows, marked_rows
+from viewer.gui.session.costs import CostFeed
+
+ATTENTION_0 = 9  # blocks.0 · scaled_dot_product_attention
+
+
+@pytest.fixture
+def panel(sample, theme, qtbot):
+    made = OperatorsPanel(sample("attention_xnnpack"), theme)
+    qtbot.addWidget(made)
+    made.resize(815, 560)
+    made.show()
+    return made
+
+
+def test_the_dearest_operator_comes_first_with_its_time_share_and_line(panel):
+    row = panel.model.rows[0]
+    assert row.name == "blocks.0 · scaled_dot_product_attention"
+    assert row.texts[1:4] == ("8.544", "15.5", "6.539")
+    assert row.texts[-1] == "52"
+    assert [h.title for h in panel.model.contents.headings][1] == "Time, µs"
+
+
+def test_a_shared_call_is_one_row_that_names_how_many_share_it(panel):
+    shared = [row for row in panel.model.rows if row.hint]
+    assert shared[0].hint == "shared by 5"
+    assert shared[0].texts[1] == "4.857"
+    assert shared[0].texts[-1] == "52–53"
+
+
+def test_the_footer_adds_up_to_method_execute(panel):
+    assert panel.footer.text().replace("\u202f", " ") == (
+        "Operators 22.656 µs 41.0 %, Shared 28.342 µs 51.3 %, No operator 4.214 µs 7.6 %, "
+        "Method::execute 55.212 µs"
+    )
+    # 22.656 + 28.342 + 4.214 = 55.212
+
+
+def test_the_head_says_which_run_of_which_file(panel):
+    assert panel.subtitle.text() == "run 2 of 5 · attn_xnnpack_x5.etdp"
+    panel._session.pick_run(None)
+    assert panel.subtitle.text() == "all 5 runs · attn_xnnpack_x5.etdp"
+
+
+def test_a_click_selects_the_operator_and_the_row_follows_the_selection(panel, qtbot):
+    session = panel._session
+    rect = panel.table.visualRect(panel.model.index(1, 0))
+    qtbot.mouseClick(panel.table.viewport(), Qt.MouseButton.LeftButton, pos=rect.center())
+    assert session.state.operators == (0, panel.model.rows[1].operators)
+    session.select_operators(0, (ATTENTION_0,))
+    assert marked_rows(panel.table) == [0]
+    session.clear_selection()
+    assert marked_rows(panel.table) == []
+
+
+def test_enter_selects_the_marked_row(panel, qtbot):
+    panel.table.mark(3)
+    qtbot.keyClick(panel.table, Qt.Key.Key_Return)
+    assert panel._session.state.operators == (0, panel.model.rows[3].operators)
+
+
+def test_rows_that_share_the_selected_operator_are_related(panel):
+    panel._session.select_operators(0, (ATTENTION_0,))
+    related = [r for r in range(len(panel.model.rows)) if panel.model.data(
+        panel.model.index(r, 0), Qt.ItemDataRole.UserRole + 3)]  # fmt: skip
+    assert related == [i for i, row in enumerate(panel.model.rows) if ATTENTION_0 in row.operators]
+    assert len(related) == 4  # itself and three shared calls
+
+
+def test_a_profile_that_logs_no_method_has_no_share_of_one(shown):
+    names = ("host_h4_latest_2inv.csv", "tiny_cnn.lowered_generic.mlir")
+    panel = shown(OperatorsPanel, *(f"torq/{name}" for name in names))
+    assert "Busy time" in panel.footer.text()
+    assert "Method::execute" not in panel.footer.text()
+
+
+def test_the_filter_keeps_rows_that_have_every_word(panel):
+    panel.filter.setText("ln1 layer")
+    assert [row.name for row in panel.model.rows] == [
+        "blocks.0.ln1 · layer_norm",
+        "blocks.1.ln1 · layer_norm",
+    ]
+
+
+def test_sorting_by_a_column_uses_numbers_not_texts(panel):
+    panel.model.sort(1, Qt.SortOrder.AscendingOrder)
+    times = [row.keys[1] for row in panel.model.rows]
+    assert times == sorted(times)
+    assert panel.model.rows[-1].texts[1] == "8.544"
+
+
+def test_copying_gives_plain_tab_separated_text(panel):
+    panel.table.mark(0)
+    panel.table.copy()
+    heading, row = QGuiApplication.clipboard().text().splitlines()
+    assert heading.startswith("Operator\tTime, µs\tShare, %")
+    assert row.split("\t")[:3] == ["blocks.0 · scaled_dot_product_attention", "8.544", "15.5"]
+
+
+def test_operators_without_any_time_are_counted_not_listed(shown):
+    panel = shown(OperatorsPanel, "torq/compile_c0_callsite.csv", "torq/tiny_cnn.mlir")
+    program = panel._session.traces[0].table.program
+    listed = {i for row in panel.model.rows for i in row.operators}
+    idle = len(program.operators) - len(listed)
+    assert idle > 0
+    assert panel._note.text() == f"{idle} operators cost nothing here"
+
+
+def test_a_record_alone_lists_its_operators_without_costs(opened, attention_record, theme, qtbot):
+    panel = OperatorsPanel(opened(attention_record), theme)
+    qtbot.addWidget(panel)
+    titles = [h.title for h in panel.model.contents.headings]
+    assert titles == ["Operator", "Handle", "Nodes", "Line", "Output"]
+    assert len(panel.model.rows) == 38
+    row = panel.model.rows[9]
+    assert row.texts[1:] == ("10", "25", "52", "f32  1 × 4 × 8 × 8")
+    assert panel._note.text().startswith("38 operators. A record holds the model, not a run")
+    with qtbot.waitSignal(panel.source_requested) as asked:
+        panel._choose(9)
+    assert asked.args[1] == 52
+
+
+def test_a_wrong_record_is_said_where_the_table_would_be(
+    opened, data, attention_record, theme, qtbot
+):
+    panel = OperatorsPanel(opened(data / "etdump/cnn_portable_x10.etdp", attention_record), theme)
+    qtbot.addWidget(panel)
+    assert "do not belong together" in panel._stack.empty.sentence.text()
+    with qtbot.waitSignal(panel.links_requested):
+        panel._stack.empty.pressed.emit()
+
+
+def test_without_a_record_the_next_step_is_to_open_it(opened, data, theme, qtbot):
+    panel = OperatorsPanel(opened(data / "etdump/cnn_portable_x10.etdp"), theme)
+    qtbot.addWidget(panel)
+    assert "Open it to see what each operator cost" in panel._stack.empty.sentence.text()
+    with qtbot.waitSignal(panel.open_dialog_requested):
+        panel._stack.empty.pressed.emit()
+
+
+def test_undecided_methods_are_said_and_lead_to_the_choice(opened, data, theme, qtbot):
+    names = ("etdump/multi_forward_decode_xnnpack_x3.etdp",
+             "etrecord/multi_forward_decode_teal_xnnpack.etrecord")  # fmt: skip
+    session = opened(*(data / name for name in names))
+    panel = OperatorsPanel(session, theme)
+    qtbot.addWidget(panel)
+    assert "may be of decode or forward" in panel._stack.empty.sentence.text()
+    with qtbot.waitSignal(panel.links_requested):
+        panel._stack.empty.pressed.emit()
+    session.choose_method(session.traces[0].trace.path, "Execute 1", "forward")
+    assert panel._stack.currentIndex() == 0
+    assert panel.model.rows
+
+
+def test_a_filter_that_leaves_nothing_says_so_and_escape_clears_it(panel, qtbot):
+    note = panel.findChild(NoRows)
+    assert note.isHidden()
+    panel.filter.setFocus()
+    qtbot.keyClicks(panel.filter, "no  such")
+    assert note.text() == "No row has “no such” in it. Escape clears the filter."
+    assert note.isVisible()
+    qtbot.keyClick(panel.filter, Qt.Key.Key_Escape)
+    assert panel.filter.text() == ""
+    assert note.isHidden()
+    assert panel.model.rows
+
+
+def test_enter_in_the_filter_goes_to_the_first_row(panel, qtbot):
+    panel.activateWindow()
+    panel.filter.setFocus()
+    qtbot.keyClicks(panel.filter, "gelu")
+    qtbot.keyClick(panel.filter, Qt.Key.Key_Return)
+    assert panel.table.hasFocus()
+    assert marked_rows(panel.table) == [0]
+
+
+def test_the_marked_row_stays_marked_when_the_table_is_sorted(panel):
+    panel.table.mark(1)
+    name = panel.model.rows[1].name
+    panel.table.sortByColumn(0, Qt.SortOrder.AscendingOrder)
+    (row,) = marked_rows(panel.table)
+    assert row != 1
+    assert panel.model.rows[row].name == name
+
+
+def test_the_model_keeps_the_rules_of_qt(sample, theme, qtbot):
+    model = OperatorModel()
+    tester = QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
+    panel = OperatorsPanel(sample("attention_xnnpack"), theme)
+    qtbot.addWidget(panel)
+    model.show(panel.model.contents)
+    model.set_filter("linear")
+    model.sort(2)
+    model.set_selected((1,))
+    model.show(Contents())
+    assert tester.model() is model
+
+
+def test_five_thousand_rows_are_shown_sorted_and_filtered_at_once(panel, benchmark):
+    headings = panel.model.contents.headings
+    rows = tuple(
+        TableRow((i,), f"layers.{i}", "linear", "", ("", *("1",) * (len(headings) - 1)),
+                 (f"layers.{i}", *((i * 7919) % 5000 for _ in headings[1:])))
+        for i in range(5000)
+    )  # fmt: skip
+
+    def work():
+        panel.table.show_contents(Contents(headings, rows), 1)
+        panel.model.sort(2, Qt.SortOrder.AscendingOrder)
+        panel.model.set_filter("layers.49")
+        panel.table.viewport().repaint()
+
+    benchmark(work)
+    assert len(panel.model.rows) == 111
+    assert headings[0].kind is Kind.NAME
+
+
+def test_there_is_one_feed_per_session(sample, theme, qtbot):
+    session = sample("attention_xnnpack")
+    assert CostFeed.of(session) is CostFeed.of(session)
+
+
+def test_of_a_debug_handle_map_alone_what_it_tells(opened, data, theme, qtbot):
+    for name, expected in (
+        ("demo_str", ("1", "1", "108", "–")), ("demo_manual_int", ("1", "–", "–", "–"))
+    ):  # fmt: skip
+        panel = OperatorsPanel(opened(data / f"debug_handle_map/{name}.json"), theme)
+        qtbot.addWidget(panel)
+        assert panel.model.rows[0].texts[1:] == expected
+        assert "A debug handle map holds the model, not a run" in panel._note.text()

@@ -1,0 +1,109 @@
+"""The problems panel: what is listed, counted and offered."""
+
+import pytest
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QAbstractItemModelTester
+
+from viewer.gui.panels.problems.panel import NOTHING, ProblemModel, ProblemsPanel, Severity
+from viewer.gui.qt.widgets.labels import EmptyPlace
+
+
+@pytest.fixture
+def wrong(opened, data, attention_record):
+    """A profile with the record of another model, and one with two kinds of odd data."""
+    return opened(
+        data / "etdump/cnn_portable_x10.etdp",
+        data / "etdump/SYN_wraparound.etdp",
+        attention_record,
+    )
+
+
+@pytest.fixture
+def panel(wrong, theme, qtbot):
+    made = ProblemsPanel(wrong, theme)
+    qtbot.addWidget(made)
+    made.resize(815, 400)
+    made.show()
+    return made
+
+
+def test_pairs_come_before_odd_data_and_all_is_counted(panel):
+    odd = sum(len(t.problems) for t in panel._session.workspace.traces)
+    assert odd == 2
+    assert [e.severity for e in panel.model.entries] == [
+        Severity.WARNING, Severity.WARNING, Severity.NOTE, Severity.NOTE
+    ]  # fmt: skip
+    assert panel.count == 4
+    assert panel.model.entries[0].what.startswith(
+        "cnn_portable_x10.etdp and attn_teal_xnnpack.etrecord do not belong together"
+    )
+
+
+def test_a_failure_comes_first_and_changes_the_count(panel, qtbot):
+    with qtbot.waitSignal(panel.count_changed) as told:
+        panel.add_failure("/some/where/bad.etdp", "this is a ZIP archive")
+    assert told.args == [5]
+    assert panel.model.entries[0].texts == (
+        "Error", "this is a ZIP archive", "", "", "bad.etdp"
+    )  # fmt: skip
+    panel.add_failure("/some/where/bad.etdp", "the file is empty")
+    assert panel.count == 5
+
+
+def test_a_failure_tells_its_place_and_file_in_columns_of_their_own(panel):
+    path = "/some/where/cut.etdp"
+    panel.add_failure(path, f"{path} (byte 7712): the file ends here: copy it again")
+    assert panel.model.entries[0].texts == (
+        "Error", "the file ends here: copy it again", "", "byte 7712", "cut.etdp"
+    )  # fmt: skip
+
+
+def test_columns_without_any_text_leave_their_room_to_the_sentences(panel, sample, theme, qtbot):
+    assert not panel.table.isColumnHidden(2)
+    one = ProblemsPanel(sample("attention_xnnpack"), theme)
+    qtbot.addWidget(one)
+    one.add_failure("/some/where/bad.etdp", "/some/where/bad.etdp: the file is empty")
+    assert one.table.isColumnHidden(2)
+    assert one.table.isColumnHidden(3)
+
+
+def test_the_same_problem_shows_its_number_and_first_place(panel):
+    entry = panel.model.entries[2]
+    assert (entry.what, entry.count, entry.first) == (
+        "end before start: taken as a 32-bit counter that wrapped", 1, "event 2"
+    )  # fmt: skip
+
+
+def test_a_chosen_pair_is_still_warned_of(panel):
+    space = panel._session.workspace
+    panel._session.pair(space.traces[0].path, space.programs[0].path)
+    assert "They are linked because you chose so." in panel.model.entries[0].what
+
+
+def test_nothing_odd_is_said(sample, theme, qtbot):
+    panel = ProblemsPanel(sample("attention_xnnpack"), theme)
+    qtbot.addWidget(panel)
+    assert panel.count == 0
+    shown = panel._stack.currentWidget()
+    assert isinstance(shown, EmptyPlace)
+    assert shown.sentence.text() == NOTHING
+
+
+def test_rows_are_copied_with_whole_paths(panel):
+    panel.table.selectRow(2)
+    panel.copy()
+    heading, row = QGuiApplication.clipboard().text().splitlines()
+    assert heading == "Severity\tWhat\tCount\tFirst\tFile"
+    assert row.endswith("etdump/SYN_wraparound.etdp")
+
+
+def test_long_sentences_are_shown_in_full(panel, qtbot):
+    qtbot.waitUntil(lambda: panel.table.rowHeight(0) > 3 * panel.fontMetrics().height())
+
+
+def test_the_model_keeps_the_rules_of_qt(panel, theme):
+    model = ProblemModel(theme)
+    tester = QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
+    model.show(panel.model.entries)
+    model.show([])
+    assert tester.model() is model

@@ -1,0 +1,344 @@
+"""The source panel: the right line, what it cost, and what is said when the file is not here."""
+
+import re
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+
+from viewer.gui.panels.source.call_path import FramePath, steps_of
+from viewer.gui.panels.source.code_view import MOST_LINES, CodeView
+from viewer.gui.panels.source.panel import NOTHING, SourcePanel
+from viewer.gui.panels.source.syntax import language_of, spans
+from viewer.model.times import NARROW_SPACE as NARROW
+from viewer.program.program import Frame, GraphNode, Operator
+from viewer.program.sources.files import Substitution
+from viewer.resources import SAMPLES
+from viewer.view.state import SliceRef
+
+ATTENTION_0 = 9
+RECORDED = "/home/user/models/models.py"
+
+
+@pytest.fixture
+def panel(sample, theme, qtbot):
+    made = SourcePanel(sample("attention_xnnpack"), theme)
+    qtbot.addWidget(made)
+    made.resize(735, 560)
+    made.show()
+    return made
+
+
+def test_nothing_selected_says_what_to_do(panel):
+    assert panel.sentence == NOTHING
+
+
+def test_the_line_of_the_selected_operator_is_shown_and_marked(panel):
+    panel._session.select_operators(0, (ATTENTION_0,))
+    assert panel.place == (RECORDED, 52)
+    assert panel.code.marked == (52,)
+    line = panel.code.toPlainText().splitlines()[51]
+    assert line.strip() == "a = torch.nn.functional.scaled_dot_product_attention(q, k, v)"
+    assert 0 <= panel.code.top_of(52) < panel.code.viewport().height()
+
+
+def test_own_time_stands_beside_its_line_and_shared_time_in_the_footer(panel):
+    panel._session.select_operators(0, (ATTENTION_0,))
+    notes = panel.code.gutter.notes
+    assert {line: note.text for line, note in notes.items()} == {
+        48: "5.418",
+        52: "15.996",
+        54: "1.242",
+    }
+    assert notes[52].share == 1.0
+    text = panel.shared.text()
+    assert [part in text for part in ("52–53", "9.454", "33, 54", "5.228")] == [True] * 4
+    # 5.418 + 15.996 + 1.242 = 22.656, the operators' own time
+
+
+def test_brackets_of_the_selected_operator_are_told_from_others(panel):
+    panel._session.select_operators(0, (ATTENTION_0,))
+    here = {b.lines: b.here for b in panel.code.gutter.brackets}
+    assert here == {(52, 53): True, (51, 52): True, (49, 50, 52): True, (33, 54): False}
+
+
+def test_the_crumbs_name_classes_and_methods(panel):
+    panel._session.select_operators(0, (ATTENTION_0,))
+    assert "TwoBlocks.forward" in panel.calls.text()
+    assert "AttentionBlock.forward" in panel.calls.text()
+
+
+def test_a_file_found_elsewhere_says_where_it_was_recorded(panel):
+    panel._session.select_operators(0, (ATTENTION_0,))
+    beside = Path(SAMPLES[0].paths()[0]).parent / "models.py"
+    assert panel.note.text() == f"shown from {beside}"
+    assert panel.note.hint == f"Shown from {beside}\nRecorded as {RECORDED}"
+
+
+def test_a_path_without_room_is_not_shown_and_stays_in_the_tooltips(panel, qtbot):
+    panel._session.select_operators(0, (ATTENTION_0,))
+    panel.resize(1400, 560)
+    assert panel.note.shown_text.startswith("shown from")
+    beside = panel.width() - panel.note.width()  # gutter, calls and margins
+    for room in (80, 40, 10):
+        panel.resize(beside + room, 560)
+        assert panel.note.width() < 90
+        assert panel.note.shown_text == ""
+    assert RECORDED in panel.calls.toolTip()
+
+
+def test_a_click_on_a_line_with_cost_selects_its_dearest_operators(panel, qtbot):
+    session = panel._session
+    session.select_operators(0, (ATTENTION_0,))
+    for line, dearest in ((48, "blocks.0.qkv · linear"), (54, "blocks.0.ln2 · layer_norm")):
+        y = panel.code.top_of(line) + 5
+        qtbot.mouseClick(panel.code.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(300, y))
+        (chosen,) = session.state.operators[1]
+        assert session.operator(0, chosen).label == dearest
+
+
+def test_a_click_on_a_line_without_cost_changes_nothing(panel):
+    panel._session.select_operators(0, (ATTENTION_0,))
+    before = panel._session.state
+    panel.code.line_clicked.emit(46)
+    assert panel._session.state == before
+
+
+def test_an_absent_file_says_where_it_was_recorded_and_what_to_do(
+    opened, attention_record, theme, tmp_path, qtbot
+):
+    for path in SAMPLES[0].paths():
+        shutil.copy(path, tmp_path)
+    session = opened(*(tmp_path / Path(p).name for p in SAMPLES[0].paths()))
+    panel = SourcePanel(session, theme)
+    qtbot.addWidget(panel)
+    session.select_operators(0, (ATTENTION_0,))
+    assert panel.sentence == (
+        f"models.py is not here: neither at {RECORDED}, where it was recorded, nor beside the "
+        "files that are open, nor in the folders around them. Locate asks for the file models.py "
+        "itself. Its folder is remembered, and all that was recorded below the same folder is "
+        "then found there too."
+    )
+
+
+def test_a_file_in_the_folder_above_is_shown_if_it_is_the_recorded_version(
+    opened, attention_record, theme, tmp_path, qtbot
+):
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    for path in SAMPLES[0].paths():
+        shutil.copy(path, runs)
+    source = Path(shutil.copy(Path(SAMPLES[0].paths()[0]).parent / "models.py", tmp_path))
+    for text, is_shown in ((source.read_text(), True), ("# another model\n", False)):
+        source.write_text(text)
+        session = opened(*(runs / Path(p).name for p in SAMPLES[0].paths()))
+        panel = SourcePanel(session, theme)
+        qtbot.addWidget(panel)
+        session.select_operators(0, (ATTENTION_0,))
+        assert (panel.sentence == "") is is_shown
+        assert not is_shown or panel.note.text() == f"shown from {source}"
+
+
+def test_what_was_said_about_paths_is_listed_and_can_be_forgotten(panel, tmp_path):
+    session = panel._session
+    assert panel._paths.isHidden()
+    session.select_operators(0, (ATTENTION_0,))
+    moved = Substitution("/home/user", str(tmp_path))
+    session.substitute(moved)
+    assert not panel._paths.isHidden()
+    panel._paths_menu.aboutToShow.emit()
+    listed = [action.text() for action in panel._paths_menu.actions() if action.text()]
+    assert listed == ["Locate the file models.py…", f"Forget /home/user → {tmp_path}"]
+    told = []
+    panel.forget_requested.connect(told.append)
+    panel.locate_requested.connect(told.append)
+    for action in panel._paths_menu.actions():
+        action.trigger()
+    assert told == [RECORDED, moved]
+    session.withdraw(moved)
+    assert panel._paths.isHidden()
+
+
+def test_an_unlinked_slice_shows_the_place_that_its_location_names(opened, data, theme, qtbot):
+    session = opened(data / "torq" / "compile_c3_taskid_mtu.csv")
+    panel = SourcePanel(session, theme)
+    qtbot.addWidget(panel)
+    trace = session.traces[0].trace
+    locations = [str(trace.keys.location[key]) for key in trace.slices.key.tolist()]
+    placed = next(i for i, place in enumerate(locations) if place.startswith(
+        'loc(callsite("tiny_cnn.mlir":16:10'))  # fmt: skip
+    session.select_slice(SliceRef(0, placed))
+    assert session.traces[0].table.program is None
+    assert panel.place == ("tiny_cnn.mlir", 16)
+    assert panel.code.marked == (16,)
+
+
+def test_an_mlir_text_is_its_own_source(opened, data, theme, qtbot):
+    torq = data / "torq"
+    session = opened(torq / "compile_c0_callsite.csv", torq / "tiny_cnn.mlir")
+    panel = SourcePanel(session, theme)
+    qtbot.addWidget(panel)
+    table = session.traces[0].table
+    conv = next(o for o in table.program.operators if o.op == "tosa.conv2d")
+    session.select_operators(0, (conv.index,))
+    assert panel.code.marked == (11,)
+    assert 11 in panel.code.gutter.notes
+
+
+def test_the_window_can_ask_for_any_line(panel):
+    panel.show_source(RECORDED, 108)
+    assert panel.place == (RECORDED, 108)
+    assert panel.code.marked == (108,)
+
+
+def test_of_a_very_long_file_the_lines_around_are_shown(theme, qtbot):
+    view = CodeView(theme)
+    qtbot.addWidget(view)
+    view.show_lines(tuple(f"x{i}" for i in range(1, 20_001)), "python", 10_000)
+    first, last = view.shown_range
+    assert last - first + 1 == MOST_LINES
+    assert first <= 10_000 <= last
+    assert view.toPlainText().splitlines()[10_000 - first] == "x10000"
+
+
+def test_python_is_coloured_by_words():
+    found, state = spans('def f(x): return "a" + g(1)  # why', "python")
+    kinds = [kind for _, _, kind in found]
+    assert kinds == ["keyword", "call", "keyword", "string", "call", "number", "comment"]
+    assert state == 0
+
+
+def test_a_triple_quoted_string_lasts_until_it_is_closed():
+    _, state = spans('x = """begins', "python")
+    assert state == 1
+    found, state = spans('ends""" + y', "python", state)
+    assert (found[0], state) == ((0, 7, "string"), 0)
+
+
+def test_quotes_inside_a_comment_open_nothing():
+    assert spans('x = 1  # it\'s """ here', "python")[1] == 0
+
+
+def test_mlir_is_coloured_by_words():
+    found, _ = spans('%0 = tosa.add %1, %2 {a = 3 : i32} loc("x")  // c', "mlir")
+    assert [kind for _, _, kind in found] == [
+        "call", "number", "keyword", "string", "comment"
+    ]  # fmt: skip
+    assert language_of("a/b.mlir") == "mlir"
+
+
+# -- the calls that led there ----------------------------------------------------------------------
+
+
+def links_of(panel):
+    return re.findall(r'<a href="(\w+)"', panel.calls.text())
+
+
+def test_the_calls_that_led_to_an_operator_are_walked(panel):
+    panel._session.select_operators(0, (ATTENTION_0,))
+    before = panel._session.state
+    assert [step.text for step in panel.calls.steps] == [
+        "TwoBlocks.forward", "AttentionBlock.forward"
+    ]  # fmt: skip
+    assert links_of(panel) == ["0"], "the call that is shown is no link"
+    panel.calls.linkActivated.emit("0")
+    assert panel.place == (RECORDED, 64)
+    assert panel.code.marked == (64,)
+    assert links_of(panel) == ["1"]
+    panel.calls.linkActivated.emit("1")
+    assert (panel.place, panel.code.marked) == ((RECORDED, 52), (52,))
+    assert panel._session.state == before, "to look at a call selects nothing"
+
+
+def test_a_call_is_chosen_by_the_keyboard_too(panel, qtbot):
+    panel._session.select_operators(0, (ATTENTION_0,))
+    panel.activateWindow()
+    panel.calls.setFocus(Qt.FocusReason.TabFocusReason)
+    qtbot.waitUntil(panel.calls.hasFocus)
+    qtbot.keyClick(panel.calls, Qt.Key.Key_Tab)
+    qtbot.keyClick(panel.calls, Qt.Key.Key_Return)
+    assert panel.place == (RECORDED, 64)
+
+
+def operator_called(*frames):
+    node = GraphNode("n", "aten.add.Tensor", 1, frames=frames)
+    return Operator(0, "forward", 1, (node,))
+
+
+def test_frames_of_libraries_are_folded_until_they_are_asked_for():
+    own, library = "/home/user/a.py", "/usr/lib/python3.11/site-packages/torch/nn/module.py"
+    frames = [
+        Frame(path, i, f"f{i}", "") for i, path in enumerate([own, library, library, own, library])
+    ]
+    operator = operator_called(*frames)
+    assert [s.text for s in steps_of(operator)] == ["f0", "⋯ 2", "f3", "⋯ 1"]
+    assert [s.text for s in steps_of(operator, unfolded=True)] == ["f0", "f1", "f2", "f3", "f4"]
+    assert [s.text for s in steps_of(operator_called(*frames[1:3]))] == ["f1", "f2"]
+    assert steps_of(operator_called()) == []
+
+
+def test_folded_frames_unfold_by_a_click(theme, qtbot):
+    library = "/usr/lib/python3.11/site-packages/torch/nn/module.py"
+    frames = [Frame("/a.py", 3, "<b>own</b>", ""), Frame(library, 7, "call", "")]
+    calls = FramePath(theme)
+    qtbot.addWidget(calls)
+    calls.show_path(operator_called(*frames), ("/a.py", 3), "a.py")
+    assert "⋯ 1" in calls.text()
+    assert "<b>own" not in calls.text()
+    calls.linkActivated.emit("unfold")
+    with qtbot.waitSignal(calls.chosen) as chosen:
+        calls.linkActivated.emit("1")
+    assert chosen.args == [library, 7]
+    calls.show_path(None, ("/a.py", 3), "a.py")
+    assert links_of(SimpleNamespace(calls=calls)) == []
+
+
+def test_from_a_call_whose_file_is_not_here_one_walks_on(opened, theme, tmp_path, qtbot):
+    for path in SAMPLES[0].paths():
+        shutil.copy(path, tmp_path)
+    session = opened(*(tmp_path / Path(p).name for p in SAMPLES[0].paths()))
+    panel = SourcePanel(session, theme)
+    qtbot.addWidget(panel)
+    panel.show()
+    session.select_operators(0, (ATTENTION_0,))
+    assert panel.sentence
+    assert panel.calls.isVisible()
+    panel.calls.linkActivated.emit("0")
+    assert panel.place == (RECORDED, 64)
+
+
+# -- another version -------------------------------------------------------------------------------
+
+
+def test_a_file_of_another_version_is_told(opened, theme, tmp_path, qtbot):
+    folder = Path(SAMPLES[0].paths()[0]).parent
+    for path in folder.iterdir():
+        shutil.copy(path, tmp_path)
+    models = tmp_path / "models.py"
+    models.write_text("import os\n" + models.read_text())
+    session = opened(*(tmp_path / Path(p).name for p in SAMPLES[0].paths()))
+    panel = SourcePanel(session, theme)
+    qtbot.addWidget(panel)
+    panel.show()
+    session.select_operators(0, (ATTENTION_0,))
+    assert panel.version.isVisible()
+    assert panel.version.text() == (
+        "Another version of the file: line 33 was recorded as “return "
+        "self.fc2(self.act(self.fc1(x)))”, and 8 other lines of 9 differ"
+    )
+
+
+def test_of_the_recorded_version_nothing_is_said(panel):
+    panel._session.select_operators(0, (ATTENTION_0,))
+    assert panel.version.isHidden()
+
+
+def test_shares_of_the_inference_stand_beside_own_times(panel):
+    panel._session.select_operators(0, (ATTENTION_0,))
+    notes = panel.code.gutter.notes
+    assert {line: note.of_all for line, note in notes.items()} == {
+        48: f"9.8{NARROW}%", 52: f"29.0{NARROW}%", 54: f"2.2{NARROW}%"
+    }  # fmt: skip
+    assert panel._own.text() == "  Own, µs, share"

@@ -1,0 +1,283 @@
+"""The statistics panel: units of the whole trace and of a range, and that the bar adds up."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from viewer.formats import open_file
+from viewer.gui.panels.statistics.panel import StatisticsPanel
+from viewer.gui.qt.widgets.tables import marked_rows
+from viewer.gui.session import navigation as going
+from viewer.model.times import NARROW_SPACE
+from viewer.view.open_trace import Inferences
+from viewer.view.state import Area, SliceRef
+
+THIN = "\u2009"
+C3 = "torq/compile_c3_taskid_mtu.csv"
+
+
+@pytest.fixture
+def panel(shown):
+    return shown(StatisticsPanel, C3, "torq/tiny_cnn.mlir")
+
+
+def table(panel):
+    """Name -> (indent, time, share, cycles) as shown."""
+    return {
+        row.op: (row.indent, *(plain(text) for text in row.texts[1:])) for row in panel.model.rows
+    }
+
+
+def plain(text):
+    """A text with plain spaces for the narrow ones."""
+    return text.replace(THIN, " ").replace(NARROW_SPACE, " ")
+
+
+def test_units_stand_below_what_they_are_part_of(panel):
+    rows = table(panel)
+    assert list(rows)[:5] == ["DMA + CDMA", "DMA", "DMA In", "DMA Out", "CDMA"]
+    assert [rows[name][0] for name in ("Compute", "Slice units", "Slice unit 1", "CSS")] == [
+        0, 1, 2, 1,
+    ]  # fmt: skip
+    # By hand: CSS is one task of 8,000 cycles at 1.25 ns; the trace is 166,068 cycles long.
+    assert rows["CSS"] == (1, "10.000", "4.8", "8 000")
+    assert rows["Overall"][3] == "166 068"
+
+
+def test_the_bar_adds_up_to_the_whole_and_nothing_idle_is_nothing(panel):
+    text = plain(panel.footer.text())
+    # By hand: 67,791 + 40,577 + 57,700 cycles are all 166,068.
+    assert "Only DMA 84.738 µs 40.8 %, Both 50.721 µs 24.4 %, Only compute 72.125 µs" in text
+    assert "Idle 0" in text
+    assert text.endswith("Overall 207.585 µs")
+
+
+@pytest.mark.parametrize(("room", "texts_a_part"), [(900, 3), (520, 2), (200, 1)])
+def test_every_colour_of_the_bar_has_its_name_however_narrow(panel, room, texts_a_part):
+    told = panel.footer.legend(room)
+    assert [part[0][0] for part in told] == ["Only DMA", "Both", "Only compute", "Idle"]
+    assert {len(part) for part in told} == {texts_a_part}
+    assert "Only compute 72.125 µs 34.7 %" in plain(panel.footer.toolTip())
+
+
+def test_the_tooltip_of_a_unit_says_what_it_counts(panel):
+    tips = {row.op: row.detail for row in panel.model.rows}
+    assert tips["Only DMA"] == "Transfers are under way, no slice unit and no CSS is at work"
+    assert tips["CSS"] == ""  # a track of its own says what it is
+    panel.filter.setText("8")  # of CSS's 8 000 cycles: numbers are not searched
+    assert panel.model.rows == []
+
+
+def test_a_selected_range_has_an_overview_of_its_own(panel):
+    session = panel._session
+    every = frozenset((0, track) for track in range(6))
+    # The last task on the CSS runs from cycle 127,212 on for 8,000 cycles.
+    trace = session.traces[0].trace
+    css = next(i for i in range(len(trace.slices)) if trace.name(i) == "CSS")
+    start, end = session.traces[0].span_ns(css)
+    session.select_area(Area(start, end, every))
+    rows = table(panel)
+    assert rows["CSS"][2] == "100.0"
+    assert rows["Slice unit 0"][1] == "0"
+    assert "the selected range of 10.000 µs" in plain(panel.subtitle.text())
+    session.clear_selection()
+    assert table(panel)["CSS"][2] == "4.8"
+    assert panel.subtitle.text().startswith("the whole trace")
+
+
+def pick(panel, key):
+    """Choose a key as a user does."""
+    index = panel.by.findData(key)
+    panel.by.setCurrentIndex(index)
+    panel.by.activated.emit(index)
+
+
+def test_types_of_operators_add_up_over_what_shares_a_line(panel):
+    pick(panel, "type")
+    rows = table(panel)
+    # By hand: the tasks of tosa.max_pool2d are busy for 38,930 cycles.
+    assert rows["tosa.max_pool2d"][1] == "48.662"
+    assert "In these groups" in panel.footer.text()
+
+
+def test_keys_that_a_trace_has_not_are_greyed_with_the_reason(panel):
+    items = panel.by.model()
+    run = items.item(panel.by.findData("run"))
+    assert not run.isEnabled()
+    assert "no inferences" in run.toolTip()
+
+
+def test_a_row_selects_what_it_stands_for(panel):
+    session = panel._session
+    pick(panel, "operator")
+    names = [row.op for row in panel.model.rows]
+    panel.table.chosen.emit(names.index("tosa.cast@L15"))
+    operator = session.operator(0, session.state.operators[1][0])
+    assert operator.label == "tosa.cast@L15"
+    pick(panel, "name")
+    names = [row.op for row in panel.model.rows]
+    panel.table.chosen.emit(names.index("CSS"))
+    assert session.traces[0].trace.name(session.state.slice.index) == "CSS"
+
+
+def test_an_inference_of_a_dump_is_picked_by_its_row(shown):
+    panel = shown(StatisticsPanel, "etdump/cnn_portable_x10.etdp")
+    assert panel.key == "name"  # it has no units, and no record is open
+    pick(panel, "run")
+    assert len(panel.model.rows) == 10
+    panel.table.chosen.emit(3)
+    run = panel._session.state.run
+    assert panel._session.traces[0].trace.runs[run[1]].number == 4
+    assert panel.subtitle.text().startswith("run 4")
+
+
+def test_the_chosen_key_stays_for_the_next_file_that_has_it(panel, data):
+    pick(panel, "thread")
+    session = panel._session
+    session.add([open_file(str(data / "torq/runtime_r0_nss.csv"))])
+    assert panel.key == "thread"
+
+
+def test_without_a_profile_it_says_what_it_is_for(shown):
+    assert shown(StatisticsPanel, "torq/tiny_cnn.mlir").is_empty
+
+
+def test_a_click_on_a_unit_shows_its_longest_stretch(panel):
+    session = panel._session
+    names = [row.op for row in panel.model.rows]
+    panel.table.chosen.emit(names.index("CSS"))
+    # By hand: the one task on the CSS takes 10 µs; as much stands on both sides of it.
+    css = next(i for i in range(44) if session.traces[0].trace.name(i) == "CSS")
+    start, end = session.traces[0].span_ns(css)
+    assert (session.state.t0, session.state.t1) == (start - 10_000, end + 10_000)
+    before = session.state
+    panel.table.chosen.emit(names.index("Idle"))  # there is none
+    assert session.state == before
+
+
+def test_units_are_those_of_the_run_however_inferences_are_shown(shown):
+    """Their mean has no room for NSS jobs and HAL, which are of no inference's track."""
+    panel = shown(StatisticsPanel, "torq/host_h4_latest_2inv.csv")
+    session, before = panel._session, table(panel)
+    assert float(before["NSS jobs"][1]) > 0
+    session.show_inferences(Inferences.MEAN)
+    assert table(panel) == before
+    names = [row.op for row in panel.model.rows]
+    panel.table.chosen.emit(names.index("NSS jobs"))
+    assert session.state.inferences is Inferences.AS_RUN
+
+
+@pytest.fixture
+def attention(sample, theme, qtbot):
+    """Statistics of all runs of a linked dump."""
+    made = StatisticsPanel(sample("attention_xnnpack"), theme)
+    qtbot.addWidget(made)
+    made.resize(1000, 500)
+    made.show()
+    made._session.pick_run(None)
+    return made
+
+
+@pytest.mark.parametrize("key", ["name", "type", "module", "line", "delegate", "thread"])
+def test_a_click_selects_the_slices_that_the_row_counts(attention, key):
+    session = attention._session
+    pick(attention, key)
+    shown = session.traces[0]
+    for number, row in enumerate(list(attention.model.rows)):
+        count = int(row.texts[3].replace(THIN, ""))
+        if not count:
+            continue
+        attention.table.chosen.emit(number)
+        chosen = [ref.index for ref in session.state.slices]
+        lengths = [shown.trace.slices.end[i] - shown.trace.slices.start[i] for i in chosen]
+        assert len(chosen) == count
+        assert session.state.slice.index == chosen[int(np.argmax(lengths))]
+        if key == "name":
+            assert {shown.label(i) if row.op == shown.label(i) else shown.trace.name(i)
+                    for i in chosen} == {row.op}  # fmt: skip
+        if key == "line" and row.op.startswith("models.py:"):
+            lines = {o.source.line for i in chosen for k in shown.link(i).operators
+                     if (o := session.operator(0, k)) and o.source}  # fmt: skip
+            assert all(str(line) in row.op or "–" in row.op for line in lines)
+
+
+def test_a_click_in_a_range_selects_those_that_begin_in_it_and_the_range_stays(attention):
+    session = attention._session
+    pick(attention, "name")
+    runs = list(session.traces[0].trace.inferences())
+    t0, t1 = session.run_span_ns(0, runs[1])
+    area = Area(t0, t1, frozenset({(0, runs[1].track)}))
+    session.select_area(area)
+    before = [row.texts for row in attention.model.rows]
+    names = [row.op for row in attention.model.rows]
+    attention.table.chosen.emit(names.index("DELEGATE_CALL"))
+    spans = [session.traces[0].span_ns(ref.index) for ref in session.state.slices]
+    assert len(spans) == int(before[names.index("DELEGATE_CALL")][3]) > 1
+    assert all(t0 <= start < t1 for start, _ in spans)
+    assert session.state.area == area
+    assert [row.texts for row in attention.model.rows] == before
+
+
+def test_what_is_selected_elsewhere_marks_its_group(attention):
+    session = attention._session
+    pick(attention, "module")
+    session.select_operators(0, (9,))
+    assert [attention.model.rows[i].name for i in marked_rows(attention.table)] == ["blocks.0"]
+    pick(attention, "line")
+    assert [attention.model.rows[i].name for i in marked_rows(attention.table)] == ["models.py:52"]
+    pick(attention, "operator")
+    (row,) = marked_rows(attention.table)
+    assert attention.model.rows[row].operators == (9,)
+    pick(attention, "thread")
+    assert marked_rows(attention.table) == []  # operators are on no thread of their own
+    session.select_slice(SliceRef(0, 30))
+    track = session.traces[0].trace.slices.track(30)
+    assert [attention.model.rows[i].group for i in marked_rows(attention.table)] == [track]
+
+
+def test_selecting_does_not_count_anew(attention, monkeypatch):
+    counted = []
+    monkeypatch.setattr(attention._latest, "ask", lambda *asked: counted.append(asked))
+    attention._session.select_operators(0, (9,))
+    attention._session.select_slice(SliceRef(0, 30))
+    assert counted == []
+    going.step_run(attention._session, 1)
+    assert len(counted) == 1
+
+
+def test_the_shown_rows_are_exported_as_they_stand(attention, tmp_path):
+    pick(attention, "name")
+    jobs = []
+    attention.export_requested.connect(jobs.append)
+    attention.button.click()
+    path = tmp_path / "out.csv"
+    jobs[0](str(path))(lambda done, total: None, lambda: False)
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["label"] for row in rows] == [row.op for row in attention.model.rows]
+    counts = [row.texts[3].replace(THIN, "") for row in attention.model.rows]
+    assert [row["count"] for row in rows] == counts
+    assert {row["by"] for row in rows} == {"name"}
+    attention.filter.setText("delegate")
+    attention.button.click()
+    jobs[1](str(path))(lambda done, total: None, lambda: False)
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["label"] for row in rows] == ["DELEGATE_CALL"]
+
+
+def test_a_table_with_a_rest_adds_up_to_the_whole(attention, tmp_path):
+    pick(attention, "line")
+    jobs = []
+    attention.export_requested.connect(jobs.append)
+    attention.button.click()
+    path = tmp_path / "out.tsv"
+    jobs[0](str(path))(lambda done, total: None, lambda: False)
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    assert rows[-1]["label"] == "(no operator)"
+    runs = attention._session.traces[0].trace.inferences()
+    executes = attention._session.traces[0].costs.table().whole
+    assert sum(int(row["total_ticks"]) for row in rows) == executes
+    assert executes <= sum(run.end - run.start for run in runs)

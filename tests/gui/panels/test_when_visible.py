@@ -1,0 +1,103 @@
+"""Panels of a large trace work their figures out when they are seen, and only then."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDockWidget, QMainWindow
+
+from viewer.gui.panels.estimates import panel as estimates
+from viewer.gui.panels.estimates.panel import EstimatesPanel
+from viewer.gui.panels.events import panel as events
+from viewer.gui.panels.events.panel import EventsPanel
+from viewer.gui.panels.statistics import panel as statistics
+from viewer.gui.panels.statistics.panel import StatisticsPanel
+from viewer.gui.qt.when_visible import BEING_COUNTED
+
+_KINDS = {
+    "statistics": (statistics, StatisticsPanel),
+    "events": (events, EventsPanel),
+    "estimates": (estimates, EstimatesPanel),
+}
+
+
+@pytest.fixture
+def host(qtbot):
+    """A window for docks."""
+    window = QMainWindow()
+    qtbot.addWidget(window)
+    window.resize(1200, 600)
+    return window
+
+
+@pytest.fixture(params=_KINDS)
+def tabs(request, sample, theme, qtbot, monkeypatch, host):
+    """A panel of a trace that counts as large behind another tab, and how often it was asked."""
+    module, kind = _KINDS[request.param]
+    asked, work = [], module._answer
+    monkeypatch.setattr(module, "AT_ONCE", 0)
+    monkeypatch.setattr(module, "_answer", lambda *of: (asked.append(of), work(*of))[1])
+    session = sample("torq_npu")
+    panel = kind(session, theme)
+    docks = [QDockWidget("behind", host), QDockWidget("front", host)]
+    docks[0].setWidget(panel)
+    for dock in docks:
+        host.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, dock)
+    host.tabifyDockWidget(*docks)
+    docks[1].raise_()
+    with qtbot.waitExposed(host):
+        host.show()
+    qtbot.wait(0)
+    return session, panel, docks, asked
+
+
+def texts(panel):
+    model = panel.model
+    return [
+        [model.index(row, column).data() for column in range(model.columnCount())]
+        for row in range(model.rowCount())
+    ]
+
+
+def test_behind_a_tab_nothing_is_worked_out_and_in_front_all_is(tabs, qtbot, theme):
+    session, panel, docks, asked = tabs
+    session.clear_selection()
+    session.opened.emit()
+    assert asked == []
+    assert panel.is_empty
+    docks[0].raise_()
+    qtbot.waitUntil(lambda: not panel.is_empty)
+    assert not panel._latest.pending
+    seen = type(panel)(session, theme)
+    qtbot.addWidget(seen)
+    seen.resize(panel.size())
+    seen.show()
+    qtbot.waitUntil(lambda: not seen.is_empty)
+    assert texts(panel) == texts(seen) != []
+
+
+def test_it_is_asked_once_however_often_it_was_put_off(tabs, qtbot):
+    session, panel, docks, asked = tabs
+    for _ in range(3):
+        session.opened.emit()
+    docks[0].raise_()
+    qtbot.waitUntil(lambda: not panel.is_empty)
+    panel.repaint()
+    qtbot.waitUntil(lambda: not panel._latest.pending)
+    assert len(asked) == 1
+
+
+def test_until_then_it_says_that_it_is_worked_out(tabs):
+    _, panel, _, _ = tabs
+    assert BEING_COUNTED in {label.text() for label in panel.findChildren(type(_sentence(panel)))}
+
+
+def _sentence(panel):
+    return (panel.empty if hasattr(panel, "empty") else panel._empty).sentence
+
+
+def test_closing_all_leaves_nothing_to_be_done(tabs, qtbot):
+    session, panel, docks, _ = tabs
+    session.close_all()
+    docks[0].raise_()
+    qtbot.waitUntil(lambda: not panel.visibleRegion().isEmpty() and not panel._latest.pending)
+    assert panel.is_empty
+    assert _sentence(panel).text() != BEING_COUNTED

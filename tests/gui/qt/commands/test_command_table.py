@@ -1,0 +1,196 @@
+"""The table of commands: nothing twice, every command in a menu, every key good for one thing."""
+
+import pytest
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QMenu, QWidget
+
+from tests.gui.events import open_sample
+from viewer.gui.qt.commands.command_table import SEPARATOR, Command, CommandTable, Need
+from viewer.gui.window.commands.application import MENUS
+from viewer.gui.window.commands.clock import CLOCK_MENU
+from viewer.gui.window.commands.color import COLOUR_MENU
+from viewer.gui.window.commands.motion import MOVE_MENU
+from viewer.gui.window.commands.panel import PANELS_MENU
+from viewer.gui.window.commands.ruler import RULER_MENU
+
+
+def command(id, *keys, **more):
+    return Command(id, f"&{id}", "File", more.pop("run", lambda: None), keys, **more)
+
+
+@pytest.fixture
+def owner(qtbot):
+    widget = QWidget()
+    qtbot.addWidget(widget)
+    return widget
+
+
+def test_an_id_or_a_key_twice_is_refused(owner):
+    with pytest.raises(ValueError, match="command a exists twice"):
+        CommandTable(owner, [command("a"), command("a")])
+    with pytest.raises(ValueError, match="W is the key of a and of b"):
+        CommandTable(owner, [command("a", "W"), command("b", "X", "W")])
+
+
+def test_a_command_runs_without_what_qt_tells(owner):
+    ran = []
+    table = CommandTable(owner, [command("a", run=lambda: ran.append("a"))])
+    table.actions["a"].trigger()
+    assert ran == ["a"]
+
+
+def test_refreshing_enables_and_checks_what_applies(owner):
+    can, on = [False], [True]
+    table = CommandTable(
+        owner,
+        [command("a", enabled=Need("it", lambda: can[0]), checked=lambda: on[0]), command("b")],
+    )
+    action = table.actions["a"]
+    for can[0], on[0] in ((False, True), (True, False)):
+        table.refresh()
+        assert (action.isEnabled(), action.isChecked()) == (can[0], on[0])
+    assert action.isCheckable()
+    assert not table.actions["b"].isCheckable()
+    assert table.actions["b"].isEnabled()
+
+
+def test_a_need_that_many_commands_share_is_asked_once(owner):
+    asked = []
+    shared = Need("it", lambda: len(asked.append("it") or asked) < 3)
+    table = CommandTable(owner, [command(id, enabled=shared) for id in "abc"])
+    for count, able in ((1, True), (2, True), (3, False), (4, False)):
+        table.refresh()
+        assert len(asked) == count
+        assert {action.isEnabled() for action in table.actions.values()} == {able}
+
+
+def test_menus_hold_their_commands_in_order(owner):
+    table = CommandTable(owner, [command("a"), command("b")])
+    menu = QMenu(owner)
+    table.add_to(menu, ("b", SEPARATOR, "a"))
+    first, line, last = menu.actions()
+    assert (first, last) == (table.actions["b"], table.actions["a"])
+    assert line.isSeparator()
+
+
+def test_every_command_is_in_the_menu_that_it_names(desk):
+    listed = {title: set(ids) - {SEPARATOR} for title, ids in MENUS}
+    assert list(listed) == list(desk.window.menus)
+    listed["View"] |= {*CLOCK_MENU, *COLOUR_MENU, *RULER_MENU, *MOVE_MENU} - {
+        SEPARATOR
+    }  # menus in it
+    listed["Go"] |= {*PANELS_MENU}
+    placed = [id for ids in listed.values() for id in ids]
+    assert sorted(placed) == sorted(desk.commands.commands)
+    for id, one in desk.commands.commands.items():
+        assert id in listed[one.menu], id
+
+
+@pytest.mark.parametrize(
+    ("title", "ids"),
+    [
+        ("Clock rate", CLOCK_MENU), ("Colour by", COLOUR_MENU), ("Ruler", RULER_MENU),
+        ("Move", MOVE_MENU), ("Panels", PANELS_MENU),
+    ],
+)  # fmt: skip
+def test_what_stands_in_a_menu_of_a_menu_is_listed_under_its_title(desk, title, ids):
+    places = {desk.commands.commands[id].place for id in ids if id != SEPARATOR}
+    assert places == {title}
+
+
+def test_every_key_is_one_that_qt_knows_and_means_one_thing(desk):
+    taken = {}
+    for id, one in desk.commands.commands.items():
+        actual = desk.commands.actions[id].shortcuts()
+        assert len(actual) == len(one.keys)
+        for text, sequence in zip(one.keys, actual, strict=True):
+            portable = sequence.toString(QKeySequence.SequenceFormat.PortableText)
+            assert sequence.count() == 1, text
+            assert "Unknown" not in portable
+            assert QKeySequence(portable) == sequence
+            assert sequence not in taken, (text, taken.get(sequence))
+            taken[sequence] = id
+
+
+def test_no_two_entries_of_a_menu_have_the_same_mnemonic(desk):
+    for title, ids in (
+        *MENUS,
+        ("Clock rate", CLOCK_MENU),
+        ("Colour by", COLOUR_MENU),
+        ("Ruler", RULER_MENU),
+        ("Move", MOVE_MENU),
+    ):
+        letters = [
+            command.title[command.title.index("&") + 1].lower()
+            for command in (desk.commands.commands[id] for id in ids if id != SEPARATOR)
+            if "&" in command.title
+        ]
+        assert len(letters) == len(set(letters)), title
+
+
+def enabled(desk):
+    """What can be done now; what is about tracks has tests of its own."""
+    able = {id for id, action in desk.commands.actions.items() if action.isEnabled()}
+    return {id for id in able if not id.startswith("tracks.")}
+
+
+NEEDS_A_TRACE = {"view.fit", "view.fit_all", "view.zoom_in", "view.zoom_out",
+                 "clock.file", "clock.800", "clock.100",
+                 "clock.other", "ruler.from_start", "ruler.absolute",
+                 "ruler.from_selection", "view.pan_left", "view.pan_right", "view.scroll_up",
+                 "view.scroll_down", *COLOUR_MENU} - {SEPARATOR, "view.legend"}  # fmt: skip
+NEEDS_A_TRACE |= {"search.find", "search.list", "file.export", "file.save_picture"}
+NEEDS_A_TRACE |= {"file.perfetto_ui", "file.export_table"}
+NEEDS_CYCLES = {"ruler.cycles"}
+NEEDS_A_QUERY = {"search.next", "search.previous", "view.only_hits"}
+NEEDS_TWO_FILES = {"view.fit_file"}
+NEEDS_RUNS = {"go.next_run", "go.previous_run", "go.runs_aligned", "go.runs_mean"}
+NEEDS_A_FILE = {
+    "file.close_all", "view.panels", "file.save_session", "file.export_operators",
+    "file.save_session_as", "file.reload", *PANELS_MENU,
+}  # fmt: skip
+NEEDS_A_LAST_SESSION = {"file.last_session"}
+NEEDS_A_SLICE = {"go.next_flow", "go.previous_flow", "go.next_slice", "go.previous_slice"}
+NEEDS_A_SLICE |= {"selection.copy_name"}
+NEEDS_BRANCHES = {"go.next_branch", "go.previous_branch"}
+NEEDS_A_TRACE |= {"selection.same", "mark.measure", "mark.keep", "file.export"}
+NEEDS_A_SELECTION = {"selection.area", "selection.export", "mark.rename", "mark.fit"}
+NEEDS_A_SELECTION |= {"mark.remove"}
+NEEDS_A_PAST = {"go.undo", "go.redo", "go.back", "go.forward"}
+
+
+def test_what_makes_no_sense_is_disabled(desk, qtbot):
+    everything = {id for id in desk.commands.actions if not id.startswith("tracks.")}
+    needy = NEEDS_A_TRACE | NEEDS_RUNS | NEEDS_A_FILE | NEEDS_A_PAST
+    everything -= NEEDS_TWO_FILES | NEEDS_CYCLES | NEEDS_A_SLICE | NEEDS_BRANCHES
+    everything -= NEEDS_A_SELECTION | NEEDS_A_QUERY | NEEDS_A_LAST_SESSION
+    assert enabled(desk) == everything - needy
+    open_sample(qtbot, desk, "attention_xnnpack")
+    assert enabled(desk) == everything - NEEDS_A_PAST
+    desk.commands.actions["view.fit_all"].trigger()
+    assert enabled(desk) == everything - {"go.redo", "go.forward"}
+    desk.commands.actions["go.undo"].trigger()
+    assert enabled(desk) == everything - {"go.undo", "go.back", "go.forward"}
+    desk.commands.actions["go.redo"].trigger()
+    desk.commands.actions["go.back"].trigger()
+    assert enabled(desk) == everything - {"go.redo", "go.back"}
+    desk.commands.actions["file.close_all"].trigger()
+    # That can be taken back, and what was open is kept.
+    assert enabled(desk) == everything - needy | {"go.undo", "file.last_session"}
+
+
+PROMISED = [
+     ("F", "view.fit"), ("N", "go.next_run"), ("P", "go.previous_run"), (".", "go.next_slice"),
+     (",", "go.previous_slice"), ("Ctrl+Z", "go.undo"), ("Alt+Left", "go.back"),
+     ("Ctrl+Shift+Z", "go.redo"), ("Home", "view.fit_all"), ("Escape", "view.clear"),
+     ("Q", "view.panels"), ("Ctrl+O", "file.open"), ("Ctrl+E", "file.export"),
+     ("Ctrl+W", "file.close_all"), ("W", "view.zoom_in"), ("S", "view.zoom_out"),
+     ("A", "view.pan_left"), ("Left", "view.pan_left"), ("D", "view.pan_right"),
+     ("Right", "view.pan_right"), ("Up", "view.scroll_up"), ("Down", "view.scroll_down"),
+     ("Ctrl+Shift+P", "help.palette"), ("?", "help.keys"), ("Alt+Right", "go.forward"),
+]  # fmt: skip
+
+
+def test_the_promised_keys_are_there(desk):
+    for keys, id in PROMISED:
+        assert QKeySequence(keys) in desk.commands.actions[id].shortcuts(), keys

@@ -1,0 +1,183 @@
+"""Questions of panels: the latest answer wins, and an old one is never shown as new."""
+
+import threading
+
+import pytest
+from PySide6.QtCore import QObject, QThread
+
+from viewer.gui.qt import background
+from viewer.gui.qt.background import Latest
+
+pytestmark = pytest.mark.usefixtures("fresh_places")
+
+
+class Heard(QObject):
+    def __init__(self, latest):
+        super().__init__()
+        self.answers = []
+        self.threads = set()
+        latest.answered.connect(self.answered)
+
+    def answered(self, answer):
+        self.answers.append(answer)
+        self.threads.add(QThread.currentThread())
+
+
+def test_an_answer_is_computed_elsewhere_and_told_on_the_gui_thread(qtbot):
+    latest = Latest()
+    heard = Heard(latest)
+    with qtbot.waitSignal(latest.answered):
+        latest.submit(lambda a, b: (a + b, threading.current_thread()), 2, 3)
+        assert latest.pending
+    total, thread = heard.answers[0]
+    assert total == 5
+    assert thread is not threading.current_thread()
+    assert heard.threads == {latest.thread()}
+    assert not latest.pending
+
+
+def test_only_the_latest_of_many_questions_is_answered(qtbot):
+    gate = threading.Event()
+    asked = []
+
+    def question(number):
+        asked.append(number)
+        gate.wait()
+        return number
+
+    latest = Latest()
+    heard = Heard(latest)
+    with qtbot.waitSignal(latest.answered):
+        for number in range(50):
+            latest.submit(question, number)
+        gate.set()
+    assert heard.answers == [49]
+    # Those that had not begun were never worked on.
+    assert len(asked) <= background.AT_ONCE + 1
+
+
+def test_a_slow_old_question_does_not_hold_up_the_latest(qtbot):
+    gate = threading.Event()
+    latest = Latest()
+    heard = Heard(latest)
+    latest.submit(gate.wait)
+    with qtbot.waitSignal(latest.answered):
+        latest.submit(lambda: "new")
+    assert heard.answers == ["new"]
+    gate.set()
+    latest.shutdown()
+    assert heard.answers == ["new"]
+
+
+def test_late_is_told_while_the_old_figures_stand(qtbot):
+    gate = threading.Event()
+    latest = Latest()
+    heard = Heard(latest)
+    with qtbot.waitSignal(latest.late):
+        latest.submit(gate.wait)
+    assert latest.pending
+    assert heard.answers == []
+    with qtbot.waitSignal(latest.answered):
+        gate.set()
+
+
+def test_late_is_not_put_off_by_new_questions(qtbot):
+    gate = threading.Event()
+    latest = Latest()
+    latest.submit(gate.wait)
+    latest._clock.stop()
+    latest.submit(gate.wait)
+    # The clock of the first question is the one that counts; a second one starts none.
+    assert not latest._clock.isActive()
+    with qtbot.waitSignal(latest.answered):
+        gate.set()
+
+
+def test_an_answer_in_time_is_not_late(qtbot):
+    latest = Latest()
+    with qtbot.assertNotEmitted(latest.late, wait=150), qtbot.waitSignal(latest.answered):
+        latest.submit(lambda: 1)
+
+
+def test_a_failure_is_told_as_a_sentence_and_reported(qtbot, capsys):
+    latest = Latest()
+    with qtbot.waitSignal(latest.failed) as told:
+        latest.submit(lambda: 1 // 0)
+    assert told.args[0].startswith("This could not be computed (ZeroDivisionError")
+    assert "ZeroDivisionError" in capsys.readouterr().err
+    with qtbot.waitSignal(latest.answered):
+        latest.submit(lambda: "goes on")
+
+
+def test_a_question_that_is_taken_back_is_not_answered(qtbot):
+    gate = threading.Event()
+    latest = Latest()
+    heard = Heard(latest)
+    latest.submit(gate.wait)
+    latest.cancel()
+    assert not latest.pending
+    gate.set()
+    with qtbot.waitSignal(latest.answered):
+        latest.submit(lambda: "next")
+    assert heard.answers == ["next"]
+
+
+def test_nothing_is_told_after_shutdown(qtbot, monkeypatch):
+    monkeypatch.setattr(background, "_QUIT_SECONDS", 0.02)
+    gate = threading.Event()
+    latest = Latest()
+    heard = Heard(latest)
+    latest.submit(gate.wait)
+    latest.shutdown()
+    gate.set()
+    latest.submit(lambda: "too late")
+    qtbot.wait(1)
+    assert heard.answers == []
+    assert not latest.pending
+
+
+def test_an_answer_apart_is_told_to_be_coming_and_then_has_a_turn_for_itself(qtbot):
+    latest = Latest(apart=True)
+    heard = Heard(latest)
+    told = []
+    latest.coming.connect(lambda: told.append((latest.pending, list(heard.answers))))
+    with qtbot.waitSignal(latest.answered):
+        latest.submit(lambda: 5)
+    assert told == [(True, [])]
+    assert heard.answers == [5]
+    assert not latest.pending
+
+
+def test_a_small_question_is_answered_at_once_and_takes_back_a_large_one(qtbot):
+    latest, gate = Latest(), threading.Event()
+    heard = Heard(latest)
+    latest.ask(False, gate.wait)
+    assert latest.pending
+    latest.ask(True, lambda a, b: a + b, 2, 3)
+    assert (heard.answers, latest.pending) == ([5], False)
+    gate.set()
+    with qtbot.waitSignal(latest.answered):
+        latest.ask(False, lambda: 7)
+    assert heard.answers == [5, 7]
+
+
+def test_of_a_fault_nothing_is_coming(qtbot, fresh_places):
+    latest = Latest(apart=True)
+    with qtbot.assertNotEmitted(latest.coming), qtbot.waitSignal(latest.failed):
+        latest.submit(lambda: 1 // 0)
+
+
+def test_an_answer_apart_can_be_taken_back_while_it_is_coming(qtbot):
+    latest = Latest(apart=True)
+    heard = Heard(latest)
+    latest.coming.connect(latest.cancel)
+    with qtbot.waitSignal(latest.coming):
+        latest.submit(lambda: 5)
+    assert not latest.pending
+    with qtbot.waitSignal(latest.coming):
+        latest.submit(lambda: 6)
+    assert heard.answers == []
+    latest.coming.disconnect(latest.cancel)
+    with qtbot.waitSignal(latest.answered):
+        latest.submit(lambda: 7)
+    assert heard.answers == [7]

@@ -1,0 +1,161 @@
+"""Settings come back with their type, and damaged ones as their default."""
+
+import pytest
+from PySide6.QtCore import QByteArray, QSettings
+
+from viewer.gui.qt import settings
+from viewer.gui.qt.settings import (
+    DRAG_PANS,
+    LAST_FOLDER,
+    RECENT,
+    SOURCE_PATHS,
+    THEME,
+    WINDOW_VERSION,
+    Settings,
+)
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "opscope.ini"
+
+
+def opened(file):
+    return Settings(QSettings(str(file), QSettings.Format.IniFormat))
+
+
+def test_an_empty_store_gives_the_defaults(file):
+    store = opened(file)
+    assert store.get(THEME) == "system"
+    assert store.get(DRAG_PANS) is False
+    assert store.get(LAST_FOLDER) == ""
+    assert store.recent_files() == []
+    assert store.window() == (QByteArray(), QByteArray())
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        (THEME, "dark"),
+        (DRAG_PANS, True),
+        (DRAG_PANS, False),
+        (RECENT, []),
+        (RECENT, ["/only"]),
+        (RECENT, ["/a, b", "/µ.etdp"]),
+        (LAST_FOLDER, "/home/x y"),
+        (WINDOW_VERSION, 7),
+    ],
+)
+def test_a_value_comes_back_from_disk_as_it_was(file, setting, value):
+    store = opened(file)
+    store.set(setting, value)
+    assert store.get(setting) == value
+    store.sync()
+    again = opened(file).get(setting)
+    assert again == value
+    assert type(again) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("line", "setting"),
+    [
+        ("theme=purple", THEME),
+        ("theme=@Variant(\\0\\0\\0", THEME),
+        ("drag_pans=maybe", DRAG_PANS),
+        ("drag_pans=@Rect(0 0 1 1)", DRAG_PANS),
+        ("recent_files=@ByteArray(\\0\\xff)", RECENT),
+        ("recent_files=@Invalid()", RECENT),
+        ("recent_files=, ,", RECENT),
+    ],
+)
+def test_a_damaged_value_counts_as_not_there(file, line, setting):
+    file.write_text(f"[General]\n{line}\n")
+    value = opened(file).get(setting)
+    if setting is RECENT:
+        assert all(isinstance(path, str) and path for path in value)
+    else:
+        assert value == setting.default
+
+
+def test_a_file_that_is_no_settings_file_gives_the_defaults(file):
+    file.write_bytes(bytes(range(256)) * 20)
+    assert opened(file).get(THEME) == "system"
+
+
+def test_a_value_that_makes_no_sense_is_refused(file):
+    store = opened(file)
+    with pytest.raises(ValueError, match="purple"):
+        store.set(THEME, "purple")
+    with pytest.raises(TypeError, match="bool"):
+        store.set(DRAG_PANS, "yes")
+    with pytest.raises(TypeError, match="int"):
+        store.set(WINDOW_VERSION, True)
+
+
+def test_the_default_list_cannot_be_changed_by_who_asked_for_it(file):
+    store = opened(file)
+    store.get(RECENT).append("/x")
+    assert store.get(RECENT) == []
+
+
+def test_recent_files_are_ten_and_each_once_most_recent_first(file, tmp_path):
+    store = opened(file)
+    for number in range(12):
+        store.add_recent_file(str(tmp_path / f"{number}.etdp"))
+    store.add_recent_file(str(tmp_path / "5.etdp"))
+    names = [path.rsplit("/", 1)[1] for path in map(str, store.recent_files())]
+    assert names == [f"{n}.etdp" for n in (5, 11, 10, 9, 8, 7, 6, 4, 3, 2)]
+    assert store.get(LAST_FOLDER) == str(tmp_path)
+    store.clear_recent_files()
+    assert store.recent_files() == []
+
+
+def test_a_recent_file_that_is_gone_stays_and_is_known_as_missing(file, tmp_path):
+    here = tmp_path / "here.csv"
+    here.write_text("x")
+    store = opened(file)
+    store.add_recent_file(str(tmp_path / "gone.csv"))
+    store.add_recent_file(str(here))
+    assert [settings.is_missing(path) for path in store.recent_files()] == [False, True]
+    assert settings.is_missing("a\0b")
+
+
+def test_the_layout_of_an_older_version_is_not_restored(file, monkeypatch):
+    store = opened(file)
+    store.set_window(QByteArray(b"\0place"), QByteArray(b"\0docks"))
+    store.sync()
+    assert opened(file).window() == (QByteArray(b"\0place"), QByteArray(b"\0docks"))
+    monkeypatch.setattr(settings, "WINDOW_STATE_VERSION", 99)
+    assert opened(file).window() == (QByteArray(b"\0place"), QByteArray())
+
+
+def test_columns_of_identifiers_come_back_by_the_form_of_their_profile(file):
+    store = opened(file)
+    store.set_identifier_columns({"Torq:1": "job_id", "Plain:2": "", "Plain:3": "a=b, ünder"})
+    store.sync()
+    assert opened(file).identifier_columns() == {
+        "Torq:1": "job_id", "Plain:2": "", "Plain:3": "a=b, ünder"
+    }  # fmt: skip
+
+
+def test_of_very_many_columns_the_last_are_kept_and_no_endless_name(file):
+    store = opened(file)
+    store.set_identifier_columns({**{f"f{i}": "id" for i in range(70)}, "long": "x" * 300})
+    assert list(store.identifier_columns()) == [f"f{i}" for i in range(20, 70)]
+
+
+def test_damaged_columns_are_left_out(file):
+    store = opened(file)
+    store.set(settings.COLUMNS, ["no form", "=id", "f=id"])
+    assert store.identifier_columns() == {"f": "id"}
+
+
+def test_source_paths_come_back_and_damaged_ones_are_left_out(file):
+    store = opened(file)
+    assert store.source_paths() == []
+    pairs = [("/home/user", "/data, x"), ("", "/é"), ("C:\\work", "/w=1")]
+    store.set_source_paths(pairs)
+    store.sync()
+    assert opened(file).source_paths() == pairs
+    store.set(SOURCE_PATHS, ["nonsense", "[1, 2]", '["a"]', "[" * 9000, '["/a", "/b"]'])
+    assert store.source_paths() == [("/a", "/b")]

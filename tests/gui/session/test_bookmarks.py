@@ -1,0 +1,258 @@
+"""Measuring and marks by real keys: what M, Shift+M, Delete, F2 and Escape do; undo; clocks."""
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QApplication, QLineEdit
+
+from tests.gui.events import (
+    CTRL,
+    SHIFT,
+    canvas,
+    column,
+    move,
+    open_files,
+    open_sample,
+    place_of,
+    settle,
+)
+from viewer.gui.session import bookmarks as marking
+from viewer.model.times import parse_rate
+from viewer.view.open_trace import Inferences
+from viewer.view.state import Area, Mark, SliceRef
+
+Key = Qt.Key
+HOSTILE = "<b>bold</b>&amp;<img src=x>\u202e\x00\n" * 20
+
+
+@pytest.fixture
+def rows(desk, qtbot, tmp_path):
+    path = tmp_path / "rows.csv"
+    lines = [f"p,t0,a,{20_000 * i},10000" for i in range(8)]
+    path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *lines]) + "\n")
+    open_files(qtbot, desk, path)
+    return desk
+
+
+def key(qtbot, desk, which, held=Qt.KeyboardModifier.NoModifier):
+    desk.timeline.view.setFocus()
+    qtbot.keyClick(desk.timeline.view, which, held)
+
+
+def point(desk, x):
+    """Rest the mouse on the canvas, below all rows; the time there."""
+    move(canvas(desk), QPoint(x, canvas(desk).height() - 2))
+    return desk.timeline.view.time_at(x)
+
+
+def click(qtbot, desk, index):
+    qtbot.mouseClick(canvas(desk), Qt.MouseButton.LeftButton, pos=place_of(desk, index))
+
+
+def test_m_measures_the_selection_and_takes_it_back(rows, qtbot):
+    click(qtbot, rows, 2)
+    key(qtbot, rows, Key.Key_M)
+    assert rows.session.state.measured == (40_000, 50_000)
+    key(qtbot, rows, Key.Key_M)
+    assert rows.session.state.measured is None
+
+
+def test_what_is_measured_stays_when_the_selection_goes(rows, qtbot):
+    click(qtbot, rows, 2)
+    key(qtbot, rows, Key.Key_M)
+    key(qtbot, rows, Key.Key_Escape)
+    assert rows.session.state.slice is None
+    assert rows.session.state.measured == (40_000, 50_000)
+    key(qtbot, rows, Key.Key_Escape)
+    assert rows.session.state.measured is None
+
+
+def test_m_without_a_selection_measures_from_one_time_to_another(rows, qtbot):
+    session = rows.session
+    first = point(rows, 900)
+    key(qtbot, rows, Key.Key_M)
+    assert session.state.measured == (first, first)
+    last = point(rows, 300)
+    key(qtbot, rows, Key.Key_M)
+    assert session.state.measured == (last, first)
+    again = point(rows, 500)
+    key(qtbot, rows, Key.Key_M)
+    assert session.state.measured == (again, again)
+
+
+def test_m_with_the_mouse_elsewhere_says_what_it_needs(rows, qtbot):
+    key(qtbot, rows, Key.Key_M)
+    assert rows.session.state.measured is None
+    assert "point at the timeline" in rows.window.status.said.text()
+
+
+def test_shift_m_keeps_the_measured_span_with_a_name(rows, qtbot):
+    session = rows.session
+    assert rows.timeline.marks.isHidden()
+    point(rows, 200)
+    key(qtbot, rows, Key.Key_M)
+    point(rows, 400)
+    key(qtbot, rows, Key.Key_M)
+    span = session.state.measured
+    key(qtbot, rows, Key.Key_M, SHIFT)
+    assert session.state.marks == (Mark(*span, "Mark 1"),)
+    assert session.state.mark == 0
+    assert session.state.measured is None
+    assert rows.timeline.marks.isVisible()
+
+
+def test_shift_m_marks_the_selection_or_the_moment_under_the_mouse(rows, qtbot):
+    session = rows.session
+    click(qtbot, rows, 1)
+    key(qtbot, rows, Key.Key_M, SHIFT)
+    key(qtbot, rows, Key.Key_Escape)
+    at = point(rows, 640)
+    key(qtbot, rows, Key.Key_M, SHIFT)
+    assert session.state.marks == (Mark(20_000, 30_000, "Mark 1"), Mark(at, at, "Mark 2"))
+    click(qtbot, rows, 1)
+    key(qtbot, rows, Key.Key_M, SHIFT)  # it is there already
+    assert len(session.state.marks) == 2
+    assert session.state.mark == 0
+
+
+def test_delete_takes_the_current_mark_away_and_undo_brings_it_back(rows, qtbot):
+    session = rows.session
+    for index in (1, 4):
+        click(qtbot, rows, index)
+        key(qtbot, rows, Key.Key_M, SHIFT)
+    both = session.state.marks
+    key(qtbot, rows, Key.Key_Delete)
+    assert session.state.marks == both[:1]
+    assert not rows.commands.actions["mark.remove"].isEnabled()
+    key(qtbot, rows, Key.Key_Z, CTRL)
+    assert session.state.marks == both
+    assert session.state.mark == 1
+
+
+def test_delete_ends_a_measurement_where_no_mark_is_current(rows, qtbot):
+    click(qtbot, rows, 1)
+    key(qtbot, rows, Key.Key_M)
+    key(qtbot, rows, Key.Key_Delete)
+    assert rows.session.state.measured is None
+
+
+def test_f2_lets_the_name_be_typed(rows, qtbot):
+    session = rows.session
+    click(qtbot, rows, 1)
+    key(qtbot, rows, Key.Key_M, SHIFT)
+    key(qtbot, rows, Key.Key_F2)
+    editor = QApplication.focusWidget()
+    assert isinstance(editor, QLineEdit)
+    editor.selectAll()
+    qtbot.keyClicks(editor, "warm up")
+    qtbot.keyClick(editor, Key.Key_Return)
+    qtbot.waitUntil(lambda: session.state.marks[0].name == "warm up")
+    assert session.state.slice == SliceRef(0, 1)
+
+
+def test_delete_in_the_editor_of_a_name_is_no_command(rows, qtbot):
+    click(qtbot, rows, 1)
+    key(qtbot, rows, Key.Key_M, SHIFT)
+    key(qtbot, rows, Key.Key_F2)
+    editor = QApplication.focusWidget()
+    editor.selectAll()
+    qtbot.keyClick(editor, Key.Key_Delete)
+    assert len(rows.session.state.marks) == 1
+    assert editor.text() == ""
+
+
+def test_marks_stay_at_the_same_ticks_when_the_rate_changes(desk, qtbot, data):
+    open_files(qtbot, desk, data / "torq" / "compile_c3_taskid_mtu.csv")
+    session = desk.session
+    number = session.clock_trace
+    assert number is not None
+    axis = session.traces[number].axis
+    start = axis.to_ns(1000)
+    marks = (Mark(start, axis.to_ns(1800), "span"), Mark(start, start, "moment"))
+    session.set_marks(marks, 1, (start, axis.to_ns(2600)))
+    session.set_clock(number, parse_rate("100 MHz"))
+    axis = session.traces[number].axis
+    span, moment = session.state.marks
+    assert (span.t0, span.t1) == (axis.to_ns(1000), axis.to_ns(1800))
+    assert moment.t0 == moment.t1 == axis.to_ns(1000)
+    assert session.state.measured == (axis.to_ns(1000), axis.to_ns(2600))
+    session.undo()
+    assert session.state.marks == marks
+
+
+def test_marks_are_of_the_runs_as_they_ran(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    session = desk.session
+    click(qtbot, desk, session.traces[0].trace.slices.row_ptr[0].item())
+    session.select_area(Area(session.state.t0, session.state.t1, frozenset({(0, 0)})))
+    key(qtbot, desk, Key.Key_M, SHIFT)
+    assert len(session.state.marks) == 1
+    session.show_inferences(Inferences.MEAN)
+    settle(qtbot, desk)
+    assert desk.timeline.marks.isHidden()
+    assert not desk.commands.actions["mark.keep"].isEnabled()
+    marking.go_to(session, 0)
+    assert session.state.inferences is Inferences.AS_RUN
+    assert desk.timeline.marks.isVisible()
+    session.undo()
+    assert session.state.inferences is Inferences.MEAN, "all of it was one step"
+
+
+def test_hostile_and_many_marks_are_painted_and_told_as_text(rows, qtbot):
+    session = rows.session
+    marks = tuple(Mark(20 * i, 20 * i + 5000, HOSTILE, HOSTILE) for i in range(3000))
+    far = (Mark(-(1 << 70), 1 << 70, "far"), Mark(1 << 70, 1 << 70, ""))
+    session.set_marks(marks + far, 7, (-(1 << 70), 1 << 70))
+    for span in (160_000, 50):
+        session.set_range(0, span)
+        assert not rows.timeline.grab().isNull()
+    bar = rows.timeline.marks
+    session.set_range(0, 160_000)
+    lines = [bar.tip_of(flag) for flag in bar.flags()]
+    assert any("&lt;b&gt;bold" in line for line in lines)
+    assert not any("<b>" in line or "<img" in line for line in lines)
+    marking.edit(session, 0, name=HOSTILE * 50)
+    assert len(session.state.marks[0].name) == marking.LONGEST_NAME
+    assert "\n" not in session.state.marks[0].name
+
+
+def test_a_click_on_a_flag_makes_its_mark_current_and_a_double_click_fits_it(rows, qtbot):
+    session, bar = rows.session, rows.timeline.marks
+    session.set_marks((Mark(20_000, 30_000, "one"), Mark(90_000, 95_000, "two")), None, None)
+    settle(qtbot, rows)
+    at = QPoint(column(rows, 90_000) + 3, 8)
+    qtbot.mouseClick(bar, Qt.MouseButton.LeftButton, pos=at)
+    assert session.state.mark == 1
+    qtbot.mouseDClick(bar, Qt.MouseButton.LeftButton, pos=at)
+    assert (session.state.t0, session.state.t1) == (89_000, 96_000)
+
+
+def test_clicks_walk_through_marks_that_share_a_flag(rows, qtbot):
+    session, bar = rows.session, rows.timeline.marks
+    session.set_marks(tuple(Mark(40_000 + i, 40_000 + i, f"m{i}") for i in range(3)), None, None)
+    settle(qtbot, rows)
+    seen = []
+    for _ in range(4):
+        at = QPoint(column(rows, 40_000) + 3, 8)
+        qtbot.mouseClick(bar, Qt.MouseButton.LeftButton, pos=at)
+        seen.append(session.state.mark)
+    assert seen == [0, 1, 2, 0]
+
+
+def test_a_mark_in_another_inference_picks_that(desk, qtbot):
+    """Else costs would be of a run that is not seen."""
+    open_sample(qtbot, desk, "attention_xnnpack")
+    session = desk.session
+    runs = session.traces[0].trace.runs
+    second, third = (next(i for i, run in enumerate(runs) if run.number == n) for n in (2, 3))
+    session.pick_run((0, second))
+    first, last = session.run_span_ns(0, runs[second])
+    session.set_marks((Mark(first + 10, last - 10, "here", ""),), 0, None)
+    session.pick_run((0, third))
+    marking.go_to(session, 0)
+    assert session.state.run == (0, second)
+    session.undo()
+    assert session.state.run == (0, third)
+    # All inferences stay all of them.
+    session.pick_run(None)
+    marking.go_to(session, 0)
+    assert session.state.run is None

@@ -1,0 +1,179 @@
+"""Where the keys take the view: fitted ranges, the next file, inference and slice."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from viewer.gui.session import navigation as going
+from viewer.gui.session.session import Session
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.trace import Clock, KeyKind
+from viewer.resources import SAMPLES
+from viewer.view.state import SliceRef
+from viewer.view.visible_range import file_span_ns
+
+_PATHS = {sample.key: sample.paths() for sample in SAMPLES}
+
+
+@pytest.fixture
+def session(opened):
+    """The attention sample."""
+    return opened(*_PATHS["attention_xnnpack"])
+
+
+def picked(session):
+    return session.traces[0].trace.runs[session.state.run[1]].number
+
+
+def test_fit_shows_the_selection_and_then_all(session):
+    session.select_slice(SliceRef(0, 5))
+    start, end = session.traces[0].span_ns(5)
+    air = max((end - start) // 50, 1)
+    session.set_range(0, 1000)
+    going.fit_selection(session)
+    assert (session.state.t0, session.state.t1) == (start - air, end + air)
+    going.fit_selection(session)
+    whole = session.span_ns()
+    assert (session.state.t0, session.state.t1) == (-(whole // 50), whole + whole // 50)
+    going.fit_selection(session)
+    assert (session.state.t0, session.state.t1) == (start - air, end + air)
+
+
+def test_fitting_a_slice_of_no_length_shows_it(session):
+    slices = session.traces[0].trace.slices
+    index = int(np.flatnonzero(slices.start == slices.end)[0])
+    session.select_slice(SliceRef(0, index))
+    going.fit_selection(session)
+    at = session.traces[0].span_ns(index)[0]
+    assert (session.state.t0, session.state.t1) == (at - 1, at + 1)
+
+
+def test_stepping_walks_a_row_in_time_and_stops_at_its_ends(session):
+    slices = session.traces[0].trace.slices
+    row = int(np.argmax(np.diff(slices.row_ptr)))
+    first, last = int(slices.row_ptr[row]), int(slices.row_ptr[row + 1]) - 1
+    session.select_slice(SliceRef(0, first))
+    going.step_slice(session, -1)
+    assert session.state.slice == SliceRef(0, first)
+    starts = []
+    for _ in range(last - first):
+        going.step_slice(session, 1)
+        index = session.state.slice.index
+        starts.append(int(slices.start[index]))
+        begin, end = session.traces[0].span_ns(index)
+        assert begin <= session.state.t1
+        assert end >= session.state.t0
+    assert starts == sorted(starts)
+    assert session.state.slice == SliceRef(0, last)
+    going.step_slice(session, 1)
+    assert session.state.slice == SliceRef(0, last)
+
+
+def test_stepping_through_runs_keeps_zoom_and_place(session):
+    session.pick_run((0, session.state.run[1]))
+    run = session.traces[0].trace.runs[session.state.run[1]]
+    start = session.run_span_ns(0, run)[0]
+    session.set_range(start + 1_000, start + 5_000)
+    for number in (3, 4, 5, 5):
+        going.step_run(session, 1)
+        assert picked(session) == number
+        run = session.traces[0].trace.runs[session.state.run[1]]
+        start = session.run_span_ns(0, run)[0]
+        assert (session.state.t0, session.state.t1) == (start + 1_000, start + 5_000)
+    for _ in range(9):
+        going.step_run(session, -1)
+    assert picked(session) == 1
+
+
+def test_a_profile_without_inferences_does_not_hide_those_of_the_next(opened, data):
+    torq = data / "torq"
+    session = opened(torq / "compile_c3_taskid.csv", torq / "host_h4_latest_2inv.csv")
+    assert (session.current_trace, session.run_trace) == (0, 1)
+    going.step_run(session, 1)
+    assert session.state.run is not None
+    assert session.traces[1].trace.runs[session.state.run[1]].number == 1
+    assert (session.current_trace, session.run_trace) == (1, 1)
+
+
+def test_from_no_run_far_out_one_steps_to_the_first_or_the_last(session):
+    going.fit_all(session)
+    session.pick_run(None)
+    going.step_run(session, -1)
+    assert picked(session) == 5
+    going.fit_all(session)
+    session.pick_run(None)
+    going.step_run(session, 1)
+    assert picked(session) == 1
+
+
+def test_from_no_run_one_steps_from_the_one_in_view(session):
+    span = view_of(session)[1] - view_of(session)[0]
+    session.pick_run(None)  # the first view is of run 2
+    going.step_run(session, 1)
+    assert picked(session) == 3
+    assert view_of(session)[1] - view_of(session)[0] == span
+
+
+def view_of(session):
+    return session.state.t0, session.state.t1
+
+
+def test_a_whole_run_in_view_is_followed_by_the_next_at_the_same_zoom_and_place(session):
+    runs = session.traces[0].trace.runs
+    now = session.state.run[1]
+    start, end = session.run_span_ns(0, runs[now])
+    session.set_range(start - 30_000, end + 20_000)
+    before = view_of(session)
+    going.step_run(session, 1)
+    shift = session.run_span_ns(0, runs[now + 1])[0] - start
+    assert view_of(session) == (before[0] + shift, before[1] + shift)
+
+
+# -- files of one clock, hours apart ---------------------------------------------------------------
+
+
+def host_profile(path, start):
+    builder = TraceBuilder(path, "test", "", Clock("us", Fraction(1000), domain="boot"))
+    builder.add(
+        track=builder.track("p", "t"), start=np.array([start]), end=np.array([start + 900]),
+        name=builder.intern("a"), key=builder.key(KeyKind.PLAIN, "a"),
+    )  # fmt: skip
+    return builder.build()
+
+
+HOUR = 3_600_000_000  # µs
+
+
+def test_of_files_hours_apart_the_first_is_shown_and_one_steps_through_them(qapp):
+    session = Session()
+    session.add([host_profile("a", 5 * HOUR), host_profile("b", 7 * HOUR), host_profile("c", HOUR)])
+    spans = [file_span_ns(shown) for shown in session.traces]
+    assert spans == [(s * HOUR * 1000, s * HOUR * 1000 + 900_000) for s in (4, 6, 0)]
+    air = 900_000 // 50
+    seen = [(first - air, last + air) for first, last in spans]
+    assert (session.state.t0, session.state.t1) == seen[0]
+    assert session.first_view_note == "first view: a · the other files lie far from it"
+    for expected in (seen[1], seen[2], seen[0]):
+        going.fit_file(session)
+        assert (session.state.t0, session.state.t1) == expected
+    going.fit_all(session)
+    going.fit_file(session)
+    assert (session.state.t0, session.state.t1) == seen[0]
+
+
+def test_files_of_one_length_are_one_step(qapp):
+    session = Session()
+    session.add([host_profile("a", 0), host_profile("b", 0), host_profile("c", 5)])
+    seen = []
+    for _ in range(3):
+        going.fit_file(session)
+        seen.append((session.state.t0, session.state.t1))
+    assert seen == [(-18_000, 918_000), (-13_000, 923_000), (-18_000, 918_000)]
+
+
+def test_of_files_that_follow_one_another_all_are_shown(qapp):
+    session = Session()
+    session.add([host_profile("a", 0), host_profile("b", 1_000)])
+    assert session.state.t1 >= session.span_ns() == 1_900_000
+    assert session.first_view_note == ""

@@ -1,0 +1,414 @@
+"""Searching with keys: the field, the way through the hits, the list, the marks on the timeline."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+
+import viewer.gui.session.search
+import viewer.gui.timeline.scene.search_hits
+from tests.gui.events import open_sample, settle
+from viewer.gui.panels.search.panel import TEACH
+from viewer.gui.panels.search.table import CELLS, Cell, Order, sorted_hits
+from viewer.gui.session import navigation as going
+from viewer.gui.session.search import find
+from viewer.gui.session.session import TYPING_BURST
+from viewer.gui.timeline.scene.search_hits import hit_columns
+from viewer.render.layout import BandKind, XMap
+from viewer.view.state import SliceRef
+
+KEY = Qt.Key
+SHIFT = Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture
+def attention(desk, qtbot):
+    """The window with the attention sample open."""
+    open_sample(qtbot, desk, "attention_xnnpack")
+    desk.timeline.view.setFocus()
+    return desk
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """Every search and every raster of hits is made off the GUI thread."""
+    monkeypatch.setattr(viewer.gui.session.search, "AT_ONCE", -1)
+    monkeypatch.setattr(viewer.gui.timeline.scene.search_hits, "AT_ONCE", -1)
+
+
+def type_query(qtbot, desk, text):
+    """Ctrl+F and a query."""
+    qtbot.keyClick(desk.window, KEY.Key_F, Qt.KeyboardModifier.ControlModifier)
+    qtbot.keyClicks(desk.toolbar.search, text)
+    settle(qtbot, desk)
+
+
+def linear(desk):
+    """The slices of linear operators, slice by slice, in order of time."""
+    shown = desk.session.traces[0]
+    found = [
+        i for i in range(len(shown.trace.slices))
+        if any("linear" in op.name for op in shown.table.operators(int(shown.trace.slices.key[i])))
+    ]  # fmt: skip
+    return sorted(found, key=lambda i: (shown.span_ns(i)[0], i))
+
+
+@pytest.mark.parametrize("threads", [False, True])
+def test_enter_walks_through_the_hits_in_order_of_time(attention, qtbot, request, threads):
+    if threads:
+        request.getfixturevalue("slow")
+    session, field = attention.session, attention.toolbar.search
+    type_query(qtbot, attention, "op:linear")
+    expected = linear(attention)
+    assert field.count.text() == str(len(expected))
+    session.set_range(0, session.traces[0].span_ns(expected[0])[0])
+    walked = []
+    for _ in range(len(expected) + 1):
+        qtbot.keyClick(field, KEY.Key_Return)
+        walked.append(session.state.slice.index)
+    assert walked == [*expected, expected[0]]
+    assert field.count.text() == f"1 of {len(expected)}"
+    qtbot.keyClick(field, KEY.Key_Return, SHIFT)
+    assert session.state.slice.index == expected[-1]
+    qtbot.keyClick(attention.window, KEY.Key_F3)
+    assert session.state.slice.index == expected[0]
+    qtbot.keyClick(attention.window, KEY.Key_F3, SHIFT)
+    assert session.state.slice.index == expected[-1]
+    t0, t1 = session.traces[0].span_ns(expected[-1])
+    assert session.state.t0 < t1
+    assert t0 < session.state.t1
+
+
+def test_a_hit_in_view_does_not_move_the_view(attention, qtbot):
+    session = attention.session
+    type_query(qtbot, attention, "op:linear")
+    going.fit_all(session)
+    before = session.state.t0, session.state.t1
+    qtbot.keyClick(attention.toolbar.search, KEY.Key_Return)
+    assert (session.state.t0, session.state.t1) == before
+
+
+def test_enter_before_the_answer_goes_to_the_first_hit_once_it_is_there(attention, qtbot, slow):
+    session = attention.session
+    going.fit_all(session)
+    session.search("op:linear")
+    assert session.searching.pending
+    session.searching.step(1)
+    settle(qtbot, attention)
+    assert session.state.slice == SliceRef(0, linear(attention)[0])
+
+
+def test_from_a_slice_that_is_no_hit_the_way_goes_on_in_time(attention, qtbot):
+    session = attention.session
+    hits, shown = linear(attention), session.traces[0]
+    between = next(
+        i for i in range(len(shown.trace.slices))
+        if i not in hits
+        and shown.span_ns(hits[3])[0] < shown.span_ns(i)[0] < shown.span_ns(hits[4])[0]
+    )  # fmt: skip
+    session.search("op:linear")
+    session.select_slice(SliceRef(0, between))
+    session.searching.step(1)
+    assert session.state.slice.index == hits[4]
+    session.select_slice(SliceRef(0, between))
+    session.searching.step(-1)
+    assert session.state.slice.index == hits[3]
+
+
+def test_typing_is_one_step_of_undo(attention, qtbot):
+    session = attention.session
+    before = session.state
+    type_query(qtbot, attention, "linear")
+    assert session.state.query == "linear"
+    session.undo()
+    assert session.state == before
+    assert attention.toolbar.search.text() == ""
+    session.redo()
+    assert attention.toolbar.search.text() == "linear"
+    assert session.searching.is_on
+
+
+def test_letters_far_apart_or_after_something_else_are_steps_of_their_own(attention):
+    session = attention.session
+    session.search("a", now=10.0)
+    session.search("ab", now=10.1)
+    session.search("abc", now=10.2 + TYPING_BURST)
+    session.undo()
+    assert session.state.query == "ab"
+    session.search("abd", now=10.3 + TYPING_BURST)
+    going.fit_all(session)
+    session.search("abde", now=10.4 + TYPING_BURST)
+    session.undo()
+    assert session.state.query == "abd"
+
+
+@pytest.mark.parametrize("key", ["/", "ctrl+f"])
+def test_the_field_has_the_keys_also_from_a_table_and_escape_gives_them_back(attention, qtbot, key):
+    attention.operators.setFocus()
+    table = attention.hits.table if key == "/" else attention.operators
+    attention._docks.bring("search")
+    table.setFocus()
+    if key == "/":
+        qtbot.keyClick(table, KEY.Key_Slash)
+    else:
+        qtbot.keyClick(attention.window, KEY.Key_F, Qt.KeyboardModifier.ControlModifier)
+    field = attention.toolbar.search
+    assert field.hasFocus()
+    assert field.help.isVisible()
+    qtbot.keyClicks(field, "gelu")
+    assert not field.help.isVisible()
+    attention.session.select_slice(SliceRef(0, 5))
+    qtbot.keyClick(field, KEY.Key_Escape)
+    assert attention.session.state.query == ""
+    assert attention.session.state.slice == SliceRef(0, 5)
+    assert attention.timeline.view.hasFocus()
+    assert not field.help.isVisible()
+
+
+def test_a_wrong_query_is_told_below_the_field_and_in_the_list(attention, qtbot):
+    type_query(qtbot, attention, "dur > fast")
+    field, sentence = attention.toolbar.search, "expected a duration such as 1ms"
+    assert sentence in attention.session.searching.complaint
+    assert field.help.isVisible()
+    assert sentence in field.help.findChildren(type(field.count))[0].text()
+    assert sentence in field.accessibleDescription()
+    assert attention.hits.empty.sentence.text() == attention.session.searching.complaint
+    qtbot.keyClick(field, KEY.Key_Return)
+    assert attention.session.state.slice is None
+
+
+def test_cycles_are_asked_of_files_that_count_them(attention):
+    attention.session.search("dur > 5 cycles")
+    assert "counted in cycles" in attention.session.searching.complaint
+
+
+# -- the list --------------------------------------------------------------------------------
+
+
+def test_the_list_teaches_then_says_what_is_not_found(attention, qtbot):
+    panel = attention.hits
+    assert panel.empty.sentence.text() == TEACH.format("Ctrl+F or /")
+    attention.session.search("no such <b>thing")
+    assert panel.empty.sentence.text() == "Nothing is found by “no such <b>thing”"
+
+
+def test_a_row_selects_its_slice_and_a_selected_hit_marks_its_row(attention, qtbot):
+    session, panel = attention.session, attention.hits
+    type_query(qtbot, attention, "op:linear")
+    qtbot.keyClick(attention.toolbar.search, KEY.Key_Down)
+    assert panel.table.hasFocus()
+    expected = linear(attention)
+    assert session.state.slice.index == expected[0]
+    qtbot.keyClick(panel.table, KEY.Key_Down)
+    assert session.state.slice.index == expected[1]
+    session.select_slice(SliceRef(0, expected[7]))
+    assert [i.row() for i in panel.table.selectionModel().selectedRows()] == [7]
+    session.clear_selection()
+    assert not panel.table.selectionModel().hasSelection()
+
+
+def test_rows_are_copied_with_plain_numbers(attention, qtbot):
+    attention.session.search("op:linear")
+    attention.hits.table.selectRow(0)
+    attention.hits.copy()
+    head, line, _ = QGuiApplication.clipboard().text().split("\n")
+    shown, i = attention.session.traces[0], linear(attention)[0]
+    values = dict(zip(head.split("\t"), line.split("\t"), strict=True))
+    start, end = shown.span_ns(i)
+    assert (values["Start (ns)"], values["Duration (ns)"]) == (str(start), str(end - start))
+    assert values["Name"] == shown.label(i)
+
+
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("descending", [False, True])
+def test_the_list_is_sorted_as_python_would(attention, cell, descending):
+    session = attention.session
+    session.search("a")
+    hits, shown = session.searching.hits, session.traces[0]
+    order = sorted_hits(hits, session.traces, Order(cell, descending))
+
+    def value(at):
+        i = hits.ref(at).index
+        start, end = shown.span_ns(i)
+        return {
+            Cell.NAME: shown.label(i).casefold(),
+            Cell.OPERATOR: attention.hits.model._text(at, Cell.OPERATOR)
+            .replace("–", "")
+            .casefold(),
+            Cell.START: start,
+            Cell.DURATION: end - start,
+            Cell.TRACK: attention.hits.model._text(at, Cell.TRACK).casefold(),
+        }[cell]
+
+    values = [value(at) for at in order.tolist()]
+    assert sorted(order.tolist()) == list(range(len(hits)))
+    assert values == sorted(values, reverse=descending)
+
+
+def test_a_click_on_a_heading_sorts_and_a_second_one_turns_it_round(attention, qtbot):
+    session, panel = attention.session, attention.hits
+    session.search("op:linear")
+    attention._docks.bring("search")
+    settle(qtbot, attention)
+    header = panel.table.horizontalHeader()
+    at = CELLS.index(Cell.DURATION)
+    lengths = []
+    for arrow in "↓↑":
+        x = header.sectionViewportPosition(at) + header.sectionSize(at) // 2
+        place = QPoint(x, header.height() // 2)
+        qtbot.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=place)
+        assert panel.model.titles()[at] == f"Duration {arrow}"
+        refs = [panel.model.hits.ref(int(i)) for i in panel.model.order]
+        spans = [session.traces[0].span_ns(ref.index) for ref in refs]
+        lengths.append([end - start for start, end in spans])
+    assert lengths[0] == sorted(lengths[0], reverse=True)
+    assert lengths[1] == sorted(lengths[0])
+
+
+# -- the timeline ----------------------------------------------------------------------------
+
+
+def hit_pixels(desk):
+    """The places of the canvas that have the colour of hits: (columns, lines)."""
+    image = desk.timeline.view.grab().toImage()
+    colour = desk.theme.color("hit").rgb() & 0xFFFFFF
+    width, height = image.width(), image.height()
+    rgb = np.frombuffer(image.constBits(), np.uint32).reshape(height, -1)[:, :width] & 0xFFFFFF
+    return np.nonzero(colour == rgb.T)
+
+
+@pytest.mark.parametrize("threads", [False, True])
+def test_hits_have_a_bar_however_far_one_zooms_out(attention, qtbot, request, threads):
+    if threads:
+        request.getfixturevalue("slow")
+    session = attention.session
+    assert not len(hit_pixels(attention)[0])
+    session.search("op:linear")
+    settle(qtbot, attention)
+    going.fit_all(session)
+    settle(qtbot, attention)
+    columns, _ = hit_pixels(attention)
+    state, width = session.state, attention.timeline.view.viewport().width()
+    for i in linear(attention):
+        start = session.traces[0].span_ns(i)[0]
+        column = (start - state.t0) * width // (state.t1 - state.t0)
+        assert np.abs(columns - column).min() <= 1
+    session.search("")
+    settle(qtbot, attention)
+    assert not len(hit_pixels(attention)[0])
+
+
+def test_hits_without_a_length_are_diamonds_in_their_strip(attention, qtbot):
+    session = attention.session
+    session.search("zero")
+    settle(qtbot, attention)
+    layout = attention.timeline.scene.layout
+    _, lines = hit_pixels(attention)
+    assert len(lines)
+    bands = {layout.kind[layout.band_at(int(y))] for y in np.unique(lines).tolist()}
+    assert bands == {BandKind.STRIP}
+
+
+def test_only_hits_dims_all_else_and_is_undone(attention, qtbot):
+    session = attention.session
+    session.search("op:linear")
+    settle(qtbot, attention)
+    plain = attention.timeline.view.grab().toImage()
+    attention.timeline.view.setFocus()
+    qtbot.keyClick(attention.timeline.view, KEY.Key_H)
+    assert session.state.only_hits
+    settle(qtbot, attention)
+    other = attention.timeline.view.grab().toImage()
+    assert plain != other
+    session.undo()
+    assert not session.state.only_hits
+    assert attention.timeline.view.grab().toImage() == plain
+
+
+def test_tracks_tell_how_many_hits_they_have(attention):
+    session, scene = attention.session, attention.timeline.scene
+    assert scene.track_title(0, 0)[1] == "5 runs"
+    session.search("op:linear")
+    told = [scene.track_title(0, t)[1] for t in range(len(session.traces[0].trace.tracks))]
+    assert told[0] == f"{len(linear(attention))} hits"
+
+
+def test_the_overview_has_a_tick_where_hits_begin():
+    xmap = XMap(0, 1000, 10)
+    assert hit_columns(np.array([0, 5, 99, 100, 950, 2000]), xmap).tolist() == [0, 1, 9]
+
+
+def test_a_hit_in_a_folded_process_is_unfolded(attention, qtbot):
+    session = attention.session
+    process = session.traces[0].trace.tracks[0].process
+    session.toggle((0, process))
+    session.search("op:linear")
+    session.searching.step(1)
+    assert session.state.tracks.collapsed == frozenset()
+
+
+# -- what is open changes --------------------------------------------------------------------
+
+
+def test_hits_follow_what_is_open(attention, qtbot, slow):
+    session = attention.session
+    session.search("a")
+    settle(qtbot, attention)
+    first = len(session.searching.hits)
+    open_sample(qtbot, attention, "torq_npu")
+    hits = session.searching.hits
+    assert len(hits.slices) == len(session.traces)
+    assert len(hits) > first
+    assert (np.diff(hits.start) >= 0).all()
+    for at in range(0, len(hits), 17):
+        ref = hits.ref(at)
+        start = session.traces[ref.trace].span_ns(ref.index)[0]
+        assert hits.start[at] == start
+        assert hits.place(ref, start) == at
+    session.close_all()
+    settle(qtbot, attention)
+    assert len(session.searching.hits) == 0
+    assert not attention.toolbar.search.isEnabled()
+
+
+def test_undo_while_hits_are_looked_for(attention, qtbot, slow):
+    session = attention.session
+    session.search("op:linear")
+    session.undo()
+    settle(qtbot, attention)
+    assert len(session.searching.hits) == 0
+    assert not len(hit_pixels(attention)[0])
+
+
+def test_nothing_is_found_in_nothing():
+    from viewer.analysis.search.query import parse
+
+    assert len(find(parse("a"), ())) == 0
+
+
+def test_the_help_stays_inside_the_window(attention, qtbot):
+    attention.window.resize(900, 600)
+    settle(qtbot, attention)
+    attention.search()
+    sheet = attention.toolbar.search.help
+    assert sheet.isVisible()
+    assert attention.window.rect().contains(sheet.geometry().topLeft() + QPoint(0, 0))
+    assert sheet.geometry().right() < attention.window.width()
+
+
+def test_a_field_that_there_is_not_is_told_where_nothing_is_found(desk, qtbot):
+    open_sample(qtbot, desk, "plain_csv")
+    field = desk.toolbar.search
+    for query, advice in (
+        ("foo:bar", "Nothing found. There is no field foo; there are name, op, type, module, file"),
+        ("std::foo", "none"),
+        ("sin:0", ""),  # an identifier of this file: found as the text that it is
+        ("op:nothing", "none"),
+    ):
+        desk.session.search(query)
+        said = field.accessibleDescription()
+        if advice:
+            assert said.startswith(advice)
+        else:
+            assert len(desk.session.searching.hits)
+            assert "field" not in said

@@ -1,0 +1,249 @@
+"""What all parts of the timeline share: titles, layout, scroll, and how it follows the session."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from viewer.formats import open_file
+from viewer.gui.session import navigation as going
+from viewer.gui.session.session import Session
+from viewer.gui.timeline.scene.scene import Scene
+from viewer.model import inference_views as run_views
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.trace import Clock, KeyKind
+from viewer.render.layout import BandKind
+from viewer.resources import SAMPLES
+from viewer.view.open_trace import Inferences
+from viewer.view.state import SliceRef
+
+_PATHS = {sample.key: sample.paths() for sample in SAMPLES}
+ATTENTION, ATTENTION_RECORD = _PATHS["attention_xnnpack"]
+
+
+@pytest.fixture
+def scene_of(qapp):
+    """Make a scene over a session with some files open."""
+
+    def make(*paths):
+        session = Session()
+        scene = Scene(session)
+        if paths:
+            session.add([open_file(str(path)) for path in paths])
+        return scene
+
+    return make
+
+
+@pytest.fixture
+def attention(scene_of):
+    return scene_of(ATTENTION, ATTENTION_RECORD)
+
+
+def heard(scene):
+    """Note the signals of a scene."""
+    told = []
+    for name in ("changed", "moved", "arranged", "scrolled"):
+        getattr(scene, name).connect(lambda name=name: told.append(name))
+    return told
+
+
+def test_an_empty_scene_has_nothing_to_draw(scene_of):
+    scene = scene_of()
+    assert scene.layout.total_height == 0
+    assert scene.scroll_limit == 0
+    assert list(scene.sources(dark=True)) == []
+    assert scene.xmap(0).width == 1
+
+
+def test_titles_name_the_file_its_record_and_its_runs(attention, scene_of, data):
+    assert attention.process_title(0) == (
+        "attn_xnnpack_x5.etdp", "record attn_teal_xnnpack.etrecord"
+    )  # fmt: skip
+    assert attention.track_title(0, 0) == ("forward", "5 runs")
+    assert scene_of(ATTENTION).process_title(0)[1] == "no record"
+    host = scene_of(data / "torq" / "host_h4_latest.csv")
+    assert host.process_title(0)[1] == "no source"
+    assert attention.process_title(-1) == ("Pinned", "")
+
+
+def test_a_file_of_another_clock_says_that_it_was_aligned(scene_of):
+    scene = scene_of(ATTENTION, _PATHS["delegate_handle_map"][0])
+    assert [scene.has_own_clock(process) for process in range(2)] == [False, True]
+    assert scene.process_note(1) == "own clock · aligned at start"
+
+
+def test_a_guessed_or_chosen_rate_is_told_with_the_process(scene_of, data):
+    scene = scene_of(data / "torq" / "compile_c3_taskid_mtu.csv")
+    assert scene.process_note(0) == "800\u202fMHz assumed"
+    scene.session.set_clock(0, Fraction(10))
+    assert scene.process_note(0) == "100\u202fMHz chosen"
+
+
+def host_profile(path, *slices, domain="boot"):
+    """A trace in µs of one clock domain: (start, end) each."""
+    builder = TraceBuilder(path, "test", "", Clock("us", Fraction(1000), domain=domain))
+    times = np.array(slices, np.int64).reshape(-1, 2)
+    builder.add(
+        track=builder.track(path, "host"), start=times[:, 0], end=times[:, 1],
+        name=builder.intern("a"), key=builder.key(KeyKind.PLAIN, "a"),
+    )  # fmt: skip
+    return builder.build()
+
+
+def test_files_of_one_clock_say_so_whatever_was_opened_first(scene_of):
+    scene = scene_of(ATTENTION)
+    scene.session.add(
+        [
+            host_profile("a.csv", (7_000, 7_100)),
+            host_profile("b.csv", (7_020, 7_090)),
+            host_profile("c.csv", (6_990, 7_000)),
+            host_profile("d.csv", (7_000, 7_001)),
+        ]
+    )
+    assert [scene.has_own_clock(i) for i in range(5)] == [False, True, True, True, True]
+    own = "own clock · aligned at start"
+    assert [scene.process_note(i) for i in range(1, 5)] == [
+        own, f"{own} · clock of a.csv, begins 20.000\u202fµs later",
+        f"{own} · clock of a.csv, begins 10.000\u202fµs earlier",
+        f"{own} · clock of a.csv, begins with it",
+    ]  # fmt: skip
+
+
+def test_files_of_the_first_clock_are_on_the_axis_by_right(scene_of):
+    scene = scene_of()
+    scene.session.add([host_profile("a.csv", (0, 9)), host_profile("b.csv", (4, 9)),
+                       host_profile("e.csv")])  # fmt: skip
+    assert scene.process_note(1) == "clock of a.csv, begins 4.000\u202fµs later"
+    assert [scene.has_own_clock(i) for i in range(len(scene.processes))] == [False] * len(
+        scene.processes
+    )
+
+
+def test_every_slice_has_a_band_of_its_row(attention):
+    layout = attention.layout
+    slices = attention.pictures[0].shown.trace.slices
+    for index in range(len(slices)):
+        band = attention.band_of(SliceRef(0, index))
+        assert layout.row[band] == slices.row_of(index)
+        is_zero = slices.start[index] == slices.end[index]
+        assert layout.kind[band] == (BandKind.STRIP if is_zero else BandKind.ROW)
+
+
+def test_folding_hides_rows_and_undo_shows_them(attention):
+    told = heard(attention)
+    before = attention.layout.total_height
+    attention.session.toggle((0, attention.processes[0].name))
+    assert told[:2] == ["arranged", "changed"]
+    assert attention.band_of(SliceRef(0, 5)) == -1
+    assert attention.layout.total_height < before
+    attention.session.undo()
+    assert attention.layout.total_height == before
+
+
+def test_scrolling_stays_within_the_rows(attention):
+    attention.set_viewport_height(50)
+    told = heard(attention)
+    assert attention.scroll_limit == attention.layout.total_height - 50
+    attention.scroll_to(10_000)
+    assert attention.scroll == attention.scroll_limit
+    assert told == ["scrolled"]
+    attention.scroll_to(20_000)
+    assert told == ["scrolled"]
+    attention.scroll_to(-5)
+    assert attention.scroll == 0
+
+
+def test_other_times_change_nothing_else(attention):
+    told = heard(attention)
+    attention.session.set_range(100, 200)
+    assert told == ["moved"]
+
+
+def test_a_taller_canvas_and_folded_rows_pull_the_scroll_back(attention):
+    attention.set_viewport_height(50)
+    attention.scroll_to(10_000)
+    attention.set_viewport_height(attention.layout.total_height - 7)
+    assert attention.scroll == 7
+    attention.set_viewport_height(20)
+    attention.scroll_to(10_000)
+    attention.session.toggle((0, attention.processes[0].name))
+    assert attention.scroll == attention.scroll_limit == 6
+
+
+def test_a_slice_below_or_above_the_view_is_scrolled_into_it(attention):
+    attention.set_viewport_height(60)
+    slices = attention.pictures[0].shown.trace.slices
+    for row in [len(slices.row_ptr) - 2, 0]:
+        ref = SliceRef(0, int(slices.row_ptr[row]))
+        attention.session.revealed.emit(ref)
+        band = attention.band_of(ref)
+        top = int(attention.layout.y[band])
+        assert attention.scroll <= top
+        assert top + attention.layout.height[band] <= attention.scroll + 60
+
+
+def test_the_file_that_is_fitted_is_scrolled_into_view(scene_of, data):
+    torq = data / "torq"
+    scene = scene_of(torq / "compile_c3_taskid.csv", torq / "host_h4_latest_2inv.csv")
+    scene.set_viewport_height(60)
+    going.fit_file(scene.session)
+    tops = {}
+    for _ in scene.session.traces:
+        going.fit_file(scene.session)
+        header = scene.layout.band_at(scene.scroll)
+        assert scene.layout.kind[header] == BandKind.PROCESS
+        tops[int(scene.layout.trace[header])] = scene.scroll
+    assert tops.keys() == {0, 1}
+
+
+def test_what_is_selected_is_highlighted_in_its_trace_alone(scene_of):
+    scene = scene_of(ATTENTION, ATTENTION_RECORD, *_PATHS["delegate_handle_map"])
+    scene.session.select_operators(1, (0,))
+    assert scene.pictures[0].hits is None
+    assert scene.pictures[1].hits is not None
+    assert scene.related(0) is None
+    links = scene.pictures[1].shown.table.links
+    assert scene.related(1).tolist() == [0 in link.operators for link in links]
+    dimmed = [source.colours for source in scene.sources(dark=True)]
+    scene.session.clear_selection()
+    full = [source.colours for source in scene.sources(dark=True)]
+    assert all((d.body != f.body).any() for d, f in zip(dimmed, full, strict=True))
+    assert scene.pictures[1].hits is None
+
+
+def test_adding_a_file_keeps_the_pictures_that_are_there(attention):
+    drawn = attention.pictures[0].raster.drawn
+    attention.session.add([open_file(_PATHS["delegate_handle_map"][0])])
+    assert attention.pictures[0].raster.drawn is drawn
+    assert len(attention.pictures) == 2
+    attention.session.close_all()
+    assert attention.pictures == []
+    assert attention.layout.total_height == 0
+
+
+def test_recolouring_changes_the_palette_and_keeps_the_highlight(attention):
+    attention.session.select_operators(0, (3,))
+    before = attention.pictures[0].palette
+    attention.session.set_scheme("name")
+    assert (attention.pictures[0].palette != before).any()
+    assert attention.pictures[0].hits is not None
+
+
+def test_bands_of_all_open_files_lie_below_one_another(scene_of):
+    scene = scene_of(*_PATHS["torq_npu"], ATTENTION)
+    layout = scene.layout
+    assert (layout.y[1:] == layout.y[:-1] + layout.height[:-1]).all()
+    headers = layout.process[layout.kind == BandKind.PROCESS]
+    assert headers.tolist() == list(range(len(scene.processes)))
+    assert set(np.unique(layout.trace).tolist()) == {-1, 0, 1, 2}
+
+
+def test_inferences_without_room_are_told(scene_of, data, monkeypatch):
+    monkeypatch.setattr(run_views, "MOST_TRACKS", 7)
+    scene = scene_of(data / "etdump" / "cnn_portable_x10.etdp")
+    session = scene.session
+    session.show_inferences(Inferences.ALIGNED)
+    assert scene.process_note(0).startswith("3 more inferences have no room · ")
+    session.show_inferences(Inferences.MEAN)
+    assert "no room" not in scene.process_note(0)

@@ -1,0 +1,346 @@
+"""The legend below the rows: what it lists, what a click does, and how large traces are counted."""
+
+import threading
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QMenu
+
+from tests.gui.events import open_files, open_sample, settle
+from viewer.gui.qt.settings import LEGEND
+from viewer.gui.session import navigation as going
+from viewer.gui.timeline import legend as legend_module
+from viewer.gui.timeline.scene import recoloring as recolouring
+from viewer.gui.timeline.scene import trace_rasters as pictures
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.times import group_digits
+from viewer.model.trace import Clock, KeyKind
+from viewer.render.color_shares import MOST
+from viewer.render.palette import RAMP, RAMP_STEPS, Emphasis, by_name, fills
+from viewer.resources import SAMPLES
+from viewer.view.open_trace import AT_ONCE
+
+_PATHS = {sample.key: sample.paths() for sample in SAMPLES}
+
+
+@pytest.fixture
+def attention(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    return desk
+
+
+def legend_of(desk):
+    return desk.timeline.legend
+
+
+def titles(desk):
+    return [button.share.title for button in legend_of(desk).classes if not button.isHidden()]
+
+
+def click(qtbot, desk, title):
+    button = next(b for b in legend_of(desk).classes if b.share.title == title)
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    settle(qtbot, desk)
+
+
+def test_it_lists_the_classes_of_the_picked_run_dearest_first(attention):
+    listed = legend_of(attention).shares.listed
+    assert listed[0].title == "Shared by several operators"
+    assert listed[1].title == "blocks.0 · scaled_dot_product_attention"
+    coloured = [share for share in listed if share.colour < 12]
+    assert [s.ns for s in coloured] == sorted((s.ns for s in coloured), reverse=True)
+    assert listed[-1].title in ("Unattributed time", "Scopes of the runtime")
+    one_run = sum(share.count for share in listed)
+    attention.session.pick_run(None)
+    assert sum(share.count for share in legend_of(attention).shares.listed) == 727 > one_run
+
+
+def test_a_click_draws_one_class_in_full_and_dims_the_rest_another_click_ends_it(attention, qtbot):
+    session, scene = attention.session, attention.timeline.scene
+    session.set_scheme("type")
+    click(qtbot, attention, "linear")
+    assert session.state.lit == ("linear", 4)
+    shown, picture = session.traces[0], scene.pictures[0]
+    every = np.arange(len(shown.trace.slices))
+    expected = [
+        bool(ops) and {op.op for op in ops} == {"linear"}
+        for ops in (shown.table.operators(int(k)) for k in shown.trace.slices.key)
+    ]
+    assert scene.stand_out(0, every).tolist() == expected
+    dimmed = scene.sources(dark=True)[0]
+    assert dimmed.colours.body[0xFF00] & 0xFFFFFF == fills(True, Emphasis.DIMMED)[0]
+    assert dimmed.hits is picture.lit_slices is not None
+    click(qtbot, attention, "linear")
+    assert session.state.lit is None
+    assert scene.stand_out(0, every).all()
+
+
+def test_a_lit_class_is_undone_left_by_escape_and_forgotten_with_its_scheme(attention, qtbot):
+    session = attention.session
+    session.set_scheme("module")
+    click(qtbot, attention, "blocks.0")
+    session.undo()
+    assert session.state.lit is None
+    session.redo()
+    assert session.state.lit == ("blocks.0", 2)
+    assert [b.isChecked() for b in legend_of(attention).classes].count(True) == 1
+    qtbot.keyClick(attention.window, Qt.Key.Key_Escape)
+    assert session.state.lit is None
+    session.redo()
+    click(qtbot, attention, "blocks.0")
+    session.set_scheme("type")
+    assert session.state.lit is None
+
+
+def test_a_selected_operator_is_lit_before_any_class(attention, qtbot):
+    session, scene = attention.session, attention.timeline.scene
+    session.set_scheme("type")
+    click(qtbot, attention, "linear")
+    session.select_operators(0, (9,))
+    settle(qtbot, attention)
+    some = session.slices_of(0, (9,))
+    assert scene.stand_out(0, some).all()
+    qtbot.keyClick(attention.window, Qt.Key.Key_Escape)
+    assert session.state.operators is None
+    assert session.state.lit == ("linear", 4)
+    assert not scene.stand_out(0, some).any()
+
+
+def test_durations_are_a_ramp_from_short_to_long(attention):
+    attention.session.set_scheme("duration")
+    steps = [b for b in legend_of(attention).classes if b.is_step]
+    assert [b.share.colour for b in steps] == list(range(RAMP, RAMP + RAMP_STEPS))
+    assert steps[0].title.startswith("from ")
+    assert all(a.geometry().right() < b.x() for a, b in pairwise(steps))
+
+
+def test_what_has_no_room_is_in_a_menu_and_can_be_lit_there(attention, qtbot):
+    legend, session = legend_of(attention), attention.session
+    shown = titles(attention)
+    assert legend.more.text() == f"and {len(legend.shares.listed) - len(shown)} more"
+    menu = legend.rest_menu()
+    assert isinstance(menu, QMenu)
+    names = [action.text().partition("\t")[0] for action in menu.actions()]
+    assert len(names) + len(shown) == len(legend.shares.listed)
+    menu.actions()[0].trigger()
+    assert session.state.lit == (
+        legend.shares.listed[len(shown)].title,
+        legend.shares.listed[len(shown)].colour,
+    )
+    menu.close()
+
+
+def test_no_class_lies_over_another_or_over_the_rows_at_any_width(attention, qtbot):
+    legend, view = legend_of(attention), attention.timeline.view
+    for width in (700, 1000, 1900):
+        attention.window.resize(width, 900)
+        settle(qtbot, attention)
+        seen = [b for b in (*legend.classes, legend.more) if not b.isHidden()]
+        seen.sort(key=lambda b: b.x())
+        assert all(a.geometry().right() < b.x() for a, b in pairwise(seen))
+        assert seen[-1].geometry().right() < legend.width()
+        assert legend.mapTo(attention.window, QPoint()).y() >= view.mapTo(
+            attention.window, QPoint()
+        ).y() + (view.height())
+
+
+def test_l_hides_it_and_the_next_window_remembers(attention, qtbot):
+    legend = legend_of(attention)
+    assert legend.isVisible()
+    qtbot.keyClick(attention.window, Qt.Key.Key_L)
+    assert legend.isHidden()
+    assert attention.settings.get(LEGEND) is False
+    assert not attention.commands.actions["view.legend"].isChecked()
+    attention.session.set_scheme("type")  # nothing is counted for nobody
+    qtbot.keyClick(attention.window, Qt.Key.Key_L)
+    settle(qtbot, attention)
+    assert "scaled_dot_product_attention" in titles(attention)
+
+
+def test_a_theme_is_exchanged_without_colouring_anew(attention, monkeypatch):
+    def fail(*asked):
+        raise AssertionError("coloured anew")
+
+    monkeypatch.setattr(recolouring, "coloured", fail)
+    monkeypatch.setattr(pictures, "classes_of", fail)
+    rasters = [p.raster for p in attention.timeline.scene.pictures]
+    attention.theme.set_choice("light")
+    assert [p.raster for p in attention.timeline.scene.pictures] == rasters
+
+
+def test_hostile_names_are_texts(desk, qtbot, tmp_path):
+    path = tmp_path / "odd.csv"
+    rows = [
+        f"p,t,{name},{i * 10},10" for i, name in enumerate(["<b>bold</b>", "a" * 5000, "", "&x"])
+    ]
+    path.write_text("process,thread,name,start_ns,dur_ns\n" + "\n".join(rows) + "\n")
+    open_files(qtbot, desk, path)
+    legend = legend_of(desk)
+    assert {b.title for b in legend.classes} >= {"<b>bold</b>", "&x", "(no name)"}
+    bold = next(b for b in legend.classes if b.title == "<b>bold</b>")
+    assert "&lt;b&gt;bold&lt;/b&gt;" in bold.toolTip()
+    assert max(b.sizeHint().width() for b in legend.classes) < 400
+
+
+def large(slices=AT_ONCE + 1):
+    """A trace of four names, one row."""
+    builder = TraceBuilder("large.csv", "Profile CSV", "", Clock())
+    at = np.arange(slices)
+    names = builder.intern_all([f"name {i}" for i in range(4)])
+    builder.add(
+        track=builder.track("p", "t"), start=at * 10, end=at * 10 + 1 + at % 7,
+        name=names[at % 4], key=builder.key(KeyKind.PLAIN, "event"),
+    )  # fmt: skip
+    return builder.build()
+
+
+def test_large_traces_are_coloured_in_a_thread_while_the_old_picture_stays(
+    desk, qtbot, monkeypatch
+):
+    session, scene = desk.session, desk.timeline.scene
+    session.add([large()])
+    settle(qtbot, desk)
+    before, go, threads = scene.pictures, threading.Event(), []
+    work = recolouring.coloured
+
+    def slowly(*asked):
+        threads.append(threading.current_thread())
+        go.wait(10)
+        return work(*asked)
+
+    monkeypatch.setattr(recolouring, "coloured", slowly)
+    session.set_scheme("duration")
+    assert scene.pictures is before
+    go.set()
+    settle(qtbot, desk)
+    assert scene.pictures[0].scheme.startswith("duration")
+    assert threads[0] is not threading.main_thread()
+    slices, palette = session.traces[0].trace.slices, scene.pictures[0].palette
+    lengths = slices.end - slices.start
+    assert (np.diff(palette[np.argsort(lengths, kind="stable")].astype(int)) >= 0).all()
+    assert palette[lengths == 1].max() == RAMP
+    assert palette[lengths == 7].min() == RAMP + RAMP_STEPS - 1
+    assert sum(share.count for share in legend_of(desk).shares.listed) == len(lengths)
+
+
+def test_closing_while_colours_are_worked_out_leaves_nothing(desk, qtbot, monkeypatch):
+    session, go, work = desk.session, threading.Event(), recolouring.coloured
+    session.add([large()])
+    settle(qtbot, desk)
+    monkeypatch.setattr(recolouring, "coloured", lambda *a: (go.wait(10), work(*a))[1])
+    session.set_scheme("duration")
+    session.close_all()
+    go.set()
+    settle(qtbot, desk)
+    assert desk.timeline.scene.pictures == []
+
+
+def test_a_lit_class_of_a_large_trace_is_not_counted_anew(desk, qtbot, monkeypatch):
+    session, legend = desk.session, legend_of(desk)
+    session.add([large()])
+    settle(qtbot, desk)
+    before = legend.shares.listed
+    assert len(before) == 4
+
+    def fail(asked):
+        raise AssertionError("counted anew")
+
+    monkeypatch.setattr(legend_module, "shares", fail)
+    session.light((before[0].title, before[0].colour))
+    settle(qtbot, desk)
+    assert legend.shares.listed is before
+    scene = desk.timeline.scene
+    lit = scene.stand_out(0, np.arange(8))
+    names = [session.traces[0].trace.name(i) for i in range(8)]
+    assert lit.tolist() == [name == before[0].title for name in names]
+
+
+def test_another_clock_rate_keeps_the_colours_and_tells_other_lengths(desk, qtbot):
+    open_files(qtbot, desk, *_PATHS["torq_npu"])
+    session, scene = desk.session, desk.timeline.scene
+    session.set_scheme("type")
+    number = session.clock_trace
+    raster = scene.pictures[number].raster
+    session.set_clock(number, Fraction(10))
+    assert scene.pictures[number].raster is raster
+    session.set_scheme("duration")
+    before = [b.title for b in legend_of(desk).classes if b.is_step]
+    session.set_clock(number, Fraction(20))
+    assert [b.title for b in legend_of(desk).classes if b.is_step] != before
+
+
+def test_very_many_names_are_counted_and_the_first_are_listed(desk, qtbot):
+    slices = 30_000
+    builder = TraceBuilder("names.csv", "Profile CSV", "", Clock())
+    at = np.arange(slices)
+    builder.add(
+        track=builder.track("p", "t"), start=at * 1000, end=at * 1000 + 1 + at % 999,
+        name=builder.intern_all([f"name {i}" for i in range(slices)]),
+        key=builder.key(KeyKind.PLAIN, "name 7"),
+    )  # fmt: skip
+    desk.session.add([builder.build()])
+    settle(qtbot, desk)
+    legend = legend_of(desk)
+    seen = sum(not button.isHidden() for button in legend.classes)
+    assert legend.more.text() == f"and {group_digits(slices - seen)} more"
+    menu = legend.rest_menu()
+    assert menu.actions()[-1].text() == f"and {group_digits(slices - MOST)} more"
+    menu.close()
+    desk.session.light(("name 7", int(by_name(["name 7"])[0])))
+    settle(qtbot, desk)
+    assert np.flatnonzero(desk.timeline.scene.stand_out(0, at)).tolist() == [7]
+
+
+def test_shares_are_those_of_the_operators_panel_and_say_what_they_are_of(attention):
+    session, legend = attention.session, legend_of(attention)
+    table = session.traces[0].costs.table
+    runs = session.traces[0].trace.runs
+    for run, scope in ((runs[session.state.run[1]], "run 2 of 5"), (None, "all 5 runs")):
+        session.pick_run(None if run is None else session.state.run)
+        cost = table() if run is None else session.traces[0].costs.of_run(run)
+        dearest = max((row for row in cost.rows if not row.is_shared), key=lambda row: row.ticks)
+        share = next(share for share in legend.shares.listed if share.colour < 12)
+        assert (share.ns, share.whole) == (dearest.ticks, cost.whole)
+        assert legend.scope == scope
+        assert f" of {scope}" in legend.classes[0].toolTip()
+
+
+def test_files_without_what_the_scheme_tells_stand_apart_with_their_own_shares(desk, qtbot):
+    """A compile profile is linked to its text, the host's profile to nothing."""
+    data = Path(__file__).parents[2] / "data/torq"
+    plan, host = data / "compile_c3_taskid.csv", data / "host_h4_latest.csv"
+    open_files(qtbot, desk, plan, host)
+    legend = legend_of(desk)
+    listed = legend.shares.listed
+    by_name = [share for share in listed if share.by_name]
+    assert listed[-len(by_name) :] == tuple(by_name)
+    assert "NSS_WAIT" in {share.title for share in by_name}
+    assert "tosa.add@L16" in {share.title for share in listed if not share.by_name}
+    for group in (by_name, [share for share in listed if not share.by_name]):
+        (whole,) = {share.whole for share in group}
+        assert whole == pytest.approx(sum(share.ns for share in group))
+    actions = {"NSS_START", "NSS_WAIT", "HOST_COPY", "HOST_START", "HOST_WAIT", "ALLOC", "DEALLOC"}
+    own = [s.colour for s in by_name if s.title in actions or s.title.startswith("job ")]
+    assert len(own) == len(set(own)) > 8
+    assert legend.others.isVisible()
+    assert legend.others.text() == "host_h4_latest.csv, by name:"
+    assert "No source is linked" in legend.others.toolTip()
+    seen = [b for b in legend.classes if not b.isHidden()]
+    first = next(b for b in seen if b.share.by_name)
+    assert legend.others.geometry().right() < first.x()
+    assert all(b.geometry().right() < legend.others.x() for b in seen if not b.share.by_name)
+    sections = [action.text() for action in legend.rest_menu().actions() if action.isSeparator()]
+    assert sections == ["host_h4_latest.csv, by name:"]
+
+
+def test_a_file_that_is_a_sliver_says_how_to_zoom_to_it(desk, qtbot):
+    data = Path(__file__).parents[2] / "data/torq"
+    open_files(qtbot, desk, data / "compile_c3_taskid.csv", data / "host_h4_latest.csv")
+    scene = desk.timeline.scene
+    assert "right click its name to zoom to this file" in scene.process_note(0)
+    going.fit_file(desk.session, 0)
+    assert "sliver" not in scene.process_note(0)

@@ -1,0 +1,85 @@
+"""Colours by menu, toolbar and keys: what is chosen, what is greyed, and why."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from tests.gui.events import SAMPLE, open_files, open_sample
+from viewer.render.color_schemes import SCHEMES
+
+IDS = [scheme.id for scheme in SCHEMES]
+
+
+@pytest.fixture
+def attention(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    return desk
+
+
+def action(desk, scheme):
+    return desk.commands.actions[f"view.colour_{scheme}"]
+
+
+def item(desk, scheme):
+    return desk.toolbar.scheme.model().item(IDS.index(scheme))
+
+
+@pytest.mark.parametrize("scheme", IDS)
+def test_every_scheme_has_a_command_that_toolbar_and_check_follow(attention, scheme):
+    action(attention, scheme).trigger()
+    assert attention.session.state.scheme == scheme
+    assert attention.toolbar.scheme.currentData() == scheme
+    checked = [id for id in IDS if action(attention, id).isChecked()]
+    assert checked == [scheme]
+
+
+def test_c_goes_through_all_schemes_and_shift_c_back(attention, qtbot):
+    seen = []
+    for _ in IDS:
+        qtbot.keyClick(attention.window, Qt.Key.Key_C)
+        seen.append(attention.session.state.scheme)
+    assert seen == [*IDS[1:], IDS[0]]
+    qtbot.keyClick(attention.window, Qt.Key.Key_C, Qt.KeyboardModifier.ShiftModifier)
+    assert attention.session.state.scheme == IDS[-1]
+
+
+def test_without_a_record_what_needs_one_is_off_and_says_why(desk, qtbot):
+    open_files(qtbot, desk, SAMPLE["attention_xnnpack"].paths()[0])
+    reason = "No record is linked, so no slice has an operator"
+    for scheme in ("operator", "type", "module"):
+        assert not action(desk, scheme).isEnabled()
+        assert action(desk, scheme).statusTip() == reason
+        assert reason in action(desk, scheme).toolTip()
+        assert not item(desk, scheme).isEnabled()
+        assert reason in item(desk, scheme).toolTip()
+    assert desk.toolbar.scheme.currentText() == "Name"  # what is seen
+    assert action(desk, "name").isChecked()
+    seen = set()
+    for _ in IDS:
+        qtbot.keyClick(desk.window, Qt.Key.Key_C)
+        seen.add(desk.session.state.scheme)
+    assert seen == {"name", "delegate", "duration", "links"}
+
+
+def test_the_record_brings_the_chosen_scheme_back(desk, qtbot):
+    dump, record = SAMPLE["attention_xnnpack"].paths()[:2]
+    open_files(qtbot, desk, dump)
+    open_files(qtbot, desk, record)
+    assert desk.toolbar.scheme.currentText() == "Operator"
+    assert action(desk, "module").isEnabled()
+    assert (
+        action(desk, "module").statusTip() == "Operators of one module of the model have one colour"
+    )
+
+
+def test_swatches_follow_the_scheme(attention):
+    shown = attention.session.traces[0]
+    delegate = attention.operators.table.itemDelegate()
+    operators = shown.table.program.operators
+    assert delegate.colours.tolist() == [i % 12 for i in range(len(operators))]
+    action(attention, "type").trigger()
+    of_type = {}
+    for op, colour in zip(operators, delegate.colours.tolist(), strict=True):
+        assert of_type.setdefault(op.op, colour) == colour
+    assert attention.events.model.colours.tolist() == delegate.colours.tolist()
+    action(attention, "duration").trigger()
+    assert delegate.colours.tolist() == [i % 12 for i in range(len(operators))]

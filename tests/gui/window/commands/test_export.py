@@ -1,0 +1,121 @@
+"""The commands that write files: which tables there are, and a picture, all of it or none."""
+
+import csv
+import shutil
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QFileDialog
+
+from tests.gui.events import SAMPLE, open_files, open_sample
+from viewer.gui.timeline.picture import SHARP, ViewPicture
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What the file dialog answers."""
+    answer = ["", ""]
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: tuple(answer))
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("name", "filter", "written", "magic"),
+    [
+        ("a.png", "", "a.png", b"\x89PNG"),
+        ("a.SVG", "", "a.SVG", b"<?xml"),
+        ("a", "Document, PDF (*.pdf)", "a.pdf", b"%PDF"),
+        ("a.b", "", "a.b.png", b"\x89PNG"),
+    ],
+)
+def test_the_view_is_saved(desk, qtbot, asked, tmp_path, name, filter, written, magic):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    asked[:] = str(tmp_path / name), filter
+    size = ViewPicture(desk.timeline).size
+    desk.commands.actions["file.save_picture"].trigger()
+    qtbot.waitUntil(lambda: not desk.saver.is_busy)
+    path = tmp_path / written
+    assert path.read_bytes().startswith(magic)
+    assert [p.name for p in tmp_path.iterdir() if p.suffix != ".ini"] == [written]
+    if magic == b"\x89PNG":
+        assert QImage(str(path)).size() == size * SHARP
+    assert desk.window.status.said.text().startswith("Wrote ")
+
+
+def test_cancelling_the_dialog_writes_nothing(desk, qtbot, asked, tmp_path):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    desk.commands.actions["file.save_picture"].trigger()
+    assert not desk.saver.is_busy
+
+
+def test_a_folder_that_is_not_there_is_one_sentence(desk, qtbot, asked, tmp_path):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    asked[0] = str(tmp_path / "no" / "a.pdf")
+    desk.commands.actions["file.save_picture"].trigger()
+    qtbot.waitUntil(lambda: "was not written" in desk.window.message.text)
+
+
+# -- tables ------------------------------------------------------------------------------------
+
+
+def rows_of(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def written_by(qtbot, desk, asked, command, path):
+    asked[0] = str(path)
+    desk.commands.actions[command].trigger()
+    qtbot.waitUntil(lambda: not desk.saver.is_busy)
+    return rows_of(path)
+
+
+def test_slices_and_operators_are_tables_of_their_own(desk, qtbot, asked, tmp_path):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    (shown,) = desk.session.traces
+    slices = written_by(qtbot, desk, asked, "file.export_table", tmp_path / "s.csv")
+    assert len(slices) == len(shown.file.slices)
+    operators = written_by(qtbot, desk, asked, "file.export_operators", tmp_path / "o.csv")
+    assert len(operators) == len(shown.table.program.operators) == 38
+    assert set(operators[0]) != set(slices[0])
+
+
+def test_a_profile_alone_has_no_table_of_operators(desk, qtbot, data):
+    open_files(qtbot, desk, data / "etdump/attn_xnnpack_x5.etdp")
+    assert desk.commands.actions["file.export_table"].isEnabled()
+    assert not desk.commands.actions["file.export_operators"].isEnabled()
+    assert "record" in desk.commands.commands["file.export_operators"].need
+
+
+def test_a_record_alone_has_a_table_of_operators_only(desk, qtbot, asked, tmp_path):
+    open_files(qtbot, desk, SAMPLE["attention_xnnpack"].paths()[1])
+    assert not desk.commands.actions["file.export_table"].isEnabled()
+    assert len(written_by(qtbot, desk, asked, "file.export_operators", tmp_path / "o.csv")) == 38
+
+
+# -- where files are proposed --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "command", ["file.export_table", "file.export_operators", "file.save_picture"]
+)
+def test_of_a_sample_files_are_proposed_at_home_and_else_beside_the_profile(
+    desk, qtbot, tmp_path, monkeypatch, command
+):
+    proposed = []
+
+    def ask(window, title, start, filters):
+        proposed.append(Path(start))
+        return "", ""
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", ask)
+    monkeypatch.setattr(Path, "home", lambda: tmp_path / "home")
+    open_sample(qtbot, desk, "attention_xnnpack")
+    desk.commands.actions[command].trigger()
+    desk.session.close_all()
+    own = [shutil.copy(path, tmp_path) for path in SAMPLE["attention_xnnpack"].paths()]
+    open_files(qtbot, desk, *own)
+    desk.commands.actions[command].trigger()
+    assert [path.parent for path in proposed] == [tmp_path / "home", tmp_path]
+    assert all(path.name.startswith("attn_xnnpack_x5.") for path in proposed)

@@ -1,0 +1,108 @@
+"""What the ruler counts, chosen by menu: it reads as chosen, and undo takes it back."""
+
+import re
+
+import pytest
+from PySide6.QtCore import QPoint
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtWidgets import QApplication, QMenu
+
+from tests.gui.events import open_files, open_sample, press
+from viewer.gui.window.commands.ruler import RULER_MENU
+from viewer.view.state import RulerUnit, SliceRef
+
+
+@pytest.fixture
+def compiled(desk, qtbot, data):
+    """A compile profile, which is counted in cycles of 1.25 ns."""
+    open_files(qtbot, desk, data / "torq" / "compile_c3_taskid_mtu.csv")
+    return desk
+
+
+def choose(desk, unit):
+    desk.commands.actions[f"ruler.{unit.name.lower()}"].trigger()
+
+
+def test_it_counts_from_the_start_of_the_trace_until_told_otherwise(compiled):
+    compiled.session.set_range(0, 10_000)
+    assert compiled.timeline.ruler.caption == "µs from trace start"
+    assert compiled.timeline.scene.scale.text(1250) == "1.250\u202fµs"
+
+
+def test_cycles_of_the_file(compiled):
+    choose(compiled, RulerUnit.CYCLES)
+    scene = compiled.timeline.scene
+    assert compiled.timeline.ruler.caption == "cycles from trace start"
+    assert scene.scale.text(1250) == "1\u2009000\u202fcycles"
+    compiled.session.set_range(0, 12_500)
+    lines = scene.ruler(compiled.timeline.view.canvas)
+    assert lines.labels[0] == "0"
+    assert int(re.sub(r"\D", "", lines.labels[-1])) <= 10_000
+    # Lines stand where the cycles are: a 1.25th of their number, in ns of 12,500 on the width.
+    width = compiled.timeline.view.viewport().width()
+    for column, label in zip(lines.major.tolist(), lines.labels, strict=True):
+        assert column == int(re.sub(r"\D", "", label)) * width // 10_000
+
+
+def test_from_the_selection_and_without_one_from_the_start(compiled):
+    choose(compiled, RulerUnit.FROM_SELECTION)
+    assert compiled.timeline.scene.scale.text(5000) == "5.000\u202fµs"
+    compiled.session.select_slice(SliceRef(0, 20))
+    start = compiled.session.traces[0].span_ns(20)[0]
+    assert compiled.timeline.scene.scale.text(start) == "0"
+    assert compiled.timeline.ruler.caption.endswith(" from the selection")
+    compiled.session.clear_selection()
+    assert compiled.timeline.ruler.caption.endswith(" from trace start")
+
+
+def test_the_clock_of_the_file(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    choose(desk, RulerUnit.ABSOLUTE)
+    shown = desk.session.traces[0]
+    zero = shown.axis.to_ns(0)
+    assert zero < 0
+    assert desk.timeline.scene.scale.text(zero) == "0"
+    assert desk.timeline.ruler.caption == "µs from clock zero"
+
+
+def test_cycles_are_offered_where_a_file_counts_them(desk, qtbot, compiled):
+    assert compiled.commands.actions["ruler.cycles"].isEnabled()
+    compiled.session.close_all()
+    open_sample(qtbot, desk, "attention_xnnpack")
+    assert not desk.commands.actions["ruler.cycles"].isEnabled()
+
+
+def test_the_choice_is_checked_and_can_be_undone(compiled):
+    actions = compiled.commands.actions
+    choose(compiled, RulerUnit.CYCLES)
+    assert [id for id in RULER_MENU if actions[id].isChecked()] == ["ruler.cycles"]
+    compiled.session.undo()
+    assert [id for id in RULER_MENU if actions[id].isChecked()] == ["ruler.from_start"]
+    assert compiled.timeline.ruler.caption.endswith("from trace start")
+
+
+def test_the_menu_opens_on_the_ruler(compiled, monkeypatch):
+    opened = []
+    monkeypatch.setattr(QMenu, "popup", lambda menu, place: opened.append((menu, place)))
+    ruler, at = compiled.timeline.ruler, QPoint(100, 10)
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, ruler.mapToGlobal(at))
+    QApplication.sendEvent(ruler, event)
+    assert opened == [(compiled.ruler_menu, ruler.mapToGlobal(at))]
+
+
+def test_a_click_on_what_it_counts_opens_the_menu_below_it(compiled, monkeypatch):
+    opened = []
+    monkeypatch.setattr(QMenu, "popup", lambda menu, place: opened.append((menu, place)))
+    corner, ruler = compiled.timeline.corner, compiled.timeline.ruler
+    at = corner.mapFromGlobal(ruler.mapToGlobal(QPoint(-100, 10)))
+    press(corner, at)
+    ((menu, place),) = opened
+    assert menu is compiled.ruler_menu
+    assert corner.mapFromGlobal(place).y() > at.y()
+
+
+def test_a_long_caption_is_cut_inside_the_column(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    bare = desk.timeline.corner.grab().toImage()
+    choose(desk, RulerUnit.ABSOLUTE)
+    assert desk.timeline.corner.grab().toImage() != bare

@@ -1,0 +1,106 @@
+"""The menu "Tracks" by its keys: about the track of the selection, each one step of undo."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.gui.events import SAMPLE, open_files, open_sample
+from viewer.view.state import SliceRef
+
+TRACK, OTHER, PROCESS = (0, 1), (0, 0), (0, "compile.csv")
+
+
+@pytest.fixture
+def npu(desk, qtbot):
+    """The window with a compile profile, a slice of its second track selected."""
+    folder = Path(SAMPLE["torq_npu"].paths()[0]).parent
+    open_files(qtbot, desk, folder / "compile.csv")
+    slices = desk.session.traces[0].trace.slices
+    rows = list(slices.row_track)
+    desk.session.select_slice(SliceRef(0, int(slices.row_ptr[rows.index(1)])))
+    desk.timeline.view.setFocus()
+    return desk
+
+
+def view(desk):
+    return desk.session.state.tracks
+
+
+def enabled(desk):
+    actions = desk.commands.actions
+    return {i for i in actions if i.startswith("tracks.") and actions[i].isEnabled()}
+
+
+KEYS = [
+    ("Ctrl+P", lambda v: v.pinned == (TRACK,)),
+    ("Shift+T", lambda v: v.hidden == {TRACK}),
+    ("Alt+Up", lambda v: v.moved == ((TRACK, OTHER),)),
+    ("Alt+Down", lambda v: v.moved == ((TRACK, (0, 3)),)),
+    ("Ctrl+Up", lambda v: v.collapsed == {PROCESS}),
+    ("Ctrl+Shift+Up", lambda v: v.heights == ((PROCESS, 34),)),
+    ("Ctrl+Shift+Down", lambda v: v.heights == ((PROCESS, 26),)),
+]
+
+
+@pytest.mark.parametrize(("keys", "done"), KEYS, ids=[keys for keys, _ in KEYS])
+def test_a_key_changes_the_tracks_and_undo_takes_it_back(npu, qtbot, keys, done):
+    before = view(npu)
+    qtbot.keySequence(npu.timeline.view, keys)
+    assert done(view(npu)), view(npu)
+    qtbot.keySequence(npu.timeline.view, "Ctrl+Z")
+    assert view(npu) == before
+
+
+def test_pinning_again_unpins_and_the_menu_shows_which(npu, qtbot):
+    action = npu.commands.actions["tracks.pin"]
+    assert not action.isChecked()
+    qtbot.keySequence(npu.timeline.view, "Ctrl+P")
+    assert action.isChecked()
+    qtbot.keySequence(npu.timeline.view, "Ctrl+P")
+    assert view(npu).pinned == ()
+
+
+def test_show_all_and_expand_all_take_back_what_hides(npu, qtbot):
+    for keys in ("Shift+T", "Ctrl+Up"):
+        qtbot.keySequence(npu.timeline.view, keys)
+    qtbot.keySequence(npu.timeline.view, "Ctrl+Shift+T")
+    assert view(npu).hidden == frozenset()
+    qtbot.keySequence(npu.timeline.view, "Ctrl+Down")
+    assert view(npu).collapsed == frozenset()
+
+
+def test_t_goes_to_the_filter(npu, qtbot):
+    qtbot.keySequence(npu.timeline.view, "T")
+    assert npu.timeline.corner.filter.hasFocus()
+    qtbot.keySequence(npu.timeline.corner.filter, "T")
+    assert view(npu).filter.casefold() == "t", "in the field it is a letter"
+
+
+def test_sorting_and_heights_are_checked_and_reset(npu):
+    actions = npu.commands.actions
+    assert actions["tracks.sort_file"].isChecked()
+    actions["tracks.taller"].trigger()
+    actions["tracks.sort_name"].trigger()
+    assert actions["tracks.sort_name"].isChecked()
+    assert not actions["tracks.sort_file"].isChecked()
+    actions["tracks.reset_heights"].trigger()
+    assert view(npu).heights == ()
+    actions["tracks.only"].trigger()
+    assert npu.timeline.scene.shown_tracks() == {TRACK}
+
+
+def test_what_makes_no_sense_is_disabled(desk, qtbot):
+    assert enabled(desk) == set()
+    open_sample(qtbot, desk, "attention_xnnpack")
+    always = {"tracks.filter", "tracks.collapse_all", "tracks.expand_all", "tracks.sort_file",
+              "tracks.sort_name", "tracks.sort_time", "tracks.sort_busy"}  # fmt: skip
+    assert enabled(desk) == always
+    desk.session.select_slice(SliceRef(0, 0))
+    about = {"tracks.pin", "tracks.hide", "tracks.only", "tracks.up", "tracks.down", "tracks.fold",
+             "tracks.taller", "tracks.lower"}  # fmt: skip
+    assert enabled(desk) == always | about
+    desk.commands.actions["tracks.hide"].trigger()
+    assert enabled(desk) == always | about | {"tracks.show_all"}
+    desk.timeline.headers.setFocus()
+    assert "tracks.pin" not in enabled(desk), "the keyboard is on the header of a process"
+    assert "tracks.hide" in enabled(desk)

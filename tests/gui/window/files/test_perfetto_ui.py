@@ -1,0 +1,128 @@
+"""Open in Perfetto UI: the browser gets the page, the page gets the trace, and nothing stays."""
+
+import http.client
+import os
+import urllib.parse
+
+import pytest
+from PySide6.QtGui import QDesktopServices
+
+from tests.gui.events import open_sample
+from viewer.codecs.atomic_file import WriteCancelled
+from viewer.gui.window.dialogs.export import ExportDialog
+from viewer.gui.window.files import perfetto_server, perfetto_ui
+from viewer.gui.window.files.perfetto_server import UI_ORIGIN, PerfettoServer, PortTaken
+from viewer.gui.window.files.perfetto_ui import NO_PORT, OFFLINE, PerfettoUi
+
+
+@pytest.fixture
+def browser(monkeypatch):
+    """What a browser was asked to open; the port is any free one."""
+    opened = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url) or True)
+    monkeypatch.setattr(perfetto_server, "is_reachable", lambda: True)
+    monkeypatch.setattr(
+        perfetto_server, "PerfettoServer", lambda path, ended: PerfettoServer(path, ended, port=0)
+    )
+    return opened
+
+
+@pytest.fixture
+def handing(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    return desk.findChild(PerfettoUi)
+
+
+def start(handing):
+    handing._desk.commands.actions["file.perfetto_ui"].trigger()
+
+
+def fetch(server):
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection.request("GET", server.place, headers={"Origin": UI_ORIGIN})
+    return connection.getresponse().read()
+
+
+def said(handing):
+    return handing._desk.window.status.said.text()
+
+
+def test_the_page_reads_the_trace_and_then_nothing_is_left(handing, browser, qtbot):
+    start(handing)
+    qtbot.waitUntil(lambda: bool(browser))
+    address = browser[0].toString()
+    assert address == handing.server.ui_address
+    place = urllib.parse.urlsplit(address.partition("?url=")[2])
+    assert (place.hostname, place.path) == ("127.0.0.1", handing.server.place)
+    path = handing._path
+    with open(path, "rb") as file:
+        written = file.read()
+    assert os.path.basename(path) == "attn_xnnpack_x5.pftrace"
+    assert fetch(handing.server) == written
+    qtbot.waitUntil(lambda: handing.server is None)
+    assert not os.path.exists(os.path.dirname(path))
+    assert said(handing).startswith("The Perfetto UI has read the trace")
+
+
+def test_offline_says_so_and_offers_the_file(handing, browser, qtbot, monkeypatch):
+    monkeypatch.setattr(perfetto_server, "is_reachable", lambda: False)
+    start(handing)
+    message = handing._desk.window.message
+    qtbot.waitUntil(lambda: message.text == OFFLINE)
+    assert (browser, handing.server, handing._path) == ([], None, "")
+    message.action.click()
+    assert handing._desk.window.findChild(ExportDialog).isVisible()
+
+
+def test_a_taken_port_says_so_and_offers_the_file(handing, browser, qtbot, monkeypatch):
+    def taken(path, ended):
+        raise PortTaken
+
+    monkeypatch.setattr(perfetto_server, "PerfettoServer", taken)
+    start(handing)
+    qtbot.waitUntil(lambda: handing._desk.window.message.text == NO_PORT)
+    assert browser == []
+
+
+def test_without_a_browser_the_address_is_told(handing, browser, qtbot, monkeypatch):
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: False)
+    start(handing)
+    qtbot.waitUntil(lambda: "No browser" in handing._desk.window.message.text)
+    assert handing.server.ui_address in handing._desk.window.message.text
+
+
+def test_asking_again_serves_the_new_trace_alone(handing, browser, qtbot):
+    start(handing)
+    qtbot.waitUntil(lambda: len(browser) == 1)
+    first, path = handing.server, handing._path
+    start(handing)
+    qtbot.waitUntil(lambda: len(browser) == 2)
+    assert not os.path.exists(path)
+    with pytest.raises(OSError):
+        fetch(first)
+    assert fetch(handing.server)
+
+
+def test_closing_the_window_ends_it(handing, browser, qtbot):
+    start(handing)
+    qtbot.waitUntil(lambda: bool(browser))
+    path = handing._path
+    handing._desk.window.close()
+    assert handing.server is None
+    assert not os.path.exists(path)
+
+
+def test_a_cancelled_export_leaves_nothing(handing, browser, qtbot, monkeypatch):
+    def cancelled(progress, stop):
+        raise WriteCancelled
+
+    monkeypatch.setattr(perfetto_ui, "prepare", lambda space, path: cancelled)
+    start(handing)
+    folder = handing._folder.name
+    qtbot.waitUntil(lambda: handing._path == "")
+    assert not os.path.exists(folder)
+    assert browser == []
+
+
+def test_it_needs_a_profile(desk):
+    assert not desk.commands.actions["file.perfetto_ui"].isEnabled()

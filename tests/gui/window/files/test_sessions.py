@@ -1,0 +1,280 @@
+"""Session files in the window: saved, opened again, asked for, reloaded, and kept at the end."""
+
+import json
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtWidgets import QFileDialog
+
+from tests.gui.events import desk_of, open_files, put_away, settle
+from viewer.gui.session import navigation as going
+from viewer.render.arrangement import TrackOrder
+from viewer.view.open_trace import Inferences
+from viewer.view.state import Area, Mark, RulerUnit, SliceRef, TrackView
+
+DATA = Path(__file__).parents[3] / "data"
+FILES = ("etdump/cnn_xnnpack_x10.etdp", "etrecord/cnn_teal_xnnpack.etrecord")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with a dump and its record."""
+    made = tmp_path / "work"
+    made.mkdir()
+    for name in FILES:
+        shutil.copy(DATA / name, made)
+    return made
+
+
+def files_in(folder):
+    return [folder / Path(name).name for name in FILES]
+
+
+def save(qtbot, desk, monkeypatch, path):
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *given: (str(path), ""))
+    with qtbot.waitSignal(desk.saver.saved):
+        desk.commands.actions["file.save_session_as"].trigger()
+
+
+def take_up(qtbot, desk, path):
+    with qtbot.waitSignal(desk.session.added, timeout=20_000):
+        desk.open([str(path)])
+    settle(qtbot, desk)
+
+
+def errors(desk):
+    return desk.window.message.text
+
+
+def test_all_that_was_seen_comes_back(desk, qtbot, qapp, folder, tmp_path, monkeypatch):
+    open_files(qtbot, desk, *files_in(folder))
+    session = desk.session
+    session.select_slice(SliceRef(0, 40))
+    session.set_range(1_000, 9_000)
+    session.set_marks((Mark(2_000, 3_000, "slow", "why?"), Mark(5_000, 5_000, "now")), 1, None)
+    session.search("conv")
+    session.show_only_hits(True)
+    session.set_scheme("name")
+    session.set_ruler(RulerUnit.ABSOLUTE)
+    part = (0, session.traces[0].file.tracks[0].process)
+    tracks = replace(
+        session.state.tracks.with_row_height(part, 44), pinned=((0, 0),), order=TrackOrder.NAME
+    )
+    session.arrange(tracks)
+    going.step_run(session, 1)
+    was = session.state
+    save(qtbot, desk, monkeypatch, folder / "mine.opscope")
+    assert desk.window.windowTitle() == "mine.opscope – Opscope"
+    # On another machine the folder has another name.
+    moved = folder.rename(tmp_path / "copy")
+    session.close_all()
+    assert desk.window.windowTitle() == "Opscope"
+    take_up(qtbot, desk, moved / "mine.opscope")
+    assert session.state == was
+    assert session.workspace.paths == [str(path) for path in files_in(moved)]
+    assert errors(desk) == ""
+
+
+def test_the_tabs_in_front_come_back(desk, qtbot, folder, monkeypatch):
+    open_files(qtbot, desk, *files_in(folder))
+    assert desk.docks.in_front == ("operators", "source")
+    for name in ("model", "marks"):
+        desk.docks.bring(name)
+    settle(qtbot, desk)
+    save(qtbot, desk, monkeypatch, folder / "mine.opscope")
+    desk.commands.actions["file.close_all"].trigger()
+    settle(qtbot, desk)
+    with qtbot.waitSignal(desk.session.added, timeout=20_000):
+        desk.commands.actions["go.undo"].trigger()
+    settle(qtbot, desk)
+    assert desk.docks.in_front == ("model", "marks")
+    desk.docks.bring("source")
+    desk.docks.bring("graph")
+    take_up(qtbot, desk, folder / "mine.opscope")
+    assert desk.docks.in_front == ("model", "marks")
+
+
+def test_a_session_with_a_tab_that_is_not_there_opens(desk, qtbot, folder, monkeypatch):
+    open_files(qtbot, desk, *files_in(folder))
+    path = folder / "mine.opscope"
+    save(qtbot, desk, monkeypatch, path)
+    told = json.loads(path.read_text())
+    told["view"]["front"] = ["no such panel", "marks"]
+    path.write_text(json.dumps(told))
+    desk.docks.by_name["marks"].close()
+    take_up(qtbot, desk, path)
+    assert desk.docks.in_front == ("operators", "source")
+    assert desk.docks.by_name["marks"].isHidden()
+
+
+def test_a_session_takes_the_place_of_what_is_open(desk, qtbot, folder, monkeypatch):
+    open_files(qtbot, desk, *files_in(folder))
+    save(qtbot, desk, monkeypatch, folder / "mine.opscope")
+    desk.session.close_all()
+    open_files(qtbot, desk, DATA / "table_csv/two_threads.csv")
+    take_up(qtbot, desk, folder / "mine.opscope")
+    assert [Path(path).name for path in desk.session.workspace.paths] == [
+        "cnn_xnnpack_x10.etdp", "cnn_teal_xnnpack.etrecord"
+    ]  # fmt: skip
+
+
+def test_an_input_that_is_nowhere_is_asked_for(desk, qtbot, folder, tmp_path, monkeypatch):
+    open_files(qtbot, desk, *files_in(folder))
+    save(qtbot, desk, monkeypatch, folder / "mine.opscope")
+    desk.session.close_all()
+    away = tmp_path / "far" / "dump.bin"
+    away.parent.mkdir()
+    files_in(folder)[0].rename(away)
+    asked = []
+    monkeypatch.setattr(
+        QFileDialog, "getOpenFileName",
+        lambda window, title, *more: (asked.append(title) or str(away), ""),
+    )  # fmt: skip
+    take_up(qtbot, desk, folder / "mine.opscope")
+    assert asked == ["Where is cnn_xnnpack_x10.etdp?"]
+    assert desk.session.workspace.paths[0] == str(away)
+
+
+def test_without_one_input_the_others_open_and_it_is_said(desk, qtbot, folder, monkeypatch):
+    open_files(qtbot, desk, *files_in(folder))
+    desk.session.set_marks((Mark(2_000, 3_000, "slow"),), None, None)
+    save(qtbot, desk, monkeypatch, folder / "mine.opscope")
+    desk.session.close_all()
+    files_in(folder)[1].unlink()
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *given: ("", ""))
+    take_up(qtbot, desk, folder / "mine.opscope")
+    assert "mine.opscope: cnn_teal_xnnpack.etrecord was not found" in errors(desk)
+    assert [mark.name for mark in desk.session.state.marks] == ["slow"]
+
+
+def test_an_input_of_other_content_is_told(desk, qtbot, folder, monkeypatch):
+    open_files(qtbot, desk, *files_in(folder))
+    slices = desk.session.traces[0].file.slices
+    last = np.where(slices.derived, 0, slices.source_row).argmax()
+    desk.session.select_slice(SliceRef(0, int(last)))
+    save(qtbot, desk, monkeypatch, folder / "mine.opscope")
+    desk.session.close_all()
+    shutil.copy(DATA / "etdump/cnn_portable_x1.etdp", files_in(folder)[0])
+    take_up(qtbot, desk, folder / "mine.opscope")
+    qtbot.waitUntil(lambda: "has changed since the session was saved" in errors(desk))
+    assert "1 selected slice of the session is not in these files" in errors(desk)
+    assert desk.session.state.slice is None
+
+
+def test_a_damaged_session_file_leaves_what_is_open(desk, qtbot, folder):
+    open_files(qtbot, desk, *files_in(folder))
+    broken = folder / "broken.opscope"
+    broken.write_text('{"opscope_session": 1, "inputs": 5}')
+    desk.open([str(broken)])
+    assert "this is no session file" in errors(desk)
+    assert len(desk.session.traces) == 1
+
+
+def test_aligned_inferences_come_back_aligned(desk, qtbot, folder, monkeypatch):
+    open_files(qtbot, desk, *files_in(folder))
+    desk.session.show_inferences(Inferences.ALIGNED)
+    save(qtbot, desk, monkeypatch, folder / "mine.opscope")
+    desk.session.close_all()
+    take_up(qtbot, desk, folder / "mine.opscope")
+    assert desk.session.state.inferences is Inferences.ALIGNED
+
+
+def test_a_session_takes_the_place_of_what_is_being_read_too(desk, qtbot, folder, monkeypatch):
+    open_files(qtbot, desk, *files_in(folder))
+    save(qtbot, desk, monkeypatch, folder / "mine.opscope")
+    desk.session.close_all()
+    desk.open(
+        [str(DATA / "etdump/deep_portable_x3.etdp"), str(DATA / "etdump/gru_portable_x1.etdp")]
+    )
+    take_up(qtbot, desk, folder / "mine.opscope")
+    qtbot.waitUntil(lambda: not desk.is_loading)
+    settle(qtbot, desk)
+    assert desk.session.workspace.paths == [str(path) for path in files_in(folder)]
+
+
+def test_tracks_of_aligned_inferences_are_of_no_file(desk, qtbot, folder, monkeypatch):
+    """They are more than the file has: nothing of them can be saved, nor stop what closes it."""
+    open_files(qtbot, desk, *files_in(folder))
+    desk.session.show_inferences(Inferences.ALIGNED)
+    desk.session.set_marks((Mark(2_000, 3_000, "slow"),), None, None)
+    last = len(desk.session.traces[0].trace.tracks) - 1
+    assert last >= len(desk.session.traces[0].file.tracks)
+    desk.session.arrange(TrackView(pinned=((0, last),), collapsed=frozenset({(0, last)})))
+    desk.session.select_area(Area(0, 9_000, frozenset({(0, last)})))
+    save(qtbot, desk, monkeypatch, folder / "mine.opscope")
+    desk.commands.actions["file.close_all"].trigger()
+    assert desk.session.is_empty
+    take_up(qtbot, desk, folder / "mine.opscope")
+    assert desk.session.state.inferences is Inferences.ALIGNED
+    assert desk.session.state.tracks == TrackView()
+    assert [mark.name for mark in desk.session.state.marks] == ["slow"]
+
+
+def test_a_file_that_changes_is_offered_and_the_view_kept(desk, qtbot, folder):
+    open_files(qtbot, desk, *files_in(folder))
+    session = desk.session
+    session.set_range(1_000, 9_000)
+    session.set_marks((Mark(2_000, 3_000, "slow"),), None, None)
+    dump = files_in(folder)[0]
+    longer = DATA / "etdump/cnn_xnnpack3_x5.etdp"
+    other = folder / "other"
+    shutil.copy(longer, other)
+    os.replace(other, dump)
+    qtbot.waitUntil(lambda: "cnn_xnnpack_x10.etdp changed on disk" in errors(desk))
+    with qtbot.waitSignal(session.added, timeout=20_000):
+        desk.session_files.reload()
+    settle(qtbot, desk)
+    assert (session.state.t0, session.state.t1) == (1_000, 9_000)
+    assert [mark.name for mark in session.state.marks] == ["slow"]
+    assert session.workspace.stamp(str(dump)).size == longer.stat().st_size
+    assert "changed on disk" not in errors(desk)
+
+
+def test_what_was_open_last_opens_again_in_another_window(
+    qtbot, qapp, folder, tmp_path, monkeypatch
+):
+    first = desk_of(qtbot, qapp, tmp_path, monkeypatch)
+    open_files(qtbot, first, *files_in(folder))
+    first.session.set_marks((Mark(2_000, 3_000, "slow"),), None, None)
+    put_away(first.window, qapp)
+    second = desk_of(qtbot, qapp, tmp_path, monkeypatch)
+    with qtbot.waitSignal(second.session.added, timeout=20_000):
+        second.commands.actions["file.last_session"].trigger()
+    settle(qtbot, second)
+    assert [mark.name for mark in second.session.state.marks] == ["slow"]
+    # It is nobody's file: a save asks for one.
+    assert second.session_files.path == ""
+    put_away(second.window, qapp)
+
+
+def test_a_session_that_names_itself_is_read_once(desk, qtbot, folder, monkeypatch):
+    open_files(qtbot, desk, *files_in(folder))
+    session = folder / "mine.opscope"
+    save(qtbot, desk, monkeypatch, session)
+    told = json.loads(session.read_text())
+    told["inputs"].append({"path": session.name})
+    session.write_text(json.dumps(told))
+    desk.session.close_all()
+    opened = []
+    whole = desk.session_files.open
+    monkeypatch.setattr(
+        desk.session_files, "open", lambda *given: (opened.append(given[0]), whole(*given))
+    )
+    take_up(qtbot, desk, session)
+    assert opened == [str(session)]
+    assert desk.session.workspace.paths == [str(path) for path in files_in(folder)]
+    assert "holds no trace events" in errors(desk)
+
+
+def test_a_file_that_is_gone_is_not_lost_by_reading_again(desk, qtbot, folder):
+    open_files(qtbot, desk, *files_in(folder))
+    desk.session.set_marks((Mark(2_000, 3_000, "slow"),), None, None)
+    files_in(folder)[0].unlink()
+    desk.session_files.reload()
+    assert "cnn_xnnpack_x10.etdp is not there any more" in errors(desk)
+    assert len(desk.session.traces) == 1
+    assert [mark.name for mark in desk.session.state.marks] == ["slow"]

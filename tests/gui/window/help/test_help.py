@@ -1,0 +1,244 @@
+"""Help for where the keyboard or the mouse is, and the tour through the window."""
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QCursor
+from PySide6.QtWidgets import QTabBar
+
+from tests.gui.events import canvas, open_sample, place_of, press, release, settle
+from viewer.gui.window.frame.docks import TITLES
+from viewer.view.open_trace import Inferences
+
+
+@pytest.fixture
+def attention(desk, qtbot):
+    """The window with the attention sample open, and the mouse outside of it."""
+    QCursor.setPos(QPoint(5000, 5000))
+    open_sample(qtbot, desk, "attention_xnnpack")
+    return desk
+
+
+def click(desk, index):
+    at = place_of(desk, index)
+    press(canvas(desk), at)
+    release(canvas(desk), at)
+
+
+# -- help ------------------------------------------------------------------------------------------
+
+
+def test_the_start_page_has_the_first_steps(desk):
+    QCursor.setPos(QPoint(5000, 5000))
+    desk.commands.run("help.here")
+    assert desk.guide.help.page == "index"
+    assert desk.guide.help.isVisible()
+    assert not desk.guide.help.isModal()
+
+
+def test_help_is_on_the_dock_that_has_the_keyboard(attention, qtbot):
+    for name in TITLES:
+        attention.commands.run(f"panel.{name}")
+        settle(qtbot, attention)
+        focus = attention.window.focusWidget()
+        if attention.docks.by_name[name].isAncestorOf(focus):
+            attention.guide.show_help_here()
+            assert attention.guide.help.page == name
+            attention.guide.help.hide()
+            attention.window.activateWindow()
+            qtbot.waitUntil(attention.window.isActiveWindow)
+
+
+def test_help_is_on_the_dock_under_the_mouse_while_the_keyboard_is_on_the_timeline(attention):
+    attention.timeline.view.setFocus()
+    assert attention.guide.page_of(attention.timeline.view) == "timeline"
+    table = attention.operators.table.viewport()
+    assert attention.guide.page_of(table) == "operators"
+    QCursor.setPos(table.mapToGlobal(table.rect().center()))
+    attention.guide.show_help_here()
+    assert attention.guide.help.page == "operators"
+
+
+def test_help_is_on_the_timeline_else(attention):
+    attention.timeline.view.setFocus()
+    attention.guide.show_help_here()
+    assert attention.guide.help.page == "timeline"
+
+
+def test_a_format_on_the_start_page_leads_to_how_it_is_recorded(desk):
+    desk.window.start_page.help_requested.emit("etdump")
+    assert desk.guide.help.page == "recording"
+    assert desk.guide.help.text.textCursor().block().text() == "ETDump"
+
+
+# -- the tour --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tour(attention, qtbot):
+    """The tour at its first step, on the sample."""
+    attention.guide.start_tour()
+    qtbot.waitUntil(lambda: attention.guide.tour.callout.isVisible())
+    return attention.guide.tour
+
+
+def test_from_the_start_page_the_tour_opens_the_sample(desk, qtbot):
+    desk.window.start_page.tour_requested.emit()
+    qtbot.waitUntil(lambda: desk.guide.tour.number == 1, timeout=20_000)
+    assert [path.rpartition("/")[2] for path in desk.session.workspace.paths] == [
+        "attn_xnnpack_x5.etdp",
+        "attn_teal_xnnpack.etrecord",
+    ]
+
+
+def test_the_tour_points_at_a_slice_of_the_inferences_that_are_seen(attention, tour, qtbot):
+    for way in (Inferences.MEAN, Inferences.ALIGNED, Inferences.AS_RUN):
+        attention.session.show_inferences(way)
+        settle(qtbot, attention)
+        qtbot.wait(60)  # the note follows; an exception in a slot fails the test
+        example = tour._example_now()
+        assert example.index < len(attention.session.traces[0].trace.slices)
+    tour.callout.next.click()
+    assert attention.session.state.slice == example
+
+
+def test_the_tour_follows_what_the_user_does(attention, tour, qtbot):
+    assert tour.callout.accessibleName() == "Tour, step 1 of 4: Click a slice"
+    attention.session.select_slice(tour._example())
+    assert tour.tells
+    assert "linear" in tour.callout.text.text()
+    tour.callout.next.click()
+    assert (tour.number, tour.tells) == (2, False)
+    attention.operators.table.chosen.emit(0)
+    assert tour.tells
+    trace, operators = attention.session.state.operators
+    count = len(attention.session.slices_of(trace, operators))
+    assert f"{count} slices" in tour.callout.text.text()
+    tour.callout.next.click()
+    qtbot.keyClicks(attention.toolbar.search, "linear")
+    qtbot.waitUntil(lambda: tour.tells)
+    qtbot.waitUntil(lambda: not attention.session.searching.pending)
+    hits = len(attention.session.searching.hits)
+    assert tour.callout.text.text().startswith(f"{hits} slices found")
+    # Who typed has the keyboard in the field: there W is a letter.
+    assert (
+        "Click the timeline, or press Escape, which clears the search too: then W"
+        in tour.callout.text.text()
+    )
+    tour.callout.next.click()
+    assert (tour.number, tour.callout.next.text()) == (4, "&Done")
+    assert "Ctrl+E" in tour.callout.text.text()
+    tour.callout.next.click()
+    assert not tour.is_on
+    assert not tour.callout.isVisible()
+
+
+def test_next_does_what_the_user_does_not(attention, tour, qtbot):
+    tour.callout.next.click()
+    assert attention.session.state.slice is not None
+    assert tour.tells
+    tour.callout.next.click()
+    tour.callout.next.click()
+    assert attention.session.state.operators is not None
+    assert attention.session.state.slice is None
+    tour.callout.next.click()
+    tour.callout.next.click()
+    qtbot.waitUntil(lambda: tour.tells)
+    assert len(attention.session.searching.hits) > 0
+
+
+def test_what_is_selected_already_does_not_hold_the_tour_up(attention, tour):
+    """A second tour begins where the first one ended."""
+    for _ in range(3):
+        tour.callout.next.click()
+    assert tour.number == 2
+    rows = attention.session.traces[0].costs.table().rows
+    dearest = max(rows, key=lambda row: row.ticks).operators
+    assert attention.session.state.operators == (0, tuple(dearest))
+    attention.session.select_slice(tour._example())
+    tour.start()
+    tour.callout.next.click()
+    assert (tour.number, tour.tells) == (1, True)
+    tour.callout.next.click()
+    assert tour.number == 2
+
+
+def test_escape_leaves_the_tour_first(attention, tour, qtbot):
+    attention.session.select_slice(tour._example())
+    qtbot.keyClick(attention.window, Qt.Key.Key_Escape)
+    assert not tour.is_on
+    assert not tour.callout.isVisible()
+    assert attention.session.state.slice is not None
+    qtbot.keyClick(attention.window, Qt.Key.Key_Escape)
+    assert attention.session.state.slice is None
+
+
+def test_the_tour_does_not_survive_that_files_are_closed(attention, tour, qtbot):
+    attention.commands.run("file.close_all")
+    settle(qtbot, attention)
+    assert not tour.is_on
+    assert not tour.callout.isVisible()
+
+
+def test_the_callout_stands_beside_what_it_points_at_and_lets_it_be_used(attention, tour, qtbot):
+    qtbot.wait(60)
+    callout = tour.callout
+    place = tour._slice_rect(tour._example())
+    assert not callout.geometry().intersects(place)
+    assert attention.window.rect().contains(callout.geometry())
+    # The frame around the slice lets the mouse through.
+    over = attention.window.childAt(place.center())
+    assert over is canvas(attention)
+    assert attention.window.isEnabled()
+    click(attention, tour._example().index)
+    assert tour.tells
+
+
+def test_with_less_motion_the_callout_jumps(attention, tour):
+    assert not attention.moves_smoothly
+    tour.callout.next.click()
+    tour._point()
+    assert not tour.callout.glides
+    assert tour.callout._glide.state() is tour.callout._glide.State.Stopped
+
+
+def test_the_tour_needs_no_mouse(attention, tour, qtbot):
+    assert attention.window.focusWidget() is tour.callout.next
+    for _ in range(6):
+        qtbot.keyClick(tour.callout.next, Qt.Key.Key_Return)
+        qtbot.waitUntil(lambda: not attention.session.searching.pending)
+    assert tour.number == 4
+    qtbot.keyClick(tour.callout.next, Qt.Key.Key_Return)
+    assert not tour.is_on
+    assert attention.window.focusWidget() is attention.timeline.view
+
+
+def test_the_tour_runs_over_what_is_open_if_that_has_operators(desk, qtbot):
+    open_sample(qtbot, desk, "torq_npu")
+    before = list(desk.session.workspace.paths)
+    desk.guide.start_tour()
+    for _ in range(7):
+        desk.guide.tour.next()
+        qtbot.waitUntil(lambda: not desk.session.searching.pending)
+    assert not desk.guide.tour.is_on
+    assert desk.session.workspace.paths == before
+
+
+@pytest.mark.parametrize("size", [(1920, 1080), (1280, 800)])
+def test_no_note_covers_the_tabs_or_what_it_speaks_of(attention, tour, qtbot, size):
+    window = attention.window
+    window.resize(*size)
+    window.settle()
+    tour.callout.glides = False
+    while True:
+        tour._point()
+        note, step = tour.callout.geometry(), tour._steps[tour.number - 1]
+        spoken = step.seen() if tour.tells and step.seen else step.target()
+        tabs = [tour._rect(bar) for bar in window.findChildren(QTabBar)]
+        for part in (spoken, *tabs, *step.beside()):
+            assert not note.intersects(part), (tour.number, tour.tells, note, part)
+        if tour.number == 4:
+            break
+        was = tour.number, tour.tells
+        tour.callout.next.click()
+        qtbot.waitUntil(lambda was=was: (tour.number, tour.tells) != was)
+        window.settle()

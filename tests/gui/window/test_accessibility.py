@@ -1,0 +1,359 @@
+"""What assistive technology is told, and what the keys alone reach: every control of the window."""
+
+import gc
+
+import pytest
+import shiboken6
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractSlider,
+    QAbstractSpinBox,
+    QApplication,
+    QComboBox,
+    QDialog,
+    QHeaderView,
+    QLineEdit,
+    QPlainTextEdit,
+    QProgressBar,
+    QScrollBar,
+    QTabBar,
+    QWidget,
+)
+
+from tests.gui.events import open_sample, settle
+from viewer.gui.qt.accessibility import has_role
+from viewer.gui.window.frame.status_text import spoken_text
+from viewer.resources import resource
+from viewer.view.state import SliceRef
+
+CONTROLS = (
+    QAbstractButton, QAbstractItemView, QAbstractSlider, QAbstractSpinBox, QComboBox, QLineEdit,
+    QPlainTextEdit, QProgressBar,
+)  # fmt: skip
+ROLE, EVENT = QAccessible.Role, QAccessible.Event
+RESOURCES = resource()
+NO_ROLE = {ROLE.NoRole, ROLE.Client, ROLE.Window}
+
+
+def is_control(widget):
+    """Something that people use, as opposed to what Qt makes inside of it."""
+    if isinstance(widget, QScrollBar | QHeaderView | QTabBar):
+        return False
+    inside = widget.parent(), getattr(widget.parent(), "parent", lambda: None)()
+    if any(isinstance(one, QComboBox | QAbstractSpinBox | QTabBar) for one in inside):
+        return False
+    if widget.objectName().startswith("qt_") or widget.focusProxy() is not None:
+        return False
+    if widget.isHidden() and isinstance(widget, QAbstractButton):
+        return False  # it gets its text when there is something to press it for
+    return isinstance(widget, CONTROLS) or bool(
+        widget.focusPolicy().value & Qt.FocusPolicy.TabFocus.value and widget.isVisible()
+    )
+
+
+def face(thing):
+    """What a screen reader meets of a widget, or of what is painted in one."""
+    return QAccessible.queryAccessibleInterface(thing)
+
+
+def told(widget):
+    """(name, role) as a screen reader gets them."""
+    interface = face(widget)
+    return interface.text(QAccessible.Text.Name), interface.role()
+
+
+def unnamed(root):
+    return sorted({
+        f"{type(w).__module__}.{type(w).__name__} in {type(w.parent()).__name__} {w.objectName()}"
+        for w in root.findChildren(QWidget)
+        if is_control(w) and not told(w)[0].strip()
+    })  # fmt: skip
+
+
+def without_role(root):
+    return {
+        type(w).__name__ for w in root.findChildren(QWidget)
+        if is_control(w) and told(w)[1] in NO_ROLE
+    }  # fmt: skip
+
+
+def dialog_of(desk):
+    """The dialog that was opened last."""
+    return [d for d in desk.window.findChildren(QDialog) if d.isVisible()][-1]
+
+
+@pytest.fixture(params=["attention_xnnpack", "torq_npu"])
+def used(request, desk, qtbot):
+    """The window with a sample open, each of its panels seen once."""
+    open_sample(qtbot, desk, request.param)
+    for name in desk._docks.by_name:
+        desk._docks.bring(name)
+        settle(qtbot, desk)
+    return desk
+
+
+def test_every_control_of_the_window_has_a_name_and_a_role(used):
+    assert unnamed(used.window) == []
+    assert without_role(used.window) == set()
+
+
+def test_no_control_describes_itself_by_markup(used):
+    """Qt takes the tooltip for the description where there is none."""
+    described = {face(w).text(QAccessible.Text.Description) for w in
+                 used.window.findChildren(QWidget) if w.isVisible() and face(w)}  # fmt: skip
+    assert any("Why the slices are linked" in text for text in described)
+    assert [text for text in described if "</" in text] == []
+
+
+def test_every_control_of_the_start_page_has_a_name_and_a_role(desk):
+    assert unnamed(desk.window) == []
+    assert without_role(desk.window) == set()
+
+
+@pytest.mark.parametrize("command", ["help.about", "help.keys", "help.palette", "file.export"])
+def test_every_control_of_a_dialog_has_a_name_and_a_role(desk, qtbot, command):
+    open_sample(qtbot, desk, "delegate_handle_map")
+    desk.commands.actions[command].trigger()
+    settle(qtbot, desk)
+    shown = desk.palette_box if command == "help.palette" else dialog_of(desk)
+    assert shown.isVisible()
+    assert unnamed(shown) == []
+    assert without_role(shown) == set()
+    qtbot.keyClick(shown.focusWidget() or shown, Qt.Key.Key_Escape)
+    assert not shown.isVisible()
+
+
+def test_what_the_timeline_shows_a_table_has_too(desk, qtbot):
+    """All slices, with their names and lengths, in cells that are read one by one."""
+    open_sample(qtbot, desk, "delegate_handle_map")
+    events = desk.events.table.model()
+    names = {events.index(row, 0).data() for row in range(events.rowCount())}
+    assert len(names) > 5
+    assert face(desk.events.table).role() == ROLE.Table
+
+
+def test_the_timeline_is_a_chart_that_tells_the_visible_range_and_what_is_selected(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    desk.session.set_range(200_000, 900_000)
+    desk.session.select_slice(SliceRef(0, 7))
+    settle(qtbot, desk)
+    view = desk.timeline.view
+    assert told(view) == ("Timeline", ROLE.Chart)
+    for kind in (QAccessible.Text.Value, QAccessible.Text.Description):
+        said = face(view).text(kind)
+        assert said.startswith("200.000 – 900.000\N{NARROW NO-BREAK SPACE}µs visible. ")
+        assert spoken_text(desk.session).rstrip(".") in said
+
+
+def test_headers_are_items_of_a_tree(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    headers = desk.timeline.headers
+    tree = face(headers)
+    assert told(headers) == ("Processes and tracks", ROLE.Tree)
+    assert tree.childCount() == 2
+    items = [tree.child(i) for i in range(2)]
+    names = [item.text(QAccessible.Text.Name) for item in items]
+    assert names == ["attn_xnnpack_x5.etdp", "forward · attn_xnnpack_x5.etdp"]
+    assert {item.role() for item in items} == {ROLE.TreeItem}
+    assert [tree.indexOfChild(item) for item in items] == [0, 1]
+    assert [tree.indexOfChild(face(desk.timeline.view)), tree.child(2)] == [-1, None]
+    assert items[0].parent().object() is headers
+    middle = items[1].rect().center()
+    assert tree.childAt(middle.x(), middle.y()).object() is items[1].object()
+    assert [item.state().expanded for item in items] == [True, True]
+
+
+def test_the_item_that_the_keys_are_at_has_the_focus_and_tells_that_it_is_folded(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    headers = desk.timeline.headers
+    headers.setFocus()
+    qtbot.keyClick(headers, Qt.Key.Key_Down)
+    here = face(headers).focusChild()
+    assert here.text(QAccessible.Text.Name) == "forward · attn_xnnpack_x5.etdp"
+    assert here.state().focused
+    assert not face(headers).child(0).state().focused
+    qtbot.keyClick(headers, Qt.Key.Key_Left)
+    assert here.state().collapsed
+    desk.session.arrange(desk.session.state.tracks.without(headers.current))
+    settle(qtbot, desk)
+    assert face(headers).childCount() == 1
+
+
+def test_the_graph_is_a_graphic_that_tells_the_operator_the_keys_are_at(desk, qtbot):
+    open_sample(qtbot, desk, "delegate_handle_map")
+    desk.session.select_operators(0, (0,))
+    desk._docks.bring("graph")
+    settle(qtbot, desk)
+    view = desk.graph.view
+    qtbot.waitUntil(lambda: view.current is not None)
+    assert told(view) == ("Graph of operators", ROLE.Graphic)
+    for kind in (QAccessible.Text.Value, QAccessible.Text.Description):
+        assert face(view).text(kind).startswith(f"{view.current.name}, ")
+    assert view.accessibleDescription() in face(view).text(QAccessible.Text.Description) + "."
+
+
+@pytest.fixture
+def announced(monkeypatch):
+    """What assistive technology gets, as (who, event, words)."""
+    heard = []
+
+    def hear(event):
+        words = event.message() if isinstance(event, QAccessibleAnnouncementEvent) else ""
+        heard.append((event.object(), event.type(), words))
+
+    monkeypatch.setattr(QAccessible, "isActive", lambda: True)
+    monkeypatch.setattr(QAccessible, "updateAccessibility", hear)
+    return heard
+
+
+def test_what_the_keys_select_is_announced(desk, qtbot, announced):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    announced.clear()
+    desk.session.select_slice(SliceRef(0, 7))
+    assert (desk.timeline.view, EVENT.Announcement, spoken_text(desk.session)) in announced
+    desk._docks.bring("graph")
+    settle(qtbot, desk)
+    view = desk.graph.view
+    qtbot.waitUntil(lambda: view.current is not None)
+    view.setFocus()
+    first = view.current
+    announced.clear()
+    qtbot.keyClick(view, Qt.Key.Key_Down)
+    if view.current is first:
+        qtbot.keyClick(view, Qt.Key.Key_Right)
+    assert view.current is not first
+    assert (view, EVENT.Announcement, view.accessible_value()) in announced
+    headers = desk.timeline.headers
+    headers.setFocus()
+    announced.clear()
+    qtbot.keyClick(headers, Qt.Key.Key_Down)
+    item = face(headers).child(1).object()
+    assert [(who, event) for who, event, _ in announced] == [(item, EVENT.Focus)]
+    qtbot.keyClick(headers, Qt.Key.Key_Left)
+    assert (item, EVENT.StateChanged) in [(who, event) for who, event, _ in announced]
+
+
+@has_role(ROLE.Chart)
+class Painted(QWidget):
+    def accessible_value(self):
+        return "a value"
+
+
+def test_a_face_lives_as_long_as_its_widget_and_no_longer(qapp):
+    """However it is deleted: a crash here is a reason to do without faces of our own."""
+    for number in range(100):
+        widget = Painted()
+        widget.setAccessibleDescription("described.")
+        assert face(widget).role() == ROLE.Chart
+        if number % 10 == 0:
+            gc.collect()
+        assert face(widget).text(QAccessible.Text.Value) == "a value. described"
+        if number % 2:
+            shiboken6.delete(widget)
+        else:
+            widget.deleteLater()
+        del widget
+        qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    gc.collect()
+
+
+def looks(widget):
+    return widget.window().grab().toImage()
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_tab_goes_round_all_that_is_in_sight_and_is_seen_everywhere(desk, qtbot, theme):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    desk.commands.actions[f"view.theme_{theme}"].trigger()
+    settle(qtbot, desk)
+    window, view = desk.window, desk.timeline.view
+    view.setFocus()
+    passed, unseen = [], []
+    while len(passed) < 100:
+        qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Tab)
+        settle(qtbot, desk)
+        here = window.focusWidget()
+        passed.append(here)
+        with_focus = looks(here)
+        here.clearFocus()
+        settle(qtbot, desk)
+        if looks(here) == with_focus:
+            unseen.append(f"{type(here).__name__} {told(here)[0]}")
+        here.setFocus(Qt.FocusReason.OtherFocusReason)
+        if here is view:
+            break
+    assert passed[-1] is view
+    assert len({type(stop) for stop in passed}) > 5
+    assert unseen == []
+    docks = desk._docks.by_name
+    behind = {name for name, dock in docks.items() if dock.visibleRegion().isEmpty()}
+    assert "model" in behind
+    assert [n for n in behind for stop in passed if docks[n].isAncestorOf(stop)] == []
+
+
+def unseen_stops(root, qtbot):
+    """Controls that Tab comes to, and that look there as they look without the keys."""
+    passed, unseen = [], []
+    for _ in range(100):
+        qtbot.keyClick(root.focusWidget() or root, Qt.Key.Key_Tab)
+        QApplication.processEvents()
+        here = root.focusWidget()
+        if passed and here is passed[-1]:
+            continue  # from link to link in a text
+        if here in passed:
+            break
+        passed.append(here)
+        with_keys = looks(here)
+        here.clearFocus()
+        QApplication.processEvents()
+        if looks(here) == with_keys:
+            unseen.append(f"{type(here).__name__} {told(here)[0]}")
+        here.setFocus(Qt.FocusReason.OtherFocusReason)
+    return len(passed), unseen
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_where_the_keys_are_is_seen_on_the_start_page(desk, qtbot, theme):
+    desk.commands.actions[f"view.theme_{theme}"].trigger()
+    count, unseen = unseen_stops(desk.window, qtbot)
+    assert count > 20
+    assert unseen == []
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+@pytest.mark.parametrize("command", ["help.about", "help.keys", "help.here", "file.export"])
+def test_where_the_keys_are_is_seen_in_a_dialog(desk, qtbot, command, theme):
+    open_sample(qtbot, desk, "delegate_handle_map")
+    desk.commands.actions[f"view.theme_{theme}"].trigger()
+    desk.commands.actions[command].trigger()
+    settle(qtbot, desk)
+    shown = desk.guide.help if command == "help.here" else dialog_of(desk)
+    count, unseen = unseen_stops(shown, qtbot)
+    assert count > 1
+    assert unseen == []
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_where_the_keys_are_is_seen_while_a_folder_is_chosen_from(desk, qtbot, theme):
+    desk.commands.actions[f"view.theme_{theme}"].trigger()
+    desk.folder_drops.take([str(RESOURCES / "samples/delegate_handle_map")])
+    qtbot.waitUntil(lambda: desk.folder_drops.dialog is not None)
+    assert unnamed(desk.folder_drops.dialog) == []
+    count, unseen = unseen_stops(desk.folder_drops.dialog, qtbot)
+    assert count == 5
+    assert unseen == []
+
+
+def test_a_click_brings_no_frame(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    frame = desk.window._focus_frame
+    desk.timeline.view.setFocus()
+    qtbot.keyClick(desk.timeline.view, Qt.Key.Key_Tab)
+    qtbot.keyClick(desk.window.focusWidget(), Qt.Key.Key_Tab, Qt.KeyboardModifier.ShiftModifier)
+    assert frame.isVisible()
+    assert frame.parent() is desk.timeline.view
+    qtbot.mouseClick(desk.operators.table.viewport(), Qt.MouseButton.LeftButton)
+    assert not frame.isVisible()

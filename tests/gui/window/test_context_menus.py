@@ -1,0 +1,210 @@
+"""The menus where the mouse is: about what lies there, by the right button and by a key."""
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtWidgets import QApplication, QMenu
+
+from tests.gui.events import canvas, open_sample, place_of, settle
+from viewer.analysis.findings.finding import Report
+from viewer.gui.session import navigation as going
+from viewer.gui.window.context_menus import CANVAS, ROWS, SLICE
+from viewer.view.state import SliceRef
+
+OPENED: list[tuple[QMenu, QPoint]] = []
+
+
+@pytest.fixture
+def attention(desk, qtbot, monkeypatch):
+    """The window with the attention sample open; menus are not shown, but kept in OPENED."""
+    OPENED.clear()
+    monkeypatch.setattr(QMenu, "popup", lambda menu, at: OPENED.append((menu, at)))
+    open_sample(qtbot, desk, "attention_xnnpack")
+    return desk
+
+
+def ask(widget, at):
+    """Ask for the menu of a place as the mouse does; the texts in it."""
+    mouse = QContextMenuEvent.Reason.Mouse
+    QApplication.sendEvent(widget, QContextMenuEvent(mouse, at, widget.mapToGlobal(at)))
+    return texts()
+
+
+def texts():
+    menu, _ = OPENED[-1]
+    return [action.text().replace("&", "") for action in menu.actions() if action.text()]
+
+
+def row_of(table, row=0):
+    """The middle of a row on the viewport, after a right press there, which marks it."""
+    index = table.model().index(row, 0)
+    table.setCurrentIndex(index)
+    return table.visualRect(index).center()
+
+
+def choose(text):
+    """Choose an entry of the open menu."""
+    menu, _ = OPENED[-1]
+    action = next(a for a in menu.actions() if a.text().replace("&", "") == text)
+    assert action.isEnabled()
+    action.trigger()
+
+
+def titles(desk, ids):
+    return [desk.commands.commands[id].plain_title for id in ids if id != "-"]
+
+
+def test_every_command_in_a_menu_exists(desk):
+    for ids in (CANVAS, SLICE, *ROWS.values()):
+        assert {id for id in ids if id != "-"} <= desk.commands.commands.keys()
+    assert ROWS.keys() <= desk.docks.by_name.keys()
+
+
+def test_the_menu_of_a_slice_is_about_the_slice_under_the_mouse(attention):
+    shown, state = attention.session.traces[0], attention.session.state
+    spans = [shown.span_ns(i) for i in range(len(shown.trace.slices))]
+    index = next(
+        i for i, (t0, t1) in enumerate(spans) if state.t0 < t0 and t0 + 500 < t1 < state.t1
+    )
+    assert ask(canvas(attention), place_of(attention, index)) == [
+        *titles(attention, SLICE), "Help",
+    ]  # fmt: skip
+    assert attention.session.state.slice == SliceRef(0, index)
+    said = texts()
+    assert {"Hide this track", "Pin this track on top", "Keep as a mark"} <= set(said)
+    choose("Copy name")
+    assert QApplication.clipboard().text() == shown.label(index)
+    choose("Show Source")
+    assert attention.source.isVisible()
+
+
+def test_a_slice_that_is_selected_with_others_stays_so(attention):
+    session = attention.session
+    session.select_slice(SliceRef(0, 20), reveal=True)
+    attention.commands.run("selection.same")
+    chosen = session.state.slices
+    if len(chosen) > 1:
+        other = next(ref for ref in chosen if ref != session.state.slice)
+        going.fit_all(session)
+        ask(canvas(attention), place_of(attention, other.index))
+        assert len(session.state.slices) == len(chosen)
+
+
+def test_beside_all_slices_the_menu_is_of_the_view(attention):
+    below = QPoint(5, canvas(attention).height() - 3)
+    assert attention.timeline.view.slice_at(below) is None
+    assert ask(canvas(attention), below) == [*titles(attention, CANVAS), "Help"]
+
+
+def test_the_key_opens_the_menu_of_the_selected_slice_beside_it(attention, qtbot):
+    view = attention.timeline.view
+    attention.session.select_slice(SliceRef(0, 20), reveal=True)
+    view.setFocus()
+    qtbot.keyClick(view, Qt.Key.Key_F10, Qt.KeyboardModifier.ShiftModifier)
+    assert texts() == [*titles(attention, SLICE), "Help"]
+    place = view.place_of(SliceRef(0, 20))
+    assert OPENED[-1][1] == view.viewport().mapToGlobal(place.center())
+
+
+def test_the_menu_of_an_operator_selects_it(attention, qtbot):
+    table = attention.operators.table
+    found = ask(table.viewport(), row_of(table, 1))
+    assert found[0] == "Copy row"
+    assert found[2:] == [*titles(attention, ROWS["operators"]), "Help"]
+    assert attention.session.state.operators[1] == attention.operators.model.rows[1].operators
+    choose("Show Graph")
+    settle(qtbot, attention)
+    assert attention.graph.isVisible()
+
+
+def test_the_key_opens_the_menu_of_the_row_that_the_keyboard_is_on(attention, qtbot):
+    table = attention.operators.table
+    row_of(table, 2)
+    table.setFocus()
+    qtbot.keyClick(table, Qt.Key.Key_F10, Qt.KeyboardModifier.ShiftModifier)
+    assert texts()[0] == "Copy row"
+    assert attention.session.state.operators[1] == attention.operators.model.rows[2].operators
+
+
+def test_the_menu_of_a_hit_selects_its_slice(attention, qtbot):
+    attention.session.search("linear")
+    attention.commands.run("panel.search")
+    settle(qtbot, attention)
+    table = attention.hits.table
+    found = ask(table.viewport(), row_of(table, 3))
+    assert found[1:] == [*titles(attention, ROWS["search"]), "Help"]
+    assert attention.session.state.slice == attention.session.searching.hits.ref(3)
+
+
+def test_the_menu_of_a_mark_is_about_that_mark(attention, qtbot):
+    for index in (20, 40):
+        attention.session.select_slice(SliceRef(0, index))
+        attention.commands.run("mark.keep")
+    attention.commands.run("panel.marks")
+    settle(qtbot, attention)
+    table = attention.marks.table
+    ask(table.viewport(), row_of(table, 0))
+    first = attention.marks.model.number(0)
+    assert attention.session.state.mark == first
+    choose("Delete the current mark")
+    assert len(attention.session.state.marks) == 1
+
+
+def test_the_menu_of_a_problem_leads_to_the_links(attention, qtbot):
+    desk = attention
+    desk.problems.add_failure("/nowhere/x.etdp", "/nowhere/x.etdp: there is no such file")
+    desk.commands.run("panel.problems")
+    settle(qtbot, desk)
+    table = desk.problems.table
+    found = ask(table.viewport(), row_of(table))
+    assert found == ["Copy rows as TSV", *titles(desk, ROWS["problems"]), "Help"]
+    choose("Show Links")
+    settle(qtbot, desk)
+    assert desk.links.isVisible()
+
+
+def test_the_help_of_a_menu_is_on_the_panel_that_it_was_opened_in(attention):
+    table = attention.operators.table
+    ask(table.viewport(), row_of(table))
+    choose("Help")
+    assert attention.guide.help.page == "operators"
+
+
+def finding_row(desk, qtbot, is_report):
+    """The row of the first finding that another panel tells, or that is of the profile itself."""
+    desk.commands.run("panel.findings")
+    settle(qtbot, desk)
+    rows = desk.findings.model.rows
+    return next(
+        i for i, row in enumerate(rows)
+        if row.finding is not None and isinstance(row.finding.place, Report) is is_report
+    )  # fmt: skip
+
+
+def test_the_menu_of_a_finding_selects_what_it_is_of(attention, qtbot):
+    row = finding_row(attention, qtbot, is_report=False)
+    before = attention.session.state
+    view = attention.findings.list
+    view.scrollTo(view.model().index(row, 0))
+    found = ask(view.viewport(), row_of(view, row))
+    assert found[0] == "Copy findings as text"
+    assert found[1:] == [*titles(attention, ROWS["findings"]), "Help"]
+    assert attention.session.state != before
+
+
+def test_the_menu_of_a_finding_that_a_panel_tells_leads_there(desk, qtbot, monkeypatch):
+    OPENED.clear()
+    monkeypatch.setattr(QMenu, "popup", lambda menu, at: OPENED.append((menu, at)))
+    open_sample(qtbot, desk, "delegate_handle_map")
+    row = finding_row(desk, qtbot, is_report=True)
+    before, view = desk.session.state, desk.findings.list
+    view.setFocus()
+    view.setCurrentIndex(view.model().index(row, 0))
+    qtbot.keyClick(view, Qt.Key.Key_F10, Qt.KeyboardModifier.ShiftModifier)
+    assert texts()[:2] == ["Copy findings as text", "Show all of it"]
+    assert desk.session.state == before
+    assert desk.findings.isVisible()
+    choose("Show all of it")
+    settle(qtbot, desk)
+    name = desk.findings.model.rows[row].finding.place.name
+    assert not desk.docks.by_name[name].visibleRegion().isEmpty()

@@ -1,0 +1,592 @@
+"""The table of keys and mouse that the README promises, row by row, driven by real events.
+
+The view is compared by the numbers of the session. Keys go to the widget that has the keyboard; the
+clock of held keys is the test's own, so nothing sleeps and a second of holding is just a second.
+"""
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, QSettings, Qt
+from PySide6.QtGui import QKeySequence, QNativeGestureEvent, QPointingDevice
+from PySide6.QtWidgets import QApplication, QLabel
+
+import viewer
+from tests.gui.events import (
+    CTRL,
+    LEFT,
+    PLAIN,
+    SHIFT,
+    canvas,
+    column,
+    desk_of,
+    drag,
+    middle_of,
+    move,
+    open_files,
+    open_sample,
+    place_of,
+    press,
+    put_away,
+    settle,
+    wheel,
+)
+from viewer.gui.qt.settings import DRAG_PANS, KEYS, Settings
+from viewer.gui.timeline.held_keys import travelled
+from viewer.gui.window.dialogs.command_palette import found_rows
+from viewer.gui.window.dialogs.shortcuts import KeySheet
+from viewer.render.layout import BandKind
+from viewer.view.state import SliceRef
+
+Key = Qt.Key
+ALT = Qt.KeyboardModifier.AltModifier
+AT = QPoint(700, 60)
+
+
+@pytest.fixture
+def attention(desk, qtbot):
+    open_sample(qtbot, desk, "attention_xnnpack")
+    desk.timeline.view.setFocus()
+    return desk
+
+
+@pytest.fixture
+def tall(desk, qtbot, tmp_path):
+    """A trace with more rows than the canvas can show."""
+    path = tmp_path / "tall.csv"
+    rows = [f"p,t{n},s{n},{n * 10},{1000 + n}" for n in range(80)]
+    path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *rows]) + "\n")
+    open_files(qtbot, desk, path)
+    desk.timeline.view.setFocus()
+    return desk
+
+
+def view_range(desk):
+    return desk.session.state.t0, desk.session.state.t1
+
+
+def span(desk):
+    return view_range(desk)[1] - view_range(desk)[0]
+
+
+def type_key(qtbot, desk, key, held=Qt.KeyboardModifier.NoModifier):
+    qtbot.keyClick(QApplication.focusWidget() or desk, key, held)
+
+
+def hold(qtbot, desk, key, seconds):
+    """Hold a key for a time on the clock of held keys."""
+    held = desk.timeline.view._held
+    now = [1_000.0]
+    held.clock = lambda: now[0]
+    held._timer.start = lambda: None  # the frames are those of this test
+    qtbot.keyPress(desk.timeline.view, key)
+    for _ in range(round(seconds * 100)):
+        now[0] += 0.01
+        held.step()
+    qtbot.keyRelease(desk.timeline.view, key)
+    assert not held.is_moving
+    before = view_range(desk), desk.timeline.scene.scroll
+    held.step()
+    assert (view_range(desk), desk.timeline.scene.scroll) == before
+
+
+def wide_slice(desk, least=30):
+    """A slice that is wide enough in the view to be hit."""
+    shown = desk.session.traces[0]
+    for i in range(len(shown.trace.slices)):
+        x0, x1 = (column(desk, t) for t in shown.span_ns(i))
+        if x0 >= 0 and least <= x1 - x0 <= 300 and x1 < canvas(desk).width():
+            return i
+    raise AssertionError("no slice is wide enough")
+
+
+# -- zoom ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("key", "sign"), [(Key.Key_W, -1), (Key.Key_S, 1)])
+@pytest.mark.parametrize("seconds", [0, 0.2, 0.5])
+def test_w_and_s_held_zoom_around_the_mouse_faster_and_faster(attention, qtbot, key, sign, seconds):
+    middle = canvas(attention).width() // 2
+    attention.session.set_range(681_000, 731_000) if sign < 0 else attention.session.set_range(
+        706_000, 706_400
+    )
+    before, under = span(attention), attention.timeline.view.time_at(middle)
+    hold(qtbot, attention, key, seconds)
+    factor = 1.1**sign * np.exp(sign * 0.008 * travelled(seconds * 1000))
+    assert span(attention) == pytest.approx(before * factor, rel=0.02, abs=1)
+    # The mouse is elsewhere, so it is the middle that stays, as near as whole ns allow.
+    assert abs(column(attention, under) - middle) <= 2 * (1 + 2 * middle / span(attention))
+
+
+def test_ctrl_wheel_and_pinch_zoom_around_the_mouse(attention):
+    view = attention.timeline.view
+    under, before = view.time_at(AT.x()), span(attention)
+    wheel(canvas(attention), AT, 1, held=CTRL)
+    assert span(attention) == pytest.approx(before / 1.25, rel=1e-3)
+    here = QPointF(AT)
+    QApplication.sendEvent(
+        canvas(attention),
+        QNativeGestureEvent(
+            Qt.NativeGestureType.ZoomNativeGesture, QPointingDevice.primaryPointingDevice(), 2,
+            here, here, canvas(attention).mapToGlobal(here), 0.25, QPointF(),
+        ),
+    )  # fmt: skip
+    assert span(attention) == pytest.approx(before / 1.25**2, rel=1e-3)
+    assert abs(column(attention, under) - AT.x()) <= 1
+
+
+def test_from_an_hour_to_one_ns_and_back_without_drift(desk, qtbot, tmp_path):
+    path = tmp_path / "hour.csv"
+    path.write_text(
+        "process,thread,name,start_ns,dur_ns\np,t,a,0,3600000000000\np,t,b,1234567890123,1\n"
+    )
+    open_files(qtbot, desk, path)
+    view, x = desk.timeline.view, 500
+    desk.session.set_range(0, 3_600_000_000_000)
+    under = view.time_at(x)
+    notches = 0
+    while span(desk) > 1:
+        wheel(canvas(desk), QPoint(x, 50), 1, held=CTRL)
+        notches += 1
+    assert abs(view_range(desk)[0] - under) <= 1
+    assert notches < 150
+    for _ in range(notches):
+        wheel(canvas(desk), QPoint(x, 50), -1, held=CTRL)
+    assert abs(column(desk, under) - x) <= 2
+
+
+# -- pan and scroll --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("key", "sign"),
+    [(Key.Key_A, -1), (Key.Key_D, 1), (Key.Key_Left, -1), (Key.Key_Right, 1)],
+)
+def test_a_d_and_the_arrows_pan(attention, qtbot, key, sign):
+    attention.session.set_range(680_000, 690_000)
+    per_px = span(attention) / canvas(attention).width()
+    hold(qtbot, attention, key, 0.3)
+    moved = view_range(attention)[0] - 680_000
+    assert moved == pytest.approx(sign * (50 + 8 * travelled(300)) * per_px, abs=2)
+    assert span(attention) == 10_000
+
+
+@pytest.mark.parametrize("how", [{"notches": -1, "held": SHIFT}, {"sideways": -1}])
+def test_shift_wheel_and_a_horizontal_swipe_pan(attention, how):
+    under, before = attention.timeline.view.time_at(500), span(attention)
+    wheel(canvas(attention), AT, **how)
+    assert abs(column(attention, under) - 440) <= 1
+    assert span(attention) == before
+
+
+def test_the_wheel_and_up_and_down_scroll_tracks(tall, qtbot):
+    scene, before = tall.timeline.scene, view_range(tall)
+    wheel(canvas(tall), AT, -1)
+    assert scene.scroll == 60
+    hold(qtbot, tall, Key.Key_Down, 0.2)
+    assert scene.scroll == pytest.approx(60 + 60 + 8 * travelled(200), abs=1)
+    hold(qtbot, tall, Key.Key_Up, 0)
+    assert scene.scroll == pytest.approx(60 + 8 * travelled(200), abs=1)
+    assert view_range(tall) == before
+
+
+# -- mouse -----------------------------------------------------------------------------------------
+
+
+def test_a_click_selects_and_a_double_click_zooms_too(attention, qtbot):
+    index = wide_slice(attention)
+    at = place_of(attention, index)
+    qtbot.mouseClick(canvas(attention), LEFT, pos=at)
+    assert attention.session.state.slice == SliceRef(0, index)
+    qtbot.mouseDClick(canvas(attention), LEFT, pos=at)
+    start, end = attention.session.traces[0].span_ns(index)
+    air = max((end - start) // 50, 1)
+    assert view_range(attention) == (start - air, end + air)
+
+
+def row_line(desk):
+    layout = desk.timeline.scene.layout
+    return middle_of(desk, int(np.flatnonzero(layout.kind == BandKind.ROW)[0]))
+
+
+@pytest.mark.parametrize("pans", [False, True])
+def test_drag_selects_an_area_and_shift_drag_pans_or_the_other_way_round(attention, qtbot, pans):
+    if pans:
+        attention.commands.actions["view.drag_pans"].trigger()
+    y, session = row_line(attention), attention.session
+    t0, t1 = view_range(attention)
+    width = canvas(attention).width()
+    drag(canvas(attention), QPoint(200, y), QPoint(700, y + 8), held=SHIFT if pans else PLAIN)
+    assert (session.state.area.t0, session.state.area.t1) == (
+        t0 + 200 * (t1 - t0) // width, t0 + 700 * (t1 - t0) // width
+    )  # fmt: skip
+    assert view_range(attention) == (t0, t1)
+    session.select_area(None)
+    under = attention.timeline.view.time_at(400)
+    drag(canvas(attention), QPoint(400, y), QPoint(500, y), held=PLAIN if pans else SHIFT)
+    assert abs(column(attention, under) - 500) <= 1
+    assert session.state.area is None
+
+
+def test_what_dragging_does_is_kept(attention, qtbot):
+    assert attention.settings.get(DRAG_PANS) is False
+    attention.commands.actions["view.drag_pans"].trigger()
+    assert attention.settings.get(DRAG_PANS) is True
+    assert attention.commands.actions["view.drag_pans"].isChecked()
+    attention.commands.actions["view.drag_pans"].trigger()
+    assert not attention.timeline.view.drag_pans
+
+
+def test_escape_takes_a_drag_back(attention, qtbot):
+    y = row_line(attention)
+    press(canvas(attention), QPoint(200, y))
+    move(canvas(attention), QPoint(600, y), LEFT)
+    assert attention.timeline.view._overlay.dragged is not None
+    type_key(qtbot, attention, Key.Key_Escape)
+    assert attention.timeline.view._overlay.dragged is None
+    before = view_range(attention)
+    press(canvas(attention), QPoint(200, y), held=SHIFT)
+    move(canvas(attention), QPoint(600, y), LEFT, held=SHIFT)
+    assert view_range(attention) != before
+    type_key(qtbot, attention, Key.Key_Escape)
+    assert view_range(attention) == before
+    move(canvas(attention), QPoint(700, y))
+    assert attention.session.state.area is None
+
+
+# -- going about -----------------------------------------------------------------------------------
+
+
+def test_f_fits_the_selection_and_f_again_all(attention, qtbot):
+    session = attention.session
+    index = wide_slice(attention)
+    session.select_slice(SliceRef(0, index))
+    start, end = session.traces[0].span_ns(index)
+    type_key(qtbot, attention, Key.Key_F)
+    air = max((end - start) // 50, 1)
+    assert view_range(attention) == (start - air, end + air)
+    type_key(qtbot, attention, Key.Key_F)
+    assert view_range(attention)[0] < 0
+    assert view_range(attention)[1] > session.span_ns()
+
+
+def test_full_stop_and_comma_step_along_the_track(attention, qtbot):
+    session, slices = attention.session, attention.session.traces[0].trace.slices
+    row = slices.row_of(wide_slice(attention))
+    first = int(slices.row_ptr[row])
+    session.select_slice(SliceRef(0, first))
+    for _ in range(3):
+        type_key(qtbot, attention, Key.Key_Period)
+    assert session.state.slice == SliceRef(0, first + 3)
+    for _ in range(5):
+        type_key(qtbot, attention, Key.Key_Comma)
+    assert session.state.slice == SliceRef(0, first)
+
+
+def test_n_and_p_go_from_inference_to_inference_at_the_same_zoom_and_column(attention, qtbot):
+    session = attention.session
+    runs = session.traces[0].trace.runs
+
+    def begin():
+        return session.run_span_ns(0, runs[session.state.run[1]])[0]
+
+    session.set_range(begin() - 500, begin() + 20_000)
+    seen = [session.state.run[1]]
+    for key in (Key.Key_N, Key.Key_N, Key.Key_P, Key.Key_P, Key.Key_P):
+        type_key(qtbot, attention, key)
+        seen.append(session.state.run[1])
+        assert view_range(attention) == (begin() - 500, begin() + 20_000)
+    assert [runs[number].number for number in seen] == [2, 3, 4, 3, 2, 1]
+
+
+def test_alt_left_and_right_walk_places_and_ctrl_z_undoes(attention, qtbot):
+    session = attention.session
+    places = [view_range(attention)]
+    for t0 in (600_000, 650_000):
+        session.set_range(t0, t0 + 10_000)
+        places.append(view_range(attention))
+    type_key(qtbot, attention, Key.Key_Left, ALT)
+    type_key(qtbot, attention, Key.Key_Left, ALT)
+    assert view_range(attention) == places[0]
+    type_key(qtbot, attention, Key.Key_Right, ALT)
+    assert view_range(attention) == places[1]
+    session.set_scheme("name")
+    type_key(qtbot, attention, Key.Key_Z, CTRL)
+    assert session.state.scheme == "operator"
+    type_key(qtbot, attention, Key.Key_Z, CTRL | SHIFT)
+    assert session.state.scheme == "name"
+
+
+def test_a_held_key_is_one_step_of_undo(attention, qtbot):
+    before = view_range(attention)
+    hold(qtbot, attention, Key.Key_W, 0.4)
+    assert view_range(attention) != before
+    type_key(qtbot, attention, Key.Key_Z, CTRL)
+    assert view_range(attention) == before
+
+
+def test_escape_takes_back_one_thing_at_a_time(attention, qtbot):
+    session = attention.session
+    session.search("linear")
+    session.select_slice(SliceRef(0, 51))
+    type_key(qtbot, attention, Key.Key_M)
+    measured = session.state.measured
+    assert measured == session.traces[0].span_ns(51)
+    seen = []
+    for _ in range(4):
+        state = session.state
+        seen.append((state.query, state.slice, state.measured))
+        type_key(qtbot, attention, Key.Key_Escape)
+    assert seen == [
+        ("linear", SliceRef(0, 51), measured), ("", SliceRef(0, 51), measured),
+        ("", None, measured), ("", None, None),
+    ]  # fmt: skip
+
+
+def test_brackets_go_along_a_flow(attention, qtbot):
+    """The chunk takes what the linear before it has made, in the same run."""
+    session = attention.session
+    names = attention.session.traces[0].label
+    session.select_slice(SliceRef(0, 48))
+    settle(qtbot, attention)
+    assert names(48) == "blocks.0.qkv · linear"
+    type_key(qtbot, attention, Key.Key_BracketRight)
+    settle(qtbot, attention)
+    assert names(session.state.slice.index) == "blocks.0 · chunk"
+    assert session._run_of(session.state.slice) == session._run_of(SliceRef(0, 48))
+    type_key(qtbot, attention, Key.Key_BracketLeft)
+    settle(qtbot, attention)
+    assert session.state.slice == SliceRef(0, 48)
+
+
+@pytest.mark.parametrize(("key", "held"), [(Key.Key_Slash, PLAIN), (Key.Key_F, CTRL)])
+def test_slash_and_ctrl_f_search_enter_and_shift_enter_go_through_hits(attention, qtbot, key, held):
+    session = attention.session
+    type_key(qtbot, attention, key, held)
+    field = attention.toolbar.search
+    assert QApplication.focusWidget() is field
+    qtbot.keyClicks(field, "op:chunk")
+    hits = [
+        i for i in range(len(session.traces[0].trace.slices))
+        if any("chunk" in o.name for o in session.traces[0].table.operators(
+            int(session.traces[0].trace.slices.key[i])))
+    ]  # fmt: skip
+    hits.sort(key=lambda i: session.traces[0].span_ns(i))
+    assert len(hits) > 3
+    reached = []
+    for held_too in (PLAIN, PLAIN, PLAIN, SHIFT):
+        type_key(qtbot, attention, Key.Key_Return, held_too)
+        settle(qtbot, attention)
+        reached.append(session.state.slice.index)
+    at = hits.index(reached[0])
+    following = [hits[(at + step) % len(hits)] for step in (0, 1, 2, 1)]
+    assert reached == following
+    type_key(qtbot, attention, Key.Key_Escape)
+    assert session.state.query == ""
+    assert QApplication.focusWidget() is attention.timeline.view
+
+
+def test_h_dims_all_but_the_hits(attention, qtbot):
+    attention.session.search("linear")
+    type_key(qtbot, attention, Key.Key_H)
+    assert attention.session.state.only_hits
+    type_key(qtbot, attention, Key.Key_H)
+    assert not attention.session.state.only_hits
+
+
+def test_r_makes_the_selection_an_area(attention, qtbot):
+    session = attention.session
+    session.select_slice(SliceRef(0, 51))
+    type_key(qtbot, attention, Key.Key_R)
+    area = session.state.area
+    assert (area.t0, area.t1) == session.traces[0].span_ns(51)
+    assert area.tracks == {(0, session.traces[0].trace.slices.track(51))}
+
+
+def test_m_measures_and_shift_m_keeps_it_as_a_mark(attention, qtbot):
+    session = attention.session
+    session.select_slice(SliceRef(0, 51))
+    type_key(qtbot, attention, Key.Key_M)
+    assert session.state.measured == session.traces[0].span_ns(51)
+    type_key(qtbot, attention, Key.Key_M, SHIFT)
+    (mark,) = session.state.marks
+    assert (mark.t0, mark.t1) == session.traces[0].span_ns(51)
+    type_key(qtbot, attention, Key.Key_Delete)
+    assert session.state.marks == ()
+    type_key(qtbot, attention, Key.Key_Z, CTRL)
+    assert session.state.marks == (mark,)
+
+
+def test_ctrl_shift_p_opens_the_palette_and_question_mark_the_sheet(attention, qtbot):
+    type_key(qtbot, attention, Key.Key_P, CTRL | SHIFT)
+    assert attention.palette_box.isVisible()
+    type_key(qtbot, attention, Key.Key_Escape)
+    type_key(qtbot, attention, Key.Key_Question)
+    sheet = attention.window.findChild(KeySheet)
+    assert sheet.isVisible()
+    sheet.close()
+
+
+def test_q_hides_the_bottom_panels_and_shows_them(attention, qtbot):
+    assert attention.shows_bottom
+    type_key(qtbot, attention, Key.Key_Q)
+    assert not attention.shows_bottom
+    type_key(qtbot, attention, Key.Key_Q)
+    assert attention.shows_bottom
+
+
+def test_wherever_the_keyboard_is_the_keys_are_the_same(attention, qtbot):
+    settle(qtbot, attention)
+    for widget in (attention.operators.table, attention.toolbar.run, attention.timeline.view):
+        widget.setFocus()
+        before = view_range(attention)
+        for key in (Key.Key_D, Key.Key_W):
+            type_key(qtbot, attention, key)
+        assert view_range(attention) != before, widget
+        type_key(qtbot, attention, Key.Key_Q)
+        assert not attention.shows_bottom
+        type_key(qtbot, attention, Key.Key_Q)
+        settle(qtbot, attention)
+
+
+# -- the table of commands -------------------------------------------------------------------------
+
+
+def test_no_two_commands_share_a_key_and_each_is_found_everywhere(desk):
+    table = desk.commands
+    taken = {}
+    for id in table.commands:
+        for sequence in table.actions[id].shortcuts():
+            assert taken.setdefault(sequence.toString(), id) == id
+    listed = {row.id: row for row in found_rows(table, "", [])}
+    desk.show_keys()
+    sheet = desk.window.findChild(KeySheet)
+    texts = {
+        sheet.model.item(row).data(Qt.ItemDataRole.UserRole): sheet.model.item(row).text().strip()
+        for row in range(sheet.model.rowCount())
+    }
+    for id, command in table.commands.items():
+        assert command.plain_title
+        assert command.place
+        assert (listed[id].title, texts[id]) == (command.plain_title, command.plain_title)
+        assert found_rows(table, f"{command.plain_title} {command.place}", [])[0].id == id, id
+    sheet.close()
+
+
+HOSTILE = [
+    "{", "[]", "7", "null", '"W"', "[" * 100_000, '{"view.zoom_in": "W"}', "\\x00",
+    json.dumps({"view.zoom_in": [None, 3, "Shift", "A, B", "W" * 9999], "gone": ["W"]}),
+    json.dumps({id: ["W"] for id in ("view.zoom_in", "view.panels", "file.quit", "help.keys")}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("stored", HOSTILE)
+def test_hostile_settings_never_break_the_start(qtbot, qapp, tmp_path, monkeypatch, stored):
+    store = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+    store.setValue(KEYS.name, stored)
+    store.setValue("recent_commands", stored)
+    store.setValue("drag_pans", stored)
+    store.sync()
+    made = desk_of(qtbot, qapp, tmp_path, monkeypatch)
+    every = [k for id in made.commands.commands for k in made.commands.keys(id)]
+    assert len(every) == len(set(every)) > 20
+    made.show_palette()
+    put_away(made.window, qapp)
+
+
+def test_chosen_keys_hold_after_a_restart(qtbot, qapp, tmp_path, monkeypatch):
+    store = Settings(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat))
+    store.set_keys({"view.panels": ["W"], "file.open": ["Ctrl+Shift+O"]})
+    store.sync()
+    made = desk_of(qtbot, qapp, tmp_path, monkeypatch)
+    actions = made.commands.actions
+    assert actions["view.panels"].shortcuts() == [QKeySequence("W")]
+    assert made.commands.keys("view.zoom_in") == ("Ctrl+=", "Ctrl++")
+    assert ("Open files", "Ctrl+Shift+O") in made.window.start_page._keys
+    assert made.toolbar._buttons[0][0].toolTip() == "Open…  Ctrl+Shift+O"
+    put_away(made.window, qapp)
+
+
+# -- keys that are named in sentences --------------------------------------------------------------
+
+
+def named(desk):
+    """What is said on screen of keys, by where it stands."""
+    desk.search()
+    help_of_search = desk.toolbar.search.help
+    said = {
+        "marks": desk.marks.empty.sentence.text(),
+        "hits": desk.hits.empty.sentence.text(),
+        "search": desk.toolbar.search.toolTip(),
+        "help of search": help_of_search._text.text().rpartition("timeline, ")[2],
+        "start page": " ".join(
+            label.text() for label in desk.window.start_page.findChildren(QLabel)
+        ),
+    }
+    desk.timeline.view.setFocus()
+    return said
+
+
+def test_sentences_name_the_keys_that_commands_have_now(attention, qtbot):
+    said = named(attention)
+    assert said["marks"].startswith("No marks. M measures what is selected")
+    assert "; Shift+M keeps it here" in said["marks"]
+    assert "the search field (Ctrl+F or /)" in said["hits"]
+    assert said["search"] == "Search  Ctrl+F or /"
+    assert said["help of search"].startswith("H: only hits")
+    commands = attention.commands
+    for id, key in (
+        ("mark.measure", "Ctrl+1"), ("mark.keep", "Ctrl+2"), ("search.find", "Ctrl+3"),
+        ("view.only_hits", "Ctrl+4"), ("file.open", "Ctrl+5"),
+    ):  # fmt: skip
+        for old in commands.keys(id):
+            commands.take_key(id, old)
+        commands.give_key(id, key)
+    said = named(attention)
+    assert said["marks"].startswith("No marks. Ctrl+1 measures what is selected")
+    assert "; Ctrl+2 keeps it here" in said["marks"]
+    assert "the search field (Ctrl+3)" in said["hits"]
+    assert said["search"] == "Search  Ctrl+3"
+    assert said["help of search"].startswith("Ctrl+4: only hits")
+    assert "Ctrl+5" in said["start page"]
+    assert "Ctrl+O" not in said["start page"]
+
+
+def test_a_command_without_a_key_is_named_by_where_it_stands(attention, qtbot):
+    for id in ("mark.measure", "search.find", "mark.rename"):
+        for old in attention.commands.keys(id):
+            attention.commands.take_key(id, old)
+    said = named(attention)
+    assert said["marks"].startswith("No marks. “Measure the selection, or from the mouse on” in")
+    assert "(“Search” in the menu Go)" in said["hits"]
+    attention.session.select_slice(SliceRef(0, 5))
+    attention.commands.actions["mark.keep"].trigger()
+    assert attention.window.status.said.text().endswith(
+        "is kept · “Rename the current mark” in the menu Selection renames it"
+    )
+
+
+def test_no_text_of_the_program_names_a_key_that_can_be_chosen():
+    """A key with Ctrl or Shift, or F1 to F12, in a sentence is asked of the table of commands."""
+    fixed = (
+        "Ctrl+Shift+wheel", "Ctrl+wheel", "Shift+wheel", "Shift+drag", "Ctrl+click", "Shift+Enter",
+        "Ctrl+C)",
+    )  # fmt: skip
+    told = re.compile(r"(?<![\w+])(?:Ctrl|Shift|Alt)\+[^\s\"']+|\bF(?:[1-9]|1[0-2])\b")
+    found = []
+    for path in Path(viewer.__file__).parent.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        docs = {id(d.body[0].value) for d in ast.walk(tree) if getattr(d, "body", None)
+                and isinstance(d.body, list) and isinstance(d.body[0], ast.Expr)}  # fmt: skip
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+                text = node.value
+                for word in fixed:
+                    text = text.replace(word, "")
+                if id(node) not in docs and told.search(text):
+                    found.append((path.name, node.value))
+    assert found == []

@@ -1,0 +1,154 @@
+"""The window before its desk: it stands at once, and what is asked of it meanwhile is not lost."""
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+from PySide6.QtCore import QByteArray, QPoint, QSettings, QSize, Qt
+from PySide6.QtWidgets import QFileDialog, QPushButton
+
+from tests.gui.events import SAMPLE, drop, open_files, put_away
+from viewer.gui.panels.operators.panel import OperatorsPanel
+from viewer.gui.qt.settings import WINDOW_STATE, WINDOW_STATE_VERSION, WINDOW_VERSION, Settings
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.timeline.timeline import Timeline
+from viewer.gui.window.controller import KINDS
+from viewer.gui.window.main_window import MainWindow
+from viewer.gui.window.start_page import page as start_page
+
+DEMO, DEMO_RECORD = SAMPLE["delegate_handle_map"].paths()
+
+
+@pytest.fixture
+def bare(qtbot, qapp, tmp_path, monkeypatch):
+    """A shown window; its desk is made when it has been painted and the events are looked at."""
+    monkeypatch.setattr(start_page, "_draw", lambda samples, width: {})
+    settings = Settings(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat))
+    window = MainWindow(Theme(qapp, "dark"), settings)
+    window.resize(1600, 900)
+    window.show()
+    assert window._desk is None
+    yield window
+    put_away(window, qapp)
+
+
+def furnished(qtbot, window):
+    qtbot.waitUntil(lambda: window._desk is not None, timeout=20_000)
+    return window.desk
+
+
+def opened(qtbot, desk):
+    qtbot.waitUntil(lambda: bool(desk.session.traces), timeout=20_000)
+    return desk.session.workspace.paths
+
+
+def test_the_first_window_waits_for_qt_alone():
+    """numpy takes 70 ms, pyqtgraph 200 ms and the desk 250 ms more to be imported."""
+    code = (
+        "import sys, viewer.cli, viewer.gui.app.application, viewer.gui.window.main_window\n"
+        "print(*sys.modules)"
+    )
+    modules = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    ).stdout.split()
+    assert "viewer.gui.window.start_page.page" in modules
+    assert not {
+        "numpy",
+        "pandas",
+        "pyqtgraph",
+        "viewer.gui.window.controller",
+        "viewer.gui.session.session",
+    } & set(modules)
+
+
+def test_the_desk_comes_by_itself_and_moves_nothing(bare, qtbot):
+    qtbot.waitExposed(bare)
+    first = bare.pages.mapTo(bare, QPoint()), bare.pages.size(), list(bare.menus)
+    desk = furnished(qtbot, bare)
+    qtbot.waitUntil(desk.toolbar.isVisible)
+    assert (bare.pages.mapTo(bare, QPoint()), bare.pages.size(), list(bare.menus)) == first
+    assert bare.pages.currentWidget() is bare.start_page
+    assert all(menu.actions() for menu in bare.menus.values())
+    assert all(dock.isHidden() for dock in desk._docks.by_name.values())
+
+
+def test_panels_lie_alike_whether_the_window_or_the_desk_came_first(bare, desk, qtbot):
+    late = furnished(qtbot, bare)
+    places = []
+    for one in (late, desk):
+        open_files(qtbot, one, DEMO, DEMO_RECORD)
+        docks = one._docks.by_name
+        places.append({name: dock.geometry() for name, dock in docks.items() if dock.isVisible()})
+    assert places[0] == places[1]
+    assert len(places[0]) > 5
+
+
+def test_files_that_are_asked_for_first_are_opened_then(bare, qtbot):
+    bare.open([DEMO])
+    assert bare.pages.currentWidget() is bare.reading
+    bare.open_one(DEMO_RECORD)
+    bare.open([])
+    desk = furnished(qtbot, bare)
+    assert opened(qtbot, desk) == [DEMO, DEMO_RECORD]
+    assert bare.pages.currentWidget() is desk.timeline
+
+
+def test_files_that_are_dropped_first_are_opened(bare, qtbot):
+    assert drop(SimpleNamespace(window=bare), [DEMO])
+    assert opened(qtbot, bare.desk) == [DEMO]
+
+
+def test_the_first_button_asks_for_files_at_once(bare, qtbot, monkeypatch):
+    monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *a: ([DEMO], ""))
+    button = next(b for b in bare.start_page.findChildren(QPushButton) if b.property("primary"))
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert opened(qtbot, bare.desk) == [DEMO]
+
+
+def test_its_parts_are_made_one_a_turn_and_are_those_of_the_desk(bare):
+    parts = bare._parts_of_desk()
+    turns = 0
+    while parts.prepare():
+        turns += 1
+    assert turns == len(KINDS)
+    timeline, operators = parts.of(Timeline), parts.of(OperatorsPanel)
+    assert (bare.desk.timeline, bare.desk.operators) == (timeline, operators)
+
+
+def test_closing_between_two_parts_makes_no_desk(bare, qtbot):
+    bare._prepare()
+    assert bare._next_part.isActive()
+    bare.close()
+    assert not bare._next_part.isActive()
+    qtbot.wait(0)
+    assert bare._desk is None
+
+
+def test_a_desk_that_is_asked_for_is_there(bare):
+    assert bare.desk is bare.desk
+    assert bare.desk.window is bare
+
+
+def test_closing_at_once_keeps_how_the_panels_lay(bare):
+    bare.settings.set(WINDOW_STATE, QByteArray(b"as it lay"))
+    bare.settings.set(WINDOW_VERSION, WINDOW_STATE_VERSION)
+    bare.open([DEMO])
+    bare.close()
+    assert bare._desk is None
+    geometry, state = bare.settings.window()
+    assert not geometry.isEmpty()
+    assert state == QByteArray(b"as it lay")
+
+
+def test_closing_while_the_desk_is_imported_makes_none(bare, qtbot):
+    qtbot.waitUntil(lambda: bare._importer.pending or bare._desk is not None, timeout=20_000)
+    made = bare._desk
+    bare.close()
+    qtbot.wait(0)
+    assert bare._desk is made
+
+
+def test_it_is_no_larger_than_the_screen(bare):
+    room = bare.screen().availableGeometry().size()
+    assert MainWindow(bare.theme, bare.settings).size() == QSize(1600, 900).boundedTo(room)

@@ -1,0 +1,14 @@
+"""Amounts with decimal prefixes."""
+
+import pytest
+
+from viewer.model.text import amount_in_unit
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1.000 kB"), (12_160, "12.160 kB"), (0.5, "0.500 B"),
+     (999_999.9, "1.000 MB"), (1_234_567_890, "1.235 GB"), (3e15, "3.000 PB")],
+)  # fmt: skip
+def test_an_amount_reads_with_its_prefix(value, text):
+    assert " ".join(amount_in_unit(value, "B")) == text

@@ -1,0 +1,92 @@
+"""`opscope delegation`: the same figures as data and as text, and what is not known in words."""
+
+import json
+
+import pytest
+
+from tests.builders.delegation_cases import DATA, SAMPLES
+from viewer.analysis.delegates.delegation import Delegation
+from viewer.cli import main
+from viewer.workspace.workspace import Workspace
+
+ATTENTION = [
+    str(SAMPLES / "attention_xnnpack" / name)
+    for name in ("attn_xnnpack_x5.etdp", "attn_teal_xnnpack.etrecord")
+]
+DEMO = [str(DATA / "etdump/demo_str_x4.etdp"), str(DATA / "etrecord/demo_str.etrecord")]
+
+
+@pytest.fixture
+def answer(capsys):
+    """What the command prints for some files: (exit code, text, stderr)."""
+
+    def ask(*arguments):
+        code = main(["delegation", *map(str, arguments)])
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return ask
+
+
+def test_the_data_add_up_and_are_those_of_the_report(answer):
+    code, out, _ = answer(*ATTENTION, "--json")
+    (file,) = json.loads(out)["files"]
+    assert code == 0
+    parts = ("delegated_ticks", "outside_ticks", "neither_ticks")
+    assert sum(file[part] for part in parts) == file["whole_ticks"] == 324_625
+    space = Workspace()
+    for path in ATTENTION:
+        space.open(path)
+    report = Delegation(space.links(space.traces[0])).report()
+    assert [row["time_ticks"] for row in file["delegates"]] == [x.ticks for x in report.instances]
+    assert sum(row["time_ticks"] for row in file["stayed_outside"]) == report.stayed
+    unlinked = sum(row["slices"] for row in file["unlinked"] if row["linkable"])
+    assert unlinked == file["coverage"]["linkable"] - file["coverage"]["linked"] == 270
+
+
+def test_the_text_says_the_upper_bound_and_what_to_do(answer):
+    _, out, _ = answer(*ATTENTION)
+    assert "XnnpackBackend · 5 ops  forward           17          5  27.480 µs   8.5%" in out
+    assert "an upper bound" in out
+    assert "XNNPACK never does. The 10 DELEGATE_CALLs still link to their 32 operators." in out
+    assert "XnnpackBackend wrote no debug handle map: 90 rows" in out
+
+
+def test_the_text_lists_what_is_odd_in_a_map(answer):
+    _, out, _ = answer(*DEMO)
+    assert "not in map  not registered  0" in out
+    assert "Fancy Fusion" not in out  # it is registered and logged
+
+
+def test_a_record_alone_has_no_times(answer):
+    code, out, _ = answer(DEMO[1], "--json")
+    (file,) = json.loads(out)["files"]
+    assert (code, file["clock"], file["whole_ns"]) == (0, None, None)
+    assert file["delegates"][0]["operators"][0] == "conv1 · convolution"
+    assert len(file["handle_map"]) == 5
+    assert "a record, and no run" in answer(DEMO[1])[1]
+
+
+def test_what_is_not_known_is_said(answer):
+    _, out, _ = answer(DEMO[0])
+    assert "operators not known: No record is open that belongs to this profile" in out
+    _, out, _ = answer(DATA / "etdump/SYN_qnn_like.etdp")
+    assert "unattributed not known: the delegate's events are on a clock of their own" in out
+
+
+def test_a_profile_of_an_npu_has_no_delegate_calls(answer):
+    _, out, _ = answer(DATA / "torq/compile_c3_taskid.csv", DATA / "torq/tiny_cnn.mlir")
+    assert "no delegate calls" in out
+    assert "43 of 43 linkable slices linked" in out
+
+
+def test_nothing_that_could_be_delegated(answer):
+    code, out, _ = answer(DATA / "torq/tiny_cnn.mlir")
+    assert (code, out) == (0, "nothing open has slices, or operators that could be delegated\n")
+
+
+def test_a_file_that_cannot_be_read_is_one_line_and_exit_1(answer):
+    code, out, err = answer("gone.etdp", *DEMO)
+    assert code == 1
+    assert err.startswith("opscope: gone.etdp: there is no such file")
+    assert "BackendStrDemo · 5 ops" in out

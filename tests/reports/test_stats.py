@@ -1,0 +1,268 @@
+"""`opscope stats` as scripts use it: rows, clocks, ranges, and what it says of what is missing."""
+
+import json
+import shutil
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from viewer.cli import main
+from viewer.reports.info import one_line
+from viewer.reports.stats import NoSuchGroups, stats
+from viewer.workspace.workspace import Workspace
+
+ROOT = Path(__file__).parents[2]
+TORQ = ROOT / "tests" / "data" / "torq"
+C3, C1, JOBS, HOST, TEXT = (
+    str(TORQ / name)
+    for name in (
+        "compile_c3_taskid.csv", "compile_c1_css_cdma.csv", "runtime_r0_nss.csv",
+        "host_h1_quoted.csv", "tiny_cnn.mlir",
+    )
+)  # fmt: skip
+ATTENTION = [
+    str(ROOT / "resources" / "samples" / "attention_xnnpack" / name)
+    for name in ("attn_xnnpack_x5.etdp", "attn_teal_xnnpack.etrecord")
+]
+LENGTHS = ("mean", "min", "max", "p50", "p90")
+
+
+def run(capsys, *arguments: str) -> tuple[int, str, str]:
+    """Exit code, stdout, stderr."""
+    try:
+        code = main(["stats", *arguments])
+    except SystemExit as stopped:
+        code = stopped.code
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def answer(capsys, *arguments: str) -> dict:
+    code, out, err = run(capsys, *arguments, "--json")
+    assert (code, err) == (0, "")
+    return json.loads(out)
+
+
+# -- JSON ------------------------------------------------------------------------------------------
+
+
+def test_json_has_the_keys_that_scripts_rely_on(capsys):
+    facts = answer(capsys, C3, TEXT, "--by", "operator")
+    assert set(facts) == {"opscope", "by", "range_ns", "files", "rows"}
+    assert (facts["by"], facts["range_ns"]) == ("operator", None)
+    (file,) = facts["files"]
+    assert file == {
+        "path": C3, "format": "Torq compile profile", "generation": "C3",
+        "clock": {
+            "unit": "cycle", "ns_per_tick": 1.25, "rate": "800 MHz", "origin": "assumed",
+            "assumed": True, "domain": "",
+        },
+        "range_ticks": [0, 132209], "whole_ticks": 201983, "whole_ns": 252478,
+        "ungrouped_label": "(no operator)", "ungrouped_ticks": 68, "ungrouped_ns": 85,
+        "foreign": 0, "missing": None,
+    }  # fmt: skip
+    for row in facts["rows"]:
+        assert list(row) == [
+            "file", "key", "label", "share", "total_ticks", "total_ns", "self_ticks", "self_ns",
+            "count", *(f"{name}_{unit}" for name in LENGTHS for unit in ("ticks", "ns")),
+        ]  # fmt: skip
+        for name in ("total", "self", *LENGTHS):
+            assert row[f"{name}_ns"] == Fraction(row[f"{name}_ticks"]) * Fraction(5, 4) // 1
+    assert sum(row["total_ticks"] for row in facts["rows"]) + 68 == 201983
+    assert sum(row["share"] for row in facts["rows"]) == pytest.approx(1 - 68 / 201983, abs=1e-5)
+    assert [row["label"] for row in facts["rows"]][3:] == [
+        "tosa.add@L16", "tosa.cast@L15", "func.func@L2"
+    ]  # fmt: skip
+
+
+def test_units_have_names_for_scripts_and_no_lengths(capsys):
+    rows = {row["key"]: row for row in answer(capsys, C1, "--by", "unit")["rows"]}
+    assert rows["only_dma"] == {
+        "file": C1, "key": "only_dma", "label": "Only DMA", "share": 0.293104,
+        "total_ticks": 38751, "total_ns": 48438,
+    }  # fmt: skip
+    assert list(rows)[-3:] == ["busy", "idle", "overall"]
+
+
+def test_the_attention_model_by_every_key_that_it_has(capsys):
+    found = {
+        key: answer(capsys, *ATTENTION, "--by", key)
+        for key in ("operator", "type", "module", "line", "delegate", "thread", "run", "name")
+    }
+    for facts in found.values():
+        (file,) = facts["files"]
+        total = sum(row["total_ticks"] for row in facts["rows"])
+        assert total + file["ungrouped_ticks"] == file["whole_ticks"]
+        assert (file["clock"]["unit"], file["clock"]["origin"]) == ("ns", "assumed")
+    executed = sum(row["total_ns"] for row in found["run"]["rows"])
+    for key in ("operator", "type", "module", "line", "delegate"):
+        assert found[key]["files"][0]["whole_ns"] == executed == 324625
+    assert found["run"]["rows"][1]["label"] == "forward · run 2 of 5"
+    assert "models.py:52" in [row["label"] for row in found["line"]["rows"]]
+    assert "blocks.0.qkv" in [row["label"] for row in found["module"]["rows"]]
+
+
+def test_files_of_several_clocks_are_answered_one_by_one(capsys):
+    facts = answer(capsys, JOBS, C3, TEXT, "--by", "operator")
+    assert [(f["path"], f["whole_ticks"], f["whole_ns"]) for f in facts["files"]] == [
+        (JOBS, 1105, 1105000), (C3, 201983, 252478),
+    ]  # fmt: skip
+    assert [row["file"] for row in facts["rows"]] == sorted(
+        (row["file"] for row in facts["rows"]), key=[JOBS, C3].index
+    )
+    conv = [row for row in facts["rows"] if row["label"] == "tosa.conv2d@L11"]
+    assert [(row["file"], row["total_ns"] % 1000) for row in conv] == [(JOBS, 0)]
+
+
+# -- ranges ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["unit", "operator", "type", "line", "location", "thread", "name"])
+def test_ranges_add_up_to_the_whole(capsys, key):
+    whole = answer(capsys, C3, TEXT, "--by", key)
+    # The trace ends at 165261.25 ns: the end is found from its floor.
+    same = answer(capsys, C3, TEXT, "--by", key, "--range", "0:165261")
+    assert (same["rows"], same["files"]) == (whole["rows"], whole["files"])
+    total: dict[str, int] = {}
+    for part in ("0:50us", "50us:1ms"):
+        for row in answer(capsys, C3, TEXT, "--by", key, "--range", part)["rows"]:
+            total[row["key"]] = total.get(row["key"], 0) + row["total_ticks"]
+    assert total == {row["key"]: row["total_ticks"] for row in whole["rows"]}
+
+
+def test_a_range_counts_from_the_start_of_the_trace(capsys):
+    """The first job ran from 1368 µs to 1420 µs since the device was opened."""
+    facts = answer(capsys, JOBS, "--by", "unit", "--range", "10us:30us")
+    (file,) = facts["files"]
+    assert (facts["range_ns"], file["range_ticks"]) == ([10000, 30000], [1378, 1398])
+    assert {row["key"]: row["total_ns"] for row in facts["rows"]} == {
+        "nss": 20000, "busy": 20000, "idle": 0, "overall": 20000
+    }  # fmt: skip
+
+
+def test_a_range_beside_the_trace_is_empty(capsys):
+    code, out, _ = run(capsys, C3, TEXT, "--by", "operator", "--range", "1s:2s")
+    assert code == 0
+    assert out.splitlines()[-1] == "nothing in this range"
+    assert answer(capsys, C3, "--by", "unit", "--range", "1s:2s")["files"][0]["whole_ticks"] == 0
+
+
+def test_a_range_of_host_profiles_of_one_boot_is_on_the_axis_that_they_share(capsys, tmp_path):
+    """The later one began 200 ms after the other; its INIT took 1.349 ms."""
+    first, later = TORQ / "host_h4_latest.csv", tmp_path / "later.csv"
+    later.write_text(first.read_text().replace(",48123", ",48125"))
+    for paths in ((first, later), (later, first)):
+        asked = ("--by", "name", "--range", "200ms:201.349ms")
+        rows = answer(capsys, *map(str, paths), *asked)["rows"]
+        assert {row["file"] for row in rows} == {str(later)}
+        assert sum(row["total_ns"] for row in rows) == 1_349_000
+
+
+def test_what_has_no_length_at_the_end_of_a_trace_is_not_in_a_range_behind_it(capsys):
+    """A host profile ends with a DEALLOC that took no time, at 852 µs."""
+    for part, count in (("0:852us", 2), ("100ms:200ms", 0)):
+        facts = answer(capsys, HOST, "--by", "name", "--range", part)
+        assert sum(r["count"] for r in facts["rows"] if r["label"] == "DEALLOC") == count
+
+
+# -- text ------------------------------------------------------------------------------------------
+
+
+def test_the_table_is_aligned_and_says_whose_clock_it_is(capsys):
+    code, out, _ = run(capsys, C3, TEXT, "--by", "type")
+    head, blank, *lines = out.splitlines()
+    assert code == 0
+    assert head == f"{C3}: Torq compile profile C3, clock 1 cycle = 1.25 ns (assumed)"
+    assert blank == ""
+    assert lines[0] == (
+        "Total, µs  Self, µs  Share, %  Count  Mean, µs  Min, µs  Max, µs  p50, µs  p90, µs  Type"
+    )
+    assert lines[1] == (
+        "  109.760   109.760      43.5     16     6.860    1.960   11.760    6.860   11.760  "
+        "tosa.clamp + tosa.conv2d"
+    )
+    place = lines[0].index("Type")
+    assert [line[place:] for line in lines[-3:]] == ["func.func", "(no operator)", "whole"]
+
+
+def test_rows_of_several_files_carry_their_file(capsys):
+    _, out, _ = run(capsys, C3, JOBS, "--by", "unit")
+    lines = out.splitlines()
+    assert f"{JOBS}: Torq runtime profile R0, clock 1 tick = 1000 ns (stated)" in lines
+    assert any(line.endswith("  compile_c3_taskid.csv  Only DMA") for line in lines)
+    assert any(line.endswith("  runtime_r0_nss.csv     NSS jobs") for line in lines)
+
+
+def test_files_of_one_name_are_told_apart(capsys, tmp_path):
+    copy = shutil.copy(C3, tmp_path)
+    _, out, _ = run(capsys, C3, copy, JOBS, "--by", "unit")
+    told = [line.split()[-2] for line in out.splitlines() if line.endswith(" Overall")]
+    assert told == [C3, copy, "runtime_r0_nss.csv"]
+
+
+def test_a_line_has_no_line_ends_and_the_spaces_of_a_keyboard():
+    assert one_line("a\nb at 100\u202fMHz, 1\u2009234") == "a\\nb at 100 MHz, 1 234"
+
+
+def test_what_is_on_a_clock_of_its_own_is_said(capsys):
+    dump = str(ROOT / "tests" / "data" / "etdump" / "SYN_qnn_like.etdp")
+    _, out, _ = run(capsys, dump, "--by", "name")
+    assert "slices on clocks of their own are in no number" in out
+
+
+def test_names_with_line_ends_stay_on_one_line(capsys, tmp_path):
+    path = tmp_path / "odd.csv"
+    path.write_text('process,thread,name,start_ns,dur_ns\np,t,"a\nb",0,5\n')
+    _, out, _ = run(capsys, str(path), "--by", "name")
+    assert any(line.endswith("  a\\nb") for line in out.splitlines())
+
+
+# -- what there is not -----------------------------------------------------------------------------
+
+
+def test_a_key_that_no_trace_has_is_one_line_that_says_which_there_are(capsys, tmp_path):
+    alone = shutil.copy(C3, tmp_path)  # without the text that its locations name beside it
+    code, out, err = run(capsys, alone, "--by", "operator")
+    assert (code, out) == (1, "")
+    assert err == (
+        "opscope: no statistics by operator: No record or source that is open belongs to the "
+        "trace. There are unit, location, thread, name\n"
+    )
+
+
+def test_a_trace_that_lacks_the_key_is_noted_beside_those_that_have_it(capsys):
+    code, out, err = run(capsys, C3, ATTENTION[0], "--by", "run")
+    assert code == 0
+    assert "run 1 of 5" in out
+    assert err == f"opscope: note: {C3}: no statistics by run: The file tells no inferences\n"
+
+
+def test_wrong_usage_and_unreadable_files(capsys, tmp_path):
+    assert run(capsys, C3)[0] == 2
+    assert "--by" in run(capsys, C3)[2]
+    assert run(capsys, C3, "--by", "colour")[0] == 2
+    code, _, err = run(capsys, C3, "--by", "unit", "--range", "5")
+    assert code == 2
+    assert "START:END" in err
+    missing = str(tmp_path / "none.csv")
+    code, out, err = run(capsys, missing, C3, "--by", "unit")
+    assert code == 1
+    assert "none.csv" in err
+    assert "Only DMA" in out
+    assert run(capsys, missing, "--by", "unit")[0] == 1
+
+
+def test_a_record_alone_took_no_time(capsys):
+    code, out, err = run(capsys, ATTENTION[1], "--by", "operator")
+    assert (code, out) == (1, "")
+    assert err == "opscope: no profile is open: there is nothing that took time\n"
+    with pytest.raises(NoSuchGroups):
+        stats(Workspace(), "unit")
+
+
+def test_methods_and_pairs_are_chosen_as_everywhere(capsys):
+    dump, record = ATTENTION
+    other = str(ROOT / "tests" / "data" / "etrecord" / "demo_str.etrecord")
+    facts = answer(capsys, dump, record, other, "--pair", f"{dump}={record}", "--by", "module")
+    assert facts["rows"]

@@ -1,0 +1,118 @@
+"""The last sessions: newest first, none twice; of too many those go in which nothing was done."""
+
+import os
+
+import msgspec
+import pytest
+
+from viewer.view.recent_sessions import MOST, KeptSessions, work_of
+from viewer.view.session_file import (
+    VERSION,
+    Input,
+    LinkChoice,
+    Place,
+    SavedChoices,
+    SavedMark,
+    SavedSession,
+    SavedTracks,
+    SavedView,
+    SourcePath,
+    read,
+)
+
+
+def session(name, *marks, **view):
+    marked = tuple(SavedMark(at, at, f"mark {at}") for at in marks)
+    return SavedSession(
+        VERSION, (Input(name, absolute=f"/data/{name}"),), view=SavedView(marks=marked, **view)
+    )
+
+
+def names(kept):
+    return [read(path).inputs[0].path for path in kept.paths()]
+
+
+@pytest.fixture
+def kept(tmp_path):
+    return KeptSessions(str(tmp_path / "settings"))
+
+
+def test_the_newest_is_the_first_and_none_is_lost(kept):
+    for name in "abc":
+        kept.keep(session(name))
+    assert names(kept) == ["c", "b", "a"]
+    assert kept.paths()[0] == kept.newest
+
+
+def test_the_same_files_with_the_same_work_are_kept_once(kept):
+    for name in ("a", "b", "a"):
+        kept.keep(session(name, 5))
+    assert names(kept) == ["a", "b"]
+    kept.keep(session("a", 5, start_ns=10, end_ns=20))  # looked at elsewhere
+    assert names(kept) == ["a", "b"]
+    assert read(kept.newest).view.end_ns == 20
+
+
+def test_the_same_files_opened_anew_do_not_replace_those_with_marks(kept):
+    kept.keep(session("a", 5))
+    kept.keep(session("a"))
+    assert [len(read(path).view.marks) for path in kept.paths()] == [0, 1]
+
+
+def test_of_too_many_those_without_work_go_first_and_the_oldest_of_them(kept):
+    kept.keep(session("marked", 5))
+    for number in range(MOST + 3):
+        kept.keep(session(f"idle {number}"))
+    assert len(names(kept)) == MOST
+    assert names(kept)[-1] == "marked"
+    assert names(kept)[:2] == [f"idle {MOST + 2}", f"idle {MOST + 1}"]
+    for number in range(MOST):
+        kept.keep(session(f"busy {number}", 1))
+    assert names(kept) == [f"busy {number}" for number in reversed(range(MOST))]
+
+
+def test_a_damaged_one_and_a_gap_are_no_obstacle(kept):
+    for name in "abcd":
+        kept.keep(session(name, 1))
+    os.unlink(kept.paths()[1])
+    with open(kept.paths()[1], "w") as file:
+        file.write('{"opscope_session": ')
+    assert kept.work(kept.paths()[1]) is None
+    kept.keep(session("e", 1))
+    assert [kept.work(path) and kept.work(path).files for path in kept.paths()] == [
+        ("/data/e",), ("/data/d",), None, ("/data/a",)
+    ]  # fmt: skip
+
+
+def test_a_folder_that_takes_nothing_keeps_what_it_has(kept, monkeypatch):
+    kept.keep(session("a", 1))
+
+    def full(path, data):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("viewer.view.recent_sessions.write_whole", full)
+    with pytest.raises(OSError, match="No space"):
+        kept.keep(session("b", 1))
+    assert names(kept) == ["a"]
+
+
+PLACE = Place(0, "a")
+
+
+@pytest.mark.parametrize(
+    ("done", "is_work"),
+    [
+        (session("a"), False),
+        (session("a", 1), True),
+        (session("a", start_ns=1, end_ns=5, search="conv", colour_by="name"), False),
+        (session("a", tracks=SavedTracks(folded=(PLACE,), filter="x", order="by name")), False),
+        (session("a", tracks=SavedTracks(pinned=(PLACE,))), True),
+        (session("a", tracks=SavedTracks(hidden=(PLACE,))), True),
+        (msgspec.structs.replace(
+            session("a"), choices=SavedChoices(links=(LinkChoice(0, None),))), True),
+        (msgspec.structs.replace(
+            session("a"), choices=SavedChoices(source_paths=(SourcePath("/x", "/y"),))), False),
+    ],
+)  # fmt: skip
+def test_work_is_what_opening_the_files_again_does_not_bring_back(done, is_work):
+    assert work_of(done).is_any == is_work

@@ -1,0 +1,68 @@
+"""Ranges of the axis: what is seen at first, and what a range may be, without a session."""
+
+from fractions import Fraction
+
+import pytest
+
+from viewer.render.layout import Axis
+from viewer.resources import SAMPLES
+from viewer.view.open_trace import Inferences, views_of
+from viewer.view.visible_range import at_same_ticks, axis_length, first_view, limited, zoomed
+from viewer.workspace.workspace import Workspace
+
+ATTENTION = next(sample for sample in SAMPLES if sample.key == "attention_xnnpack").paths()[0]
+
+
+def test_a_first_view_of_nothing_is_the_whole_axis():
+    seen = first_view([], 1000)
+    assert (seen.t0, seen.t1, seen.run, seen.note) == (-20, 1020, None, "")
+
+
+def test_a_first_view_skips_the_load_and_the_cold_run():
+    space = Workspace()
+    trace = space.open(str(ATTENTION))
+    shown = list(views_of(space, {Inferences.AS_RUN}, {}).values())
+    seen = first_view(shown, axis_length(space, shown, Inferences.AS_RUN))
+    run = trace.runs[seen.run]
+    assert run.number == 2
+    assert seen.note.endswith("load and the cold run 1 lie before it")
+    start, end = (shown[0].axis.to_ns(tick) for tick in (run.start, run.end))
+    assert seen.t0 < start < end < seen.t1
+
+
+@pytest.mark.parametrize(
+    ("asked", "given"),
+    [
+        ((100, 200), (100, 200)),
+        ((-500, -400), (-100, 0)),  # moved at its width
+        ((5000, 5100), (1000, 1100)),
+        ((-10_000, 10_000), (-100, 1100)),  # no more than there is
+        ((7, 7), (7, 8)),  # never nothing
+    ],
+)
+def test_a_range_is_kept_inside_the_axis_and_a_tenth_around_it(asked, given):
+    assert limited(*asked, 1000) == given
+
+
+def test_zooming_keeps_a_time_where_it_is_or_where_it_is_said_to_be():
+    assert zoomed(0, 1000, 0.5, 250, None) == (125, 625)
+    assert zoomed(0, 1000, 0.5, 250, Fraction(1, 2)) == (0, 500)
+    assert zoomed(10, 12, 0.9, 10, None) == (10, 11)  # every step shows
+
+
+def test_ticks_stay_in_view_at_another_rate():
+    slow = Axis(Fraction(10), 0)
+    assert at_same_ticks(1000, 2000, slow, Axis(Fraction(5, 4), 50)) == (175, 300)
+    assert at_same_ticks(1000, 1001, slow, Axis(Fraction(1, 100), 0)) == (1, 2)
+
+
+def test_a_first_view_names_only_what_lies_before_it(tmp_path):
+    """A profile of three inferences far apart, without any load."""
+    rows = [f"npu,forward,Method::execute,{start},100,forward" for start in (0, 5_000, 9_000)]
+    path = tmp_path / "runs.csv"
+    path.write_text("\n".join(["process,thread,name,start_ns,dur_ns,method", *rows]))
+    space = Workspace()
+    space.open(str(path))
+    shown = list(views_of(space, {Inferences.AS_RUN}, {}).values())
+    seen = first_view(shown, axis_length(space, shown, Inferences.AS_RUN))
+    assert seen.note == "first view: run 2 of 3 · the cold run 1 lies before it"

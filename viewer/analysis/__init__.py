@@ -1,0 +1,1 @@
+"""What a trace and a program say together. Only folders; no module of its own."""

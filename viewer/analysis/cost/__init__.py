@@ -1,0 +1,1 @@
+"""What operators, lines and modules took; every instant charged once."""

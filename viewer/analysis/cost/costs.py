@@ -1,0 +1,269 @@
+"""What operators cost: every instant is charged once, to the innermost linked slice around it.
+
+An OPERATOR_CALL and the kernel inside it are one operator's time, not twice its time. A slice with
+several operators is charged once to the set of them: shared, never divided. So operators, shared
+sets and the time without an operator add up to the whole, which is Method::execute where the file
+has it (loading is not in it) and the busy time of all tracks where it has none. A run that failed
+logs no Method::execute: then the instructions that it came to are its whole. Where lanes of one
+track overlap, an instant counts once for each set that is at work in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from viewer.analysis.links.link_table import LinkTable
+from viewer.model import intervals
+from viewer.model.queries import (
+    Segments,
+    charge,
+    execute_keys,
+    foreign,
+    sum_per_key,
+    total_per_group,
+)
+from viewer.model.scope import Scope, begin_in
+from viewer.model.trace import Bools, Ints, KeyKind, Run, Trace, Unit
+
+_INSTRUCTIONS = (KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL, KeyKind.CONTROL)
+
+
+@dataclass(frozen=True, slots=True)
+class CostRow:
+    """The cost of one set of operators in a range, in ticks.
+
+    operators: indexes into `Program.operators`; one, or several that share it. ticks: its own time.
+    kernel: the summed time of its kernels. slices: how many of its slices begin in the range; a
+    kernel inside its call is not counted beside it.
+    """
+
+    operators: tuple[int, ...]
+    ticks: int
+    kernel: int
+    slices: int
+
+    @property
+    def is_shared(self) -> bool:
+        return len(self.operators) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class CostTable:
+    """All sets that cost something in a range, dearest first, and the ticks of none of them."""
+
+    rows: tuple[CostRow, ...]
+    without_operator: int
+
+    @property
+    def single(self) -> int:
+        """Time of sets of one operator."""
+        return sum(row.ticks for row in self.rows if not row.is_shared)
+
+    @property
+    def shared(self) -> int:
+        """Time of sets of several operators."""
+        return sum(row.ticks for row in self.rows if row.is_shared)
+
+    @property
+    def whole(self) -> int:
+        """What shares are shares of: Method::execute, or the busy time of all tracks."""
+        return self.single + self.shared + self.without_operator
+
+
+class Costs:
+    """Cost queries on one linked trace; the charging is done once, ranges are cheap."""
+
+    def __init__(self, table: LinkTable) -> None:
+        self._table = table
+        self._trace = table.trace
+
+    @cached_property
+    def _segments(self) -> Segments:
+        return charge(self._trace, self._set_of_key)
+
+    @cached_property
+    def _set_of_key(self) -> Ints:
+        return stated_alone(self._trace, self._table.set_of_key)
+
+    def table(
+        self, first: int | None = None, last: int | None = None, track: int | None = None
+    ) -> CostTable:
+        """The cost of every operator set inside [first, last] ticks, or in the whole trace.
+
+        track: count this track alone, since a run is one of a track and others go on beside it.
+        """
+        sets = self._table.sets
+        ticks = total_per_group(self._segments, len(sets), first, last, track)
+        count, total = sum_per_key(self._trace, first, last, track)
+        set_of_key = self._set_of_key
+        linked = np.flatnonzero(set_of_key >= 0)
+        slices = np.zeros(len(sets), np.int64)
+        np.add.at(slices, set_of_key[linked], count[linked])
+        kernels = linked[self._trace.keys.kind[linked] == KeyKind.KERNEL]
+        within = np.zeros(len(sets), np.int64)
+        np.add.at(within, set_of_key[kernels], count[kernels])
+        slices = np.where(slices > within, slices - within, slices)
+        kernel = np.zeros(len(sets), np.int64)
+        np.add.at(kernel, set_of_key[kernels], total[kernels])
+        rows = [
+            CostRow(sets[i], int(ticks[i]), int(kernel[i]), int(slices[i]))
+            for i in np.argsort(-ticks, kind="stable").tolist()
+            if slices[i] or ticks[i]
+        ]
+        return CostTable(tuple(rows), self._without_operator(first, last, track))
+
+    def of_run(self, run: Run) -> CostTable:
+        """The cost of every operator set in one run."""
+        return self.table(run.start, run.end, run.track)
+
+    def ticks_of_runs(self, runs: Sequence[Run]) -> Ints:
+        """The ticks of every set of the link table in every run, as `of_run` has them (int64).
+
+        Shape (runs, sets). Of each run its own stretch of segments alone is looked at: 450 runs of
+        a million slices take less than half a second, and as many tables more than ten.
+        """
+        segments, count = self._segments, len(self._table.sets)
+        ticks = np.zeros((len(runs), count), np.int64)
+        reach: dict[int, tuple[slice, Ints]] = {}
+        for number, run in enumerate(runs):
+            if run.track not in reach:
+                of_track = np.searchsorted(segments.track, np.array([run.track, run.track + 1]))
+                own = slice(*of_track.tolist())
+                # Lanes overlap: how far any segment up to here reaches is what ascends.
+                reach[run.track] = own, np.maximum.accumulate(segments.end[own])
+            own, ends = reach[run.track]
+            lo = own.start + int(np.searchsorted(ends, run.start, "right"))
+            hi = own.start + int(np.searchsorted(segments.start[own], run.end))
+            part = Segments(
+                segments.track[lo:hi], segments.start[lo:hi], segments.end[lo:hi],
+                segments.group[lo:hi], segments.lanes,
+            )  # fmt: skip
+            ticks[number] = total_per_group(part, count, run.start, run.end)
+        return ticks
+
+    def slices_of(self, sets: Collection[tuple[int, ...]], scope: Scope) -> Ints:
+        """The slices that the rows of some sets count, ascending: those of just these operators
+        that begin in the scope; of a set that is called the calls, not their kernels."""
+        slices, kind = self._trace.slices, self._trace.keys.kind
+        wanted = frozenset(sets)
+        hit = np.array([*(own in wanted for own in self._table.sets), False], np.bool_)
+        found = np.flatnonzero(hit[self._set_of_key][slices.key])
+        found = begin_in(self._trace, scope, found)
+        called = np.zeros(len(hit), np.bool_)
+        is_kernel = kind[slices.key[found]] == KeyKind.KERNEL
+        own = self._set_of_key[slices.key[found]]
+        called[own[~is_kernel]] = True
+        return np.asarray(found[~is_kernel | ~called[own]])
+
+    def _without_operator(self, first: int | None, last: int | None, track: int | None) -> int:
+        """Ticks of Method::execute (of the busy time, without any) in which no set is charged."""
+        return length_within(self._free, self._trace, first, last, track)
+
+    def longest_without_operator(
+        self, first: int | None = None, last: int | None = None, track: int | None = None
+    ) -> tuple[int, int, int] | None:
+        """Track, first and last tick of the longest stretch of `CostTable.without_operator`.
+
+        None where there is no such time.
+        """
+        lo = self._trace.start if first is None else first
+        hi = self._trace.end if last is None else last
+        found = []
+        for number, times in enumerate(self._free):
+            start, end = intervals.clip(*times, lo, hi)
+            if len(start) and track in (None, number):
+                at = int(np.argmax(end - start))
+                found.append((int(end[at] - start[at]), -number, int(start[at]), int(end[at])))
+        return None if not found else (-max(found)[1], *max(found)[2:])
+
+    @cached_property
+    def _free(self) -> list[intervals.Intervals]:
+        return free_time(self._trace, self._segments, whole_slices(self._trace))
+
+
+def stated_alone(trace: Trace, group_of_key: Ints) -> Ints:
+    """Groups per key, without (-1) those of keys that only derived slices have.
+
+    An NSS job covers the host's start and wait of it on another track: both of them charged would
+    make the operator twice as dear.
+    """
+    stated = trace.slices.key[~made_of_others(trace)]
+    is_stated = np.bincount(stated, minlength=len(trace.keys)) > 0
+    return np.where(is_stated, group_of_key, -1)
+
+
+def made_of_others(trace: Trace) -> Bools:
+    """Per slice whether it is made of stated ones, which are charged; of a mean none is."""
+    derived = trace.slices.derived
+    if derived is None or derived.all():
+        return np.zeros(len(trace.slices), np.bool_)
+    return derived
+
+
+def whole_slices(trace: Trace) -> Bools:
+    """Per slice whether its time is the whole that shares are shares of, or a part of it."""
+    slices = trace.slices
+    busy: Bools = slices.row_depth[slices.rows()] == 0
+    executes = execute_keys(trace)[slices.key]
+    if executes.any():
+        busy = executes | (busy & np.isin(trace.keys.kind[slices.key], _INSTRUCTIONS))
+    return busy & ~made_of_others(trace)
+
+
+def free_time(trace: Trace, charged: Segments, of: Bools) -> list[intervals.Intervals]:
+    """Per track the time of some slices (one bool each) in which nothing is charged.
+
+    One pass over slices and segments. Foreign slices have no extent of their own. A HAL calls the
+    host that it is drawn above, on one thread: what the host is busy with is not the HAL's too.
+    """
+    slices = trace.slices
+    rows = slices.rows()
+    of = of.copy()
+    of[foreign(slices)] = False
+    chosen = np.flatnonzero(of)
+    chosen = chosen[np.argsort(slices.row_track[rows[chosen]], kind="stable")]
+    numbers = np.arange(len(trace.tracks) + 1)
+    own = np.searchsorted(slices.row_track[rows[chosen]], numbers)
+    mine = np.searchsorted(charged.track, numbers)
+    free = []
+    for track in range(len(trace.tracks)):
+        at = chosen[own[track] : own[track + 1]]
+        part = slice(int(mine[track]), int(mine[track + 1]))
+        free.append(
+            intervals.subtract(
+                (slices.start[at], slices.end[at]), (charged.start[part], charged.end[part])
+            )
+        )
+    host = _busy_of(trace, Unit.HOST)
+    return [
+        intervals.subtract(times, host) if track.unit is Unit.HAL else times
+        for track, times in zip(trace.tracks, free, strict=True)
+    ]
+
+
+def _busy_of(trace: Trace, unit: Unit) -> intervals.Intervals:
+    """The time in which any track of a unit has an outermost slice."""
+    slices, tracks = trace.slices, np.array([track.unit == unit for track in trace.tracks])
+    rows = np.flatnonzero(tracks[slices.row_track] & (slices.row_depth == 0)) if len(tracks) else ()
+    spans = [slice(*slices.row_ptr[row : row + 2].tolist()) for row in rows]
+    start = np.concatenate([slices.start[span] for span in spans] or [np.empty(0, np.int64)])
+    end = np.concatenate([slices.end[span] for span in spans] or [np.empty(0, np.int64)])
+    return intervals.union(start, end)
+
+
+def length_within(
+    times: list[intervals.Intervals],
+    trace: Trace,
+    first: int | None,
+    last: int | None,
+    track: int | None = None,
+) -> int:
+    """Ticks of the times of one track, or of all, inside [first, last] or in the whole trace."""
+    lo = trace.start if first is None else first
+    hi = trace.end if last is None else last
+    chosen = times if track is None else [times[track]]
+    return sum(intervals.length(*intervals.clip(*part, lo, hi)) for part in chosen)

@@ -1,0 +1,84 @@
+"""What the lines of one source file cost: each set of operators is charged to its lines.
+
+A set whose operators all stand on one line is that line's own time. A set that stands on several
+lines is shared between them and never divided, so own and shared time add up to all that the file's
+operators cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from viewer.analysis.cost.costs import CostRow, CostTable
+from viewer.program.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCost:
+    """The time of one line alone, in ticks, and the sets it is the time of, dearest first."""
+
+    ticks: int
+    sets: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedCost:
+    """Time that several lines share, in ticks. `elsewhere`: some of them are in other files."""
+
+    lines: tuple[int, ...]
+    ticks: int
+    sets: tuple[tuple[int, ...], ...]
+    elsewhere: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LineCosts:
+    """The costs of one file: own time by line, and what lines share, dearest first."""
+
+    own: Mapping[int, OwnCost]
+    shared: tuple[SharedCost, ...]
+
+
+def line_costs(program: Program, table: CostTable, path: str) -> LineCosts:
+    """Distribute a cost table over the lines of the file that was recorded as `path`."""
+    own: dict[int, list[CostRow]] = {}
+    shared: dict[tuple[tuple[int, ...], bool], list[CostRow]] = {}
+    for row in table.rows:
+        places = {source_place(program, i) for i in row.operators}
+        lines = tuple(sorted(place[1] for place in places if place and place[0] == path))
+        if not lines:
+            continue
+        if len(places) == 1:
+            own.setdefault(lines[0], []).append(row)
+        else:
+            shared.setdefault((lines, len(lines) < len(places)), []).append(row)
+    parts = [
+        SharedCost(lines, sum(r.ticks for r in rows), _sets(rows), elsewhere)
+        for (lines, elsewhere), rows in shared.items()
+    ]
+    return LineCosts(
+        {line: OwnCost(sum(r.ticks for r in rows), _sets(rows)) for line, rows in own.items()},
+        tuple(sorted(parts, key=lambda part: -part.ticks)),
+    )
+
+
+def source_place(program: Program, operator: int) -> tuple[str, int] | None:
+    """The recorded path and line of an operator, None if the record does not say."""
+    source = program.operators[operator].source
+    return (source.path, source.line) if source else None
+
+
+def lines_text(lines: Iterable[int]) -> str:
+    """ "49–50, 52": ascending lines with runs of neighbours joined."""
+    runs: list[tuple[int, int]] = []
+    for line in sorted(set(lines)):
+        if runs and line == runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], line)
+        else:
+            runs.append((line, line))
+    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in runs)
+
+
+def _sets(rows: list[CostRow]) -> tuple[tuple[int, ...], ...]:
+    return tuple(row.operators for row in rows)

@@ -1,0 +1,135 @@
+"""The work in a trace by what it is, each instant charged once: to the innermost event of work.
+
+Work is every event that is no scope of a runtime: calls of operators and of delegates, kernels,
+events of delegates, jobs and actions, all slices of a plain profile. Events are one *thing* if they
+are of the same operators or, without a link, are called the same on screen; a delegate's call is
+one apart from the events in it, which take their time from it. The groups of a thing are its copies
+(`viewer.analysis.workload.layout_copies`), sort by sort, and the rest of it. Unlike
+`viewer.analysis.cost.costs` it needs no record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+
+from viewer.analysis.cost.costs import stated_alone
+from viewer.analysis.links.labels import key_labels, set_label
+from viewer.analysis.links.link_table import LinkTable, Reason
+from viewer.analysis.workload.layout_copies import copies_of
+from viewer.model.queries import Segments, charge, total_per_group
+from viewer.model.trace import Ints, KeyKind, Run
+
+
+class Part(Enum):
+    """Which part of a runtime's work a group is."""
+
+    OUTSIDE = "ran outside of delegates"
+    DELEGATED = "a delegate's"
+    CONTROL = "instructions without an operator"
+    OTHER = "of a file without delegate calls"
+
+
+_PARTS = {
+    int(KeyKind.OPERATOR_CALL): Part.OUTSIDE,
+    int(KeyKind.KERNEL): Part.OUTSIDE,
+    int(KeyKind.DELEGATE_CALL): Part.DELEGATED,
+    int(KeyKind.DELEGATE_EVENT): Part.DELEGATED,
+    int(KeyKind.CONTROL): Part.CONTROL,
+    int(KeyKind.PLAIN): Part.OTHER,
+    int(KeyKind.LOCATION): Part.OTHER,
+    int(KeyKind.ACTION): Part.OTHER,
+    int(KeyKind.JOB): Part.OTHER,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WorkGroup:
+    """What some keys have in common.
+
+    thing: the number of what they are part of, an index into `WorkTime.things`. copy: what sort of
+    copy they are, "" for none.
+    """
+
+    thing: int
+    part: Part
+    copy: str
+    keys: tuple[int, ...]
+
+
+class WorkTime:
+    """The work of one linked trace; it is charged once, ranges are cheap."""
+
+    def __init__(self, table: LinkTable) -> None:
+        self.table = table
+
+    @property
+    def groups(self) -> tuple[WorkGroup, ...]:
+        """All groups, in the order in which their first key stands."""
+        return self._named[0]
+
+    @property
+    def things(self) -> tuple[str, ...]:
+        """What things are called; two operators may be called the same."""
+        return self._named[1]
+
+    @cached_property
+    def thing_of_group(self) -> Ints:
+        """The thing of every group (int64)."""
+        return np.array([group.thing for group in self.groups], np.int64)
+
+    @cached_property
+    def _named(self) -> tuple[tuple[WorkGroup, ...], tuple[str, ...]]:
+        table = self.table
+        labels, copies = key_labels(table), copies_of(table)
+        events = bool((table.trace.keys.kind == KeyKind.DELEGATE_EVENT).any())
+        found: dict[tuple[Part, str, int], list[int]] = {}
+        things: dict[tuple[tuple[int, ...] | str, bool], int] = {}
+        text = table.program is not None and table.program.is_mlir
+        for key, kind in enumerate(table.trace.keys.kind.tolist()):
+            part = _PARTS.get(kind)
+            # What a delegate logs before any call, as when it is loaded, is no part of a run.
+            if part is not None and table.links[key].reason is not Reason.OUTSIDE_CALLS:
+                operators = tuple(sorted(table.links[key].operators))
+                if text and all(one.is_function for one in table.operators(key)):
+                    operators = ()  # where it was called from: it is called as in the file
+                less_events = events and kind == KeyKind.DELEGATE_CALL
+                thing = things.setdefault((operators or labels[key], less_events), len(things))
+                found.setdefault((part, copies[key], thing), []).append(key)
+        groups = (
+            WorkGroup(thing, part, copy, tuple(k)) for (part, copy, thing), k in found.items()
+        )
+        names = (
+            (what if isinstance(what, str) else set_label(table, what))
+            + (" less its events" if less_events else "")
+            for what, less_events in things
+        )
+        return tuple(groups), tuple(names)
+
+    @cached_property
+    def group_of_key(self) -> Ints:
+        """Per key the index into `groups`, -1 for what is no work and for derived slices."""
+        of_key = np.full(len(self.table.trace.keys), -1)
+        for number, group in enumerate(self.groups):
+            of_key[list(group.keys)] = number
+        return stated_alone(self.table.trace, of_key)
+
+    @cached_property
+    def segments(self) -> Segments:
+        """The time of the groups."""
+        return charge(self.table.trace, self.group_of_key)
+
+    def ticks(self, run: Run | None) -> Ints:
+        """The ticks of every group in a run, or in the whole trace (int64)."""
+        span = (None, None, None) if run is None else (run.start, run.end, run.track)
+        return total_per_group(self.segments, len(self.groups), *span)
+
+    def by_thing(self, ticks: Ints) -> list[tuple[str, int]]:
+        """Ticks of groups, one each, added up for every thing that has any, most first."""
+        total = np.zeros(len(self.things), np.int64)
+        np.add.at(total, self.thing_of_group, ticks)
+        order = np.argsort(-total, kind="stable")
+        return [(self.things[i], int(total[i])) for i in order[total[order] > 0].tolist()]

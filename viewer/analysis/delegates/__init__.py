@@ -1,0 +1,1 @@
+"""What was delegated, what was not, and what delegates logged."""

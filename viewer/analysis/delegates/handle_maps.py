@@ -1,0 +1,330 @@
+"""Debug handle maps beside what was logged: identifier -> handles -> operators -> time.
+
+For the author of a delegate: each row is an identifier of one delegate instance, registered in its
+map or logged in its calls or both, or a debug handle of the call that no identifier covers. How an
+identifier *stands* is said of all runs of the trace, since what one run did not log another may
+have; slices and ticks are of the asked range.
+
+The time of an identifier is that in which its events are the innermost ones, so that the rows of an
+instance add up to what its events account for (`viewer.analysis.delegates.delegation`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+
+from viewer.analysis.cost.costs import made_of_others, stated_alone
+from viewer.analysis.delegates.delegation import operators_of
+from viewer.analysis.links.coverage import begins_within
+from viewer.analysis.links.link_table import LinkTable, Reason
+from viewer.model.queries import Segments, charge, foreign, total_per_group
+from viewer.model.trace import KeyKind
+from viewer.program.debug_handles import NO_INSTRUCTION, DelegateMap, Identifier, is_of_whole_call
+from viewer.program.program import Method, Program
+
+NO_MAP = "wrote no debug handle map"  # as the links have it; details of such backends end so
+
+
+class Standing(Enum):
+    """How an identifier or handle stands; the value is said on screen and by the command.
+
+    NOT_RUN: its call is not in the profile. UNCLEAR: its detail says why.
+    """
+
+    LOGGED = "logged"
+    NEVER_LOGGED = "never logged"
+    NOT_RUN = "not run"
+    UNCLEAR = "cannot be told"
+    NOT_REGISTERED = "not registered"
+    UNCOVERED = "uncovered"
+    WHOLE_CALL = "of the whole call"
+    OUTSIDE_CALLS = "outside calls"
+    NO_RECORD = "no record"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MapRow:
+    """One identifier of a delegate instance, or one handle that no identifier covers.
+
+    method, instruction, backend: of the instance; instruction -1 where the file names no call.
+    identifier: its text in the map, else as logged; "" for an uncovered handle. handles: in the
+    map's order. operators: indexes into `Program.operators`. detail: what is odd about it, as a
+    sentence, or "". slices, ticks: of its events in the range; foreign: how many of these slices
+    are on a clock of their own and so in no time. keys: of its events.
+    """
+
+    method: str
+    instruction: int
+    backend: str
+    identifier: str
+    handles: tuple[int, ...]
+    operators: tuple[int, ...]
+    standing: Standing
+    detail: str = ""
+    slices: int = 0
+    ticks: int = 0
+    foreign: int = 0
+    keys: tuple[int, ...] = ()
+
+    @property
+    def no_instruction(self) -> str:
+        """What a row without an instruction is of: its map's, any call; what was logged, none."""
+        of_map = (Standing.LOGGED, Standing.NEVER_LOGGED, Standing.NOT_RUN)
+        return "any call" if self.standing in of_map else "no call"
+
+    @property
+    def has_time(self) -> bool:
+        """Whether `ticks` tell anything: it was logged on the clock of the profile."""
+        return self.slices > self.foreign
+
+
+# (method, instruction, identifier as the map has it) of an entry.
+_Place = tuple[str, int, Identifier]
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A row in the making."""
+
+    row: MapRow
+    keys: list[int] = field(default_factory=list)
+
+
+class HandleMaps:
+    """The rows of one linked trace; what is of no range is worked out once."""
+
+    def __init__(self, table: LinkTable) -> None:
+        self._table = table
+        self._trace = table.trace
+
+    def rows(
+        self, first: int | None = None, last: int | None = None, track: int | None = None
+    ) -> tuple[MapRow, ...]:
+        """All rows, instance by instance; slices and ticks in [first, last], on a track or all."""
+        trace, slices = self._trace, self._trace.slices
+        ticks = total_per_group(self._segments, len(self._rows), first, last, track).tolist()
+        inside = begins_within(trace, first, last, track) & ~made_of_others(trace)
+        native = np.zeros(len(slices), np.bool_)
+        native[foreign(slices)] = True
+        count, own_clock = (
+            np.bincount(slices.key[of], minlength=len(trace.keys))
+            for of in (inside, inside & native)
+        )
+        return tuple(
+            replace(
+                row, slices=int(count[list(row.keys)].sum()), ticks=spent,
+                foreign=int(own_clock[list(row.keys)].sum()),
+            )
+            if row.keys
+            else row
+            for row, spent in zip(self._rows, ticks, strict=True)
+        )  # fmt: skip
+
+    @cached_property
+    def _segments(self) -> Segments:
+        group = np.full(len(self._trace.keys), -1)
+        for number, row in enumerate(self._rows):
+            group[list(row.keys)] = number
+        return charge(self._trace, stated_alone(self._trace, group))
+
+    @cached_property
+    def _rows(self) -> tuple[MapRow, ...]:
+        program = self._table.program
+        found = _entries(program) if program is not None else {}
+        ran = self._ran_places()
+        asked = {self._map_of(*call) for call in ran}
+        odd: dict[_Place, _Entry] = {}
+        unclear: set[_Place] = set()
+        keys = self._trace.keys
+        for key in np.flatnonzero(keys.kind == KeyKind.DELEGATE_EVENT).tolist():
+            place, unclear_places = self._place_of(key, found)
+            unclear.update(unclear_places)
+            if place is not None and place in found:
+                found[place].keys.append(key)
+                continue
+            row = self._logged_alone(key)
+            at = (row.method, row.instruction, keys.identifier[key])
+            odd.setdefault(at, _Entry(row)).keys.append(key)
+        for at, entry in found.items():
+            entry.row = self._stands(at, entry, ran, asked, unclear)
+        rows = [
+            replace(entry.row, keys=tuple(entry.keys)) for entry in (*found.values(), *odd.values())
+        ]
+        if program is not None:
+            rows += _uncovered(program)
+        order = {
+            (method.name, instruction): number
+            for number, (method, instruction) in enumerate(_instances(program))
+        }
+        return tuple(
+            sorted(rows, key=lambda row: order.get((row.method, row.instruction), len(order)))
+        )
+
+    def _stands(
+        self,
+        at: _Place,
+        entry: _Entry,
+        ran: set[tuple[str, int]],
+        asked: set[tuple[str, int]],
+        unclear: set[_Place],
+    ) -> MapRow:
+        """The row of a registered identifier, with how it stands. asked: the maps of what ran."""
+        program, row = self._table.program, entry.row
+        assert program is not None
+        if entry.keys:
+            return replace(row, standing=Standing.LOGGED)
+        if at in unclear:
+            why = "It was logged without its call, and more than one map has it"
+            return replace(row, standing=Standing.UNCLEAR, detail=row.detail or why)
+        if at[:2] in asked or (at[0], NO_INSTRUCTION) in ran:
+            return replace(row, standing=Standing.NEVER_LOGGED)
+        if any(program.method(method) is None for method, _ in ran):
+            why = "The method of some runs is not known: choose it under Links"
+            return replace(row, standing=Standing.UNCLEAR, detail=row.detail or why)
+        return row
+
+    def _method_of(self, key: int) -> str:
+        """The method of a key; where it is not known, what the file calls its runs."""
+        scope = int(self._trace.keys.scope[key])
+        return self._table.method_of_scope(scope) or self._trace.scopes[scope].name
+
+    def _ran_places(self) -> set[tuple[str, int]]:
+        """(method, instruction) of every call and event inside calls."""
+        keys, links = self._trace.keys, self._table.links
+        kinds = np.isin(keys.kind, (int(KeyKind.DELEGATE_CALL), int(KeyKind.DELEGATE_EVENT)))
+        return {
+            (self._method_of(key), int(keys.instruction[key]))
+            for key in np.flatnonzero(kinds).tolist()
+            if links[key].reason is not Reason.OUTSIDE_CALLS
+        }
+
+    def _map_of(self, name: str, instruction: int) -> tuple[str, int]:
+        """Where the map of a call is: under its instruction, else that of any call."""
+        method = self._table.program.method(name) if self._table.program else None
+        stated = method is None or instruction in method.delegates
+        return name, instruction if stated else NO_INSTRUCTION
+
+    def _place_of(
+        self, key: int, found: dict[_Place, _Entry]
+    ) -> tuple[_Place | None, list[_Place]]:
+        """Where in the maps an event belongs, or where it may belong if its call is not known."""
+        keys, program = self._trace.keys, self._table.program
+        method = program.method(self._method_of(key)) if program else None
+        link = self._table.links[key]
+        if method is None or link.reason is Reason.OUTSIDE_CALLS:
+            return None, []
+        instruction, identifier = int(keys.instruction[key]), keys.identifier[key]
+        one = [self._map_of(method.name, instruction)[1]]
+        places: list[_Place] = []
+        for at in one if instruction >= 0 else method.delegates:
+            delegate = method.delegates.get(at)
+            entry = delegate.find(identifier) if delegate else None
+            if entry is not None:
+                places.append((method.name, at, entry.key))
+        if len(places) == 1:
+            return places[0], []
+        return None, places
+
+    def _logged_alone(self, key: int) -> MapRow:
+        """The row of an event that no map has, or that may be of several."""
+        keys, link = self._trace.keys, self._table.links[key]
+        identifier: Identifier = keys.identifier[key]
+        standing = _STANDING_OF.get(link.reason, Standing.NOT_REGISTERED)
+        if link.reason is not Reason.OUTSIDE_CALLS and is_of_whole_call(identifier):
+            standing = Standing.WHOLE_CALL
+        if link.operators:
+            standing = Standing.UNCLEAR
+        return MapRow(
+            self._method_of(key), int(keys.instruction[key]), link.backend, str(identifier),
+            link.handles, link.operators, standing, link.detail,
+        )  # fmt: skip
+
+
+_STANDING_OF = {
+    Reason.OUTSIDE_CALLS: Standing.OUTSIDE_CALLS,
+    Reason.WHOLE_CALL: Standing.WHOLE_CALL,
+    Reason.IDENTIFIER_AMBIGUOUS: Standing.UNCLEAR,
+    Reason.NO_PROGRAM: Standing.NO_RECORD,
+    Reason.METHOD_UNDECIDED: Standing.NO_RECORD,
+    Reason.NO_METHOD: Standing.NO_RECORD,
+}
+
+
+def recorded_rows(program: Program) -> tuple[MapRow, ...]:
+    """The rows of a record alone: nothing ran, and so nothing was logged."""
+    rows = [entry.row for entry in _entries(program).values()]
+    order = {
+        (method.name, instruction): number
+        for number, (method, instruction) in enumerate(_instances(program))
+    }
+    rows += _uncovered(program)
+    return tuple(sorted(rows, key=lambda row: order[row.method, row.instruction]))
+
+
+def _instances(program: Program | None) -> Iterator[tuple[Method, int]]:
+    """(method, instruction) of every delegate instance of a record."""
+    for method in program.methods if program else ():
+        for instruction in sorted(method.delegates):
+            yield method, instruction
+
+
+def _entries(program: Program) -> dict[_Place, _Entry]:
+    """(method, instruction, identifier) -> its row, as if it had never run."""
+    found = {}
+    for method, instruction in _instances(program):
+        delegate = method.delegates[instruction]
+        of_call = frozenset(method.handles.get(instruction, ()))
+        for key, handles in (delegate.entries or {}).items():
+            row = MapRow(
+                method.name, instruction, delegate.backend, str(key), handles,
+                operators_of(method, handles), Standing.NOT_RUN,
+                _oddity(method, of_call, handles),
+            )  # fmt: skip
+            found[method.name, instruction, key] = _Entry(row)
+    return found
+
+
+def _oddity(method: Method, of_call: frozenset[int], handles: tuple[int, ...]) -> str:
+    """What is wrong with the handles of an entry, as a sentence, or ""."""
+    absent = [h for h in dict.fromkeys(handles) if h not in method.by_handle]
+    strange = [h for h in dict.fromkeys(handles) if h not in of_call and h in method.by_handle]
+    if not handles:
+        return "The map gives it no debug handle"
+    if absent:
+        return f"The record's graph has no operator with debug handle{_numbers(absent)}"
+    if strange and of_call:
+        return f"The call was not given debug handle{_numbers(strange)}"
+    return ""
+
+
+def _uncovered(program: Program) -> list[MapRow]:
+    """A row for every debug handle of a delegate call that no identifier of its map covers."""
+    rows = []
+    for method, instruction in _instances(program):
+        delegate = method.delegates[instruction]
+        covered = {h for handles in (delegate.entries or {}).values() for h in handles}
+        rows += [
+            MapRow(
+                method.name, instruction, delegate.backend, "", (handle,),
+                operators_of(method, (handle,)), Standing.UNCOVERED, _why_uncovered(delegate),
+            )
+            for handle in dict.fromkeys(method.handles.get(instruction, ()))
+            if handle not in covered
+        ]  # fmt: skip
+    return rows
+
+
+def _why_uncovered(delegate: DelegateMap) -> str:
+    backend = delegate.backend or "The backend"
+    if not delegate.is_filled:
+        return f"{backend} {NO_MAP}"
+    return f"No identifier in the map of {backend} stands for it: its time cannot be told"
+
+
+def _numbers(handles: list[int]) -> str:
+    return f"{'s' if len(handles) > 1 else ''} {', '.join(map(str, handles))}"

@@ -1,0 +1,1 @@
+"""What a profile proves; one module per family of findings."""

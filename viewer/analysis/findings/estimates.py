@@ -1,0 +1,125 @@
+"""Findings about estimates of the Torq compiler that are off: by more than two times, either way.
+
+The figures are those of `viewer.analysis.torq.estimates`: the mean over all runs of an action or
+NSS job beside what the compiler expected of it. They are told of the profile that measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from viewer.analysis.findings.finding import (
+    NAMED,
+    Answer,
+    Family,
+    Finding,
+    Question,
+    Silent,
+    Slices,
+    joined,
+    plural,
+)
+from viewer.analysis.torq.estimates import ActionRow
+from viewer.model.queries import numbers, units_of
+from viewer.model.times import counted, format_time
+from viewer.model.torq_names import ACTION_ID, DISPATCH, JOB_ID, job_name
+from viewer.model.trace import Ints, Unit
+
+# Less is within what clocks, memories and the host's part in a job make of any estimate.
+OFF = 2
+
+_RULE = (
+    f"Told when the mean over all runs is more than {OFF} times the estimate, or less than "
+    f"1/{OFF} of it."
+)
+
+
+def estimates(asked: Question) -> Answer:
+    """What took more than twice its estimate, and what took less than half of it."""
+    made = asked.estimates
+    if made is None or (asked.trace.path, "measurement") not in made.sources:
+        why = "no estimates of what this profile measured are open"
+        return Silent(Family.ESTIMATES, why, False)
+    rows = [row for row in made.actions if row.ratio is not None]
+    if not rows:
+        why = "nothing that is estimated was measured"
+        return Silent(Family.ESTIMATES, why, False)
+    longer = [row for row in rows if row.ratio is not None and row.ratio > OFF]
+    shorter = [row for row in rows if row.ratio is not None and row.ratio * OFF < 1]
+    found = [
+        _finding(asked, own, len(rows), how)
+        for own, how in (
+            (longer, "more than twice their estimate"),
+            (shorter, "less than half of their estimate"),
+        )
+        if own
+    ]
+    if found:
+        return found
+    ratios = [row.ratio for row in rows if row.ratio is not None]
+    why = f"the ratios are from {min(ratios):.2f} to {max(ratios):.2f}"
+    return Silent(Family.ESTIMATES, f"{why}. {_RULE}", True)
+
+
+def _finding(asked: Question, rows: list[ActionRow], of: int, how: str) -> Finding:
+    rows = sorted(rows, key=lambda row: -_off(row))
+    off = sum(_off(row) * (1 if asked.run is not None else _runs(row)) for row in rows)
+    their = how.replace("their", plural(len(rows), "its", "their"))
+    return Finding(
+        Family.ESTIMATES,
+        f"{len(rows)} of {counted(of, 'estimated action')} took {their}",
+        f"{joined([_told(row) for row in rows[:NAMED]], len(rows))}.",
+        _RULE, round(off / float(asked.rate)), 0, Slices(tuple(_slices_of(asked, rows).tolist())),
+        across=True,
+    )  # fmt: skip
+
+
+def _told(row: ActionRow) -> str:
+    mean, estimate = row.measured.mean if row.measured else 0.0, row.estimate_ns or 0.0
+    return (
+        f"{_name(row)} {format_time(mean)} instead of {format_time(estimate)} "
+        f"({row.ratio or 0:.1f} times)"
+    )
+
+
+def _runs(row: ActionRow) -> int:
+    return row.measured.runs if row.measured else 0
+
+
+def _off(row: ActionRow) -> float:
+    """How many ns the mean lies from the estimate."""
+    return abs((row.measured.mean if row.measured else 0.0) - (row.estimate_ns or 0.0))
+
+
+def _name(row: ActionRow) -> str:
+    number = job_name(row.job) if row.job is not None else f"action {row.action}"
+    return f"{number} ({row.label})" if row.label and row.label != number else number
+
+
+def _slices_of(asked: Question, rows: Sequence[ActionRow]) -> Ints:
+    """The executions of some jobs and actions in this profile, ascending."""
+    jobs = [(row.dispatch, row.job) for row in rows if row.job is not None]
+    actions = [(r.dispatch, r.action) for r in rows if r.job is None and r.action is not None]
+    found = (
+        _with_number(asked, JOB_ID, Unit.NSS, jobs),
+        _with_number(asked, ACTION_ID, Unit.HOST, actions),
+    )
+    return np.sort(np.concatenate(found))
+
+
+def _with_number(asked: Question, column: str, of: Unit, wanted: Sequence[tuple[str, int]]) -> Ints:
+    """The slices of a unit that have one of some numbers, each of its dispatch if that is named."""
+    trace = asked.trace
+    at, ids = numbers(trace, column, units_of(trace) == of)
+    known, code = np.unique(ids, return_inverse=True)
+    places = {number: i for i, number in enumerate(known.tolist())}
+    is_named = DISPATCH in trace.slices.columns
+    scopes = {scope.name: i for i, scope in enumerate(trace.scopes)} if is_named else {}
+    there = [(dispatch, places[number]) for dispatch, number in wanted if number in places]
+    of_any = [place for dispatch, place in there if dispatch not in scopes]
+    of_one = [scopes[name] * len(known) + place for name, place in there if name in scopes]
+    in_scope = trace.keys.scope[trace.slices.key[at]].astype(np.int64) * len(known) + code
+    found: Ints = at[np.isin(code, of_any) | np.isin(in_scope, of_one)]
+    return found

@@ -1,0 +1,119 @@
+"""Findings: what a profile proves, in a short ranked list, each with its numbers and its rule.
+
+Every family of `viewer.analysis.findings.finding.Family` is asked. Figures are of one scope, the
+picked run or the whole trace; what compares inferences with one another is of all of them, and
+stands behind the others where one run is picked. Ranked by the time that could at most be gained.
+What a family does not tell is kept with its reason: an empty list is an answer too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from viewer.analysis.cost.costs import Costs
+from viewer.analysis.cost.work_time import WorkTime
+from viewer.analysis.findings import operators as of_operators
+from viewer.analysis.findings.estimates import estimates as off_estimates
+from viewer.analysis.findings.finding import (
+    Answer,
+    Finding,
+    OfKeys,
+    OfSets,
+    Question,
+    Silent,
+    Slices,
+    scope_text,
+)
+from viewer.analysis.findings.gaps import dma, gaps
+from viewer.analysis.findings.inferences import slow_runs, warm_up
+from viewer.analysis.links.coverage import begins_within
+from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.statistics.npu_units import UnitOverview
+from viewer.analysis.torq.estimates import Estimates
+from viewer.model.scope import Scope
+from viewer.model.trace import Ints, Run
+
+# As many as are read; a file with many methods could have one or two for each of them.
+MOST = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What was found in a scope, what could be gained most first, and what told nothing.
+
+    left_out: how many more there are. scope: "run 2", "all 5 inferences".
+    """
+
+    scope: str
+    found: tuple[Finding, ...]
+    silent: tuple[Silent, ...]
+    left_out: int
+
+
+class FindingsOf:
+    """Questions about one linked trace; what is of no run is worked out once."""
+
+    def __init__(self, table: LinkTable, costs: Costs | None = None) -> None:
+        """costs: those of this table, where they are kept anyway."""
+        self.table = table
+        self._costs = costs or Costs(table)
+        self._work = WorkTime(table)
+
+    @cached_property
+    def _overview(self) -> UnitOverview:
+        return UnitOverview(self.table.trace)
+
+    def of(self, run: Run | None, rate: Fraction, estimates: Estimates | None = None) -> Findings:
+        """The findings of one run, or of the whole trace. rate: ns per tick, for what is said.
+
+        estimates: the comparison of all that is open.
+        """
+        cost = self._costs.of_run(run) if run is not None else self._costs.table()
+        asked = Question(
+            self._costs, self._work, run, rate, estimates, cost, self._work.ticks(run), cost.whole
+        )
+        families: tuple[Callable[[], Answer], ...] = (
+            lambda: of_operators.largest(asked),
+            lambda: of_operators.copies(asked),
+            lambda: of_operators.outside(asked),
+            lambda: gaps(asked, self._overview),
+            lambda: of_operators.no_operator(asked),
+            lambda: dma(asked, self._overview),
+            lambda: warm_up(asked),
+            lambda: slow_runs(asked),
+            lambda: off_estimates(asked),
+            lambda: of_operators.links(asked),
+        )
+        found: list[Finding] = []
+        silent: list[Silent] = []
+        for family in families:
+            answer = family()
+            if isinstance(answer, Silent):
+                silent.append(answer)
+            else:
+                found += answer
+        found.sort(key=lambda one: (run is not None and one.across, not one.ticks, -one.ticks))
+        scope = scope_text(self.table, run)
+        return Findings(scope, tuple(found[:MOST]), tuple(silent), max(len(found) - MOST, 0))
+
+    def slices_of(self, finding: Finding, run: Run | None) -> Ints:
+        """The slices that a finding is about, ascending, in a run or in the whole trace; none of
+        one that is about a stretch, a run or a report."""
+        place = finding.place
+        if isinstance(place, Slices):
+            return np.array(place.numbers, np.int64)
+        if isinstance(place, OfSets):
+            return self._costs.slices_of(place.sets, Scope(run))
+        if not isinstance(place, OfKeys):
+            return np.empty(0, np.int64)
+        trace = self.table.trace
+        wanted = np.zeros(len(trace.keys), np.bool_)
+        wanted[list(place.keys)] = True
+        inside = wanted[trace.slices.key]
+        inside &= begins_within(trace, *Scope(run).span)
+        return np.flatnonzero(inside)

@@ -1,0 +1,212 @@
+"""Findings about time in which nothing, or only DMA, is at work.
+
+*Between instructions*: in each inference from the begin of its first DELEGATE_CALL to the end of
+its last, the time on its thread in which no event lies but Method::execute: no call, no kernel, no
+event of a delegate, no move. *Between NSS jobs*: in each inference from the begin of the first job
+to the end of the last, the time without any job; the host may be at work in it. *No unit*: what
+`viewer.analysis.statistics.npu_units` calls idle. *Only DMA*: DMA and CDMA united, less slice units
+and CSS.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from viewer.analysis.findings.finding import (
+    Answer,
+    Family,
+    Finding,
+    Question,
+    Silent,
+    Stretch,
+    inferences_text,
+    joined,
+    percent,
+    share_text,
+)
+from viewer.analysis.links.labels import key_labels
+from viewer.analysis.statistics.npu_units import UnitOverview
+from viewer.model import intervals
+from viewer.model.intervals import Intervals
+from viewer.model.queries import foreign, units_of
+from viewer.model.times import counted
+from viewer.model.trace import Ints, KeyKind, Run, Unit
+
+# A twentieth of an inference; what the runtime needs from one call to the next is less.
+GAPS_SHARE = Fraction(1, 20)
+# Transfers that nothing hides behind, for a quarter of the time, are what bounds a program.
+DMA_SHARE = Fraction(1, 4)
+
+_UNITS = (Unit.DMA_IN, Unit.DMA_OUT, Unit.CDMA, Unit.SLICE, Unit.CSS)
+_DMA = _UNITS[:3]
+_GAPS_RULE = f"Told when these gaps are at least {percent(GAPS_SHARE)} of it."
+
+
+def gaps(asked: Question, overview: UnitOverview) -> Answer:
+    """Idle time between instructions, between NSS jobs, or of all units of an NPU."""
+    if _has_units(asked):
+        return _idle_units(asked, overview)
+    if (asked.trace.keys.kind == KeyKind.DELEGATE_CALL).any():
+        return _between_calls(asked)
+    if any(track.unit is Unit.NSS for track in asked.trace.tracks):
+        return _between_jobs(asked)
+    why = "the file has no delegate calls, NSS jobs or units between which gaps could be"
+    return Silent(Family.GAPS, why, False)
+
+
+def dma(asked: Question, overview: UnitOverview) -> Answer:
+    """Time in which only DMA works."""
+    if not _has_units(asked):
+        why = "the file does not tell when DMA and when compute units are at work"
+        return Silent(Family.DMA, why, False)
+    first, last, _ = asked.span
+    rows = {row.key: row.ticks for row in overview.rows(first, last)}
+    alone, overall = rows["only_dma"], rows["overall"]
+    rule = f"Told when only DMA is at work for at least {percent(DMA_SHARE)} of the time."
+    part = share_text(alone, overall)
+    where = overview.longest("only_dma", first, last)
+    if where is None or alone < DMA_SHARE * overall:
+        why = f"only DMA is at work for {part} of {asked.scope}. {rule}"
+        return Silent(Family.DMA, why, True)
+    start, end = where
+    return [
+        Finding(
+            Family.DMA,
+            f"For {part} of {asked.scope} only DMA is at work, and no compute unit",
+            f"{asked.time(alone)} of {asked.time(overall)}; compute units are at work for "
+            f"{share_text(rows['compute'], overall)}. The longest such stretch is "
+            f"{asked.time(end - start)}{_transfers_in(asked, start, end)}.",
+            rule, alone, overall, Stretch(start, end, _tracks_of(asked, *_UNITS)),
+        )
+    ]  # fmt: skip
+
+
+def _has_units(asked: Question) -> bool:
+    """Whether both transfers and computing have tracks of their own."""
+    there = {track.unit for track in asked.trace.tracks}
+    return bool(there & {*_DMA}) and bool(there & {Unit.SLICE, Unit.CSS})
+
+
+def _transfers_in(asked: Question, start: int, end: int) -> str:
+    """ ", for tosa.conv2d@L11": what the transfers of a stretch are called."""
+    slices = asked.trace.slices
+    at = np.flatnonzero(np.isin(units_of(asked.trace), _DMA))
+    at = at[(slices.start[at] < end) & (slices.end[at] > start)]
+    labels = key_labels(asked.links)
+    own = dict.fromkeys(labels[key] for key in slices.key[at].tolist())
+    return f", of {joined(list(own))}" if own else ""
+
+
+def _tracks_of(asked: Question, *units: Unit) -> tuple[int, ...]:
+    return tuple(i for i, track in enumerate(asked.trace.tracks) if track.unit in units)
+
+
+def _idle_units(asked: Question, overview: UnitOverview) -> Answer:
+    first, last, _ = asked.span
+    rows = {row.key: row.ticks for row in overview.rows(first, last)}
+    idle, overall = rows["idle"], rows["overall"]
+    where = overview.longest("idle", first, last)
+    part = share_text(idle, overall)
+    if where is None or idle < GAPS_SHARE * overall:
+        why = f"no unit is at work for {part} of {asked.scope}. {_GAPS_RULE}"
+        return Silent(Family.GAPS, why, True)
+    return [
+        Finding(
+            Family.GAPS,
+            f"For {part} of {asked.scope} no unit is at work",
+            f"{asked.time(idle)} of {asked.time(overall)}; the longest such stretch is "
+            f"{asked.time(where[1] - where[0])}.",
+            _GAPS_RULE, idle, overall, Stretch(*where, _tracks_of(asked, *_UNITS)),
+        )
+    ]  # fmt: skip
+
+
+def _runs(asked: Question) -> list[Run]:
+    return [asked.run] if asked.run is not None else list(asked.trace.inferences())
+
+
+def _between_calls(asked: Question) -> Answer:
+    trace, segments = asked.trace, asked.work.segments
+    slices = trace.slices
+    is_call = (trace.keys.kind == KeyKind.DELEGATE_CALL)[slices.key]
+    is_call[foreign(slices)] = False
+    calls = np.flatnonzero(is_call)
+    on = slices.tracks_of(calls)
+    found: list[tuple[int, Intervals]] = []
+    runs = _runs(asked)
+    for track in sorted({run.track for run in runs}):
+        own = calls[on == track]
+        hulls = _hulls(
+            [run for run in runs if run.track == track], slices.start[own], slices.end[own]
+        )
+        lo, hi = np.searchsorted(segments.track, np.array([track, track + 1])).tolist()
+        busy = segments.start[lo:hi], segments.end[lo:hi]
+        found.append((track, intervals.subtract(hulls, busy)))
+    return _told_gaps(
+        asked, found, "time between instructions is",
+        "from the first delegate call of an inference to its last in which no event of the runtime "
+        "or of a delegate lies", sum(run.end - run.start for run in runs),
+    )  # fmt: skip
+
+
+def _between_jobs(asked: Question) -> Answer:
+    trace, slices = asked.trace, asked.trace.slices
+    jobs = np.flatnonzero(units_of(trace) == Unit.NSS)
+    start, end = slices.start[jobs], slices.end[jobs]
+    runs = _runs(asked)
+    if runs:
+        hulls, whole = _hulls(runs, start, end), sum(run.end - run.start for run in runs)
+    elif len(jobs):
+        hulls = np.array([start.min()]), np.array([end.max()])
+        whole = trace.end - trace.start
+    else:
+        hulls, whole = (start, end), 0
+    track = _tracks_of(asked, Unit.NSS)[0]
+    free = intervals.subtract(hulls, (start, end))
+    return _told_gaps(
+        asked, [(track, free)], "gaps between NSS jobs are", "in which no job runs", whole
+    )
+
+
+def _hulls(runs: list[Run], start: Ints, end: Ints) -> Intervals:
+    """Per run from the first begin to the last end of what begins in it; of one alone as well."""
+    order = np.argsort(start, kind="stable")
+    start, end = start[order], end[order]
+    lo = np.searchsorted(start, np.array([run.start for run in runs], np.int64))
+    hi = np.searchsorted(start, np.array([run.end for run in runs], np.int64))
+    has = hi > lo
+    lo, hi = lo[has], hi[has]
+    if not len(lo):
+        return start[:0], end[:0]
+    stops = np.array([int(end[a:b].max()) for a, b in zip(lo.tolist(), hi.tolist(), strict=True)])
+    return start[lo], stops
+
+
+def _told_gaps(
+    asked: Question, found: list[tuple[int, Intervals]], what: str, where: str, whole: int
+) -> Answer:
+    """found: per track its gaps. what: they are, with its verb. where: they lie, as a clause."""
+    count = sum(len(start) for _, (start, _) in found)
+    total = sum(int((end - start).sum()) for _, (start, end) in found)
+    part, of = share_text(total, whole), asked.scope
+    if asked.run is None and any(asked.trace.inferences()):
+        of = inferences_text(asked.trace)
+    if not count or total < GAPS_SHARE * whole:
+        why = f"{what} {part} of the time of {of}. {_GAPS_RULE}"
+        return Silent(Family.GAPS, why, True)
+    length, track, start = max(
+        (int((end - start).max()), track, int(start[np.argmax(end - start)]))
+        for track, (start, end) in found
+        if len(start)
+    )
+    return [
+        Finding(
+            Family.GAPS,
+            f"{what[0].upper()}{what[1:]} {part} of the time of {of}",
+            f"{counted(count, 'gap')} {where}, {asked.time(total)} together; the "
+            f"largest is {asked.time(length)}.",
+            _GAPS_RULE, total, whole, Stretch(start, start + length, (track,)),
+        )
+    ]  # fmt: skip

@@ -1,0 +1,233 @@
+"""Findings that compare the inferences of one scope: the first with the others, and slow ones.
+
+An inference is unusual if it takes more than 1.3 times the median of the others and lies more than
+5 times their median deviation above it. The median is that of a run that there is: the middle one
+by length, of an even number the shorter of the two. So its events can be compared, and what is
+told of them adds up. The first inference is one of "the others" for none, slow or not. Inferences
+that did not come to their end have no length to compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from viewer.analysis.findings.finding import (
+    NAMED,
+    Answer,
+    Family,
+    Finding,
+    OfRun,
+    Question,
+    Silent,
+    joined,
+    scope_name,
+    share_text,
+    times_text,
+)
+from viewer.analysis.links.link_table import LinkTable
+from viewer.model.queries import execute_keys
+from viewer.model.times import counted, group_digits
+from viewer.model.trace import Run, RunKind
+
+# Fewer have no spread that could be called usual.
+LEAST_OTHERS = 3
+LEAST_COMPARED = 5
+# Runs of small models that nothing disturbed stayed within 1.1 times their median.
+TIMES = Fraction(13, 10)
+# Of normally spread runs one in 2,600 lies so far above the median: 3.4 standard deviations.
+DEVIATIONS = 5
+# Of so many first inferences it is told which events took longer: two passes over all each.
+_EXPLAINED = 12
+
+_UNUSUAL = (
+    f"more than {float(TIMES):g} times the median, and lies more than {DEVIATIONS} times the "
+    "median deviation above it"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """The finished inferences of one scope by their number. name: " of Execute 2" or ""."""
+
+    name: str
+    runs: tuple[Run, ...]
+    numbers: Mapping[tuple[int, int], int]  # track and start -> position in `Trace.runs`
+
+    @property
+    def others(self) -> tuple[Run, ...]:
+        """All but the first."""
+        return self.runs[1:]
+
+    @property
+    def count(self) -> str:
+        return f"{counted(len(self.runs), 'inference')}{self.name}"
+
+    def place(self, run: Run) -> OfRun:
+        return OfRun(self.numbers[run.track, run.start])
+
+    def share(self, ticks: int) -> str:
+        """What share of the time of all inferences something is."""
+        part = share_text(ticks, self.whole)
+        return f"{part} of the time of all {counted(len(self.runs), 'inference')}"
+
+    @property
+    def whole(self) -> int:
+        return sum(map(_length, self.runs))
+
+
+def warm_up(asked: Question) -> Answer:
+    """The first inference of each scope, if it took unusually long."""
+    rule = f"Told when the first takes {_UNUSUAL}; both are of the others, at least {LEAST_OTHERS}."
+    unusual: list[tuple[int, _Scope, Run]] = []
+    why: list[str] = []
+    scopes = _scopes(asked.links)
+    for scope in scopes:
+        if len(scope.others) < LEAST_OTHERS:
+            why.append(_too_few(scope, LEAST_OTHERS))
+            continue
+        middle, deviation = _middle(scope.others)
+        long, usual = _length(scope.runs[0]), _length(middle)
+        if _is_unusual(long, usual, deviation):
+            unusual.append((long - usual, scope, middle))
+        else:
+            ratio = times_text(long, usual)
+            why.append(f"the first inference{scope.name} took {ratio} the median of the others")
+    found: list[Finding] = []
+    for more, scope, middle in sorted(unusual, key=lambda one: -one[0]):
+        first = scope.runs[0]
+        detail = (
+            f"{asked.time(_length(first))}, the median is {asked.time(_length(middle))}: "
+            f"{asked.time(more)} more, {scope.share(more)}."
+        )
+        if len(found) < _EXPLAINED:
+            detail += _difference(asked, first, middle)
+        ratio = times_text(_length(first), _length(middle))
+        title = f"The first of {scope.count} took {ratio} the median of the others"
+        found.append(
+            Finding(
+                Family.WARM_UP, title, detail, rule, more, scope.whole, scope.place(first),
+                across=True,
+            )
+        )  # fmt: skip
+    return found or _silent(Family.WARM_UP, why, rule, LEAST_OTHERS, scopes)
+
+
+def slow_runs(asked: Question) -> Answer:
+    """Inferences but the first that took unusually long, each scope in one finding."""
+    rule = (
+        f"Told when one takes {_UNUSUAL}; the first is left out, and there are at least "
+        f"{LEAST_COMPARED} others."
+    )
+    found: list[Finding] = []
+    why: list[str] = []
+    scopes = _scopes(asked.links)
+    for scope in scopes:
+        if len(scope.others) < LEAST_COMPARED:
+            why.append(_too_few(scope, LEAST_COMPARED))
+            continue
+        middle, deviation = _middle(scope.others)
+        usual = _length(middle)
+        slow = [run for run in scope.others if _is_unusual(_length(run), usual, deviation)]
+        slow.sort(key=lambda run: -_length(run))
+        if slow:
+            found.append(_slow(asked, scope, slow, usual, rule))
+        else:
+            ratio = times_text(max(map(_length, scope.others)), usual)
+            why.append(f"the slowest inference{scope.name} took {ratio} the median")
+    return found or _silent(Family.SLOW_RUNS, why, rule, LEAST_COMPARED, scopes)
+
+
+def _slow(asked: Question, scope: _Scope, slow: Sequence[Run], usual: int, rule: str) -> Finding:
+    told = [
+        f"{'run' if at else 'Run'} {group_digits(run.number)} {asked.time(_length(run))} "
+        f"({times_text(_length(run), usual)})"
+        for at, run in enumerate(slow)
+    ]
+    more = sum(_length(run) - usual for run in slow)
+    others = f"{counted(len(scope.others), 'inference')}{scope.name} after the first"
+    worst = times_text(_length(slow[0]), usual)
+    title = f"{group_digits(len(slow))} of {others} took up to {worst} their median"
+    if len(slow) == 1:
+        title = f"Run {group_digits(slow[0].number)} took {worst} the median of the {others}"
+    return Finding(
+        Family.SLOW_RUNS, title,
+        f"{joined(told)}; the median is {asked.time(usual)}. {asked.time(more)} more together, "
+        f"{scope.share(more)}.",
+        rule, more, scope.whole, scope.place(slow[0]), across=True,
+    )  # fmt: skip
+
+
+def _silent(
+    family: Family, why: list[str], rule: str, least: int, scopes: Sequence[_Scope]
+) -> Silent:
+    asked = any(len(scope.others) >= least for scope in scopes)
+    return Silent(family, f"{joined(why) or 'there are no inferences'}. {rule}", asked)
+
+
+def _scopes(table: LinkTable) -> list[_Scope]:
+    """The finished inferences of every scope, as `Run.number` counts them."""
+    trace = table.trace
+    numbered = [
+        (number, run) for number, run in enumerate(trace.runs)
+        if run.kind is RunKind.INFERENCE and run.count == 1 and run.end > run.start
+    ]  # fmt: skip
+    executes = execute_keys(trace)
+    if executes.any():
+        slices = trace.slices
+        at = np.flatnonzero(executes[slices.key])
+        track = slices.tracks_of(at).tolist()
+        whole = set(zip(track, slices.start[at].tolist(), strict=True))
+        numbered = [(i, run) for i, run in numbered if (run.track, run.start) in whole]
+    found: dict[tuple[str, int], list[tuple[int, Run]]] = {}
+    for number, run in sorted(numbered, key=lambda one: one[1].number):
+        place = trace.tracks[run.track].process, run.scope
+        found.setdefault(place, []).append((number, run))
+    several = len(found) > 1
+    return [
+        _Scope(
+            f" of {scope_name(table, scope)}" if several else "",
+            tuple(run for _, run in own),
+            {(run.track, run.start): number for number, run in own},
+        )
+        for (_, scope), own in found.items()
+    ]
+
+
+def _length(run: Run) -> int:
+    return run.end - run.start
+
+
+def _middle(runs: Sequence[Run]) -> tuple[Run, int]:
+    """The run of median length, and the median of how far all lie from that."""
+    middle = sorted(runs, key=_length)[(len(runs) - 1) // 2]
+    away = sorted(abs(_length(run) - _length(middle)) for run in runs)
+    return middle, away[(len(away) - 1) // 2]
+
+
+def _is_unusual(long: int, usual: int, deviation: int) -> bool:
+    return long > TIMES * usual and long > usual + DEVIATIONS * deviation
+
+
+def _difference(asked: Question, first: Run, middle: Run) -> str:
+    """Which events took longer in the first than in the median one; all of them add up."""
+    more = asked.work.ticks(first) - asked.work.ticks(middle)
+    rest = _length(first) - _length(middle) - int(more.sum())
+    named = asked.work.by_thing(more)
+    named += [("outside of all events", rest)] if rest > 0 else []
+    named.sort(key=lambda one: -one[1])
+    if not named:
+        return ""
+    text = ", ".join(f"{name} {asked.time(ticks)}" for name, ticks in named[:NAMED])
+    return f" The largest parts of that, beside run {middle.number} (the median): {text}."
+
+
+def _too_few(scope: _Scope, least: int) -> str:
+    there = len(scope.others)
+    return (
+        f"it needs {least} inferences{scope.name} after the first, there "
+        f"{'is' if there == 1 else 'are'} {there or 'none'}"
+    )

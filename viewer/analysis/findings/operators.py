@@ -1,0 +1,277 @@
+"""Findings about operators: the dearest, copies, what stayed outside of delegates, what has no
+operator.
+
+Times are those of `viewer.analysis.cost.costs` and `viewer.analysis.cost.work_time`, in which every
+instant is charged once, so nothing nests and nothing is counted twice. What several operators share
+is told as shared and never divided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from viewer.analysis.cost.costs import CostRow
+from viewer.analysis.cost.work_time import Part
+from viewer.analysis.findings.finding import (
+    Answer,
+    Family,
+    Finding,
+    OfKeys,
+    OfSets,
+    Question,
+    Report,
+    Silent,
+    Stretch,
+    joined,
+    percent,
+    plural,
+    share_text,
+)
+from viewer.analysis.links.coverage import stated_per_key
+from viewer.analysis.links.labels import set_label
+from viewer.analysis.links.link_table import Reason
+from viewer.model.queries import execute_keys
+from viewer.model.times import counted, group_digits
+
+# So few can be looked at one by one; half of the time is what is worth it.
+FEW, HALF = 5, Fraction(1, 2)
+# Of copies and of what stayed outside: less than a twentieth, or tenth, is not felt.
+COPIES_SHARE = Fraction(1, 20)
+OUTSIDE_SHARE = Fraction(1, 10)
+# With a tenth of the time in no operator's slice the costs of operators tell a tenth too little.
+NO_OPERATOR_SHARE = Fraction(1, 10)
+# The same for slices that could be linked and are not.
+UNLINKED_SHARE = Fraction(1, 10)
+
+NO_PROGRAM = "no record or source is linked to this profile"
+
+
+def largest(asked: Question) -> Answer:
+    """The few operators, or without a record the few events, that take half of the time."""
+    links, cost = asked.links, asked.table
+    if links.program is None or not cost.rows:
+        return _largest_events(asked)
+    # A function is where most locations were called from, and no operator.
+    program = links.program
+    rows = [
+        row for row in cost.rows
+        if row.ticks and not all(program.operators[i].is_function for i in row.operators)
+    ]  # fmt: skip
+    count, ticks = _until_half([row.ticks for row in rows], asked.whole_ticks)
+    things = "operators, or sets that share slices,"
+    if why := _not_few(count, ticks, len(rows), asked, things):
+        return why
+    named = [(_row_name(asked, row), row.ticks) for row in rows[:count]]
+    who = _operators_text(rows[:count])
+    return [
+        Finding(
+            Family.LARGEST,
+            f"{who} {plural(count, 'takes', 'take')} {share_text(ticks, asked.whole_ticks)} of "
+            f"{asked.whole}",
+            f"{_shares(asked, named, asked.whole_ticks)}. "
+            f"{group_digits(len(rows))} in all have any time.",
+            _few_rule(things),
+            ticks, asked.whole_ticks, OfSets(tuple(row.operators for row in rows[:count])),
+        )
+    ]  # fmt: skip
+
+
+def _largest_events(asked: Question) -> Answer:
+    """By name, where nothing says of which operators the slices are."""
+    work, whole = asked.work, asked.whole_ticks
+    named = work.by_thing(asked.ticks)
+    count, most = _until_half([ticks for _, ticks in named], whole)
+    if why := _not_few(count, most, len(named), asked, "events, by name,"):
+        return why
+    who = plural(count, "Events of one name take", f"Events of {count} names take")
+    dearest = {name for name, _ in named[:count]}
+    groups = (group for group in work.groups if work.things[group.thing] in dearest)
+    return [
+        Finding(
+            Family.LARGEST,
+            f"{who} {share_text(most, whole)} of {asked.whole}",
+            f"{_shares(asked, named[:count], whole)}. {group_digits(len(named))} in all have any "
+            "time; which operators they are of is not known.",
+            _few_rule("events, by name,"),
+            most, whole, OfKeys(tuple(key for group in groups for key in group.keys)),
+        )
+    ]  # fmt: skip
+
+
+def _until_half(ticks: Sequence[int], whole: int) -> tuple[int, int]:
+    """How many of the dearest reach half of the whole together, and their ticks; (0, …) if none."""
+    total = 0
+    for count, own in enumerate(ticks, 1):
+        total += own
+        if total >= HALF * whole:
+            return count, total
+    return 0, total
+
+
+def _not_few(count: int, ticks: int, of: int, asked: Question, things: str) -> Silent | None:
+    if not of or not asked.whole_ticks:
+        return Silent(Family.LARGEST, f"nothing in {asked.scope} has a length", False)
+    if not count:
+        part = share_text(ticks, asked.whole_ticks)
+        why = f"all {group_digits(of)} with any time take {part} of {asked.whole}"
+        return Silent(Family.LARGEST, f"{why}. {_few_rule(things)}", True)
+    if count > FEW or 2 * count > of:
+        why = f"it takes {count} of {group_digits(of)} to make half of {asked.whole}"
+        return Silent(Family.LARGEST, f"{why}. {_few_rule(things)}", True)
+    return None
+
+
+def _few_rule(things: str) -> str:
+    return (
+        f"Told when at most {FEW} {things} and no more than half of those with any time, take "
+        f"{percent(HALF)} of it."
+    )
+
+
+def _operators_text(rows: Sequence[CostRow]) -> str:
+    """ "3 operators", "1 operator and 2 sets of operators that share slices"."""
+    shared = sum(row.is_shared for row in rows)
+    alone = len(rows) - shared
+    parts = [counted(alone, "operator")] if alone else []
+    if shared:
+        parts.append(
+            f"{counted(shared, 'set')} of operators that {plural(shared, 'shares', 'share')} slices"
+        )
+    return " and ".join(parts)
+
+
+def _row_name(asked: Question, row: CostRow) -> str:
+    name = set_label(asked.links, row.operators)
+    return f"{name} (shared by {len(row.operators)})" if row.is_shared else name
+
+
+def _shares(asked: Question, named: Sequence[tuple[str, int]], whole: int) -> str:
+    """ "conv 3 µs (12 %), relu 1 µs (4 %) and 2 more"."""
+    return joined(
+        [f"{name} {asked.time(ticks)} ({share_text(ticks, whole)})" for name, ticks in named]
+    )
+
+
+# -- copies ----------------------------------------------------------------------------------------
+
+
+def copies(asked: Question) -> Answer:
+    """What only copies data or lays it out anew."""
+    ticks, whole = asked.ticks, asked.whole_ticks
+    own = [(n, group) for n, group in enumerate(asked.work.groups) if group.copy]
+    total = sum(int(ticks[n]) for n, _ in own)
+    rule = f"Told when copies take at least {percent(COPIES_SHARE)} of it."
+    if not own:
+        return Silent(Family.COPIES, "no event is known to be a copy", True)
+    if not whole or total < COPIES_SHARE * whole:
+        part = share_text(total, whole)
+        return Silent(Family.COPIES, f"copies take {part} of {asked.whole}. {rule}", True)
+    by_name: dict[str, int] = {}
+    for n, group in own:
+        by_name[group.copy] = by_name.get(group.copy, 0) + int(ticks[n])
+    named = sorted(by_name.items(), key=lambda item: -item[1])
+    return [
+        Finding(
+            Family.COPIES,
+            f"Copies, changes of layout and conversions take {share_text(total, whole)} of "
+            f"{asked.whole}",
+            f"{asked.time(total)}: {asked.listed([item for item in named if item[1]])}.",
+            rule, total, whole, OfKeys(tuple(key for _, group in own for key in group.keys)),
+        )
+    ]  # fmt: skip
+
+
+# -- outside of delegates --------------------------------------------------------------------------
+
+
+def outside(asked: Question) -> Answer:
+    """What ran outside of delegates, where there are delegates."""
+    groups, ticks, whole = asked.work.groups, asked.ticks, asked.whole_ticks
+    delegated = any(g.part is Part.DELEGATED and ticks[n] for n, g in enumerate(groups))
+    if not delegated:
+        return Silent(Family.OUTSIDE, f"no delegate ran in {asked.scope}", False)
+    is_outside = np.array([group.part is Part.OUTSIDE for group in groups], np.bool_)
+    own = np.where(is_outside, ticks, 0)
+    total = int(own.sum())
+    rule = f"Told when what ran outside of delegates takes at least {percent(OUTSIDE_SHARE)} of it."
+    if not whole or total < OUTSIDE_SHARE * whole:
+        part = share_text(total, whole)
+        why = f"what ran outside of delegates takes {part} of {asked.whole}. {rule}"
+        return Silent(Family.OUTSIDE, why, True)
+    named = asked.work.by_thing(own)
+    keys = tuple(key for i in np.flatnonzero(own).tolist() for key in groups[i].keys)
+    return [
+        Finding(
+            Family.OUTSIDE,
+            f"What ran outside of delegates takes {share_text(total, whole)} of {asked.whole}",
+            f"{asked.time(total)}: {asked.listed(named)}. Delegating it would save at most this, "
+            "since a delegate takes time too.",
+            rule, total, whole, OfKeys(keys),
+        )
+    ]  # fmt: skip
+
+
+# -- without an operator ---------------------------------------------------------------------------
+
+
+def no_operator(asked: Question) -> Answer:
+    """Time of inferences in which no linked slice runs."""
+    cost = asked.table
+    if asked.links.program is None:
+        return Silent(Family.NO_OPERATOR, NO_PROGRAM, False)
+    if not execute_keys(asked.trace).any() or not asked.whole_ticks or not cost.rows:
+        why = "the file has no Method::execute, or no operator is linked"
+        return Silent(Family.NO_OPERATOR, why, False)
+    rule = f"Told when at least {percent(NO_OPERATOR_SHARE)} of it lies in no operator's slice."
+    part = share_text(cost.without_operator, asked.whole_ticks)
+    where = asked.costs.longest_without_operator(*asked.span)
+    if where is None or cost.without_operator < NO_OPERATOR_SHARE * asked.whole_ticks:
+        why = f"{part} of {asked.whole} lies in no slice of an operator. {rule}"
+        return Silent(Family.NO_OPERATOR, why, True)
+    track, start, end = where
+    return [
+        Finding(
+            Family.NO_OPERATOR,
+            f"{part} of {asked.whole} lies in no slice of an operator",
+            f"{asked.time(cost.without_operator)} of Method::execute; the longest stretch without "
+            f"one is {asked.time(end - start)}.",
+            rule, cost.without_operator, asked.whole_ticks, Stretch(start, end, (track,)),
+        )
+    ]  # fmt: skip
+
+
+def links(asked: Question) -> Answer:
+    """Slices that a record should know and does not, by the reason that most of them have."""
+    table, trace = asked.links, asked.trace
+    if table.program is None:
+        return Silent(Family.LINKS, NO_PROGRAM, False)
+    count = stated_per_key(trace, *asked.span)
+    linkable = int(count[table.states > 0].sum())
+    found: dict[tuple[Reason, str], int] = {}
+    for key in np.flatnonzero((table.states == 1) & (count > 0)).tolist():
+        link = table.links[key]
+        place = link.reason, link.backend
+        found[place] = found.get(place, 0) + int(count[key])
+    missing = sum(found.values())
+    rule = f"Told when at least {percent(UNLINKED_SHARE)} of the linkable slices have no operator."
+    if not linkable:
+        return Silent(Family.LINKS, f"no slice of {asked.scope} could be linked", False)
+    part = f"{group_digits(missing)} of {counted(linkable, 'linkable slice')}"
+    if missing < UNLINKED_SHARE * linkable:
+        return Silent(Family.LINKS, f"{part} of {asked.scope} have no operator. {rule}", True)
+    told = [
+        f"{group_digits(n)}: {reason.text}{f' ({backend})' if backend else ''}"
+        for (reason, backend), n in sorted(found.items(), key=lambda item: -item[1])
+    ]
+    return [
+        Finding(
+            Family.LINKS,
+            f"{part} of {asked.scope} ({share_text(missing, linkable)}) have no operator of their "
+            "own",
+            f"{joined(told)}. The delegation report says what can be done.",
+            rule, 0, 0, Report("delegation"),
+        )
+    ]  # fmt: skip

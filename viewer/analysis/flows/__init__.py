@@ -1,0 +1,1 @@
+"""From which operators and slices results go to which."""

@@ -1,0 +1,143 @@
+"""Which operations of an MLIR text take the results of which, by their SSA values.
+
+A value is named once in the region that it is visible in, so a name in the text of an operation
+means what the nearest region around it names so. Nothing is known of any dialect: in generic form
+the operands are in the first brackets, in custom form every name is an operand that is not itself
+introduced there (`%i = %lo` in a loop, `%arg0: type` of a function). A function, or an operation
+with regions, whose arguments are taken is told by the argument's name.
+
+What an operation takes inside its regions is taken by the operations there, not by itself. An
+operation that takes a name which is not found, as of a block after the first one, is not said to
+have any inputs at all.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from viewer.program.dataflow import Given, MethodFlow
+from viewer.program.mlir.locations import STRING_CONTENT
+from viewer.program.mlir.operations import OperationReader, OperationText
+
+if TYPE_CHECKING:
+    from viewer.program.program import Program
+
+# What may hold a percent sign that is no value, and values: "%a", "%0#1" of several results. What
+# follows tells a value that is introduced there: "=" in a loop, ":" of an argument.
+_VALUE = re.compile(
+    rf'"{STRING_CONTENT}"?|//[^\n]*|(?P<name>%[\w$.-]+)(?:\#\d+)?(?P<after>\s*=(?!=)|\s*:)?'
+)
+_RESULT = re.compile(r"%[\w$.-]+")
+_BLOCK = re.compile(r"\^[\w$.-]+\s*\(")
+_GENERIC = re.compile(rf'"{STRING_CONTENT}"\s*\(')
+_FUNCTION = re.compile(r"[\w.$]*\bfunc\b")
+
+
+def text_flow(program: Program) -> MethodFlow:
+    """The edges between the operations of a program that was read from a text."""
+    reader = OperationReader(program.text_lines)
+    found = list(reader)
+    index = _indexes(found)
+    # Per operation with a region, -1 for the top: the values that are named in its regions.
+    named: dict[int, dict[str, int | Given]] = {}
+    pairs: set[tuple[int, int]] = set()
+    given: dict[int, dict[Given, None]] = {}
+    entered: set[int] = set()
+    unknown: set[int] = set()
+    for number, operation in enumerate(found):
+        around = reader.parent(number)
+        here = named.setdefault(around, {})
+        if around >= 0 and around not in entered:
+            entered.add(around)
+            for name in _arguments(found[around], reader.entry(around)):
+                here.setdefault(name, Given(name, False))
+        for name in _RESULT.findall(operation.result):
+            here[name] = number
+    for number, operation in enumerate(found):
+        for name in _operands(operation):
+            maker = _maker(name, reader.parent(number), named, reader)
+            if isinstance(maker, Given):
+                given.setdefault(index[number], {})[maker] = None
+            elif maker is None:
+                unknown.add(index[number])
+            elif maker != number:
+                pairs.add((index[number], index[maker]))
+    ordered = sorted(pair for pair in pairs if pair[0] not in unknown)
+    return MethodFlow(
+        tuple(consumer for consumer, _ in ordered),
+        tuple(producer for _, producer in ordered),
+        {operator: tuple(v) for operator, v in given.items() if operator not in unknown},
+        frozenset(unknown),
+    )
+
+
+def _indexes(found: list[OperationText]) -> list[int]:
+    """Per operation of the text its index in the program: by function, what is in none last."""
+    first: dict[int, int] = {}
+    for operation in found:
+        first.setdefault(operation.function_line, len(first))
+    if 0 in first:
+        first[0] = len(first)
+    order = sorted(range(len(found)), key=lambda n: first[found[n].function_line])
+    index = [0] * len(found)
+    for position, number in enumerate(order):
+        index[number] = position
+    return index
+
+
+def _maker(
+    name: str, around: int, named: dict[int, dict[str, int | Given]], reader: OperationReader
+) -> int | Given | None:
+    """What a name means in the regions of an operation (-1: the top), or in those around it."""
+    while True:
+        maker = named.get(around, {}).get(name)
+        if maker is not None or around < 0:
+            return maker
+        around = reader.parent(around)
+
+
+def _operands(operation: OperationText) -> list[str]:
+    """The values that the text of an operation takes."""
+    text = operation.text
+    if operation.result and text.startswith("%"):
+        text = text.partition("=")[2]
+    if _is_function(operation):
+        return []
+    generic = _GENERIC.match(text.lstrip())
+    if generic is not None:
+        text = text.lstrip()[generic.end() :].partition(")")[0]
+    return [
+        found["name"]
+        for found in _VALUE.finditer(text)
+        if found["name"] and (generic is not None or not _introduces(found))
+    ]
+
+
+def _introduces(found: re.Match[str]) -> bool:
+    """Whether a name stands where a value gets its name: "%i = %lo", or "(%arg0: type"."""
+    after = (found["after"] or "").strip()
+    if after == "=":
+        return True
+    if after != ":":
+        return False
+    # "ins(%a, %b : type, type)" lists operands; an argument has its type directly behind it.
+    return not found["after"].startswith((" ", "\n", "\t"))
+
+
+def _arguments(around: OperationText, entry: str) -> list[str]:
+    """The values that an operation hands to its regions: of its blocks, or in its own text."""
+    blocks = [entry[match.end() :].partition("):")[0] for match in _BLOCK.finditer(entry)]
+    names = [n for block in blocks for n in _RESULT.findall(block)]
+    text = around.text.partition("=")[2] if around.result else around.text
+    if _GENERIC.match(text.lstrip()) is None:
+        names += [
+            found["name"]
+            for found in _VALUE.finditer(text)
+            if found["name"] and (_introduces(found) or _is_function(around))
+        ]
+    return names
+
+
+def _is_function(operation: OperationText) -> bool:
+    return _FUNCTION.fullmatch(operation.name) is not None

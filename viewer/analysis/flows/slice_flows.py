@@ -1,0 +1,384 @@
+"""From which slices to which slices results flow, in one trace.
+
+The edges are of operators (`viewer.program.dataflow`); which slices stand for an operator is
+decided here, always by the same rules:
+
+* only slices of the same inference are looked at; where a trace has none, all of it. Among them
+  those of the slice's own thread go before those of its process, and these before all others;
+* of an operator the slices that are of the fewest operators go before those it shares with more: an
+  event of a delegate before the call around it. A slice inside another one of the same operators,
+  as a kernel in its call, gives way to that one;
+* of several that are left, as the tiles of one operator, an input comes from the last that ends
+  before the slice begins, and an output goes to the first that begins after it ends. Where all of
+  them overlap it, it is the last that begins before it, or the first that ends after it, and this
+  is said; where there is none either, the flow has no end, and that is said too;
+* an operator without a slice in the inference, as a view that costs nothing, is passed through:
+  what it takes is taken through it;
+* operators in one slice hand nothing over, nor does a slice to those inside it or around it;
+* a slice that several operators share is one end, however many edges lead to it.
+
+Beside them stand the flows of a host with its NPU (`viewer.analysis.flows.job_flows`), which need
+no program: an action starts an NSS job, another waits for it. And those that the file states
+itself, as arrows between slices.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+
+import numpy as np
+
+from viewer.analysis.cost.costs import made_of_others
+from viewer.analysis.flows.job_flows import JobFlows
+from viewer.analysis.links.link_table import LinkTable
+from viewer.model.queries import run_of_slices
+from viewer.model.trace import Codes, Ints, Trace
+from viewer.program.dataflow import Dataflow
+
+NO_PROGRAM = "No record or source is linked, so what its operator takes is not known"
+NO_OPERATOR = "It is linked to no operator, so what it takes is not known"
+# Of so many slices of one operator in one inference, those nearest in time are compared.
+MOST_COMPARED = 4096
+# Of the flows that a file states at one slice, so many are shown.
+MOST_STATED = 1000
+# Through so many operators without slices a flow is followed.
+MOST_PASSED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class FlowEnd:
+    """Another end of flows: a slice, and by which of its operators it is one.
+
+    through: operators without slices of their own that lie between, nearest to the end first.
+    overlaps: whether the two slices ran at the same time, so that the one did not wait for all of
+    the other. is_job: an NSS job and the action that starts it, or waits for it; of no operators.
+    is_stated: the file says so itself; of no operators either.
+    """
+
+    slice: int
+    operators: tuple[int, ...]
+    through: tuple[int, ...] = ()
+    overlaps: bool = False
+    is_job: bool = False
+    is_stated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SliceFlows:
+    """All flows of one slice: inputs, the one that ended last first; outputs, the one that begins
+    first first. Flows that the file states, then that of a job, go before those of operators.
+
+    only_later: operators whose results it takes and that ran after it alone; only_earlier: those
+    that take its own and ran before it alone. Neither leads to a slice. reason: why nothing is
+    known; "" if it is.
+    """
+
+    inputs: tuple[FlowEnd, ...] = ()
+    outputs: tuple[FlowEnd, ...] = ()
+    only_later: tuple[int, ...] = ()
+    only_earlier: tuple[int, ...] = ()
+    reason: str = ""
+
+    def ends(self, *, forward: bool) -> tuple[FlowEnd, ...]:
+        """The outputs, or the inputs."""
+        return self.outputs if forward else self.inputs
+
+
+class FlowIndex:
+    """The linked slices of one trace by operators, inference and time; made once.
+
+    Linear in the slices, and 4 bytes for each that is linked. A question after that costs a few
+    searches for each neighbouring operator.
+    """
+
+    def __init__(self, table: LinkTable) -> None:
+        self.table = table
+        trace = table.trace
+        self._slices = trace.slices
+        set_of = table.set_of_key[trace.slices.key] if len(table.links) else np.empty(0, np.int64)
+        chosen = np.flatnonzero((set_of >= 0) & ~made_of_others(trace))
+        self._runs = len(trace.runs) + 1
+        self._run_lookup = _Runs(trace)
+        run = self._run_lookup.of_slices()[chosen]
+        group = set_of[chosen] * self._runs + run + 1
+        order = np.lexsort((trace.slices.start[chosen], group))
+        self._order: Codes = chosen[order].astype(np.uint32)
+        groups, first = np.unique(group[order], return_index=True)
+        self._groups: Ints = groups
+        self._group_ptr: Ints = np.append(first, len(order))
+        # An export of ours states them, and no longer which of its slices are actions and jobs.
+        self._jobs = None if trace.provenance else JobFlows(trace)
+        self._stated = StatedFlows(trace)
+        # Operator -> the sets it is in, those of the fewest operators first.
+        self._sets_of: dict[int, list[int]] = {}
+        sets = table.sets
+        for number in sorted(range(len(sets)), key=lambda n: (len(sets[n]), n)):
+            for operator in sets[number]:
+                self._sets_of.setdefault(operator, []).append(number)
+
+    def flows(self, i: int, most: int | None = None) -> SliceFlows | None:
+        """All flows of slice i; None if more than `most` operators had to be looked at for them,
+        an operator of very many slices counted as several."""
+        before_jobs, after_jobs = (
+            (*self._stated_ends(i, forward=forward), *self._job(i, forward=forward))
+            for forward in (False, True)
+        )
+        program = self.table.program
+        if program is None:
+            return SliceFlows(before_jobs, after_jobs, reason=NO_PROGRAM)
+        own = self.table.links[int(self._slices.key[i])].operators
+        if not own:
+            return SliceFlows(before_jobs, after_jobs, reason=NO_OPERATOR)
+        flow = program.dataflow
+        effort = _Effort(most)
+        reasons = [flow.unknown[operator] for operator in own if operator in flow.unknown]
+        try:
+            before, lost_before = self._ends(flow, i, own, effort, forward=False)
+            after, lost_after = self._ends(flow, i, own, effort, forward=True)
+        except _TooMuch:
+            return None
+        return SliceFlows(
+            (*before_jobs, *before), (*after_jobs, *after), tuple(lost_before), tuple(lost_after),
+            reasons[0] if reasons and not before and not after else "",
+        )  # fmt: skip
+
+    def _stated_ends(self, i: int, *, forward: bool) -> tuple[FlowEnd, ...]:
+        """The ends of the flows that the file states, by their start or, of inputs, the last end
+        first."""
+        start, stop = self._slices.start, self._slices.end
+        found = self._stated.next_to(i, forward=forward)
+        found.sort(key=lambda j: (start[j], j) if forward else (-stop[j], j))
+        return tuple(FlowEnd(j, (), is_stated=True) for j in found)
+
+    def _job(self, i: int, *, forward: bool) -> tuple[FlowEnd, ...]:
+        """The job that slice i starts or waits for, or the action that does so with it."""
+        found = self._jobs.next_to(i, forward=forward) if self._jobs else None
+        return () if found is None else (FlowEnd(found, (), is_job=True),)
+
+    def _ends(
+        self, flow: Dataflow, i: int, own: tuple[int, ...], effort: _Effort, *, forward: bool
+    ) -> tuple[tuple[FlowEnd, ...], list[int]]:
+        """The ends on one side, and the operators there that lead to none."""
+        place = _Place(self, i)
+        by_slice: dict[int, FlowEnd] = {}
+        lost: list[int] = []
+        seen = set(own)
+        todo: list[tuple[int, tuple[int, ...]]] = [(operator, ()) for operator in own]
+        at = 0
+        while at < len(todo) and at <= len(own) + MOST_PASSED:
+            operator, passed = todo[at]
+            at += 1
+            for other in flow.next_to(operator, forward=forward).tolist():
+                if other in seen:
+                    continue
+                seen.add(other)
+                slices = self._slices_of(other, place.run)
+                effort.spend(1 + min(len(slices), MOST_COMPARED) // 64)
+                if not len(slices):
+                    todo.append((other, (other, *passed)))
+                    continue
+                if place.is_inside(slices):
+                    continue
+                found = place.nearest(slices, forward=forward)
+                if found is None:
+                    lost.append(other)
+                    continue
+                end, overlaps = found
+                known = by_slice.get(end)
+                operators = (*known.operators, other) if known else (other,)
+                by_slice[end] = FlowEnd(
+                    end, operators, known.through if known else passed, overlaps
+                )
+        start, stop = self._slices.start, self._slices.end
+        ends = sorted(
+            by_slice.values(),
+            key=lambda e: (start[e.slice], e.slice) if forward else (-stop[e.slice], e.slice),
+        )
+        return tuple(ends), lost
+
+    def _slices_of(self, operator: int, run: int) -> Codes:
+        """The slices of an operator in a run, of the smallest sets that have any, by start."""
+        found: list[Codes] = []
+        size = 0
+        for number in self._sets_of.get(operator, ()):
+            if found and len(self.table.sets[number]) > size:
+                break
+            wanted = number * self._runs + run + 1
+            at = int(np.searchsorted(self._groups, wanted))
+            if at < len(self._groups) and self._groups[at] == wanted:
+                found.append(self._order[self._group_ptr[at] : self._group_ptr[at + 1]])
+                size = len(self.table.sets[number])
+        if len(found) < 2:
+            return found[0] if found else self._order[:0]
+        united = np.concatenate(found)
+        return united[np.argsort(self._slices.start[united], kind="stable")]
+
+    def run_of(self, i: int) -> int:
+        """The position of the inference or load that slice i is of, -1 if of none."""
+        return self._run_lookup.of(i)
+
+
+class StatedFlows:
+    """The flows that the file of a trace states, sorted by either end."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._ends = trace.flows.producer, trace.flows.consumer
+        self._order = tuple(np.argsort(end, kind="stable") for end in self._ends)
+
+    def next_to(self, i: int, *, forward: bool) -> list[int]:
+        """The slices that take from slice i, or those that it takes from; the first
+        `MOST_STATED` of the file."""
+        own, other = self._ends if forward else self._ends[::-1]
+        order = self._order[0 if forward else 1]
+        first, last = (np.searchsorted(own, i, side, sorter=order) for side in ("left", "right"))
+        found: list[int] = other[order[first : min(last, first + MOST_STATED)]].tolist()
+        return list(dict.fromkeys(found))
+
+
+class _Runs:
+    """The inference or load that a slice is of.
+
+    On a track without runs of its own, as the NSS beside a host, it is the one of its process that
+    goes on when it begins.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        processes = [track.process for track in trace.tracks]
+        tracks = {run.track for run in trace.runs}
+        self._of_track: list[Ints] = []
+        for number, process in enumerate(processes):
+            own = [
+                (run.start, run.end, position)
+                for position, run in enumerate(trace.runs)
+                if (run.track == number if number in tracks else processes[run.track] == process)
+            ]
+            self._of_track.append(np.array(sorted(own), np.int64).reshape(len(own), 3))
+        self._listed = bool(trace.runs) and all(run.first_row >= 0 for run in trace.runs)
+        rows = np.array([run.first_row for run in trace.runs], np.int64)
+        self._by_row = np.argsort(rows, kind="stable")
+        self._rows = rows[self._by_row]
+
+    def of_slices(self) -> Ints:
+        """Of every slice."""
+        trace = self._trace
+        if self._listed:
+            return run_of_slices(trace)
+        found = np.full(len(trace.slices), -1)
+        ptr = trace.slices.row_ptr
+        for row, track in enumerate(trace.slices.row_track.tolist()):
+            own = slice(int(ptr[row]), int(ptr[row + 1]))
+            found[own] = self._at(track, trace.slices.start[own])
+        return found
+
+    def of(self, i: int) -> int:
+        """Of slice i."""
+        slices = self._trace.slices
+        if self._listed:
+            at = int(np.searchsorted(self._rows, int(slices.source_row[i]), "right")) - 1
+            return int(self._by_row[at]) if at >= 0 else -1
+        return int(self._at(slices.track(i), slices.start[i : i + 1])[0])
+
+    def _at(self, track: int, begins: Ints) -> Ints:
+        start, end, number = self._of_track[track].T
+        if not len(start):
+            return np.full(len(begins), -1)
+        at = np.searchsorted(start, begins, "right") - 1
+        inside = (at >= 0) & (begins <= end[np.maximum(at, 0)])
+        return np.where(inside, number[np.maximum(at, 0)], -1)
+
+
+class _TooMuch(Exception):
+    """The flows of a slice are not found as quickly as was asked for."""
+
+
+class _Effort:
+    """What may still be looked at."""
+
+    def __init__(self, most: int | None) -> None:
+        self._left = most
+
+    def spend(self, much: int) -> None:
+        """Look at so much more; raises _TooMuch."""
+        if self._left is not None:
+            self._left -= much
+            if self._left < 0:
+                raise _TooMuch
+
+
+class _Place:
+    """Where one slice lies, and which of others are nearest to it."""
+
+    def __init__(self, index: FlowIndex, i: int) -> None:
+        trace = index.table.trace
+        self._slices = trace.slices
+        self._i = i
+        self.run = index.run_of(i)
+        self._start, self._end = int(self._slices.start[i]), int(self._slices.end[i])
+        row = self._slices.row_of(i)
+        self._track, self._lane, self._depth = (
+            int(column[row])
+            for column in (self._slices.row_track, self._slices.row_lane, self._slices.row_depth)
+        )
+        process = trace.tracks[self._track].process
+        # How near each track is: 2 the own one, 1 of the own process, 0 any other.
+        self._nearness: Ints = np.array([t.process == process for t in trace.tracks], np.int64)
+        self._nearness[self._track] = 2
+
+    def is_inside(self, slices: Codes) -> bool:
+        """Whether one of an operator's slices is this one, around it or inside it."""
+        slices = self._window(slices)
+        start, end, rows = self._columns(slices)
+        own, depth = self._slices.row_track[rows] == self._track, self._slices.row_depth[rows]
+        own &= self._slices.row_lane[rows] == self._lane
+        inside = (depth > self._depth) & (start >= self._start) & (end <= self._end)
+        around = (depth < self._depth) & (start <= self._start) & (end >= self._end)
+        return bool(((slices == self._i) | own & (inside | around)).any())
+
+    def nearest(self, slices: Codes, *, forward: bool) -> tuple[int, bool] | None:
+        """Of an operator's slices the one that hands over or takes, and whether it overlaps."""
+        slices = self._outermost(self._window(slices))
+        start, end, rows = self._columns(slices)
+        near = self._nearness[self._slices.row_track[rows]]
+        if forward:
+            clear, beside = start >= self._end, end > self._end
+        else:
+            clear, beside = end <= self._start, start < self._start
+        for chosen, overlaps in ((clear, False), (beside, True)):
+            at = np.flatnonzero(chosen)
+            if len(at):
+                at = at[near[at] == near[at].max()]
+                if forward:
+                    best = np.lexsort((slices[at], end[at] if overlaps else start[at]))[0]
+                else:
+                    best = np.lexsort((slices[at], start[at] if overlaps else end[at]))[-1]
+                return int(slices[at[best]]), overlaps
+        return None
+
+    def _columns(self, slices: Codes) -> tuple[Ints, Ints, Ints]:
+        """Start, end and row of some slices."""
+        rows = np.searchsorted(self._slices.row_ptr, slices, side="right") - 1
+        return self._slices.start[slices], self._slices.end[slices], rows
+
+    def _outermost(self, slices: Codes) -> Codes:
+        """Of some slices those that lie in none of the others."""
+        start, end, rows = self._columns(slices)
+        place = self._slices.row_track[rows].astype(np.int64) << 32 | self._slices.row_lane[rows]
+        depth = self._slices.row_depth[rows]
+        kept = np.ones(len(slices), np.bool_)
+        for each in np.unique(place):
+            own = np.flatnonzero(place == each)
+            own = own[np.lexsort((depth[own], -end[own], start[own]))]
+            reach = np.maximum.accumulate(end[own])[:-1]
+            kept[own[1:]] = (end[own[1:]] > reach) | (start[own[1:]] >= reach)
+        return slices[kept]
+
+    def _window(self, slices: Codes) -> Codes:
+        """Of very many slices those that begin nearest to this one; in the order of their start."""
+        if len(slices) <= MOST_COMPARED:
+            return slices
+        starts = self._slices.start
+        at = bisect_left(slices, self._start, key=lambda i: int(starts[i]))
+        first = max(at - MOST_COMPARED // 2, 0)
+        return slices[first : first + MOST_COMPARED]

@@ -1,0 +1,92 @@
+"""Coverage: how much of what could be linked is linked, by slices and by time, in any range.
+
+Slices count where they begin: those that a file states, since derived ones are made of them. Time
+is that in which such a slice runs, united per track, so that a kernel in its call counts once. Of
+slices on clocks of their own only the number counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from viewer.analysis.links.link_table import LinkTable
+from viewer.model import intervals
+from viewer.model.queries import begins, foreign
+from viewer.model.trace import Bools, Ints, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many slices could be linked and are, and the ticks in which such slices run."""
+
+    linkable: int
+    linked: int
+    linkable_ticks: int
+    linked_ticks: int
+
+
+def coverage(
+    table: LinkTable, first: int | None = None, last: int | None = None, track: int | None = None
+) -> Coverage:
+    """The coverage of a range of ticks, of one track or of all."""
+    trace, states = table.trace, table.states
+    count = stated_per_key(trace, first, last, track)
+    return Coverage(
+        int(count[states > 0].sum()),
+        int(count[states == 2].sum()),
+        covered_ticks(trace, states > 0, first, last, track),
+        covered_ticks(trace, states == 2, first, last, track),
+    )
+
+
+def stated_per_key(
+    trace: Trace, first: int | None = None, last: int | None = None, track: int | None = None
+) -> Ints:
+    """Per key how many slices that the file states begin in a range."""
+    inside = begins_within(trace, first, last, track)
+    if trace.slices.derived is not None:
+        inside &= ~trace.slices.derived
+    return np.bincount(trace.slices.key[inside], minlength=len(trace.keys)).astype(np.int64)
+
+
+def begins_within(
+    trace: Trace, first: int | None = None, last: int | None = None, track: int | None = None
+) -> Bools:
+    """Per slice whether it begins in [first, last), as `begins` has it, on the track."""
+    slices = trace.slices
+    inside = begins(trace, slices.start, first, last)
+    if track is not None:
+        inside &= (slices.row_track == track)[slices.rows()]
+    return inside
+
+
+def covered_ticks(
+    trace: Trace,
+    of_key: Bools,
+    first: int | None = None,
+    last: int | None = None,
+    track: int | None = None,
+) -> int:
+    """Ticks of a range in which a slice with one of the keys runs, per track; of foreign ones none.
+
+    of_key: one bool per key.
+    """
+    if not of_key.any():
+        return 0
+    slices = trace.slices
+    wanted = of_key[slices.key]
+    wanted[foreign(slices)] = False
+    own = np.flatnonzero(wanted)
+    tracks = slices.row_track[slices.rows()[own]]
+    if track is not None:
+        own, tracks = own[tracks == track], tracks[tracks == track]
+    order = np.argsort(tracks, kind="stable")
+    bounds = np.flatnonzero(np.diff(tracks[order])) + 1
+    lo = trace.start if first is None else first
+    hi = trace.end if last is None else last
+    return sum(
+        intervals.length(*intervals.clip(slices.start[part], slices.end[part], lo, hi))
+        for part in np.split(own[order], bounds)
+    )

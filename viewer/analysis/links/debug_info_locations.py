@@ -1,0 +1,354 @@
+"""A trace whose actions, NSS jobs and tasks have the locations that Torq debug info gives them.
+
+A runtime profile names what ran by number: (dispatch, action), NSS job. The debug info of the
+dispatch knows the operation of that number, and with it the location. `located` puts it into the
+trace's keys, after which actions and jobs are linked to source as every other location is. A row
+that states its own location keeps it.
+
+Which debug info is a trace's? One that names its dispatches (`dispatch` column) is matched by that
+name: the function of the text, else the name of the file, as the compiler calls it after the
+dispatch. Files of one dispatch do not name it; there a dispatch counts that has every number of the
+file and contradicts none of its locations and kinds of action, and only if it is the only such one.
+Names that differ are never matched: a model has many dispatches, and all number from 0. Nor is one
+of the right name if it has another kind of action under any number: it is of another compilation,
+whose jobs and locations would be told of this one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from viewer.analysis.links.text_positions import positions_of
+from viewer.model.queries import numbers, units_of
+from viewer.model.torq_names import (
+    ACTION_ID,
+    DISPATCH,
+    JOB_ID,
+    START_PROGRAM,
+    TASK_ID,
+    WAIT_PROGRAM,
+)
+from viewer.model.trace import Ints, KeyKind, Keys, Trace, Unit
+from viewer.program.mlir.locations import INPUT_FILE, FilePosition
+from viewer.program.sources.files import file_name
+from viewer.program.torq.debug_info import Action, Dispatch, Job, Task
+
+# What a runtime calls its kinds of action, and the operations that can be behind each.
+_KINDS = (
+    ("DEALLOC", ("memref.dealloc",)),
+    ("ALLOC", ("memref.alloc",)),
+    ("HOSTCOPY", ("torq_hl.host_copy",)),
+    ("NSSSTART", (START_PROGRAM,)),
+    ("NSSWAIT", (WAIT_PROGRAM,)),
+    ("HOSTWAIT", (WAIT_PROGRAM,)),
+    ("HOSTSTART", (START_PROGRAM,)),
+    ("HOSTPROGRAM", (START_PROGRAM,)),
+)
+_NO_LETTER = re.compile(r"[^A-Z]+")
+_ACTION, _JOB, _LOCATION = int(KeyKind.ACTION), int(KeyKind.JOB), int(KeyKind.LOCATION)
+
+
+def located(trace: Trace, dispatches: Sequence[Dispatch], *, in_text: bool = False) -> Trace:
+    """The trace with locations from debug info in its keys; the same object if that gives none.
+
+    in_text: the locations are those of the operations in the debug info itself, for a trace that
+    states no location of its own. Columns and slices are shared with the given trace.
+    """
+    found = _Placement(trace, dispatches).locations(in_text and not states_locations(trace))
+    if not found:
+        return trace
+    kind, location = trace.keys.kind.copy(), trace.keys.location.copy()
+    at = np.fromiter(found, np.int64, len(found))
+    kind[at] = _LOCATION
+    location[at] = np.array(list(found.values()), np.object_)
+    return replace(trace, keys=replace(trace.keys, kind=kind, location=location))
+
+
+def dispatch_of_scopes(trace: Trace, dispatches: Sequence[Dispatch]) -> tuple[Dispatch | None, ...]:
+    """The debug info that each scope of a trace is of, None where there is none or no telling."""
+    return _Placement(trace, dispatches).of_scopes
+
+
+def other_compilations(trace: Trace, dispatches: Sequence[Dispatch]) -> dict[int, str]:
+    """The scopes of which debug info of their name is open, but of another compilation, and why."""
+    return _Placement(trace, dispatches).others
+
+
+def misfit(trace: Trace, dispatches: Sequence[Dispatch]) -> str:
+    """Why none of the open debug info is of a trace with actions, jobs or tasks; else "".
+
+    Debug info of another compilation of any of its dispatches is told first.
+    """
+    placement = _Placement(trace, dispatches)
+    if placement.others:
+        return next(iter(placement.others.values()))
+    if not dispatches or any(placement.of_scopes) or not placement.states_numbers:
+        return ""
+    return placement.why_no_dispatch(" and ".join(placement.own_names()[:3]))
+
+
+def unplaced(trace: Trace, dispatches: Sequence[Dispatch]) -> dict[int, tuple[bool, str]]:
+    """Why actions and jobs that have no location have none: key -> (is its dispatch open, why).
+
+    Empty where no debug info is open at all.
+    """
+    numbered = np.flatnonzero(np.isin(trace.keys.kind, (_ACTION, _JOB)))
+    if not dispatches or not len(numbered):
+        return {}
+    placement = _Placement(trace, dispatches)
+    return {key: placement.why_not(key) for key in numbered.tolist()}
+
+
+def states_locations(trace: Trace) -> bool:
+    """Whether any slice of a trace has a known location."""
+    return any(
+        positions_of(text)
+        for text in trace.keys.location[trace.keys.kind == _LOCATION].tolist()
+        if text
+    )
+
+
+def same_identities(one: Keys, other: Keys) -> bool:
+    """Whether two keys of one file are equal in all that `located` changes."""
+    return one is other or (
+        np.array_equal(one.kind, other.kind) and one.location.tolist() == other.location.tolist()
+    )
+
+
+def action_contradicts(name: str, action: Action) -> bool:
+    """Whether what a runtime calls an action cannot be the operation of the debug info."""
+    letters = _NO_LETTER.sub("", name.upper())
+    return next((action.op not in ops for kind, ops in _KINDS if kind in letters), False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stated:
+    """One identity that slices of one key state: what sort of number, which, on which unit."""
+
+    sort: str
+    number: int
+    unit: Unit
+    key: int
+
+
+class _Placement:
+    """Which debug info a trace is of, and what it says of the trace's keys."""
+
+    def __init__(self, trace: Trace, dispatches: Sequence[Dispatch]) -> None:
+        self._trace = trace
+        self._dispatches = dispatches
+        columns = trace.slices.columns
+        self._names_dispatches = DISPATCH in columns
+        self._stated: list[_Stated] = []
+        self.of_scopes: tuple[Dispatch | None, ...] = (None,) * len(trace.scopes)
+        self.others: dict[int, str] = {}
+        self._ambiguous = False
+        if not dispatches or columns.keys().isdisjoint((ACTION_ID, JOB_ID, TASK_ID)):
+            return
+        self._stated = list(_stated(trace))
+        if self._names_dispatches:
+            named = tuple(map(self._by_name(), (scope.name for scope in trace.scopes)))
+            self.others = self._contradicted(named)
+            self.of_scopes = tuple(
+                None if scope in self.others else dispatch for scope, dispatch in enumerate(named)
+            )
+        elif self._stated:
+            fitting = [d for d in _distinct(dispatches) if self._fits(d)]
+            self._ambiguous = len(fitting) > 1
+            if len(fitting) == 1:
+                self.of_scopes = (fitting[0],) * len(trace.scopes)
+
+    def locations(self, in_text: bool) -> dict[int, str]:
+        """key -> the location to put there; all that its slices stand for must agree on it."""
+        keys = self._trace.keys
+        found: dict[int, set[str]] = {}
+        for one in self._stated:
+            dispatch = self._of(one.key)
+            if dispatch is None or not self._may_gain(one.key):
+                continue
+            places = found.setdefault(one.key, set())
+            places.add(self._place(dispatch, one, in_text))
+        return {
+            key: text
+            for key, places in found.items()
+            if len(places) == 1 and (text := next(iter(places))) and text != keys.location[key]
+        }
+
+    def why_not(self, key: int) -> tuple[bool, str]:
+        """Why a key has no location although debug info is open: is it its dispatch's, and why."""
+        keys = self._trace.keys
+        number = int(keys.instruction[key])
+        is_job = int(keys.kind[key]) == _JOB
+        what = f"NSS job {number}" if is_job else f"action {number}"
+        scope = int(keys.scope[key])
+        if scope in self.others:
+            return True, self.others[scope]
+        dispatch = self._of(key)
+        if dispatch is None:
+            return False, self.why_no_dispatch(self._trace.scopes[scope].name)
+        known = dispatch.jobs if is_job else dispatch.actions
+        if number not in known:
+            return True, f"The debug info of {dispatch.name} has no {what}, of {len(known)}"
+        return True, f"The debug info of {dispatch.name} was printed without locations"
+
+    @property
+    def states_numbers(self) -> bool:
+        """Whether the trace has anything that debug info could know."""
+        return bool(self._stated)
+
+    def own_names(self) -> list[str]:
+        """The names of the dispatches of the trace, as it has them."""
+        scopes = {int(self._trace.keys.scope[one.key]) for one in self._stated}
+        return [self._trace.scopes[scope].name for scope in sorted(scopes)]
+
+    def why_no_dispatch(self, own: str) -> str:
+        """Why no debug info is of what ran in the dispatch `own`."""
+        known = list(dict.fromkeys(d.name or os.path.basename(d.path) for d in self._dispatches))
+        names = " and ".join(known[:3])
+        if len(known) > 3:
+            names += f" and {len(known) - 3} more"
+        if self._names_dispatches:
+            return f"The debug info that is open is of {names}, and this ran in {own}"
+        if self._ambiguous:
+            return f"The file does not name its dispatch, and fits each of {names}"
+        return f"The file does not name its dispatch, and does not fit the debug info of {names}"
+
+    # -- matching ----------------------------------------------------------------------------------
+
+    def _of(self, key: int) -> Dispatch | None:
+        scope = int(self._trace.keys.scope[key])
+        return self.of_scopes[scope] if scope < len(self.of_scopes) else None
+
+    def _by_name(self) -> Callable[[str], Dispatch | None]:
+        """Looks dispatches up by their function, else by their file; None if there are several."""
+        functions: dict[str, list[Dispatch]] = {}
+        files: dict[str, list[Dispatch]] = {}
+        for dispatch in _distinct(self._dispatches):
+            functions.setdefault(dispatch.name, []).append(dispatch)
+            files.setdefault(_stem(dispatch.path), []).append(dispatch)
+
+        def named(name: str) -> Dispatch | None:
+            found = functions.get(name) or files.get(name, [])
+            return found[0] if len(found) == 1 else None
+
+        return named
+
+    def _contradicted(self, named: Sequence[Dispatch | None]) -> dict[int, str]:
+        """The scopes whose debug info by name has another kind of action under a number."""
+        found: dict[int, str] = {}
+        for one in self._stated:
+            scope = int(self._trace.keys.scope[one.key])
+            dispatch = named[scope]
+            if one.sort != ACTION_ID or dispatch is None or scope in found:
+                continue
+            known = dispatch.actions.get(one.number)
+            if known is not None and action_contradicts(self._name(one.key), known):
+                found[scope] = (
+                    f"The profile has a {self._name(one.key)} as action {one.number}, the debug "
+                    f"info of {dispatch.name} a {known.op}: it is of another compilation"
+                )
+        return found
+
+    def _fits(self, dispatch: Dispatch) -> bool:
+        """Whether a dispatch has every number of a file, and contradicts nothing in it."""
+        for one in self._stated:
+            known = _look_up(dispatch, one)
+            if known is None:
+                return False
+            if isinstance(known, Action) and action_contradicts(self._name(one.key), known):
+                return False
+            own = self._trace.keys.location[one.key]
+            if own and _is_itself(one) and _contradict(own, self._place(dispatch, one, False)):
+                return False
+        return True
+
+    def _may_gain(self, key: int) -> bool:
+        keys = self._trace.keys
+        return int(keys.kind[key]) in (_ACTION, _JOB) or not positions_of(keys.location[key] or "")
+
+    def _place(self, dispatch: Dispatch, one: _Stated, in_text: bool) -> str:
+        """The location of what a number stands for; "" if it says none."""
+        known = _look_up(dispatch, one)
+        if isinstance(known, Task) and not in_text:
+            # The row is one piece of work of the task, not the task.
+            places = {w.location for w in known.work if w.unit is one.unit}
+            return places.pop() if len(places) == 1 else ""
+        if isinstance(known, Job):
+            actions = (known.start_action, known.wait_action)
+            known = next((dispatch.actions[a] for a in actions if a is not None), None)
+        if known is None or not _is_itself(one):
+            return ""
+        return _position(dispatch.path, known.line, known.col) if in_text else known.location
+
+    def _name(self, key: int) -> str:
+        return self._trace.strings[int(self._trace.keys.name[key])]
+
+
+def _stated(trace: Trace) -> Iterator[_Stated]:
+    """The distinct identities that slices state in their columns."""
+    slices = trace.slices
+    unit = units_of(trace)
+    in_npu = (unit >= Unit.DMA_IN) & (unit <= Unit.CSS)
+    for sort, wanted in (
+        (ACTION_ID, (unit == Unit.HOST) | in_npu),
+        (JOB_ID, unit == Unit.NSS),
+        (TASK_ID, in_npu),
+    ):
+        of, values = numbers(trace, sort, wanted)
+        distinct, code = np.unique(values, return_inverse=True)
+        width = max(len(trace.keys), 1)
+        packed: Ints = (code * width + slices.key[of]) * len(Unit) + unit[of]
+        for one in np.unique(packed).tolist():
+            rest, of_unit = divmod(one, len(Unit))
+            at, key = divmod(rest, width)
+            yield _Stated(sort, int(distinct[at]), Unit(of_unit), key)
+
+
+def _look_up(dispatch: Dispatch, one: _Stated) -> Action | Job | Task | None:
+    if one.sort == ACTION_ID:
+        return dispatch.actions.get(one.number)
+    if one.sort == JOB_ID:
+        return dispatch.jobs.get(one.number)
+    return dispatch.tasks.get(one.number)
+
+
+def _is_itself(one: _Stated) -> bool:
+    """Whether the row is what its number names; rows of C2 are parts of the action they name."""
+    return one.sort != ACTION_ID or one.unit is Unit.HOST
+
+
+def _contradict(own: str, other: str) -> bool:
+    """Whether two locations, both known, have no position in common."""
+    here, there = positions_of(own), positions_of(other)
+    return bool(here and there) and not any(_is_same(a, b) for a in here for b in there)
+
+
+def _is_same(one: FilePosition, other: FilePosition) -> bool:
+    """Whether two positions are one place, wherever its file lies; "@L13C10" names no file."""
+    if (one.line, one.col) != (other.line, other.col):
+        return False
+    return INPUT_FILE in (one.file, other.file) or file_name(one.file) == file_name(other.file)
+
+
+def _stem(path: str) -> str:
+    return os.path.splitext(os.path.basename(path))[0]
+
+
+def _distinct(dispatches: Iterable[Dispatch]) -> list[Dispatch]:
+    """The dispatches without those that say the same, as a text that is open from two folders."""
+    found: dict[object, Dispatch] = {}
+    for one in dispatches:
+        said = (one.actions, one.jobs, one.tasks)
+        found.setdefault((one.name, *(tuple(part.values()) for part in said)), one)
+    return list(found.values())
+
+
+def _position(path: str, line: int, col: int) -> str:
+    """The location of a place in a text itself, as MLIR writes it."""
+    name = os.path.basename(path).replace("\\", "\\\\").replace('"', "\\22")
+    return f'loc("{name}":{line}:{col})'

@@ -1,0 +1,208 @@
+"""What a slice is called on screen and in exports, once it is known what it was.
+
+An operator's call is called by its operator, a delegate's call by its backend and how many
+operators it swallowed, a run by its method and number. What a unit of an NPU does is called by its
+operation, "tosa.conv2d@L11", since its track says the unit already; any other event with a location
+by both. The name in the file stays beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from viewer.analysis.links.link_table import Link, LinkTable, Reason
+from viewer.model.executorch_names import KERNEL_PREFIX
+from viewer.model.trace import Codes, Ints, KeyKind, Run, RunKind, Trace
+from viewer.program.debug_handles import short_identifier
+
+# Names of a compile profile that only repeat the unit.
+_UNIT_ALONE = re.compile(r"DMA (In|Out)|CDMA .*|Slice \d+|CSS")
+
+
+def operator_count(count: int) -> str:
+    """ "6 ops", "1 op"."""
+    return f"{count} op{'' if count == 1 else 's'}"
+
+
+def key_labels(table: LinkTable) -> list[str]:
+    """The label of every key, runs excepted; worked out once per distinct identity."""
+    trace, keys = table.trace, table.trace.keys
+    names = [name.removeprefix(KERNEL_PREFIX) for name in trace.strings]
+    labels = [names[i] for i in keys.name.tolist()]
+    for key in np.flatnonzero(keys.kind == KeyKind.DELEGATE_EVENT).tolist():
+        identifier = keys.identifier[key]
+        if isinstance(identifier, str) and identifier.startswith("{"):
+            labels[key] = short_identifier(identifier)
+    _label_locations(table, labels)
+    kernels = _only_kernels(trace)
+    made: dict[tuple[int, str, tuple[int, ...]], str] = {}
+    calls = (keys.kind == KeyKind.DELEGATE_CALL) | (keys.kind == KeyKind.OPERATOR_CALL)
+    for key in np.flatnonzero(calls).tolist():
+        link = table.links[key]
+        kind = int(keys.kind[key])
+        if kind == KeyKind.OPERATOR_CALL and not link.operators:
+            place = (int(keys.scope[key]), int(keys.instruction[key]))
+            labels[key] = kernels.get(place) or labels[key]
+            continue
+        what = (kind, link.backend, link.operators)
+        if what not in made:
+            made[what] = _call_label(table, *what)
+        labels[key] = made[what] or labels[key]
+    return labels
+
+
+def _label_locations(table: LinkTable, labels: list[str]) -> None:
+    """Call linked locations by their operations; a function alone says nothing and is left out."""
+    keys, made = table.trace.keys, dict[tuple[int, ...], str]()
+    for key in np.flatnonzero(keys.kind == KeyKind.LOCATION).tolist():
+        operators = table.links[key].operators
+        if not operators:
+            continue
+        if operators not in made:
+            is_function = all(op.is_function for op in table.operators(key))
+            made[operators] = "" if is_function else set_label(table, operators)
+        if made[operators]:
+            is_unit = _UNIT_ALONE.fullmatch(labels[key])
+            labels[key] = made[operators] if is_unit else f"{labels[key]} · {made[operators]}"
+
+
+def _call_label(table: LinkTable, kind: int, backend: str, operators: tuple[int, ...]) -> str:
+    if kind == KeyKind.OPERATOR_CALL or len(operators) == 1:
+        return set_label(table, operators)
+    count = operator_count(len(operators)) if operators else ""
+    return " · ".join(part for part in (backend, count) if part)
+
+
+def _only_kernels(trace: Trace) -> dict[tuple[int, int], str]:
+    """(scope, instruction) -> its kernel, "add.out"; "" where several kernels ran there."""
+    keys = trace.keys
+    found: dict[tuple[int, int], str] = {}
+    for key in np.flatnonzero(keys.kind == KeyKind.KERNEL).tolist():
+        place = (int(keys.scope[key]), int(keys.instruction[key]))
+        name = trace.strings[int(keys.name[key])].removeprefix(KERNEL_PREFIX)
+        found[place] = name if found.get(place, name) == name else ""
+    return found
+
+
+def set_label(table: LinkTable, operators: Sequence[int]) -> str:
+    """ "head · linear", or for several operators "linear + gelu" with their modules left out.
+
+    Operations of a text keep their lines, in the order of the text: "tosa.add@L16 + tosa.mul@L20".
+    """
+    if table.program is None or not operators:
+        return ""
+    members = [table.program.operators[i] for i in sorted(operators)]
+    if len(members) == 1:
+        return members[0].label
+    if all(member.place for member in members):
+        return " + ".join(member.label for member in members)
+    counts: dict[str, int] = {}
+    for member in members:
+        counts[member.op] = counts.get(member.op, 0) + 1
+    parts = [op if n == 1 else f"{n} {op}" for op, n in counts.items()]
+    modules = {member.module_path for member in members}
+    common = _common_module([m for m in modules if m]) if len(modules) > 1 else modules.pop()
+    text = " + ".join(parts)
+    return f"{common} · {text}" if common else text
+
+
+def _common_module(modules: list[str]) -> str:
+    split = [m.split(".") for m in modules]
+    common: list[str] = []
+    for parts in zip(*split, strict=False):
+        if len(set(parts)) > 1:
+            break
+        common.append(parts[0])
+    return ".".join(common)
+
+
+def run_label(table: LinkTable, run: Run) -> str:
+    """ "forward · run 2 of 10", "forward · mean of 10 runs" or "load"."""
+    if run.kind is RunKind.LOAD:
+        return "load"
+    method = table.method_of_scope(run.scope) or run.name or "run"
+    which = f"mean of {run.count} runs" if run.count > 1 else run_number(run)
+    return f"{method} · {which}"
+
+
+def unlinked_text(trace: Trace) -> str:
+    """What a trace without links lacks: Torq profiles come from MLIR text, others from a record."""
+    return "no source" if trace.format.startswith("Torq") else "no record"
+
+
+def run_number(run: Run) -> str:
+    """ "run 2 of 10"; "run 1" if there is no other."""
+    return f"run {run.number} of {run.total}" if run.total > 1 else f"run {run.number}"
+
+
+def track_name(table: LinkTable, track: int) -> str:
+    """The thread's name, with the method in place of its runs' name once a program tells which."""
+    trace = table.trace
+    thread = trace.tracks[track].thread
+    method = table.method_of_track(track)
+    if method is None:
+        return thread
+    runs = trace.scopes[next(iter(table.scopes_of_tracks[track]))].name
+    return method + thread[len(runs) :] if thread.startswith(f"{runs} · ") else method
+
+
+def slice_labels(table: LinkTable) -> tuple[Codes, tuple[str, ...]]:
+    """The label of every slice as codes (uint32, parallel to the slices) into a tuple of texts."""
+    trace = table.trace
+    strings: dict[str, int] = {}
+    labels = key_labels(table)
+    per_key = np.fromiter(
+        (strings.setdefault(label, len(strings)) for label in labels), np.uint32, len(labels)
+    )
+    codes = per_key[trace.slices.key] if len(trace.slices) else np.empty(0, np.uint32)
+    runs, spans = run_slices(trace)
+    for i, run in zip(spans.tolist(), runs, strict=True):
+        codes[i] = strings.setdefault(run_label(table, run), len(strings))
+    return codes, tuple(strings)
+
+
+def run_slices(trace: Trace) -> tuple[list[Run], Ints]:
+    """The inferences that have an outermost slice which spans them, and those slices."""
+    slices, runs = trace.slices, list(trace.inferences())
+    track = np.array([run.track for run in runs], np.int64)
+    start = np.array([run.start for run in runs], np.int64)
+    end = np.array([run.end for run in runs], np.int64)
+    at = np.full(len(runs), -1)
+    outermost = (slices.row_lane == 0) & (slices.row_depth == 0)
+    for row in np.flatnonzero(outermost & np.isin(slices.row_track, track)).tolist():
+        lo, hi = int(slices.row_ptr[row]), int(slices.row_ptr[row + 1])
+        own = np.flatnonzero(track == slices.row_track[row])
+        found = lo + np.searchsorted(slices.start[lo:hi], start[own])
+        own, found = own[found < hi], found[found < hi]
+        spans = (slices.start[found] == start[own]) & (slices.end[found] == end[own])
+        at[own[spans]] = found[spans]
+    spanned = np.flatnonzero(at >= 0)
+    return [runs[i] for i in spanned.tolist()], at[spanned]
+
+
+def describe_near(link: Link) -> str:
+    """ "one of 6 operators of its call", for an event that is not linked itself.
+
+    "" where it is none of the operators that are near: the contradicted ones, or a total of all.
+    """
+    count = len(link.near)
+    if not count or link.reason in (Reason.OTHER_OPERATOR, Reason.WHOLE_CALL):
+        return ""
+    if link.reason is Reason.IN_BRANCH:
+        only = "most likely the only such operator in a branch"
+        return only if count == 1 else f"one of {count} such operators in branches"
+    return "of its call's operator" if count == 1 else f"one of {count} operators of its call"
+
+
+def title_of_near(link: Link) -> str:
+    """What the operators that are near an unlinked event have to do with it."""
+    return _NEAR.get(link.reason, "Operators of its call")
+
+
+_NEAR = {
+    Reason.IN_BRANCH: "Operators in branches",
+    Reason.OTHER_OPERATOR: "Operators of its debug handle",
+}

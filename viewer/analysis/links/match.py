@@ -1,0 +1,327 @@
+"""Agreement: how well a program fits a trace that names it nowhere.
+
+A record and a dump share no key at all, so a wrong pair would give plausible wrong operators. What
+can be compared is compared, per scope of the trace (the runs of one method) and method of the
+program:
+
+    agreement = agreeing instruction ids / (ids in the record's maps joined with ids in the runs)
+
+averaged over the runs, since each takes one branch of a torch.cond. A kernel agrees if its operator
+is among those of its debug handle, as often as the graph has it there: an LSTM and a GRU have the
+same operators behind their one handle, but not the same number of each. A DELEGATE_CALL agrees if
+the delegate map has its instruction, times the share of its logged identifiers that a filled map
+knows. `evidence` counts the kernels and identifiers compared; with none the pair cannot be checked.
+
+Some instructions are in no map of any record, and so speak neither for nor against it: those inside
+branches of control flow, write-backs of changed buffers, what transform passes added, and the
+runtime's own primitives (views and arithmetic on sizes, which log a call but no kernel). Counted
+against it, they would make true pairs of models with torch.cond or torch.map fall to 0.10, and
+those with dynamic shapes to 0.70. A method that is nothing but branches gives no evidence. A run
+that failed or was cut short is compared as far as it came.
+
+A debug handle map file tells of delegates alone, so only what they logged is compared: the share of
+identifiers that its maps know, instruction by instruction. Calls of other backends are in no such
+file, and so do not count: those without a map of their own, and for the map of any call those that
+have none of its identifiers. Identifiers without instructions, as in a column of a CSV, stand for
+one call; a file may know a part of them, or they may be a part of it, so the share is of the fewer.
+Evidence is what is unknown, and of what is known the words: numbers are in every such map.
+
+Measured on real pairs: those that belong together reach 0.83 and more, those that do not stay at
+0.50 and less once there is evidence. Hence the threshold of 0.6. Models of one family come between:
+one with a layer more at its end 0.64, a GRU and an LSTM 0.75. Such pairs are doubted aloud.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from viewer.analysis.links.logged_identities import LoggedIdentities, Signature, signatures
+from viewer.analysis.links.text_positions import TextPositions, positions_of
+from viewer.model.times import counted
+from viewer.model.trace import Trace
+from viewer.program.debug_handles import NO_INSTRUCTION, Identifier, is_of_whole_call, is_word
+from viewer.program.program import NO_HANDLE, Method, Program, base_name
+
+BELONG = 0.6
+# Real pairs reach 0.83. Below this a record that belongs may be of another version of the model.
+IN_PART = 0.8
+AHEAD = 0.2
+AGREEMENT = (
+    "How far the two fit, from 0 to 1. Compared are the names that both have: of kernels with the "
+    "operators of their debug handles, of what a delegate logged with its map, of places with the "
+    "text. Below 0.6 they do not belong together, below 0.8 they fit in part."
+)
+UNCHECKABLE = "cannot be checked: nothing to compare"
+# What the emitter writes on its own: a changed buffer back, and around the body of a loop the
+# slices and their number.
+WRITE_BACK = "copy_"
+_AROUND_BODIES = frozenset({"sym_size", "select_copy"})
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far two things fit, 0 to 1, and how many kernels and identifiers that rests on."""
+
+    value: float
+    evidence: int
+
+    @property
+    def belongs(self) -> bool:
+        """Whether nothing speaks against the pair."""
+        return self.value >= BELONG
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether a pair belongs together and yet some of it speaks against that."""
+        return self.checkable and BELONG <= self.value < IN_PART
+
+    @property
+    def checkable(self) -> bool:
+        return self.evidence > 0
+
+    def __str__(self) -> str:
+        if not self.checkable:
+            return UNCHECKABLE
+        return f"agreement {self.value:.2f} on {names_compared(self)}"
+
+
+def names_compared(agreement: Agreement) -> str:
+    """ "6 names compared": what an agreement rests on; `AGREEMENT` says what names."""
+    return f"{counted(agreement.evidence, 'name')} compared"
+
+
+def agreement_with_method(
+    logged: LoggedIdentities, method: Method, finished: bool = True
+) -> Agreement:
+    """How far the runs of a scope fit one method of a record."""
+    if method.delegates_only:
+        return _agreement_of_delegates(logged, method, finished)
+    score, evidence = 0.0, 0
+    ids: set[int] = set(method.handles) | set(method.delegates)
+    if not finished:
+        last = logged.last_instruction
+        ids = {instruction for instruction in ids if instruction <= last}
+    left = _Kernels(method)
+    in_branches = 0
+    for instruction, ops in logged.kernels.items():
+        if instruction not in method.handles and is_never_mapped(ops, method, bool(logged.jumps)):
+            in_branches += 1
+            continue
+        score += left.take(instruction, ops) / len(ops)
+        evidence += len(ops)
+        ids.add(instruction)
+    for instruction in logged.operator_calls - set(logged.kernels):
+        if logged.kernels and not _may_log_no_kernel(instruction, method):
+            ids.discard(instruction)  # a primitive of the runtime, or a kernel registered by hand
+            continue
+        # A runtime without kernel events still says which instructions are operators.
+        score += instruction in method.handles and instruction not in method.delegates
+        ids.add(instruction)
+    # A table may state a delegate's events without the call around them.
+    for instruction in logged.delegate_calls | {i for i in logged.identifiers if i >= 0}:
+        ids.add(instruction)
+        delegate = method.delegates.get(instruction)
+        if delegate is None:
+            continue
+        found = {i: delegate.handles(i) for i in logged.identifiers.get(instruction, set())}
+        asked = [h for i, h in found.items() if h is not None or not is_of_whole_call(i)]
+        if delegate.is_filled and asked:
+            score += sum(handles is not None for handles in asked) / len(asked)
+            evidence += len(asked)
+        else:
+            score += 1
+    unplaced = logged.identifiers.get(-1, set())
+    if unplaced:
+        # A table with identifiers alone: all maps of the method together stand for one instruction.
+        maps = [d for d in method.delegates.values() if d.is_filled]
+        score = sum(any(d.handles(i) is not None for d in maps) for i in unplaced) / len(unplaced)
+        return Agreement(score, len(unplaced))
+    if not (method.handles or method.delegates):
+        # A name inside of branches does not say which instruction it is; another speaks against.
+        return Agreement(float(0 < in_branches == len(logged.kernels)), 0)
+    return Agreement(score / len(ids), evidence) if ids else Agreement(0.0, 0)
+
+
+def _agreement_of_delegates(logged: LoggedIdentities, method: Method, finished: bool) -> Agreement:
+    """How far what delegates logged fits the maps of a debug handle map file."""
+    unplaced = logged.identifiers.get(NO_INSTRUCTION, set())
+    if unplaced:
+        return _agreement_without_calls(unplaced, method)
+    score, evidence, calls, strange = 0.0, 0, 0, 0
+    for instruction, identifiers in logged.identifiers.items():
+        delegate = method.delegate_at(instruction)
+        if delegate is None or not delegate.is_filled:
+            continue
+        found = {i: delegate.handles(i) is not None for i in identifiers}
+        asked = [i for i, known in found.items() if known or not is_of_whole_call(i)]
+        if instruction not in method.delegates and not any(found.values()):
+            strange += len(asked)
+        elif asked:
+            calls += 1
+            score += sum(found[i] for i in asked) / len(asked)
+            evidence += sum(not found[i] or is_word(i) for i in asked)
+    ran = logged.delegate_calls | set(logged.identifiers)
+    for instruction in method.delegates.keys() - ran - {NO_INSTRUCTION}:
+        # A call of the file that is in no run speaks against it, unless the run was cut short.
+        calls += bool(ran) and (finished or instruction <= logged.last_instruction)
+    return Agreement(score / calls, evidence) if calls else Agreement(0.0, strange)
+
+
+def _agreement_without_calls(unplaced: Collection[Identifier], method: Method) -> Agreement:
+    """The same of identifiers that name no call: all maps of the method stand for one."""
+    maps = [d for d in method.delegates.values() if d.is_filled]
+    known = {i: {entry.key for d in maps if (entry := d.find(i)) is not None} for i in unplaced}
+    met = {key for keys in known.values() for key in keys}
+    stated = {key for d in maps for key in d.entries or ()}
+    shared = sum(bool(keys) for keys in known.values())
+    if not shared:
+        return Agreement(0.0, len(unplaced))
+    value = max(shared / len(unplaced), len(met) / len(stated))
+    return Agreement(value, sum(is_word(i) for i, keys in known.items() if keys))
+
+
+def is_never_mapped(ops: Collection[str], method: Method, has_jumps: bool) -> bool:
+    """Whether kernels may be of the method though its map has no debug handle for them."""
+    own = {WRITE_BACK} | method.later_names.get(NO_HANDLE, frozenset())
+    if has_jumps and method.in_branches:
+        own |= _AROUND_BODIES | method.in_branches.keys()
+    return own.issuperset(ops)
+
+
+def _may_log_no_kernel(instruction: int, method: Method) -> bool:
+    """Whether the map has an operator there whose kernel logs nothing: sizes, custom operators."""
+    found = (method.by_handle.get(h) for h in method.handles.get(instruction, ()))
+    ops = (op for operator in found if operator for op in operator.ops)
+    return any(not op.startswith("aten.") or op.startswith("aten.sym_") for op in ops)
+
+
+class _Kernels:
+    """What a method's debug handles can still account for, while kernels are taken one by one."""
+
+    def __init__(self, method: Method) -> None:
+        self._method = method
+        self._left: dict[tuple[int, ...], Counter[str]] = {}
+
+    def take(self, instruction: int, ops: Collection[str]) -> int:
+        """How many of the kernels of an instruction its handles have, beside those taken before."""
+        handles = self._method.handles.get(instruction, ())
+        if handles not in self._left:
+            found = (self._method.by_handle.get(h) for h in dict.fromkeys(handles))
+            nodes = (node for operator in found if operator for node in operator.nodes)
+            self._left[handles] = Counter(base_name(node.op) for node in nodes)
+        left = self._left[handles]
+        later = {n for h in handles for n in self._method.later_names.get(h, ())}
+        taken = 0
+        for op in ops:
+            if op in later if later else left[op] > 0:
+                left[op] -= 1
+                taken += 1
+        return taken
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How a program fits a whole trace.
+
+    methods: per scope the method that its runs are of, None for loads and where none can be
+    decided; by_scope: its agreement; undecided: per scope the methods that fit equally well.
+    """
+
+    agreement: Agreement
+    methods: tuple[str | None, ...]
+    by_scope: tuple[Agreement | None, ...]
+    undecided: tuple[tuple[str, ...], ...]
+
+
+def fit(
+    trace: Trace,
+    program: Program,
+    chosen: Mapping[int, str] | None = None,
+    logged: Sequence[Signature] | None = None,
+) -> Fit:
+    """Attribute the scopes of a trace to the methods of a program and say how well they fit.
+
+    chosen: scope -> the method that the user says it is of, whatever the agreement. logged: the
+    signatures of the trace, where they are known from its fit to another program.
+    """
+    if program.text_lines:
+        return _fit_text(trace, program)
+    logged = signatures(trace) if logged is None else logged
+    return _fit_methods(trace, logged, program.methods, chosen or {})
+
+
+def _fit_methods(
+    trace: Trace,
+    logged: Sequence[Signature],
+    candidates: Sequence[Method],
+    chosen: Mapping[int, str],
+) -> Fit:
+    methods: list[str | None] = []
+    scores: list[Agreement | None] = []
+    undecided: list[tuple[str, ...]] = []
+    mapped = [m for m in candidates if m.is_mapped]
+    for number, scope in enumerate(trace.scopes):
+        own = [x for x in logged if x.scope == number and not x.identities.is_empty]
+        said = chosen.get(number) or scope.method
+        stated = [m for m in mapped if m.name == said] if said else mapped
+        rated = [(_mean(own, m), m.name) for m in stated] if own else []
+        best = max((a.value for a, _ in rated), default=0.0)
+        top = [(a, name) for a, name in rated if a.value == best]
+        methods.append(top[0][1] if len(top) == 1 else None)
+        scores.append(top[0][0] if top else None)
+        undecided.append(tuple(name for _, name in top) if len(top) > 1 else ())
+    _decide_the_last(methods, undecided, chosen)
+    total = mean_agreement([s for s in scores if s is not None])
+    return Fit(total, tuple(methods), tuple(scores), tuple(undecided))
+
+
+def _decide_the_last(
+    methods: list[str | None], undecided: list[tuple[str, ...]], chosen: Mapping[int, str]
+) -> None:
+    """Where as many scopes as methods were in question and all but one are chosen, decide it.
+
+    The scopes of a dump are different methods, or they would be one scope.
+    """
+    for names in set(undecided) - {()}:
+        left = [scope for scope, rivals in enumerate(undecided) if rivals == names]
+        taken = {name for name in chosen.values() if name in names}
+        rest = [name for name in names if name not in taken]
+        if len(left) == len(rest) == 1:
+            methods[left[0]], undecided[left[0]] = rest[0], ()
+
+
+def mean_agreement(known: Sequence[Agreement]) -> Agreement:
+    """The agreement of several scopes together, weighted by what each of them rests on.
+
+    So a scope with one stray identifier does not outweigh the runs of a whole method.
+    """
+    evidence = sum(a.evidence for a in known)
+    weights = [a.evidence if evidence else 1 for a in known]
+    value = sum(a.value * w for a, w in zip(known, weights, strict=True)) / max(sum(weights), 1)
+    return Agreement(value, evidence)
+
+
+def _mean(own: Sequence[Signature], method: Method) -> Agreement:
+    """The agreement averaged over runs; the evidence is that of the richest one."""
+    rated = [(agreement_with_method(x.identities, method, x.finished), x.runs) for x in own]
+    runs = sum(count for _, count in rated)
+    return Agreement(
+        sum(a.value * count for a, count in rated) / runs, max(a.evidence for a, _ in rated)
+    )
+
+
+def _fit_text(trace: Trace, program: Program) -> Fit:
+    """The share of the distinct positions in locations at which the text has an operation."""
+    texts = TextPositions(program)
+    asked = {
+        position
+        for location in trace.keys.location.tolist()
+        if location is not None
+        for position in positions_of(location)
+    }
+    hits = sum(texts.operator_at(position) is not None for position in asked)
+    total = Agreement(hits / len(asked) if asked else 0.0, len(asked))
+    n = len(trace.scopes)
+    return Fit(total, (None,) * n, (total,) * n, ((),) * n)

@@ -1,0 +1,50 @@
+"""The operators of an MLIR text by the file positions that locations name."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from viewer.program.mlir.locations import INPUT_FILE, FilePosition, parse_location, positions
+from viewer.program.program import Operator, Program
+from viewer.program.sources.files import file_name
+
+
+@lru_cache(maxsize=4096)
+def positions_of(location: str) -> tuple[FilePosition, ...]:
+    """The distinct positions in the text of a location, callee before caller."""
+    return positions(parse_location(location))
+
+
+class TextPositions:
+    """Looks up operators of one MLIR program by (file, line, column)."""
+
+    def __init__(self, program: Program) -> None:
+        self._places = program.operation_places
+        self._file = file_name(program.path)
+        self._by_line: dict[int, list[Operator]] = {}
+        for operator in program.operators:
+            frame = operator.source
+            if frame is not None:
+                self._by_line.setdefault(frame.line, []).append(operator)
+
+    def is_about(self, position: FilePosition) -> bool:
+        """Whether the position names this file, by its last path component, or no file."""
+        return position.file == INPUT_FILE or file_name(position.file) == self._file
+
+    def operator_at(self, position: FilePosition) -> Operator | None:
+        """The operator whose operation begins at the position, None if there is none.
+
+        A position without a file may be of any text, so there the column must be exact too.
+        """
+        if not self.is_about(position):
+            return None
+        if position.file == INPUT_FILE:
+            exact = self._places.at(position.line, position.col)
+            if exact is None or (exact.line, exact.col) != (position.line, position.col):
+                return None
+        found = self._by_line.get(position.line, [])
+        if len(found) <= 1:
+            return found[0] if found else None
+        operation = self._places.at(position.line, position.col)
+        name = operation.name if operation else ""
+        return next((op for op in found if op.nodes[0].op == name), None)

@@ -1,0 +1,360 @@
+"""What a query finds in a trace, asked of whole columns.
+
+Nothing is looked at slice by slice. A text is looked for once in every distinct name, label, set of
+operators and identity, by plain substrings; what was found is then spread over the slices by their
+codes. Lengths are compared exactly, as ratios. What a clock of its own timed has no length in ns:
+it is found by its own unit alone, and never by `self`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.analysis.links.labels import run_label, track_name
+from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.links.text_positions import positions_of
+from viewer.analysis.search.query import (
+    CYCLES,
+    UNITS,
+    AllOf,
+    AnyOf,
+    Flag,
+    Measure,
+    Node,
+    Not,
+    Query,
+    Text,
+)
+from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT, foreign, run_of_slices, self_time
+from viewer.model.trace import Bools, Codes, Ints, RunKind, Slices
+
+_FARTHEST = Fraction(10**300)  # floats end soon after
+_LINE = re.compile(r"(.*):([0-9]{1,9})", re.S)
+
+
+@dataclass(eq=False)
+class SearchedTrace:
+    """One trace as it is searched; its texts are folded once, when first asked for.
+
+    labels, label_strings: what each slice is called on screen, as `slice_labels` gives them.
+    ns_per_tick, offset_ns: how its ticks lie on the axis.
+    """
+
+    table: LinkTable
+    labels: Codes
+    label_strings: Sequence[str]
+    ns_per_tick: Fraction = Fraction(1)
+    offset_ns: int = 0
+
+    def matches(self, query: Query) -> Bools:
+        """Per slice whether a query finds it; none, if nothing is searched for."""
+        if query.node is None:
+            return np.zeros(len(self._slices), np.bool_)
+        return self._ask(query.node)
+
+    @property
+    def counts_cycles(self) -> bool:
+        """Whether anything in it is told in cycles."""
+        return self.table.trace.clock.unit == "cycle" or CYCLES in self._native[1]
+
+    def _ask(self, node: Node) -> Bools:
+        match node:
+            case Text():
+                return self._texts(node)
+            case Measure():
+                return self._measured(node)
+            case Flag(name):
+                return self._flagged(name)
+            case Not(part):
+                return ~self._ask(part)
+            case AllOf(parts):
+                found = self._ask(parts[0])
+                for part in parts[1:]:
+                    if not found.any():
+                        break
+                    found &= self._ask(part)
+                return found
+            case AnyOf(parts):
+                found = self._ask(parts[0])
+                for part in parts[1:]:
+                    found |= self._ask(part)
+                return found
+
+    # -- texts -----------------------------------------------------------------------------------
+
+    def _texts(self, node: Text) -> Bools:
+        text, slices = node.text, self._slices
+        match node.field:
+            case "":
+                found = _spread(_having(text, self._names), slices.name)
+                found |= _spread(_having(text, self._labels), self.labels)
+                keys = self._of_sets("label", text) | self._in_file(text) | self._identified(text)
+                return found | _spread(keys, slices.key)
+            case "name":
+                return _spread(_having(text, self._names), slices.name)
+            case "op" | "type" | "module":
+                return _spread(self._of_sets(node.field, text), slices.key)
+            case "file":
+                return _spread(self._in_file(text), slices.key)
+            case "id":
+                return _spread(self._identified(text) | self._handled(text), slices.key)
+            case "delegate":
+                return _spread(_having(text, self._backends), slices.key)
+            case "thread" | "process":
+                tracks = _having(text, self._threads if node.field == "thread" else self._processes)
+                rows = _spread(tracks, slices.row_track)
+                return np.repeat(rows, np.diff(slices.row_ptr))
+        return self._in_run(text)
+
+    def _of_sets(self, what: str, text: str) -> Bools:
+        """Per key whether a text of its operators has a text in it."""
+        found = [*_having(text, self._set_texts[what]), False]
+        return np.array(found, np.bool_)[self.table.set_of_key]
+
+    def _in_file(self, text: str) -> Bools:
+        """Per key whether it comes from a file, or from a line of it: "model.py:12"."""
+        path, line = _path_and_line(text)
+        hit = [
+            any(path in file and line in (None, at) for file, at in places)
+            for places in self._set_places
+        ]
+        found = np.array([*hit, False], np.bool_)[self.table.set_of_key]
+        for key, places in self._located:
+            if any(path in file and line in (None, at) for file, at in places):
+                found[key] = True
+        return found
+
+    def _identified(self, text: str) -> Bools:
+        """Per key whether its delegate identifier is a number, or has a text in it."""
+        number = int(text) if text.isascii() and text.isdigit() else None
+        return np.fromiter(
+            (
+                text in value if isinstance(value, str) else value is not None and value == number
+                for value in self._identifiers
+            ),
+            np.bool_,
+            len(self._identifiers),
+        )
+
+    def _handled(self, text: str) -> Bools:
+        """Per key whether a debug handle of it is a number."""
+        found = np.zeros(len(self.table.links), np.bool_)
+        if text.isascii() and text.isdigit():
+            number = int(text)
+            found[:] = [number in link.handles for link in self.table.links]
+        return found
+
+    def _in_run(self, text: str) -> Bools:
+        runs = self.table.trace.runs
+        if text.isascii() and text.isdigit():
+            wanted = [r.kind is RunKind.INFERENCE and r.number == int(text) for r in runs]
+        else:
+            wanted = [text in run_label(self.table, run).casefold() for run in runs]
+        return np.array([*wanted, False], np.bool_)[self._runs]
+
+    # -- numbers ---------------------------------------------------------------------------------
+
+    def _measured(self, node: Measure) -> Bools:
+        if node.what == "start":
+            return self._started(node)
+        counted = self.table.trace.clock.unit == "cycle"
+        native, units = self._native
+        if node.cycles and not counted:
+            found = np.zeros(len(self._slices), np.bool_)
+        else:
+            value = node.value if node.cycles else node.value / self.ns_per_tick
+            ticks = self._long if node.what == "dur" else self._self
+            found = _compared(ticks, node.sign, value)
+            found[native] = False
+        if node.what == "dur" and len(native):
+            values = self._slices.columns[NATIVE_DURATION].values[native]
+            for unit in dict.fromkeys(units):
+                scale = UNITS.get(unit)
+                if scale is None or (scale == 0) != node.cycles:
+                    continue
+                own = np.array([unit == u for u in units], np.bool_)
+                value = node.value / (scale or 1)
+                found[native[own]] = _compared(values[own], node.sign, value)
+        return found
+
+    def _started(self, node: Measure) -> Bools:
+        trace = self.table.trace
+        if not node.cycles:
+            value = (node.value - self.offset_ns) / self.ns_per_tick
+        elif trace.clock.unit == "cycle":
+            value = node.value + trace.start
+        else:
+            return np.zeros(len(self._slices), np.bool_)
+        return _compared(self._slices.start, node.sign, value)
+
+    def _flagged(self, name: str) -> Bools:
+        slices, table = self._slices, self.table
+        match name:
+            case "linked":
+                return _spread(table.states == 2, slices.key)
+            case "unlinked":
+                return _spread(table.states == 1, slices.key)
+            case "shared":
+                sets = np.array([*(len(x) > 1 for x in table.sets), False], np.bool_)
+                return _spread(sets[table.set_of_key], slices.key)
+            case "zero":
+                return np.asarray(slices.start == slices.end)
+        return np.zeros(len(slices), np.bool_) if slices.derived is None else slices.derived.copy()
+
+    # -- what is searched ------------------------------------------------------------------------
+
+    @property
+    def _slices(self) -> Slices:
+        return self.table.trace.slices
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return _folded(self.table.trace.strings)
+
+    @cached_property
+    def _labels(self) -> list[str]:
+        return _folded(self.label_strings)
+
+    @cached_property
+    def _set_texts(self) -> dict[str, list[str]]:
+        """By field the texts of every set of operators, one below the other."""
+        program, sets = self.table.program, self.table.sets
+        if program is None:
+            return {key: [] for key in ("label", "op", "type", "module")}
+        own = [[program.operators[i] for i in operators] for operators in sets]
+        return {
+            "label": [_joined(op.label for op in ops) for ops in own],
+            "op": [_joined(op.name for op in ops) for ops in own],
+            "type": [_joined(text for op in ops for text in (op.op, *op.ops)) for ops in own],
+            "module": [_joined(op.module_path for op in ops) for ops in own],
+        }
+
+    @cached_property
+    def _set_places(self) -> list[tuple[tuple[str, int], ...]]:
+        """The source lines of every set of operators: (file, line), the file folded."""
+        program = self.table.program
+        if program is None:
+            return []
+        return [
+            tuple(
+                (frame.path.casefold(), frame.line)
+                for frame in (program.operators[i].source for i in operators)
+                if frame is not None
+            )
+            for operators in self.table.sets
+        ]
+
+    @cached_property
+    def _located(self) -> list[tuple[int, tuple[tuple[str, int], ...]]]:
+        """Keys with a location of their own, and the places in it."""
+        found = []
+        for key, text in enumerate(self.table.trace.keys.location.tolist()):
+            if text:
+                places = tuple((p.file.casefold(), p.line) for p in positions_of(text))
+                if places:
+                    found.append((key, places))
+        return found
+
+    @cached_property
+    def _identifiers(self) -> list[int | str | None]:
+        return [
+            value.casefold() if isinstance(value, str) else value
+            for value in self.table.trace.keys.identifier.tolist()
+        ]
+
+    @cached_property
+    def _backends(self) -> list[str]:
+        return [link.backend.casefold() for link in self.table.links]
+
+    @cached_property
+    def _threads(self) -> list[str]:
+        tracks = self.table.trace.tracks
+        return [_joined((t.thread, track_name(self.table, i))) for i, t in enumerate(tracks)]
+
+    @cached_property
+    def _processes(self) -> list[str]:
+        return _folded(track.process for track in self.table.trace.tracks)
+
+    @cached_property
+    def _runs(self) -> Ints:
+        return run_of_slices(self.table.trace)
+
+    @cached_property
+    def _long(self) -> Ints:
+        return np.asarray(self._slices.end - self._slices.start)
+
+    @cached_property
+    def _self(self) -> Ints:
+        return self_time(self._slices)
+
+    @cached_property
+    def _native(self) -> tuple[Ints, list[str]]:
+        """The slices that clocks of their own timed, and the unit of each."""
+        at = foreign(self._slices)
+        unit = self._slices.columns.get(NATIVE_UNIT)
+        texts = [str(unit.value(i) if unit else "ticks").casefold() for i in at.tolist()]
+        return at, [CYCLES if text.startswith("cycle") else text for text in texts]
+
+
+def _folded(texts: Iterable[str]) -> list[str]:
+    return [text.casefold() for text in texts]
+
+
+def _joined(texts: Iterable[str]) -> str:
+    """Several texts to search at once; no text that is searched for holds what stands between."""
+    return "\0".join(texts).casefold()
+
+
+def _having(text: str, texts: Sequence[str]) -> Bools:
+    """Which of some folded texts have a text in them."""
+    return np.fromiter((text in other for other in texts), np.bool_, len(texts))
+
+
+def _spread(found: Bools, codes: Codes) -> Bools:
+    """The answer for each code, per slice."""
+    if not found.any():
+        return np.zeros(len(codes), np.bool_)
+    if found.all():
+        return np.ones(len(codes), np.bool_)
+    return np.asarray(found[codes])
+
+
+def _path_and_line(text: str) -> tuple[str, int | None]:
+    match = _LINE.fullmatch(text)
+    return (match[1], int(match[2])) if match else (text, None)
+
+
+_COMPARED: dict[str, Callable[[NDArray[Any], int], Any]] = {
+    ">": lambda numbers, low: numbers > low,
+    ">=": lambda numbers, low: numbers >= low,
+    "<": lambda numbers, low: numbers < low,
+    "<=": lambda numbers, low: numbers <= low,
+}
+
+
+def _compared(numbers: NDArray[Any], sign: str, value: Fraction) -> Bools:
+    """Compare numbers with an exact ratio; whole numbers are never turned into floats."""
+    if numbers.dtype.kind == "f":
+        exact = float(min(max(value, -_FARTHEST), _FARTHEST))
+        if sign == "=":
+            return np.asarray(numbers == exact)
+        return np.asarray(_COMPARED[sign](numbers, exact))  # type: ignore[arg-type]
+    floor, limits = value.numerator // value.denominator, np.iinfo(numbers.dtype)
+    is_whole = value.denominator == 1
+    if sign == "=":
+        same = is_whole and limits.min <= floor <= limits.max
+        return np.asarray(numbers == floor) if same else np.zeros(len(numbers), np.bool_)
+    # Whole numbers are above a ratio if they are above its floor, and below if they are at most it.
+    if not is_whole:
+        sign = {">": ">", ">=": ">", "<": "<=", "<=": "<="}[sign]
+    if not limits.min <= floor <= limits.max:
+        return np.full(len(numbers), (floor > 0) == (sign[0] == "<"))
+    return np.asarray(_COMPARED[sign](numbers, floor))

@@ -1,0 +1,1 @@
+"""Groups of slices by a key: counts, totals, percentiles."""

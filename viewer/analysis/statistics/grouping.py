@@ -1,0 +1,552 @@
+"""Statistics by key: what the groups of a linked trace cost, and how long their slices took.
+
+Each key cuts a trace into groups in its own way:
+
+    unit       the rows of `viewer.analysis.statistics.npu_units`: busy, alone, together, idle
+    operator   an operator of the program, or the set of several that share a slice: "a + b"
+    type       what the operators are: "tosa.conv2d", "convolution"; a set of one type is that type
+    module     the module path of the operators, "features.4"
+    line       the source line of the operators, "models.py:49"
+    location   the MLIR location that the slice carries, as text
+    delegate   a call of a delegate: its backend and instruction
+    thread     a track: process > thread
+    run        an inference
+    name       the slice's own name in the file
+
+But for `unit`, whose rows overlap, `total` adds up: an instant of a track is charged once, to the
+innermost slice around it that has a group, and totals and the ungrouped rest are the whole. For
+operators, types, modules and lines these are the costs of `viewer.analysis.cost.costs`, summed over
+sets and never divided; their whole, and that of delegates, is Method::execute where the file has
+it.
+Else the whole is the busy time of all tracks. Where lanes of one track overlap, an instant counts
+once for each group (set) that is at work in it.
+
+`own` is the part of `total` in which the innermost slice of all is of the group: a call without the
+unlinked events in it. `spread` is of whole slices that begin in the range; a slice directly inside
+another of its group (a kernel in its call) is a part of that one and not counted beside it; nor is
+an NSS job that a reader derived beside the start and the wait that it is made of. Slices on clocks
+of their own are in no number, but counted. All times are ticks of the trace.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from viewer.analysis.cost.costs import (
+    Costs,
+    free_time,
+    length_within,
+    made_of_others,
+    stated_alone,
+    whole_slices,
+)
+from viewer.analysis.cost.lines import lines_text, source_place
+from viewer.analysis.links.labels import run_label, set_label, track_name
+from viewer.analysis.links.link_table import LinkTable, Reason
+from viewer.analysis.statistics.npu_units import UnitOverview, has_units
+from viewer.model.distributions import grouped
+from viewer.model.intervals import Intervals
+from viewer.model.queries import Segments, Tree, begins, charge, foreign, total_per_group, tree
+from viewer.model.trace import Bools, Codes, Ints, KeyKind
+from viewer.program.program import Operator
+from viewer.program.sources.files import short_names
+
+KEYS = (
+    "unit", "operator", "type", "module", "line", "location", "delegate", "thread", "run", "name",
+)  # fmt: skip
+NO_MODULE = "(top level)"
+NO_LINE = "(no source line)"
+NO_OPERATOR = "(no operator)"
+
+OF_OPERATORS = ("operator", "type", "module", "line")
+_OF_DELEGATES = (int(KeyKind.DELEGATE_CALL), int(KeyKind.DELEGATE_EVENT))
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How long the slices of a group took, in ticks; all 0 where none begins in the range."""
+
+    count: int
+    mean: float
+    min: int
+    max: int
+    p50: float
+    p90: float
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One group: its label, the ticks charged to it, and their share of the whole.
+
+    key: a name for scripts, of the rows of `unit` alone. own, spread: None there. number: for
+    `Grouping.slices`; of `operator` also an index into the sets of the link table, of `run` the
+    position among the inferences; -1 for the rows of `unit`.
+    """
+
+    label: str
+    total: int
+    share: float
+    own: int | None = None
+    spread: Spread | None = None
+    key: str = ""
+    number: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTable:
+    """The groups that have a slice or time in a range.
+
+    They are dearest first; units, threads and runs in their own order. foreign: how many slices of
+    the range are left out, since clocks of their own timed them. For `unit` the whole is the length
+    of the range, and nothing is ungrouped.
+    """
+
+    key: str
+    groups: tuple[Group, ...]
+    whole: int
+    ungrouped: int
+    foreign: int
+
+    @property
+    def ungrouped_label(self) -> str:
+        """What the ungrouped time is called: of operators, types, modules and lines it is that in
+        no operator's slice, whatever module or line an operator has."""
+        return NO_OPERATOR if self.key in OF_OPERATORS else f"(no {self.key})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """One way to cut a trace by the keys of its slices: a label per group, a group per key."""
+
+    labels: tuple[str, ...]
+    of_key: Ints
+
+
+class Grouping:
+    """Statistics of one linked trace by any key; what does not depend on the range is kept."""
+
+    def __init__(self, table: LinkTable) -> None:
+        self._table = table
+        self._trace = table.trace
+        self._parts: dict[str, _Parts] = {}
+        self._charged: dict[str, tuple[Segments, list[Intervals]]] = {}
+        none = np.empty(0, np.uint32)
+        self._counted_by: tuple[str, tuple[Codes, Codes]] = "", (none, none)
+        self._innermost_by: tuple[str, Segments] | None = None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys that the trace has."""
+        return tuple(key for key in KEYS if not self.missing(key))
+
+    def missing(self, key: str) -> str:
+        """Why the trace has no such groups, as a sentence; "" if it has. ValueError if unknown."""
+        if key not in KEYS:
+            raise ValueError(f"{key!r} is no key: it is one of {', '.join(KEYS)}")
+        trace, table = self._trace, self._table
+        if not len(trace.slices):
+            return "The trace has no slices"
+        if key in OF_OPERATORS:
+            if table.program is None:
+                return "No record or source that is open belongs to the trace"
+            if not table.sets:
+                return "No slice is linked to an operator"
+            used = [table.program.operators[i] for i in {i for own in table.sets for i in own}]
+            if key == "module" and not any(operator.module_path for operator in used):
+                return "The operators are in no modules"
+            if key == "line" and not any(operator.source for operator in used):
+                return "The record tells no source lines"
+        return self._absent.get(key, "")
+
+    @cached_property
+    def _absent(self) -> dict[str, str]:
+        """Why there are no groups by some keys, "" where there are; asked of every key at once."""
+        trace = self._trace
+        located = any(x is not None for x in trace.keys.location.tolist())
+        return {
+            "unit": "" if has_units(trace) else "No track is of a unit of an NPU",
+            "location": "" if located else "No slice has an MLIR location",
+            "delegate": "" if self._of_delegates else "No delegate was called",
+            "run": "" if any(trace.inferences()) else "The file tells no inferences",
+        }
+
+    def by(self, key: str, first: int | None = None, last: int | None = None) -> GroupTable:
+        """The statistics by a key in the ticks [first, last], or in the whole trace.
+
+        Raises ValueError with the sentence of `missing` for a key that the trace has not.
+        """
+        why = self.missing(key)
+        if why:
+            raise ValueError(why)
+        if key == "unit":
+            return self._by_unit(first, last)
+        if key == "run":
+            return self._by_run(first, last)
+        if key == "thread":
+            return self._by_thread(first, last)
+        return self._by_slices(key, first, last)
+
+    def slices(
+        self, key: str, number: int, first: int | None = None, last: int | None = None
+    ) -> Ints:
+        """The slices of a group that its spread counts, ascending, by the number of the group.
+
+        Not for units and runs, which are no slices.
+        """
+        index, group = self._outermost() if key == "thread" else self._counted(key)
+        own = index[group == number]
+        inside = begins(self._trace, self._trace.slices.start[own], first, last)
+        return np.sort(own[inside]).astype(np.int64)
+
+    def parts(self, key: str) -> tuple[tuple[str, ...], Ints]:
+        """The labels of the groups of a key, and per key of the trace its group, -1 for none.
+
+        Not for units, threads and runs. Raises ValueError with the sentence of `missing`.
+        """
+        why = self.missing(key)
+        if why:
+            raise ValueError(why)
+        found = self._parts_of(key)
+        return found.labels, found.of_key
+
+    def group_of_slice(self, key: str, index: int) -> int:
+        """The group of a slice by a key that the trace has, not units or runs; -1 for none."""
+        slices = self._trace.slices
+        if key == "thread":
+            return int(slices.track(index))
+        return int(self._parts_of(key).of_key[slices.key[index]])
+
+    def group_of(self, key: str, operators: tuple[int, ...]) -> int:
+        """The group that a set of operators is charged to, by one of `OF_OPERATORS`; -1 for none.
+
+        A set that nothing is linked to is in no group.
+        """
+        table = self._table
+        if operators not in table.sets:
+            return -1
+        keys = np.flatnonzero(table.set_of_key == table.sets.index(operators))
+        return int(self._parts_of(key).of_key[keys[0]]) if len(keys) else -1
+
+    # -- units, threads, runs ----------------------------------------------------------------------
+
+    @cached_property
+    def overview(self) -> UnitOverview:
+        """The units of the trace, as the key `unit` has them."""
+        return UnitOverview(self._trace)
+
+    def _by_unit(self, first: int | None, last: int | None) -> GroupTable:
+        rows = self.overview.rows(first, last)
+        groups = tuple(Group(r.label, r.ticks, r.share, key=r.key) for r in rows)
+        return GroupTable("unit", groups, rows[-1].ticks, 0, 0)
+
+    def _by_thread(self, first: int | None, last: int | None) -> GroupTable:
+        """Every outermost slice is its track's, so a track's total is its busy time."""
+        trace, slices = self._trace, self._trace.slices
+        at, track = self._outermost()
+        spans = Segments(track, slices.start[at], slices.end[at], track, lanes=True)
+        total = total_per_group(spans, len(trace.tracks), first, last)
+        labels = [
+            f"{of.process} > {track_name(self._table, i)}" for i, of in enumerate(trace.tracks)
+        ]
+        spread = self._spreads_of(at, track, len(labels), first, last)
+        left_out = self._foreign(np.ones(len(slices), np.bool_), first, last)
+        return _table("thread", labels, total, total, spread, 0, left_out)
+
+    def _outermost(self) -> tuple[Ints, Ints]:
+        """The outermost slices of all tracks, without foreign ones, and the track of each."""
+        slices = self._trace.slices
+        rows = slices.rows()
+        outer = slices.row_depth[rows] == 0
+        outer[foreign(slices)] = False
+        at = np.flatnonzero(outer)
+        return at, slices.row_track[rows[at]].astype(np.int64)
+
+    def _by_run(self, first: int | None, last: int | None) -> GroupTable:
+        runs = list(self._trace.inferences())
+        start = np.array([run.start for run in runs], np.int64)
+        end = np.array([run.end for run in runs], np.int64)
+        long = end - start
+        lo = start if first is None else np.maximum(start, first)
+        total = np.maximum((end if last is None else np.minimum(end, last)) - lo, 0)
+        begun = np.flatnonzero(begins(self._trace, start, first, last))
+        spread = _spreads(long[begun], begun, len(runs))
+        labels = [run_label(self._table, run) for run in runs]
+        return _table("run", labels, total, total, spread, 0, 0)
+
+    # -- groups of slices by what their keys say ---------------------------------------------------
+
+    def _by_slices(self, key: str, first: int | None, last: int | None) -> GroupTable:
+        parts = self._parts_of(key)
+        count = len(parts.labels)
+        if key in OF_OPERATORS:
+            total, own, ungrouped = self._costs(parts, first, last)
+        else:
+            segments, free = self._charged_to(key)
+            total = total_per_group(segments, count, first, last)
+            own = total_per_group(self._innermost(key, parts.of_key), count, first, last)
+            ungrouped = length_within(free, self._trace, first, last)
+        spread = self._spreads_of(*self._counted(key), count, first, last)
+        occurs = self._occurring(parts) >= 0
+        left_out = self._foreign(occurs[self._trace.slices.key], first, last)
+        table = _table(key, parts.labels, total, own, spread, ungrouped, left_out)
+        return replace(table, groups=tuple(sorted(table.groups, key=lambda group: -group.total)))
+
+    def _parts_of(self, key: str) -> _Parts:
+        if key not in self._parts:
+            make: dict[str, Callable[[], _Parts]] = {
+                "name": self._names, "location": self._locations, "delegate": self._delegates
+            }  # fmt: skip
+            self._parts[key] = make[key]() if key in make else self._fold(key)
+        return self._parts[key]
+
+    def _names(self) -> _Parts:
+        """Time that a delegate's events do not cover is its call's own."""
+        keys = self._trace.keys
+        stated = keys.kind != KeyKind.UNATTRIBUTED
+        return _Parts(self._trace.strings, np.where(stated, keys.name.astype(np.int64), -1))
+
+    def _locations(self) -> _Parts:
+        return _numbered(self._trace.keys.location.tolist())
+
+    def _delegates(self) -> _Parts:
+        """By scope and instruction; events of unknown instruction by their backend."""
+        keys, links, scopes = self._trace.keys, self._table.links, self._trace.scopes
+        asked = self._of_delegates
+        scope, instruction = keys.scope.tolist(), keys.instruction.tolist()
+        backends = {(scope[k], instruction[k]): links[k].backend for k in asked if links[k].backend}
+        several = len({scope[k] for k in asked}) > 1
+        labels: list[str | None] = [None] * len(keys)
+        for k in asked:
+            backend = backends.get((scope[k], instruction[k]), "")
+            method = self._table.method_of_scope(scope[k]) or scopes[scope[k]].name
+            labels[k] = " · ".join(
+                part
+                for part in (
+                    method if several else "",
+                    backend or "delegate",
+                    f"instruction {instruction[k]}" if instruction[k] >= 0 else "",
+                )
+                if part
+            )
+        return _numbered(labels)
+
+    @cached_property
+    def _of_delegates(self) -> list[int]:
+        """The keys of calls and of the events in them; what is logged at load is no call's."""
+        links = self._table.links
+        found = np.flatnonzero(np.isin(self._trace.keys.kind, _OF_DELEGATES)).tolist()
+        return [k for k in found if links[k].reason is not Reason.OUTSIDE_CALLS]
+
+    def _fold(self, key: str) -> _Parts:
+        """Operators, types, modules and lines: groups of the sets that cost is charged to."""
+        labels = {
+            "operator": self._operator_labels,
+            "type": lambda: [_joined(o.op for o in own) for own in self._sets],
+            "module": lambda: [
+                _joined(o.module_path or NO_MODULE for o in own) for own in self._sets
+            ],
+            "line": self._line_labels,
+        }[key]()
+        numbers: list[int] = []
+        found: dict[Hashable, int] = {}
+        for i, label in enumerate(labels):
+            numbers.append(found.setdefault((i, label) if key == "operator" else label, len(found)))
+        group_of_set = np.array([*numbers, -1], np.int64)
+        first = {number: label for label, number in zip(labels, numbers, strict=True)}
+        return _Parts(tuple(first.values()), group_of_set[self._table.set_of_key])
+
+    @cached_property
+    def _sets(self) -> list[tuple[Operator, ...]]:
+        """The operators of every set of the link table."""
+        program = self._table.program
+        assert program is not None
+        return [tuple(program.operators[i] for i in own) for own in self._table.sets]
+
+    def _operator_labels(self) -> list[str]:
+        """Sets of one label are told apart by their debug handles, if they have any."""
+        labels = [set_label(self._table, own) for own in self._table.sets]
+        often = Counter(labels)
+        return [
+            f"{label} ({_handles(own)})" if often[label] > 1 and own[0].debug_handle >= 0 else label
+            for label, own in zip(labels, self._sets, strict=True)
+        ]
+
+    def _line_labels(self) -> list[str]:
+        program = self._table.program
+        assert program is not None
+        places = [[source_place(program, i) for i in own] for own in self._table.sets]
+        short = short_names(place[0] for own in places for place in own if place)
+        return [_places_text(own, short) for own in places]
+
+    # -- what groups are charged -------------------------------------------------------------------
+
+    @cached_property
+    def _cost(self) -> Costs:
+        return Costs(self._table)
+
+    def _costs(self, parts: _Parts, first: int | None, last: int | None) -> tuple[Ints, Ints, int]:
+        """Total and own ticks per group, summed over the sets in it, and the time of none."""
+        sets = self._table.sets
+        table = self._cost.table(first, last)
+        number = {operators: i for i, operators in enumerate(sets)}
+        innermost = self._innermost("operator", self._table.set_of_key)
+        own = total_per_group(innermost, len(sets), first, last)
+        group_of_set = np.empty(len(sets), np.int64)
+        linked = self._table.set_of_key >= 0
+        group_of_set[self._table.set_of_key[linked]] = parts.of_key[linked]
+        folded = np.zeros((2, len(parts.labels)), np.int64)
+        for row in table.rows:
+            folded[0, group_of_set[number[row.operators]]] += row.ticks
+        np.add.at(folded[1], group_of_set, own)
+        return folded[0], folded[1], table.without_operator
+
+    def _charged_to(self, key: str) -> tuple[Segments, list[Intervals]]:
+        """Time charged to the groups of a key, and by track the rest of the whole."""
+        if key not in self._charged:
+            slices = self._trace.slices
+            of_key = stated_alone(self._trace, self._parts_of(key).of_key)
+            segments = charge(self._trace, of_key)
+            outer = slices.row_depth[slices.rows()] == 0
+            outer &= ~made_of_others(self._trace)
+            whole = whole_slices(self._trace) if key == "delegate" else outer
+            self._charged[key] = segments, free_time(self._trace, segments, whole)
+        return self._charged[key]
+
+    @cached_property
+    def _by_key(self) -> Segments:
+        """All time charged to the key of the innermost slice; of gaps to the call they are in."""
+        keys = stated_alone(self._trace, np.arange(len(self._trace.keys)))
+        keys[self._trace.keys.kind == KeyKind.UNATTRIBUTED] = -1
+        return charge(self._trace, keys)
+
+    def _innermost(self, key: str, group_of_key: Ints) -> Segments:
+        """The time in which the innermost slice is of a group; kept for the last key."""
+        if self._innermost_by is not None and self._innermost_by[0] == key:
+            return self._innermost_by[1]
+        segments = self._by_key
+        group = group_of_key[segments.group]
+        own = np.flatnonzero(group >= 0)
+        found = Segments(
+            segments.track[own], segments.start[own], segments.end[own], group[own], segments.lanes
+        )
+        self._innermost_by = key, found
+        return found
+
+    # -- how long slices took ----------------------------------------------------------------------
+
+    @cached_property
+    def _tree(self) -> Tree:
+        return tree(self._trace.slices)
+
+    def _occurring(self, parts: _Parts) -> Ints:
+        """The group that slices of each key are occurrences of, -1 for none.
+
+        A job beside the start and the wait that it is made of would be a third occurrence of their
+        group. Where it is a group of its own, as by name, there is nothing beside it.
+        """
+        mixed = stated_alone(self._trace, parts.of_key)
+        has_stated = np.bincount(mixed[mixed >= 0], minlength=len(parts.labels)) > 0
+        return np.where((parts.of_key >= 0) & has_stated[parts.of_key], mixed, parts.of_key)
+
+    def _counted(self, key: str) -> tuple[Codes, Codes]:
+        """The slices that count as occurrences of groups, and the group of each: of a group inside
+        itself the outer one alone. Kept for the last key that was asked for."""
+        if self._counted_by[0] == key:
+            return self._counted_by[1]
+        slices, shape, parts = self._trace.slices, self._tree, self._parts_of(key)
+        group = self._occurring(parts)[slices.key]
+        group[foreign(slices)] = -1
+        group = group[shape.index]
+        # The group of the slice itself or of the nearest one around it that has any.
+        nearest, inside = group.copy(), np.full(len(group), -1)
+        for level in range(1, int(shape.depth.max(initial=0)) + 1):
+            here = np.flatnonzero(shape.depth == level)
+            inside[here] = nearest[shape.parent[here]]
+            nearest[here] = np.where(group[here] < 0, inside[here], group[here])
+        counted = (group >= 0) & (group != inside)
+        found = shape.index[counted].astype(np.uint32), group[counted].astype(np.uint32)
+        self._counted_by = key, found
+        return found
+
+    def _spreads_of(
+        self,
+        index: Ints | Codes,
+        group: Ints | Codes,
+        count: int,
+        first: int | None,
+        last: int | None,
+    ) -> list[Spread]:
+        """How long those of some slices took that begin in a range, for each of the groups."""
+        start = self._trace.slices.start[index]
+        begun = begins(self._trace, start, first, last)
+        long = self._trace.slices.end[index[begun]] - start[begun]
+        return _spreads(long, group[begun].astype(np.int64), count)
+
+    def _foreign(self, of: Bools, first: int | None, last: int | None) -> int:
+        """How many of some slices (one bool each) are foreign and begin in the range."""
+        slices = self._trace.slices
+        native = foreign(slices)
+        return int((of[native] & begins(self._trace, slices.start[native], first, last)).sum())
+
+
+def _table(
+    key: str,
+    labels: Sequence[str],
+    total: Ints,
+    own: Ints,
+    spread: Sequence[Spread],
+    ungrouped: int,
+    left_out: int,
+) -> GroupTable:
+    whole = int(total.sum()) + ungrouped
+    groups = tuple(
+        Group(label, ticks, ticks / whole if whole else 0.0, inner, lengths, number=number)
+        for number, (label, ticks, inner, lengths) in enumerate(
+            zip(labels, total.tolist(), own.tolist(), spread, strict=True)
+        )
+        if ticks or lengths.count
+    )
+    return GroupTable(key, groups, whole, ungrouped, left_out)
+
+
+def _spreads(durations: Ints, groups: Ints, count: int) -> list[Spread]:
+    found = grouped(durations, groups, count)
+    return [
+        Spread(n, mean, int(least), int(most), middle, high)
+        for n, mean, least, most, middle, high in zip(
+            found.count.tolist(), found.avg.tolist(), found.min.tolist(), found.max.tolist(),
+            found.p50.tolist(), found.p90.tolist(), strict=True,
+        )
+    ]  # fmt: skip
+
+
+def _numbered(labels: Sequence[str | None]) -> _Parts:
+    """One group per distinct label; None is in no group."""
+    numbers: dict[str, int] = {}
+    of_key = [-1 if x is None else numbers.setdefault(x, len(numbers)) for x in labels]
+    return _Parts(tuple(numbers), np.array(of_key, np.int64))
+
+
+def _joined(names: Iterable[str]) -> str:
+    """ "a + b": the distinct names, in one order whatever the order of the operators."""
+    return " + ".join(sorted(set(names)))
+
+
+def _handles(operators: Sequence[Operator]) -> str:
+    several = "s" if len(operators) > 1 else ""
+    return f"debug handle{several} {', '.join(str(o.debug_handle) for o in operators)}"
+
+
+def _places_text(places: Sequence[tuple[str, int] | None], short: dict[str, str]) -> str:
+    """ "models.py:49–50, 52 + blocks.py:3": the lines of a set of operators, file by file."""
+    lines: dict[str, set[int]] = {}
+    for place in places:
+        if place:
+            lines.setdefault(place[0], set()).add(place[1])
+    texts = [f"{short[path]}:{lines_text(found)}" for path, found in sorted(lines.items())]
+    return " + ".join([*texts, *([NO_LINE] if None in places else [])])

@@ -1,0 +1,1 @@
+"""Units of an NPU: compiler estimates beside measurements, counters of units."""

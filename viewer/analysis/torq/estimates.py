@@ -1,0 +1,466 @@
+"""Estimate beside measurement: what the Torq compiler expected of an action, and what it took.
+
+Both sides name an action of a dispatch by number. An NSS job is one row here: it is measured from
+the begin of the action that starts it to the end of the action that waits for it, which is the time
+that its estimate is of; the two actions have no rows of their own. Every other action (copies,
+allocations, programs of the host) is a row with a measurement alone, since the compiler counts no
+cycles for work of the host.
+
+Estimates, in this order: cycles in open debug info (a job from the start of its first task to the
+end of its last); compile profiles with action ids (C2; the action is the one that waits); compile
+profiles with task ids (C3), whose jobs only debug info knows. Without it C3 is compared operator by
+operator, through locations; of two such profiles the first counts where both have an operator.
+Measurements, in this order: host profiles, annotated ones, profiles of NSS jobs; all files of the
+first sort that has an action count, each execution is one run.
+
+A file that does not name its dispatch is matched through debug info
+(`viewer.analysis.links.debug_info_locations`); a compile profile without it belongs to the one
+measured dispatch whose waits have all of its actions, if there is just one. Nothing is divided:
+what an action of several operators took is of all of them together.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from viewer.analysis.links.debug_info_locations import dispatch_of_scopes, misfit
+from viewer.analysis.links.labels import set_label
+from viewer.analysis.links.link_table import LinkTable, operators_at
+from viewer.analysis.links.text_positions import TextPositions
+from viewer.analysis.torq.measured_actions import (
+    Floats,
+    MeasuredAction,
+    Source,
+    groups,
+    measured_actions,
+    several_dispatches,
+    source_of,
+)
+from viewer.model import intervals
+from viewer.model.queries import numbers
+from viewer.model.times import ClockRate, RateOrigin
+from viewer.model.torq_names import ACTION_ID, TASK_ID
+from viewer.model.trace import Ints, Trace
+from viewer.program.torq.debug_info import Dispatch
+
+# Of debug info, where no compile profile is open and nobody chose another rate: 800 MHz.
+ASSUMED_CYCLES = ClockRate("cycle", Fraction(5, 4), RateOrigin.ASSUMED)
+
+NO_HOST_CYCLES = "The compiler counts no cycles for work of the host"
+NO_ESTIMATE = (
+    "No cycles of it are open: neither debug info of its dispatch, made with "
+    "--torq-enable-profiling, nor its compile profile"
+)
+NOT_MEASURED = "No open runtime profile has it"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """How long something took, in ns, over its runs.
+
+    p50, min, max: None where the sum of several actions has no runs to be taken of, as some ran
+    more often than others.
+    """
+
+    runs: int
+    mean: float
+    p50: float | None
+    min: float | None
+    max: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One row: what was estimated, what was measured, and why one of them is missing.
+
+    operators: indexes into the operators of `Estimates.table`'s program. on_npu: an NSS job, or
+    several. estimate: ticks of the compile clock; estimate_ns: the same at its rate in force.
+    """
+
+    label: str
+    operators: tuple[int, ...]
+    on_npu: bool
+    estimate: int | None
+    estimate_ns: float | None
+    measured: Measured | None
+    reason: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        """Measured by estimated; above 1 it took longer than estimated."""
+        if self.measured is None or not self.estimate_ns:
+            return None
+        return self.measured.mean / self.estimate_ns
+
+
+@dataclass(frozen=True, slots=True)
+class ActionRow(Compared):
+    """One action, or one NSS job with the actions that start it and wait for it.
+
+    dispatch: "" where no file names it. action: of a job the one that waits, None if not known.
+    """
+
+    dispatch: str = ""
+    action: int | None = None
+    start_action: int | None = None
+    job: int | None = None
+    operation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorRow(Compared):
+    """The actions of one set of operators together, jobs of the NPU and work of the host apart."""
+
+    actions: int = 0
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """All that can be compared of what is open.
+
+    table: a link table of the program that operators are of, None if no text is linked. sources:
+    files and what they gave, "estimate" or "measurement". notes: what could not be used, and why.
+    cycles: how long a cycle of the estimates lasts, and who says so.
+    """
+
+    actions: tuple[ActionRow, ...]
+    operators: tuple[OperatorRow, ...]
+    table: LinkTable | None
+    sources: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+    cycles: ClockRate
+
+
+def estimates(
+    traces: Sequence[Trace],
+    dispatches: Sequence[Dispatch],
+    links: Callable[[Trace], LinkTable],
+    clock_rate: Callable[[Trace], ClockRate],
+    cycles: ClockRate = ASSUMED_CYCLES,
+) -> Estimates:
+    """Compare whatever of estimates and measurements is open.
+
+    traces: all open ones; those of other runtimes are passed over. cycles: how long a cycle lasts
+    of debug info while no compile profile is open; with one its rate counts for both.
+    """
+    compiled = [trace for trace in traces if is_compiled(trace)]
+    measured = [trace for trace in traces if source_of(trace) is not None]
+    if compiled:
+        cycles = clock_rate(compiled[0])
+    made = _Comparison(dispatches, _text_table([links(t) for t in (*measured, *compiled)]))
+    for dispatch in dispatches:
+        made.add_debug_info(dispatch, cycles.ns_per_tick)
+    for trace in measured:
+        made.add_measurements(trace, clock_rate(trace).ns_per_tick)
+    for trace in compiled:
+        made.add_compile_profile(trace, links(trace), clock_rate(trace).ns_per_tick)
+    return made.result(cycles)
+
+
+def is_compiled(trace: Trace) -> bool:
+    """Whether a trace is an estimate of the compiler that numbers actions or tasks."""
+    columns = trace.slices.columns
+    return trace.clock.unit == "cycle" and (ACTION_ID in columns or TASK_ID in columns)
+
+
+def _text_table(tables: Sequence[LinkTable]) -> LinkTable | None:
+    """The first links to a text that operators are of; those to debug info itself are not meant."""
+    for table in tables:
+        program = table.program
+        if program is not None and program.is_mlir and not program.dispatches:
+            return table
+    return None
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A row while it is gathered. measured: the times in ns, by sort of file."""
+
+    dispatch: str
+    job: int | None
+    action: int | None
+    start_action: int | None = None
+    operation: str = ""
+    location: str = ""
+    operators: tuple[int, ...] = ()
+    estimate: int | None = None
+    estimate_ns: float | None = None
+    measured: dict[Source, list[Floats]] = field(default_factory=dict)
+
+    def expect(self, ticks: int, rate: Fraction) -> bool:
+        """Take an estimate, unless a better source gave one already; whether it was taken."""
+        if self.estimate is not None:
+            return False
+        self.estimate, self.estimate_ns = ticks, float(ticks * rate)
+        return True
+
+    def values(self) -> Floats:
+        """The measured times of the most telling sort of file."""
+        parts = self.measured[min(self.measured)] if self.measured else []
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def place(self) -> tuple[int, bool]:
+        """Where it stands among the rows of its dispatch."""
+        known = (self.start_action, self.action, self.job)
+        return next(number for number in known if number is not None), self.job is None
+
+
+class _Comparison:
+    """Gathers rows by (dispatch, is it a job, its number)."""
+
+    def __init__(self, dispatches: Sequence[Dispatch], table: LinkTable | None) -> None:
+        self._dispatches = dispatches
+        self._table = table
+        self._texts = TextPositions(table.program) if table and table.program else None
+        self._drafts: dict[tuple[str, bool, int], _Draft] = {}
+        self._sources: dict[tuple[str, str], None] = {}
+        self._notes: dict[str, None] = {}
+        # Of C3 files without debug info: operators -> ticks, ns in which any unit works for them.
+        # Never a sum over files: two of them are two compilations more often than two dispatches.
+        self._by_operators: dict[tuple[int, ...], tuple[int, float]] = {}
+
+    def _job(self, dispatch: str, job: int) -> _Draft:
+        return self._drafts.setdefault((dispatch, True, job), _Draft(dispatch, job, None))
+
+    def _action(self, dispatch: str, action: int) -> _Draft:
+        return self._drafts.setdefault((dispatch, False, action), _Draft(dispatch, None, action))
+
+    def _note(self, trace: Trace, why: str) -> None:
+        self._notes[f"{os.path.basename(trace.path)}: {why}"] = None
+
+    # -- sources -----------------------------------------------------------------------------
+
+    def add_debug_info(self, dispatch: Dispatch, rate: Fraction) -> None:
+        """Its jobs with their cycles, and its other actions."""
+        for job in dispatch.jobs.values():
+            draft = self._job(dispatch.name, job.id)
+            draft.action, draft.start_action, draft.operation = (
+                job.wait_action, job.start_action, job.name
+            )  # fmt: skip
+            actions = [dispatch.actions[a] for a in (job.wait_action, job.start_action)
+                       if a is not None]  # fmt: skip
+            draft.location = next((a.location for a in actions), "")
+            if job.start is not None and job.end is not None:
+                draft.expect(job.end - job.start, rate)
+                self._sources[dispatch.path, "estimate"] = None
+        for action in dispatch.actions.values():
+            if action.job is None:
+                draft = self._action(dispatch.name, action.id)
+                draft.operation = f"{action.op} {action.invocation}".rstrip()
+                draft.location = action.location
+
+    def add_measurements(self, trace: Trace, rate: Fraction) -> None:
+        """The times of the jobs and the other actions of a runtime profile."""
+        source = source_of(trace)
+        assert source is not None
+        if why := several_dispatches(trace):
+            self._note(trace, why)
+            return
+        if why := misfit(trace, self._dispatches):
+            self._note(trace, why)
+        for one in measured_actions(trace, self._dispatches, rate):
+            self._add_measured(one, source)
+            self._sources[trace.path, "measurement"] = None
+
+    def _add_measured(self, one: MeasuredAction, source: Source) -> None:
+        if one.job is not None:
+            draft = self._job(one.dispatch, one.job)
+            if draft.action is None and draft.start_action is None:
+                draft.start_action, draft.action = one.start_action, one.action
+        else:
+            assert one.action is not None
+            draft = self._action(one.dispatch, one.action)
+        draft.operation = draft.operation or one.name
+        draft.location = draft.location or one.location
+        draft.measured.setdefault(source, []).append(one.ns)
+
+    def add_compile_profile(self, trace: Trace, table: LinkTable, rate: Fraction) -> None:
+        """The cycles of its actions or tasks, for rows of which debug info has none."""
+        known = next(iter(dispatch_of_scopes(trace, self._dispatches)), None)
+        if why := misfit(trace, self._dispatches):
+            self._note(trace, why)
+        is_of_text = self._table is not None and table.program is self._table.program
+        if ACTION_ID in trace.slices.columns:
+            used = self._add_actions(trace, table if is_of_text else None, rate, known)
+        elif known is not None:
+            used = self._add_tasks(trace, rate, known)
+        else:
+            used = is_of_text and self._add_by_operators(trace, table, rate)
+            how = "it is compared by operators alone" if used else "it is not compared"
+            self._note(trace, f"It numbers tasks, which only debug info assigns to actions: {how}")
+        if used:
+            self._sources[trace.path, "estimate"] = None
+
+    def _add_actions(
+        self, trace: Trace, table: LinkTable | None, rate: Fraction, known: Dispatch | None
+    ) -> bool:
+        at, ids = numbers(trace, ACTION_ID)
+        name = known.name if known else self._dispatch_that_waits(trace, set(ids.tolist()))
+        if name is None:
+            return False
+        jobs = {
+            d.action: d for d in self._drafts.values() if d.dispatch == name and d.job is not None
+        }
+        used = False
+        for action, own in groups(ids):
+            draft = jobs.get(action) or self._action(name, action)
+            draft.operation = draft.operation or f"action {action}"
+            used |= draft.expect(_span(trace, at[own]), rate)
+            if table is not None and not draft.location:
+                keys = np.unique(trace.slices.key[at[own]]).tolist()
+                draft.operators = tuple(sorted({i for k in keys for i in table.links[k].operators}))
+        return used
+
+    def _dispatch_that_waits(self, trace: Trace, waited: set[int]) -> str | None:
+        """The measured dispatch that a compile profile is of, by the actions it waits for."""
+        waits: dict[str, set[int]] = {}
+        for draft in self._drafts.values():
+            if draft.job is not None and draft.action is not None:
+                waits.setdefault(draft.dispatch, set()).add(draft.action)
+        fitting = [name for name, actions in waits.items() if waited <= actions]
+        if len(fitting) == 1 or not waits:
+            return fitting[0] if fitting else ""
+        self._note(
+            trace,
+            f"It does not name its dispatch, and fits each of {' and '.join(fitting)}"
+            if fitting
+            else "It has actions that no open dispatch waits for: it is of another one",
+        )
+        return None
+
+    def _add_tasks(self, trace: Trace, rate: Fraction, known: Dispatch) -> bool:
+        at, ids = numbers(trace, TASK_ID)
+        distinct, code = np.unique(ids, return_inverse=True)
+        # A row of no known unit may have any number: the dispatch was not matched by it.
+        tasks = map(known.tasks.get, distinct.tolist())
+        jobs = (None if task is None else task.job for task in tasks)
+        job_of = np.array([-1 if job is None else job for job in jobs], np.int64)
+        used = False
+        for job, own in groups(job_of[code]):
+            if job >= 0:
+                used |= self._job(known.name, job).expect(_span(trace, at[own]), rate)
+        return used
+
+    def _add_by_operators(self, trace: Trace, table: LinkTable, rate: Fraction) -> bool:
+        slices = trace.slices
+        known = set(self._by_operators)
+        for number, own in groups(table.set_of_key[slices.key]):
+            if number < 0:
+                continue
+            operators = table.sets[number]
+            if operators in known:
+                self._note(
+                    trace, "Of operators that an earlier compile profile estimates, that one counts"
+                )
+                continue
+            ticks = intervals.length(slices.start[own], slices.end[own])
+            self._by_operators[operators] = ticks, float(ticks * rate)
+        return len(self._by_operators) > len(known)
+
+    # -- result ------------------------------------------------------------------------------
+
+    def result(self, cycles: ClockRate) -> Estimates:
+        """The rows, in the order of dispatches and of the actions in each."""
+        order = {name: i for i, name in enumerate(dict.fromkeys(k[0] for k in self._drafts))}
+        drafts = sorted(self._drafts.values(), key=lambda d: (order[d.dispatch], *d.place()))
+        values = [draft.values() for draft in drafts]
+        rows = [self._row(draft, own) for draft, own in zip(drafts, values, strict=True)]
+        return Estimates(
+            tuple(rows), tuple(self._operator_rows(rows, values)), self._table,
+            tuple(self._sources), tuple(self._notes), cycles,
+        )  # fmt: skip
+
+    def _row(self, draft: _Draft, values: Floats) -> ActionRow:
+        operators = draft.operators
+        if draft.location and self._texts is not None:
+            operators = tuple(operators_at(draft.location, self._texts)) or operators
+        on_npu = draft.job is not None or draft.estimate is not None
+        measured = _measured(values)
+        return ActionRow(
+            self._label(operators) or draft.operation, operators, on_npu, draft.estimate,
+            draft.estimate_ns, measured, _reason(on_npu, draft.estimate, measured),
+            dispatch=draft.dispatch, action=draft.action, start_action=draft.start_action,
+            job=draft.job, operation=draft.operation,
+        )  # fmt: skip
+
+    def _label(self, operators: tuple[int, ...]) -> str:
+        """What the operators of an action are called; a function alone is none, but its place."""
+        table = self._table
+        if table is None or table.program is None:
+            return ""
+        if all(table.program.operators[i].is_function for i in operators):
+            return ""
+        return set_label(table, operators)
+
+    def _operator_rows(
+        self, rows: Sequence[ActionRow], values: Sequence[Floats]
+    ) -> Iterable[OperatorRow]:
+        """The rows of one set of operators, jobs and work of the host apart; C3 beside them."""
+        members: dict[tuple[tuple[int, ...], bool], list[int]] = {}
+        for i, row in enumerate(rows):
+            if row.operators:
+                members.setdefault((tuple(sorted(row.operators)), row.on_npu), []).append(i)
+        for operators in self._by_operators:
+            members.setdefault((operators, True), [])
+        for (operators, on_npu), own in members.items():
+            known = [(rows[i].estimate, rows[i].estimate_ns) for i in own]
+            estimate, ns = _sum_of_estimates(known)
+            if on_npu and not any(ticks is not None for ticks, _ in known):
+                estimate, ns = self._by_operators.get(operators, (None, None))
+            measured = _sum_of_measurements([values[i] for i in own])
+            reason = _reason(on_npu, estimate, measured)
+            lacking = sum(ticks is None for ticks, _ in known)
+            if on_npu and estimate is None and lacking < len(own):
+                reason = f"{lacking} of its {len(own)} actions have no estimate"
+            elif measured is None and any(len(values[i]) for i in own):
+                lacking = sum(not len(values[i]) for i in own)
+                reason = f"{lacking} of its {len(own)} actions were not measured"
+            yield OperatorRow(
+                set_label(self._table, operators) if self._table else "", operators, on_npu,
+                estimate, ns, measured, reason, actions=len(own),
+            )  # fmt: skip
+
+
+def _span(trace: Trace, at: Ints) -> int:
+    """Ticks from the first begin to the last end of some slices, at least one."""
+    return int(trace.slices.end[at].max() - trace.slices.start[at].min())
+
+
+def _reason(on_npu: bool, estimate: int | None, measured: Measured | None) -> str:
+    """Why a side is missing, "" if none is."""
+    if estimate is None:
+        return NO_ESTIMATE if on_npu else NO_HOST_CYCLES
+    return NOT_MEASURED if measured is None else ""
+
+
+def _measured(values: Floats) -> Measured | None:
+    if not len(values):
+        return None
+    return Measured(
+        len(values), float(values.mean()), float(np.median(values)), float(values.min()),
+        float(values.max()),
+    )  # fmt: skip
+
+
+def _sum_of_estimates(
+    known: Sequence[tuple[int | None, float | None]],
+) -> tuple[int | None, float | None]:
+    """The sum, None unless every one is known: a part of it would be compared with the whole."""
+    ticks = [t for t, _ in known if t is not None]
+    ns = [n for _, n in known if n is not None]
+    return (sum(ticks), sum(ns)) if known and len(ticks) == len(known) else (None, None)
+
+
+def _sum_of_measurements(values: Sequence[Floats]) -> Measured | None:
+    """The n-th executions of all of them are one run; None unless every one was measured."""
+    if not values or not all(map(len, values)):
+        return None
+    if len(set(map(len, values))) == 1:
+        return _measured(np.sum(values, axis=0))
+    mean = sum(float(own.mean()) for own in values)
+    return Measured(min(map(len, values)), mean, None, None, None)

@@ -1,0 +1,1 @@
+"""What operators have to do: FLOPs, bytes, tensors, copies."""

@@ -1,0 +1,264 @@
+"""How many operations one graph node does, by the shapes of its tensors: ATen and edge dialects.
+
+A multiply-add is two operations. All that a rule counts is what it says; products with padding
+count as any other, as the kernels of most backends do them.
+
+* Convolution: 2 x output elements x what one kernel of the weight holds (channels of a group times
+  its points). Transposed: 2 x input elements x the same, since there every input element meets the
+  whole kernel. Stride, dilation and padding are in the shapes. The bias is the first addend of each
+  sum, so it is not counted on top; the same goes for addmm, baddbmm and linear.
+* Matrix products: 2 x output elements x the length of the sums.
+* Elementwise: one per output element, whatever function it is (an exp counts as an add does), two
+  where a factor is given to it (alpha). Comparisons, logic and selections: none.
+* Reductions: mean one per input element, the others one less per result.
+* softmax: 5 per element (largest, difference, exp, sum, quotient). Layer and group norm: 5 per
+  element (mean, difference, square, sum, product), one more each for a weight and a bias. Batch
+  norm of inference: 2 per element, by the factor and the addend of its channel.
+* Pooling: one per element of the window, also where that lies in the padding.
+* Quantising: 4 per element (product, sum, rounding, limits). Dequantising: 2.
+* What moves, fills or views data: none.
+
+Another op, and control flow, is not counted, and the answer says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import prod
+
+from viewer.analysis.workload.mlir_flop_rules import MLIR_RULES
+from viewer.analysis.workload.node_traffic import is_moving, is_structure
+from viewer.analysis.workload.operator_tensors import NotKnown, elements_of, is_complex, sizes_of
+from viewer.model.times import counted, group_digits
+from viewer.program.program import GraphNode, Setting, Tensor, base_name
+
+# The libraries of ops whose names the rules know; the "add" of another one may be anything.
+_LIBRARIES = ("aten", "dim_order_ops", "quantized_decomposed")
+_WIDEST = 1 << 31  # a window that may be true
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """The operations of one node and the rule, in words and numbers: "2 × 10 outputs × 16"."""
+
+    operations: int
+    rule: str
+
+
+def count_operations(node: GraphNode) -> Count:
+    """The operations that a node does in one call. Raises NotKnown."""
+    if node.op.startswith("higher_order."):
+        raise NotKnown("what control flow runs depends on its data")
+    if is_structure(node):
+        raise NotKnown(f"{node.op} has no work of its own")
+    if is_moving(node):
+        return Count(0, "moves data, no arithmetic")
+    rule = _rule_of(node)
+    if rule is None:
+        raise NotKnown(f"no rule for {node.op}")
+    operations, text = rule(node)
+    if operations and any(is_complex(t) for t in (*node.inputs, *node.outputs)):
+        raise NotKnown(f"no rule for complex numbers, as {node.op} takes or makes them")
+    return Count(operations, text)
+
+
+def is_understood(node: GraphNode) -> bool:
+    """Whether it is known what a node does with its inputs, be it work or a move of data."""
+    return is_moving(node) or _rule_of(node) is not None
+
+
+_Rule = Callable[[GraphNode], tuple[int, str]]
+
+
+def _rule_of(node: GraphNode) -> _Rule | None:
+    rule = MLIR_RULES.get(node.op)
+    if rule is None and node.op.partition(".")[0] in _LIBRARIES:
+        rule = _RULES.get(base_name(node.op))
+    return rule
+
+
+def _number(value: int) -> str:
+    return group_digits(value)
+
+
+def _input(node: GraphNode, number: int) -> Tensor:
+    if number >= len(node.inputs):
+        raise NotKnown(f"the inputs of {node.op} are not recorded")
+    return node.inputs[number]
+
+
+def _output(node: GraphNode) -> Tensor:
+    if not node.outputs:
+        raise NotKnown(f"the output of {node.op} is not recorded")
+    return node.outputs[0]
+
+
+def _setting(node: GraphNode, name: str) -> Setting | None:
+    return dict(node.settings).get(name)
+
+
+def _has_factor(node: GraphNode, *names: str) -> bool:
+    """Whether it scales one of its operands by a number other than 1."""
+    return any(_setting(node, name) not in (None, 1, 1.0) for name in names)
+
+
+# -- products -------------------------------------------------------------------------------------
+
+
+def _convolution(node: GraphNode) -> tuple[int, str]:
+    transposed = _setting(node, "transposed")
+    if not isinstance(transposed, bool):
+        raise NotKnown("the record does not say whether the convolution is transposed")
+    return _transposed_convolution(node) if transposed else _direct_convolution(node)
+
+
+def _kernel(node: GraphNode) -> tuple[int, str]:
+    """What one kernel of the weight [O, I / groups, points...] holds."""
+    sizes = sizes_of(_input(node, 1))
+    if len(sizes) < 3:
+        raise NotKnown("the weight of the convolution has no kernel points")
+    points = " × ".join(map(_number, sizes[2:]))
+    return prod(sizes[1:]), f"{counted(sizes[1], 'channel')} × {points}"
+
+
+def _direct_convolution(node: GraphNode) -> tuple[int, str]:
+    held, text = _kernel(node)
+    outputs = elements_of(_output(node))
+    return 2 * outputs * held, f"2 × {_number(outputs)} outputs × {text}"
+
+
+def _transposed_convolution(node: GraphNode) -> tuple[int, str]:
+    held, text = _kernel(node)
+    inputs = elements_of(_input(node, 0))
+    return 2 * inputs * held, f"2 × {_number(inputs)} inputs × {text}, transposed"
+
+
+def _product(first: int) -> _Rule:
+    """A matrix product; its sums go over the last size of its input number `first`."""
+
+    def rule(node: GraphNode) -> tuple[int, str]:
+        sizes = sizes_of(_input(node, first))
+        if not sizes:
+            raise NotKnown(f"{node.op} has a scalar where a matrix is expected")
+        outputs = elements_of(_output(node))
+        operations, text = (
+            2 * outputs * sizes[-1],
+            f"2 × {_number(outputs)} outputs × {_number(sizes[-1])}",
+        )
+        for name in ("alpha", "beta"):
+            if _has_factor(node, name):
+                operations, text = operations + outputs, f"{text} + 1 each for {name}"
+        return operations, text
+
+    return rule
+
+
+# -- element by element ---------------------------------------------------------------------------
+
+
+def _per_output(each: int) -> _Rule:
+    def rule(node: GraphNode) -> tuple[int, str]:
+        outputs = elements_of(_output(node))
+        return each * outputs, f"{each} × {_number(outputs)} outputs"
+
+    return rule
+
+
+def _elementwise(node: GraphNode) -> tuple[int, str]:
+    return _per_output(2 if _has_factor(node, "alpha") else 1)(node)
+
+
+def _compares(node: GraphNode) -> tuple[int, str]:
+    return 0, "compares or selects, no arithmetic"
+
+
+# -- over several elements ------------------------------------------------------------------------
+
+
+def _mean(node: GraphNode) -> tuple[int, str]:
+    inputs = elements_of(_input(node, 0))
+    return inputs, f"1 × {_number(inputs)} inputs"
+
+
+def _reduction(node: GraphNode) -> tuple[int, str]:
+    inputs, outputs = elements_of(_input(node, 0)), elements_of(_output(node))
+    return max(inputs - outputs, 0), f"{_number(inputs)} inputs − {_number(outputs)} outputs"
+
+
+def _norm(node: GraphNode) -> tuple[int, str]:
+    outputs = elements_of(_output(node))
+    each = 5 + min(len(node.inputs) - 1, 2)  # a weight and a bias, where it has them
+    return each * outputs, f"{each} × {_number(outputs)} outputs"
+
+
+def _batch_norm(node: GraphNode) -> tuple[int, str]:
+    if any(_setting(node, name) is True for name in ("training", "train")):
+        raise NotKnown("no rule for the batch norm of training")
+    return _per_output(2)(node)
+
+
+def _pooling(dimensions: int) -> _Rule:
+    def rule(node: GraphNode) -> tuple[int, str]:
+        stated = _setting(node, "kernel_size")
+        sizes = stated if isinstance(stated, tuple) else () if stated is None else (stated,)
+        window = [int(size) for size in sizes]
+        if len(window) == 1:
+            window *= dimensions  # one number stands for all dimensions
+        if len(window) != dimensions or not all(0 < size < _WIDEST for size in window):
+            raise NotKnown(f"the record does not state the kernel size of {node.op}")
+        outputs = elements_of(_output(node))
+        text = " × ".join(map(_number, window))
+        return outputs * prod(window), f"{_number(outputs)} outputs × {text}"
+
+    return rule
+
+
+def _adaptive_pooling(node: GraphNode) -> tuple[int, str]:
+    given, made = sizes_of(_input(node, 0)), sizes_of(_output(node))
+    if len(given) != len(made) or any(m == 0 or g % m for g, m in zip(given, made, strict=True)):
+        raise NotKnown(f"the windows of {node.op} overlap")
+    return _mean(node)
+
+
+_ELEMENTWISE = (
+    "add", "sub", "rsub", "mul", "div", "neg", "abs", "relu", "relu6", "clamp", "clamp_min",
+    "clamp_max", "maximum", "minimum", "hardtanh", "leaky_relu", "square", "reciprocal", "sqrt",
+    "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "pow", "sin", "cos", "tan",
+    "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sigmoid",
+    "erf", "gelu", "silu", "elu", "mish", "softplus", "hardswish", "hardsigmoid", "floor", "ceil",
+    "round", "trunc", "sign", "fmod", "remainder", "floor_divide",
+)  # fmt: skip
+_COMPARISONS = (
+    "eq", "ne", "lt", "le", "gt", "ge", "logical_not", "logical_and", "logical_or", "logical_xor",
+    "bitwise_not", "bitwise_and", "bitwise_or", "bitwise_xor", "where", "masked_fill", "isnan",
+    "isinf", "any", "all",
+)  # fmt: skip
+_RULES: Mapping[str, _Rule] = {
+    **dict.fromkeys(_ELEMENTWISE, _elementwise),
+    **dict.fromkeys(_COMPARISONS, _compares),
+    "convolution": _convolution,
+    **dict.fromkeys(("conv1d", "conv2d", "conv3d"), _direct_convolution),
+    **dict.fromkeys(
+        ("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"), _transposed_convolution
+    ),
+    **dict.fromkeys(("mm", "bmm", "matmul", "linear", "mv", "dot"), _product(0)),
+    **dict.fromkeys(("addmm", "baddbmm", "addmv"), _product(1)),
+    **dict.fromkeys(("sum", "prod", "amax", "amin"), _reduction),
+    "mean": _mean,
+    **dict.fromkeys(("_softmax", "softmax", "_log_softmax", "log_softmax"), _per_output(5)),
+    **dict.fromkeys(
+        ("native_layer_norm", "layer_norm", "native_group_norm", "group_norm"), _norm
+    ),
+    **dict.fromkeys(
+        ("_native_batch_norm_legit_no_training", "native_batch_norm", "batch_norm"), _batch_norm
+    ),
+    **{
+        f"{kind}_pool{n}d{rest}": _pooling(n)
+        for kind, rest in (("max", ""), ("max", "_with_indices"), ("avg", ""))
+        for n in (1, 2, 3)
+    },
+    **dict.fromkeys(("_adaptive_avg_pool2d", "adaptive_avg_pool2d"), _adaptive_pooling),
+    **dict.fromkeys(("quantize_per_tensor", "quantize_per_channel"), _per_output(4)),
+    **dict.fromkeys(("dequantize_per_tensor", "dequantize_per_channel"), _per_output(2)),
+}  # fmt: skip

@@ -1,0 +1,91 @@
+"""Which events only copy data or lay it out anew, without arithmetic on it.
+
+Told by what a file or a record proves, in this order:
+
+* a kernel by its own name ("permute_copy.out"), also inside the call of another operator;
+* an operator's call that logged kernels: by them, all of which must be copies; without kernels,
+  a delegate's call, an event or an MLIR location: by the operators that it is linked to, all of
+  whose graph nodes must only move data;
+* an event of a delegate that is not linked: by the names that XNNPACK gives its own copies;
+* copies of Torq's host by their names.
+
+Looking something up (embedding, gather) and filling with a value are no copies here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.links.logged_identities import scope_identities
+from viewer.analysis.links.match import WRITE_BACK
+from viewer.analysis.workload.node_traffic import Traffic, is_structure, traffic_named, traffic_of
+from viewer.model.executorch_names import KERNEL_PREFIX
+from viewer.model.trace import KeyKind
+from viewer.program.program import Operator, base_name
+
+_MOVES = frozenset({Traffic.VIEW, Traffic.SAME_ORDER, Traffic.COPY, Traffic.PICK})
+# They read data at places that other data names: no change of layout.
+_LOOKUPS = frozenset({"embedding", "index_select", "gather", "index"})
+# xnn_operator_type_to_string of XNNPACK, with the data type in brackets: "Transpose (ND, X32)".
+_XNNPACK = re.compile(
+    r"(Channel Shuffle|Constant Pad|Convert|Copy|Depth To Space|Slice|Space To Depth"
+    r"|Static Reshape|Static Slice|Transpose) \([A-Z0-9, ]+\)"
+)
+_HOST_COPIES = frozenset({"HOST_COPY", "torq_hl.host_copy"})
+_BY_LINK = frozenset(
+    map(int, (KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT, KeyKind.LOCATION, KeyKind.ACTION,
+              KeyKind.JOB))
+)  # fmt: skip
+
+
+def copies_of(table: LinkTable) -> list[str]:
+    """Per key what sort of copy its slices are, "permute_copy" or "Transpose"; "" for no copy."""
+    trace, keys = table.trace, table.trace.keys
+    logged = scope_identities(trace)
+    scope, instruction = keys.scope.tolist(), keys.instruction.tolist()
+    names = keys.name.tolist()
+    of_operators: dict[tuple[int, ...], str] = {}
+    found = [""] * len(keys)
+
+    def linked(key: int) -> str:
+        own = table.links[key].operators
+        if own and own not in of_operators:
+            of_operators[own] = copy_of_operators(table.operators(key))
+        return of_operators.get(own, "")
+
+    for key, kind in enumerate(keys.kind.tolist()):
+        name = trace.strings[names[key]]
+        if kind == KeyKind.KERNEL:
+            found[key] = _kernel(name.removeprefix(KERNEL_PREFIX))
+        elif kind == KeyKind.OPERATOR_CALL:
+            ran = sorted(logged[scope[key]].kernels.get(instruction[key], ()))
+            copies = [_kernel(kernel) for kernel in ran]
+            found[key] = (" + ".join(copies) if all(copies) else "") if ran else linked(key)
+        elif kind in _BY_LINK:
+            found[key] = linked(key) or _by_name(name)
+    return found
+
+
+def copy_of_operators(operators: Sequence[Operator]) -> str:
+    """The ops of operators all of whose graph nodes only move data; "" if any does more."""
+    nodes = [node for operator in operators for node in operator.nodes]
+    working = [node for node in nodes if not is_structure(node)]
+    kinds = {traffic_of(node) for node in working}
+    moves = kinds <= _MOVES | {Traffic.SIZES} and bool(kinds & _MOVES)
+    ops = dict.fromkeys(base_name(n.op) if n.op.count(".") > 1 else n.op for n in working)
+    return " + ".join(ops) if moves and not _LOOKUPS & ops.keys() else ""
+
+
+def _kernel(name: str) -> str:
+    """The base name of a kernel that is a copy: "permute_copy" of "permute_copy.out"."""
+    base = base_name(name)
+    moves = traffic_named(f"aten.{base}.default") in _MOVES and base not in _LOOKUPS
+    return base if moves or base == WRITE_BACK else ""
+
+
+def _by_name(name: str) -> str:
+    """What an event without a link is by its name."""
+    known = _XNNPACK.match(name)
+    return known[1] if known else "host copy" if name in _HOST_COPIES else ""

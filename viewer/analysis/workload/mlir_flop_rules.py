@@ -1,0 +1,155 @@
+"""How many operations one operation of an MLIR text does: the dialects tosa, linalg and arith.
+
+The conventions are those of `viewer.analysis.workload.flop_rules`; what differs is how weights are
+laid out: a kernel of tosa.conv2d is [O, H, W, I], of linalg.conv_2d_nhwc_hwcf [H, W, I, O].
+tosa.rescale is counted as quantising is: 4 per element (product, rounding shift, zero point,
+limits). The body of linalg.generic is not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import prod
+
+from viewer.analysis.workload.operator_tensors import NotKnown, elements_of, sizes_of
+from viewer.model.times import group_digits
+from viewer.program.program import GraphNode, Tensor
+
+# The setting of an operation that states how its operands are indexed: turned, or broadcast.
+INDEXING_MAPS = "indexing_maps"
+
+_Rule = Callable[[GraphNode], tuple[int, str]]
+
+
+def _input(node: GraphNode, number: int) -> Tensor:
+    if number >= len(node.inputs):
+        raise NotKnown(f"the types of {node.op} are not stated")
+    return node.inputs[number]
+
+
+def _output(node: GraphNode) -> Tensor:
+    if not node.outputs:
+        raise NotKnown(f"the types of {node.op} are not stated")
+    return node.outputs[0]
+
+
+def _kernel(node: GraphNode, rank: int, dimensions: slice) -> tuple[int, str]:
+    """What one kernel holds: the sizes of the weight along some of its dimensions."""
+    sizes = sizes_of(_input(node, 1))
+    if len(sizes) != rank:
+        raise NotKnown(f"the weight of {node.op} has {len(sizes)} dimensions, not {rank}")
+    held = sizes[dimensions]
+    return prod(held), " × ".join(map(group_digits, held))
+
+
+def _convolution(rank: int, dimensions: slice) -> _Rule:
+    def rule(node: GraphNode) -> tuple[int, str]:
+        held, text = _kernel(node, rank, dimensions)
+        outputs = elements_of(_output(node))
+        return 2 * outputs * held, f"2 × {group_digits(outputs)} outputs × {text}"
+
+    return rule
+
+
+def _transposed(node: GraphNode) -> tuple[int, str]:
+    held, text = _kernel(node, 4, slice(0, 3))  # [O, H, W, I]
+    inputs = elements_of(_input(node, 0))
+    return 2 * inputs * held, f"2 × {group_digits(inputs)} inputs × {text}, transposed"
+
+
+def _product(axis: int) -> _Rule:
+    """A matrix product; its sums go over this dimension of the first input."""
+
+    def rule(node: GraphNode) -> tuple[int, str]:
+        sizes = sizes_of(_input(node, 0))
+        if INDEXING_MAPS in dict(node.settings):
+            raise NotKnown(f"the indexing maps of {node.op} are not read")
+        if len(sizes) < -axis:
+            raise NotKnown(f"the first input of {node.op} is no matrix")
+        outputs = elements_of(_output(node))
+        text = f"2 × {group_digits(outputs)} outputs × {group_digits(sizes[axis])}"
+        return 2 * outputs * sizes[axis], text
+
+    return rule
+
+
+def _per_output(each: int) -> _Rule:
+    def rule(node: GraphNode) -> tuple[int, str]:
+        outputs = elements_of(_output(node))
+        return each * outputs, f"{each} × {group_digits(outputs)} outputs"
+
+    return rule
+
+
+def _compares(node: GraphNode) -> tuple[int, str]:
+    return 0, "compares or selects, no arithmetic"
+
+
+def _reduction(node: GraphNode) -> tuple[int, str]:
+    inputs, outputs = elements_of(_input(node, 0)), elements_of(_output(node))
+    text = f"{group_digits(inputs)} inputs − {group_digits(outputs)} outputs"
+    return max(inputs - outputs, 0), text
+
+
+def _pooling(node: GraphNode) -> tuple[int, str]:
+    window = dict(node.settings).get("kernel")
+    if not isinstance(window, tuple) or len(window) != 2:
+        raise NotKnown(f"the kernel size of {node.op} is not stated")
+    outputs = elements_of(_output(node))
+    height, width = int(window[0]), int(window[1])
+    return outputs * height * width, f"{group_digits(outputs)} outputs × {height} × {width}"
+
+
+def _not_read(node: GraphNode) -> tuple[int, str]:
+    raise NotKnown(f"the body of {node.op} is not read")
+
+
+_TOSA_ELEMENTWISE = (
+    "abs", "add", "ceil", "clamp", "cos", "erf", "exp", "floor", "intdiv", "log", "maximum",
+    "minimum", "mul", "negate", "pow", "reciprocal", "rsqrt", "sigmoid", "sin", "sub", "tanh",
+)  # fmt: skip
+_TOSA_COMPARISONS = (
+    "equal", "greater", "greater_equal", "logical_and", "logical_not", "logical_or", "logical_xor",
+    "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "select",
+)  # fmt: skip
+_ARITH_ELEMENTWISE = (
+    "addf", "addi", "subf", "subi", "mulf", "muli", "divf", "divsi", "divui", "maximumf",
+    "minimumf", "maxsi", "minsi", "negf",
+)  # fmt: skip
+_LINALG_ELEMENTWISE = (
+    "abs", "add", "ceil", "div", "erf", "exp", "floor", "log", "max", "min", "mul", "negf",
+    "reciprocal", "rsqrt", "sqrt", "square", "sub", "tanh",
+)  # fmt: skip
+MLIR_RULES: Mapping[str, _Rule] = {
+    "tosa.conv2d": _convolution(4, slice(1, 4)),  # [O, H, W, I]
+    "tosa.conv3d": _convolution(5, slice(1, 5)),  # [O, D, H, W, I]
+    "tosa.depthwise_conv2d": _convolution(4, slice(0, 2)),  # [H, W, C, M]
+    "tosa.transpose_conv2d": _transposed,
+    "tosa.fully_connected": _product(-1),
+    "tosa.matmul": _product(-1),
+    "tosa.max_pool2d": _pooling,
+    "tosa.avg_pool2d": _pooling,
+    "tosa.rescale": _per_output(4),
+    **{f"tosa.reduce_{kind}": _reduction for kind in ("sum", "max", "min", "product")},
+    **{f"tosa.{name}": _per_output(1) for name in _TOSA_ELEMENTWISE},
+    **{f"tosa.{name}": _compares for name in _TOSA_COMPARISONS},
+    **{f"arith.{name}": _per_output(1) for name in _ARITH_ELEMENTWISE},
+    **{f"linalg.{name}": _per_output(1) for name in _LINALG_ELEMENTWISE},
+    **{f"linalg.{name}": _product(-1) for name in (
+        "matmul", "batch_matmul", "matmul_transpose_b", "batch_matmul_transpose_b", "matvec",
+        "batch_matvec", "vecmat", "dot",
+    )},
+    **{f"linalg.{name}": _product(-2) for name in (
+        "matmul_transpose_a", "batch_matmul_transpose_a",
+    )},
+    "linalg.conv_1d_nwc_wcf": _convolution(3, slice(0, 2)),
+    "linalg.conv_1d_ncw_fcw": _convolution(3, slice(1, 3)),
+    "linalg.conv_2d_nhwc_hwcf": _convolution(4, slice(0, 3)),
+    "linalg.conv_2d_nhwc_fhwc": _convolution(4, slice(1, 4)),
+    "linalg.conv_2d_nchw_fchw": _convolution(4, slice(1, 4)),
+    "linalg.conv_3d_ndhwc_dhwcf": _convolution(5, slice(0, 4)),
+    "linalg.depthwise_conv_2d_nhwc_hwc": _convolution(3, slice(0, 2)),
+    "linalg.depthwise_conv_2d_nhwc_hwcm": _convolution(4, slice(0, 2)),
+    "linalg.depthwise_conv_2d_nchw_chw": _convolution(3, slice(1, 3)),
+    "linalg.generic": _not_read,
+}  # fmt: skip

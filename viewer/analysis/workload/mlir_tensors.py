@@ -1,0 +1,213 @@
+"""The tensors of one operation of an MLIR text, by the types that its text states.
+
+Read, whatever the dialect:
+
+* a function type at the end: `: (tensor<1x4xf32>, tensor<4xi8>) -> tensor<1xf32>`, in generic and
+  in custom assembly;
+* destinations as linalg has them: `ins(%a, %b : T, T) outs(%c : T)`, with or without a result;
+* one type for all: `arith.addf %a, %b : T`, `arith.constant dense<0> : T`; two with a word between:
+  `tensor.cast %a : T to T`.
+
+A size that is not fixed ("?") stays a text, so that no figure is made of it; a tensor without a
+rank has no shape. Of a quantised element the storage is what counts: `!quant.uniform<i8:f32, 0.1>`
+is an i8. Arrays of numbers in the attributes are settings: `kernel = array<i64: 2, 2>`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from viewer.analysis.workload.mlir_flop_rules import INDEXING_MAPS
+from viewer.program.mlir.locations import STRING_CONTENT
+from viewer.program.mlir.operations import operations
+from viewer.program.program import GraphNode, Operator, Program, Setting, Tensor
+
+_STRING = re.compile(rf'"{STRING_CONTENT}"?')
+_VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
+_SHAPED = re.compile(r"(?:tensor|memref|vector)<(?P<inner>.*)>", re.DOTALL)
+_SIZE = re.compile(r"(\d{1,18}|\?|\*)x")
+_QUANTISED = re.compile(r"!quant\.[\w.]+<\s*([a-z]\w*)")
+_COMPLEX = {"complex<f16>": "c32", "complex<f32>": "c64", "complex<f64>": "c128"}
+_INS = re.compile(r"\bins\s*\(")
+_OUTS = re.compile(r"\bouts\s*\(")
+_ARRAY = re.compile(r"\b(\w+)\s*=\s*(?:array<i\d+:\s*([-\d, ]*)>|\[([-\d, ]*)\])")
+_SHAPE = "!tosa.shape"
+_LOCATION = re.compile(r"\s*\bloc\(.*\Z", re.DOTALL)
+_OPENERS, _CLOSERS = "([{<", ")]}>"
+# A statement that is longer, since it holds the weights of a layer, states no tensors here.
+_LONGEST = 1 << 16  # characters
+_MOST_LINES = 64
+
+
+def with_tensors(program: Program, operator: Operator) -> Operator:
+    """An operator of a text with the tensors that its statement states; of a record as it is.
+
+    Only the lines of the statement are looked at, so it takes the same in a text of any length.
+    """
+    if not program.text_lines or not operator.nodes:
+        return operator
+    node = operator.nodes[0]
+    first = int(operator.place.removeprefix("L") or 0) - 1
+    lines: list[str] = []
+    length = 0
+    for line in program.text_lines[max(first, 0) : first + _MOST_LINES]:
+        length += len(line)
+        if length > _LONGEST:
+            break
+        lines.append(line)
+    same = (f for f in operations(lines) if (f.name, f.result) == (node.op, node.name))
+    found = next(same, None)
+    if found is None:
+        return operator
+    return replace(operator, nodes=(_with_types(node, found.text), *operator.nodes[1:]))
+
+
+def _with_types(node: GraphNode, text: str) -> GraphNode:
+    settings = _settings(text)
+    # Strings hold whatever they like, brackets too.
+    plain = _STRING.sub(lambda match: '"' + "_" * (len(match[0]) - 2) + '"', text)
+    head, _, rest = plain.partition("=") if plain.startswith("%") else ("", "", plain)
+    results = [name.partition(":")[0].strip() for name in head.split(",")] if head else []
+    ins, outs = _inside(_INS, rest), _inside(_OUTS, rest)
+    if ins is not None or outs is not None:
+        # A destination is written; that some add to what it holds before is not counted.
+        taken, (names, made) = _side(ins or ""), _side(outs or "")
+        if results:
+            names = results
+        return replace(
+            node, inputs=_named(taken[1], taken[0]), outputs=_named(made, names), settings=settings
+        )
+    at = _last_colon(rest)
+    if at < 0:
+        return replace(node, settings=settings)
+    stated = _LOCATION.sub("", rest[at + 1 :]).strip()
+    operands = _VALUE.findall(rest[:at])
+    types = _signature(stated, len(operands), len(results))
+    if types is None:
+        return replace(node, settings=settings)
+    taken_types, made_types = types
+    return replace(
+        node,
+        inputs=_named(taken_types, operands),
+        outputs=_named(made_types, results),
+        settings=settings,
+    )
+
+
+def _signature(stated: str, operands: int, results: int) -> tuple[list[str], list[str]] | None:
+    """The types of operands and results in what follows the colon."""
+    before, arrow, after = _cut_at_arrow(stated)
+    if arrow:
+        return _types(before), _types(after)
+    if " to " in stated:
+        source, _, target = stated.partition(" to ")
+        return [source.strip()], [target.strip()]
+    types = _types(stated)
+    return (types * operands, types * results) if len(types) == 1 else None
+
+
+def _side(text: str) -> tuple[list[str], list[str]]:
+    """ "%a, %b : T, T" as its names and types."""
+    names, _, types = text.partition(":")
+    return _VALUE.findall(names), _types(types)
+
+
+def _named(types: Sequence[str], names: Sequence[str]) -> tuple[Tensor, ...]:
+    fits = len(names) == len(types)
+    return tuple(
+        _tensor(stated, names[i] if fits else f"value {i + 1}")
+        for i, stated in enumerate(types)
+        if not stated.startswith(_SHAPE)  # sizes that the compiler knows, no data
+    )
+
+
+def _tensor(stated: str, name: str) -> Tensor:
+    """ "tensor<1x?xi8>" as a tensor; a type that is none is a scalar."""
+    shaped = _SHAPED.fullmatch(stated)
+    if shaped is None:
+        return Tensor(name, _dtype(stated), () if _dtype(stated) else None)
+    rest, sizes = shaped["inner"].strip(), []
+    while (size := _SIZE.match(rest)) is not None:
+        sizes.append(size[1])
+        rest = rest[size.end() :]
+    dtype = _dtype(_split(rest)[0] if rest else "")
+    if "*" in sizes:
+        return Tensor(name, dtype, None)
+    return Tensor(name, dtype, tuple(int(s) if s.isdecimal() else s for s in sizes))
+
+
+def _dtype(stated: str) -> str:
+    quantised = _QUANTISED.match(stated)
+    if quantised is not None:
+        return quantised[1]
+    name = _COMPLEX.get(stated, stated)
+    return name if re.fullmatch(r"(?:[su]?i|bf|f|c)\d\w*|index", name) else ""
+
+
+def _settings(text: str) -> tuple[tuple[str, Setting], ...]:
+    found: list[tuple[str, Setting]] = []
+    for name, one, other in _ARRAY.findall(text):
+        numbers = [part.strip() for part in (one or other).split(",")]
+        if all(re.fullmatch(r"-?\d{1,18}", number) for number in numbers):
+            found.append((name, tuple(map(int, numbers))))
+    if "indexing_maps" in text:
+        found.append((INDEXING_MAPS, True))
+    return tuple(found)
+
+
+# -- brackets; "->" is no bracket -----------------------------------------------------------------
+
+
+def _depths(text: str) -> list[int]:
+    """Per character how many brackets are open before it."""
+    depth, found = 0, []
+    for i, mark in enumerate(text):
+        if mark in _CLOSERS and not (mark == ">" and text[i - 1 : i] == "-"):
+            depth -= 1
+        found.append(depth)
+        if mark in _OPENERS:
+            depth += 1
+    return found
+
+
+def _last_colon(text: str) -> int:
+    depths = _depths(text)
+    colons = [i for i, mark in enumerate(text) if mark == ":" and depths[i] == 0]
+    return colons[-1] if colons else -1
+
+
+def _cut_at_arrow(text: str) -> tuple[str, bool, str]:
+    depths = _depths(text)
+    at = next((i for i, d in enumerate(depths) if d == 0 and text.startswith("->", i)), -1)
+    return (text[:at], True, text[at + 2 :]) if at >= 0 else (text, False, "")
+
+
+def _split(text: str) -> list[str]:
+    """A list cut at the commas outside of brackets."""
+    depths, parts, begin = _depths(text), [], 0
+    for i, mark in enumerate(text):
+        if mark == "," and depths[i] == 0:
+            parts.append(text[begin:i].strip())
+            begin = i + 1
+    return [*parts, text[begin:].strip()]
+
+
+def _types(text: str) -> list[str]:
+    """ "(T, T)" or "T, T" as its types; "()" has none."""
+    text = text.strip()
+    if text.startswith("(") and text.endswith(")"):
+        text = text[1:-1]
+    return _split(text) if text.strip() else []
+
+
+def _inside(opening: re.Pattern[str], text: str) -> str | None:
+    """What stands in the brackets that begin so."""
+    match = opening.search(text)
+    if match is None:
+        return None
+    inner = text[match.end() :]
+    depths = _depths(inner)
+    end = next((i for i, d in enumerate(depths) if d < 0), len(inner))
+    return inner[:end]

@@ -1,0 +1,118 @@
+"""Which graph nodes only move data, and how much of their inputs a node reads.
+
+Most nodes read their inputs and write their outputs. Others are told by their names, of ATen, the
+edge dialect and MLIR:
+
+* a view is its input under another shape: nothing is read or written until another node does;
+* a copy under another shape is a copy by its name, which a runtime may make a view again
+  (ExecuTorch does so with view_copy where its planner can);
+* a node that picks a part of its first input (slice, embedding) reads no more than it makes;
+* a fill reads nothing: of the input of full_like the shape alone is taken;
+* an empty tensor is room, and nothing is written; a constant is there before anything runs;
+* arithmetic of sizes (sym_size) touches no data.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from viewer.program.program import GraphNode, base_name
+
+_LIBRARIES = ("aten", "dim_order_ops", "executorch")
+
+
+class Traffic(Enum):
+    """What a node does with data, beside working with it."""
+
+    WORK = "reads its inputs, writes its outputs"
+    VIEW = "a view: nothing is moved"
+    SAME_ORDER = "a copy under another shape; nothing is moved where the runtime makes it a view"
+    COPY = "copies"
+    PICK = "copies a part of its first input"
+    FILL = "writes without reading"
+    ROOM = "takes room and writes nothing"
+    CONSTANT = "is there before it runs"
+    SIZES = "works with sizes, not with data"
+
+
+_VIEWS = (
+    "view", "_unsafe_view", "permute", "transpose", "t", "squeeze", "unsqueeze", "expand", "slice",
+    "select", "split", "split_with_sizes", "chunk", "unbind", "alias", "detach", "narrow",
+    "unflatten", "view_as", "expand_as", "as_strided", "diagonal",
+)  # fmt: skip
+_SAME_ORDER = (
+    "view_copy", "squeeze_copy", "unsqueeze_copy", "alias_copy", "detach_copy", "reshape",
+    "flatten", "contiguous",
+)  # fmt: skip
+_COPIES = (
+    "permute_copy", "transpose_copy", "t_copy", "expand_copy", "clone", "_clone_dim_order",
+    "split_copy", "split_with_sizes_copy", "unbind_copy", "cat", "stack", "repeat", "flip", "roll",
+    "constant_pad_nd", "pixel_shuffle", "pixel_unshuffle", "lift_fresh_copy", "to", "_to_copy",
+    "_to_dim_order_copy",
+)  # fmt: skip
+_PICKS = (
+    "slice_copy", "select_copy", "narrow_copy", "as_strided_copy", "diagonal_copy", "embedding",
+    "index_select", "gather", "index",
+)  # fmt: skip
+_FILLS = (
+    "full", "full_like", "zeros", "zeros_like", "ones", "ones_like", "new_full", "new_zeros",
+    "new_ones", "arange", "scalar_tensor",
+)  # fmt: skip
+_BY_NAME = {
+    **dict.fromkeys(_VIEWS, Traffic.VIEW),
+    **dict.fromkeys(_SAME_ORDER, Traffic.SAME_ORDER),
+    **dict.fromkeys(_COPIES, Traffic.COPY),
+    **dict.fromkeys(_PICKS, Traffic.PICK),
+    **dict.fromkeys(_FILLS, Traffic.FILL),
+    **dict.fromkeys(("empty", "empty_like", "new_empty"), Traffic.ROOM),
+    **dict.fromkeys(("sym_size", "sym_numel", "sym_stride"), Traffic.SIZES),
+}
+_MLIR = {
+    **dict.fromkeys(("tosa.const", "arith.constant", "tosa.const_shape"), Traffic.CONSTANT),
+    **dict.fromkeys(
+        ("tosa.reshape", "tosa.identity"), Traffic.SAME_ORDER
+    ),
+    **dict.fromkeys(
+        ("tensor.reshape", "tensor.expand_shape", "tensor.collapse_shape", "tensor.cast"),
+        Traffic.VIEW,
+    ),
+    **dict.fromkeys(
+        (
+            "tosa.transpose", "tosa.concat", "tosa.tile", "tosa.reverse", "tosa.pad", "tosa.cast",
+            "tensor.pad", "linalg.transpose", "linalg.broadcast", "linalg.copy",
+        ),
+        Traffic.COPY,
+    ),
+    **dict.fromkeys(("tosa.slice", "tosa.gather", "tensor.extract_slice"), Traffic.PICK),
+    **dict.fromkeys(("tensor.splat", "linalg.fill"), Traffic.FILL),
+    "tensor.empty": Traffic.ROOM,
+}  # fmt: skip
+# Operations that hold others, or hand on their values.
+_STRUCTURE = ("func", "module", "return", "yield", "call")
+
+
+def is_structure(node: GraphNode) -> bool:
+    """Whether an operation of a text is no work of its own: a function, a return, a call."""
+    dialect, _, name = node.op.rpartition(".")
+    return name in _STRUCTURE and dialect not in ("", *_LIBRARIES)
+
+
+def traffic_of(node: GraphNode) -> Traffic:
+    """What a node does with data, by its op."""
+    return traffic_named(node.op)
+
+
+def traffic_named(op: str) -> Traffic:
+    """What nodes of an op do with data: "aten.permute_copy.default", "tosa.transpose"."""
+    if op.startswith(("_operator.", "math.")):
+        return Traffic.SIZES  # Python's own, on the sizes of a dynamic shape
+    if op == "executorch.exir.memory.view":
+        return Traffic.VIEW
+    if op.partition(".")[0] in _LIBRARIES:
+        return _BY_NAME.get(base_name(op), Traffic.WORK)
+    return _MLIR.get(op, Traffic.WORK)
+
+
+def is_moving(node: GraphNode) -> bool:
+    """Whether a node does no arithmetic on data."""
+    return traffic_of(node) is not Traffic.WORK

@@ -1,0 +1,202 @@
+"""What an operator has to do: its operations and the bytes that it moves, from its shapes alone.
+
+* Operations are the sum of those of its graph nodes (`viewer.analysis.workload.flop_rules`); a
+  multiply-add is two. They are called FLOPs where the results are floating point numbers.
+* Bytes are of the operator as a whole: each input read once, each parameter once, each output
+  written once. What its own nodes hand one another is not counted, so a runtime that keeps such
+  values in memory moves more, and one that fuses operators less. A kernel of a convolution that
+  reads its input nine times over counts as one that reads it once.
+* Of a node that is not understood, or has a size that is not fixed, nothing is guessed: operations
+  are then "at least" those of the others, or not known, and bytes are not known. The reasons are
+  kept.
+
+Nothing here is measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from viewer.analysis.workload.flop_rules import count_operations, is_understood
+from viewer.analysis.workload.node_traffic import Traffic, is_structure, traffic_of
+from viewer.analysis.workload.operator_tensors import (
+    NotKnown,
+    bytes_of,
+    is_floating,
+    used_elsewhere,
+)
+from viewer.program.program import GraphNode, Operator, Program, Tensor, base_name
+
+_NOT_MOVED = (Traffic.CONSTANT, Traffic.ROOM)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Operations of those nodes of an operator that are of one op.
+
+    rule: that of each of these nodes; "" if it differs from one to the other.
+    """
+
+    op: str
+    nodes: int
+    operations: int
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Bytes that are read of inputs, of parameters, and written."""
+
+    inputs: int
+    parameters: int
+    outputs: int
+
+    @property
+    def total(self) -> int:
+        return self.inputs + self.parameters + self.outputs
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorFigures:
+    """What one operator, or some of its nodes, has to do in one call.
+
+    operations: None if not known; at_least: whether nodes are left out of them. parts: most first,
+    those without arithmetic left out. missing: why nodes are left out, each reason once. floating:
+    whether the results are floating point numbers. moved: None if not known, for the reason
+    `moved_missing`; note: what there is to say of the bytes.
+    """
+
+    operations: int | None
+    at_least: bool
+    parts: tuple[Part, ...]
+    missing: tuple[str, ...]
+    floating: bool
+    moved: Moved | None
+    moved_missing: str = ""
+    note: str = ""
+
+    @property
+    def intensity(self) -> float | None:
+        """Operations per byte; None where either is not known as a whole, or nothing is moved."""
+        if self.operations is None or self.at_least or self.moved is None or not self.moved.total:
+            return None
+        return self.operations / self.moved.total
+
+
+def figures_of(program: Program, operator: Operator) -> OperatorFigures:
+    """The figures of an operator of a program."""
+    return figures_of_nodes(operator.nodes, used_elsewhere(program, operator))
+
+
+def figures_of_nodes(nodes: Sequence[GraphNode], leaving: Collection[str] = ()) -> OperatorFigures:
+    """The figures of nodes that count as one. leaving: names of values that others take as well;
+    those that no node of the group takes leave it anyway."""
+    parts: dict[str, Part] = {}
+    missing: dict[str, None] = {}
+    floating = False
+    for node in nodes:
+        try:
+            count = count_operations(node)
+        except NotKnown as reason:
+            missing[str(reason)] = None
+            continue
+        if not count.operations:
+            continue
+        floating = floating or any(is_floating(t) for t in node.outputs[:1])
+        known = parts.get(node.op)
+        parts[node.op] = Part(
+            _short(node.op),
+            1 + (known.nodes if known else 0),
+            count.operations + (known.operations if known else 0),
+            count.rule if known is None or known.rule == count.rule else "",
+        )
+    total = sum(part.operations for part in parts.values())
+    is_known = bool(total) or not missing
+    try:
+        moved, why = _moved(nodes, leaving), ""
+    except NotKnown as reason:
+        moved, why = None, str(reason)
+    return OperatorFigures(
+        operations=total if is_known else None,
+        at_least=is_known and bool(missing),
+        parts=tuple(sorted(parts.values(), key=lambda part: -part.operations)),
+        missing=tuple(missing),
+        floating=floating if parts else _makes_floats(nodes),
+        moved=moved,
+        moved_missing=why,
+        note=_note(nodes),
+    )
+
+
+def _short(op: str) -> str:
+    return op if op.count(".") == 1 else base_name(op)
+
+
+def _makes_floats(nodes: Sequence[GraphNode]) -> bool:
+    made = [tensor for node in nodes for tensor in node.outputs[:1]]
+    return not made or any(is_floating(tensor) for tensor in made)
+
+
+def _note(nodes: Sequence[GraphNode]) -> str:
+    """What is said of the bytes of an operator that only moves data."""
+    kinds = {traffic_of(node) for node in nodes}
+    return next(iter(kinds)).value if len(kinds) == 1 and Traffic.WORK not in kinds else ""
+
+
+def _moved(nodes: Sequence[GraphNode], leaving: Collection[str]) -> Moved:
+    """Raises NotKnown if the size of any value that is moved is not known."""
+    for node in nodes:
+        if node.op.startswith("higher_order."):
+            raise NotKnown("what control flow moves depends on its data")
+        if is_structure(node):
+            raise NotKnown(f"{node.op} has no work of its own")
+        if not is_understood(node):  # it may read a part of its inputs, or nothing at all
+            raise NotKnown(f"no rule for {node.op}")
+        if not (node.inputs or node.outputs) and traffic_of(node) is not Traffic.SIZES:
+            raise NotKnown(f"the tensors of {node.op} are not recorded")
+    made = {tensor.name: tensor for node in nodes for tensor in node.outputs}
+    roots = _roots(nodes)
+    read: dict[str, int] = {}
+    given: dict[str, Tensor] = {}
+    used: set[str] = set()
+    for node in nodes:
+        traffic = traffic_of(node)
+        used.update(tensor.name for tensor in node.inputs)
+        if traffic in (Traffic.VIEW, Traffic.FILL, Traffic.SIZES, *_NOT_MOVED):
+            continue
+        for position, tensor in enumerate(node.inputs):
+            root = roots.get(tensor.name, tensor)
+            if root.name in made:
+                continue
+            picked = traffic is Traffic.PICK and position == 0
+            part = sum(map(bytes_of, node.outputs)) if picked else bytes_of(tensor)
+            given[root.name] = root
+            # A part that is read twice counts twice here, but never more than the whole.
+            read[root.name] = min(read.get(root.name, 0) + part, bytes_of(root))
+    written: dict[str, int] = {}
+    for node in nodes:
+        if traffic_of(node) in _NOT_MOVED:
+            continue
+        for tensor in node.outputs:
+            root = roots.get(tensor.name, tensor)
+            leaves = tensor.name in leaving or tensor.name not in used
+            if leaves and root.name in made:
+                written[root.name] = bytes_of(root)
+    kept = {name for name, tensor in given.items() if tensor.parameter}
+    return Moved(
+        inputs=sum(size for name, size in read.items() if name not in kept),
+        parameters=sum(size for name, size in read.items() if name in kept),
+        outputs=sum(written.values()),
+    )
+
+
+def _roots(nodes: Sequence[GraphNode]) -> dict[str, Tensor]:
+    """Name of a value -> the value whose memory it is, which is another one behind views."""
+    roots: dict[str, Tensor] = {}
+    for node in nodes:
+        if traffic_of(node) is Traffic.VIEW and node.inputs:
+            viewed = node.inputs[0]
+            root = roots.get(viewed.name, viewed)
+            roots.update((tensor.name, root) for tensor in node.outputs)
+    return roots

@@ -1,0 +1,155 @@
+"""What a command line may say beside a command: files, choices about them, colours.
+
+Nothing is imported for what is not said: the first window waits for this module.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from viewer.formats import debug_info_folder
+
+if TYPE_CHECKING:
+    from viewer.program.sources.files import Substitution
+    from viewer.workspace.link_choices import Choices
+
+THEMES = ("light", "dark")
+
+
+def add_files(parser: argparse.ArgumentParser, count: str) -> None:
+    """Let a command line name files, `count` of them as argparse has it, and say things of them."""
+    parser.add_argument("files", nargs=count, metavar="FILE", help="profiles, records, sources")
+    parser.add_argument(
+        "--pair", action="append", default=[], metavar="DUMP=RECORD",
+        help="link a profile to this record, whatever their agreement",
+    )  # fmt: skip
+    parser.add_argument(
+        "--method", action="append", default=[], metavar="RUNS=METHOD",
+        help='of which method runs are, where the record cannot tell: "Execute 1=forward"',
+    )  # fmt: skip
+    parser.add_argument(
+        "--identifier-column", action="append", default=[], metavar="[FILE=]NAME",
+        help="the column of a profile whose values are identifiers in a record's debug handle "
+        'map, of one file or of all that have it; "" for none',
+    )  # fmt: skip
+    parser.add_argument(
+        "--debug-info", action="append", default=[], metavar="DIR",
+        help="open the Torq debug info of a folder too (torq-compile --torq-debug-info=DIR)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--clock", action="append", default=[], metavar="[FILE=]RATE",
+        help="how fast the clock of a profile ran that states no rate, as 100MHz or est.csv=1.2GHz",
+    )  # fmt: skip
+    parser.add_argument(
+        "--source-path", action="append", default=[], metavar="FROM=TO",
+        help="sources recorded below FROM lie below TO here: /home/user/models=/data/models",
+    )  # fmt: skip
+
+
+def files_of(chosen: argparse.Namespace) -> tuple[list[str], list[str]]:
+    """All files to open, those of debug-info folders last; and a sentence per folder without."""
+    files, complaints = list(chosen.files), []
+    for folder in chosen.debug_info:
+        try:
+            files += debug_info_folder.files_of(folder)
+        except debug_info_folder.NoDebugInfo as error:
+            complaints.append(str(error))
+    return files, complaints
+
+
+def _source_paths(parser: argparse.ArgumentParser, given: list[str]) -> tuple[Substitution, ...]:
+    if not given:
+        return ()
+    from viewer.program.sources.files import Substitution
+
+    made = []
+    for text in given:
+        recorded, equals, local = text.partition("=")
+        if not (equals and local):
+            parser.error(f"--source-path {text}: write it as FROM=TO")
+        if not os.path.exists(local):
+            parser.error(f"--source-path {text}: there is no {local} here")
+        try:
+            made.append(Substitution(recorded, os.path.abspath(local)))
+        except ValueError as error:
+            parser.error(f"--source-path {text}: {error}")
+    return tuple(made)
+
+
+def _clocks(parser: argparse.ArgumentParser, given: list[str]) -> tuple[tuple[str, Fraction], ...]:
+    """(profile or "", ns per tick) of each FILE=RATE or RATE."""
+    if not given:
+        return ()
+    from viewer.model.times import parse_rate
+
+    clocks = []
+    for text in given:
+        path, _, rate = text.rpartition("=")
+        try:
+            clocks.append((path, parse_rate(rate)))
+        except ValueError as error:
+            parser.error(f"--clock {text}: {error}")
+    return tuple(clocks)
+
+
+def add_theme(parser: argparse.ArgumentParser) -> None:
+    """Let a command line choose light or dark."""
+    parser.add_argument("--theme", choices=THEMES, help="colours; by default those of the system")
+
+
+def choices_of(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Choices | None:
+    """What is said of the files, None where nothing is; ends the program with what is wrong."""
+    said = (
+        chosen.pair, chosen.method, chosen.identifier_column, chosen.clock, chosen.source_path
+    )  # fmt: skip
+    if not any(said):
+        return None
+    from viewer.workspace.link_choices import Choices
+
+    methods = [text.partition("=")[::2] for text in chosen.method]
+    for text, (scope, method) in zip(chosen.method, methods, strict=True):
+        if not (scope and method):
+            parser.error(f'--method {text}: write it as RUNS=METHOD, as in "Execute 1=forward"')
+    return Choices(
+        tuple(_pairs(parser, chosen.pair)),
+        tuple(methods),
+        tuple(_column(text, chosen.files) for text in chosen.identifier_column),
+        _clocks(parser, chosen.clock),
+        _source_paths(parser, chosen.source_path),
+    )
+
+
+def _cut(text: str) -> list[tuple[str, str]]:
+    """What stands before and behind each "=" in a text: names of files and columns may hold one."""
+    return [(text[:i], text[i + 1 :]) for i, char in enumerate(text) if char == "="]
+
+
+def _column(text: str, files: Sequence[str]) -> tuple[str | None, str]:
+    """(profile or None, column) of [FILE=]NAME; a name may hold "=", so FILE must be given too."""
+    given = {os.path.abspath(path) for path in files}
+    found = [halves for halves in _cut(text) if os.path.abspath(halves[0]) in given]
+    return found[0] if found else (None, text)
+
+
+def _pairs(parser: argparse.ArgumentParser, given: list[str]) -> list[tuple[str, str]]:
+    """(profile, record) of each DUMP=RECORD; where names hold "=", both halves must be files."""
+    pairs = []
+    for text in given:
+        halves = [both for both in _cut(text) if all(both)]
+        if not halves:
+            parser.error(f"--pair {text}: write it as DUMP=RECORD")
+        files = [half for half in halves if all(map(os.path.exists, half))]
+        pairs.append((files or halves)[0])
+    return pairs
+
+
+def complain(message: str) -> None:
+    """One line on stderr."""
+    from viewer.reports.info import one_line
+
+    print(f"opscope: {one_line(message)}", file=sys.stderr)

@@ -1,0 +1,223 @@
+"""Exports every profile of a folder, several at a time: `opscope export --jobs N FOLDER -o OUT`.
+
+Each profile is written by a process of its own pool, with the records that lie beside it: the one
+of its own name, else all of its folder if they are few, linked by agreement as in the window. What
+fails is told and stops nothing else, not even a file that ends the process that reads it. No Qt.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import secrets
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from functools import lru_cache, partial
+
+from viewer.codecs.atomic_file import is_same_file, mark_parts, remove_parts
+from viewer.formats import HEAD_SIZE, UnreadableFile, choose, open_file
+from viewer.formats.memory import keep_freed
+from viewer.model.trace import Trace
+from viewer.program.program import Program
+from viewer.workspace.exports import NothingToExport, export
+from viewer.workspace.workspace import Workspace
+
+# Records of other names that are tried for a profile: each is read and compared with it.
+MOST_RECORDS = 8
+_KEPT_RECORDS = 8  # by each process, since the profiles of a folder share them
+# A file that is called so and cannot be read is a failure; any other is of another kind.
+_SURELY = (".etdp", ".etdump", ".pftrace")
+ENDED = "the process that wrote it ended; the file may be broken or too big for the memory here"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A profile to write to a target, and the records to link it with; note: why there are none,
+    where that needs a word."""
+
+    profile: str
+    records: tuple[str, ...]
+    target: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a task: slices or rows written, or why nothing was; and what must be known."""
+
+    task: Task
+    count: int = 0
+    failure: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The tasks of a folder, what cannot be read, and how many files are of other kinds."""
+
+    tasks: tuple[Task, ...]
+    unreadable: tuple[str, ...]
+    others: int
+
+
+Work = Callable[[Task, str, str | None], Outcome]
+
+
+def plan(folder: str, out: str, suffix: str) -> Plan:
+    """What there is to do in a folder and those below it; links to folders are not followed.
+
+    Targets lie below `out` as the profiles lie below `folder`; those that would be one are told
+    apart by the suffixes of their profiles. What lies in `out` is no input.
+    """
+    profiles: list[str] = []
+    records: dict[str, list[str]] = {}
+    unreadable, others = [], 0
+    for path in _files(folder, out):
+        try:
+            with open(path, "rb") as file:
+                kind = choose(file.read(HEAD_SIZE), path)
+        except UnreadableFile as error:
+            if path.lower().endswith(_SURELY):
+                unreadable.append(str(error))
+            else:
+                others += 1
+            continue
+        except OSError as error:
+            unreadable.append(f"{path}: it cannot be read ({error.strerror})")
+            continue
+        if kind.kind == "trace":
+            profiles.append(path)
+        elif path.lower().endswith(kind.suffixes) and kind.name != "Python source":
+            records.setdefault(os.path.dirname(path), []).append(path)
+    wanted = [_target(folder, out, path, suffix) for path in profiles]
+    often = Counter(os.path.normcase(target) for target in wanted)
+    tasks = []
+    for path, target in zip(profiles, wanted, strict=True):
+        if often[os.path.normcase(target)] > 1:
+            target = os.path.join(out, os.path.relpath(path, folder)) + suffix
+        chosen, note = _records_of(path, records.get(os.path.dirname(path), ()))
+        tasks.append(Task(path, chosen, target, note))
+    return Plan(tuple(tasks), tuple(unreadable), others)
+
+
+def _files(folder: str, out: str) -> Iterable[str]:
+    """Plain files below a folder, by name; none of `out`, none that is hidden."""
+    for place, inside, names in os.walk(folder):
+        inside[:] = sorted(
+            name for name in inside
+            if not name.startswith(".") and not is_same_file(os.path.join(place, name), out)
+        )  # fmt: skip
+        for name in sorted(names):
+            path = os.path.join(place, name)
+            if not name.startswith(".") and os.path.isfile(path):
+                yield path
+
+
+def _target(folder: str, out: str, path: str, suffix: str) -> str:
+    stem = os.path.splitext(os.path.relpath(path, folder))[0]
+    return os.path.join(out, stem) + suffix
+
+
+def _records_of(profile: str, beside: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """The record of a profile's own name, else all that lie beside it; and why none of many."""
+    stem = os.path.splitext(os.path.basename(profile))[0]
+    own = [path for path in beside if os.path.splitext(os.path.basename(path))[0] == stem]
+    if own or len(beside) <= MOST_RECORDS:
+        return tuple(own or beside), ""
+    return (), f"{len(beside)} records lie beside it, and none has its name: it is not linked"
+
+
+def run(
+    tasks: Sequence[Task],
+    jobs: int,
+    table: str,
+    by: str | None,
+    told: Callable[[Outcome], None],
+    work: Work | None = None,
+) -> list[Outcome]:
+    """Write all, `jobs` at a time; `told` hears of each as it ends. In the order of the tasks.
+
+    work: what a process does with a task, `write` by default; a function of a module.
+    """
+    work = work or write
+    mark = secrets.token_hex(8)
+    found: dict[Task, Outcome] = {}
+
+    def take(outcome: Outcome) -> None:
+        found[outcome.task] = outcome
+        told(outcome)
+
+    each = partial(_run, table=table, by=by, take=take, work=work, mark=mark)
+    lost = each(tasks, jobs)
+    # One of those under way ended its process and the pool with it: each by itself tells which.
+    for task in lost:
+        if each([task], 1):
+            take(Outcome(task, failure=f"{task.profile}: {ENDED}"))
+    if lost:
+        for folder in {os.path.dirname(task.target) for task in tasks}:
+            remove_parts(folder, mark)
+    return [found[task] for task in tasks]
+
+
+def _run(
+    tasks: Sequence[Task], jobs: int, *, table: str, by: str | None,
+    take: Callable[[Outcome], None], work: Work, mark: str,
+) -> list[Task]:  # fmt: skip
+    """The tasks that came to no end since the pool broke."""
+    spawn = multiprocessing.get_context("spawn")  # of a forked Qt or thread nothing good comes
+    lost: list[Task] = []
+    count = min(jobs, max(len(tasks), 1))
+    with ProcessPoolExecutor(count, spawn, initializer=mark_parts, initargs=(mark,)) as pool:
+        waiting: dict[Future[Outcome], Task] = {}
+        try:
+            for task in tasks:
+                waiting[pool.submit(work, task, table, by)] = task
+        except BrokenProcessPool:
+            pass
+        lost += tasks[len(waiting) :]
+        try:
+            for future in as_completed(waiting):
+                try:
+                    take(future.result())
+                except BrokenProcessPool:
+                    lost.append(waiting[future])
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [task for task in tasks if task in set(lost)]
+
+
+def write(task: Task, table: str, by: str | None) -> Outcome:
+    """Write one profile, in a process that does nothing else. Never raises an Exception."""
+    keep_freed()
+    warnings = [f"{task.profile}: {task.note}"] if task.note else []
+    try:
+        space = Workspace()
+        trace = space.open(task.profile)
+        for path in task.records:
+            try:
+                space.add(_record(path, os.stat(path).st_mtime_ns))
+            except (UnreadableFile, OSError) as error:
+                warnings.append(str(error))
+        warnings += space.open_companions()
+        if isinstance(trace, Trace):
+            warnings += space.warnings(space.traces[0])
+        os.makedirs(os.path.dirname(task.target) or ".", exist_ok=True)
+        count = export(space, task.target, table=table, by=by)
+    except (UnreadableFile, NothingToExport) as error:
+        text = str(error)
+        failure = text if text.startswith(task.profile) else f"{task.profile}: {text}"
+        return Outcome(task, failure=failure, warnings=tuple(warnings))
+    except OSError as error:
+        return Outcome(task, failure=f"{task.target}: {error.strerror or error}")
+    except Exception as error:  # one file's fault must not be the others'
+        return Outcome(task, failure=f"{task.profile}: a fault in Opscope ({error!r})")
+    return Outcome(task, count, warnings=tuple(warnings))
+
+
+@lru_cache(maxsize=_KEPT_RECORDS)
+def _record(path: str, _changed: int) -> Trace | Program:
+    return open_file(path)

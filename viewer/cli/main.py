@@ -1,0 +1,87 @@
+"""The command line: open the window, or answer and write without one.
+
+    opscope [FILES...]                      the window
+    opscope info FILES... [--json]          what the files are and how they link
+    opscope export FILES... -o OUT          .pftrace .pb (.gz) for Perfetto, .csv .tsv for tables
+                   [--table untimed]        of events without a time instead of slices
+                   [--table handle_map]     of identifiers in debug handle maps
+                   [--range 1.5ms:2ms]      slices of a part alone
+    opscope stats FILES... --by KEY         what took how long, by operator, line, unit, ...
+    opscope estimates FILES... [--json]     Torq: estimate beside measurement, action by action
+    opscope delegation FILES... [--json]    what delegates took, what stayed outside, links
+    opscope findings FILES... [--json]      what the data proves, ranked, and by which rule
+    opscope inspect --etdump_path DUMP ...  what each event took, as ExecuTorch's inspector has it
+    opscope screenshot FILES... -o OUT.png  the real window as a picture, without a display
+
+Exit code 0; 1 if an input could not be read or nothing could be written (one line each on stderr,
+the other inputs are still answered); 2 for wrong usage. A file that is called like a command is
+opened as ./info.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Sequence
+
+from viewer import __version__
+from viewer.cli.arguments import add_files, add_theme, choices_of, complain, files_of
+
+COMMANDS = (
+    "info", "stats", "export", "estimates", "delegation", "findings", "inspect", "screenshot"
+)  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that is not UTF-8, or a name that no encoding has, must not stop the answer.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        named = given[:1] and given[0] in COMMANDS
+        code = _answer(given[0], given[1:]) if named else _window(given)
+        if sys.stdout is not None:  # as it is in a program of Windows without a console
+            sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # The reader of our output went away (`opscope info ... | head`): no one is left to tell,
+        # and the interpreter must not try to flush what is left when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _answer(command: str, arguments: list[str]) -> int:
+    # Imported here: the first window does not wait for what it does without.
+    from viewer.cli.commands import ANSWERS
+    from viewer.formats.memory import keep_freed
+
+    keep_freed()
+    return ANSWERS[command](arguments)
+
+
+def _window(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="opscope",
+        description="Show profiles of on-device ML on one timeline, traced back to their source.",
+        epilog=f"Commands without a window: {', '.join(f'opscope {name}' for name in COMMANDS)}; "
+        "each has --help.",
+    )
+    add_files(parser, "*")
+    add_theme(parser)
+    parser.add_argument(
+        "--new-window", action="store_true",
+        help="open the files in a window of their own, also where an empty one is open",
+    )  # fmt: skip
+    parser.add_argument("--version", action="version", version=f"opscope {__version__}")
+    chosen = parser.parse_args(arguments)
+    choices = choices_of(parser, chosen)
+    files, complaints = files_of(chosen)
+    for complaint in complaints:
+        complain(complaint)
+    from viewer.gui.app.application import run
+
+    return run(files, choices, theme=chosen.theme, new_window=chosen.new_window)

@@ -1,0 +1,496 @@
+"""Many protobuf messages at once, as numpy columns: the mirror of `export.protobuf_encoder`.
+
+`Block` holds bytes. `Block.records` finds where the messages of a repeated field begin, and
+`Block.fields` walks many messages in step: one round reads the next field of every message that has
+one more, so the cost is per field of the longest message and not per message. Nothing is known of a
+schema here; wire format: https://protobuf.dev/programming-guides/encoding/
+
+Every length is checked against the end of its message before it is followed. A message that is
+damaged ends where the damage is, and is reported by its number.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Container
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.codecs.protobuf.layouts import Layouts
+from viewer.codecs.protobuf.wire import (
+    FIXED32,
+    FIXED64,
+    LENGTH_DELIMITED,
+    VARINT,
+    Words,
+    packed,
+    varint_at,
+)
+from viewer.model.trace import Bools, Ints
+
+PADDING = 24  # bytes behind a block, so that a word can be read at its last byte
+
+_MSB = np.uint64(0x8080808080808080)
+_ONES = np.uint64(0x0101010101010101)
+_LOW7 = np.uint64(0x7F7F7F7F7F7F7F7F)
+_FEW = 48  # messages that go one by one: a round over fewer costs more than they do
+_TAG = 1 << 3 | LENGTH_DELIMITED
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """All occurrences of one field: in which message, its number or its length, and where.
+
+    owner: the message, in no order but that of the fields in it. value: the number, or for a
+    length-delimited field the bytes in it. at: position of the first such byte; of a number any
+    place in its message that is not before those of earlier fields. is_single: that no message has
+    it twice, and that they come in the order of the messages.
+    """
+
+    owner: Ints
+    value: Words
+    at: Ints
+    is_single: bool = False
+
+    @staticmethod
+    def none() -> Field:
+        """No occurrence."""
+        return Field(np.empty(0, np.int64), np.empty(0, np.uint64), np.empty(0, np.int64))
+
+    def __len__(self) -> int:
+        return len(self.owner)
+
+    @property
+    def end(self) -> Ints:
+        """The position after each, if they are length-delimited."""
+        return self.at + self.value.view(np.int64)
+
+    def taken(self, which: Ints | Bools) -> Field:
+        """Some of the occurrences."""
+        return Field(self.owner[which], self.value[which], self.at[which], False)
+
+    def sorted(self) -> Field:
+        """In the order of the messages, and in each in the order of the file."""
+        if self.is_single or len(self.at) < 2 or (self.at[1:] >= self.at[:-1]).all():
+            return self
+        return self.taken(np.argsort(self.at, kind="stable"))
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The fields of many messages by tag, `field << 3 | wire type`; damaged: such messages."""
+
+    by_tag: dict[int, Field]
+    damaged: Ints
+
+    def get(self, field: int, wire_type: int) -> Field:
+        """All occurrences of a field of one wire type; others of that number are another field."""
+        found = self.by_tag.get(field << 3 | wire_type)
+        return Field.none() if found is None else found
+
+
+def padded(data: bytes | bytearray | memoryview) -> NDArray[np.uint8]:
+    """Bytes with room behind them, as a Block wants them."""
+    out = np.zeros(len(data) + PADDING, np.uint8)
+    out[: len(data)] = np.frombuffer(data, np.uint8)
+    return out
+
+
+def signed(values: Words) -> Ints:
+    """Varints of an int64 or int32 field."""
+    return values.view(np.int64)
+
+
+class Block:
+    """Bytes with `PADDING` behind them."""
+
+    def __init__(self, data: NDArray[np.uint8]) -> None:
+        self.size = len(data) - PADDING
+        self.data = data
+        # One word at every byte; numpy copies what is not aligned.
+        self._words: Words = np.ndarray((len(data) - 7,), "<u8", data.data, strides=(1,))
+
+    # -- where messages are ----------------------------------------------------------------------
+
+    def records(self, first: int = 0) -> tuple[Ints, Ints, int]:
+        """Begin and end of the bodies of field 1 of a message that begins at `first`, and where
+        the search ended: the end of the block, the begin of one that is cut off, or damage.
+
+        Other fields are passed over.
+        """
+        data, size = self.data.data, self.size
+        tags, begins, ends = self._candidates()
+        # Nearly all of them are messages, each of which ends where the next one begins: only at
+        # the others must be asked where to go on.
+        breaks = np.flatnonzero(np.append(ends[:-1] != tags[1:], True)) if len(tags) else tags
+        goals = ends[breaks]
+        heads = np.searchsorted(tags, goals)
+        heads = np.where(np.append(tags, -1)[heads] == goals, heads, -1).tolist()
+        stops, after = breaks.tolist(), goals.tolist()
+        runs: list[tuple[int, int]] = []
+        alone: list[int] = []
+        at, which, here = first, 0, _place(tags, first)
+        while at < size:
+            if here >= 0:
+                which = bisect_left(stops, here, which)
+                runs.append((here, stops[which] + 1))
+                at, here = after[which], heads[which]
+                continue
+            end = _after_field(data, at, size)
+            if end < 0:
+                break
+            if data[at] == _TAG:
+                alone.append(at)
+            at, here = end, _place(tags, end)
+        chosen = np.zeros(len(tags), np.bool_)
+        for begin, end in runs:
+            chosen[begin:end] = True
+        begins, stop = begins[chosen], ends[chosen]
+        if alone:
+            more = np.array(alone, np.int64)
+            length, width = self._varints(more + 1)
+            more += 1 + width
+            order = np.argsort(joined := np.concatenate([begins, more]), kind="stable")
+            stop = np.concatenate([stop, more + length.view(np.int64)])[order]
+            begins = joined[order]
+        return begins, stop, at
+
+    def _candidates(self) -> tuple[Ints, Ints, Ints]:
+        """What may be messages: where they begin with the tag, their bodies, and their ends.
+
+        Behind each comes the end of the block, or another such message that ends likewise: of
+        bytes that look like the tag a tenth would pass without the second.
+        """
+        size = self.size
+        tags = np.flatnonzero(self.data[: max(size - 1, 0)] == _TAG)
+        length, width = self.data[tags + 1].astype(np.int64), np.ones(len(tags), np.int64)
+        long = np.flatnonzero(length > 0x7F)
+        if len(long):
+            value, width[long] = self._varints(tags[long] + 1)
+            length[long] = np.minimum(value, np.uint64(size + 1)).view(np.int64)
+        begins = tags + 1
+        begins += width
+        ends = begins + length
+        good = (width > 0) & (ends <= size)
+        if not good.all():
+            tags, begins, ends = tags[good], begins[good], ends[good]
+        more = self.data[np.minimum(ends + 1, size)].astype(np.int64)
+        far = np.minimum(ends + 2 + more, size)
+        good = (self.data[far] == _TAG) | (more > 0x7F) | (far == size)
+        good &= self.data[ends] == _TAG
+        good |= ends == size
+        return tags[good], begins[good], ends[good]
+
+    def cut_off(self) -> tuple[int, int]:
+        """Begin and end of the body of a message of field 1 at byte 0; 0, 0 if there is none."""
+        length, width = varint_at(self.data.data, 1)
+        if not self.size or self.data[0] != _TAG or not width:
+            return 0, 0
+        return 1 + width, 1 + width + length
+
+    # -- what is in them -------------------------------------------------------------------------
+
+    def fields(
+        self, begin: Ints, end: Ints, wanted: Container[int], layouts: Layouts | None = None
+    ) -> Fields:
+        """The fields of messages that lie at begin .. end, of the wanted tags only.
+
+        layouts: of messages of this type, where there are many.
+        """
+        if layouts is None:
+            return self._walked(begin, end, wanted, None)
+        alike, left = layouts.sorted_out(self.data, begin, end)
+        rest = self._walked(begin, end, wanted, left)
+        if not alike:
+            return rest
+        columns = _Columns(begin)
+        for some in alike:
+            for tag, first, size in some.layout.fields:
+                if tag not in wanted:
+                    continue
+                value: Words | int = size
+                at = some.at
+                wire = tag & 7
+                if wire == VARINT:
+                    number = some.number(first, size)
+                    value = self._varints(at + first)[0] if number is None else number
+                elif wire == FIXED64:
+                    value = self._words[at + first]
+                elif wire == FIXED32:
+                    value = self._words[at + first] & np.uint64(0xFFFFFFFF)
+                else:
+                    at = at + first
+                keep = columns.add if some.layout.has_twice(tag) else columns.put
+                keep(tag, some.rows, value, at)
+        for tag, field in rest.by_tag.items():
+            if len(field):
+                keep = columns.put if field.is_single else columns.add
+                keep(tag, field.owner, field.value, field.at)
+        return Fields(columns.fields(), rest.damaged)
+
+    def _walked(self, begin: Ints, end: Ints, wanted: Container[int], some: Ints | None) -> Fields:
+        """The fields of some messages, None for all, one round of the next field of each after the
+        other."""
+        found: dict[int, list[tuple[Ints, Words, Ints]]] = {}
+        damaged: list[Ints] = []
+        live = np.flatnonzero(end > begin) if some is None else some
+        at, stop = begin[live], end[live]
+        while len(live) > _FEW:
+            word = self._words[at]
+            tag, tag_width = word & np.uint64(0xFF), 1
+            if ((word & np.uint64(0x80)) != 0).any():
+                tag, widths = _from_word(word)
+                value, width = self._varints(at + widths)
+                head: Ints | int = widths
+                bad = (widths == 0) | (tag > np.uint64(0xFFFFFFFF))
+            else:
+                value, width = _from_word(word >> np.uint64(8))
+                if (width == 0).any() or int(width.max()) > 7:
+                    far = np.flatnonzero((width == 0) | (width > 7))
+                    value[far], width[far] = self._varints(at[far] + 1)
+                head = tag_width
+                bad = None
+            first = tag[0]
+            payload = at + head
+            if (tag == first).all():
+                wire = int(first) & 7
+                if wire == VARINT:
+                    after = payload + width
+                elif wire == LENGTH_DELIMITED:
+                    payload = payload + width
+                    after = payload + np.minimum(value, np.uint64(1 << 62)).view(np.int64)
+                elif wire == FIXED64:
+                    value, after = self._words[payload], payload + 8
+                elif wire == FIXED32:
+                    value = self._words[payload] & np.uint64(0xFFFFFFFF)
+                    after = payload + 4
+                else:
+                    after = np.full(len(at), -1, np.int64)
+                    width = np.zeros(len(at), np.int64)
+                wrong = (after > stop) | (after < 0)
+                if wire in (VARINT, LENGTH_DELIMITED):
+                    wrong |= width == 0
+                if bad is not None:
+                    wrong |= bad
+                if int(first) >> 3 == 0:
+                    wrong[:] = True
+                if int(first) in wanted:
+                    item = (live, value, payload)
+                    if wrong.any():
+                        item = (live[~wrong], value[~wrong], payload[~wrong])
+                    found.setdefault(int(first), []).append(item)
+            else:
+                wire_type = tag & np.uint64(7)
+                is_long = wire_type == np.uint64(LENGTH_DELIMITED)
+                after = payload + width
+                limited = np.minimum(value, np.uint64(1 << 62)).view(np.int64)
+                payload = np.where(is_long, after, payload)
+                after = np.where(is_long, after + limited, after)
+                wrong = width == 0
+                for fixed, size in ((FIXED64, 8), (FIXED32, 4)):
+                    rows = np.flatnonzero(wire_type == np.uint64(fixed))
+                    if len(rows):
+                        value[rows] = self._words[payload[rows]]
+                        after[rows] = payload[rows] + size
+                        wrong[rows] = False
+                        if size == 4:
+                            value[rows] &= np.uint64(0xFFFFFFFF)
+                wrong |= (
+                    (after > stop)
+                    | (wire_type == np.uint64(3))
+                    | (wire_type == np.uint64(4))
+                    | (wire_type > np.uint64(5))
+                    | (tag < np.uint64(8))
+                )
+                if bad is not None:
+                    wrong |= bad
+                short = np.where(wrong, np.uint64(0), np.minimum(tag, np.uint64(0xFFFF)))
+                for number in np.flatnonzero(np.bincount(short.view(np.int64))).tolist():
+                    if number in wanted:
+                        rows = np.flatnonzero(short == np.uint64(number))
+                        found.setdefault(number, []).append(
+                            (live[rows], value[rows], payload[rows])
+                        )
+            going = after < stop
+            if wrong.any():
+                damaged.append(live[wrong])
+                going &= ~wrong
+            if going.all():
+                at = after
+            else:
+                live, at, stop = live[going], after[going], stop[going]
+        if len(live):
+            damaged.append(self._one_by_one(live, at, stop, wanted, found))
+        return Fields(
+            {tag: _joined(parts) for tag, parts in found.items()},
+            np.concatenate(damaged) if damaged else np.empty(0, np.int64),
+        )
+
+    def _one_by_one(
+        self,
+        live: Ints,
+        at: Ints,
+        stop: Ints,
+        wanted: Container[int],
+        found: dict[int, list[tuple[Ints, Words, Ints]]],
+    ) -> Ints:
+        """The rest of a few messages; adds to `found`, gives those that are damaged."""
+        data = self.data.data
+        parts: dict[int, tuple[list[int], list[int], list[int]]] = {}
+        damaged = []
+        for owner, here, end in zip(live.tolist(), at.tolist(), stop.tolist(), strict=True):
+            while here < end:
+                tag, width = varint_at(data, here)
+                here += width
+                wire = tag & 7
+                value, width = 0, 8 if wire == FIXED64 else 4
+                if wire in (VARINT, LENGTH_DELIMITED):
+                    value, width = varint_at(data, here)
+                payload = here + width if wire == LENGTH_DELIMITED else here
+                after = here + width + (value if wire == LENGTH_DELIMITED else 0)
+                if not 8 <= tag <= 0xFFFFFFFF or not width or wire in (3, 4, 6, 7) or after > end:
+                    damaged.append(owner)
+                    break
+                if tag in wanted:
+                    if wire in (FIXED64, FIXED32):
+                        value = int.from_bytes(data[here:after], "little")
+                    owners, values, places = parts.setdefault(tag, ([], [], []))
+                    owners.append(owner)
+                    values.append(value)
+                    places.append(payload)
+                here = after
+        for tag, (owners, values, places) in parts.items():
+            where = np.array(owners, np.int64), np.array(places, np.int64)
+            found.setdefault(tag, []).append((where[0], np.array(values, np.uint64), where[1]))
+        return np.array(damaged, np.int64)
+
+    def _varints(self, at: Ints) -> tuple[Words, Ints]:
+        """Varints at positions in the block and their widths; width 0 where there is none."""
+        value, width = _from_word(self._words[at])
+        if len(width) and int(width.min()) == 0:
+            far = np.flatnonzero(width == 0)
+            # Nine or ten bytes: 56 bits stand in the first eight.
+            more = self._words[at[far] + 8]
+            ninth, tenth = more & np.uint64(0x7F), (more >> np.uint64(8)) & np.uint64(1)
+            is_nine = (more & np.uint64(0x80)) == 0
+            is_ten = ~is_nine & ((more & np.uint64(0x8000)) == 0)
+            low = packed(self._words[at[far]] & _LOW7)
+            value[far] = (
+                low
+                | ninth << np.uint64(56)
+                | np.where(is_ten, tenth, np.uint64(0)) << np.uint64(63)
+            )
+            width[far] = np.where(is_nine, 9, np.where(is_ten, 10, 0))
+        return value, width
+
+    def varint_lists(self, spans: Field) -> tuple[Ints, Words]:
+        """The numbers of packed lists: the owner of each, and the number."""
+        owners: list[int] = []
+        values: list[int] = []
+        data = self.data.data
+        for owner, here, end in zip(
+            spans.owner.tolist(), spans.at.tolist(), spans.end.tolist(), strict=True
+        ):
+            while here < end:
+                value, width = varint_at(data, here)
+                if not width:
+                    break
+                owners.append(owner)
+                values.append(value)
+                here += width
+        return np.array(owners, np.int64), np.array(values, np.uint64)
+
+
+class _Columns:
+    """Fields of many messages, a column a tag: by message where none has it twice, else parts."""
+
+    def __init__(self, begin: Ints) -> None:
+        self._begin = begin
+        self._single: dict[int, tuple[Words, Ints | None, list[Ints]]] = {}
+        self._parts: dict[int, list[tuple[Ints, Words, Ints]]] = {}
+
+    def put(self, tag: int, rows: Ints, value: Words | int, at: Ints) -> None:
+        """Add a field that stands once in each of some messages, and was in none of them."""
+        column = self._single.get(tag)
+        if column is None:
+            count = len(self._begin)
+            places = np.empty(count, np.int64) if tag & 7 == LENGTH_DELIMITED else None
+            column = self._single[tag] = np.empty(count, np.uint64), places, []
+        column[0][rows] = value
+        if column[1] is not None:
+            column[1][rows] = at
+        column[2].append(rows)
+
+    def add(self, tag: int, rows: Ints, value: Words | int, at: Ints) -> None:
+        """Add a field of some messages that may have it several times."""
+        if isinstance(value, int):
+            value = np.full(len(rows), value, np.uint64)
+        self._parts.setdefault(tag, []).append((rows, value, at))
+
+    def fields(self) -> dict[int, Field]:
+        """What was added, by tag."""
+        found, everything = {}, np.arange(len(self._begin))
+        for tag, (value, places, parts) in self._single.items():
+            rows, at = everything, self._begin if places is None else places
+            if sum(map(len, parts)) < len(rows):
+                has = np.zeros(len(rows), np.bool_)
+                for part in parts:
+                    has[part] = True
+                rows = np.flatnonzero(has)
+                value, at = value[rows], at[rows]
+            if tag in self._parts:
+                self._parts[tag].append((rows, value, at))
+            else:
+                found[tag] = Field(rows, value, at, True)
+        return found | {tag: _joined(parts) for tag, parts in self._parts.items()}
+
+
+def _place(numbers: Ints, number: int) -> int:
+    """Where a number stands in ascending ones, -1 if it does not."""
+    at = int(np.searchsorted(numbers, number))
+    return at if at < len(numbers) and numbers[at] == number else -1
+
+
+def _joined(parts: list[tuple[Ints, Words, Ints]]) -> Field:
+    if len(parts) == 1:
+        rows, values, places = parts[0]
+        return Field(rows, values, places, bool((rows[1:] > rows[:-1]).all()))
+    owner, value, at = zip(*parts, strict=True)
+    return Field(np.concatenate(owner), np.concatenate(value), np.concatenate(at))
+
+
+def _from_word(word: Words) -> tuple[Words, Ints]:
+    """The varint that begins each word and its width; width 0 where it does not end in the word.
+
+    The lowest byte without its top bit ends it.
+    """
+    ends = ~word & _MSB
+    if (ends & np.uint64(0x80)).all():
+        return word & np.uint64(0x7F), np.ones(len(word), np.int64)
+    below = (ends & (~ends + np.uint64(1))) - np.uint64(1)
+    width = (((below & _ONES) * _ONES) >> np.uint64(56)).view(np.int64)
+    value = packed(word & below & _LOW7)
+    missing = ends == 0
+    if missing.any():
+        width[missing] = 0
+    return value, width
+
+
+def _after_field(data: bytes | memoryview, at: int, size: int) -> int:
+    """Where a field other than the wanted one ends; -1 if it is damaged or cut off."""
+    tag, width = varint_at(data, at)
+    wire = tag & 7
+    at += width
+    if not width or tag < 8:
+        return -1
+    value, more = 0, 8 if wire == FIXED64 else 4
+    if wire in (VARINT, LENGTH_DELIMITED):
+        value, more = varint_at(data, at)
+        if not more:
+            return -1
+    elif wire not in (FIXED64, FIXED32):
+        return -1
+    at += more + (value if wire == LENGTH_DELIMITED else 0)
+    return at if at <= size else -1

@@ -1,0 +1,221 @@
+"""The inspector's table with the right answers: same columns and order, links and numbers exact.
+
+It differs from the official tool where that is wrong, and there alone: every occurrence counts,
+every run is linked to the method that it is of (so loads of two methods are not one block),
+identifiers are looked up by their exact text, scopes of the runtime are no operators, a pair that
+does not belong together is not linked, and a duration is a difference of whole ticks, scaled once.
+Rows are of events that took time; those that hold a value alone have none.
+
+A clock of a delegate's own that counts no time (cycles, ticks) has no place in a column of
+milliseconds: those cells stay empty, and the numbers stand in columns behind the official ones,
+`native_p10` to `native_max` and `native_unit`, which exist only where a dump has such events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.statistics.events import EventStatistics
+from viewer.compat.inspector.table import METADATA, NUMBERS, Sheet, shown_ops
+from viewer.compat.inspector.time_scales import CYCLES, PER_SECOND, ratio
+from viewer.model.distributions import Floats
+from viewer.model.trace import Bools, Column, KeyKind
+
+
+class InspectorAnswers:
+    """The rows of a linked dump in the scales that were asked for; see `time_scales`."""
+
+    def __init__(self, found: EventStatistics, source: str = "ns", target: str = "ms") -> None:
+        self._found = found
+        self._target = target
+        self._table = found.table
+        # Per row how many target units one of its ticks is, as a fraction of two whole numbers. A
+        # row on the dump's own clock has unit -1, which takes the last one.
+        scales = [_scale(unit, target) for unit in found.units]
+        scales.append(ratio(source, target))
+        self._is_native: Bools = np.array([scale is None for scale in scales])[found.unit]
+        known = [scale or ratio("s", "s") for scale in scales]
+        self._up = np.array([float(scale.numerator) for scale in known])[found.unit]
+        self._down = np.array([float(scale.denominator) for scale in known])[found.unit]
+        keys = self._table.trace.keys
+        self._ops = _ops_of_links(self._table)
+        self._is_delegated: Bools = keys.kind[found.key] == KeyKind.DELEGATE_EVENT
+
+    def sheet(self, include_metadata: bool = False) -> Sheet:
+        """The visible table: all rows but those of OPERATOR_CALL, as the official tool has it."""
+        found, links = self._found, self._table.links
+        kind = self._table.trace.keys.kind[found.key]
+        rows = np.flatnonzero(kind != KeyKind.OPERATOR_CALL)
+        titles = found.block_titles
+        listed, keys = rows.tolist(), found.key[rows].tolist()
+        scaled = self._scaled
+        columns: dict[str, Sequence[object]] = {
+            "event_block_name": [titles[b] for b in found.block[rows].tolist()],
+            "event_name": self._names(keys),
+        }
+        for name in NUMBERS:
+            columns[f"{name} ({self._target})"] = _blanked(scaled[name], self._is_native, rows)
+        shown = {ops: shown_ops(ops) for ops in set(self._ops)}
+        columns |= {
+            "op_types": [shown[self._ops[k]] for k in keys],
+            "is_delegated_op": self._is_delegated[rows].tolist(),
+            "delegate_backend_name": [links[k].backend or None for k in keys],
+            "start_time": self._starts(listed),
+        }
+        if include_metadata and self._metadata is not None:
+            columns[METADATA] = [m if any(m) else None for m in map(self._logged, listed)]
+        if self._is_native.any():
+            for name in NUMBERS:
+                columns[f"native_{name}"] = _blanked(self._native[name], ~self._is_native, rows)
+            columns["native_unit"] = [self._unit(row) for row in listed]
+        return Sheet(columns)
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """Blocks with all their rows, those of OPERATOR_CALL included, and every field of each."""
+        found, links = self._found, self._table.links
+        runs = self._table.trace.runs
+        keys = found.key.tolist()
+        names, starts = self._names(keys), self._starts(list(range(len(found))))
+        raw = self._raw
+        scaled = {n: _blanked(v, self._is_native) for n, v in self._scaled.items()}
+        native = {n: _blanked(v, ~self._is_native) for n, v in self._native.items()}
+        count = found.statistics.count.tolist()
+
+        def row(i: int) -> dict[str, Any]:
+            key, link = keys[i], links[keys[i]]
+            own = found.occurrences(i)
+            values = raw[own].tolist()
+            identifier = self._table.trace.keys.identifier[key]
+            fields: dict[str, Any] = {
+                "event_name": names[i],
+                "count": count[i],
+                "raw": None if self._is_native[i] else values,
+                **{name: scaled[name][i] for name in NUMBERS},
+                "op_types": list(self._ops[key]),
+                "operators": [operator.label for operator in self._table.operators(key)],
+                "debug_handles": list(link.handles),
+                "link_reason": link.reason.text,
+                "delegate_debug_identifier": identifier,
+                "is_delegated_op": bool(self._is_delegated[i]),
+                "delegate_backend_name": link.backend or None,
+                "start_time": starts[i],
+            }
+            if self._metadata is not None and any(logged := self._logged(i)):
+                fields[METADATA] = logged
+            if self._is_native[i]:
+                fields["native_raw"] = values
+                fields |= {f"native_{name}": native[name][i] for name in NUMBERS}
+                fields["native_unit"] = self._unit(i)
+            return fields
+
+        return [
+            {
+                "event_block_name": title,
+                "name": block.name,
+                "method": block.method,
+                "kind": block.kind.name.lower() if block.kind is not None else None,
+                "runs": [{"index": n, "number": runs[n].number} for n in block.runs],
+                "rows": [row(i) for i in block.rows],
+            }
+            for title, block in zip(found.block_titles, found.blocks, strict=True)
+        ]
+
+    # -- numbers -----------------------------------------------------------------------------
+
+    @cached_property
+    def _exact(self) -> dict[str, tuple[Floats, Floats]]:
+        """Every number in ticks as (whole number, divisor), so that scaling rounds only once.
+
+        A percentile of whole ticks lies on a tenth of a tick: between two values it goes
+        (n - 1) q / 100 of the way, and q is 10, 50 or 90.
+        """
+        s = self._found.statistics
+        one, ten = np.ones(len(self._found)), np.full(len(self._found), 10.0)
+        return {
+            **{name: (np.rint(getattr(s, name) * 10), ten) for name in ("p10", "p50", "p90")},
+            "avg": (s.total.astype(np.float64), s.count.astype(np.float64)),
+            "min": (s.min.astype(np.float64), one),
+            "max": (s.max.astype(np.float64), one),
+        }
+
+    @cached_property
+    def _scaled(self) -> dict[str, Floats]:
+        return {
+            name: whole * self._up / (parts * self._down)
+            for name, (whole, parts) in self._exact.items()
+        }
+
+    @cached_property
+    def _native(self) -> dict[str, Floats]:
+        return {name: whole / parts for name, (whole, parts) in self._exact.items()}
+
+    @property
+    def _raw(self) -> NDArray[Any]:
+        """Every duration in the target scale, native ones in their own unit."""
+        found = self._found
+        row = np.repeat(np.arange(len(found)), np.diff(found.row_ptr))
+        native = self._is_native[row]
+        up = np.where(native, 1.0, self._up[row])
+        down = np.where(native, 1.0, self._down[row])
+        raw: NDArray[Any] = found.duration * up / down
+        return raw
+
+    # -- other cells -------------------------------------------------------------------------
+
+    def _names(self, keys: Sequence[int]) -> list[str]:
+        trace = self._table.trace
+        return [trace.strings[n] for n in trace.keys.name[keys].tolist()]
+
+    def _starts(self, rows: Sequence[int]) -> list[list[int]]:
+        start, cut = self._found.start.tolist(), self._found.row_ptr.tolist()
+        return [start[cut[i] : cut[i + 1]] for i in rows]
+
+    def _unit(self, row: int) -> str | None:
+        return self._found.unit_name(row) if self._is_native[row] else None
+
+    @property
+    def _metadata(self) -> Column | None:
+        return self._table.trace.slices.columns.get("metadata")
+
+    def _logged(self, row: int) -> list[str]:
+        """The metadata of every occurrence as text, "" where it has none."""
+        column = self._metadata
+        slices = self._found.slices[self._found.occurrences(row)].tolist()
+        return [str(column.value(i) or "") if column is not None else "" for i in slices]
+
+
+def _scale(unit: str, target: str) -> Fraction | None:
+    """The ratio of a native unit to the target, None where no rate is known."""
+    timed = unit in PER_SECOND and CYCLES not in (unit, target)
+    return ratio(unit, target) if timed else None
+
+
+def _blanked(values: Floats, blank: Bools, rows: Any = slice(None)) -> list[float | None]:
+    cells = values[rows].astype(object)
+    cells[blank[rows]] = None
+    found: list[float | None] = cells.tolist()
+    return found
+
+
+def _ops_of_links(table: LinkTable) -> list[tuple[str, ...]]:
+    """Per key the operators of its graph nodes, handle by handle as the record lists them."""
+    if table.program is None:
+        return [()] * len(table.links)
+    found: list[tuple[str, ...]] = []
+    for key, link in enumerate(table.links):
+        if not link.operators:
+            found.append(())
+            continue
+        name = table.method_of_scope(int(table.trace.keys.scope[key]))
+        method = table.program.method(name or "")
+        by_handle = method.by_handle if method is not None else {}
+        operators = [by_handle[h] for h in link.handles if h in by_handle]
+        found.append(tuple(node.op for operator in operators for node in operator.nodes))
+    return found

@@ -1,0 +1,166 @@
+"""The events of an ETDump as the official Inspector takes them: raw, unmended, debug ones too.
+
+It reads a dump through `flatc --json`, so it refuses what that tool or its own data classes refuse:
+a dump without size prefix, of the first schema (release 0.1), with text that is not UTF-8, without
+runs, or with a run without a name. Unlike `viewer.formats.executorch.etdump.events`, nothing is
+mended, left out or shown as text: a wrapped end stays before its start, metadata stays bytes.
+
+The values of debug events are not looked at; the Inspector stops with an AssertionError where they
+differ between runs, and this does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.codecs.flatbuffer import Buffer, Malformed, Tables, distinct_texts, elements
+from viewer.compat.inspector.official_errors import InspectorStops
+from viewer.formats import UnreadableFile, never_cancelled, no_progress
+from viewer.formats.executorch.etdump.events import DAMAGED, load
+from viewer.model.trace import Bools, Ints
+
+_PREFIXED = 8  # where the identifier stands behind a size prefix
+_LEAST = 8  # bytes of a run or an event in a file, at the least
+_SLOTS_OF_FIRST_SCHEMA = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InspectorEvents:
+    """All profile and debug events in file order, as parallel columns.
+
+    name, text: codes into `texts`, -1 where the field is absent. metadata: code into `metadatas`.
+    start, end: raw ticks, 0 for debug events. is_output: a debug event that holds an output.
+    """
+
+    run: Ints
+    is_profile: Bools
+    is_output: Bools
+    name: Ints
+    chain: Ints
+    instruction: Ints
+    number: Ints
+    text: Ints
+    metadata: Ints
+    start: NDArray[np.uint64]
+    end: NDArray[np.uint64]
+    texts: list[str]
+    metadatas: list[bytes]
+
+    def __len__(self) -> int:
+        return len(self.run)
+
+
+@dataclass(frozen=True, slots=True)
+class InspectorRun:
+    """One run; `has_events` is False where the list itself is absent, which is passed over."""
+
+    name: str
+    bundled_input_index: int
+    has_events: bool
+
+
+def read(path: str) -> tuple[list[InspectorRun], InspectorEvents]:
+    """Runs and events of a dump. Raises UnreadableFile or InspectorStops."""
+    buffer = load(path, no_progress, never_cancelled)
+    if buffer.bytes[_PREFIXED : _PREFIXED + 4].tobytes() != b"ED00":
+        raise InspectorStops("CalledProcessError", "flatc takes dumps with a size prefix alone")
+    try:
+        runs, first, length = _runs(buffer)
+        return runs, _events(buffer, first, length)
+    except Malformed as error:
+        raise UnreadableFile(
+            path, error.reason, where=f"byte {error.byte}", remedy=DAMAGED
+        ) from error
+
+
+def _runs(buffer: Buffer) -> tuple[list[InspectorRun], Ints, Ints]:
+    start = 4 + int(buffer.u4(np.array([4]))[0])
+    listed = Tables(buffer, np.array([start]), "root table").targets(1)
+    if not listed.any():
+        raise InspectorStops("TypeError", "the dump has no list of runs (run_data)")
+    first, length = buffer.vectors(listed, 4, "list of runs")
+    tables = Tables(buffer, elements(buffer, first, length, "runs", _LEAST), "run")
+    if (tables.fields(2) > 0).any() and not tables.fields(_SLOTS_OF_FIRST_SCHEMA).any():
+        raise InspectorStops("CalledProcessError", "flatc does not know the schema of release 0.1")
+    codes, names = distinct_texts(buffer, tables.targets(0), "run names")
+    if (codes < 0).any():
+        raise InspectorStops("TypeError", "a run has no name")
+    texts = _decoded(names)
+    events = tables.targets(3)
+    index = tables.numbers(1, np.int32, -1).tolist()
+    found = zip(codes.tolist(), index, events.tolist(), strict=True)
+    first, length = buffer.vectors(events, 4, "list of events")
+    return [InspectorRun(texts[c], i, at > 0) for c, i, at in found], first, length
+
+
+def _events(buffer: Buffer, first: Ints, length: Ints) -> InspectorEvents:
+    at = elements(buffer, first, length, "events", _LEAST)
+    tables = Tables(buffer, at, "event")
+    inner, other = tables.targets(0), tables.targets(2)
+    is_profile = inner > 0
+    if (~is_profile & (other == 0)).any():
+        raise InspectorStops("ValueError", "Unable to find populated event (an allocation event)")
+    profile = Tables(buffer, inner[is_profile], "profile event")
+    debug = Tables(buffer, other[~is_profile], "debug event")
+
+    def column(of_profile: NDArray[np.generic], of_debug: NDArray[np.generic]) -> Ints:
+        values = np.empty(len(at), np.int64)
+        values[is_profile], values[~is_profile] = of_profile, of_debug
+        return values
+
+    def both(read: Callable[[Tables, int], NDArray[np.generic]], slots: tuple[int, int]) -> Ints:
+        return column(read(profile, slots[0]), read(debug, slots[1]))
+
+    def number(tables: Tables, slot: int) -> NDArray[np.generic]:
+        return tables.numbers(slot, np.int32, -1)
+
+    # A chain index is signed with profile events and unsigned with debug events.
+    chain = np.minimum(debug.numbers(0, np.uint64, 0), np.uint64(1 << 62)).astype(np.int64)
+    name, text = both(Tables.targets, (0, 5)), both(Tables.targets, (4, 4))
+    codes, raw = distinct_texts(buffer, np.concatenate([name, text]), "text")
+    metadata, metadatas = distinct_texts(buffer, profile.targets(5), "metadata")
+    ticks = np.zeros((2, len(at)), np.uint64)
+    for i, slot in enumerate((6, 7)):
+        ticks[i, is_profile] = profile.numbers(slot, np.uint64, 0)
+    is_output = np.zeros(len(at), np.bool_)
+    is_output[~is_profile] = _outputs(buffer, debug)
+    return InspectorEvents(
+        run=np.repeat(np.arange(len(length)), length),
+        is_profile=is_profile,
+        is_output=is_output,
+        name=codes[: len(at)].astype(np.int64),
+        chain=column(profile.numbers(1, np.int32, 0), chain),
+        instruction=both(number, (2, 1)),
+        number=both(number, (3, 3)),
+        text=codes[len(at) :].astype(np.int64),
+        metadata=column(metadata, np.full(len(debug), -1)),
+        start=ticks[0],
+        end=ticks[1],
+        texts=_decoded(raw),
+        metadatas=metadatas,
+    )
+
+
+def _outputs(buffer: Buffer, debug: Tables) -> Bools:
+    """Which debug events hold an output of the run (slot 7 of their value, a table of one bool)."""
+    entries = debug.targets(2)
+    if not entries.all():
+        raise InspectorStops("TypeError", "a debug event has no value (debug_entry)")
+    output = Tables(buffer, entries, "value").targets(7)
+    marked = output > 0
+    at = Tables(buffer, output[marked], "output mark").fields(0)
+    buffer.check(at, 1, "output mark")
+    found = np.zeros(len(debug), np.bool_)
+    found[marked] = (at > 0) & (buffer.bytes[at] != 0)
+    return found
+
+
+def _decoded(texts: list[bytes]) -> list[str]:
+    try:
+        return [text.decode() for text in texts]
+    except UnicodeDecodeError as error:
+        raise InspectorStops("CalledProcessError", "flatc takes UTF-8 text alone") from error

@@ -1,0 +1,222 @@
+"""What the official Inspector takes from an ETRecord, raw: the maps of `forward` and its graph.
+
+Kept as the file has them, unlike in `viewer.formats.executorch.etrecord.reader`: keys are texts in
+the file's order (the last key that is a substring of an identifier wins), and only the nodes of the
+outer graph count, not those of lowered modules and branches. Where it cannot load a record or does
+not look beyond the method `forward`, `InspectorStops` says so in the order in which it would come
+across.
+No pickle is read: of a member that it loads as one, the first bytes tell whether it could.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import zipfile
+from dataclasses import dataclass
+from typing import Any
+
+from viewer.compat.inspector.official_errors import InspectorStops
+from viewer.formats import UnreadableFile
+from viewer.formats.executorch.etrecord.archive import (
+    ATEN,
+    BLOBS,
+    DAMAGED,
+    DEBUG_HANDLES,
+    DELEGATES,
+    EDGE,
+    EXPORT_GRAPH,
+    MAGIC,
+    MOST_RATIO,
+    NUMBER_OF_OUTPUTS,
+)
+
+FORWARD = "forward"
+_PLAIN = (DEBUG_HANDLES, DELEGATES, NUMBER_OF_OUTPUTS, EXPORT_GRAPH)
+_PICKLES = ("reference_outputs", "representative_inputs")
+_EDGE_OP = "executorch.exir.dialects.edge.ops."
+# Views of a graph without deepcopy lose their metadata when it is loaded.
+_NOT_OPERATORS = ("memory.alloc", "exir.memory.view", "_operator.getitem")
+# JSON of another shape than a record's; one that is nested too deep is a RuntimeError.
+_OTHER_SHAPE = (RuntimeError, ValueError, AttributeError, TypeError, KeyError, OverflowError)
+
+Handles = int | list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class InspectorDelegate:
+    """What one delegate call says: its backend's name and identifier -> handles, by text."""
+
+    backend: str
+    entries: dict[str, Handles]
+
+
+@dataclass(frozen=True, slots=True)
+class InspectorRecord:
+    """What it links with: the maps of `forward` and the operators of the graph.
+
+    handles: instruction -> handle or handles; delegates: instruction -> its map; both by text.
+    ops: debug handle -> the operators of its nodes, in graph order, one entry a node.
+    """
+
+    handles: dict[str, Handles]
+    delegates: dict[str, InspectorDelegate]
+    ops: dict[int, list[str]]
+
+
+class LoadedRecord:
+    """A record that it could load; whether it can link with it shows only with a dump read."""
+
+    def __init__(self, path: str, maps: dict[str, Any], graphs: dict[str, Any]) -> None:
+        self._path = path
+        self._maps = maps
+        self._graphs = graphs
+
+    def forward(self) -> InspectorRecord:
+        """Raises InspectorStops where it looks for what the record does not have."""
+        try:
+            return self._forward()
+        except _OTHER_SHAPE as error:
+            raise UnreadableFile(
+                self._path, f"its maps are not those of a record ({error})"
+            ) from error
+
+    def _forward(self) -> InspectorRecord:
+        stated = _of_forward(self._maps.get(DEBUG_HANDLES))
+        handles = {key: _handles(value) for key, value in stated.items()}
+        delegates = {}
+        if self._maps.get(DELEGATES) is not None:
+            for key, entry in _of_forward(self._maps[DELEGATES]).items():
+                if entry is not None:
+                    own = (entry.get("delegate_map") or {}).items()
+                    delegates[key] = InspectorDelegate(
+                        str(entry.get("name", "")), {k: _handles(v) for k, v in own}
+                    )
+        _of_forward(self._maps.get(NUMBER_OF_OUTPUTS))
+        methods = [g for n, g in self._graphs.items() if n == EDGE or n.startswith(f"{EDGE}/")]
+        if not methods:
+            raise InspectorStops("KeyError", "'edge_dialect_graph_module'")
+        if len(methods) > 1:
+            raise InspectorStops("AttributeError", "'dict' object has no attribute 'graph_module'")
+        return InspectorRecord(handles, delegates, _ops(methods[0]))
+
+
+def read(path: str) -> LoadedRecord:
+    """Load a record as it does. Raises UnreadableFile or InspectorStops."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _read(path, archive)
+    except zipfile.BadZipFile as error:
+        raise UnreadableFile(path, "the ZIP archive of the record is damaged") from error
+    except OSError as error:
+        raise UnreadableFile(path, error.strerror or str(error)) from error
+    except (*DAMAGED, *_OTHER_SHAPE) as error:
+        raise UnreadableFile(path, f"a member of the record is damaged ({error})") from error
+
+
+def _read(path: str, archive: zipfile.ZipFile) -> LoadedRecord:
+    names = archive.namelist()
+    if MAGIC not in names:
+        raise InspectorStops("RuntimeError", "ETRecord identifier missing from etrecord file")
+    plain = {name: _json(path, archive, name) for name in _PLAIN if name in names}
+    return LoadedRecord(path, plain, _programs(path, archive, names))
+
+
+def _programs(path: str, archive: zipfile.ZipFile, names: list[str]) -> dict[str, Any]:
+    """The members that are programs, in the order in which they are loaded, checked as they are."""
+    beside = [n for n in names if n != MAGIC and n not in _PLAIN and not n.endswith(BLOBS)]
+    at_once = [n for n in beside if n in (EDGE, ATEN) or n in _PICKLES]
+    programs: dict[str, Any] = {}
+    for name in [*at_once, *(n for n in beside if n not in at_once)]:
+        if name in _PICKLES:
+            # torch.save writes a ZIP; records up to 1.2 hold a bare pickle, which is refused.
+            with archive.open(name) as member:
+                if member.read(2) != b"PK":
+                    raise InspectorStops("RuntimeError", f"Failed to load {name} from ETRecord.")
+            continue
+        missing = [name + blob for blob in BLOBS if name + blob not in names]
+        if missing:
+            raise InspectorStops(
+                "KeyError", f"There is no item named {missing[0]!r} in the archive"
+            )
+        programs[name] = _json(path, archive, name)
+        _check_nodes(programs[name])
+    return programs
+
+
+def _json(path: str, archive: zipfile.ZipFile, name: str) -> Any:
+    if archive.getinfo(name).file_size > MOST_RATIO * os.path.getsize(path):
+        raise UnreadableFile(path, "a member would unpack to many times the file", where=name)
+    return json.loads(archive.read(name))
+
+
+def _of_forward(maps: Any) -> dict[str, Any]:
+    """A map of the one method that is looked at."""
+    if not isinstance(maps, dict):
+        raise InspectorStops("TypeError", "'NoneType' object is not subscriptable")
+    if FORWARD not in maps:
+        raise InspectorStops("KeyError", "'forward'")
+    found: dict[str, Any] = maps[FORWARD]
+    return found
+
+
+def _handles(value: Any) -> Handles:
+    listed = value if isinstance(value, list) else [value]
+    if not all(isinstance(v, int) for v in listed):
+        raise TypeError("debug handles that are no numbers")
+    handles: Handles = value
+    return handles
+
+
+def _nodes(program: Any) -> list[dict[str, Any]]:
+    try:
+        nodes = program["graph_module"]["graph"]["nodes"]
+        return [node for node in nodes if isinstance(node, dict)]
+    except (TypeError, KeyError):
+        return []
+
+
+def _check_nodes(program: Any) -> None:
+    """What its deserializer refuses: nodes of before 1.0, lowered modules of before 1.1."""
+    for node in _nodes(program):
+        if "name" not in node:
+            raise InspectorStops(
+                "TypeError", "Node.__init__() missing 1 required positional argument: 'name'"
+            )
+        if str(node.get("target")).endswith("executorch_call_delegate"):
+            for item in node.get("inputs") or ():
+                text = (item.get("arg") or {}).get("as_string")
+                if isinstance(text, str) and _is_old_lowered(text):
+                    raise InspectorStops("SerializeError", "Failed deserializing node Node(name=…")
+
+
+def _is_old_lowered(text: str) -> bool:
+    """Whether the named data of a lowered module are numbers: before 1.1 a name's buffer alone."""
+    try:
+        data = json.loads(json.loads(text)["named_data_store"])["pte_data"]
+    except (ValueError, KeyError, TypeError):
+        return False
+    return isinstance(data, dict) and any(not isinstance(v, dict) for v in data.values())
+
+
+def _ops(program: Any) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for node in _nodes(program):
+        target = str(node.get("target"))
+        handle = (node.get("metadata") or {}).get("debug_handle")
+        if isinstance(handle, str | int) and not target.endswith(_NOT_OPERATORS):
+            found.setdefault(int(handle), []).append(_name(target))
+    return found
+
+
+def _name(target: str) -> str:
+    """The `__name__` of a target: "aten.relu.default" of the edge dialect, but "relu.out" of ATen.
+
+    Overloads have two parts, higher-order operators and functions one.
+    """
+    if target.startswith(_EDGE_OP):
+        return target[len(_EDGE_OP) :]
+    if re.fullmatch(r"torch\.ops\.(?!higher_order\.)\w+\.\w+\.\w+", target):
+        return ".".join(target.split(".")[-2:])
+    return target.rpartition(".")[2]

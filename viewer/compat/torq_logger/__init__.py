@@ -1,0 +1,1 @@
+"""The charts behind `perfetto_logger`, right and as Torq's own tool has them."""

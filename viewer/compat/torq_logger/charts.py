@@ -1,0 +1,397 @@
+"""Torq profiles as perfetto_logger charts them: same threads, names and figures, but right.
+
+A trace of our own readers becomes columns for a `TimeChartView` and an `Overview`. Where the
+original is wrong this is not: every row is there, whatever its location holds; what is drawn is ns,
+at 800 MHz for the cycles of compile profiles; NSS jobs lie where they ran; the figures of slice
+units 0 and 1 are told. `dur=` and figures count as the original's do: cycles for C0 and µs for NSS
+jobs, as their files have them; from C1 on ns, the floor of the end minus that of the start.
+
+Threads and names are those of the revision that a generation had: C0 and R0 (and R1) as f63e303,
+C1 as 36d5652, C2 (and C3, whose first number is a task) as 183cae4.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.codecs.protobuf.writer import Blobs, Decimals, Joined, Literal, Picked, Piece, Where
+from viewer.compat.torq_logger.names import (
+    C1_THREADS,
+    C2_THREADS,
+    LAYERS,
+    UNKNOWN_THREAD,
+    layer_name,
+    percent,
+    short_location,
+)
+from viewer.compat.torq_logger.overview import Overview, all_units, runtime_overview, two_units
+from viewer.compat.torq_logger.time_chart import ChartColumns, Names
+from viewer.export.perfetto.packets import clean
+from viewer.model.building.chunks import distinct_codes
+from viewer.model.intervals import Intervals
+from viewer.model.queries import units_of
+from viewer.model.times import ticks_to_ns
+from viewer.model.torq_names import ACTION_ID, BYTES, JOB_ID, TASK_ID, job_name
+from viewer.model.trace import Bools, Codes, Column, Ints, Trace, Unit
+from viewer.program.mlir.locations import (
+    CallSite,
+    FilePosition,
+    FusedLocation,
+    Location,
+    NameLocation,
+    parse_location,
+)
+from viewer.program.mlir.operations import OperationPlaces
+
+_NOT_SOURCE = ("func", "builtin")
+_TWO_UNIT_THREADS = {Unit.DMA_IN: "DMA IN", Unit.DMA_OUT: "DMA OUT"}
+# Slice units have a thread each, by their numbers.
+_C1_UNITS = {
+    Unit.DMA_IN: C1_THREADS[0], Unit.DMA_OUT: C1_THREADS[1], Unit.CDMA: C1_THREADS[4],
+    Unit.CSS: C1_THREADS[5],
+}  # fmt: skip
+_C2_UNITS = {
+    Unit.DMA_IN: C2_THREADS[3], Unit.DMA_OUT: C2_THREADS[4], Unit.CDMA: C2_THREADS[5],
+    Unit.CSS: C2_THREADS[8],
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class TorqChart:
+    """One profile as columns for a view, and its figures. threads: shown even without slices.
+
+    ns_per_figure: what a figure of the overview and every `dur=` count. The oldest original told
+    cycles and µs as they stand in the file (and drew them as if they were ns), later ones ns.
+    """
+
+    columns: tuple[ChartColumns, ...]
+    threads: tuple[str, ...]
+    overview: Overview
+    ns_per_figure: Fraction = Fraction(1)
+
+
+@dataclass(frozen=True, slots=True)
+class MlirSource:
+    """The text that locations point into: the file's name without its folder, its operations."""
+
+    name: str
+    places: OperationPlaces
+
+
+def compile_chart(
+    trace: Trace, process: str, num_slices: int = 2, source: MlirSource | None = None
+) -> TorqChart:
+    """A compile profile; num_slices: over how many threads C0's numbered slices are spread.
+
+    Raises ValueError for num_slices below 1.
+    """
+    if num_slices < 1:
+        raise ValueError(f"num_slices must be 1 or more, not {num_slices}")
+    return _CompileRows(trace, num_slices).chart(process, source)
+
+
+def runtime_chart(trace: Trace, process: str) -> TorqChart:
+    """A runtime profile: a thread per job id, in the order of their first rows."""
+    slices = trace.slices
+    start, end = _ns(trace)
+    job = slices.columns[JOB_ID].values if len(slices) else np.empty(0, np.int64)
+    ids, first, thread = np.unique(job, return_index=True, return_inverse=True)
+    location = slices.columns.get("location")
+    places = _places(location)
+    place = np.zeros(len(start), np.int64) if location is None else _codes(location)
+    # A job without a location is called by its number.
+    named = np.array([bool(text) for text in places])[place]
+    heads = Blobs(
+        [f"{text}, ".encode() for text in (*places, *(job_name(i) for i in ids.tolist()))]
+    )
+    head = np.where(named, place, len(places) + thread)
+    duration = _Durations(slices.start, slices.end)
+    threads = tuple(map(str, ids.tolist()))
+    columns = ChartColumns(
+        process, threads, thread.astype(np.int64), start, end,
+        lambda own: Joined(Picked(heads, head[own]), duration.piece(own)),
+    )  # fmt: skip
+    in_order = tuple(threads[i] for i in np.argsort(slices.source_row[first]).tolist())
+    figures = runtime_overview((slices.start, slices.end))
+    return TorqChart((columns,), in_order, figures, trace.clock.ns_per_tick)
+
+
+def _ns(trace: Trace) -> Intervals:
+    rate = trace.clock.ns_per_tick
+    return ticks_to_ns(trace.slices.start, rate), ticks_to_ns(trace.slices.end, rate)
+
+
+def _codes(column: Column) -> Ints:
+    """Codes of a column of texts, with one more for nulls."""
+    assert column.strings is not None
+    codes = column.values.astype(np.int64)
+    if column.valid is not None:
+        codes = np.where(column.valid, codes, len(column.strings))
+    return codes
+
+
+def _places(location: Column | None) -> list[str]:
+    """The short form of every distinct location, "" for the code of nulls."""
+    texts = () if location is None else location.strings or ()
+    return [*(clean(short_location(text)) for text in texts), ""]
+
+
+class _Durations:
+    """The end of a name, "dur=1470 (0.89%)", encoded once per distinct length."""
+
+    def __init__(self, start: Ints, end: Ints) -> None:
+        whole = int(end.max()) - int(start.min()) if len(start) else 0
+        lasted = end - start
+        lengths, self._code = distinct_codes(lasted, int(lasted.max(initial=0)) + 1)
+        self._texts = Blobs(
+            [f"dur={time} ({percent(time, whole)})".encode() for time in lengths.tolist()]
+        )
+
+    def piece(self, own: Ints) -> Piece:
+        return Picked(self._texts, self._code[own])
+
+
+class _CompileRows:
+    """The rows of a compile profile by unit, and what its generation calls them."""
+
+    def __init__(self, trace: Trace, num_slices: int) -> None:
+        self._trace = trace
+        self._num_slices = num_slices
+        self._start, self._end = _ns(trace)
+        slices = trace.slices
+        track = slices.row_track[slices.rows()]
+        self._unit = units_of(trace)
+        self._number = self._slice_numbers(track)
+
+    def chart(self, process: str, source: MlirSource | None) -> TorqChart:
+        generation = self._trace.generation
+        if generation == "C0":
+            # Named and summed up in cycles; drawn, as all of it, in ns.
+            cycles = self._trace.slices.start, self._trace.slices.end
+            names = self._typed_names(_Durations(*cycles))
+            columns = self._columns(process, self._c0_thread, names)
+            threads = self._in_file_order(columns)
+            rate = self._trace.clock.ns_per_tick
+            return TorqChart((columns,), threads, self._two_units(*cycles), rate)
+        if generation == "C1":
+            names = self._typed_names(_Durations(self._start, self._end))
+            columns = self._columns(process, self._c1_thread, names)
+            return TorqChart((columns,), C1_THREADS, self._all_units())
+        operators = self._operators(source)
+        layers = self._layers(process, operators)
+        columns = self._columns(process, self._c2_thread, self._operator_names(operators))
+        return TorqChart((layers, columns), C2_THREADS, self._all_units())
+
+    # -- units and figures ---------------------------------------------------------------------
+
+    def _slice_numbers(self, track: Codes) -> Ints:
+        """The slice unit of every row of one, else 0."""
+        trace = self._trace
+        if trace.generation != "C0":
+            named = [re.search(r"Slice unit (\d+)$", t.thread) for t in trace.tracks]
+            numbers = np.array([int(found[1]) if found else 0 for found in named], np.int64)
+            return numbers[track] if len(numbers) else np.empty(0, np.int64)
+        number = np.zeros(len(track), np.int64)
+        own = np.flatnonzero(self._unit == Unit.SLICE)
+        if len(own):
+            events = trace.slices.columns["event"]
+            texts, codes = events.strings or (), events.values[own]
+            used = np.flatnonzero(np.bincount(codes, minlength=len(texts)))
+            index = np.zeros(len(texts), np.int64)
+            index[used] = _numbered([texts[i] for i in used.tolist()]) % self._num_slices
+            number[own] = index[codes]
+        return number
+
+    def _of(self, *units: Unit) -> Intervals:
+        own = np.isin(self._unit, units)
+        return self._start[own], self._end[own]
+
+    def _two_units(self, start: Ints, end: Ints) -> Overview:
+        dma = np.isin(self._unit, (Unit.DMA_IN, Unit.DMA_OUT))
+        own = self._unit == Unit.SLICE
+        return two_units((start, end), (start[dma], end[dma]), (start[own], end[own]))
+
+    def _all_units(self) -> Overview:
+        slices = self._unit == Unit.SLICE
+        busy = {}
+        for number in (0, 1):
+            own = slices & (self._number == number)
+            busy[number] = (self._start[own], self._end[own])
+        return all_units(
+            (self._start, self._end), self._of(Unit.DMA_IN, Unit.DMA_OUT), self._of(Unit.CDMA),
+            self._of(Unit.SLICE), self._of(Unit.CSS), busy,
+        )  # fmt: skip
+
+    # -- threads -------------------------------------------------------------------------------
+
+    @staticmethod
+    def _c0_thread(unit: Unit, number: int) -> str:
+        return f"SLICE {number}" if unit is Unit.SLICE else _TWO_UNIT_THREADS[unit]
+
+    @staticmethod
+    def _c1_thread(unit: Unit, number: int) -> str:
+        # Further units sort behind unit 1, and before CDMA.
+        return f"{min(2 + number, 3)}_SLICE_{number}" if unit is Unit.SLICE else _C1_UNITS[unit]
+
+    @staticmethod
+    def _c2_thread(unit: Unit, number: int) -> str:
+        if unit is Unit.SLICE:
+            return f"{min(6 + number, 7):02d}_Slice_{number}"
+        return _C2_UNITS[unit]
+
+    def _columns(
+        self, process: str, thread_of: Callable[[Unit, int], str], names: Names
+    ) -> ChartColumns:
+        both, thread = np.unique(self._unit * 1000 + self._number, return_inverse=True)
+        threads = [
+            UNKNOWN_THREAD if unit == Unit.NONE else thread_of(Unit(unit), number)
+            for unit, number in (divmod(one, 1000) for one in both.tolist())
+        ]
+        return ChartColumns(
+            process, threads, thread.astype(np.int64), self._start, self._end, names
+        )
+
+    def _in_file_order(self, columns: ChartColumns) -> tuple[str, ...]:
+        """The threads by their first rows."""
+        first = np.full(len(columns.threads), len(self._start), np.int64)
+        np.minimum.at(first, columns.thread, self._trace.slices.source_row.astype(np.int64))
+        return tuple(columns.threads[i] for i in np.argsort(first, kind="stable").tolist())
+
+    # -- names ---------------------------------------------------------------------------------
+
+    def _typed_names(self, duration: _Durations) -> Names:
+        """ "conv2d, S0, MLIR - m.mlir:11:10, dur=9408 (7.73%), bytes=1024"."""
+        columns = self._trace.slices.columns
+        if not columns:
+            return _nameless
+        types, events = columns["type"], columns["event"]
+        type_text = Blobs([*(f"{clean(text)}, ".encode() for text in types.strings or ()), b""])
+        event_text = Blobs.of_texts((*(events.strings or ()), ""))
+        places = Blobs([f", MLIR - {place}, ".encode() for place in _places(columns["location"])])
+        type, event, place = map(_codes, (types, events, columns["location"]))
+        size = self._sizes(", bytes=")
+        return lambda own: Joined(
+            Picked(type_text, type[own]), Picked(event_text, event[own]),
+            Picked(places, place[own]), duration.piece(own), size(own),
+        )  # fmt: skip
+
+    def _operator_names(self, operators: list[str]) -> Names:
+        """ "DMA In | Input: tosa.conv2d@L11 | Action 4 | dur=1470 (0.89%) | bytes=9408"."""
+        columns = self._trace.slices.columns
+        if not columns:
+            return _nameless
+        events, places = columns["event"], _codes(columns["location"])
+        kinds = ["CDMA" if e.startswith("CDMA") else clean(e) for e in events.strings or ()]
+        kind_text = Blobs([*(kind.encode() for kind in kinds), b""])
+        inputs = Blobs([f" | Input: {clean(o)}".encode() if o else b"" for o in operators])
+        first = ACTION_ID if ACTION_ID in columns else TASK_ID
+        ids = _number_text(columns[first].values)
+        word = f" | {first.partition('_')[0].title()} ".encode()
+        kind = _codes(events)
+        duration, size = _Durations(self._start, self._end), self._sizes(" | bytes=")
+        return lambda own: Joined(
+            Picked(kind_text, kind[own]), Picked(inputs, places[own]), Literal(word, len(own)),
+            ids(own), Literal(b" | ", len(own)), duration.piece(own), size(own),
+        )  # fmt: skip
+
+    def _sizes(self, before: str) -> Names:
+        column = self._trace.slices.columns[BYTES]
+        valid: Bools = (
+            np.ones(len(column.values), np.bool_) if column.valid is None else column.valid
+        )
+        head, sizes = before.encode(), _number_text(column.values)
+
+        def piece(own: Ints) -> Piece:
+            sized = own[valid[own]]
+            return Where(valid[own], Joined(Literal(head, len(sized)), sizes(sized)))
+
+        return piece
+
+    # -- operators of the source -----------------------------------------------------------------
+
+    def _operators(self, source: MlirSource | None) -> list[str]:
+        """The operators of every distinct location, "" where none is known; one more for nulls."""
+        location = self._trace.slices.columns.get("location")
+        texts = () if location is None else location.strings or ()
+        if source is None:
+            return [""] * (len(texts) + 1)
+        return [*(_operators_at(parse_location(text), source) for text in texts), ""]
+
+    def _layers(self, process: str, operators: list[str]) -> ChartColumns:
+        """Consecutive rows of one operator, by their starts, as one slice each."""
+        column = self._trace.slices.columns.get("location")
+        number = {text: i for i, text in enumerate(dict.fromkeys(["", *operators]))}
+        of_place = np.array([number[text] for text in operators], np.int64)
+        place = np.empty(0, np.int64) if column is None else _codes(column)
+        order = np.lexsort((self._trace.slices.source_row, self._start))
+        order = order[of_place[place[order]] > 0]
+        operator, place = of_place[place[order]], place[order]
+        opens = np.append(True, operator[1:] != operator[:-1])[: len(operator)]
+        first = np.flatnonzero(opens)
+        start = self._start[order[first]]
+        end = np.maximum.reduceat(self._end[order], first) if len(first) else start
+        # The distinct places of each group, in the order in which they come.
+        group, places = np.cumsum(opens) - 1, _places(column)
+        at = np.sort(np.unique(group * len(places) + place, return_index=True)[1])
+        bounds = np.searchsorted(group[at], np.arange(len(first) + 1)).tolist()
+        shown = [places[i] for i in place[at].tolist()]
+        texts = [clean(text) for text in number]
+        whole = int(self._end.max()) - int(self._start.min()) if len(self._end) else 0
+        names = []
+        for i, one in enumerate(operator[first].tolist()):
+            time = int(end[i] - start[i])
+            head = layer_name(texts[one], shown[bounds[i] : bounds[i + 1]])
+            names.append(f"{head}dur={time} ({percent(time, whole)})".encode())
+        blobs = Blobs(names)
+        return ChartColumns(
+            process, (LAYERS,), np.zeros(len(first), np.int64), start, end,
+            lambda own: Picked(blobs, own),
+        )  # fmt: skip
+
+
+def _numbered(events: list[str]) -> Ints:
+    """The running numbers of "S12" and the like; of a hostile one its first 18 digits."""
+    if max(map(len, events)) > 19:
+        events = [event[:19] for event in events]
+    return np.fromstring("".join(events).replace("S", " "), np.int64, sep=" ")
+
+
+def _number_text(values: Ints) -> Names:
+    """Numbers as text; negative ones, which no compiler writes, one by one."""
+    if int(values.min(initial=0)) >= 0:
+        return lambda own: Decimals(values[own])
+    distinct, code = np.unique(values, return_inverse=True)
+    texts = Blobs.of_texts([str(value) for value in distinct.tolist()])
+    return lambda own: Picked(texts, code[own])
+
+
+def _nameless(own: NDArray[np.int64]) -> Piece:
+    return Picked(Blobs([b""]), np.zeros(len(own), np.int64))
+
+
+def _operators_at(location: Location, source: MlirSource) -> str:
+    """ "tosa.conv2d@L11 + tosa.clamp@L13", by lines: what stands at the places inlined there.
+
+    A caller tells where a function was called, not what ran, and is left out; so are functions.
+    """
+    found: dict[int, str] = {}
+    waiting: list[Location] = [location]
+    while waiting:
+        match waiting.pop():
+            case FilePosition() as place if place.file.rpartition("/")[2] == source.name:
+                operation = source.places.at(place.line, place.col)
+                if operation is not None and operation.name.split(".")[0] not in _NOT_SOURCE:
+                    found[operation.line] = f"{operation.name}@L{operation.line}"
+            case NameLocation(_, child) if child is not None:
+                waiting.append(child)
+            case CallSite(callee, _):
+                waiting.append(callee)
+            case FusedLocation(members):
+                waiting += members
+    return " + ".join(found[line] for line in sorted(found))

@@ -1,0 +1,322 @@
+"""What Torq's own perfetto_logger made of its files, event by event: the answers of `--compat`.
+
+For moving a script over and checking it. Three revisions are reproduced, each for the files of its
+time; `form_of` says which one reads a set of files, and that no other set was ever read:
+
+    f63e303  C0 and R0   times as written, taken for ns; a row with a comma in its location is lost;
+                         NSS jobs are drawn late by one duration; of several files with one base
+                         name the last one wins, and a compile and a runtime file of one base name
+                         share one overview
+    36d5652  C1 (and C0) ns at 800 MHz; a location with a comma ends there, and what follows stands
+                         where type and bytes belong; slice units 0 and 1 have no figure
+    183cae4  C2          ns at 800 MHz, times 1000 in slices but not in the overview; operators from
+                         the text of the .mlir file; a location with a comma ends there and its row
+                         has no bytes; rows of one action with the same times are one
+
+All of them write overlapping slices to one thread, where Perfetto pairs them wrongly.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import numpy as np
+
+from viewer.compat.torq_logger.names import (
+    C1_THREADS,
+    C2_THREADS,
+    COMPILE_PROCESS,
+    LAYERS,
+    UNKNOWN_THREAD,
+    layer_name,
+    percent,
+    short_location,
+)
+from viewer.compat.torq_logger.original_packets import OriginalPackets
+from viewer.compat.torq_logger.overview import Overview, all_units, runtime_overview, two_units
+from viewer.formats import UnreadableFile
+from viewer.model.intervals import Intervals
+
+_OPERATOR = re.compile(r'"?(tosa\.\w+)"?|torch\.operator "([^"]*)"')
+_CALLEE_LINE = re.compile(r'callsite\("[^"]*":(\d+):')
+# Event of a C2 row -> its thread and its unit.
+_C2_UNITS = dict(
+    zip(
+        ("DMA In", "DMA Out", "CDMA", "Slice 0", "Slice 1", "CSS"),
+        zip(C2_THREADS[3:], ("DMA", "DMA", "CDMA", "SLICE", "SLICE", "CSS"), strict=True),
+        strict=True,
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One slice; unit is "DMA", "CDMA", "SLICE", "CSS" or ""."""
+
+    thread: str
+    start: int
+    end: int
+    name: str  # without what follows "dur="
+    unit: str
+    tail: str = ""
+    action: int = -1
+    place: str = ""
+    operator: str = ""
+
+
+def form_of(compile_generations: Sequence[str], runtime_generations: Sequence[str]) -> str | None:
+    """The revision that reads these files together; None if none ever did."""
+    compiled, measured = set(compile_generations), set(runtime_generations)
+    if compiled <= {"C0"} and measured <= {"R0"}:
+        return "f63e303"
+    if compiled <= {"C0", "C1"} and not measured:
+        return "36d5652"
+    return "183cae4" if compiled == {"C2"} and not measured else None
+
+
+def write(
+    form: str,
+    compile_paths: Sequence[str],
+    runtime_paths: Sequence[str],
+    mlir_lines: Sequence[str],
+    out: BinaryIO,
+) -> str:
+    """Write all packets of a form of `form_of`; returns what it printed about the files.
+
+    mlir_lines: the source that the locations of C2 point into. Raises UnreadableFile for what stops
+    the original, OSError.
+    """
+    packets = OriginalPackets(out)
+    if form == "f63e303":
+        return _write_f63e303(compile_paths, runtime_paths, packets)
+    printed = []
+    threads: tuple[str, ...]
+    for number, path in enumerate(compile_paths, 1):
+        prefix = f"{number:02d} " if len(compile_paths) > 1 else ""
+        if form == "36d5652":
+            title = os.path.basename(path)
+            process = prefix + title
+            threads, rows = C1_THREADS, list(_c1_rows(path))
+        else:
+            title, process, threads = path, prefix + COMPILE_PROCESS, C2_THREADS
+            rows = _merged(_c2_rows(path, mlir_lines))
+        overview = _overview(rows)
+        packets.process(process)
+        for thread in threads:
+            packets.thread(process, thread)
+        scale = 1000 if form == "183cae4" else 1
+        whole = overview.times["OVERALL"]
+        if form == "183cae4":
+            rows = [*_layers(rows), *rows]
+        _write_rows(packets, process, rows, whole, scale)
+        _write_overview(packets, process, overview)
+        printed.append(overview.printed(title))
+    return "".join(printed)
+
+
+def _write_f63e303(
+    compile_paths: Sequence[str], runtime_paths: Sequence[str], packets: OriginalPackets
+) -> str:
+    compiled = {os.path.basename(path): path for path in compile_paths}
+    measured = {os.path.basename(path): path for path in runtime_paths}
+    rows = [(name, list(_c0_rows(path))) for name, path in compiled.items()]
+    overviews = {
+        name: two_units(_intervals(own), _intervals(own, "DMA"), _intervals(own, "SLICE"))
+        for name, own in rows
+    }
+    jobs = [(name, list(_r0_rows(path))) for name, path in measured.items()]
+    overviews |= {name: runtime_overview(_intervals(own)) for name, own in jobs}
+    for number, (name, own) in enumerate([*rows, *jobs], 1):
+        process, overview = f"{number:02d} {name}", overviews[name]
+        _write_rows(packets, process, own, _length(own), 1)
+        _write_overview(packets, process, overview)
+    return "".join(overview.printed(name) for name, overview in overviews.items())
+
+
+def _write_rows(
+    packets: OriginalPackets, process: str, rows: Sequence[_Row], whole: int, scale: int
+) -> None:
+    for row in rows:
+        time = row.end - row.start
+        name = f"{row.name}dur={time * scale} ({percent(time, whole)}){row.tail}"
+        packets.slice(process, row.thread, name, row.start * scale, row.end * scale)
+
+
+def _write_overview(packets: OriginalPackets, process: str, overview: Overview) -> None:
+    for thread, name, time, in_category in overview.slices():
+        packets.slice(
+            f"{process} Overview", thread, name, overview.start, overview.start + time, in_category
+        )
+
+
+def _intervals(rows: Sequence[_Row], unit: str | None = None) -> Intervals:
+    own = [row for row in rows if unit is None or row.unit == unit]
+    return (
+        np.array([row.start for row in own], np.int64),
+        np.array([row.end for row in own], np.int64),
+    )
+
+
+def _overview(rows: Sequence[_Row]) -> Overview:
+    dma, cdma, slices, css = (_intervals(rows, unit) for unit in ("DMA", "CDMA", "SLICE", "CSS"))
+    return all_units(_intervals(rows), dma, cdma, slices, css)
+
+
+def _length(rows: Sequence[_Row]) -> int:
+    return max(row.end for row in rows) - min(row.start for row in rows) if rows else 0
+
+
+# -- rows, as each revision takes them from its file ---------------------------------------------
+
+
+def _cells(path: str, delimiter: str) -> Iterator[list[str]]:
+    try:
+        with open(path, newline="", encoding="utf-8", errors="replace") as file:
+            yield from csv.reader(file, delimiter=delimiter)
+    except OSError as error:
+        raise UnreadableFile(path, error.strerror or str(error)) from error
+    except csv.Error as error:
+        raise UnreadableFile(path, f"the original stops at it: {error}") from error
+
+
+def _timed(path: str, cells: Sequence[str], ns: Callable[[int], int]) -> list[int] | None:
+    """Numbers as times in ns; None for a row that the original passes over."""
+    try:
+        values = [int(cell) for cell in cells]
+    except ValueError:
+        return None
+    # Beyond this its own packets cannot hold a time, or its division overflows.
+    if not all(0 <= value < 2**62 // 1000 for value in values):
+        raise UnreadableFile(path, "the original stops at it: a time below 0 or beyond 2^64 ns")
+    return [ns(value) for value in values]
+
+
+def _as_written(time: int) -> int:
+    return time
+
+
+def _at_800_mhz(cycles: int) -> int:
+    return int(cycles * 1000 / 800)
+
+
+def _c0_rows(path: str) -> Iterator[_Row]:
+    for cells in _cells(path, ","):
+        if len(cells) != 5:
+            continue
+        event, first, last, place, type = cells
+        times = _timed(path, (first, last), _as_written)
+        if times is None:
+            continue
+        thread, unit = UNKNOWN_THREAD, ""
+        if event.startswith(("DI", "DO")):
+            thread, unit = ("DMA IN" if event.startswith("DI") else "DMA OUT"), "DMA"
+        elif event.startswith("S"):
+            unit = "SLICE"
+            try:
+                thread = f"SLICE {int(event[1:]) % 2}"
+            except ValueError:
+                thread = "SLICE UNKNOWN"
+        yield _Row(
+            thread, times[0], times[1], f"{type}, {event}, MLIR - {short_location(place)}, ", unit
+        )
+
+
+def _r0_rows(path: str) -> Iterator[_Row]:
+    for cells in _cells(path, ";"):
+        if len(cells) < 4 or "id" in cells:
+            continue
+        times = _timed(path, cells[:3], _as_written)
+        if times is not None:
+            job, opened, lasted = times
+            name = f"{short_location(cells[3])}, "
+            yield _Row(str(job), opened, opened + lasted, name, "")
+
+
+def _c1_rows(path: str) -> Iterator[_Row]:
+    for cells in _cells(path, ","):
+        if len(cells) < 5:
+            continue
+        event, first, last, place, type = cells[:5]
+        times = _timed(path, (first, last), _at_800_mhz)
+        if times is None:
+            continue
+        tail = f", bytes={cells[5]}" if len(cells) > 5 and cells[5] else ""
+        thread, unit = _c1_unit(event)
+        yield _Row(
+            thread, times[0], times[1], f"{type}, {event}, MLIR - {short_location(place)}, ", unit,
+            tail,
+        )  # fmt: skip
+
+
+def _c1_unit(event: str) -> tuple[str, str]:
+    dma_in, dma_out, slice_0, slice_1, cdma, css = C1_THREADS
+    for start, thread, unit in (
+        ("DI", dma_in, "DMA"), ("DO", dma_out, "DMA"), ("CDMA", cdma, "CDMA"), ("CSS", css, "CSS")
+    ):  # fmt: skip
+        if event.startswith(start):
+            return thread, unit
+    match = re.fullmatch(r"S(\d+)(?:_(\d+))?", event, re.A)
+    if match is None:
+        return UNKNOWN_THREAD, ""
+    number = int(match[1]) % 2 if match[2] is None else int(match[2])
+    return (slice_0 if number == 0 else slice_1), "SLICE"
+
+
+def _c2_rows(path: str, mlir_lines: Sequence[str]) -> Iterator[_Row]:
+    for cells in _cells(path, ","):
+        if len(cells) < 6:
+            continue
+        times = _timed(path, (cells[2], cells[1]), _as_written)
+        if times is None:
+            continue
+        start, end = _at_800_mhz(times[0]), _at_800_mhz(times[0] + times[1])
+        kind = "CDMA" if cells[3].startswith("CDMA") else cells[3]
+        thread, unit = _C2_UNITS.get(kind, ("", ""))
+        action = int(cells[0]) if re.fullmatch(r" *-?\d{1,18} *", cells[0], re.A) else -1
+        if not unit:
+            continue
+        operator = _operator(cells[4], mlir_lines)
+        name = " | ".join(
+            [kind, *([f"Input: {operator}"] if operator else []), f"Action {action}", ""]
+        )
+        tail = f" | bytes={cells[5]}" if cells[5].isdecimal() else ""
+        yield _Row(thread, start, end, name, unit, tail, action, short_location(cells[4]), operator)
+
+
+def _operator(place: str, mlir_lines: Sequence[str]) -> str:
+    """ "tosa.conv2d@L11" for the callee of a call site; "" for all other locations."""
+    match = _CALLEE_LINE.search(place)
+    if match is None or not 0 < int(match[1][:9]) <= len(mlir_lines):
+        return ""
+    line = int(match[1][:9])
+    found = _OPERATOR.search(mlir_lines[line - 1])
+    return f"{found[1] or found[2]}@L{line}" if found else ""
+
+
+def _merged(rows: Iterator[_Row]) -> list[_Row]:
+    known: dict[tuple[int, int, int], _Row] = {}
+    for row in rows:
+        known.setdefault((row.action, row.start, row.end), row)
+    return list(known.values())
+
+
+def _layers(rows: Sequence[_Row]) -> list[_Row]:
+    """Consecutive rows of one operator, by their starts, as one slice each."""
+    groups: list[list[_Row]] = []
+    for row in sorted(rows, key=lambda row: row.start):
+        if groups and groups[-1][0].operator == row.operator:
+            groups[-1].append(row)
+        elif row.operator:
+            groups.append([row])
+    return [
+        _Row(
+            LAYERS, group[0].start, max(row.end for row in group),
+            layer_name(group[0].operator, [row.place for row in group]), "",
+        )
+        for group in groups
+    ]  # fmt: skip

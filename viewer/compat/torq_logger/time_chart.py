@@ -1,0 +1,325 @@
+"""Slices on the threads of processes, written so that Perfetto shows every duration as it is.
+
+`TimeChartView` is what scripts render into, a slice at a time; the converters add whole columns.
+Torq's own writer put every slice on its thread in the order of the rows; where two of one thread
+overlap, trace_processor then ends the wrong one. Here a thread keeps what nests properly, what
+overlaps goes to further tracks below it ("SLICE 0 (overlapping)"), each in bracket order, and an
+END has no name that could match another slice.
+
+The file appears as a whole when `flush` is called. Times are ns; where one is below 0, which no
+Perfetto timestamp can be, all are counted from the earliest instead.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from dataclasses import field as made
+from typing import Any
+
+import numpy as np
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
+
+from viewer.codecs.atomic_file import replacing
+from viewer.codecs.protobuf.writer import (
+    VARINT,
+    Blobs,
+    Joined,
+    Literal,
+    Message,
+    Numbers,
+    Picked,
+    Piece,
+    assemble,
+    tag,
+    varint,
+)
+from viewer.export.perfetto.packets import SEQUENCE, clean, field, framed
+from viewer.export.perfetto.slices import BracketOrder
+from viewer.model.building.nesting import Placed, place_by_time, place_flat
+from viewer.model.trace import Codes, Ints
+
+TYPE_SLICE_BEGIN = int(pb.TrackEvent.TYPE_SLICE_BEGIN)
+TYPE_SLICE_END = int(pb.TrackEvent.TYPE_SLICE_END)
+
+_SLICES_AT_ONCE = 100_000
+# Field numbers of Trace, TracePacket and TrackEvent.
+_PACKET, _TRACK_EVENT, _CATEGORY, _NAME = 1, 11, 22, 23
+_TIME = tag(8, VARINT)
+_SEQUENCE = tag(10, VARINT) + varint(SEQUENCE)
+_BEGIN = tag(9, VARINT) + varint(TYPE_SLICE_BEGIN)
+_END = tag(9, VARINT) + varint(TYPE_SLICE_END)
+_TRACK = tag(11, VARINT)
+
+Names = Callable[[Ints], Piece]
+
+
+@dataclass(frozen=True, slots=True)
+class TimeChartLog:
+    """One slice: what ran (`function`), on which thread of which process, from when to when (ns).
+
+    `category` is Perfetto's, "" for none.
+    """
+
+    process: str
+    thread: str
+    function: str
+    start_time: int
+    end_time: int
+    category: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChartColumns:
+    """Many slices of one process: parallel arrays.
+
+    thread: index into `threads`. start, end: int64 ns. names(index): the names of some slices,
+    UTF-8. flat: slices of parallel units, never inside one another whatever their times.
+    """
+
+    process: str
+    threads: Sequence[str]
+    thread: Ints
+    start: Ints
+    end: Ints
+    names: Names
+    flat: bool = True
+    category: str = ""
+
+
+@dataclass(slots=True)
+class _Logs:
+    """Single logs of one process and category, in the order in which they came."""
+
+    threads: dict[str, int] = made(default_factory=dict)
+    thread: list[int] = made(default_factory=list)
+    start: list[int] = made(default_factory=list)
+    end: list[int] = made(default_factory=list)
+    name: list[bytes] = made(default_factory=list)
+
+
+class TimeChartView:
+    """A Perfetto trace in the making, written to `filename` by `flush`.
+
+    Usable as a context manager, which flushes at the end of a block that ends well.
+    """
+
+    def __init__(self, filename: str | os.PathLike[str]) -> None:
+        self._filename = filename
+        self._processes: dict[str, dict[str, None]] = {}
+        self._columns: list[ChartColumns] = []
+        self._logs: dict[tuple[str, str], _Logs] = {}
+        self._open: dict[tuple[str, str, str, str], list[int]] = {}
+
+    def __enter__(self) -> TimeChartView:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.flush()
+
+    def add_process_descriptor(self, process_name: str) -> None:
+        """Show a process, even if no slice is ever rendered into it; order of calls is kept."""
+        self._processes.setdefault(process_name, {})
+
+    def add_thread_descriptor(self, process_name: str, thread_name: str) -> None:
+        """Show a thread of a process, even without slices."""
+        self._processes.setdefault(process_name, {}).setdefault(thread_name)
+
+    def render(self, log: TimeChartLog) -> None:
+        """Add one slice, and its process and thread where they are new.
+
+        Raises ValueError for one that ends before it begins, or is beyond 63 bits.
+        """
+        if not -(2**63) <= log.start_time <= log.end_time < 2**63:
+            raise ValueError(f"{log.function}: not a span of time: {log.start_time}–{log.end_time}")
+        self.add_thread_descriptor(log.process, log.thread)
+        logs = self._logs.setdefault((log.process, log.category), _Logs())
+        logs.thread.append(logs.threads.setdefault(log.thread, len(logs.threads)))
+        logs.start.append(log.start_time)
+        logs.end.append(log.end_time)
+        logs.name.append(clean(log.function).encode())
+
+    def render_columns(self, columns: ChartColumns) -> None:
+        """Add many slices at once; their arrays must not change before `flush`."""
+        self.add_process_descriptor(columns.process)
+        for thread in columns.threads:
+            self.add_thread_descriptor(columns.process, thread)
+        self._columns.append(columns)
+
+    def set_track_event(self, time: int, event_type: int, event: TimeChartLog) -> None:
+        """Begin (TYPE_SLICE_BEGIN) or end (TYPE_SLICE_END) the slice of a log at a time in ns.
+
+        The log names process, thread and function; its own times do not count. An END ends the
+        latest slice begun for the same three. Raises ValueError where there is none, and for other
+        types.
+        """
+        same = (event.process, event.thread, event.function, event.category)
+        if event_type == TYPE_SLICE_BEGIN:
+            self.add_thread_descriptor(event.process, event.thread)
+            self._open.setdefault(same, []).append(time)
+        elif event_type == TYPE_SLICE_END:
+            begun = self._open.get(same)
+            if not begun:
+                raise ValueError(f"{event.function}: ended on {event.thread} without a begin")
+            process, thread, function, category = same
+            self.render(TimeChartLog(process, thread, function, begun.pop(), time, category))
+        else:
+            raise ValueError(f"not a begin or end of a slice: type {event_type}")
+
+    def flush(self) -> int:
+        """Write all that was rendered so far, whole or not at all; returns the number of slices.
+
+        Raises ValueError while a slice that was begun has not ended, OSError.
+        """
+        waiting = [same for same, begun in self._open.items() if begun]
+        if waiting:
+            process, thread, function, _ = waiting[0]
+            raise ValueError(f"{function}: begun on {process} > {thread} and not ended")
+        charts = [*self._columns, *(_columns(*key, logs) for key, logs in self._logs.items())]
+        origin = min((int(c.start.min()) for c in charts if len(c.start)), default=0)
+        origin = min(origin, 0)
+        tracks = _Tracks(self._processes)
+        laid = [(chart, _Layout(chart, tracks)) for chart in charts]
+        with replacing(self._filename) as file:
+            for descriptor in tracks.descriptors():
+                file.write(framed(pb.TracePacket(track_descriptor=descriptor)))
+            for chart, layout in laid:
+                for first in range(0, len(chart.start), _SLICES_AT_ONCE):
+                    last = min(first + _SLICES_AT_ONCE, len(chart.start))
+                    file.write(layout.encoded(chart, first, last, origin))
+        return sum(len(chart.start) for chart in charts)
+
+
+def _columns(process: str, category: str, logs: _Logs) -> ChartColumns:
+    names = Blobs(logs.name)
+    return ChartColumns(
+        process, tuple(logs.threads), np.array(logs.thread, np.int64),
+        np.array(logs.start, np.int64), np.array(logs.end, np.int64),
+        lambda own: Picked(names, own), flat=False, category=category,
+    )  # fmt: skip
+
+
+class _Tracks:
+    """The uuid of every process and of every lane of every thread."""
+
+    def __init__(self, processes: dict[str, dict[str, None]]) -> None:
+        self._processes = processes
+        self._lanes: dict[tuple[str, str], list[int]] = {}
+        self._ids: dict[str, int] = {}
+        self._taken: dict[tuple[str, str], int] = {}
+        self._next = 1
+        for process, threads in processes.items():
+            self._ids[process] = self._uuid()
+            for thread in threads:
+                self._lanes[process, thread] = [self._uuid()]
+
+    def _uuid(self) -> int:
+        self._next += 1
+        return self._next - 1
+
+    def lanes(self, process: str, thread: str, count: int) -> list[int]:
+        """The uuids of the next `count` lanes of a thread, which nobody else gets."""
+        known = self._lanes[process, thread]
+        taken = self._taken.setdefault((process, thread), 0)
+        self._taken[process, thread] = taken + count
+        while len(known) < taken + count:
+            known.append(self._uuid())
+        return known[taken : taken + count]
+
+    def descriptors(self) -> list[Any]:
+        """Each process, its threads and the further lanes of each.
+
+        A process has the id of its first thread: trace_processor would invent a main thread else.
+        """
+        found = []
+        for process, threads in self._processes.items():
+            own = [self._lanes[process, thread] for thread in threads]
+            pid = own[0][0] if own else self._ids[process]
+            found.append(
+                pb.TrackDescriptor(
+                    uuid=self._ids[process],
+                    process=pb.ProcessDescriptor(pid=pid, process_name=clean(process)),
+                    child_ordering=pb.TrackDescriptor.LEXICOGRAPHIC,
+                )
+            )
+            for thread, (first, *more) in zip(threads, own, strict=True):
+                name = clean(thread)
+                found.append(
+                    pb.TrackDescriptor(
+                        uuid=first,
+                        thread=pb.ThreadDescriptor(pid=pid, tid=first, thread_name=name),
+                    )
+                )
+                for lane in more:
+                    found.append(
+                        pb.TrackDescriptor(
+                            uuid=lane,
+                            parent_uuid=first,
+                            name=f"{name} (overlapping)",
+                            sibling_merge_behavior=(
+                                pb.TrackDescriptor.SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY
+                            ),
+                            sibling_merge_key_int=first,
+                        )
+                    )
+        return found
+
+
+class _Layout:
+    """The order of one chart's slices in the file, and the lane of each."""
+
+    def __init__(self, chart: ChartColumns, tracks: _Tracks) -> None:
+        n = len(chart.start)
+        place = place_flat if chart.flat else place_by_time
+        order = np.lexsort((chart.end, chart.start, chart.thread))
+        lane, depth = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        start, end, thread = chart.start[order], chart.end[order], chart.thread[order]
+        bounds = np.searchsorted(thread, np.arange(len(chart.threads) + 1))
+        # Most threads hold one slice after another as they are; only the others are laid out.
+        meets = (start[1:] < end[:-1]) & (thread[1:] == thread[:-1])
+        crowded = np.unique(thread[1:][meets])
+        count = np.ones(len(chart.threads), np.int64)
+        for number in crowded.tolist():
+            span = slice(int(bounds[number]), int(bounds[number + 1]))
+            placed: Placed = place(start[span], end[span])
+            order[span] = order[span][placed.index]
+            lane[span], depth[span] = placed.lane, placed.depth
+            count[number] = int(placed.lane.max()) + 1
+        uuids = [
+            uuid
+            for thread_name, lanes in zip(chart.threads, count.tolist(), strict=True)
+            for uuid in tracks.lanes(chart.process, thread_name, lanes)
+        ]
+        first_lane = np.cumsum(count) - count
+        self._order: Codes = order.astype(np.uint32)
+        self._brackets = BracketOrder(depth)
+        self._lane = np.empty(n, np.int64)  # by slice, not by order
+        self._lane[order] = first_lane[thread] + lane
+        category = clean(chart.category).encode()
+        if category:
+            category = field(_CATEGORY, category)
+        self._begin = Blobs([_BEGIN + _TRACK + varint(uuid) + category for uuid in uuids])
+        self._end = Blobs(
+            [_SEQUENCE + field(_TRACK_EVENT, _END + _TRACK + varint(uuid)) for uuid in uuids]
+        )
+
+    def encoded(self, chart: ChartColumns, first: int, last: int, origin: int) -> bytes:
+        """The packets of slices first .. last-1 in the order of the file, and their ENDs."""
+        begin_at, end_at, owner = self._brackets.part(first, last)
+        own = self._order[first:last].astype(np.int64)
+        ended = self._order[owner].astype(np.int64)
+        begin = Joined(
+            Numbers(chart.start[own] - origin, lambda size: _TIME),
+            Literal(_SEQUENCE, len(own)),
+            Message(
+                _TRACK_EVENT,
+                Joined(Picked(self._begin, self._lane[own]), Message(_NAME, chart.names(own))),
+            ),
+        )
+        end = Joined(
+            Numbers(chart.end[ended] - origin, lambda size: _TIME),
+            Picked(self._end, self._lane[ended]),
+        )
+        return assemble([(begin_at, Message(_PACKET, begin)), (end_at, Message(_PACKET, end))])

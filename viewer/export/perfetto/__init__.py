@@ -1,0 +1,1 @@
+"""Perfetto traces: tracks, slices, counters, flows, metadata."""

@@ -1,0 +1,144 @@
+"""What a Perfetto file says of itself: the tool, the clocks, the files that it was made from.
+
+Every fact is a trace attribute, `org.opscope.<name>` of the file or `org.opscope.source<n>.<name>`
+of its n-th trace. Engines before v58 pass over trace attributes, so an instant per trace on a track
+of its own has them as arguments too.
+
+A trace that is an export of ours itself, of one file, is written with what that file said: which
+file it was made from, in which format, its hash. Only its clock may have been chosen anew.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
+
+import viewer
+from viewer.export.perfetto.packets import SEQUENCE, clean, framed
+from viewer.export.perfetto.source import Facts, FlowEdges, PerfettoSource
+from viewer.export.perfetto.tracks import ABOUT_TRACK, ABOUT_UUID
+from viewer.model.provenance import FIRST, PREFIX, first_ns, is_of_one_file, of_source
+from viewer.model.trace import Trace
+
+LEFT_OUT = "flows_left_out"
+_INPUT = re.compile(r"input\d+\.file")
+
+
+def inputs_of(trace: Trace) -> int:
+    """How many records and texts an export of ours was made with, beside its profile."""
+    if not is_of_one_file(trace.provenance):
+        return 0
+    return sum(bool(_INPUT.fullmatch(name)) for name in trace.provenance)
+
+
+def facts_of(
+    origin: int, given: Facts, sources: Sequence[PerfettoSource]
+) -> tuple[dict[str, int | str], list[dict[str, int | str]]]:
+    """What a file says of itself and of each of its sources; `given` only the caller knows.
+
+    Of a single source that is an export of ours all is carried over that `given` does not know
+    better; the whole of it is what it was.
+    """
+    found: dict[str, int | str] = {"tool": f"Opscope {viewer.__version__}", "origin_ns": origin}
+    of_sources = [_source_facts(source) for source in sources]
+    if len(sources) == 1 and is_of_one_file(stated := sources[0].trace.provenance):
+        found |= {k: v for k, v in stated.items() if k not in found and not k.startswith(FIRST)}
+        if given.get("range") == "whole trace":
+            given = {name: value for name, value in given.items() if name not in stated}
+        if first_ns(stated) == origin - sources[0].offset_ns:  # only their difference counts
+            found["origin_ns"] = stated.get("origin_ns", 0)
+            of_sources[0]["offset_ns"] = stated.get(f"{FIRST}offset_ns", 0)
+    return _storable({**found, **given}), of_sources
+
+
+def _source_facts(source: PerfettoSource) -> dict[str, int | str]:
+    """What a reader must know to get back from this file's ns to the input's ticks."""
+    trace = source.trace
+    clock: dict[str, int | str] = {
+        "clock_unit": trace.clock.unit,
+        "clock_domain": trace.clock.domain,
+        "clock_rate": str(source.rate_origin),
+        "ns_per_tick": str(source.ns_per_tick),
+        "offset_ns": source.offset_ns,
+    }
+    if is_of_one_file(trace.provenance):
+        carried = of_source(trace.provenance)
+        carried.pop(LEFT_OUT, None)  # beside the flows themselves
+        if source.ns_per_tick == trace.clock.ns_per_tick:
+            clock.pop("clock_rate")
+        return _storable({**carried, **clock})
+    facts: dict[str, int | str] = {
+        "file": os.path.basename(trace.path),
+        "format": trace.format,
+        "generation": trace.generation,
+        **clock,
+        **source.input,
+    }
+    if len(trace.untimed):
+        facts["events_without_time"] = f"{len(trace.untimed)} are not in this file"
+    for name, column in trace.slices.columns.items():
+        if column.unit:
+            facts[f"unit_of_{name}"] = column.unit
+    return _storable(facts)
+
+
+def flow_facts(source: PerfettoSource, edges: FlowEdges, written: int) -> dict[str, int | str]:
+    """How many flows a source has, and what of them is not in the file."""
+    facts: dict[str, int | str] = {"flows": written}
+    left_out = []
+    if said := source.trace.provenance.get(f"{FIRST}{LEFT_OUT}"):
+        left_out.append(str(said))
+    if edges.asked < edges.of:
+        left_out.append(
+            f"inputs were looked up for the first {edges.asked} of {edges.of} slices alone"
+        )
+    if written < len(edges.producer):
+        left_out.append(
+            f"{len(edges.producer) - written} lead to a slice that begins at the same time and "
+            "stands before their own"
+        )
+    if left_out:
+        facts[LEFT_OUT] = "; ".join(left_out)
+    return facts
+
+
+def _storable(facts: Mapping[str, int | str]) -> dict[str, int | str]:
+    """Ints beyond 64 bits (an origin that no clock has) have no field: they go as text."""
+    return {
+        clean(name): value
+        if isinstance(value, int) and -(2**63) <= value < 2**63
+        else clean(str(value))
+        for name, value in facts.items()
+    }
+
+
+def attributes(facts: Facts, of_sources: Sequence[Facts]) -> bytes:
+    """One packet with the facts of the file and of its sources, numbered from 1."""
+    packet = pb.TracePacket(trusted_packet_sequence_id=SEQUENCE)
+    for place, some in (
+        (PREFIX, facts),
+        *((f"{PREFIX}source{n}.", some) for n, some in enumerate(of_sources, 1)),
+    ):
+        for name, value in some.items():
+            attribute = packet.trace_attributes.attribute.add(key=f"{place}{name}")
+            if isinstance(value, int):
+                attribute.long_value = value
+            else:
+                attribute.string_value = value
+    return framed(packet)
+
+
+def about(facts: Facts, time: int) -> bytes:
+    """The instant that carries the facts of the file and of one source; at its first slice."""
+    event = pb.TrackEvent(type=pb.TrackEvent.TYPE_INSTANT, track_uuid=ABOUT_UUID, name=ABOUT_TRACK)
+    for name, value in facts.items():
+        if isinstance(value, int):
+            event.debug_annotations.add(name=name, int_value=value)
+        else:
+            event.debug_annotations.add(name=name, string_value=value)
+    return framed(
+        pb.TracePacket(timestamp=time, trusted_packet_sequence_id=SEQUENCE, track_event=event)
+    )

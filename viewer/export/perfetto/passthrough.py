@@ -1,0 +1,146 @@
+"""What an imported trace says of itself already, so that it is exported as it came.
+
+An export of ours that is opened again is a trace whose columns hold what was known of its slices:
+their operators, handles, source lines, categories. Written as columns like any other they would
+come out as "column operator", and as texts where they were arrays. Here they are taken for what
+they are, so that a file that is exported, opened and exported again is the same file byte by byte.
+
+Of a trace that our reader made (`Trace.provenance`) these are all arguments that `perfetto_trace`
+names; of the traces of other tools the category and the correlation id, which Perfetto has fields
+for. What a link found in this session goes before what the file states.
+
+Columns of such a trace belong to its identities (`viewer.formats.perfetto.opscope_exports`): all
+slices of one key have one value, but for `event` and `run`, which differ from slice to slice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+
+from viewer.export.perfetto.source import KeyFacts
+from viewer.model.trace import Column, Trace
+
+OF_TOOLS = frozenset(("category", "correlation_id"))
+_TEXTS_OF_KEYS = frozenset(
+    ("operator", "debug_handles", "module", "source", "link_reason", "location")
+)  # fmt: skip
+_ESTIMATE = ("estimate_ticks", "estimate_ns")
+# The formats of tools that give slices a category.
+_TOOLS = frozenset(("Perfetto trace", "Chrome trace"))
+_Found = TypeVar("_Found")
+_Value = int | float | bool | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """The columns of a trace that are no columns of its input, and what they say.
+
+    facts: per key, None if there is nothing; those of links are in it where there are any.
+    locations: per key what stands beside those of the keys themselves; empty if nothing does.
+    """
+
+    category: Column | None = None
+    correlation: Column | None = None
+    event: Column | None = None
+    run: Column | None = None
+    facts: KeyFacts | None = None
+    locations: Sequence[str | None] = ()
+    names: frozenset[str] = field(default_factory=frozenset)
+
+
+def stated(trace: Trace, linked: KeyFacts | None) -> Stated:
+    """What the columns of a trace say; linked: what is known of its keys from a program."""
+    columns = trace.slices.columns
+    texts = {name for name, column in columns.items() if column.strings is not None}
+    numbers = columns.keys() - texts
+    names = set[str]()
+    if trace.provenance or trace.format in _TOOLS:
+        names |= OF_TOOLS & texts
+    if trace.provenance:
+        names |= (_TEXTS_OF_KEYS | {"event"}) & texts | {"run"} & numbers
+        if numbers.issuperset(_ESTIMATE):
+            names.update(_ESTIMATE)
+    found = {name: columns[name] for name in names}
+    of_keys = {name: found[name] for name in names & {*_TEXTS_OF_KEYS, *_ESTIMATE}}
+    at = _slice_of_keys(trace) if of_keys else []
+    return Stated(
+        category=found.get("category"),
+        correlation=found.get("correlation_id"),
+        event=found.get("event"),
+        run=found.get("run"),
+        facts=_with_links(at, of_keys, linked) if of_keys else linked,
+        locations=_per_key(at, found["location"], _text) if "location" in found else (),
+        names=frozenset(names),
+    )
+
+
+def _slice_of_keys(trace: Trace) -> list[int]:
+    """For every key a slice that has it, -1 where there is none."""
+    found = np.full(len(trace.keys), -1)
+    found[trace.slices.key] = np.arange(len(trace.slices))
+    numbers: list[int] = found.tolist()
+    return numbers
+
+
+def _per_key(at: list[int], column: Column, value: Callable[[_Value], _Found]) -> list[_Found]:
+    """What a column says of every key; at: a slice of each."""
+    return [value(column.value(i) if i >= 0 else None) for i in at]
+
+
+def _with_links(at: list[int], columns: dict[str, Column], linked: KeyFacts | None) -> KeyFacts:
+    """Facts per key: of a link where it found operators, else those that the columns state."""
+    linked = linked or KeyFacts.none(len(at))
+    is_linked = [bool(operators) for operators in linked.operators]
+
+    def merged(
+        name: str, of_links: Sequence[_Found], value: Callable[[_Value], _Found]
+    ) -> list[_Found]:
+        column = columns.get(name)
+        if column is None:
+            return list(of_links)
+        told = _per_key(at, column, value)
+        return [of_links[key] if is_linked[key] else told[key] for key in range(len(at))]
+
+    estimates = dict(linked.estimates)
+    if _ESTIMATE[0] in columns:
+        for key, i in enumerate(at):
+            ticks, ns = (columns[name].value(i) if i >= 0 else None for name in _ESTIMATE)
+            if key not in estimates and ticks is not None and ns is not None:
+                estimates[key] = int(ticks), float(ns)
+    return KeyFacts(
+        correlation=linked.correlation,
+        debug_handles=merged("debug_handles", linked.debug_handles, _handles),
+        operators=merged("operator", linked.operators, _texts),
+        modules=merged("module", linked.modules, _text),
+        sources=merged("source", linked.sources, _text),
+        reasons=merged("link_reason", linked.reasons, lambda value: _text(value) or ""),
+        estimates=estimates,
+    )
+
+
+def _text(value: _Value) -> str | None:
+    return None if value is None else str(value)
+
+
+def _list(value: _Value) -> list[object]:
+    """The members of an array, which a reader keeps as the text of its JSON."""
+    if value is None:
+        return []
+    try:
+        found = json.loads(str(value))
+    except (ValueError, RecursionError):
+        return [value]
+    return found if isinstance(found, list) else [value]
+
+
+def _texts(value: _Value) -> tuple[str, ...]:
+    return tuple(str(one) for one in _list(value))
+
+
+def _handles(value: _Value) -> tuple[int | str, ...]:
+    return tuple(one if isinstance(one, int) else str(one) for one in _list(value))

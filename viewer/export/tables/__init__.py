@@ -1,0 +1,1 @@
+"""CSV, TSV, Parquet: one module per kind of row."""

@@ -1,0 +1,75 @@
+"""Operators as rows of a table: `opscope export --table operators`, and a record exported alone.
+
+Of a profile each operator of its record, with what it cost there: `own` is time of slices that are
+of it alone, `shared` that of slices that are of others too, which is in the row of each of them.
+So own times add up over operators, shared times do not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from fractions import Fraction
+
+from viewer.analysis.cost.costs import Costs
+from viewer.analysis.links.link_table import LinkTable
+from viewer.export.tables.slices import Rows, source_places, text_array
+from viewer.model.times import tick_to_ns
+from viewer.program.program import Program
+
+OPERATOR_COLUMNS = (
+    "method", "debug_handle", "operator", "module", "operators", "source", "nodes", "outputs",
+)  # fmt: skip
+_COSTS = ("own_ticks", "own_ns", "shared_ticks", "shared_ns", "kernel_ticks", "kernel_ns", "slices")
+COSTED_OPERATOR_COLUMNS = ("file", "record", *OPERATOR_COLUMNS, *_COSTS)
+
+
+def operator_columns(program: Program) -> Rows:
+    """One row an operator of a program, in graph order."""
+    operators = program.operators
+    values: dict[str, Sequence[object]] = {
+        "method": [o.method for o in operators],
+        "debug_handle": ["" if o.debug_handle < 0 else o.debug_handle for o in operators],
+        "operator": [o.op for o in operators],
+        "module": [o.module_path for o in operators],
+        "operators": [json.dumps(list(o.ops)) for o in operators],
+        "source": ["; ".join(source_places([o])) for o in operators],
+        "nodes": [len(o.nodes) if o.ops else 0 for o in operators],
+        "outputs": [
+            json.dumps([f"{t.dtype}{list(t.shape or ())}" for t in o.nodes[-1].outputs])
+            for o in operators
+        ],
+    }
+    return {name: text_array(values[name]) for name in OPERATOR_COLUMNS}
+
+
+def costed_operator_columns(table: LinkTable, ns_per_tick: Fraction) -> Rows:
+    """The same for the program that a trace is linked to, with what it cost in the whole trace.
+
+    own, kernel: ticks of slices of the operator alone, and of its kernels; shared: of slices that
+    are of several; slices: how many are of it alone. ns are floored. Raises ValueError without a
+    program.
+    """
+    program = table.program
+    if program is None:
+        raise ValueError("the trace is linked to no program")
+    count = len(program.operators)
+    own, shared, kernel, slices = ([0] * count for _ in range(4))
+    for row in Costs(table).table().rows:
+        if row.is_shared:
+            for operator in row.operators:
+                shared[operator] += row.ticks
+        else:
+            (operator,) = row.operators
+            own[operator], kernel[operator] = row.ticks, row.kernel
+            slices[operator] = row.slices
+    rows: Rows = {
+        "file": text_array([table.trace.path] * count),
+        "record": text_array([program.path] * count),
+        **operator_columns(program),
+    }
+    for name, ticks in (("own", own), ("shared", shared), ("kernel", kernel)):
+        rows[f"{name}_ticks"] = text_array(ticks)
+        rows[f"{name}_ns"] = text_array([tick_to_ns(t, ns_per_tick) for t in ticks])
+    rows["slices"] = text_array(slices)
+    return rows

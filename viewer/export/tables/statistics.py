@@ -1,0 +1,63 @@
+"""Statistics by one key as rows: `opscope export --table statistics`, and those of `opscope stats`.
+
+One row a group: the time that is charged to it, its share, and how long its slices took. Times are
+ticks of the profile's own clock, with their ns beside them, floored. Where a part of the whole is
+in no group, it is a last row: "(no operator)", "(no location)".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+from viewer.analysis.statistics.grouping import Group, GroupTable
+from viewer.model.times import tick_to_ns
+
+LENGTHS = ("mean", "min", "max", "p50", "p90")
+STATISTICS_COLUMNS = (
+    "file", "by", "key", "label", "share",
+    *(f"{name}_{unit}" for name in ("total", "self") for unit in ("ticks", "ns")),
+    "count", *(f"{name}_{unit}" for name in LENGTHS for unit in ("ticks", "ns")),
+)  # fmt: skip
+
+
+def group_row(file: str, rate: Fraction, group: Group) -> dict[str, Any]:
+    """A group of a profile, whose ticks are `rate` ns long; units have no slices of their own."""
+    row = {
+        "file": file,
+        "key": group.key or group.label,
+        "label": group.label,
+        "share": round(group.share, 6),
+        **in_ticks_and_ns("total", group.total, rate),
+    }
+    if group.own is not None:
+        row |= in_ticks_and_ns("self", group.own, rate)
+    if group.spread is not None:
+        row["count"] = group.spread.count
+        for name in LENGTHS:
+            row |= in_ticks_and_ns(name, getattr(group.spread, name), rate)
+    return row
+
+
+def in_ticks_and_ns(name: str, ticks: int | float, rate: Fraction) -> dict[str, Any]:
+    """A time in ticks, a mean of them to three digits, and floored in ns."""
+    whole = isinstance(ticks, int)
+    ns = tick_to_ns(ticks, rate) if isinstance(ticks, int) else int(Fraction(ticks) * rate // 1)
+    return {f"{name}_ticks": ticks if whole else round(ticks, 3), f"{name}_ns": ns}
+
+
+def statistics_columns(
+    file: str, rate: Fraction, table: GroupTable, groups: Iterable[Group], *, rest: bool = True
+) -> dict[str, list[Any]]:
+    """The rows of a profile: column name -> list.
+
+    groups: those of the table, or some of them, in any order. rest: tell what is in no group.
+    """
+    rows = [group_row(file, rate, group) for group in groups]
+    if table.ungrouped and rest:
+        free = Group(table.ungrouped_label, table.ungrouped, table.ungrouped / table.whole)
+        rows.append(group_row(file, rate, free))
+    for row in rows:
+        row["by"] = table.key
+    return {name: [row.get(name) for row in rows] for name in STATISTICS_COLUMNS}

@@ -1,0 +1,1 @@
+"""Chrome trace JSON; `reader.py` is the format."""

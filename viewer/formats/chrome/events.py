@@ -1,0 +1,403 @@
+"""Chrome trace events as columns: what every event of a file says, whatever it is of.
+
+Slices that are laid out alike, as most are, are read by columns (`chrome_layouts`). The others are
+parsed a block at a time into structs that leave times and arguments as they stand in the file; of
+those, times are read exactly and arguments as columns. What cannot be parsed so is parsed
+by Python's own reader, event by event, which takes NaN, Infinity and values of other types than
+usual. What that cannot read either is counted.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.codecs.decimal_times import times_of
+from viewer.codecs.json_blocks import Blocks, PackedFile, cut, spans
+from viewer.codecs.json_layouts import PADDING, Objects
+from viewer.formats import Cancelled, Progress, ReadCancelled
+from viewer.formats.chrome.arguments import NOT_UTF8, ArgumentColumns, text_of
+from viewer.formats.chrome.layouts import EventLayouts, EventsAlike
+from viewer.formats.text_rows import DistinctTexts, GrowingColumn
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.trace import Ints
+
+Name = int | str | float | None
+
+_Raw = msgspec.Raw
+_NOTHING = msgspec.Raw(b"")
+_UNREADABLE = "event that cannot be read: left out"
+_NO_VALUE = "counter without a number: left out"
+_UNFINISHED = "the file ends inside of an event: left out"
+_NOT_CLOSED = "the file ends before its list of events does: what is there was read"
+SLICES = frozenset("XBE")
+INSTANTS = frozenset("iIR")
+ASYNC = frozenset("bne")
+FLOWS = frozenset("stf")
+
+
+class Event(msgspec.Struct, gc=False):
+    """One event as it stands in a file; its times and arguments are not parsed yet."""
+
+    ph: str = ""
+    name: str = ""
+    cat: str = ""
+    ts: _Raw = _NOTHING
+    dur: _Raw = _NOTHING
+    pid: Name = None
+    tid: Name = None
+    id: Name = None
+    id2: dict[str, Name] | None = None
+    scope: str = ""
+    s: str = ""
+    bp: str = ""
+    args: dict[str, _Raw] | None = None
+
+
+_FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+# Their arguments are names and values, not arguments of a slice.
+_OWN_ARGUMENTS = frozenset("MC")
+_EVENTS = msgspec.json.Decoder(list[Event])
+_PIECES = msgspec.json.Decoder(list[list[Event]])
+
+
+_COLUMNS: dict[str, type] = {
+    "phase": np.uint32, "name": np.uint32, "cat": np.uint32, "thread": np.uint32, "ns": np.int64,
+    "ps": np.int16, "timed": np.bool_, "long_ns": np.int64, "long_ps": np.int16,
+    "is_long": np.bool_,
+}  # fmt: skip
+_TRIES = 4  # blocks of which few events are of a layout
+
+
+class _Threads(dict[tuple[Name, Name], int]):
+    """Pairs of pid and tid, numbered as they come."""
+
+    def __missing__(self, pair: tuple[Name, Name]) -> int:
+        number = self[pair] = len(self)
+        return number
+
+
+class EventColumns:
+    """The events of a file as parallel columns; a row is the position of an event in the file.
+
+    phase, name, cat: codes into the texts `phases`, `names`, `cats`; thread: code into `threads`,
+    pairs of pid and tid. ns, ps: time in ns and thousandths, where `timed`; long_ns, long_ps: the
+    duration, where `is_long`. identity: of the rows `identified`, a code into `identities`: an
+    async event's id, a flow's id with its name and `bp`, or the scope of an instant. metadata:
+    (name, pid, tid, arguments).
+    """
+
+    def __init__(self, builder: TraceBuilder) -> None:
+        self._builder = builder
+        self.phases, self.names, self.cats = DistinctTexts(), DistinctTexts(), DistinctTexts()
+        self.threads = _Threads()
+        self.identities: dict[tuple[str, ...], int] = {}
+        self.arguments = ArgumentColumns()
+        self.metadata: list[tuple[str, Name, Name, dict[str, str]]] = []
+        self.counters: dict[tuple[int, str, str, str], tuple[list[int], list[float]]] = {}
+        self.rows = 0
+        self._layouts: EventLayouts | None = EventLayouts(SLICES.__contains__)
+        self._tries = _TRIES
+        self._grown = {
+            **{name: GrowingColumn(dtype) for name, dtype in _COLUMNS.items()},
+            "identified": GrowingColumn(np.uint32), "identity": GrowingColumn(np.uint32),
+        }  # fmt: skip
+
+    def take(self, name: str) -> NDArray[Any]:
+        """One column; it is not held any longer."""
+        return self._grown.pop(name).values
+
+    def read(self, source: PackedFile, progress: Progress, cancelled: Cancelled) -> bool:
+        """Take in a whole file. False if it has no array of events. Raises ReadCancelled."""
+        parts = Blocks(source)
+        for data in parts.blocks():
+            if cancelled():
+                raise ReadCancelled
+            self._block(parts, data, source)
+            progress(min(source.done, source.size), source.size)
+        if parts.arrays and not parts.closed and not source.fault:
+            if parts.left:
+                self._builder.problem(_UNFINISHED, 1, f"byte {parts.position}")
+            elif not parts.is_bare:
+                self._builder.problem(_NOT_CLOSED, 1, f"byte {source.unpacked}")
+        if source.fault:
+            self._builder.problem(f"{source.fault}: what came before was read")
+        return parts.arrays > 0
+
+    # -- one block --------------------------------------------------------------------------------
+
+    def _block(self, parts: Blocks, data: bytes, source: PackedFile) -> None:
+        position = parts.position
+        # What is behind the cut pads the block; it comes again.
+        at = cut(data, len(data) - PADDING)
+        if at:
+            try:
+                alike, rows, events = self._parsed(data, at)
+            except _FAULTS:
+                pass
+            else:
+                parts.used = data.index(b",", at) + 1
+                read = (position + at) / source.unpacked * source.done / max(source.size, 1)
+                count = sum(map(len, alike)) + len(events)
+                # Two hundredths more than the events so far promise.
+                expected = int((self.rows + count) * 1.02 / max(read, 1e-9))
+                self._add(events, expected, rows, alike)
+                return
+        found, parts.used, parts.closed = spans(data)
+        self._add(list(self._each(data, found, position)), 0)
+
+    def _parsed(
+        self, data: bytes, size: int
+    ) -> tuple[Sequence[EventsAlike], Ints | None, Sequence[Event]]:
+        """The events of the first bytes of a text: those of few layouts by columns, and the rows
+        and structs of the others; None for the rows where these are all."""
+        if self._layouts is not None:
+            found = _by_layouts(self._layouts, Objects(data, size))
+            if found is not None:
+                return found
+            # Of a file in which it does not pay for some blocks it will not for others.
+            self._tries -= 1
+            if not self._tries:
+                self._layouts = None
+        return [], None, _EVENTS.decode(b"[" + data[:size] + b"]")
+
+    def _each(
+        self, data: bytes, found: Sequence[tuple[int, int]], position: int
+    ) -> Iterator[Event]:
+        """The events that stand at some places; as many at once as can be read so."""
+        if not found:
+            return
+        try:
+            yield from _EVENTS.decode(
+                b"[" + b",".join([data[begin:end] for begin, end in found]) + b"]"
+            )
+            return
+        except _FAULTS:
+            pass
+        if len(found) > 1:
+            half = len(found) // 2
+            yield from self._each(data, found[:half], position)
+            yield from self._each(data, found[half:], position)
+            return
+        begin, end = found[0]
+        event = self._lenient(data[begin:end], position + begin)
+        if event is not None:
+            yield event
+
+    def _lenient(self, raw: bytes, position: int) -> Event | None:
+        where = f"byte {position}"
+        try:
+            plain = raw.decode("utf-8")
+        except UnicodeDecodeError:
+            plain = raw.decode("utf-8", "replace")
+            self._builder.problem(NOT_UTF8, 1, where)
+        try:
+            value = json.loads(plain, parse_float=_Number, parse_constant=_Number, strict=False)
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            self._builder.problem(_UNREADABLE, 1, where)
+            return None
+        given = value.get("args")
+        if given is not None and not isinstance(given, dict):
+            given = {"args": given}
+        local = value.get("id2")
+        return Event(
+            ph=_shown(value.get("ph")),
+            name=_shown(value.get("name")),
+            cat=_shown(value.get("cat")),
+            ts=_raw(value.get("ts")),
+            dur=_raw(value.get("dur")),
+            pid=_identity(value.get("pid")),
+            tid=_identity(value.get("tid")),
+            id=_identity(value.get("id")),
+            id2={k: _identity(v) for k, v in local.items()} if isinstance(local, dict) else None,
+            scope=_shown(value.get("scope")),
+            s=_shown(value.get("s")),
+            bp=_shown(value.get("bp")),
+            args=None if given is None else {_shown(k): _raw(v) for k, v in given.items()},
+        )
+
+    def _add(
+        self, events: Sequence[Event], expected: int, which: Ints | None = None,
+        alike: Sequence[EventsAlike] = (),
+    ) -> None:  # fmt: skip
+        """Take in the events of a block: structs, of the objects `which`, and those by columns."""
+        count = len(events) + sum(map(len, alike))
+        if not count:
+            return
+        first = self.rows
+        self.rows += count
+        rows = np.arange(count) if which is None else which
+        parts = [(rows, self._columns(events))] if events else []
+        parts += [(some.rows, self._columns_alike(some)) for some in alike]
+        for name, dtype in _COLUMNS.items():
+            if len(parts) == 1:
+                values = parts[0][1][name]
+            else:
+                values = np.empty(count, dtype)
+                for own, columns in parts:
+                    values[own] = columns[name]
+            self._grown[name].add(values, expected)
+        for some in alike:
+            self.arguments.add_alike((some.rows + first).astype(np.uint32), some)
+        if not events:
+            return
+        places = (rows + first).astype(np.uint32)
+        arguments = [e.args for e in events]
+        if not {e.ph for e in events} <= SLICES:
+            self._special(places.tolist(), events)
+            arguments = [None if event.ph in _OWN_ARGUMENTS else event.args for event in events]
+        has = [given for given in arguments if given]
+        if len(has) < len(events):
+            places = places[np.fromiter(map(bool, arguments), np.bool_, len(events))]
+        if has:
+            self.arguments.add(places, has)
+
+    def _columns(self, events: Sequence[Event]) -> dict[str, NDArray[Any]]:
+        threads = map(self.threads.__getitem__, map(_PAIR, events))
+        time, length = times_of([e.ts for e in events]), times_of([e.dur for e in events])
+        return {
+            "phase": self.phases.codes([e.ph for e in events]),
+            "name": self.names.codes([e.name for e in events]),
+            "cat": self.cats.codes([e.cat for e in events]),
+            "thread": np.fromiter(threads, np.uint32, len(events)),
+            "ns": time.ns, "ps": time.ps, "timed": time.usable,
+            "long_ns": length.ns, "long_ps": length.ps, "is_long": length.usable,
+        }  # fmt: skip
+
+    def _columns_alike(self, events: EventsAlike) -> dict[str, NDArray[Any]]:
+        count = len(events)
+        found: dict[str, NDArray[Any]] = {}
+        for column, key, table in (
+            ("phase", "ph", self.phases), ("name", "name", self.names), ("cat", "cat", self.cats)
+        ):  # fmt: skip
+            texts, codes = events.texts.get(key, ([""], np.zeros(count, np.uint32)))
+            found[column] = table.codes(texts)[codes]
+        pairs, codes = events.threads
+        found["thread"] = np.array([self.threads[pair] for pair in pairs], np.uint32)[codes]
+        for key, ns, ps, known in (
+            ("ts", "ns", "ps", "timed"), ("dur", "long_ns", "long_ps", "is_long")
+        ):  # fmt: skip
+            nothing = np.zeros(count, np.int64), np.zeros(count, np.int16)
+            found[ns], found[ps] = events.times.get(key, nothing)
+            found[known] = np.full(count, key in events.times)
+        return found
+
+    def _special(self, places: Sequence[int], events: Sequence[Event]) -> None:
+        rows, codes = [], []
+        for row, event in zip(places, events, strict=True):
+            phase = event.ph
+            if phase == "M":
+                known = {name: text_of(bytes(v)) for name, v in (event.args or {}).items()}
+                self.metadata.append((event.name, event.pid, event.tid, known))
+            elif phase == "C":
+                self._counter(row, event)
+            elif phase in INSTANTS:
+                rows.append(row)
+                codes.append(self._identity((event.s or "t",)))
+            elif phase in ASYNC:
+                rows.append(row)
+                codes.append(self._identity(_id_of(event)))
+            elif phase in FLOWS:
+                rows.append(row)
+                codes.append(self._identity((*_id_of(event), event.name, event.bp)))
+        if rows:
+            self._grown["identified"].add(np.array(rows, np.uint32), 0)
+            self._grown["identity"].add(np.array(codes, np.uint32), 0)
+
+    def _identity(self, key: tuple[str, ...]) -> int:
+        return self.identities.setdefault(key, len(self.identities))
+
+    def _counter(self, row: int, event: Event) -> None:
+        """Each argument of a counter event is a series of values of its own."""
+        thread = self.threads[_PAIR(event)]
+        own = "" if event.id is None else str(event.id)
+        for name, value in (event.args or {}).items():
+            try:
+                found = float(bytes(value).strip(b'"'))
+            except ValueError:
+                found = math.nan
+            if not math.isfinite(found):
+                self._builder.problem(_NO_VALUE, 1, f"event {row}")
+                continue
+            rows, values = self.counters.setdefault((thread, event.name, own, name), ([], []))
+            rows.append(row)
+            values.append(found)
+
+
+def _by_layouts(
+    layouts: EventLayouts, objects: Objects
+) -> tuple[Sequence[EventsAlike], Ints, Sequence[Event]] | None:
+    """The events of a block, most of them by columns, and the rows and structs of the others; None
+    if few are of a layout, or the pieces of the block are no objects."""
+    if not objects.is_plain:
+        return None
+    alike, left = layouts.read(objects)
+    if 2 * len(left) >= len(objects):
+        return None
+    text, begin, end = objects.text, objects.begin[left].tolist(), objects.end[left].tolist()
+    pieces = b"],[".join([text[a:b] for a, b in zip(begin, end, strict=True)])
+    try:
+        parsed = _PIECES.decode(b"[[%b]]" % pieces) if begin else []
+    except _FAULTS:
+        return None
+    if len(parsed) != len(left):  # two pieces of one text
+        return None
+    # Mostly a piece is one event.
+    counts = np.ones(len(objects), np.int64)
+    counts[left] = list(map(len, parsed))
+    row = np.cumsum(counts) - counts
+    for some in alike:
+        some.rows = row[some.rows]
+    rows = [
+        at + i
+        for at, piece in zip(row[left].tolist(), parsed, strict=True)
+        for i in range(len(piece))
+    ]
+    return alike, np.array(rows, np.int64), list(chain.from_iterable(parsed))
+
+
+_PAIR: Callable[[Event], tuple[Name, Name]] = attrgetter("pid", "tid")
+
+
+class _Number(str):
+    """A number of a JSON text as it is written there."""
+
+    __slots__ = ()
+
+
+def _raw(value: Any) -> msgspec.Raw:
+    if isinstance(value, _Number):
+        return _Raw(value.encode())
+    return _Raw(json.dumps(value).encode())
+
+
+def _shown(value: Any) -> str:
+    """Any JSON value as a text; half of a surrogate pair can be neither shown nor written."""
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _identity(value: Any) -> Name:
+    return value if value is None or type(value) is int else _shown(value)
+
+
+def _id_of(event: Event) -> tuple[str, ...]:
+    """What makes async events or flow events belong together."""
+    if event.id2:
+        kind, value = next(iter(event.id2.items()))
+        # A local id is of its process alone.
+        owner = str(event.pid) if kind == "local" else ""
+        return event.cat, event.scope, owner, str(value)
+    return event.cat, event.scope, "", "" if event.id is None else str(event.id)

@@ -1,0 +1,467 @@
+"""Chrome Trace Event JSON: what PyTorch, TensorFlow, ONNX Runtime, viztracer, Perfetto's own tools
+and chrome://tracing write, plain or as gzip.
+
+Specified in "Trace Event Format" (catapult, Google). An object with the key `traceEvents`, or a
+bare array of events, which need not be closed. Read are:
+
+    X        a slice with its duration
+    B E      begin and end of a slice; paired as `viewer.formats.chrome.begin_end` tells
+    i I R    instants: slices without length, on their thread, or on tracks of the process or of
+             the whole file (column `scope`)
+    b n e    asynchronous slices by (cat, scope, id): a track of their own each; where there are
+             more than a hundred, one for each name, on which those that overlap go to lanes
+    C        counters: a series for each argument
+    s t f    flows between slices; `viewer.formats.chrome.flows` tells which
+    M        names and order of processes and threads
+
+Samples, objects, memory dumps and other phases are counted and not drawn. A begin
+without an end is drawn with no length, since the file does not say how long it was (column
+`unpaired`). `ts` and `dur` are µs with decimals, read exactly; a tick is 1 ns or, in a file with
+finer decimals whose times allow for it, 1 ps. Kineto's `baseTimeNanoseconds` is not added.
+
+Arguments become columns, `cat` the column `category`, `id` of async slices the column `id`. The
+profiles of ONNX Runtime are such arrays: its nodes are named `X_kernel_time`, and `op_name` and
+`provider` are arguments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.codecs.decimal_times import TIME_LIMIT
+from viewer.codecs.gzip_head import inflated_head
+from viewer.codecs.json_blocks import PackedFile
+from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
+from viewer.formats.chrome.begin_end import paired
+from viewer.formats.chrome.events import ASYNC, FLOWS, INSTANTS, SLICES, EventColumns
+from viewer.formats.chrome.flows import flows_of
+from viewer.formats.chrome.tracks import TrackNames, text_of_id
+from viewer.formats.text_rows import numbers_of
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.counter import stated_counter
+from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, Problem, Trace
+
+CATEGORY, SCOPE, UNPAIRED, ID = "category", "scope", "unpaired", "id"
+NO_END = "begin without an end"
+PROCESS_INSTANTS, GLOBAL = "instants of the process", "whole trace"
+NO_SLICES = "(no slices)"
+_SCOPES = {"t": "thread", "p": "process", "g": "global"}
+_THREAD, _ASYNC, _MANY_ASYNC, _INSTANTS, _GLOBAL = range(5)
+_DRAWN = SLICES | INSTANTS | ASYNC
+_PHASES = _DRAWN | FLOWS | frozenset("MCNDOPSTpFRcvV")
+_NO_CODE = (1 << 32) - 1
+_LONGEST_PHASE = 8
+_MOST_COUNTERS = 500
+_MOST_ASYNC_TRACKS = 100
+# A JSON object, or an array of objects.
+_START = re.compile(rb'(?:\xef\xbb\xbf)?[ \t\r\n]*(?:\{[ \t\r\n]*"|\[[ \t\r\n]*\{[ \t\r\n]*")')
+_LONE_FLOWS = "flow events at no slice, or that lead to none: left out"
+_NO_DURATION = "complete event without a duration: drawn with no length"
+_NO_TIME = "event without a usable time: left out"
+_TOO_FINE = "fractions of a ns are rounded: the times are too far from zero to keep them"
+
+
+def sniff(head: bytes) -> bool:
+    """Whether it begins as a JSON object or as an array of them, packed or not."""
+    return _START.match(inflated_head(head) or head) is not None
+
+
+def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
+    """Slices, instants, async slices and counters. Raises UnreadableFile, ReadCancelled."""
+    try:
+        with PackedFile(path) as source:
+            reader = _Reader(path, source, progress, cancelled)
+    except (OSError, ValueError) as error:
+        raise UnreadableFile(path, getattr(error, "strerror", None) or str(error)) from error
+    return reader.trace()
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Slices by the events that they begin and end at; `end` is None where durations are stated."""
+
+    begin: Ints
+    end: Ints | None
+    place: Codes
+    is_lone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _FlowEvents:
+    """Flow events in the order of the file: the place of their thread, which flow they are of, "s",
+    "t" or "f", and whether they are of the next slice to begin."""
+
+    rows: Ints
+    place: Codes
+    identity: Ints
+    phase: NDArray[np.str_]
+    is_next: Bools
+
+
+class _Reader:
+    """One file: its events, and the slices that they make."""
+
+    def __init__(
+        self, path: str, source: PackedFile, progress: Progress, cancelled: Cancelled
+    ) -> None:
+        self._places: dict[tuple[str, int, str, str], int] = {}
+        self._ids: tuple[Ints, Codes, list[str]] | None = None
+        self._builder = TraceBuilder(path, FORMAT.name, "", Clock())
+        self._cancelled = cancelled
+        self._events = EventColumns(self._builder)
+        found = self._events.read(source, progress, cancelled)
+        events = self._events
+        if not found or (events.rows and not any(p in _PHASES for p in events.phases)):
+            raise UnreadableFile(
+                path,
+                source.fault or "it is JSON, but holds no trace events",
+                where=f"byte {source.unpacked}" if source.fault else "",
+                remedy="Open the JSON that a profiler wrote as Chrome trace: an array of events, "
+                "or an object with the key traceEvents",
+            )
+        self._budget = max(64 << 20, source.unpacked)
+
+    def _step(self) -> None:
+        if self._cancelled():
+            raise ReadCancelled
+
+    def trace(self) -> Trace:
+        """The trace of all events. Raises ReadCancelled."""
+        events, builder = self._events, self._builder
+        self._step()
+        self._phase: Codes = events.take("phase")
+        self._timed: Bools = events.take("timed")
+        self._ns: Ints = events.take("ns")
+        self._ps: NDArray[np.int16] = events.take("ps")
+        self._thread: Codes = events.take("thread")
+        self._name: Codes = events.take("name")
+        # Async events and instants with what they belong to; flows are among them.
+        self._identified: Codes = events.take("identified")
+        self._identity: Codes = events.take("identity")
+        self._pids = [text_of_id(pid) for pid, _ in events.threads]
+        self._count_odd()
+        parts = [
+            self._complete(), *self._begun(), *self._instants(), *self._async()
+        ]  # fmt: skip
+        flows = self._flow_events()
+        del self._phase, self._thread
+        self._step()
+        rows = np.concatenate([part.begin for part in parts])
+        place = np.concatenate([part.place for part in parts])
+        start, end = self._times(parts)
+        columns = self._columns(parts, rows)
+        self._counted = self._counters()
+        flow_ticks = self._ticks(self._ns[flows.rows], self._ps[flows.rows])
+        tracks = self._tracks(np.unique(place))
+        names = builder.intern_all(list(events.names))
+        keys = _plain_keys(builder, names)
+        name = self._name[rows]
+        del self._timed, self._name, self._ns, self._ps, self._identified, self._identity, parts
+        builder.add(
+            track=tracks[place], start=start, end=end, name=names[name], key=keys[name],
+            source_row=rows.astype(np.uint32), columns=columns,
+        )  # fmt: skip
+        # The tracks of threads without slices are of no place that is in use.
+        flow_tracks = np.where(np.isin(flows.place, place), tracks[flows.place], _NO_CODE)
+        del start, end, name, rows, place, columns
+        if not len(flows.rows):
+            return builder.build(self._step)
+        # What a flow leads to is known when all slices are laid out: what is odd is counted late.
+        trace = builder.build(self._step)
+        found, lone = flows_of(
+            trace.slices, flow_tracks, flow_ticks, flows.identity, flows.phase, flows.is_next
+        )
+        odd = (Problem(_LONE_FLOWS, lone, ""),) if lone else ()
+        return replace(trace, flows=found, problems=(*trace.problems, *odd))
+
+    # -- which slices there are ---------------------------------------------------------------
+
+    def _of(self, phases: Iterable[str]) -> Bools:
+        """Which events are of some phases and have a time."""
+        return self._is(phases) & self._timed
+
+    def _is(self, phases: Iterable[str]) -> Bools:
+        wanted = set(phases)
+        return np.array([text in wanted for text in self._events.phases] or [False])[self._phase]
+
+    def _count_odd(self) -> None:
+        untimed = np.flatnonzero(self._is([*SLICES, *INSTANTS, *ASYNC, *FLOWS]) & ~self._timed)
+        self._problem(_NO_TIME, untimed)
+        for phase in self._events.phases:
+            if not (phase in _DRAWN or phase in FLOWS or phase in "MC"):
+                shown = phase[:_LONGEST_PHASE]
+                self._problem(
+                    f"event of phase {shown!r}: not shown", np.flatnonzero(self._is([phase]))
+                )
+
+    def _problem(self, kind: str, rows: Ints) -> None:
+        if len(rows):
+            self._builder.problem(kind, len(rows), f"event {int(rows.min())}")
+
+    def _complete(self) -> _Part:
+        rows = np.flatnonzero(self._of("X"))
+        is_long: Bools = self._events.take("is_long")
+        self._problem(_NO_DURATION, rows[~is_long[rows]])
+        self._long = self._events.take("long_ns"), self._events.take("long_ps")
+        return _Part(rows, None, self._on_threads(rows))
+
+    def _begun(self) -> list[_Part]:
+        rows = np.flatnonzero(self._of("BE"))
+        return self._paired(rows, self._thread[rows], self._on_threads(rows), "E")
+
+    def _paired(self, rows: Ints, stack: Codes, place: Codes, end: str) -> list[_Part]:
+        """The slices of begin and end events with a stack each."""
+        if not len(rows):
+            return []
+        time = self._ns[rows]
+        if bool((np.abs(time) < TIME_LIMIT // 1000).all()):
+            time = time * 1000 + self._ps[rows]
+        found = paired(
+            stack, time,
+            self._is([end])[rows], self._name[rows], self._events.names.get("", _NO_CODE),
+        )  # fmt: skip
+        self._problem(f"{NO_END}: drawn with no length", rows[found.lone_begin])
+        self._problem("end without a begin: left out", rows[found.lone_end])
+        return [
+            _Part(rows[found.begin], rows[found.end], place[found.begin]),
+            _Part(rows[found.lone_begin], rows[found.lone_begin], place[found.lone_begin], True),
+        ]
+
+    def _instants(self) -> list[_Part]:
+        events, scopes = self._events, {}
+        for key, number in events.identities.items():
+            if len(key) == 1:
+                scopes[number] = key[0]
+        is_instant = self._of(INSTANTS)[self._identified]
+        rows, identity = self._identified[is_instant], self._identity[is_instant]
+        of_thread = self._on_threads(rows)
+        of_process = np.array([self._place(pid, _INSTANTS, "") for pid in self._pids], np.uint32)
+        scope = np.array([scopes.get(i, "t") for i in range(len(events.identities))] or ["t"])
+        scope = scope[identity]
+        place = np.where(scope == "p", of_process[self._thread[rows]], of_thread)
+        place[scope == "g"] = self._place("", _GLOBAL, "")
+        self._scoped = rows, scope
+        return [_Part(rows.astype(np.int64), rows.astype(np.int64), place)]
+
+    def _async(self) -> list[_Part]:
+        events = self._events
+        is_async = self._of(ASYNC)[self._identified]
+        rows, identity = self._identified[is_async].astype(np.int64), self._identity[is_async]
+        if not len(rows):
+            return []
+        distinct, first, which = np.unique(identity, return_index=True, return_inverse=True)
+        names, keys = list(events.names), list(events.identities)
+        ids = [keys[k][3] for k in distinct.tolist()]
+        self._ids = rows, which.astype(np.uint32), ids
+        if len(distinct) <= _MOST_ASYNC_TRACKS:
+            places = []
+            for at, own in zip(rows[first].tolist(), ids, strict=True):
+                name = names[self._name[at]]
+                shown = f"{name} · {own}" if own else name
+                places.append(self._place(self._pids[self._thread[at]], _ASYNC, shown, own))
+            place = np.array(places, np.uint32)[which]
+        else:
+            place = numbers_of(
+                [self._thread[rows], self._name[rows]],
+                lambda i: self._place(
+                    self._pids[self._thread[rows[i]]], _MANY_ASYNC, names[self._name[rows[i]]]
+                ),
+            )
+        moment = self._is("n")[rows]
+        return [
+            *self._paired(rows[~moment], identity[~moment], place[~moment], "e"),
+            _Part(rows[moment], rows[moment], place[moment]),
+        ]
+
+    def _flow_events(self) -> _FlowEvents:
+        own = self._of(FLOWS)[self._identified]
+        rows, code = self._identified[own].astype(np.int64), self._identity[own]
+        phase = np.array(list(self._events.phases) or [""])[self._phase[rows]]
+        keys = list(self._events.identities)
+        flows: dict[tuple[str, ...], int] = {}
+        number = np.zeros(len(keys), np.int64)
+        is_next = np.zeros(len(keys), np.bool_)
+        for i in np.unique(code).tolist():
+            *flow, binding = keys[i]
+            number[i] = flows.setdefault(tuple(flow), len(flows))
+            is_next[i] = binding != "e"
+        return _FlowEvents(
+            rows, self._on_threads(rows), number[code], phase, is_next[code] & (phase == "f")
+        )
+
+    # -- when they are ------------------------------------------------------------------------
+
+    def _times(self, parts: Sequence[_Part]) -> tuple[Ints, Ints]:
+        """Start and end in ticks; sets the clock of the builder."""
+        starts, ends, fine = [], [], []
+        for part in parts:
+            ns, ps = self._ns[part.begin], self._ps[part.begin]
+            if part.end is None:
+                long_ns, long_ps = (values[part.begin] for values in self._long)
+                last_ns = ns + long_ns
+                last_ps = ps + long_ps
+                last_ns += last_ps >= 1000
+                last_ps = last_ps % 1000
+            else:
+                last_ns, last_ps = self._ns[part.end], self._ps[part.end]
+            starts.append((ns, ps))
+            ends.append((last_ns, last_ps))
+            fine.append(int(((ps != 0) | (last_ps != 0)).sum()))
+        del self._long
+        start_ns, start_ps = (np.concatenate(both) for both in zip(*starts, strict=True))
+        end_ns, end_ps = (np.concatenate(both) for both in zip(*ends, strict=True))
+        if not sum(fine):
+            return start_ns, end_ns
+        limit = TIME_LIMIT // 1000
+        if all((np.abs(ns) < limit).all() for ns in (start_ns, end_ns)):
+            self._builder.clock = Clock("ps", Fraction(1, 1000))
+        else:
+            self._builder.problem(_TOO_FINE, sum(fine))
+        return self._ticks(start_ns, start_ps), self._ticks(end_ns, end_ps)
+
+    def _ticks(self, ns: Ints, ps: NDArray[np.int16]) -> Ints:
+        """Times in ticks of the clock that `_times` has chosen."""
+        if self._builder.clock.unit == "ps":
+            return ns * 1000 + ps
+        return ns + (ps >= 500)
+
+    def _counters(self) -> list[tuple[str, str, Ints, NDArray[Any]]]:
+        """Process, name, ticks and values of each counter."""
+        series: dict[tuple[str, str, str], list[tuple[str, Ints, NDArray[np.float64]]]] = {}
+        for (thread, name, own, argument), (given_rows, values) in self._events.counters.items():
+            at = np.array(given_rows)
+            timed = self._timed[at]
+            self._problem(_NO_TIME, at[~timed])
+            series.setdefault((self._pids[thread], name, own), []).append(
+                (argument, at[timed], np.array(values)[timed])
+            )
+        self._events.counters.clear()
+        found: list[tuple[str, str, Ints, NDArray[Any]]] = []
+        limit = TIME_LIMIT // 1000 if self._builder.clock.unit == "ps" else TIME_LIMIT
+        for (pid, name, own), given in series.items():
+            several = len({argument for argument, _, _ in given}) > 1
+            for argument in dict.fromkeys(argument for argument, _, _ in given):
+                rows = np.concatenate([r for a, r, _ in given if a == argument])
+                value = np.concatenate([v for a, _, v in given if a == argument])
+                shown = " ".join(filter(None, (name, own)))
+                shown = f"{shown} · {argument}" if several else shown or argument
+                if not len(rows) or (np.abs(self._ns[rows]) > limit).any():
+                    self._builder.problem("counter whose times do not fit: left out", 1, shown)
+                elif value.min() < 0:
+                    self._builder.problem("counter with values below 0: not drawn", 1, shown)
+                elif len(found) >= _MOST_COUNTERS:
+                    self._builder.problem("counter of too many: not drawn", 1, shown)
+                else:
+                    whole = value.astype(np.int64) if (np.abs(value) < 1 << 53).all() else value
+                    value = whole if (whole == value).all() else value
+                    found.append((pid, shown, self._ticks(self._ns[rows], self._ps[rows]), value))
+        return found
+
+    # -- where they are -----------------------------------------------------------------------
+
+    def _place(self, pid: str, kind: int, name: str, own: str = "") -> int:
+        key = pid, kind, name, own
+        return self._places.setdefault(key, len(self._places))
+
+    def _on_threads(self, rows: Ints | Codes) -> Codes:
+        """The places of some events on their threads."""
+        places = [
+            self._place(text_of_id(pid), _THREAD, text_of_id(tid))
+            for pid, tid in self._events.threads
+        ]
+        return np.array(places or [0], np.uint32)[self._thread[rows]]
+
+    def _tracks(self, used: Codes) -> Codes:
+        """The track of each place; only those that are used have one, in order of display."""
+        builder, names = self._builder, TrackNames.of(self._events.metadata)
+        of_process: dict[str, list[tuple[int, str, str]]] = {}
+        number = np.zeros(len(self._places), np.uint32)
+        is_used = np.zeros(len(self._places), np.bool_)
+        is_used[used] = True
+        for (pid, kind, name, own), i in self._places.items():
+            if kind == _GLOBAL and is_used[i]:
+                number[i] = builder.track(GLOBAL, "instants")
+            elif is_used[i]:
+                of_process.setdefault(pid, []).append((kind, name, own))
+        counted = {pid for pid, _, _, _ in self._counted}
+        for pid, process in names.processes({**of_process, **dict.fromkeys(counted)}).items():
+            for _, name, tick, value in (each for each in self._counted if each[0] == pid):
+                builder.counter(stated_counter(process, name, tick, value))
+            if pid not in of_process:
+                builder.track(process, NO_SLICES)
+            places = of_process.get(pid, [])
+            shown = names.threads(pid, [name for kind, name, _ in places if kind == _THREAD])
+            rank = {tid: at for at, tid in enumerate(shown)}
+            taken = set(shown.values())
+            for kind, name, own in sorted(places, key=lambda p: (p[0], rank.get(p[1], 0))):
+                thread = shown[name] if kind == _THREAD else name or PROCESS_INSTANTS
+                while kind != _THREAD and thread in taken:
+                    thread += " (async)"
+                taken.add(thread)
+                number[self._places[pid, kind, name, own]] = builder.track(
+                    process, thread, flat=kind == _MANY_ASYNC
+                )
+        return number
+
+    # -- what else is said of them -------------------------------------------------------------
+
+    def _columns(self, parts: Sequence[_Part], rows: Ints) -> dict[str, Column]:
+        events = self._events
+        slice_of = np.full(events.rows, -1, np.int32)
+        first = 0
+        for part in parts:
+            numbers = np.arange(first, first + len(part.begin), dtype=np.int32)
+            if part.end is not None:
+                slice_of[part.end] = numbers
+            slice_of[part.begin] = numbers
+            first += len(numbers)
+        columns = events.arguments.columns(slice_of, len(rows), self._budget)
+        for kind, count in events.arguments.problems.items():
+            self._builder.problem(kind, count)
+
+        def put(name: str, codes: Codes, texts: Sequence[str], valid: Bools) -> None:
+            if valid.any():
+                shown = name if name not in columns else f"event {name}"
+                columns[shown] = Column.of_codes(codes, texts, None if valid.all() else valid)
+
+        def of_rows(at: Codes | Ints, codes: Codes) -> tuple[Codes, Bools]:
+            where = slice_of[at]
+            values, valid = np.zeros(len(rows), np.uint32), np.zeros(len(rows), np.bool_)
+            values[where[where >= 0]] = codes[where >= 0]
+            valid[where[where >= 0]] = True
+            return values, valid
+
+        category: Codes = events.take("cat")[rows]
+        none = events.cats.get("", _NO_CODE)
+        put(CATEGORY, category, list(events.cats), category != none)
+        scoped, scope = self._scoped
+        words = list(dict.fromkeys(_SCOPES.get(s, "thread") for s in np.unique(scope).tolist()))
+        codes = [words.index(_SCOPES.get(s, "thread")) for s in scope.tolist()]
+        values, valid = of_rows(scoped, np.array(codes, np.uint32))
+        put(SCOPE, values, words, valid)
+        if self._ids is not None:
+            at, which, ids = self._ids
+            values, valid = of_rows(at, which)
+            put(ID, values, ids, valid)
+        lone = np.concatenate([np.full(len(part.begin), part.is_lone) for part in parts])
+        put(UNPAIRED, np.zeros(len(rows), np.uint32), (NO_END,), lone)
+        return columns
+
+
+def _plain_keys(builder: TraceBuilder, names: Codes) -> Codes:
+    """One identity for each name."""
+    count = len(names)
+    return builder.distinct_keys(
+        np.full(count, KeyKind.PLAIN, np.uint8), names, np.zeros(count, np.uint32),
+        np.full(count, -1, np.int64), np.full(count, None, object),
+    )  # fmt: skip
+
+
+FORMAT = format_of("chrome.reader")

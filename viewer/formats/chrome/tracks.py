@@ -1,0 +1,106 @@
+"""Processes and threads of Chrome trace events: how they are called, and in which order they stand.
+
+A process is called by its `process_name` and `process_labels`, a thread by its `thread_name`, else
+by its number; the number is added where two would have one name. The order is that of
+`process_sort_index` and `thread_sort_index`, then of the numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from viewer.formats.chrome.events import Name
+
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+_SORTING = re.compile(r"-?[0-9]{1,18}(\.[0-9]+)?")
+NO_PROCESS, NO_THREAD = "(no process)", "(no thread)"
+Metadata = Iterable[tuple[str, Name, Name, dict[str, str]]]
+
+
+@dataclass(slots=True)
+class _Said:
+    """What metadata events say of one process or thread."""
+
+    name: str = ""
+    labels: str = ""
+    rank: float = 0.0
+
+
+@dataclass(slots=True)
+class TrackNames:
+    """The names of processes (by pid) and threads (by pid and tid), and how to sort them."""
+
+    _processes: dict[str, _Said] = field(default_factory=dict)
+    _threads: dict[tuple[str, str], _Said] = field(default_factory=dict)
+
+    @staticmethod
+    def of(metadata: Metadata) -> TrackNames:
+        """What metadata events tell; of several the last one counts."""
+        names = TrackNames()
+        for kind, pid, tid, told in metadata:
+            process = names._processes.setdefault(text_of_id(pid), _Said())
+            if kind == "process_name":
+                process.name = told.get("name", "")
+            elif kind == "process_labels":
+                process.labels = told.get("labels", "")
+            elif kind == "process_sort_index":
+                process.rank = _rank(told.get("sort_index", ""))
+            elif kind in ("thread_name", "thread_sort_index"):
+                pair = text_of_id(pid), text_of_id(tid)
+                thread = names._threads.setdefault(pair, _Said())
+                if kind == "thread_name":
+                    thread.name = told.get("name", "")
+                else:
+                    thread.rank = _rank(told.get("sort_index", ""))
+        return names
+
+    def processes(self, pids: Iterable[str]) -> dict[str, str]:
+        """The name of each process, no two alike, in order of display."""
+        said = {pid: self._processes.get(pid, _Said()) for pid in pids}
+        order = sorted(said, key=lambda pid: (said[pid].rank, *_by_number(pid)))
+        plain = {}
+        for pid in order:
+            name = said[pid].name or (f"process {pid}" if _WHOLE.fullmatch(pid) else pid)
+            labels = said[pid].labels
+            plain[pid] = f"{name or NO_PROCESS} · {labels}" if labels else name or NO_PROCESS
+        return _told_apart(plain)
+
+    def threads(self, pid: str, tids: Iterable[str]) -> dict[str, str]:
+        """The name of each thread of a process, no two alike, in order of display."""
+        said = {tid: self._threads.get((pid, tid), _Said()) for tid in tids}
+        order = sorted(said, key=lambda tid: (said[tid].rank, *_by_number(tid)))
+        plain = {}
+        for tid in order:
+            name = said[tid].name or (f"thread {tid}" if _WHOLE.fullmatch(tid) else tid)
+            plain[tid] = name or NO_THREAD
+        return _told_apart(plain)
+
+
+def text_of_id(number: Name) -> str:
+    """A pid or tid as a text: 7 and "7" are one."""
+    return "" if number is None else str(number)
+
+
+def _told_apart(names: Mapping[str, str]) -> dict[str, str]:
+    count = Counter(names.values())
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for number, name in names.items():
+        shown = f"{name} ({number})" if count[name] > 1 else name
+        while shown in taken:
+            shown = f"{shown} ({number})"
+        taken.add(shown)
+        found[number] = shown
+    return found
+
+
+def _rank(text: str) -> float:
+    return float(text) if _SORTING.fullmatch(text) else 0.0
+
+
+def _by_number(number: str) -> tuple[bool, int, str]:
+    is_number = bool(_WHOLE.fullmatch(number))
+    return not is_number, int(number) if is_number else 0, number

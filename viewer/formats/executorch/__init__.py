@@ -1,0 +1,1 @@
+"""ExecuTorch: ETDump, ETRecord, debug handle map, Inspector table."""

@@ -1,0 +1,1 @@
+"""ETDump; `reader.py` is the format, the rest its steps."""

@@ -1,0 +1,251 @@
+"""The profile events of an ETDump as columns, straight from its flatbuffer.
+
+`load` takes the file into memory, `read_runs` and `read_events` turn its tables into parallel
+arrays and lists of distinct texts; events without a time are handed on. What the events mean is
+settled in `viewer.formats.executorch.etdump.reader`, which also says where the layout is specified.
+Offsets that lead out of the file raise `Malformed`; anything odd within a readable file is counted
+as a problem of the trace.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.codecs.flatbuffer import Buffer, Malformed, Tables, distinct_texts, elements, padded
+from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.model.building.builder import BACKWARDS, TraceBuilder
+from viewer.model.trace import Bools, Ints
+
+DAMAGED = "The file is damaged or was cut short: copy it again, or record it again"
+_IDENTIFIER = b"ED00"
+_CHUNK = 1 << 16  # events per gather: their columns stay in the processor's cache
+_READ = 1 << 22
+# Bytes in a file: an offset and the head of a table; for an event its inner table and offset too.
+_LEAST_RUN = 8
+_LEAST_EVENT = 16
+
+Codes32 = NDArray[np.int32]
+
+
+@dataclass(slots=True)
+class Events:
+    """The profile events of a file in file order; codes index the lists of distinct texts.
+
+    row: position among all events of the file. number: integer identifier, -1 if none. metadatas:
+    as text where they are text, else in hexadecimal.
+    """
+
+    run: Codes32
+    row: Codes32
+    name: Codes32
+    chain: Codes32
+    instruction: Codes32
+    number: Codes32
+    text: Codes32
+    metadata: Codes32
+    start: Ints
+    end: Ints
+    names: list[str]
+    texts: list[str]
+    metadatas: list[str]
+
+    def __len__(self) -> int:
+        return len(self.run)
+
+    def named(self, *names: str) -> Bools:
+        """Which events have one of some names."""
+        found: Bools = np.array([*(name in names for name in self.names), False])[self.name]
+        return found
+
+
+@dataclass(slots=True)
+class Runs:
+    """The runs of a file: their names, and where each one's list of events lies.
+
+    allocators: first element and length of each one's list of allocators. bundled_input: the index
+    of the bundled input that it ran on, -1 if none.
+    """
+
+    names: list[str]
+    first: Ints
+    length: Ints
+    allocators: tuple[Ints, Ints]
+    bundled_input: Codes32
+
+
+def sniff(head: bytes) -> bool:
+    """True for the identifier of ETDumps, with or without a size prefix."""
+    return head[4:8] == _IDENTIFIER or head[8:12] == _IDENTIFIER
+
+
+def load(path: str, progress: Progress, cancelled: Cancelled) -> Buffer:
+    """The whole file; progress counts it as half of the work. Raises UnreadableFile."""
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            head = file.read(12)
+            if not sniff(head):
+                raise UnreadableFile(
+                    path, "this is not an ETDump (no ED00)", where="byte 4",
+                    remedy="Choose the .etdp file that the runtime wrote",
+                )  # fmt: skip
+            if size >= 1 << 32:
+                raise UnreadableFile(path, f"a flatbuffer cannot have {size} bytes", remedy=DAMAGED)
+            words = padded(size)
+            room = words[:size].data
+            file.seek(0)
+            done = 0
+            while done < size and (got := file.readinto(room[done : done + _READ])):
+                done += got
+                progress(done // 2, size)
+                if cancelled():
+                    raise ReadCancelled
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UnreadableFile(path, reason) from error
+    return Buffer(words[:done])
+
+
+def read_runs(buffer: Buffer, builder: TraceBuilder) -> Runs:
+    """The runs; tells the builder the schema's generation. Raises Malformed."""
+    prefix = 0 if buffer.bytes[4:8].tobytes() == _IDENTIFIER else 4
+    if prefix:
+        stated = int(buffer.bytes[:4].view("<u4")[0]) + 4
+        if stated > buffer.size:
+            raise Malformed(buffer.size, f"the file ends here, but says that it has {stated} bytes")
+        if stated < buffer.size:
+            builder.problem("bytes after the end of the dump: ignored", 1, f"byte {stated}")
+    start = prefix + int(buffer.bytes[prefix : prefix + 4].view("<u4")[0])
+    root = Tables(buffer, np.array([start]), "root table")
+    version = int(root.numbers(0, np.uint32, 0)[0])
+    if version:
+        builder.problem(f"version {version} is unknown: read as version 0")
+    first, length = buffer.vectors(root.targets(1), 4, "list of runs")
+    tables = Tables(buffer, elements(buffer, first, length, "runs", _LEAST_RUN), "run")
+    slot, builder.generation = 3, "G2/G3"
+    if not tables.fields(3).any() and _holds_events(buffer, tables.targets(2)):
+        slot, builder.generation = 2, "G1"
+    codes, names = distinct_texts(buffer, tables.targets(0), "run names")
+    texts = [*decoded(names, builder), ""]  # code -1, no name, is the last one
+    first, length = buffer.vectors(tables.targets(slot), 4, "list of events")
+    allocators = buffer.vectors(tables.targets(slot - 1), 4, "list of allocators")
+    bundled = np.full(len(tables), -1, np.int32)
+    if slot == 3:
+        bundled = tables.numbers(1, np.int32, -1)
+    return Runs([texts[c] for c in codes.tolist()], first, length, allocators, bundled)
+
+
+def _holds_events(buffer: Buffer, lists: Ints) -> bool:
+    """Whether lists hold events or allocators, whose only field is a name."""
+    first, length = buffer.vectors(lists, 4, "list in a run")
+    some = np.flatnonzero(length > 0)[:1]
+    tables = Tables(
+        buffer, elements(buffer, first[some], np.ones(len(some), np.int64), "list", 4), "list item"
+    )
+    if tables.fields(1).any() or tables.fields(2).any():
+        return True
+    target = tables.targets(0)
+    if not target.any():
+        return False
+    size = int(buffer.u4(target)[0])
+    end = int(target[0]) + 4 + size
+    is_text = end < buffer.size and buffer.bytes[end] == 0
+    return not (is_text and buffer.text(int(target[0])).decode("ascii", "replace").isprintable())
+
+
+def decoded(texts: list[bytes], builder: TraceBuilder) -> list[str]:
+    """Texts of the file as text; what is not UTF-8 is counted."""
+    decoded = [text.decode("utf-8", "replace") for text in texts]
+    odd = [t for t, raw in zip(decoded, texts, strict=True) if "\ufffd" in t and t.encode() != raw]
+    if odd:
+        builder.problem("text is not UTF-8: shown with \ufffd", len(odd), repr(odd[0]))
+    return decoded
+
+
+def read_events(
+    buffer: Buffer, runs: Runs, builder: TraceBuilder, others: Callable[[Ints, Ints], None],
+    progress: Progress, cancelled: Cancelled,
+) -> Events:  # fmt: skip
+    """All profile events whose times fit int64, no end before its start. Raises Malformed.
+
+    others: takes the events that are no profile events, by their positions among all events and
+    in the file.
+    """
+    at = elements(buffer, runs.first, runs.length, "events", _LEAST_EVENT)
+    total = len(at)
+    numbers = {f: np.empty(total, np.int32) for f in ("row", "chain", "instruction", "number")}
+    places = {f: np.empty(total, np.uint32) for f in ("name", "text", "metadata")}
+    start, end = np.empty(total, np.int64), np.empty(total, np.int64)
+    n = 0
+    for low in range(0, total, _CHUNK):
+        if cancelled():
+            raise ReadCancelled
+        tables = Tables(buffer, at[low : low + _CHUNK], "event")
+        profile = tables.targets(0)
+        rows = low + np.arange(len(tables))
+        if not profile.all():
+            others(rows[profile == 0], at[low : low + _CHUNK][profile == 0])
+        rows = rows[profile > 0]
+        events = Tables(buffer, profile[profile > 0], "profile event")
+        s, e = events.numbers(6, np.uint64, 0), events.numbers(7, np.uint64, 0)
+        fits = (s | e) < np.uint64(1 << 63)
+        count_rows(builder, "times of 2^63 and more: left out", rows[~fits])
+        keep = np.flatnonzero(fits)
+        rows, s, e = rows[keep], s[keep].astype(np.int64), e[keep].astype(np.int64)
+        wrapped = (s > e) & (s < 1 << 32)
+        count_rows(
+            builder, "end before start: taken as a 32-bit counter that wrapped", rows[wrapped]
+        )
+        e += wrapped.astype(np.int64) << 32
+        # Here already: a length on a clock of its own is never below 0 either.
+        count_rows(builder, BACKWARDS, rows[s > e])
+        span = slice(n, n + len(keep))
+        n += len(keep)
+        start[span], end[span] = s, np.maximum(s, e)
+        numbers["row"][span] = rows
+        for field, slot, default in (("chain", 1, 0), ("instruction", 2, -1), ("number", 3, -1)):
+            numbers[field][span] = events.numbers(slot, np.int32, default)[keep]
+        for field, slot in (("name", 0), ("text", 4), ("metadata", 5)):
+            places[field][span] = events.targets(slot)[keep]
+        progress((buffer.size + buffer.size * (low + len(tables)) // total) // 2, buffer.size)
+    del at
+    run = np.repeat(np.arange(len(runs.length), dtype=np.int32), runs.length)[numbers["row"][:n]]
+    codes, texts = {}, {}
+    for field, where in places.items():
+        codes[field], texts[field] = distinct_texts(buffer, where[:n].astype(np.int64), field)
+    progress(buffer.size, buffer.size)
+    return Events(
+        run=run,
+        **{field: column[:n] for field, column in numbers.items()},
+        **codes,
+        start=start[:n],
+        end=end[:n],
+        names=decoded(texts["name"], builder),
+        texts=decoded(texts["text"], builder),
+        metadatas=[_shown(raw) for raw in texts["metadata"]],
+    )
+
+
+def _shown(metadata: bytes) -> str:
+    """As text if it is text, else in hexadecimal."""
+    try:
+        text = metadata.decode()
+    except UnicodeDecodeError:
+        return metadata.hex()
+    return text if text.replace("\n", "").replace("\t", "").isprintable() else metadata.hex()
+
+
+def filled(codes: Ints | Codes32, texts: list[str]) -> Bools:
+    """Where codes (-1: none) are of a text that is not empty."""
+    has: Bools = np.array([*map(bool, texts), False])[codes]
+    return has
+
+
+def count_rows(builder: TraceBuilder, kind: str, rows: Ints | Codes32) -> None:
+    """Count a problem of events, given by their positions in the file."""
+    builder.problem(kind, len(rows), f"event {rows[0]}" if len(rows) else "")

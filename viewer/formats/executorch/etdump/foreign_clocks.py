@@ -1,0 +1,180 @@
+"""Events of delegates that count on a clock of their own, placed inside their call for drawing.
+
+QNN logs start 0 and a number of cycles or microseconds; Vulkan's shaders carry the times of the
+GPU. Such events lie outside their DELEGATE_CALL, or say "(cycles)". What they logged is kept in the
+columns `native_start`, `native_dur` and `native_unit`; only those are ever counted. For drawing:
+
+* A total ("QNN accelerator (execute) time (cycles)") spans what it sums up: it is the parent of the
+  call's other events, not one more of them. Totals in several units lie inside one another, the
+  longest outside, those in units of time before those in cycles.
+* Vulkan's host events lie inside their call and stay where they are; its shaders are laid out
+  inside "ETVK_EXECUTE".
+* The others follow one another in the order in which they were logged: on the scale of the total
+  in their unit, else as long as their unit says, and shrunk where the room is too small.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.formats.executorch.etdump.events import Events
+from viewer.model.trace import Bools, Column, Ints, KeyKind
+from viewer.program.debug_handles import is_host_event, is_total
+
+UNITS = ("cycles", "us", "ns", "ticks")
+_CYCLES, _US, _NS, _TICKS = range(len(UNITS))
+# How many ticks of the dump (taken as ns) one of each unit lasts; cycles have no length of their
+# own, and are drawn as ticks where nothing tells more.
+_TICKS_PER_UNIT = np.array([1.0, 1000.0, 1.0, 1.0])
+_UNIT = re.compile(r"\((cycles|us|ns)\)\s*\Z")
+_CONTAINER = "ETVK_EXECUTE"
+# QNN's most detailed profile has four totals; a chain of more would only bury the events.
+_MOST_TOTALS = 8
+
+
+@dataclass(slots=True)
+class Foreign:
+    """Which events run on a clock of their own, and what they logged, in parallel arrays."""
+
+    at: Ints
+    start: Ints
+    length: Ints
+    unit: NDArray[np.uint8]
+
+    def columns(self, count: int) -> dict[str, Column]:
+        """The columns of `count` events that keep what was logged; none if nothing is foreign."""
+        if not len(self.at):
+            return {}
+        own = np.zeros(count, np.bool_)
+        own[self.at] = True
+
+        def spread(values: NDArray[np.int64]) -> NDArray[np.int64]:
+            column = np.zeros(count, np.int64)
+            column[self.at] = values
+            return column
+
+        units = spread(self.unit.astype(np.int64)).astype(np.uint32)
+        return {
+            "native_start": Column(spread(self.start), own),
+            "native_dur": Column(spread(self.length), own),
+            "native_unit": Column.of_codes(units, UNITS, own),
+        }
+
+
+def place_foreign(
+    events: Events, kind: NDArray[np.uint8], parent: Ints, depth: NDArray[np.int32], order: Ints
+) -> tuple[Foreign, NDArray[np.int32], Ints]:
+    """Find the events on clocks of their own and give them a place inside their calls.
+
+    parent: index of each event's parent, -1 if none. depth, order: the nesting so far and its
+    preorder (position -> event). Moves `events.start` and `events.end` of what it finds; returns
+    it with the depth and the preorder that follow.
+    """
+    by_chain = np.where(events.chain < 0, KeyKind.FRAMEWORK, KeyKind.DELEGATE_CALL)
+    mine = (kind == KeyKind.DELEGATE_EVENT) & (parent >= 0) & (kind[parent] == by_chain)
+    at, box = _find(events, mine, parent)
+    found = Foreign(
+        at, events.start[at], events.end[at] - events.start[at], _units(events)[events.text[at]]
+    )
+    if not len(at):
+        return found, depth, order
+    total = np.array([*(is_total(t) for t in events.texts), False])[events.text[at]]
+    rank, level, total = _arrange(found, total, box)
+    _lay_out(events, found, box, rank, level, total)
+    depth = depth.copy()
+    depth[at] = depth[box] + 1 + level
+    # What was moved comes right behind the event that it is laid out in, by rank.
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    within = np.zeros(len(order), np.int64)
+    place[at], within[at] = place[box], rank + 1
+    return found, depth, np.lexsort((within, place))
+
+
+def _find(events: Events, mine: Bools, parent: Ints) -> tuple[Ints, Ints]:
+    """The events on clocks of their own, ascending, and the event that each is laid out in."""
+    outside = (events.start < events.start[parent]) | (events.end > events.end[parent])
+    in_cycles = np.append(_units_of(events.texts) == _CYCLES, False)[events.text]
+    stray = np.zeros(len(events), np.bool_)
+    stray[parent[mine & (outside | in_cycles)]] = True
+    in_stray = mine & stray[parent]
+    # An event that lies inside such a call may do so by chance, unless it is known to be the
+    # host's: only a call with a container has those.
+    host = np.array([*(is_host_event(t) for t in events.texts), False])[events.text]
+    container = np.array([*(t == _CONTAINER for t in events.texts), False])[events.text]
+    boxes = np.flatnonzero(in_stray & container & ~outside)
+    box_of = np.arange(len(events))
+    box_of[parent[boxes]] = boxes
+    stays = in_stray & host & ~outside & (box_of[parent] != parent)
+    at = np.flatnonzero(in_stray & ~stays)
+    return at, box_of[parent[at]]
+
+
+def _units_of(texts: list[str]) -> NDArray[np.uint8]:
+    found = [_UNIT.search(text) for text in texts]
+    return np.array([UNITS.index(m[1]) if m else _TICKS for m in found], np.uint8)
+
+
+def _units(events: Events) -> NDArray[np.uint8]:
+    """The unit of every distinct identifier; the last one is that of events without a text."""
+    return np.append(_units_of(events.texts), np.uint8(_TICKS))
+
+
+def _arrange(found: Foreign, total: Bools, box: Ints) -> tuple[Ints, Ints, Bools]:
+    """Rank of every event in its box, its level there, and which are totals in the end.
+
+    Totals come first, each a level below the one before; the others follow below all of them.
+    """
+    ticks = found.length * _TICKS_PER_UNIT[found.unit]
+    # By box, totals before others, times before cycles, the longest first; then as logged.
+    by = np.lexsort((np.where(total, -ticks, 0), total & (found.unit == _CYCLES), ~total, box))
+    rank = np.empty(len(box), np.int64)
+    rank[by] = np.arange(len(box)) - np.searchsorted(box[by], box[by])
+    total = total & (rank < _MOST_TOTALS)
+    _, number = np.unique(box, return_inverse=True)
+    totals = np.bincount(number, weights=total).astype(np.int64)[number]
+    return rank, np.where(total, rank, totals), total
+
+
+def _lay_out(
+    events: Events, found: Foreign, box: Ints, rank: Ints, level: Ints, total: Bools
+) -> None:
+    """Move the events into their boxes."""
+    boxes, number = np.unique(box, return_inverse=True)
+    origin = events.start[boxes]
+    room = np.maximum(events.end[boxes] - origin, 0)
+    scale = np.tile(_TICKS_PER_UNIT, (len(boxes), 1))
+    start, end = origin[number], origin[number]
+    for k in range(int(level[total].max(initial=-1)) + 1):
+        here = np.flatnonzero(total & (level == k))
+        g, unit, length = number[here], found.unit[here], found.length[here]
+        wanted = np.where(unit == _CYCLES, room[g], length * scale[g, unit])
+        # Whole rooms stay exact: beyond 2^53 a float of one may be larger than it is.
+        less = wanted < room[g]
+        room[g[less]] = wanted[less].astype(np.int64)
+        scale[g, unit] = room[g] / np.maximum(length, 1)
+        end[here] = origin[g] + room[g]
+    rest = np.flatnonzero(~total)
+    rest = rest[np.lexsort((rank[rest], number[rest]))]
+    if len(rest):
+        g = number[rest]
+        # Bounded so that no sum overflows.
+        wanted = np.minimum(found.length[rest] * scale[g, found.unit[rest]], (1 << 62) / len(box))
+        length = np.maximum(wanted, 0).astype(np.int64)
+        done = np.cumsum(length)
+        first = np.searchsorted(g, g)
+        done -= (done - length)[first]
+        sums = np.bincount(g, weights=length, minlength=len(boxes))
+        shrink = np.minimum(room / np.maximum(sums, 1), 1.0)[g]
+
+        def placed(ticks: Ints) -> Ints:
+            scaled = np.where(shrink < 1, (ticks * shrink).astype(np.int64), ticks)
+            moved: Ints = origin[g] + np.minimum(scaled, room[g])
+            return moved
+
+        start[rest], end[rest] = placed(done - length), placed(done)
+    events.start[found.at], events.end[found.at] = start, end

@@ -1,0 +1,87 @@
+"""What the events of an ETDump are: their kinds, and a name and a key for each identity.
+
+An identity is a kind, a method's scope, an instruction, a name and a delegate debug identifier. A
+dump may have as many of them as events, so all is array work but for the distinct texts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.formats.executorch.etdump.events import Events, count_rows, filled
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.executorch_names import CONTROL, DELEGATE_CALL, KERNEL_PREFIX, OPERATOR_CALL
+from viewer.model.trace import Bools, Codes, Ints, KeyKind
+
+_CALLS = {OPERATOR_CALL: KeyKind.OPERATOR_CALL, DELEGATE_CALL: KeyKind.DELEGATE_CALL}
+
+
+def kinds(events: Events) -> NDArray[np.uint8]:
+    """The `KeyKind` of every event."""
+    of_name = np.full(len(events.names) + 1, KeyKind.PLAIN, np.uint8)  # the last one: no name
+    for i, name in enumerate(events.names):
+        if name.startswith(KERNEL_PREFIX):
+            of_name[i] = KeyKind.KERNEL
+        elif name in CONTROL:
+            of_name[i] = KeyKind.CONTROL
+        else:
+            of_name[i] = _CALLS.get(name, KeyKind.PLAIN)
+    kind = of_name[events.name]
+    kind[events.chain < 0] = KeyKind.FRAMEWORK
+    kind[(events.number != -1) | filled(events.text, events.texts)] = KeyKind.DELEGATE_EVENT
+    return kind
+
+
+def identities(
+    events: Events, kind: NDArray[np.uint8], scope: Ints, builder: TraceBuilder
+) -> tuple[Codes, Codes]:
+    """Name and key of every slice, made once per distinct identity, in order of appearance.
+
+    scope: the number of each event's scope.
+    """
+    delegate = kind == KeyKind.DELEGATE_EVENT
+    label, called, identifier = _labels(events, delegate)
+    appears = np.full(len(called), len(events))
+    appears[label[::-1]] = np.arange(len(events) - 1, -1, -1)  # the last assignment holds
+    used = np.argsort(appears, kind="stable")[: int((appears < len(events)).sum())]
+    name = np.zeros(len(called), np.uint32)
+    name[used] = builder.intern_all([called[i] for i in used.tolist()])
+    # Names that read alike are one, but the identifier 1 is another than "1".
+    is_integer = np.array([isinstance(i, int) for i in identifier], np.uint64)
+    same = name.astype(np.uint64) * np.uint64(2) + is_integer
+    instruction = np.where(events.chain < 0, -1, events.instruction)
+    what = same[label] << np.uint64(8) | kind
+    what = what * np.uint64(scope.max() + 1) + scope.astype(np.uint64)
+    if int(what.max()) >= 1 << 32:
+        what = np.unique(what, return_inverse=True)[1].astype(np.uint64)
+    what = what << np.uint64(32) | instruction.view(np.uint32)
+    _, first, inverse = np.unique(what, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    at = first[order]
+    key = np.empty(len(first), np.uint32)
+    key[order] = builder.distinct_keys(
+        kind[at], name[label[at]], scope[at].astype(np.uint32), instruction[at].astype(np.int64),
+        identifier[label[at]],
+    )  # fmt: skip
+    unnamed = ~delegate & ~filled(events.name, events.names)
+    count_rows(
+        builder, 'event without a name: called "event"', events.row[unnamed].astype(np.int64)
+    )
+    return name[label], key[inverse]
+
+
+def _labels(events: Events, delegate: Bools) -> tuple[Ints, list[str], NDArray[np.object_]]:
+    """Per event a number, and per number what it is called and its identifier, None if none.
+
+    The numbers are [nothing | names | texts | integers].
+    """
+    names, texts = events.names, events.texts
+    integers, number = np.unique(events.number, return_inverse=True)
+    by_identifier = np.where(
+        events.number == -1, 1 + len(names) + events.text, 1 + len(names) + len(texts) + number
+    )
+    label: Ints = np.where(delegate, by_identifier, events.name + 1)
+    own = [*texts, *integers.tolist()]
+    called = ["event", *(name or "event" for name in names), *map(str, own)]
+    return label, called, np.array([*[None] * (len(names) + 1), *own], object)

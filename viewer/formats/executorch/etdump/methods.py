@@ -1,0 +1,253 @@
+"""Which runs of a dump are of one method; the file never says.
+
+After one load there is one method. After several, runs are told apart by what they contradict each
+other in: an instruction that is another operator, a DELEGATE_CALL here and a kernel there. Two more
+signs are weaker and count only as long as they make no more methods than were loaded:
+
+* the number of instructions. A run that came to its end without a JF_CALL took every instruction of
+  its method, so one of three and one of four are not the same, though the first three are equal.
+  With one, it left some out, but an operator that it ended with is the last of its method: branches
+  end with a MOVE_CALL of what they return;
+* for methods that a delegate swallowed whole, which identifiers it logged in a call. It may log now
+  more and now less.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.formats.executorch.etdump.events import Events
+from viewer.formats.executorch.etdump.inferences import ends_of_runs
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.executorch_names import JUMP
+from viewer.model.trace import Bools, Ints, KeyKind
+
+# Sessions load a handful, at most one for each size of input. Bounds the search, whose tables take
+# a byte per method and fact.
+MOST_METHODS = 256
+
+_KERNEL, _CALL, _IDENTIFIERS, _ASPECTS = 0, 1, 2, 3
+_COUNT = -_ASPECTS << 32  # of the whole run, so below what any 32-bit instruction has
+_UNTOLD, _ENDS_IN_BRANCH = -2, -1  # in place of a count; of the second, another may end elsewhere
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+class _Signs(IntEnum):
+    """By what runs are told apart; each takes in those before it."""
+
+    CONTRADICTIONS = 0
+    COUNTS = 1
+    IDENTIFIERS = 2
+
+
+def methods_of_runs(
+    events: Events, kind: NDArray[np.uint8], first: Ints, is_load: Bools, builder: TraceBuilder
+) -> tuple[Ints, int]:
+    """The method of every run, counted by first appearance (-1 for loads), and how many there are.
+
+    first: where each run's events begin. A run belongs to the first method that it shares an
+    instruction with and never contradicts.
+    """
+    method = np.where(is_load, -1, 0)
+    loads = int(is_load.sum())
+    if loads <= 1:
+        return method, int(not is_load.all())
+    runs = np.flatnonzero(~is_load)
+    log = _Log.of(events, kind, np.append(first, len(events)))
+    found, count = log.told_apart(runs, _Signs.CONTRADICTIONS)
+    for signs in log.weaker_signs(runs):
+        finer, more = log.told_apart(runs, signs)
+        if count < more <= loads and more < MOST_METHODS:
+            found, count = finer, more
+    if count == MOST_METHODS:
+        builder.problem(f"more than {MOST_METHODS} methods: the rest are shown as the last")
+    method[runs] = found
+    return method, count
+
+
+@dataclass(slots=True)
+class _Log:
+    """What the events of a dump say about instructions: per event a fact and what it is about.
+
+    counts: per run how many instructions its method has, as far as the run tells.
+    """
+
+    about: Ints
+    fact: Ints
+    said: Bools
+    bounds: Ints
+    counts: Ints
+
+    @staticmethod
+    def of(events: Events, kind: NDArray[np.uint8], bounds: Ints) -> _Log:
+        control = kind == KeyKind.CONTROL
+        calls = (kind == KeyKind.OPERATOR_CALL) | (kind == KeyKind.DELEGATE_CALL) | control
+        logged = (kind == KeyKind.DELEGATE_EVENT) & (events.chain >= 0)
+        aspect = np.where(calls, _CALL, np.where(logged, _IDENTIFIERS, _KERNEL))
+        # Texts and numbers are apart: a number goes below -1, a text's code above.
+        number = events.number.astype(np.int64)
+        identifier = np.where(number != -1, -2 - np.abs(number) * 2 - (number < 0), events.text)
+        # What a call is: below 0 the MOVE, JF or FREE of that name, else the kind of its event.
+        call = np.where(control, -1 - events.name.astype(np.int64), kind)
+        return _Log(
+            events.instruction.astype(np.int64) * _ASPECTS + aspect,
+            np.where(calls, call, np.where(logged, identifier, events.name)),
+            calls | logged | (kind == KeyKind.KERNEL),
+            bounds,
+            _counts(events, calls, control, bounds),
+        )
+
+    def weaker_signs(self, runs: Ints) -> list[_Signs]:
+        """What else could tell runs apart: they differ in it, or a call logged some."""
+        told = self.counts[runs][self.counts[runs] != _UNTOLD]
+        found = [_Signs.COUNTS] if len(told) and (told != told[0]).any() else []
+        if (self.said & (self.about % _ASPECTS == _IDENTIFIERS)).any():
+            found.append(_Signs.IDENTIFIERS)
+        return found
+
+    def told_apart(self, runs: Ints, signs: _Signs) -> tuple[Ints, int]:
+        """The method of each of some runs, and how many methods that makes."""
+        said = self.said
+        if signs < _Signs.IDENTIFIERS:
+            said = said & (self.about % _ASPECTS != _IDENTIFIERS)
+        counts = self.counts if signs >= _Signs.COUNTS else np.full_like(self.counts, _UNTOLD)
+        mixed = _mixed(self.about.astype(np.uint64) * _ODD ^ self.fact.astype(np.uint64))
+        signature = np.add.reduceat(np.where(said, mixed, 0), self.bounds[:-1])[runs]
+        signature += _mixed(counts[runs].astype(np.uint64) ^ _ODD)
+        _, at, inverse = np.unique(signature, return_index=True, return_inverse=True)
+        # Runs that logged the same are compared once, in order of appearance.
+        appears = np.argsort(at)
+        alike = runs[at[appears]]
+        size = self.bounds[alike + 1] - self.bounds[alike]
+        run = np.repeat(np.arange(len(alike)), size)
+        event = np.arange(len(run)) + np.repeat(self.bounds[alike] - (np.cumsum(size) - size), size)
+        run, event = run[said[event]], event[said[event]]
+        about, fact = self.about[event], self.fact[event].astype(np.uint64)
+        if signs is _Signs.IDENTIFIERS:
+            run, about, fact = _sets_as_facts(run, about, fact)
+        told = np.flatnonzero(counts[alike] != _UNTOLD)
+        run, about = np.append(run, told), np.append(about, np.full(len(told), _COUNT))
+        fact = np.append(fact, counts[alike[told]].astype(np.uint64))
+        found, methods = _assigned(_Facts.of(run, about, fact, len(alike)))
+        of_signature = np.empty(len(alike), np.int64)
+        of_signature[appears] = found
+        return of_signature[inverse], methods
+
+
+def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Hashes that may be summed up."""
+    values = values * np.uint64(0xBF58476D1CE4E5B9)
+    values ^= values >> np.uint64(29)
+    return values * values
+
+
+def _counts(events: Events, calls: Bools, control: Bools, bounds: Ints) -> Ints:
+    """How many instructions the method of each run has, else _UNTOLD or _ENDS_IN_BRANCH.
+
+    A run that failed or was cut short tells nothing.
+    """
+    first = bounds[:-1]
+    last = np.maximum.reduceat(np.where(calls, events.instruction, -1).astype(np.int64), first)
+    in_last = calls & (events.instruction == np.repeat(last, np.diff(bounds)))
+    moves = np.logical_or.reduceat(in_last & control, first)
+    jumped = np.logical_or.reduceat(control & events.named(JUMP), first)
+    ended = np.logical_or.reduceat(ends_of_runs(events), first)
+    counts = np.where(moves & jumped, _ENDS_IN_BRANCH, last + 1)
+    return np.where(ended & (last >= 0), counts, _UNTOLD)
+
+
+def _distinct(*columns: NDArray[Any]) -> Ints:
+    """The first position of every distinct row of some columns, sorted by the columns."""
+    order: Ints = np.lexsort(columns[::-1])
+    differs = np.zeros(max(len(order) - 1, 0), np.bool_)
+    for column in columns:
+        differs |= np.diff(column[order]) != 0
+    first: Ints = order[np.append(True, differs)[: len(order)]]
+    return first
+
+
+def _sets_as_facts(
+    run: Ints, about: Ints, fact: NDArray[np.uint64]
+) -> tuple[Ints, Ints, NDArray[np.uint64]]:
+    """All identifiers that a call logged as one fact: fewer or more of them is another."""
+    by_set = about % _ASPECTS == _IDENTIFIERS
+    rest = ~by_set
+    own = np.flatnonzero(by_set)
+    own = own[_distinct(run[own], about[own], fact[own])]
+    first = _distinct(run[own], about[own])
+    total = np.add.reduceat(_mixed(fact[own] ^ _ODD), first) if len(own) else fact[own]
+    return (
+        np.append(run[rest], run[own[first]]),
+        np.append(about[rest], about[own[first]]),
+        np.append(fact[rest], total),
+    )
+
+
+@dataclass(slots=True)
+class _Facts:
+    """Distinct facts of runs, sorted by run and by what they are about.
+
+    about, pair: numbers for what a fact is about, and for the fact itself with it. bounds: where
+    the facts of each run begin. joins: per what facts are about, whether to share it makes runs of
+    one method; a count of instructions alone does not.
+    """
+
+    about: Ints
+    pair: Ints
+    bounds: Ints
+    joins: Bools
+
+    @staticmethod
+    def of(run: Ints, about: Ints, fact: NDArray[np.uint64], runs: int) -> _Facts:
+        abouts, about = np.unique(about, return_inverse=True)
+        values, fact_code = np.unique(fact, return_inverse=True)
+        pairs, pair = np.unique(about * len(values) + fact_code, return_inverse=True)
+        told = np.sort(run * len(pairs) + pair)
+        told = told[np.append(True, np.diff(told) != 0)[: len(told)]]
+        run, pair = np.divmod(told, max(len(pairs), 1))
+        return _Facts(
+            (pairs // max(len(values), 1))[pair],
+            pair,
+            np.searchsorted(run, np.arange(runs + 1)),
+            abouts != _COUNT,
+        )
+
+
+def _assigned(facts: _Facts) -> tuple[Ints, int]:
+    """The method of each run, the first that agrees with it or a new one, and how many there are.
+
+    A run joins a method if they share something that both tell of, and agree in all of it. Its
+    facts are the method's from then on.
+    """
+    found = np.empty(len(facts.bounds) - 1, np.int64)
+    knows = np.zeros((1, int(facts.about.max(initial=-1)) + 1), np.bool_)
+    holds = np.zeros((1, int(facts.pair.max(initial=-1)) + 1), np.bool_)
+    count = 0
+    for run in range(len(found)):
+        own = slice(int(facts.bounds[run]), int(facts.bounds[run + 1]))
+        about, pair = facts.about[own], facts.pair[own]
+        method = count
+        if len(about):
+            first = np.flatnonzero(np.append(True, np.diff(about) != 0))
+            shared = knows[:count, about[first]]
+            agrees = np.logical_or.reduceat(holds[:count, pair], first, axis=1)
+            joins = shared & facts.joins[about[first]]
+            fits = joins.any(axis=1) & ~(shared & ~agrees).any(axis=1)
+            method = int(np.argmax(fits)) if fits.any() else count
+        if method == count:
+            if count == MOST_METHODS:
+                method = MOST_METHODS - 1
+            else:
+                count += 1
+        if method == len(knows):
+            knows = np.concatenate([knows, np.zeros_like(knows)])
+            holds = np.concatenate([holds, np.zeros_like(holds)])
+        knows[method, about] = True
+        holds[method, pair] = True
+        found[run] = method
+    return found, count

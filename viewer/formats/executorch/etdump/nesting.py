@@ -1,0 +1,95 @@
+"""The tree of an ETDump's events, from the order in which they were completed.
+
+An event is written when it is over, so what happened inside it stands before it: the parent of an
+event is the next one of a lower rank in its run. Ranks: framework scope 0, instruction 1, kernel or
+delegate event 2. A run that was cut off lacks some; its events then move up. Where threads logged
+side by side, the next call may be another's: a delegate's event is only part of a call of its own
+instruction.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.formats.executorch.etdump.events import Codes32, Events
+from viewer.model.trace import Bools, Ints, KeyKind
+
+
+def nest(events: Events, kind: NDArray[np.uint8]) -> tuple[Codes32, Ints, Ints]:
+    """Depth of every event, their preorder, and the index of each one's parent (-1 if none)."""
+    n, run = len(events), events.run
+    rank = np.ones(n, np.int32)
+    rank[(kind == KeyKind.KERNEL) | (kind == KeyKind.DELEGATE_EVENT)] = 2
+    loose = np.flatnonzero((kind == KeyKind.FRAMEWORK) | (kind == KeyKind.PLAIN))
+    instruction = rank == 1
+    instruction[loose] = False
+    call = _next(instruction, run)[loose]
+    inside = (call >= 0) & (events.start[call] <= events.start[loose])
+    rank[loose[inside]] = 2
+    scopes = loose[~inside & (kind[loose] == KeyKind.FRAMEWORK)]
+    for level in (0, 1):
+        held = _lies_in_later(events.start[scopes], run[scopes])
+        rank[scopes[~held]] = level
+        scopes = scopes[held]
+    rank[scopes] = 2
+
+    outer = _next(rank == 0, run)
+    outer[rank == 0] = -1
+    above = _next(rank <= 1, run)
+    above[rank < 2] = -1
+    in_instruction = (above >= 0) & (rank[above] == 1)
+    depth = (outer >= 0).astype(np.int32) + in_instruction
+    # In order of completion a subtree ends with its root, so in preorder the root moves to where
+    # its subtree begins, behind its ancestors.
+    begin = np.arange(n)
+    for level in (0, 1):
+        own = np.flatnonzero(rank == level)
+        ends = np.flatnonzero(rank <= level)
+        before = np.searchsorted(ends, own) - 1
+        begin[own] = np.where(before >= 0, ends[before] + 1, 0)
+    begin = np.maximum(begin, np.searchsorted(run, run))
+    order = np.empty(n, np.int64)
+    order[begin + depth] = np.arange(n)
+    parent = np.where(above >= 0, above, outer)
+    strange = in_instruction & (kind == KeyKind.DELEGATE_EVENT) & (events.chain >= 0)
+    strange &= events.instruction != events.instruction[above]
+    at = np.flatnonzero(strange)
+    if len(at):
+        own = _own_calls(events, kind, at)
+        parent[at] = np.where(own >= 0, own, outer[at])
+    return depth, order, parent
+
+
+def _own_calls(events: Events, kind: NDArray[np.uint8], at: Ints) -> Ints:
+    """For events of another instruction than the call that is next: the call they are part of.
+
+    That is the next one of their instruction in their run, if it had begun: one of another thread.
+    -1 if there is none, since their call was not logged.
+    """
+    calls = np.flatnonzero(kind == KeyKind.DELEGATE_CALL)
+    place = events.instruction.astype(np.int64) * len(events) + np.arange(len(events))
+    calls = calls[np.argsort(place[calls])]
+    found: Ints = np.append(calls, -1)[np.searchsorted(place[calls], place[at])]
+    is_own = (found >= 0) & (events.run[found] == events.run[at])
+    is_own &= events.instruction[found] == events.instruction[at]
+    is_own &= events.start[found] <= events.start[at]
+    return np.where(is_own, found, -1)
+
+
+def _next(marked: Bools, run: Codes32) -> Ints:
+    """The index of the next marked event of the same run, -1 if there is none."""
+    at = np.flatnonzero(marked)
+    if not len(at):
+        return np.full(len(run), -1)
+    found: Ints = np.append(at, -1)[np.searchsorted(at, np.arange(len(run)), side="right")]
+    return np.where((found >= 0) & (run[found] == run), found, -1)
+
+
+def _lies_in_later(start: Ints, run: Codes32) -> Bools:
+    """Which scopes, in order of completion, began no earlier than a later one of their run."""
+    # Runs are kept apart by their rank: the minimum over all that follows is then the run's own.
+    rank = np.unique(start, return_inverse=True)[1] + run.astype(np.int64) * (len(start) + 1)
+    later = np.minimum.accumulate(rank[::-1])[::-1]
+    held: Bools = np.append(later[1:] <= rank[:-1], False)[: len(start)]
+    return held

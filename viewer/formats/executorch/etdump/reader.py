@@ -1,0 +1,226 @@
+"""Reads ETDump files, the profiles that the ExecuTorch runtime writes (.etdp, .etdump).
+
+Specified by devtools/etdump/etdump_schema_flatcc.fbs of ExecuTorch; a flatbuffer with the
+identifier "ED00", with a size prefix (as the runtime writes it) or without. Three generations of
+the schema are read: G1 (release 0.1), whose runs have their fields one slot earlier, G2 (0.2, 0.3)
+and G3 (0.4 and later). G2 and G3 differ in debug events alone and are "G2/G3" unless one tells.
+
+Read: runs with their bundled input index; profile events with name, chain, instruction, delegate
+debug identifier, metadata and times; allocation and debug events, which carry no time and are a
+table of their own (`viewer.formats.executorch.etdump.untimed`). Not read: strides of logged
+tensors, and the tensors of a list after the third.
+
+What the file leaves open and how it is settled here:
+
+* The unit of a tick. Taken as 1 ns, marked as assumed.
+* The method of a run. Runs whose instructions contradict each other are different methods:
+  `viewer.formats.executorch.etdump.methods`. Each method is a scope and a thread; a load is drawn
+  where its method is.
+* Steps. Instructions that follow a load in its run are an inference of their own.
+* A run that begins before an earlier one was over: the clock started again, as a cycle counter that
+  is reset or wraps does. What follows shares no axis with what was before and gets a thread of its
+  own, in which its times stay as logged: `viewer.formats.executorch.etdump.inferences`.
+* Nesting. It follows from the order of completion: `viewer.formats.executorch.etdump.nesting`.
+* Delegate events outside their call run on a clock of their own:
+  `viewer.formats.executorch.etdump.foreign_clocks`.
+* The part of a DELEGATE_CALL that its events leave open becomes slices of its own:
+  `viewer.formats.executorch.etdump.unattributed`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.codecs.flatbuffer import Malformed
+from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
+from viewer.formats.executorch.etdump.events import (
+    DAMAGED,
+    Events,
+    Runs,
+    count_rows,
+    filled,
+    load,
+    read_events,
+    read_runs,
+    sniff,
+)
+from viewer.formats.executorch.etdump.foreign_clocks import place_foreign
+from viewer.formats.executorch.etdump.identities import identities, kinds
+from viewer.formats.executorch.etdump.inferences import (
+    LOADS,
+    MOST_CLOCKS,
+    clocks,
+    failed_runs,
+    loads,
+    part_runs,
+    spans,
+)
+from viewer.formats.executorch.etdump.methods import methods_of_runs
+from viewer.formats.executorch.etdump.nesting import nest
+from viewer.formats.executorch.etdump.unattributed import Uncovered, uncovered
+from viewer.formats.executorch.etdump.untimed import Untimed, UntimedReader, place
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.trace import UNATTRIBUTED, Clock, Codes, Column, Ints, KeyKind, RunKind, Trace
+
+
+def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
+    """Read one dump. Raises UnreadableFile or ReadCancelled."""
+    buffer = load(path, progress, cancelled)
+    builder = TraceBuilder(path, FORMAT.name, "", Clock("ns", assumed=True))
+    try:
+        runs = read_runs(buffer, builder)
+        reader = UntimedReader(buffer, runs, builder)
+        events = read_events(buffer, runs, builder, reader.read, progress, cancelled)
+        untimed = reader.finish()
+    except Malformed as error:
+        raise UnreadableFile(
+            path, error.reason, where=f"byte {error.byte}", remedy=DAMAGED
+        ) from error
+    del buffer, reader
+    _compose(builder, os.path.basename(path), runs, events, untimed, cancelled)
+    del events, untimed  # a fifth of the peak, were it kept while the builder sorts
+    return builder.build()
+
+
+__all__ = ["FORMAT", "read", "sniff"]
+FORMAT = format_of("executorch.etdump.reader")
+
+
+def _compose(
+    builder: TraceBuilder, process: str, runs: Runs, events: Events, untimed: Untimed,
+    cancelled: Cancelled,
+) -> None:  # fmt: skip
+    empty = np.flatnonzero(runs.length == 0)
+    builder.problem("run without events", len(empty), f"run {empty[0]}" if len(empty) else "")
+    kind = kinds(events)
+    if not len(events):
+        builder.untimed(place(untimed, runs, events, kind))
+        return
+    loading = events.named(*LOADS)
+    parts, first = part_runs(events, loading)
+    is_load = loads(runs, parts, first, events, kind, loading)
+    method, methods = methods_of_runs(events, kind, first, is_load, builder)
+
+    titles = ["Execute"] if methods == 1 else [f"Execute {m + 1}" for m in range(methods)]
+    lane = method.copy()
+    follows = np.append(method[1:], -1)
+    lane[is_load] = 0 if methods == 1 else np.where(follows < 0, methods, follows)[is_load]
+    if (lane == methods).any():
+        titles.append("load")
+    scope_of = [builder.scope(title) for title in titles[:methods]]
+    if is_load.any():
+        scope_of.append(builder.scope("load"))  # found by method -1
+    scope = np.array(scope_of)[method]
+
+    count = np.diff(np.append(first, len(events)))
+    depth, order, parent = nest(events, kind)
+    foreign, depth, order = place_foreign(events, kind, parent, depth, order)
+    count_rows(
+        builder,
+        "delegate events on a clock of their own: placed inside their call for drawing only",
+        events.row[foreign.at],
+    )
+    count_rows(
+        builder,
+        "run without Method::execute: it failed or was cut short",
+        events.row[first[failed_runs(events, kind, first, is_load, loading)]],
+    )
+    begin, finish = spans(events, first)
+    clock = clocks(begin, finish)
+    again = np.flatnonzero(np.diff(clock) > 0) + 1
+    builder.problem(
+        "the clock started again: the runs after it are on threads of their own",
+        len(again),
+        f"run {parts[again[0]] >> 1}" if len(again) else "",
+    )
+    track = _tracks(builder, process, titles, lane, clock)
+    columns = _columns(events) | foreign.columns(len(events))
+    if cancelled():
+        raise ReadCancelled
+    builder.untimed(place(untimed, runs, events, kind))
+    name, key = identities(events, kind, np.repeat(scope, count), builder)
+    gaps = uncovered(events, kind, parent, foreign.at, order)
+    if len(gaps.call):
+        order = _with_places(order, gaps.place)
+        gap_name = np.full(len(gaps.call), builder.intern(UNATTRIBUTED), np.uint32)
+        name = np.append(name, gap_name)
+        key = np.append(key, _gap_keys(builder, np.repeat(scope, count), events, gaps))
+    builder.add(
+        track=_with(np.repeat(track, count), gaps)[order].astype(np.uint32),
+        start=np.append(events.start, gaps.start)[order],
+        end=np.append(events.end, gaps.end)[order],
+        name=name[order],
+        key=key[order],
+        source_row=_with(events.row, gaps)[order].astype(np.uint32),
+        levels=np.append(depth, depth[gaps.call] + np.int32(1))[order],
+        derived=(order >= len(events)) if len(gaps.call) else None,
+        columns={label: _ordered(column, order) for label, column in columns.items()},
+    )
+    for i, run in enumerate(parts.tolist()):
+        builder.run(
+            RunKind.LOAD if is_load[i] else RunKind.INFERENCE, runs.names[run >> 1], int(track[i]),
+            int(scope[i]), int(begin[i]), int(finish[i]),
+            bundled_input=int(runs.bundled_input[run >> 1]), first_row=int(events.row[first[i]]),
+        )  # fmt: skip
+
+
+def _tracks(
+    builder: TraceBuilder, process: str, titles: list[str], lane: Ints, clock: Ints
+) -> Ints:
+    """The track of every run: a thread of its method for each clock that its runs are on."""
+    distinct, inverse = np.unique(lane * MOST_CLOCKS + clock, return_inverse=True)
+    made = []
+    for on, since in (divmod(number, MOST_CLOCKS) for number in distinct.tolist()):
+        again = f" · clock {since + 1}" if since else ""
+        made.append(builder.track(process, f"{titles[on]}{again}"))
+    return np.array(made)[inverse]
+
+
+def _with(values: NDArray[Any], gaps: Uncovered) -> NDArray[Any]:
+    """The values of all events, and for every gap that of its call."""
+    return np.append(values, values[gaps.call])
+
+
+def _with_places(order: Ints, places: Ints) -> Ints:
+    """The preorder of all events with the gaps, which count on behind them, at their places."""
+    place = np.empty(len(order), np.int64)
+    place[order] = 2 * np.arange(len(order)) + 1
+    return np.argsort(np.append(place, places), kind="stable")
+
+
+def _gap_keys(builder: TraceBuilder, scope: Ints, events: Events, gaps: Uncovered) -> Codes:
+    """The key of every gap, one per instruction."""
+    of_call = np.stack([scope[gaps.call], events.instruction[gaps.call]], axis=1)
+    distinct, inverse = np.unique(of_call, axis=0, return_inverse=True)
+    keys = [
+        builder.key(KeyKind.UNATTRIBUTED, UNATTRIBUTED, scope=s, instruction=instruction)
+        for s, instruction in distinct.tolist()
+    ]
+    return np.array(keys, np.uint32)[inverse.reshape(-1)]
+
+
+def _ordered(column: Column, order: Ints) -> Column:
+    """A column of the events in another order; the gaps behind them have no value."""
+    is_event = order < len(column.values)
+    if is_event.all():
+        return column.taken(order)
+    taken = column.taken(np.where(is_event, order, 0))
+    valid = is_event if taken.valid is None else is_event & taken.valid
+    return replace(taken, valid=valid)
+
+
+def _columns(events: Events) -> dict[str, Column]:
+    of_chain = (events.chain >= 0) & (events.instruction >= 0)
+    columns = {"instruction_id": Column(events.instruction.astype(np.int64), of_chain)}
+    if (events.chain < -1).any() or (events.chain > 0).any():
+        columns["chain"] = Column(events.chain.astype(np.int64))
+    stated = filled(events.metadata, events.metadatas)
+    if stated.any():
+        codes = np.where(stated, events.metadata, 0).astype(np.uint32)
+        columns["metadata"] = Column.of_codes(codes, events.metadatas, stated)
+    return columns

@@ -1,0 +1,281 @@
+"""The allocation and debug events of an ETDump: their order is known, their time is not.
+
+`UntimedReader` turns their tables into columns, chunk by chunk, as `read_events` comes by them;
+`place` then says to which run each belongs, which timed event it follows and which call its value
+is of. It relies on when the runtime logs: an event of any kind is written when it is over, so what
+happened inside a call stands before it, and an operator's values stand just before the operator.
+
+Three generations of debug events: G1 has a chain, a debug handle and only the number of its values,
+G2 one value, G3 a delegate debug identifier and a name too. Where the layout is specified is said
+in `viewer.formats.executorch.etdump.reader`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.codecs.flatbuffer import Buffer, Tables, distinct_texts, elements
+from viewer.formats.executorch.etdump.events import (
+    Codes32,
+    Events,
+    Runs,
+    count_rows,
+    decoded,
+    filled,
+)
+from viewer.formats.executorch.etdump.values import ValueReader
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.trace import Column, Ints, KeyKind, UntimedEvents, UntimedKind, ValueType
+
+_LEAST_ALLOCATOR = 8  # bytes in a file: an offset and the head of a table
+_NO_ID = -1
+_TEXT = np.int64(1) << 33  # apart from all integer identifiers
+
+
+@dataclass(slots=True)
+class Untimed:
+    """The columns of `UntimedEvents` as far as events tell them; number, text: identifiers."""
+
+    columns: dict[str, NDArray[Any]]
+    names: list[str]
+    texts: list[str]
+    tensors: list[str]
+
+
+# Column -> dtype and what stands there where an event has no such field.
+_COLUMNS: dict[str, tuple[type, int]] = {
+    "row": (np.uint32, 0), "kind": (np.uint8, 0), "name": (np.uint32, 0), "id": (np.int64, 0),
+    "size": (np.uint64, 0), "sized": (np.bool_, 0), "chain": (np.int64, 0),
+    "instruction": (np.int32, _NO_ID), "number": (np.int32, _NO_ID), "text": (np.uint32, 0),
+    "type": (np.uint8, 0), "value": (np.int64, 0), "offset": (np.int64, 0),
+    "has_offset": (np.bool_, 0), "output": (np.bool_, 0),
+}  # fmt: skip
+
+
+class UntimedReader:
+    """Takes the events without a profile event, in file order."""
+
+    def __init__(self, buffer: Buffer, runs: Runs, builder: TraceBuilder) -> None:
+        self._buffer = buffer
+        self._runs = runs
+        self._builder = builder
+        self._values = ValueReader(buffer, self._report)
+        self._run_ends = np.cumsum(runs.length)
+        self._parts: list[dict[str, NDArray[Any]]] = []
+
+    def _report(self, kind: str, rows: Ints) -> None:
+        count_rows(self._builder, kind, rows)
+
+    def read(self, rows: Ints, at: Ints) -> None:
+        """Read some events: their positions among all events, and in the file. Raises Malformed."""
+        tables = Tables(self._buffer, at, "event")
+        allocation, debug = tables.targets(1), tables.targets(2)
+        is_debug = (allocation == 0) & (debug > 0)
+        full = is_debug | (allocation > 0)
+        self._report("events without content: left out", rows[~full])
+        part: dict[str, NDArray[Any]] = {
+            name: np.full(int(full.sum()), default, dtype)
+            for name, (dtype, default) in _COLUMNS.items()
+        }
+        part["row"][:] = rows[full]
+        own = np.flatnonzero(is_debug[full])
+        rest = np.flatnonzero(~is_debug[full])
+        if len(rest):
+            self._allocations(part, rest, allocation[allocation > 0])
+        if len(own):
+            part["kind"][own] = UntimedKind.DEBUG
+            self._debug_events(part, own, debug[is_debug])
+        self._parts.append(part)
+
+    @cached_property
+    def _allocators(self) -> tuple[Ints, Ints]:
+        """Where the names of all allocators stand, and where each run's begin among them."""
+        first, length = self._runs.allocators
+        tables = elements(self._buffer, first, length, "allocators", _LEAST_ALLOCATOR)
+        names = Tables(self._buffer, tables, "allocator").targets(0)
+        return np.append(names, 0), np.cumsum(length) - length
+
+    def _allocations(self, part: dict[str, NDArray[Any]], own: Ints, at: Ints) -> None:
+        tables = Tables(self._buffer, at, "allocation event")
+        number = tables.numbers(0, np.int32, 0).astype(np.int64)  # counts from 1
+        rows = part["row"][own].astype(np.int64)
+        run = np.searchsorted(self._run_ends, rows, side="right")
+        names, begin = self._allocators
+        known = (number >= 1) & (number <= self._runs.allocators[1][run])
+        self._report("allocation from an allocator that its run does not list", rows[~known])
+        part["name"][own] = names[np.where(known, begin[run] + number - 1, len(names) - 1)]
+        part["id"][own] = number
+        part["size"][own] = tables.numbers(1, np.uint64, 0)
+        part["sized"][own] = True
+
+    def _debug_events(self, part: dict[str, NDArray[Any]], own: Ints, at: Ints) -> None:
+        tables = Tables(self._buffer, at, "debug event")
+        rows = part["row"][own].astype(np.int64)
+        part["instruction"][own] = tables.numbers(1, np.int32, _NO_ID)
+        if self._builder.generation == "G1":
+            part["chain"][own] = tables.numbers(0, np.int32, 0)
+            _, count = self._buffer.vectors(tables.targets(2), 1, "values of a debug event")
+            self._report("debug event without a value", rows[count == 0])
+            part["type"][own] = np.where(count > 0, ValueType.COUNT, ValueType.NONE)
+            part["value"][own] = count
+            return
+        if any(tables.fields(slot).any() for slot in (3, 4, 5)):
+            self._builder.generation = "G3"
+        # The runtime writes its chain -1 into an unsigned field.
+        part["chain"][own] = tables.numbers(0, np.uint64, 0).view(np.int64)
+        part["number"][own] = tables.numbers(3, np.int32, _NO_ID)
+        part["text"][own] = tables.targets(4)
+        part["name"][own] = tables.targets(5)
+        values = self._values.read(tables.targets(2), rows)
+        for name in ("type", "value", "size", "sized", "offset", "has_offset", "output"):
+            part[name][own] = getattr(values, name)
+
+    def finish(self) -> Untimed:
+        """All that was read. Raises Malformed for texts that lie outside the file."""
+        columns = {
+            name: np.concatenate([np.empty(0, dtype), *(part[name] for part in self._parts)])
+            for name, (dtype, _) in _COLUMNS.items()
+        }
+        self._parts.clear()
+        texts: dict[str, list[str]] = {}
+        for name in ("name", "text"):
+            codes, found = distinct_texts(
+                self._buffer, columns[name].astype(np.int64), f"{name}s of events without time"
+            )
+            columns[name] = codes
+            texts[name] = decoded(found, self._builder)
+        # An allocator without a name, or that no one listed, is called by its number.
+        unnamed = (columns["kind"] == UntimedKind.ALLOCATION) & (columns["name"] < 0)
+        number, code = np.unique(columns["id"][unnamed], return_inverse=True)
+        columns["name"][unnamed] = len(texts["name"]) + code
+        texts["name"] += [f"allocator {i}" for i in number.tolist()]
+        return Untimed(columns, texts["name"], texts["text"], self._values.texts)
+
+
+def place(untimed: Untimed, runs: Runs, events: Events, kind: NDArray[np.uint8]) -> UntimedEvents:
+    """The events with their runs and their neighbours among the timed events.
+
+    `events.run` and `kind` are as the timed events are drawn: parts of runs, and `KeyKind`s.
+    `after` and `call` of the answer name slices by their source row.
+    """
+    own = untimed.columns
+    row = own["row"].astype(np.int64)
+    block = np.searchsorted(np.cumsum(runs.length), row, side="right")
+    nearest = np.searchsorted(events.row, row)  # of the timed events the next one
+    timed_block = np.append(events.run >> 1, -1)
+    has_next = timed_block[nearest] == block
+    has_last = timed_block[nearest - 1] == block  # before the first of all events is the -1
+    beside = np.where(has_next, nearest, nearest - 1)
+    parts = np.unique(events.run)
+    run = np.searchsorted(parts, np.append(events.run, 0)[beside])
+    timed_row = np.append(events.row, -1)
+    call = _calls(untimed, events, kind, block)
+    call[timed_block[call] != block] = -1
+    identifier, identifiers = _identifiers(untimed)
+    is_debug = own["kind"] == UntimedKind.DEBUG
+    named = own["name"] >= 0
+    stated = is_debug & (own["chain"] >= 0) & (own["instruction"] >= 0)
+    return UntimedEvents(
+        kind=own["kind"],
+        block=block.astype(np.uint32),
+        run=np.where(has_next | has_last, run, -1).astype(np.int32),
+        source_row=own["row"],
+        after=timed_row[np.where(has_last, nearest - 1, -1)].astype(np.int32),
+        call=timed_row[call].astype(np.int32),
+        name=Column.of_codes(np.where(named, own["name"], 0), untimed.names, named),
+        size=Column(own["size"], own["sized"], unit="B"),
+        chain=Column(own["chain"], is_debug),
+        instruction=Column(own["instruction"].astype(np.int64), stated),
+        identifier=identifier,
+        type=own["type"],
+        value=own["value"],
+        output=own["output"],
+        offset=Column(own["offset"], own["has_offset"], unit="B"),
+        blocks=tuple(runs.names),
+        identifiers=identifiers,
+        tensors=tuple(untimed.tensors),
+    )
+
+
+def _identifiers(untimed: Untimed) -> tuple[Codes32, tuple[int | str, ...]]:
+    """Per event an index into the distinct identifiers (-1: none); integers come first."""
+    own = untimed.columns
+    numbers, code = np.unique(own["number"], return_inverse=True)
+    has = (own["number"] != _NO_ID) | filled(own["text"], untimed.texts)
+    found = np.where(own["number"] != _NO_ID, code, len(numbers) + own["text"])
+    identifiers = (*numbers.tolist(), *untimed.texts)
+    return np.where(has, found, -1).astype(np.int32), identifiers
+
+
+def _calls(untimed: Untimed, events: Events, kind: NDArray[np.uint8], block: Ints) -> Ints:
+    """Per untimed event the timed event (-1: none) that its value is of, maybe of another block.
+
+    A value with a delegate debug identifier is of the delegate's event of that identifier: the
+    next one, else the last before. Any other is of the next call of its instruction.
+    """
+    own = untimed.columns
+    on_chain = (own["chain"] >= 0) & (own["chain"] < 1 << 31) & (own["instruction"] >= 0)
+    has = (own["number"] != _NO_ID) | filled(own["text"], untimed.texts)
+    call = np.full(len(own["row"]), -1, np.int64)
+
+    calls = np.flatnonzero((kind == KeyKind.OPERATOR_CALL) | (kind == KeyKind.DELEGATE_CALL))
+    wanted = np.flatnonzero(on_chain & ~has)
+    identity = _identity(events.chain[calls], events.instruction[calls])
+    asked = _identity(own["chain"][wanted], own["instruction"][wanted])
+    following, _ = _neighbours(
+        identity, events.row[calls], asked, own["row"][wanted].astype(np.int64)
+    )
+    call[wanted] = np.append(calls, -1)[following]
+
+    wanted = np.flatnonzero(on_chain & has)
+    if not len(wanted):
+        return call
+    marked = np.flatnonzero(kind == KeyKind.DELEGATE_EVENT)
+    known = {text: i for i, text in enumerate(events.texts)}
+    code = np.array([*(known.get(text, -1) for text in untimed.texts), -1], np.int64)
+    theirs = _label(events.number[marked], events.text[marked].astype(np.int64))
+    ours = _label(own["number"][wanted], code[own["text"][wanted]])
+    rank = np.unique(np.concatenate([theirs, ours]), return_inverse=True)[1]
+    theirs, ours = rank[: len(marked)], rank[len(marked) :]
+    identity = _identity(theirs, events.instruction[marked])
+    asked = _identity(ours, own["instruction"][wanted])
+    rows = own["row"][wanted].astype(np.int64)
+    following, before = _neighbours(identity, events.row[marked], asked, rows)
+    following, before = np.append(marked, -1)[following], np.append(marked, -1)[before]
+    in_block = np.append(events.run >> 1, -1)[following] == block[wanted]
+    call[wanted] = np.where(in_block, following, before)
+    return call
+
+
+def _label(number: Codes32, text: Ints) -> Ints:
+    """An identifier as one number; that of a text that no timed event has is no one's."""
+    return np.where(number != _NO_ID, number.astype(np.int64), _TEXT + text)
+
+
+def _identity(first: Ints | Codes32, second: Codes32) -> Ints:
+    """Two small numbers as one."""
+    return (first.astype(np.int64) << 32) | second.astype(np.int64)
+
+
+def _neighbours(identity: Ints, row: Codes32, asked: Ints, at: Ints) -> tuple[Ints, Ints]:
+    """Per asked identity and row the next and the last timed event of it (-1: none)."""
+    distinct, rank = np.unique(identity, return_inverse=True)
+    if not len(distinct):
+        nothing = np.full(len(asked), -1)
+        return nothing, nothing
+    wide = int(max(row.max(), at.max(initial=0))) + 2
+    key = rank * wide + row
+    order = np.argsort(key)
+    own = np.minimum(np.searchsorted(distinct, asked), len(distinct) - 1)
+    found = distinct[own] == asked
+    position = np.searchsorted(key[order], own * wide + at)
+    bounded = np.append(order, -1)
+    rank_at = np.append(rank[order], -1)
+    following = np.where(found & (rank_at[position] == own), bounded[position], -1)
+    before = np.where(found & (rank_at[position - 1] == own), bounded[position - 1], -1)
+    return following, before

@@ -1,0 +1,227 @@
+"""The values of an ETDump's debug events: scalars, and tensors by dtype and shape.
+
+A value is a table that names its type and holds one more table with the content. Of a tensor the
+dump knows scalar type, sizes and where its data begins in the debug buffer, which is a file of its
+own. All are read as columns; what is written as text is written once per distinct dtype and shape.
+
+The layout is that of devtools/etdump/etdump_schema_flatcc.fbs of ExecuTorch, the scalar types those
+of scalar_type.fbs beside it. Its strings have a type but no field that could hold their text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.codecs.flatbuffer import Buffer, Tables
+from viewer.model.trace import Bools, Ints, ValueType
+
+# Scalar type -> (dtype, bytes of one element; 0 where elements are packed).
+_DTYPES = {
+    0: ("u8", 1), 1: ("i8", 1), 2: ("i16", 2), 3: ("i32", 4), 4: ("i64", 8), 5: ("f16", 2),
+    6: ("f32", 4), 7: ("f64", 8), 8: ("c32", 4), 9: ("c64", 8), 10: ("c128", 16), 11: ("bool", 1),
+    12: ("qi8", 1), 13: ("qu8", 1), 14: ("qi32", 4), 15: ("bf16", 2), 16: ("qu4x2", 0),
+    17: ("qu2x4", 0), 18: ("bits1x8", 0), 19: ("bits2x4", 0), 20: ("bits4x2", 0), 21: ("bits8", 1),
+    22: ("bits16", 2), 23: ("f8e5m2", 1), 24: ("f8e4m3fn", 1), 25: ("f8e5m2fnuz", 1),
+    26: ("f8e4m3fnuz", 1), 27: ("u16", 2), 28: ("u32", 4), 29: ("u64", 8),
+}  # fmt: skip
+_KNOWN_DTYPE = np.isin(np.arange(256), list(_DTYPES))
+_MOST_DIMENSIONS = 16  # as many as the runtime allows
+_SHOWN_TENSORS = 3  # of a list
+_NO_SIZE = -1
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+# Slots of Value that hold the content of a type.
+_SLOTS = {
+    ValueType.TENSOR: 1, ValueType.TENSOR_LIST: 2, ValueType.INT: 3, ValueType.FLOAT: 4,
+    ValueType.DOUBLE: 5, ValueType.BOOL: 6,
+}  # fmt: skip
+_OUTPUT = 7
+
+Report = Callable[[str, Ints], None]
+"""Takes a kind of problem and the rows of the file that have it."""
+
+
+@dataclass(slots=True)
+class Values:
+    """One value a debug event. Types and values are told at `UntimedEvents`.
+
+    size: bytes of a tensor; sized: whether they are known. offset: of a tensor; has_offset: whether
+    it is one.
+    """
+
+    type: NDArray[np.uint8]
+    value: Ints
+    size: NDArray[np.uint64]
+    sized: Bools
+    offset: Ints
+    has_offset: Bools
+    output: Bools
+
+
+class ValueReader:
+    """Reads values chunk by chunk; texts are interned over all chunks, in `texts`."""
+
+    def __init__(self, buffer: Buffer, report: Report) -> None:
+        self._buffer = buffer
+        self._report = report
+        self._codes: dict[tuple[object, ...], int] = {}
+        self._sizes: list[int] = []
+        self.texts: list[str] = []
+
+    def read(self, at: Ints, rows: Ints) -> Values:
+        """The values at positions (0: none) of events at rows of the file. Raises Malformed."""
+        n = len(at)
+        found = Values(
+            np.zeros(n, np.uint8), np.zeros(n, np.int64), np.zeros(n, np.uint64),
+            np.zeros(n, np.bool_), np.zeros(n, np.int64), np.zeros(n, np.bool_),
+            np.zeros(n, np.bool_),
+        )  # fmt: skip
+        self._report("debug event without a value", rows[at == 0])
+        own = np.flatnonzero(at > 0)
+        tables = Tables(self._buffer, at[own], "value")
+        stated = tables.numbers(0, np.uint8, 0)
+        known = stated < len(ValueType) - 2  # all but NONE and COUNT
+        self._report("debug value of an unknown type", rows[own[~known]])
+        found.type[own] = np.where(known, stated + 1, ValueType.NONE)
+        texts = found.type == ValueType.STRING
+        self._report("debug value is a string: the format does not hold its text", rows[texts])
+        for type, slot in _SLOTS.items():
+            here = np.flatnonzero(found.type[own] == type)
+            if not len(here):
+                continue
+            place = tables.targets(slot)[here]
+            self._report(f"debug value without its {_words(type)}", rows[own[here[place == 0]]])
+            found.type[own[here[place == 0]]] = ValueType.NONE
+            there = own[here[place > 0]]
+            self._contents(type, place[place > 0], there, rows[there], found)
+        outputs = tables.targets(_OUTPUT)
+        marked = np.flatnonzero(outputs > 0)
+        flags = Tables(self._buffer, outputs[marked], "output flag").numbers(0, np.uint8, 0)
+        found.output[own[marked]] = flags != 0
+        return found
+
+    def _contents(self, type: ValueType, at: Ints, into: Ints, rows: Ints, found: Values) -> None:
+        if type is ValueType.TENSOR:
+            codes, offset = self._tensors(at, rows)
+            found.value[into] = codes
+            found.size[into] = np.array([max(s, 0) for s in self._sizes], np.uint64)[codes]
+            found.sized[into] = np.array([s >= 0 for s in self._sizes])[codes]
+            found.offset[into], found.has_offset[into] = offset, True
+        elif type is ValueType.TENSOR_LIST:
+            found.value[into] = self._lists(at, rows)
+        else:
+            tables = Tables(self._buffer, at, _words(type))
+            if type is ValueType.INT:
+                found.value[into] = tables.numbers(0, np.int64, 0)
+            elif type is ValueType.BOOL:
+                found.value[into] = tables.numbers(0, np.uint8, 0) != 0
+            elif type is ValueType.FLOAT:
+                wide = tables.numbers(0, np.float32, 0).astype(np.float64)
+                found.value[into] = wide.view(np.int64)
+            else:
+                found.value[into] = tables.numbers(0, np.float64, 0).view(np.int64)
+
+    def _tensors(self, at: Ints, rows: Ints) -> tuple[Ints, Ints]:
+        """Codes of the texts of tensors, and where their data begins in the debug buffer."""
+        buffer = self._buffer
+        tables = Tables(buffer, at, "tensor")
+        dtype = tables.numbers(0, np.uint8, 0)
+        first, rank = buffer.vectors(tables.targets(1), 8, "sizes of a tensor")
+        shown = np.where(rank > _MOST_DIMENSIONS, 0, rank)
+        sizes = np.zeros((int(shown.max(initial=0)), len(at)), np.int64)
+        for dimension in range(len(sizes)):
+            live = np.flatnonzero(shown > dimension)
+            sizes[dimension, live] = buffer.u8(first[live] + 8 * dimension).view(np.int64)
+        self._report("tensor of an unknown scalar type", rows[~_KNOWN_DTYPE[dtype]])
+        self._report("tensor with a negative size", rows[(sizes < 0).any(axis=0)])
+        self._report(f"tensor of more than {_MOST_DIMENSIONS} dimensions", rows[shown < rank])
+
+        def describe(i: int) -> tuple[tuple[object, ...], str, int]:
+            dims = None if shown[i] < rank[i] else sizes[: int(rank[i]), i].tolist()
+            name, width = _DTYPES.get(int(dtype[i]), (f"scalar type {dtype[i]}", 0))
+            what = (int(dtype[i]), int(rank[i]), *(dims or ()))
+            return what, _tensor_text(name, dims, int(rank[i])), _tensor_size(dims, width)
+
+        codes = self._interned([rank << 8 | dtype, *sizes], describe)
+        return codes, tables.numbers(3, np.int64, 0)
+
+    def _lists(self, at: Ints, rows: Ints) -> Ints:
+        """Codes of the texts of lists: how many tensors, and the first of them."""
+        buffer = self._buffer
+        tables = Tables(buffer, at, "tensor list")
+        first, length = buffer.vectors(tables.targets(0), 4, "tensors of a list")
+        members = np.full((_SHOWN_TENSORS, len(at)), -1)
+        for i in range(_SHOWN_TENSORS):
+            live = np.flatnonzero(length > i)
+            place = buffer.follow(first[live] + 4 * i, "tensor of a list")
+            members[i, live], _ = self._tensors(place, rows[live])
+
+        def describe(i: int) -> tuple[tuple[object, ...], str, int]:
+            count, own = int(length[i]), members[: int(length[i]), i].tolist()
+            text = f"{count} tensor{'' if count == 1 else 's'}"
+            if own:
+                more = ["…"] if count > len(own) else []
+                text += ": " + ", ".join([*(self.texts[code] for code in own), *more])
+            return ("list", count, *own), text, _NO_SIZE
+
+        return self._interned([length, *members], describe)
+
+    def _interned(
+        self,
+        columns: Sequence[Ints],
+        describe: Callable[[int], tuple[tuple[object, ...], str, int]],
+    ) -> Ints:
+        """Codes into `texts` of rows of some columns; `describe` gives identity, text and size."""
+        representative = _first_equal(columns)
+        distinct = np.unique(representative)
+        code_of = np.empty(len(representative), np.int64)
+        for i in distinct.tolist():
+            what, text, size = describe(i)
+            code = self._codes.setdefault(what, len(self.texts))
+            if code == len(self.texts):
+                self.texts.append(text)
+                self._sizes.append(size)
+            code_of[i] = code
+        return code_of[representative]
+
+
+def _first_equal(columns: Sequence[Ints]) -> Ints:
+    """For each row of some columns the index of an equal one, the same for all equal rows."""
+    mixed = np.zeros(len(columns[0]), np.uint64)
+    for column in columns:
+        part = (mixed ^ column.view(np.uint64)) * _ODD
+        mixed = part ^ (part >> np.uint64(29))
+    _, first, inverse = np.unique(mixed, return_index=True, return_inverse=True)
+    found: Ints = first[inverse]
+    if all(bool((column[found] == column).all()) for column in columns):
+        return found
+    _, first, inverse = np.unique(
+        np.stack(columns), axis=1, return_index=True, return_inverse=True
+    )  # two rows that differ have the same hash
+    exact: Ints = first[inverse.ravel()]
+    return exact
+
+
+def _tensor_text(dtype: str, sizes: list[int] | None, rank: int) -> str:
+    """ "f32 1 × 8 × 32", "i64 scalar"."""
+    if sizes is None:
+        return f"{dtype}, {rank} dimensions"
+    return f"{dtype} {' × '.join(map(str, sizes)) or 'scalar'}"
+
+
+def _tensor_size(sizes: list[int] | None, width: int) -> int:
+    """Bytes of a tensor, -1 where that cannot be told."""
+    if sizes is None or not width or min(sizes, default=0) < 0:
+        return _NO_SIZE
+    size = width
+    for extent in sizes:
+        size *= extent
+    return size if size < 1 << 64 else _NO_SIZE
+
+
+def _words(type: ValueType) -> str:
+    return type.name.lower().replace("_", " ")

@@ -1,0 +1,1 @@
+"""ETRecord; `reader.py` is the format."""

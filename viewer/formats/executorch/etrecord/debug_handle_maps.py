@@ -1,0 +1,57 @@
+"""The maps of an ETRecord: which operators stand behind an instruction and behind an identifier.
+
+JSON turned all keys into texts and tuples into arrays. `debug_handle_map` gives, for each method
+and instruction id, one debug handle (kernels) or an array of them (delegate calls, duplicates
+kept). `delegate_map` gives, for the instruction id of each delegate call, the backend's name and
+what it returned: an object of identifiers, an empty one (XNNPACK always), or null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from viewer.codecs.json_values import mapping, text, whole_number
+from viewer.program.debug_handles import DelegateMap, Identifier
+
+Complain = Callable[[str, str], None]  # kind of a problem, and where or what
+
+
+def instruction_handles(value: Any, complain: Complain) -> dict[int, tuple[int, ...]]:
+    """Instruction id -> debug handles of one method; entries that are none are complained about."""
+    found = {}
+    for key, entry in mapping(value).items():
+        instruction, handles = whole_number(key), _handles(entry)
+        if instruction is None or handles is None:
+            complain("an entry of debug_handle_map is not instruction -> handles", key)
+        else:
+            found[instruction] = handles
+    return found
+
+
+def delegate_maps(value: Any, complain: Complain) -> dict[int, DelegateMap]:
+    """Instruction id of a delegate call -> its map, of one method."""
+    found = {}
+    for key, entry in mapping(value).items():
+        instruction = whole_number(key)
+        if instruction is None or not isinstance(entry, dict):
+            complain("an entry of delegate_map is not instruction -> map", key)
+            continue
+        stated = entry.get("delegate_map")
+        entries: dict[Identifier, tuple[int, ...]] | None = None
+        if isinstance(stated, dict):
+            entries = {}
+            for identifier, listed in stated.items():
+                handles = _handles(listed)
+                if handles is None:
+                    complain("an identifier's debug handles are not numbers", identifier)
+                else:
+                    entries[identifier] = handles
+        found[instruction] = DelegateMap(text(entry.get("name")), entries)
+    return found
+
+
+def _handles(value: Any) -> tuple[int, ...] | None:
+    found = [whole_number(v) for v in (value if isinstance(value, list) else [value])]
+    known = [v for v in found if v is not None]
+    return tuple(known) if len(known) == len(found) else None

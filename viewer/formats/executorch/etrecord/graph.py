@@ -1,0 +1,340 @@
+"""The graphs of an ETRecord: torch's serialized export, read as graph nodes.
+
+One program is one JSON object with the graph, its signature and its module list; the shape is the
+same for the edge dialect and for ATen. Facts that are not in the text of the format:
+
+* a lowered module is a whole program as JSON text in the first input of its call, and branches of
+  control flow are graphs inside inputs. Their nodes are members of the graph around them, and say
+  in which branch they lie: the emitter maps no instruction to them;
+* `from_node` is JSON text again, nested once per export pass. The ATen node is the ancestor whose
+  graph is `export_graph_id`. That id is an address which may have been used again, so a name counts
+  only if the ATen program has it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from viewer.codecs.json_values import NotJson, Parsed, mapping, sequence, text, whole_number
+from viewer.formats.executorch.etrecord.dataflow import NodeFlows, Origins, Rounds, Scope, united
+from viewer.formats.executorch.etrecord.debug_handle_maps import Complain
+from viewer.formats.executorch.etrecord.values import (
+    NodeNames,
+    Values,
+    kept_values,
+    op_name,
+    settings_of,
+    union,
+    value_names,
+)
+from viewer.program.program import NO_HANDLE, Frame, GraphNode, Tensor, parse_frames
+
+_DELEGATE_CALL = "executorch_call_delegate"
+# Room for a result, which an out variant takes as if it were an input.
+_ALLOC = "memory.alloc"
+_NOT_OPERATORS = (_DELEGATE_CALL, _ALLOC, "_operator.getitem")
+_BRACKET = re.compile(r"[\[\]()]")
+_BRACKET_OR_COMMA = re.compile(r"[\[\](),]")
+_OUT_VARIANT = re.compile(r"torch\.ops\.\w+\.\w+\.\w*out")
+_DEEPEST = 20
+# The graphs inside the inputs of control flow, in order; a loop over slices has its body alone.
+_PARTS = {"cond": ("true branch", "false branch"), "while_loop": ("condition", "body")}
+# Views are no instructions of their own, so `to_executorch()` leaves them their debug handles.
+_VIEW = "executorch.exir.memory.view"
+_HIGHER_ORDER = "torch.ops.higher_order."
+# torch's own mark on nodes that a pass made outside of any module.
+_NO_MODULE = "_empty_nn_module_stack_from_metadata_hook"
+
+
+# Nodes one by one, and at the end the origins of a graph's outputs.
+_Nodes = Generator[GraphNode, None, list[Origins]]
+
+
+@dataclass(frozen=True, slots=True)
+class AtenOrigin:
+    """The ATen program that edge nodes came from: its graph's id and its nodes' names."""
+
+    graph_id: int
+    names: frozenset[str]
+
+
+class GraphReader:
+    """Reads the programs of one record; texts that many nodes share are taken apart once."""
+
+    def __init__(self, complain: Complain) -> None:
+        self._complain = complain
+        self._frames: dict[str, tuple[Frame, ...]] = {}
+        self._modules: dict[str, tuple[tuple[str, str], ...]] = {}
+        self._origins: dict[str, str] = {}
+
+    def operators(
+        self,
+        program: Any,
+        origin: AtenOrigin | None = None,
+        instruction_handles: Mapping[int, tuple[int, ...]] | None = None,
+        flows: NodeFlows | None = None,
+    ) -> list[GraphNode]:
+        """The nodes of an edge program that have a debug handle, inner graphs included.
+
+        instruction_handles: given for a program whose handles were overwritten by instruction ids,
+        to translate them back. Nodes that it does not have get `NO_HANDLE`, and so do those of
+        branches, whose instruction ids count from 0 in each. flows: takes up what each node takes.
+        """
+        walk = _Walk(self, program, origin, False, instruction_handles, flows)
+        return list(walk.nodes())
+
+    def all_nodes(self, program: Any) -> list[GraphNode]:
+        """All calls of a program, those without a debug handle with `NO_HANDLE`."""
+        return list(_Walk(self, program, None, True, None).nodes())
+
+    # -- used by the walk --------------------------------------------------------------------
+
+    def complain(self, kind: str, where: str = "") -> None:
+        self._complain(kind, where)
+
+    def frames(self, stack_trace: str) -> tuple[Frame, ...]:
+        if stack_trace not in self._frames:
+            self._frames[stack_trace] = parse_frames(stack_trace)
+        return self._frames[stack_trace]
+
+    def modules(self, stack: str) -> tuple[tuple[str, str], ...]:
+        if stack not in self._modules:
+            self._modules[stack] = tuple(_modules(stack))
+        return self._modules[stack]
+
+    def aten(self, from_node: str, origin: AtenOrigin) -> str:
+        if str(origin.graph_id) not in from_node:
+            return ""
+        if from_node not in self._origins:
+            try:
+                self._origins[from_node] = _ancestor(Parsed(from_node).value, origin)
+            except NotJson as error:
+                self._complain("a node's from_node is not valid JSON", str(error))
+                self._origins[from_node] = ""
+        return self._origins[from_node]
+
+
+class _Walk:
+    """One program on its way to nodes."""
+
+    def __init__(
+        self,
+        reader: GraphReader,
+        program: Any,
+        origin: AtenOrigin | None,
+        keep_all: bool,
+        instruction_handles: Mapping[int, tuple[int, ...]] | None,
+        flows: NodeFlows | None = None,
+    ) -> None:
+        self._reader = reader
+        self._program = program
+        self._origin = origin
+        self._keep_all = keep_all
+        self._instructions = instruction_handles
+        self._flows = flows or NodeFlows()
+
+    def nodes(self) -> Iterator[GraphNode]:
+        return self._of_program(self._program, 0, self._instructions)
+
+    def _of_program(
+        self,
+        program: Any,
+        depth: int,
+        instructions: Mapping[int, tuple[int, ...]] | None,
+        branch: str = "",
+        given: Sequence[Origins] | None = None,
+    ) -> _Nodes:
+        module = mapping(mapping(program).get("graph_module"))
+        kept = kept_values(mapping(module.get("signature")))
+        graph = mapping(module.get("graph"))
+        return self._of_graph(graph, depth, kept, instructions, branch, given)
+
+    def _of_graph(
+        self,
+        graph: dict[str, Any],
+        depth: int,
+        kept: Mapping[str, str],
+        instructions: Mapping[int, tuple[int, ...]] | None,
+        branch: str,
+        given: Sequence[Origins] | None = None,
+    ) -> _Nodes:
+        """The nodes in order, those of inner graphs before the call that holds them.
+
+        given: the origins of its inputs that are not kept. Returns those of its outputs.
+        """
+        if depth > _DEEPEST:
+            self._reader.complain(f"graphs are nested more than {_DEEPEST} deep: left out")
+            return []
+        scope = Scope(sequence(graph.get("inputs")), kept, given)
+        values = Values(mapping(graph.get("tensor_values")), kept)
+        names = NodeNames()
+        room: set[str] = set()
+        for argument in sequence(graph.get("inputs")):
+            for name in value_names(argument):
+                names.take(name)
+        for raw in sequence(graph.get("nodes")):
+            node = mapping(raw)
+            target = text(node.get("target"))
+            inputs = sequence(node.get("inputs"))
+            arguments = [mapping(item).get("arg") for item in inputs]
+            inner = yield from self._inside(arguments, target, depth, instructions, branch, scope)
+            taken = united(scope.of_all(arguments))
+            results = sequence(node.get("outputs"))
+            name = names.of_node(node, target, results)
+            metadata = mapping(node.get("metadata"))
+            overwritten = None if target == _VIEW else instructions
+            handle = self._handle(metadata, depth, overwritten)
+            if target == _ALLOC:
+                room.update(name for result in results for name in value_names(result))
+            if target.endswith(_NOT_OPERATORS) or (handle is None and not self._keep_all):
+                if target.endswith(_DELEGATE_CALL):
+                    scope.put(results, inner)
+                else:
+                    scope.put_all(results, united([taken, *inner]))
+                continue
+            scope.put_all(results, self._flows.add(united([taken, *inner])))
+            origin = self._origin
+            yield GraphNode(
+                name=name,
+                op=op_name(target),
+                debug_handle=NO_HANDLE if handle is None else handle,
+                frames=self._reader.frames(text(metadata.get("stack_trace"))),
+                modules=self._reader.modules(text(metadata.get("nn_module_stack"))),
+                source_op=_source_op(metadata),
+                inputs=_without(values.tensors(arguments), room),
+                outputs=values.tensors(results),
+                aten=self._reader.aten(text(metadata.get("from_node")), origin) if origin else "",
+                branch=branch,
+                settings=settings_of(inputs),
+            )
+        return scope.of_all(sequence(graph.get("outputs")))
+
+    @staticmethod
+    def _handle(
+        metadata: dict[str, Any], depth: int, instructions: Mapping[int, tuple[int, ...]] | None
+    ) -> int | None:
+        handle = whole_number(metadata.get("debug_handle"))
+        if handle is None or instructions is None:
+            return handle
+        original = instructions.get(handle, ()) if depth == 0 else ()
+        return original[0] if len(original) == 1 else NO_HANDLE
+
+    def _inside(
+        self,
+        arguments: list[Any],
+        target: str,
+        depth: int,
+        instructions: Mapping[int, tuple[int, ...]] | None,
+        branch: str,
+        scope: Scope,
+    ) -> _Nodes:
+        """The nodes of the graphs inside a node. Returns the origins of what comes out of them."""
+        last = max((n for n, a in enumerate(arguments) if union(a)[0] == "as_graph"), default=-1)
+        behind = arguments[last + 1 :] if last >= 0 else []
+        rounds = Rounds(target, [scope.of(argument) for argument in behind])
+        results: list[list[Origins]] = []
+        for position, argument in enumerate(arguments):
+            kind, content = union(argument)
+            if kind == "as_graph":
+                inner = mapping(mapping(content).get("graph"))
+                part = _part(target, len(results))
+                results.append(
+                    (
+                        yield from self._of_graph(
+                            inner, depth + 1, {}, instructions, part, rounds.operands
+                        )
+                    )
+                )
+            elif kind == "as_string" and target.endswith(_DELEGATE_CALL):
+                try:
+                    lowered = Parsed(text(content))
+                except NotJson as error:
+                    self._reader.complain(
+                        "a lowered module is not valid JSON: left out", str(error)
+                    )
+                    continue
+                for oddity in lowered.oddities:
+                    self._reader.complain(oddity, "lowered module")
+                # Its nodes were never emitted one by one: they keep their debug handles.
+                original = mapping(lowered.value).get("original_module")
+                given = scope.of_all(arguments[position + 1 :])
+                return (yield from self._of_program(original, depth + 1, None, branch, given))
+        if not results:
+            return []
+        rounds.hand_over(results[-1])
+        return [origins for values in results for origins in values]
+
+
+def results_of(program: Any) -> frozenset[str]:
+    """The names of the values that a program hands out, buffers that it changes among them."""
+    graph = mapping(mapping(mapping(program).get("graph_module")).get("graph"))
+    return frozenset(n for value in sequence(graph.get("outputs")) for n in value_names(value))
+
+
+def has_instruction_ids(program: Any) -> bool:
+    """Whether `to_executorch()` overwrote the debug handles of this graph with instruction ids.
+
+    It does so to a graph that was not copied before, and leaves its operators as out variants.
+    """
+    graph = mapping(mapping(mapping(program).get("graph_module")).get("graph"))
+    targets = [text(mapping(n).get("target")) for n in sequence(graph.get("nodes"))]
+    return any(t == "memory.alloc" or _OUT_VARIANT.fullmatch(t) for t in targets)
+
+
+def has_node_names(program: Any) -> bool:
+    """Whether nodes are named, as they are since 1.0."""
+    graph = mapping(mapping(mapping(program).get("graph_module")).get("graph"))
+    return any("name" in mapping(node) for node in sequence(graph.get("nodes")))
+
+
+def _without(tensors: tuple[Tensor, ...], room: set[str]) -> tuple[Tensor, ...]:
+    """Tensors without those that are room for a result."""
+    return tuple(t for t in tensors if t.name not in room) if room else tensors
+
+
+def _part(target: str, number: int) -> str:
+    """What the graph in an input of control flow is: "true branch of cond", "body of map_impl"."""
+    name = target.removeprefix(_HIGHER_ORDER)
+    parts = _PARTS.get(name, ())
+    return f"{parts[number] if number < len(parts) else 'body'} of {name}"
+
+
+def _source_op(metadata: dict[str, Any]) -> str:
+    """The call in the source: torch_fn "conv2d_1;builtin_function_or_method.conv2d" -> "conv2d"."""
+    call = text(metadata.get("torch_fn")).partition(";")[2].partition(".")[2]
+    return call.partition(".")[0]  # without the overload of "OpOverload.sym_size.int"
+
+
+def _modules(stack: str) -> Iterator[tuple[str, str]]:
+    """(path, type) of nn_module_stack "key,path,type;..."; types may hold commas in brackets."""
+    for entry in stack.split(";"):
+        parts = entry.split(",") if _BRACKET.search(entry) is None else _cut_outside(entry)
+        if len(parts) >= 3 and parts[1].strip() != _NO_MODULE:
+            yield parts[1].strip(), parts[2].strip()
+
+
+def _cut_outside(entry: str) -> list[str]:
+    """An entry cut at the commas outside of brackets."""
+    cuts, depth = [-1], 0
+    for match in _BRACKET_OR_COMMA.finditer(entry):
+        depth += (match[0] in "[(") - (match[0] in ")]")
+        if match[0] == "," and depth <= 0:
+            cuts.append(match.start())
+    return [entry[a + 1 : b] for a, b in pairwise([*cuts, len(entry)])]
+
+
+def _ancestor(from_node: Any, origin: AtenOrigin) -> str:
+    """The name of the first ancestor that is a node of the ATen program, "" if none is."""
+    todo = list(reversed(sequence(from_node)))
+    while todo:
+        node = mapping(todo.pop())
+        name = node.get("name")
+        same_graph = node.get("graph_id") == origin.graph_id
+        if same_graph and isinstance(name, str) and name in origin.names:
+            return name
+        todo += reversed(sequence(node.get("from_node")))
+    return ""

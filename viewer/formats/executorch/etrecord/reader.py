@@ -1,0 +1,253 @@
+"""ETRecord: what ExecuTorch's export wrote about the model, read as a `Program`.
+
+A record is a ZIP of JSON members (`etrecord_members`): the edge dialect graph of every method (one
+flat member up to 1.1, one per method since 1.2), the ATen program and extra graphs of other stages
+(`etrecord_graph`), the debug handle map and the delegate map (`etrecord_maps`). Members that are
+pickles are never read, and the number of outputs per instruction is not needed. Specified by the
+ExecuTorch sources, devtools/etrecord; generations 0.1 to 1.5.
+
+Rules that the format does not state and that its real files need:
+
+* a record of one method may store it as "forward" while its maps use the method's own name;
+* a save that failed half-way leaves a valid ZIP. The programs come first, so what is there is
+  shown: the edge graphs without maps, or only the ATen program, whose nodes have no debug handles.
+  Nothing can be linked to either;
+* a pass may replace an operator under its debug handle, a relu by a clamp, after the edge graph was
+  recorded. "edge_after_transform/<method>" then has the operator that ran;
+* `to_executorch()` overwrites the handles of a graph that was not copied with instruction ids. The
+  debug handle map has what they were, so they are translated back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from viewer.codecs.json_values import NotJson, Parsed, mapping, whole_number
+from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
+from viewer.formats.executorch.etrecord.archive import (
+    ATEN,
+    DEBUG_HANDLES,
+    DELEGATES,
+    EDGE,
+    EXPORT_GRAPH,
+    MAGIC,
+    Members,
+)
+from viewer.formats.executorch.etrecord.dataflow import NodeFlows
+from viewer.formats.executorch.etrecord.debug_handle_maps import delegate_maps, instruction_handles
+from viewer.formats.executorch.etrecord.graph import (
+    AtenOrigin,
+    GraphReader,
+    has_instruction_ids,
+    has_node_names,
+    results_of,
+)
+from viewer.model.trace import Problem
+from viewer.program.program import (
+    NO_HANDLE,
+    ExtraGraph,
+    GraphNode,
+    Method,
+    Operator,
+    Program,
+    base_name,
+)
+
+_AFTER_TRANSFORM = "edge_after_transform"
+
+
+def sniff(head: bytes) -> bool:
+    """A ZIP whose first members carry the names of a record's."""
+    return head.startswith(b"PK\x03\x04") and (
+        MAGIC.encode() in head or EDGE.encode() in head or b"debug_handle_map" in head
+    )
+
+
+def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
+    """Read a record; what is missing or odd in it becomes a counted problem."""
+    with Members(path, progress, cancelled) as members:
+        return _Reader(path, members, cancelled).program()
+
+
+FORMAT = format_of("executorch.etrecord.reader")
+
+
+class _Reader:
+    """One record while it is read."""
+
+    def __init__(self, path: str, members: Members, cancelled: Cancelled) -> None:
+        self._path = path
+        self._members = members
+        self._cancelled = cancelled
+        self._problems: dict[str, tuple[int, str]] = {}
+        self._graphs = GraphReader(self._problem)
+        self._handles: dict[str, Any] = {}
+        self._delegates: dict[str, Any] = {}
+        self._generation = ""
+        self._first = 0
+
+    def program(self) -> Program:
+        self._read_maps()
+        extra = [ExtraGraph(n, self._extra_nodes(n)) for n in self._members.graphs]
+        methods = self._methods(extra)
+        return Program(
+            path=self._path,
+            format=FORMAT.name,
+            generation=self._generation,
+            methods=tuple(methods),
+            problems=tuple(Problem(k, n, where) for k, (n, where) in self._problems.items()),
+            graphs=tuple(extra),
+        )
+
+    def _problem(self, kind: str, first: str = "") -> None:
+        had, where = self._problems.get(kind, (0, first))
+        self._problems[kind] = (had + 1, where)
+
+    # -- members -----------------------------------------------------------------------------
+
+    def _json(self, name: str) -> Any:
+        if self._cancelled():
+            raise ReadCancelled
+        # Programs are large and their keys are not looked up by what the user logged.
+        is_map = name in self._members.maps
+        try:
+            parsed = Parsed(self._members.read(name), find_duplicates=is_map)
+        except NotJson as error:
+            self._problem("a member is not valid JSON and was left out", f"{name}: {error}")
+            return None
+        for oddity in parsed.oddities:
+            self._problem(oddity, name)
+        return parsed.value
+
+    def _read_maps(self) -> None:
+        if DEBUG_HANDLES in self._members.maps:
+            self._handles = mapping(self._json(DEBUG_HANDLES))
+        if DELEGATES in self._members.maps:
+            self._delegates = mapping(self._json(DELEGATES))
+
+    def _extra_nodes(self, name: str) -> tuple[GraphNode, ...]:
+        return tuple(self._graphs.all_nodes(self._json(name)))
+
+    def _edge_members(self) -> dict[str, str]:
+        """Method -> member with its graph, under the names that the maps use."""
+        found = self._members.edge
+        mapped = list(self._handles)
+        if len(found) == len(mapped) == 1:
+            # One method called `encode` is stored as "forward" while the maps say "encode".
+            return {mapped[0]: next(iter(found.values()))}
+        return found
+
+    # -- methods -----------------------------------------------------------------------------
+
+    def _methods(self, extra: list[ExtraGraph]) -> list[Method]:
+        edge = self._edge_members()
+        if not edge and not self._handles:
+            return self._unfinished(extra)
+        if DEBUG_HANDLES not in self._members.maps:
+            self._problem("the record has no debug_handle_map, so slices cannot be linked to it")
+        origin = self._origin(extra)
+        return [
+            self._method(name, edge.get(name), origin, self._later_names(name, extra))
+            for name in dict.fromkeys([*edge, *self._handles])
+        ]
+
+    def _origin(self, extra: list[ExtraGraph]) -> AtenOrigin | None:
+        aten = next((graph for graph in extra if graph.name == ATEN), None)
+        if aten is None or EXPORT_GRAPH not in self._members.maps:
+            return None
+        graph_id = whole_number(self._json(EXPORT_GRAPH))
+        if graph_id is None:
+            self._problem("export_graph_id is not a number: ATen nodes are not told")
+            return None
+        return AtenOrigin(graph_id, frozenset(node.name for node in aten.nodes))
+
+    def _later_names(self, method: str, extra: list[ExtraGraph]) -> dict[int, frozenset[str]]:
+        """Debug handle, or `NO_HANDLE` -> base names in the graph that transform passes left."""
+        found: dict[int, set[str]] = {}
+        for graph in extra:
+            if graph.name == f"{_AFTER_TRANSFORM}/{method}":
+                for node in graph.nodes:
+                    found.setdefault(node.debug_handle, set()).add(base_name(node.op))
+        return {handle: frozenset(names) for handle, names in found.items()}
+
+    def _method(
+        self,
+        name: str,
+        member: str | None,
+        origin: AtenOrigin | None,
+        later_names: dict[int, frozenset[str]],
+    ) -> Method:
+        handles = instruction_handles(self._handles.get(name), self._problem)
+        nodes: list[GraphNode] = []
+        flows = NodeFlows()
+        results: frozenset[str] = frozenset()
+        if member is None:
+            self._problem("the record has no graph of a method: its operators are not known", name)
+        else:
+            program = self._json(member)
+            self._generation = self._generation or self._generation_of(program)
+            translate = None
+            if has_instruction_ids(program):
+                self._problem(
+                    "the record was made without deepcopy: its graph carries instruction ids "
+                    "instead of debug handles, which were translated back by its map",
+                    name,
+                )
+                translate = handles
+            nodes = self._graphs.operators(program, origin, translate, flows)
+            results = results_of(program)
+            if program is not None and not nodes:
+                self._problem("a method's graph has no operators", name)
+        operators = self._operators(name, nodes)
+        made_by = {id(node): operator.index for operator in operators for node in operator.nodes}
+        return Method(
+            name=name,
+            operators=operators,
+            handles=handles,
+            delegates=delegate_maps(self._delegates.get(name), self._problem),
+            later_names=later_names,
+            flow=None if member is None else flows.method_flow([made_by[id(n)] for n in nodes]),
+            results=results,
+        )
+
+    def _operators(self, method: str, nodes: list[GraphNode]) -> tuple[Operator, ...]:
+        """One operator per debug handle, and one per node that has none."""
+        groups: dict[tuple[int, int], list[GraphNode]] = {}
+        for number, node in enumerate(nodes):
+            alone = number if node.debug_handle == NO_HANDLE else -1
+            groups.setdefault((node.debug_handle, alone), []).append(node)
+        first = self._first
+        self._first += len(groups)
+        return tuple(
+            Operator(first + i, method, handle, tuple(group))
+            for i, ((handle, _), group) in enumerate(groups.items())
+        )
+
+    def _unfinished(self, extra: list[ExtraGraph]) -> list[Method]:
+        """What a record shows that was saved up to its ATen program: the calls of `forward`."""
+        aten = next((graph for graph in extra if graph.name == ATEN and graph.nodes), None)
+        if aten is None:
+            raise UnreadableFile(
+                self._path,
+                "the record has neither a program nor a debug handle map",
+                remedy="Its save failed before the first program: export it again",
+            )
+        self._generation = "1.0+"
+        self._problem(
+            "the record is unfinished: it has no edge dialect program and no maps, as when its "
+            "save failed. The operators of its ATen program are shown, and no slice can be linked "
+            "to them; export it again"
+        )
+        extra.remove(aten)
+        return [Method("forward", self._operators("forward", list(aten.nodes)))]
+
+    def _generation_of(self, program: Any) -> str:
+        """The releases that write such a record; it names none itself."""
+        if not self._members.is_flat:
+            return "1.2+"
+        if EXPORT_GRAPH in self._members.maps or self._members.counts_outputs:
+            return "1.0-1.1"
+        if has_node_names(program):
+            return "1.0-1.1"
+        major = whole_number(mapping(mapping(program).get("schema_version")).get("major")) or 0
+        return "0.4-0.7" if major >= 5 else "0.1-0.3"

@@ -1,0 +1,198 @@
+"""The table that ExecuTorch's Inspector saves (`save_data_to_tsv`, `inspector_cli --tsv_path`), as
+far as single times stand in it.
+
+A row is one event over all runs of its block: percentiles, mean, minimum and maximum of its
+durations, and a list of its starts. So a slice is known only where an event ran once, or where
+minimum and maximum are one: then each of its starts has that duration. Of any other event the
+starts are known and not which duration each had; those are counted and left out. A table of mostly
+such events is refused, as is one without starts, which Inspector 0.6 and before wrote.
+
+`event_block_name` is the thread, `op_types`, `delegate_backend_name` and `delegate_debug_metadata`
+are columns. Durations have the unit that their header states. Starts have that of the runtime's
+clock, which the table does not state: taken as ns, Inspector's default. What a delegate counted on
+a clock of its own is left out: its name ends in a unit, as "(cycles)", or it does not lie inside of
+any event of the runtime. OPERATOR_CALL events are not in such tables.
+
+Layouts: `devtools/inspector/_inspector.py` of ExecuTorch 0.6 to 1.5.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.executorch_names import EXECUTE, LOAD, SCOPES
+from viewer.model.trace import Bools, Clock, Column, Ints, KeyKind, RunKind, Trace
+
+_BLOCK, _NAME, _STARTS = "event_block_name", "event_name", "start_time"
+_DELEGATED = "is_delegated_op"
+_COLUMNS = ("op_types", "delegate_backend_name", "delegate_debug_metadata")
+_UNIT = re.compile(r"(avg|min|max)(?: \((\w+)\))?")
+_NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
+_NUMBER = re.compile(r"[+-]?[0-9]{1,18}(?:\.[0-9]{0,40})?(?:[eE][+-]?[0-9]{1,2})?")
+_OWN_UNIT = re.compile(r".*\((cycles|us|ns)\)\s*", re.DOTALL)
+_WHOLE = re.compile(r"[0-9]{1,18}")
+# Who logged an event: the runtime, a delegate, or a delegate that names a unit of its own.
+_RUNTIME, _DELEGATE, _OTHER_CLOCK = range(3)
+_ROWS_AT_ONCE = 4096
+_SEVERAL = (
+    "event of several runs: the table has when each began, and not how long it took: left out"
+)
+_OWN_CLOCK = "event that a delegate counted on a clock of its own: left out"
+_ODD_ROW = "row without usable times: left out"
+_REMEDY = "Open the ETDump of the run, which has each start and duration; `opscope inspect` prints "
+_REMEDY += "such a table of it"
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the first line names an Inspector's columns, separated by tabs."""
+    names = _names(head.decode("utf-8-sig", "replace").partition("\n")[0])
+    return {_BLOCK, _NAME} <= set(names) and any(_UNIT.fullmatch(name) for name in names)
+
+
+def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
+    """A slice for every start whose duration is known. Raises UnreadableFile, ReadCancelled."""
+    try:
+        with open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
+            size = os.fstat(file.fileno()).st_size
+            table = _Table(path, _names(file.readline(1 << 16)))
+            for number, cells in enumerate(csv.reader(file, delimiter="\t"), 1):
+                if number % _ROWS_AT_ONCE == 0:
+                    if cancelled():
+                        raise ReadCancelled
+                    progress(min(os.lseek(file.fileno(), 0, os.SEEK_CUR), size), size)
+                table.add(number, cells)
+    except csv.Error as error:
+        raise UnreadableFile(path, f"its rows cannot be told apart ({error})") from error
+    except (OSError, ValueError) as error:
+        raise UnreadableFile(path, getattr(error, "strerror", None) or str(error)) from error
+    return table.trace()
+
+
+def _names(line: str) -> list[str]:
+    return line.rstrip("\r\n").split("\t")
+
+
+class _Table:
+    """The rows read so far."""
+
+    def __init__(self, path: str, names: list[str]) -> None:
+        self._path = path
+        self._at = {name: i for i, name in enumerate(names)}
+        if _STARTS not in self._at:
+            raise UnreadableFile(
+                path, "this Inspector table has no start times, so nothing can stand on a timeline",
+                remedy=_REMEDY,
+            )  # fmt: skip
+        found = {m[1]: (m[0], m[2]) for name in names if (m := _UNIT.fullmatch(name))}
+        self._least, self._most = (found.get(which, ("", ""))[0] for which in ("min", "max"))
+        unit = found.get("min", ("", ""))[1]
+        if not self._least or not self._most or unit not in _NS:
+            raise UnreadableFile(
+                path, f"its durations are in {unit or 'a unit that it does not state'}",
+                where="line 1", remedy=_REMEDY,
+            )  # fmt: skip
+        self._ns = _NS[unit]
+        self._builder = TraceBuilder(path, FORMAT.name, "", Clock("ns", Fraction(1), assumed=True))
+        self._slices: list[tuple[int, int, int, int, int, int, int]] = []
+        self._columns: dict[str, list[str]] = {name: [] for name in _COLUMNS if name in self._at}
+        self._known = self._unknown = 0
+
+    def add(self, number: int, cells: list[str]) -> None:
+        """Take in one row, counted from 1."""
+        if not any(cells):
+            return
+        cell = {name: cells[at] for name, at in self._at.items() if at < len(cells)}
+        starts = list(_starts(cell.get(_STARTS, "")))
+        least, most = (self._duration(cell.get(name, "")) for name in (self._least, self._most))
+        if not starts or least is None or most is None:
+            self._builder.problem(_ODD_ROW, 1, f"row {number}")
+            return
+        if least != most:
+            self._builder.problem(_SEVERAL, 1, f"row {number}")
+            self._unknown += 1
+            return
+        # An event without a length has none in every run, and tells little.
+        self._known += least > 0
+        builder, name = self._builder, cell.get(_NAME, "")
+        track = builder.track(os.path.basename(self._path), cell.get(_BLOCK, ""))
+        scope = builder.scope(cell.get(_BLOCK, ""))
+        by = _RUNTIME
+        if cell.get(_DELEGATED) == "True":
+            by = _OTHER_CLOCK if _OWN_UNIT.fullmatch(name) else _DELEGATE
+            key = builder.key(KeyKind.DELEGATE_EVENT, name, scope=scope, identifier=name)
+        else:
+            kind = KeyKind.FRAMEWORK if name in SCOPES else KeyKind.PLAIN
+            key = builder.key(kind, name, scope=scope)
+        code = builder.intern(name)
+        for start in starts:
+            self._slices.append((track, start, start + least, code, key, number - 1, by))
+            for column, texts in self._columns.items():
+                texts.append(cell.get(column, ""))
+            if name in (EXECUTE, LOAD):
+                run = RunKind.INFERENCE if name == EXECUTE else RunKind.LOAD
+                builder.run(run, name, track, scope, start, start + least)
+
+    def _duration(self, text: str) -> int | None:
+        """Whole ns: the table has the runtime's whole ns divided in binary floating point."""
+        if not _NUMBER.fullmatch(text):
+            return None
+        ns = round(Fraction(text) * self._ns)
+        return ns if 0 <= ns < 1 << 62 else None
+
+    def trace(self) -> Trace:
+        """The slices of all rows. Raises UnreadableFile where most of the events have none."""
+        if self._unknown > self._known:
+            raise UnreadableFile(
+                self._path,
+                "this Inspector table holds statistics over several runs, and not how long any "
+                "single event took",
+                remedy=_REMEDY,
+            )
+        if self._slices:
+            rows = np.array(self._slices, np.int64).T
+            own = _on_own_clock(*rows[[0, 1, 2, 6]])
+            if own.any():
+                self._builder.problem(_OWN_CLOCK, int(own.sum()), f"row {rows[5][own].min() + 1}")
+            kept = np.flatnonzero(~own)
+            track, start, end, name, key, row, _ = rows[:, kept]
+            self._builder.add(
+                track=track.astype(np.uint32), start=start, end=end, name=name.astype(np.uint32),
+                key=key.astype(np.uint32), source_row=row.astype(np.uint32),
+                columns={
+                    n: Column.of_texts([texts[i] for i in kept.tolist()])
+                    for n, texts in self._columns.items()
+                },
+            )  # fmt: skip
+        return self._builder.build()
+
+
+def _on_own_clock(track: Ints, start: Ints, end: Ints, by: Ints) -> Bools:
+    """Which slices were timed by another clock than the runtime's; by: who logged each."""
+    own: Bools = by == _OTHER_CLOCK
+    for one in np.unique(track).tolist():
+        around = np.flatnonzero((track == one) & (by == _RUNTIME))
+        around = around[np.argsort(start[around], kind="stable")]
+        inside = np.flatnonzero((track == one) & (by == _DELEGATE))
+        reach = np.append(np.iinfo(np.int64).min, np.maximum.accumulate(end[around]))
+        begun = np.searchsorted(start[around], start[inside], side="right")
+        own[inside] |= reach[begun] < end[inside]
+    return own
+
+
+def _starts(text: str) -> Iterator[int]:
+    """The whole numbers of a Python list."""
+    if text[:1] == "[" and text[-1:] == "]":
+        for part in text[1:-1].split(","):
+            if _WHOLE.fullmatch(part.strip()):
+                yield int(part)
+
+
+FORMAT = format_of("executorch.inspector_tsv")

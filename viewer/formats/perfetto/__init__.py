@@ -1,0 +1,1 @@
+"""Perfetto traces; `reader.py` is the format."""

@@ -1,0 +1,145 @@
+"""The packets of a Perfetto file, block by block: plain, gzipped, or compressed inside packets."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, cast
+
+import numpy as np
+
+from viewer.codecs.gzip_head import MAGIC
+from viewer.codecs.protobuf.layouts import Layouts
+from viewer.codecs.protobuf.reader import Block, Fields, padded
+from viewer.codecs.protobuf.wire import LENGTH_DELIMITED
+from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.model.trace import Ints
+
+BLOCK = 1 << 20  # what is made of it then stays near the processor, and calls are few
+_MOST_PACKET = 1 << 26
+_MOST_INSIDE = 1 << 26  # of a packet inside a compressed one
+_COMPRESSED = 50
+_DAMAGED = "no packet, or one that is cut off: what comes after is lost"
+ALL_TAGS = range(8, 1100)  # of a TracePacket: fields 1 to 137
+
+Problem = Callable[[str, int, str], None]
+
+
+class Packets:
+    """Some packets of a block: where they are, and their fields."""
+
+    def __init__(self, block: Block, begin: Ints, end: Ints, layouts: Layouts) -> None:
+        self.block = block
+        self.begin = begin
+        self.share = 1.0  # of the file that was read with them, about
+        self.fields: Fields = block.fields(begin, end, ALL_TAGS, layouts)
+
+    def __len__(self) -> int:
+        return len(self.begin)
+
+
+def packets_of(
+    path: str, progress: Progress, cancelled: Cancelled, problem: Problem
+) -> Iterator[Packets]:
+    """All packets in the order of the file. Raises UnreadableFile and ReadCancelled; what is
+    damaged is told by `problem(kind, count, first)`."""
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            stream: BinaryIO = file
+            if file.read(2) == MAGIC:
+                stream = cast(BinaryIO, gzip.GzipFile(fileobj=file, mode="rb"))
+            file.seek(0)
+            rest, place, layouts = b"", 0, Layouts()
+            while True:
+                if cancelled():
+                    raise ReadCancelled
+                more, damage = _more(stream, max(BLOCK, len(rest)))
+                progress(min(file.tell(), size), size)
+                block = Block(padded(rest + more))
+                begin, end, stop = block.records()
+                share = min(file.tell(), size) / size
+                for packets in _unpacked(block, begin, end, problem, layouts, 0):
+                    packets.share = share
+                    yield packets
+                rest = block.data[stop : block.size].tobytes()
+                place += stop
+                if damage:
+                    problem("gzip that is damaged or cut off: what comes after is lost", 1, damage)
+                if damage or not more or len(rest) > _MOST_PACKET:
+                    break
+                if stop == 0 and len(rest) > 16 and not _may_go_on(block):
+                    break
+            if rest and any(rest):
+                problem(_DAMAGED, 1, f"byte {place}")
+    except OSError as error:
+        raise UnreadableFile(path, error.strerror or str(error)) from error
+
+
+def _more(stream: BinaryIO, size: int) -> tuple[bytes, str]:
+    try:
+        return stream.read(size), ""
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        return b"", str(error)
+
+
+def _may_go_on(block: Block) -> bool:
+    """Whether the message at the begin of a block is only cut off; damage is not waited for."""
+    begin, end = block.cut_off()
+    return begin > 0 and end > block.size
+
+
+def _unpacked(
+    block: Block, begin: Ints, end: Ints, problem: Problem, layouts: Layouts, depth: int
+) -> Iterator[Packets]:
+    """The packets of a block, with those inside compressed ones in their place."""
+    if not len(begin):
+        return
+    whole = Packets(block, begin, end, layouts)
+    packed = whole.fields.get(_COMPRESSED, LENGTH_DELIMITED).sorted()
+    if not len(packed):
+        yield whole
+        return
+    first = 0
+    for owner, at, stop in zip(
+        packed.owner.tolist(), packed.at.tolist(), packed.end.tolist(), strict=True
+    ):
+        if owner > first:
+            yield Packets(block, begin[first:owner], end[first:owner], layouts)
+        first = owner + 1
+        if depth:
+            problem("compressed packets inside compressed packets: left out", 1, "")
+            continue
+        unpacker = zlib.decompressobj()
+        data = block.data[at:stop].tobytes()
+        rest = b""
+        while data or rest:
+            try:
+                part = unpacker.decompress(data, 4 * BLOCK)
+            except zlib.error as error:
+                problem("compressed packets that are damaged: left out", 1, str(error))
+                break
+            data = unpacker.unconsumed_tail
+            inner = Block(padded(rest + part))
+            inner_begin, inner_end, inner_stop = inner.records()
+            yield from _unpacked(inner, inner_begin, inner_end, problem, layouts, 1)
+            rest = inner.data[inner_stop : inner.size].tobytes()
+            is_stuck = inner_stop == 0 and not _may_go_on(inner)
+            if not part or not data or is_stuck or len(rest) > _MOST_INSIDE:
+                break
+        if rest:
+            problem("compressed packets that are damaged: left out", 1, "")
+    if first < len(begin):
+        yield Packets(block, begin[first:], end[first:], layouts)
+
+
+def last(fields: Fields, field: int, count: int, wire_type: int = 0, default: int = 0) -> Ints:
+    """The number of a field in every message, the last one where there are several (uint64)."""
+    found = fields.get(field, wire_type).sorted()
+    if len(found) == count and found.is_single:
+        return cast(Ints, found.value)
+    out = np.full(count, default, np.uint64)
+    out[found.owner] = found.value
+    return cast(Ints, out)

@@ -1,0 +1,375 @@
+"""What the packets of a Perfetto file refer to: interned strings, defaults, clocks, track names.
+
+All of it is read with the official protos, since such packets are few. Texts get one code each for
+the whole file; see `Texts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
+
+from viewer.codecs.protobuf.wire import Words
+from viewer.model.trace import Ints
+
+Problem = Callable[[str, int, str], None]
+
+TABLES = (
+    "event_names", "event_categories", "debug_annotation_names", "debug_annotation_string_values",
+    "correlation_id_str",
+)  # fmt: skip
+BOOTTIME = 6
+MOST_ABOVE = 64  # of the tracks above one, those that make its name
+
+
+def as_text(value: str | bytes) -> str:
+    """A string field, which protobuf gives as bytes where it is not UTF-8."""
+    return value if isinstance(value, str) else value.decode("utf-8", "replace")
+
+
+class Texts:
+    """Distinct texts of a file with their codes; bytes that are not UTF-8 are replaced."""
+
+    def __init__(self) -> None:
+        self.codes: dict[str, int] = {}
+
+    def code(self, text: str | bytes) -> int:
+        """The code of a text."""
+        return self.codes.setdefault(as_text(text), len(self.codes))
+
+    def all(self) -> list[str]:
+        """The texts by code."""
+        return list(self.codes)
+
+
+class Table:
+    """Interned strings of one kind: number -> code of the text; the first meaning stays."""
+
+    def __init__(self) -> None:
+        self._codes: dict[int, int] = {}
+        self._dense = np.empty(0, np.int64)
+        self._known = 0
+
+    def add(self, iid: int, code: int) -> None:
+        """Note what a number means."""
+        self._codes.setdefault(iid, code)
+
+    def lookup(self, iids: Words) -> Ints:
+        """The codes of many numbers, -1 where one means nothing."""
+        if self._known != len(self._codes):
+            limit = 4 * len(self._codes) + 1000
+            self._dense = np.full(limit, -1, np.int64)
+            for iid, code in self._codes.items():
+                if iid < limit:
+                    self._dense[iid] = code
+            self._known = len(self._codes)
+        if not len(self._dense):
+            return np.full(len(iids), -1)
+        near = iids < np.uint64(len(self._dense))
+        found = self._dense[np.where(near, iids, np.uint64(0)).view(np.int64)]
+        if not near.all():
+            for i in np.flatnonzero(~near).tolist():
+                found[i] = self._codes.get(int(iids[i]), -1)
+        return found
+
+    def in_order(self) -> list[int]:
+        """The codes by the number of each."""
+        return [self._codes[iid] for iid in sorted(self._codes)]
+
+    def get(self, iid: int) -> int:
+        """The code of one number, -1 where it means nothing."""
+        return self._codes.get(iid, -1)
+
+
+@dataclass(slots=True)
+class State:
+    """Incremental state of a packet sequence, from one packet on to the next that changes it."""
+
+    sequence: int
+    is_valid: bool
+    tables: dict[str, Table]
+    track: int | None = None
+    clock: int = 0
+
+
+class Sequences:
+    """The states of all sequences of a file, and which one each packet is in."""
+
+    def __init__(self, texts: Texts, problem: Problem) -> None:
+        self.states: list[State] = []
+        self._texts = texts
+        self._problem = problem
+        self._current: dict[int, int] = {}
+
+    def _new(self, state: State) -> int:
+        self.states.append(state)
+        self._current[state.sequence] = len(self.states) - 1
+        return len(self.states) - 1
+
+    def current(self, sequence: int) -> int:
+        """The number of the state that a sequence is in."""
+        known = self._current.get(sequence)
+        if known is None:
+            known = self._new(State(sequence, False, {name: Table() for name in TABLES}))
+        return known
+
+    def change(self, sequence: int, *, cleared: bool, dropped: bool, defaults: bytes | None) -> int:
+        """The state after a packet that clears, loses or sets defaults."""
+        if cleared or dropped:
+            self._new(State(sequence, cleared, {name: Table() for name in TABLES}))
+        number = self.current(sequence)
+        if defaults is not None:
+            found = parsed(pb.TracePacketDefaults, defaults, self._problem)
+            if found is not None:
+                old = self.states[number]
+                own = found.track_event_defaults
+                track = own.track_uuid if own.HasField("track_uuid") else None
+                number = self._new(
+                    State(sequence, old.is_valid, old.tables, track, found.timestamp_clock_id)
+                )
+        return number
+
+    def intern(self, state: int, data: bytes) -> None:
+        """Take in the strings of one packet."""
+        found = parsed(pb.InternedData, data, self._problem)
+        if found is None:
+            return
+        tables = self.states[state].tables
+        for name in TABLES:
+            table = tables[name]
+            is_name = name in ("event_names", "event_categories", "debug_annotation_names")
+            for entry in getattr(found, name):
+                text = entry.name if is_name else entry.str
+                if entry.iid:
+                    table.add(entry.iid, self._texts.code(text))
+
+
+def parsed(message: Any, data: bytes, problem: Problem) -> Any:
+    """A message, or None if it is damaged."""
+    try:
+        return message.FromString(data)
+    except Exception:  # DecodeError of whichever protobuf runtime; UTF-8 faults of some
+        problem(f"{message.DESCRIPTOR.name} that is damaged: left out", 1, "")
+        return None
+
+
+# -- clocks --------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Clocks:
+    """Snapshots of clocks; a clock is (sequence, id), sequence 0 where all share it."""
+
+    snapshots: list[dict[tuple[int, int], int]] = field(default_factory=list)
+    primary: int = BOOTTIME
+    incremental: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    multiplier: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def add(self, sequence: int, data: bytes, problem: Problem) -> None:
+        """Take in one snapshot."""
+        found = parsed(pb.ClockSnapshot, data, problem)
+        if found is None:
+            return
+        if found.primary_trace_clock:
+            self.primary = found.primary_trace_clock
+        times = {}
+        for clock in found.clocks:
+            name = clock_name(sequence, clock.clock_id)
+            unit = clock.unit_multiplier_ns or 1
+            if clock.unit_multiplier_ns:
+                self.multiplier[name] = unit
+            times[name] = clock.timestamp * unit
+            if clock.is_incremental:
+                self.incremental[name] = (times[name], unit)
+        self.snapshots.append(times)
+
+    def converted(self, clock: tuple[int, int], times: Ints) -> Ints | None:
+        """Times of a clock on the clock of the trace; None if nothing relates them."""
+        goal = (0, self.primary)
+        if clock == goal or clock == (0, 0):
+            return times
+        path = self._path(clock, goal)
+        if path is None:
+            return None
+        for one, other in pairwise(path):
+            both = sorted((s[one], s[other]) for s in self.snapshots if one in s and other in s)
+            at = np.array([a for a, _ in both], object)
+            base = np.array([min(max(int(a), -(2**62)), 2**62) for a in at], np.int64)
+            shift = np.array([min(max(b - a, -(2**62)), 2**62) for a, b in both], np.int64)
+            which = np.maximum(np.searchsorted(base, times, side="right") - 1, 0)
+            times = times + shift[which]
+        return times
+
+    def _path(self, clock: tuple[int, int], goal: tuple[int, int]) -> list[tuple[int, int]] | None:
+        """The shortest way from snapshot to snapshot."""
+        beside: dict[tuple[int, int], set[tuple[int, int]]] = {}
+        for names in {frozenset(s) for s in self.snapshots}:
+            for name in names:
+                beside.setdefault(name, set()).update(names)
+        paths = {clock: [clock]}
+        todo = [clock]
+        for here in todo:
+            for other in sorted(beside.get(here, ())):
+                if other not in paths:
+                    paths[other] = [*paths[here], other]
+                    todo.append(other)
+        return paths.get(goal)
+
+
+def clock_name(sequence: int, clock: int) -> tuple[int, int]:
+    """A clock with an id of 64 to 127 is one of its sequence."""
+    return (sequence if 64 <= clock < 128 else 0, clock)
+
+
+# -- tracks --------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Described:
+    """One track: its names, and what it lies below."""
+
+    uuid: int
+    name: str = ""
+    parent: int = 0
+    pid: int | None = None
+    tid: int | None = None
+    is_process: bool = False
+    counter: Any = None
+    merge_key: str = ""
+    stays_alone: bool = False
+    note: str = ""
+
+
+class Tracks:
+    """The tracks that the file describes, and names of processes and threads from anywhere."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.by_uuid: dict[int, Described] = {}
+        self.processes: dict[int, str] = {}
+        self.threads: dict[tuple[int, int], str] = {}
+        self.of_sequence: dict[int, int] = {}
+        self._problem = problem
+
+    def describe(self, sequence: int, data: bytes) -> None:
+        """Take in one TrackDescriptor; the first name of a track stays."""
+        found = parsed(pb.TrackDescriptor, data, self._problem)
+        if found is None:
+            return
+        known = self.by_uuid.setdefault(found.uuid, Described(found.uuid))
+        known.name = known.name or as_text(found.name or found.static_name or found.atrace_name)
+        known.parent = known.parent or found.parent_uuid
+        known.note = known.note or as_text(found.description)
+        if found.HasField("thread"):
+            known.pid, known.tid = found.thread.pid, found.thread.tid
+            self._name_thread(found.thread)
+            self.of_sequence[sequence] = found.uuid
+        elif found.HasField("process"):
+            known.pid, known.is_process = found.process.pid, True
+            self._name_process(found.process)
+        if found.HasField("counter"):
+            known.counter = found.counter
+        behavior = pb.TrackDescriptor
+        if found.sibling_merge_behavior == behavior.SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY:
+            known.merge_key = as_text(found.sibling_merge_key) or str(found.sibling_merge_key_int)
+        known.stays_alone = found.sibling_merge_behavior == behavior.SIBLING_MERGE_BEHAVIOR_NONE
+
+    def _name_thread(self, thread: Any) -> None:
+        if thread.thread_name:
+            self.threads.setdefault((thread.pid, thread.tid), as_text(thread.thread_name))
+
+    def _name_process(self, process: Any) -> None:
+        name = process.process_name or (process.cmdline[0] if process.cmdline else "")
+        if name:
+            self.processes.setdefault(process.pid, as_text(name))
+
+    def thread_of_sequence(self, sequence: int, data: bytes) -> None:
+        """Take in an old ThreadDescriptor: the track of a sequence that names none."""
+        found = parsed(pb.ThreadDescriptor, data, self._problem)
+        if found is not None:
+            self._name_thread(found)
+            uuid = -1 - sequence
+            self.by_uuid[uuid] = Described(uuid, pid=found.pid, tid=found.tid)
+            self.of_sequence[sequence] = uuid
+
+    def process_of_sequence(self, data: bytes) -> None:
+        """Take in an old ProcessDescriptor."""
+        found = parsed(pb.ProcessDescriptor, data, self._problem)
+        if found is not None:
+            self._name_process(found)
+
+    def process_tree(self, data: bytes) -> None:
+        """Take in names of processes and threads that a tracing service wrote."""
+        found = parsed(pb.ProcessTree, data, self._problem)
+        if found is None:
+            return
+        for process in found.processes:
+            if process.cmdline:
+                self.processes.setdefault(process.pid, as_text(process.cmdline[0]))
+        for thread in found.threads:
+            if thread.name:
+                self.threads.setdefault((thread.tgid, thread.tid), as_text(thread.name))
+
+    def names(self, uuids: Iterable[int]) -> dict[int, tuple[str, str]]:
+        """Process and thread of some tracks. Different threads never share a name."""
+        owners: dict[tuple[str, str], Any] = {}
+        labels: dict[str, int] = {}
+        found = {}
+        for uuid in uuids:
+            process, thread, identity = self._place(uuid, labels)
+            number = 2
+            shown = thread
+            while owners.setdefault((process, shown), identity) != identity:
+                _, tid = identity if isinstance(identity, tuple) else (0, 0)
+                shown = f"{thread} {tid}" if number == 2 and tid else f"{thread} #{number}"
+                number += 1
+            found[uuid] = process, shown
+        return found
+
+    def place_of_counter(self, counter: Described) -> tuple[str, str]:
+        """The process of a counter and what it is called, with its thread if it is of one."""
+        process, path, _ = self._place(counter.uuid, {})
+        return process, path
+
+    def process_label(self, pid: int, labels: dict[str, int]) -> str:
+        """The name of a process, with its id where another one is called so already."""
+        name = self.processes.get(pid) or f"process {pid}"
+        return name if labels.setdefault(name, pid) == pid else f"{name} {pid}"
+
+    def _place(self, uuid: int, labels: dict[str, int]) -> tuple[str, str, Any]:
+        """Process, thread and what tells it from another of the same names."""
+        chain: list[Described] = []
+        seen: set[int] = set()
+        here: Described | None = self.by_uuid.get(uuid)
+        while here is not None and here.uuid not in seen and len(chain) < MOST_ABOVE:
+            seen.add(here.uuid)
+            chain.append(here)
+            here = self.by_uuid.get(here.parent) if here.parent else None
+        if not chain:
+            return "Trace", "events of no track" if not uuid else f"track {uuid}", uuid
+        own = chain[0]
+        if own.tid is not None:
+            pid = own.pid or 0
+            name = self.threads.get((pid, own.tid)) or f"thread {own.tid}"
+            return self.process_label(pid, labels), name, (pid, own.tid)
+        top = next((k for k, t in enumerate(chain) if t.pid is not None), None)
+        if top is None:
+            path = [t.name or f"track {t.uuid}" for t in reversed(chain)]
+            process, path = (path[0], path[1:]) if len(path) > 1 else ("Trace", path)
+            return process, " › ".join(path), own.uuid if own.stays_alone else None
+        anchor = chain[top]
+        process = self.process_label(anchor.pid or 0, labels)
+        path = [t.name or f"track {t.uuid}" for t in reversed(chain[:top])]
+        if anchor.tid is not None:
+            thread = (anchor.pid or 0, anchor.tid)
+            name = self.threads.get(thread) or f"thread {anchor.tid}"
+            if own.merge_key and own.name == f"{name} (overlapping)":
+                return process, name, thread  # a lane of it
+            path.insert(0, name)
+        if not path:
+            path = [self.processes.get(own.pid or 0) or "events of the process"]
+        return process, " › ".join(path), own.uuid if own.stays_alone else None

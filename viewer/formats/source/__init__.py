@@ -1,0 +1,1 @@
+"""Source texts: MLIR and Python."""

@@ -1,0 +1,37 @@
+"""Python source: a model's own file, opened so that its lines can be shown.
+
+It has neither slices nor operators. Records name the files of their stack traces; a source that was
+opened together with them is looked up there first. Nothing of it is executed or imported.
+"""
+
+from __future__ import annotations
+
+import re
+
+from viewer.formats import Cancelled, Progress, UnreadableFile, format_of
+from viewer.program.program import Program
+from viewer.program.sources.files import MAX_SOURCE, read_source
+
+# A line that begins like Python and like nothing else that is opened here.
+_STATEMENT = re.compile(
+    rb"^(?:\xef\xbb\xbf)?(?:import [\w.]+|from [\w.]+ import |def \w+\(|class \w+ *[(:]|@\w[\w.]*"
+    rb"|#!.*python|# -\*- coding|[rR]?\"\"\"|[rR]?''')",
+    re.M,
+)
+
+
+def sniff(head: bytes) -> bool:
+    """Text that has a statement of Python at the beginning of a line."""
+    return b"\0" not in head and _STATEMENT.search(head) is not None
+
+
+def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
+    """The lines of a source file, as a program without methods."""
+    lines = read_source(path)
+    if lines is None:
+        raise UnreadableFile(path, f"no plain text of at most {MAX_SOURCE >> 20} MB")
+    progress(1, 1)
+    return Program(path, FORMAT.name, "", (), text_lines=lines)
+
+
+FORMAT = format_of("source.python")

@@ -1,0 +1,436 @@
+"""Plain profile CSV: one slice a row, for tools of one's own and for our own export read back.
+
+The first line names the columns, in any order, separated by comma, tab or semicolon:
+
+    process,thread,name,start_ns,dur_ns    required; times are whole nanoseconds, exact to 2**62
+    depth                                  level of the slice on its track, 0 outermost
+    method,instruction_id,identifier       what it was: instruction of a method, or the debug
+                                           identifier of an event that a delegate logged
+    derived                                "true": computed by Opscope, stated by no file
+    anything else                          an argument of the slice: numbers where all cells are
+                                           numbers, else text
+
+Cells may be quoted as in RFC 4180. UTF-8, with or without a byte order mark; UTF-16 is recognised
+and refused with a remedy. Read over, since only an export writes them: `debug_handles`,
+`operators`, `source`, `link_reason` (links are made anew) and `start_ticks`, `dur_ticks` (the rate
+of those ticks is not in the file). A row whose times cannot be used is left out and counted.
+
+`depth` is used for a track if all its rows have one; the builder checks it against the times.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import os
+import re
+from collections.abc import Sequence
+from contextlib import closing
+from fractions import Fraction
+
+import numpy as np
+
+from viewer.formats import HEAD_SIZE, Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
+from viewer.formats.table.csv_blocks import TIME_LIMIT, Block, Shape, blocks
+from viewer.formats.text_rows import DistinctTexts, GrowingColumn, numbers_of
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.executorch_names import (
+    CONTROL,
+    DELEGATE_CALL,
+    EXECUTE,
+    KERNEL_PREFIX,
+    LOAD,
+    SCOPES,
+)
+from viewer.model.trace import (
+    UNATTRIBUTED,
+    Bools,
+    Clock,
+    Codes,
+    Column,
+    Ints,
+    KeyKind,
+    RunKind,
+    Trace,
+)
+
+CLOCK = Clock("ns", Fraction(1))
+REQUIRED = ("process", "thread", "name", "start_ns", "dur_ns")
+IDENTITY = ("method", "instruction_id", "identifier")
+DERIVED = "derived"
+IGNORED = frozenset(
+    ("debug_handles", "operators", "source", "link_reason", "start_ticks", "dur_ticks")
+)
+_SEPARATORS = ",\t;"
+_NEARLY = 2  # of the required columns: a CSV of another kind has a name, or a process
+_NAMED = 4  # of the columns that are there instead
+_TIMES = ("start_ns", "dur_ns")
+_UNUSABLE = "row without a usable start_ns or dur_ns"
+_QUOTED = 24  # characters of a cell
+# Short rows are padded to the header's width: a bound keeps a small file from filling the memory.
+MAX_COLUMNS = 256
+_HEADER_LIMIT = 1 << 20
+_UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+_DIGITS = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
+# 15 digits are exact as float64; longer ones, and leading zeros, are names rather than amounts.
+_DECIMAL = re.compile(
+    r"[+-]?(?:(?:0|[1-9][0-9]{0,14})(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
+)
+RUN_SCOPES = {LOAD: RunKind.LOAD, EXECUTE: RunKind.INFERENCE}
+_CALLS = {
+    DELEGATE_CALL: KeyKind.DELEGATE_CALL,
+    **dict.fromkeys(CONTROL, KeyKind.CONTROL),
+}
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the first line has all required columns, none of them twice."""
+    for mark, encoding in _UTF16.items():
+        if head.startswith(mark):
+            text = head[len(mark) :].decode(encoding, "replace")
+            return _header(text.partition("\n")[0]) is not None
+    return _header(_first_line(head)) is not None
+
+
+def why_not(head: bytes) -> tuple[str, str] | None:
+    """What the columns of a file that is nearly one lack, and the remedy; None for any other.
+
+    One that has two of the required columns is taken for nearly one.
+    """
+    line = _first_line(head).rstrip("\r")
+    if len(line) + 4 > len(head) >= HEAD_SIZE:
+        return None  # the rest of it is not known
+    names = max((_cells(line, one) for one in _SEPARATORS), key=lambda cells: _required_in(cells))
+    if _required_in(names) < _NEARLY:
+        return None
+    twice = sorted({name for name in names if name and names.count(name) > 1})
+    missing = [name for name in REQUIRED if name not in names]
+    if not missing:
+        return f"this is a profile CSV with two columns {twice[0]}", "Rename one of them"
+    like = tuple(name.partition("_")[0] for name in missing)
+    instead = [name for name in names if name.casefold().startswith(like)]
+    found = f" (found: {', '.join(instead[:_NAMED])})" if instead else ""
+    return (
+        f"it looks like a profile CSV; missing: {', '.join(missing)}{found}",
+        f"It needs the columns {', '.join(REQUIRED)}; times are in whole ns",
+    )
+
+
+def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
+    """One slice a row, in nanoseconds."""
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            first = file.readline(_HEADER_LIMIT)
+            if first.startswith(tuple(_UTF16)):
+                raise UnreadableFile(
+                    path, "its text is UTF-16", where="line 1", remedy="Save it as UTF-8"
+                )
+            header = _header(_first_line(first))
+            if header is None:
+                raise UnreadableFile(
+                    path,
+                    f"its first line does not name the columns {', '.join(REQUIRED)}, each once",
+                    where="line 1",
+                )
+            separator, names = header
+            if len(names) > MAX_COLUMNS:
+                raise UnreadableFile(
+                    path,
+                    f"it has {len(names)} columns; {MAX_COLUMNS} is the most that is read",
+                    where="line 1",
+                    remedy="Leave out arguments that you do not need",
+                )
+            rows = _Rows(path, names, separator, size)
+            with closing(blocks(file, path, rows.shape)) as parts:
+                for block, at in parts:
+                    if cancelled():
+                        raise ReadCancelled
+                    rows.add(block, at)
+                    progress(min(at, size), size)
+    except OSError as error:
+        raise UnreadableFile(path, error.strerror or str(error)) from error
+    return rows.trace(cancelled)
+
+
+def _first_line(head: bytes) -> str:
+    return head.decode("utf-8-sig", "replace").partition("\n")[0]
+
+
+def _cells(line: str, separator: str) -> list[str]:
+    """The cells of a header, [] where quotes do not close."""
+    try:
+        return [cell.strip() for cell in next(csv.reader([line], delimiter=separator), [])]
+    except csv.Error:
+        return []
+
+
+def _required_in(names: Sequence[str]) -> int:
+    return len(set(REQUIRED) & set(names))
+
+
+def _header(line: str) -> tuple[str, list[str]] | None:
+    """The separator and the column names, None if this is no header of ours."""
+    line = line.rstrip("\r")
+    for separator in _SEPARATORS:
+        names = _cells(line, separator)
+        named = [name for name in names if name]
+        if _required_in(named) == len(REQUIRED) and len(set(named)) == len(named):
+            return separator, names
+    return None
+
+
+class _Rows:
+    """The rows read so far, as columns; `trace` makes slices of them."""
+
+    def __init__(self, path: str, names: Sequence[str], separator: str, size: int) -> None:
+        """size: of the file in bytes."""
+        self.builder = TraceBuilder(path, FORMAT.name, "", CLOCK, levels_are_hints=True)
+        self._names = names
+        self._row = 0
+        self._size = size
+        self._times = {"start": GrowingColumn(np.int64), "end": GrowingColumn(np.int64)}
+        self._rows = GrowingColumn(np.uint32)
+        self._tables: dict[str, DistinctTexts] = {}
+        self._codes: dict[str, GrowingColumn] = {}
+        for name in names:
+            if name and name not in IGNORED and name not in _TIMES:
+                self._tables[name] = DistinctTexts({"": 0})
+                self._codes[name] = GrowingColumn(np.uint32)
+        self.shape = Shape(
+            separator,
+            len(names),
+            tuple(map(names.index, _TIMES)),
+            tuple(map(names.index, self._tables)),
+        )
+
+    def add(self, block: Block, at: int) -> None:
+        """Take in one block; `at`: the position in the file behind it."""
+        (start, start_ok), (length, length_ok) = (block.numbers[n] for n in self.shape.numbers)
+        length_ok = length_ok & (length >= 0) & (start + length <= TIME_LIMIT)
+        usable = start_ok & length_ok & ~block.surplus
+        self._count("row with more cells than the header", block.surplus)
+        self._count(_UNUSABLE, ~(start_ok & length_ok) & ~block.surplus, block)
+        keep = slice(None) if usable.all() else np.flatnonzero(usable)
+        read = self._row + block.rows
+        # Two hundredths more than the rows so far promise, as those of later times are longer.
+        expected = read * self._size * 51 // (50 * max(at, 1))
+        self._times["start"].add(start[keep], expected)
+        self._times["end"].add(start[keep] + length[keep], expected)
+        self._rows.add(np.arange(self._row, read, dtype=np.uint32)[keep], expected)
+        for name, table in self._tables.items():
+            codes = table.codes_of(block.texts[self._names.index(name)])
+            self._codes[name].add(codes[keep], expected)
+        where = f"in the {block.size} bytes before byte {at}"
+        self.builder.problem("bytes that are not UTF-8: replaced", block.replaced, where)
+        self._row = read
+
+    def trace(self, cancelled: Cancelled) -> Trace:
+        """The slices of all rows added. Raises ReadCancelled."""
+
+        def step() -> None:
+            if cancelled():
+                raise ReadCancelled
+
+        builder = self.builder
+        start, end = (self._times.pop(name).values for name in ("start", "end"))
+        row = self._rows.values
+        del self._rows
+        if not len(start):
+            return builder.build()
+        step()
+        codes = {name: column.values for name, column in self._codes.items()}
+        self._codes.clear()
+        strings = {name: tuple(table) for name, table in self._tables.items()}
+        track = self._tracks(codes, strings)
+        name = self._names_of(codes["name"], strings["name"])
+        key = self._keys(codes, strings)
+        self._runs(track, start, end, codes, strings)
+        columns = {
+            column: _argument(codes[column], strings[column])
+            for column in strings
+            if column not in (*REQUIRED, *IDENTITY, "depth", DERIVED)
+        }
+
+        derived = None
+        if DERIVED in codes:
+            derived = np.array([text == "true" for text in strings[DERIVED]])[codes[DERIVED]]
+
+        def add(at: Ints | slice, levels: Ints | None) -> None:
+            if len(start[at]):
+                builder.add(
+                    track=track[at], start=start[at], end=end[at], name=name[at], key=key[at],
+                    source_row=row[at],
+                    levels=None if levels is None else levels[at].astype(np.int32),
+                    derived=None if derived is None else derived[at],
+                    columns={n: column.taken(at) for n, column in columns.items()},
+                )  # fmt: skip
+
+        if "depth" not in codes:
+            add(slice(None), None)
+            # The builder has them now: the columns of a large file twice would fill the memory.
+            del start, end, row, codes, track, name, key, columns, derived
+            return builder.build(step)
+        level = _levels(codes["depth"], strings["depth"])
+        is_partial = np.bincount(track, level < 0) > 0
+        is_mixed = is_partial & (np.bincount(track, level >= 0) > 0)
+        builder.problem("track with a depth on some rows only: nested by time", int(is_mixed.sum()))
+        add(np.flatnonzero(is_partial[track]), None)
+        add(_preorder(np.flatnonzero(~is_partial[track]), track, start, end, level), level)
+        return builder.build(step)
+
+    def _runs(
+        self,
+        track: Codes,
+        start: Ints,
+        end: Ints,
+        codes: dict[str, Codes],
+        strings: dict[str, tuple[str, ...]],
+    ) -> None:
+        """The loads and inferences of an exported dump, by name; only where methods are told."""
+        methods = strings.get("method", ())
+        for name, kind in RUN_SCOPES.items():
+            if name not in strings["name"] or not any(methods):
+                continue
+            found = np.flatnonzero(codes["name"] == strings["name"].index(name))
+            for i in found[np.lexsort((start[found], track[found]))].tolist():
+                method = methods[codes["method"][i]]
+                self.builder.run(
+                    kind, name, int(track[i]),
+                    self.builder.scope(method or "file", method or None),
+                    int(start[i]), int(end[i]),
+                )  # fmt: skip
+
+    def _count(self, kind: str, rows: Bools, block: Block | None = None) -> None:
+        """block: where the odd time of the first of these rows stands."""
+        found = np.flatnonzero(rows)
+        if len(found):
+            first = int(found[0])
+            odd = "" if block is None else self._odd_time(block, first)
+            where = f"data row {self._row + first + 1}"
+            self.builder.problem(kind, len(found), f"{where}: {odd}" if odd else where)
+
+    def _odd_time(self, block: Block, row: int) -> str:
+        """What stands where whole ns should: `start_ns is "1.5"`; "" where each alone would do."""
+        for name, column in zip(_TIMES, self.shape.numbers, strict=True):
+            values, ok = block.numbers[column]
+            at, text = block.odd.get(column, (-1, ""))
+            if not ok[row]:
+                shown = text if len(text) <= _QUOTED else f"{text[:_QUOTED]}…"
+                why = "too large" if _DIGITS.fullmatch(text) else "not whole ns"
+                said = f'{name} is "{shown}", {why}' if text.strip() else f"{name} is empty"
+                return said if at == row else ""
+            if name == "dur_ns" and values[row] < 0:
+                return f'{name} is "{values[row]}"'
+        return ""
+
+    def _tracks(self, codes: dict[str, Codes], strings: dict[str, tuple[str, ...]]) -> Codes:
+        """The track of every row; tracks are numbered as they first appear."""
+        process, thread = codes["process"], codes["thread"]
+
+        def number(row: int) -> int:
+            return self.builder.track(
+                strings["process"][process[row]], strings["thread"][thread[row]]
+            )
+
+        return numbers_of([process, thread], number)
+
+    def _names_of(self, codes: Codes, strings: tuple[str, ...]) -> Codes:
+        """The name of every row; of a new builder they are numbered as the texts are."""
+        names = self.builder.intern_all(strings)
+        return codes if np.array_equal(names, np.arange(len(names))) else names[codes]
+
+    def _keys(self, codes: dict[str, Codes], strings: dict[str, tuple[str, ...]]) -> Codes:
+        """The key of every row, made once for each distinct identity."""
+        parts = [name for name in ("name", *IDENTITY, DERIVED) if name in codes]
+
+        def number(row: int) -> int:
+            cell = {name: strings[name][codes[name][row]] for name in parts}
+            return self._key(
+                cell["name"], cell.get("method", ""), cell.get("instruction_id", "").strip(),
+                cell.get("identifier", ""), cell.get(DERIVED) == "true",
+            )  # fmt: skip
+
+        return numbers_of([codes[name] for name in parts], number)
+
+    def _key(
+        self, name: str, method: str, instruction_id: str, identifier: str, derived: bool
+    ) -> int:
+        instruction = -1
+        if _WHOLE.fullmatch(instruction_id):
+            instruction = max(-1, int(instruction_id))
+        elif instruction_id:
+            self.builder.problem("instruction_id that is no number", 1, repr(instruction_id))
+        if derived and name == UNATTRIBUTED:
+            kind = KeyKind.UNATTRIBUTED
+        elif identifier:
+            kind = KeyKind.DELEGATE_EVENT
+        elif instruction < 0:
+            kind = KeyKind.FRAMEWORK if name in SCOPES else KeyKind.PLAIN
+        elif name.startswith(KERNEL_PREFIX):
+            kind = KeyKind.KERNEL
+        else:
+            kind = _CALLS.get(name, KeyKind.OPERATOR_CALL)
+        return self.builder.key(
+            kind,
+            name,
+            scope=self.builder.scope(method or "file", method or None),
+            instruction=instruction,
+            identifier=identifier or None,
+        )
+
+
+def _argument(codes: Codes, strings: Sequence[str]) -> Column:
+    """An argument column: int64 or float64 where all texts are numbers, else text; "" is null."""
+    present = codes != 0
+    valid = None if present.all() else present
+    texts = strings[1:]
+    if texts and all(map(_WHOLE.fullmatch, texts)):
+        return Column(np.array([0, *map(int, texts)], np.int64)[codes], valid)
+    if texts and all(map(_DECIMAL.fullmatch, texts)):
+        numbers = np.array([0.0, *map(float, texts)])
+        if np.isfinite(numbers).all():
+            return Column(numbers[codes], valid)
+    return Column.of_codes(codes, strings, valid)
+
+
+def _levels(codes: Codes, strings: Sequence[str]) -> Ints:
+    """Depths, -1 where a cell is none."""
+    depth = [int(t) if re.fullmatch(r"\s*[0-9]{1,6}\s*", t) else -1 for t in strings]
+    return np.array(depth, np.int64)[codes]
+
+
+def _preorder(rows: Ints, track: Codes, start: Ints, end: Ints, level: Ints) -> Ints:
+    """The rows of each track with parents before children, as far as times and levels tell.
+
+    Rows that start together are the question, since one without length may end its parent or come
+    before the next slice. File order is tried first, then by depth, then those without length
+    first; a track takes the first order without a fault.
+    """
+    is_long = end > start
+    done: list[Ints] = []
+    for keys in ((), (is_long, level), (level, is_long)):
+        by = np.lexsort((rows, *(key[rows] for key in keys), start[rows], track[rows]))
+        ordered = rows[by]
+        faulty = np.isin(track[ordered], _faulty_tracks(ordered, track, start, end, level))
+        done.append(ordered[~faulty])
+        rows = ordered[faulty]
+        if not len(rows):
+            break
+    return np.concatenate([*done, rows])
+
+
+def _faulty_tracks(rows: Ints, track: Codes, start: Ints, end: Ints, level: Ints) -> Codes:
+    """The tracks of rows that, in this order, skip a level or overlap on one."""
+    its_track, depth = track[rows], level[rows]
+    begins = np.append(True, its_track[1:] != its_track[:-1])
+    skips = np.where(begins, depth != 0, np.diff(depth, prepend=0) > 1)
+    by_depth = np.lexsort((np.arange(len(rows)), depth, its_track))
+    before, after = rows[by_depth[:-1]], rows[by_depth[1:]]
+    beside = (track[before] == track[after]) & (level[before] == level[after])
+    overlaps = beside & (start[after] < end[before])
+    return np.concatenate([its_track[skips], track[after[overlaps]]])
+
+
+FORMAT = format_of("table.reader")

@@ -1,0 +1,1 @@
+"""Torq profiles as CSV: compile, runtime, host, annotated."""

@@ -1,0 +1,438 @@
+"""Torq annotated profile: a runtime profile that the compiler's tools joined with the program.
+
+Written by annotate_profiling.py and torq.performance, semicolons, quoted as pandas does. The first
+line names the columns; by them the generations are told apart:
+
+    A0  2025-10  nss_program_index;operation;...          a row per operation of an NSS program
+    A1  2025-12  action_id;job_id;operation;...           a row per action; of a wait for an NSS
+                                                          program a row per operation in it
+    A2  2025-12  the same with original_operator, later with cdma_used_... and css_used_...
+    A3  2026-02  the same with invocation_names and original_operators; a row per action
+
+Rows of one action or job with one start and end are one slice; what the rows say of it is kept in
+columns: `operations` and `invocations` in the order of the file, and the `units` of the NPU that
+the program uses, as flags of the file tell. A wait that is spread over several operations is called
+"torq_hl.wait_program", as A3 calls it.
+
+A0 is of NSS jobs alone, in µs from the begin of the first one. Later ones are of the host, in µs of
+its clock (see `torq_host_csv`): actions on the track "Host", calls of the IREE HAL (action -1) on
+"HAL". From them NSS jobs are derived: from the begin of a job's start to the end of its wait.
+Times may have a fraction; then all are read as nanoseconds.
+
+Rows without a time are actions that logged none: A3 lists all actions once for every scope of a
+dispatch, also for one that only loads. They have no place on a time axis and are told as a problem.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from viewer.formats import Cancelled, Progress, UnreadableFile, format_of
+from viewer.formats.text_rows import (
+    DistinctTexts,
+    RowCells,
+    chunks_of_lines,
+    combined_codes,
+    count_rows,
+    first_line,
+    numbered,
+)
+from viewer.formats.torq.host_csv import CLOCK as HOST_CLOCK
+from viewer.formats.torq.host_csv import is_hal, scope_name
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.torq_names import (
+    ACTION_ID,
+    HAL,
+    HOST,
+    JOB_ID,
+    NSS_JOBS,
+    OPERATIONS,
+    START_PROGRAM,
+    WAIT_PROGRAM,
+    job_name,
+)
+from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, Trace, Unit
+
+_JOB_COLUMN, _ACTION_COLUMN = "nss_program_index", "action_id"  # of the file
+_TIMES = {
+    _JOB_COLUMN: ("nss_program_timestamp_start", "nss_program_timestamp_end"),
+    _ACTION_COLUMN: ("timestamp_start", "timestamp_end"),
+}
+# The texts of a row: column of the slice -> the columns that may hold it in a file.
+_TEXTS = {
+    "operation": ("operation",),
+    "invocation": ("invocation_name", "invocation_names"),
+    "operator": ("original_operator", "original_operators"),
+    "location": ("location",),
+}
+_UNITS = {
+    "dma_in_used_in_program": "DMA In",
+    "dma_out_used_in_program": "DMA Out",
+    "cdma_used_in_program": "CDMA",
+    "slice_used_0_in_program": "Slice unit 0",
+    "slice_used_1_in_program": "Slice unit 1",
+    "css_used_in_program": "CSS",
+}
+# More than twice the columns of any generation; a wider header would only make the pattern slow.
+_MAX_COLUMNS = 40
+_CELL = r'("[^"\n]*(?:""[^"\n]*)*"|[^;"\n]*)'
+_NEVER = re.compile(r"(?!)")
+# 15 digits of µs are 31 years; longer ones would not fit int64 as nanoseconds.
+_NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{0,30})?")
+_TASK = "torq_hw."
+_NO_TIME = "row without a time, of an action that logged none in its scope: not drawn"
+_NS_IN_US = 1000
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the first line begins as a header of one of the generations does."""
+    header = first_line(head, ";")
+    return header.startswith((f"{_JOB_COLUMN};operation;", f"{_ACTION_COLUMN};job_id;"))
+
+
+def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
+    """One slice per action or job and its times; see the module's text for the generations."""
+    rows: _Rows | None = None
+    for line, raw in chunks_of_lines(path, progress, cancelled):
+        if rows is None:
+            if not sniff(raw[0]):
+                break
+            rows = _Rows(path, first_line(raw[0], ";").split(";"))
+            line, raw = 2, raw[1:]
+        rows.add(line, raw)
+    if rows is None:
+        raise UnreadableFile(
+            path,
+            f"it is no Torq annotated profile: its header begins neither with {_ACTION_COLUMN};"
+            f"job_id nor with {_JOB_COLUMN};operation",
+            where="line 1",
+        )
+    return rows.trace()
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """The slices of a file as parallel columns: one for all rows of an action or job and its times.
+
+    group: the slice of each row. row: the first row of each slice. action, job: where `has_...`.
+    operations: of all its rows. hal: whether it is a call of the HAL. locations: "" if none.
+    """
+
+    group: Ints
+    row: Codes
+    start: Ints
+    end: Ints
+    action: Ints
+    has_action: Bools
+    job: Ints
+    has_job: Bools
+    operations: list[list[str]]
+    hal: Bools
+    locations: list[str]
+
+
+class _Rows:
+    """The rows read so far, as codes of texts; `trace` makes slices of them."""
+
+    def __init__(self, path: str, header: Sequence[str]) -> None:
+        self._id = header[0]
+        missing = [n for n in (*_TIMES[self._id], "operation") if n not in header]
+        if missing:
+            raise UnreadableFile(
+                path, f"its header has no {' and no '.join(missing)}", where="line 1"
+            )
+        if len(set(header)) < len(header):
+            raise UnreadableFile(path, "its header names a column twice", where="line 1")
+        if len(header) > _MAX_COLUMNS:
+            raise UnreadableFile(
+                path, f"it has {len(header)} columns; {_MAX_COLUMNS} is the most that is read",
+                where="line 1",
+            )  # fmt: skip
+        self._header = header
+        clock = HOST_CLOCK if self._id == _ACTION_COLUMN else Clock("us", Fraction(_NS_IN_US))
+        self._builder = TraceBuilder(path, FORMAT.name, _generation(header), clock)
+        pattern = re.compile("^" + ";".join([_CELL] * len(header)) + "$", re.MULTILINE)
+        self._cells = RowCells(pattern, _NEVER, ";".join(header), self._builder)
+        self._tables = {name: DistinctTexts() for name in header}
+        self._codes: dict[str, list[Codes]] = {name: [] for name in header}
+        self._row: list[Codes] = []
+
+    def add(self, line: int, raw: list[bytes]) -> None:
+        """Take in some whole lines of the file; `line` is the number of the first one."""
+        found, row = self._cells.take(line, raw)
+        if found:
+            for name, cells in zip(self._header, zip(*found, strict=True), strict=True):
+                self._codes[name].append(self._tables[name].codes(cells))
+            self._row.append(row)
+
+    def trace(self) -> Trace:
+        """The slices of all rows added."""
+        if not self._row:
+            return self._builder.build()
+        row = np.concatenate(self._row)
+        column = {name: np.concatenate(parts) for name, parts in self._codes.items()}
+        self._codes.clear()
+        times = self._times(column, row)
+        has_time = np.logical_and(*(known for _, known in times))
+        blank = np.logical_and(*(self._is_blank(name, column) for name in _TIMES[self._id]))
+        count_rows(self._builder, _NO_TIME, row[blank])
+        count_rows(
+            self._builder, "row without a usable start or end: not drawn", row[~has_time & ~blank]
+        )
+        keep = np.flatnonzero(has_time)
+        if len(keep):
+            start, end = (ticks[keep] for ticks, _ in times)
+            self._add({name: codes[keep] for name, codes in column.items()}, row[keep], start, end)
+        return self._builder.build()
+
+    def _times(self, column: dict[str, Codes], row: Codes) -> list[tuple[Ints, Bools]]:
+        """Start and end of every row in ticks, and which rows have one; sets the clock."""
+        parsed = []
+        for name in _TIMES[self._id]:
+            texts = [_unquoted(text) for text in self._tables[name]]
+            parsed.append([Decimal(t) if _NUMBER.fullmatch(t) else None for t in texts])
+        known = [value for values in parsed for value in values if value is not None]
+        is_whole = all(value == value.to_integral_value() for value in known)
+        factor = 1 if is_whole else _NS_IN_US
+        if not is_whole:
+            self._builder.clock = Clock("ns", Fraction(1), domain=self._builder.clock.domain)
+        found = []
+        for name, values in zip(_TIMES[self._id], parsed, strict=True):
+            exact = [None if value is None else value * factor for value in values]
+            ticks = [0 if value is None else int(value.to_integral_value()) for value in exact]
+            finer = np.array([v is not None and v != t for v, t in zip(exact, ticks, strict=True)])
+            codes = column[name]
+            count_rows(self._builder, "time finer than a nanosecond: rounded", row[finer[codes]])
+            has = np.array([value is not None for value in values], np.bool_)
+            found.append((np.array(ticks, np.int64)[codes], has[codes]))
+        return found
+
+    # -- slices ------------------------------------------------------------------------------
+
+    def _add(self, column: dict[str, Codes], row: Codes, start: Ints, end: Ints) -> None:
+        """Make one slice of all rows of an action or job with the same times."""
+        drawn = self._drawn(column, row, start, end)
+        columns = self._columns(drawn, column)
+        process = os.path.basename(self._builder.path)
+        on = {HOST: (Unit.HOST, ~drawn.hal), HAL: (Unit.HAL, drawn.hal)}
+        names = list(map(_name, drawn.operations))
+        if self._id == _JOB_COLUMN:
+            on = {NSS_JOBS: (Unit.NSS, ~drawn.hal), HAL: (Unit.HAL, drawn.hal)}
+            names = [job_name(number) for number in drawn.job.tolist()]
+        track = np.zeros(len(names), np.uint32)
+        for thread, (unit, own) in on.items():
+            if own.any():
+                track[own] = self._builder.track(
+                    process, thread, flat=thread == NSS_JOBS, unit=unit
+                )
+        self._builder.add(
+            track=track, start=drawn.start, end=drawn.end, name=self._builder.intern_all(names),
+            key=self._keys(drawn, names), source_row=drawn.row, columns=columns,
+        )  # fmt: skip
+        if self._id == _ACTION_COLUMN:
+            self._add_jobs(drawn, columns)
+
+    def _drawn(self, column: dict[str, Codes], row: Codes, start: Ints, end: Ints) -> _Drawn:
+        """The slices that rows stand for, in the order of the file."""
+        if self._id == _JOB_COLUMN:
+            action, has_action = np.zeros(len(row), np.int64), np.zeros(len(row), np.bool_)
+            job, has_job = self._numbers(self._id, column, row)
+        else:
+            action, has_action = self._numbers(_ACTION_COLUMN, column, row)
+            job, has_job = self._numbers("job_id", column, row)
+        operation, operations = self._texts("operation", column)
+        has_action = has_action & (action >= 0)
+        # Calls of the HAL all have action -1.
+        apart = np.where(has_action | has_job, 0, operation + 1)
+        group, first = combined_codes(
+            [
+                numbered(action), numbered(job), has_job.astype(np.uint32),
+                numbered(start), numbered(end), apart.astype(np.uint32),
+            ]
+        )  # fmt: skip
+        by_row = np.argsort(first)
+        rank = np.empty(len(first), np.int64)
+        rank[by_row] = np.arange(len(first))
+        group, first = rank[group], first[by_row]
+        listed = _listed(group, len(first), [operations[code] for code in operation.tolist()])
+        place, places = self._texts("location", column)
+        return _Drawn(
+            group=group, row=row[first], start=start[first], end=end[first],
+            action=action[first], has_action=has_action[first], job=job[first],
+            has_job=has_job[first], operations=listed,
+            hal=np.array([is_hal(one[0].partition(".")[0]) for one in listed], np.bool_),
+            locations=[places[code] for code in place[first].tolist()],
+        )  # fmt: skip
+
+    def _keys(self, drawn: _Drawn, names: Sequence[str]) -> Codes:
+        """The identity of every slice."""
+        has_action, has_job = drawn.has_action.tolist(), drawn.has_job.tolist()
+        keys = (
+            self._key(
+                name, hal, action if has_action[i] else None, job if has_job[i] else None, place
+            )
+            for i, (name, hal, action, job, place) in enumerate(
+                zip(
+                    names, drawn.hal.tolist(), drawn.action.tolist(), drawn.job.tolist(),
+                    drawn.locations, strict=True,
+                )
+            )
+        )  # fmt: skip
+        return np.fromiter(keys, np.uint32, len(names))
+
+    def _columns(self, drawn: _Drawn, column: dict[str, Codes]) -> dict[str, Column]:
+        """What the rows of each slice say beside its times."""
+        count = len(drawn.row)
+        columns = {
+            OPERATIONS: Column.of_texts([", ".join(one) for one in drawn.operations]),
+            "units": self._units(column, drawn.group, count),
+            JOB_ID: Column(drawn.job, drawn.has_job),
+        }
+        for name, title in (("invocation", "invocations"), ("operator", "original_operators")):
+            codes, texts = self._texts(name, column)
+            if texts:
+                found = _listed(drawn.group, count, [texts[code] for code in codes.tolist()])
+                columns[title] = Column.of_texts(
+                    [", ".join(dict.fromkeys(filter(None, some))) for some in found]
+                )
+        if self._id == _ACTION_COLUMN:
+            of_hal = drawn.hal.tolist()
+            scopes = [one[0].partition(".")[0] for one in drawn.operations]
+            columns[ACTION_ID] = Column(
+                np.where(drawn.has_action, drawn.action, 0), drawn.has_action
+            )
+            columns["scope"] = Column.of_texts(
+                [scope if hal else "" for scope, hal in zip(scopes, of_hal, strict=True)]
+            )
+            columns["location"] = Column.of_texts(
+                ["" if hal else text for text, hal in zip(drawn.locations, of_hal, strict=True)]
+            )
+        return columns
+
+    def _add_jobs(self, drawn: _Drawn, columns: dict[str, Column]) -> None:
+        """NSS jobs, derived: from the begin of a job's start to the end of the wait after it."""
+        builder, start, job = self._builder, drawn.start, drawn.job
+        starts = np.array([one[0] == START_PROGRAM for one in drawn.operations], np.bool_)
+        own = np.flatnonzero(drawn.has_job & ~drawn.hal)
+        own = own[np.argsort(start[own], kind="stable")]
+        meets = (job[own[1:]] == job[own[:-1]]) & starts[own[:-1]] & ~starts[own[1:]]
+        first = own[:-1][meets]
+        wait = own[1:][meets]
+        if not len(first):
+            return
+        names = [job_name(number) for number in job[first].tolist()]
+        kept = ("units", "invocations", "original_operators", "location", JOB_ID)
+        keys = [
+            self._key(name, False, None, number, drawn.locations[at])
+            for name, number, at in zip(names, job[first].tolist(), wait.tolist(), strict=True)
+        ]
+        builder.add(
+            track=builder.track(
+                os.path.basename(builder.path), NSS_JOBS, flat=True, unit=Unit.NSS
+            ),
+            start=start[first],
+            end=drawn.end[wait],
+            name=builder.intern_all(names),
+            key=np.array(keys, np.uint32),
+            source_row=drawn.row[first],
+            derived=np.ones(len(first), np.bool_),
+            columns={name: columns[name].taken(wait) for name in kept if name in columns},
+        )  # fmt: skip
+
+    def _key(self, name: str, hal: bool, action: int | None, job: int | None, location: str) -> int:
+        """The identity of a slice: its location; a job where there is none; or a HAL's call."""
+        if hal:
+            return self._builder.key(KeyKind.FRAMEWORK, name)
+        number = -1 if action is None else action
+        if location:
+            return self._builder.key(KeyKind.LOCATION, name, instruction=number, location=location)
+        if job is not None:
+            return self._builder.key(KeyKind.JOB, name, instruction=job)
+        if action is not None:
+            return self._builder.key(KeyKind.ACTION, name, instruction=action)
+        return self._builder.key(KeyKind.PLAIN, name)
+
+    # -- cells -------------------------------------------------------------------------------
+
+    def _is_blank(self, name: str, column: dict[str, Codes]) -> Bools:
+        blank = np.array([not _unquoted(text) for text in self._tables[name]], np.bool_)
+        return blank[column[name]]
+
+    def _texts(self, name: str, column: dict[str, Codes]) -> tuple[Ints, tuple[str, ...]]:
+        """The texts of one of the columns that may hold something, and their codes."""
+        held = next((n for n in _TEXTS[name] if n in column), None)
+        if held is None:
+            return np.zeros(len(column[self._id]), np.int64), ("",) if name == "location" else ()
+        return column[held].astype(np.int64), tuple(map(_unquoted, self._tables[held]))
+
+    def _numbers(self, name: str, column: dict[str, Codes], row: Codes) -> tuple[Ints, Bools]:
+        """The whole numbers of a column ("3" or "3.0"), and which rows have one."""
+        values, known, odd = [], [], []
+        for text in map(_unquoted, self._tables[name]):
+            number = Decimal(text) if _NUMBER.fullmatch(text) else None
+            is_whole = number is not None and number == number.to_integral_value()
+            values.append(int(number) if number is not None and is_whole else 0)
+            known.append(is_whole)
+            odd.append(bool(text) and not is_whole)
+        codes = column[name]
+        count_rows(
+            self._builder, f"{name} that is no whole number: left out", row[np.array(odd)[codes]]
+        )
+        return np.array(values, np.int64)[codes], np.array(known, np.bool_)[codes]
+
+    def _units(self, column: dict[str, Codes], group: Ints, count: int) -> Column:
+        """The units of the NPU that the rows of each slice tell to be used."""
+        used = np.zeros(count, np.int64)
+        labels: list[str] = []
+        for name, label in _UNITS.items():
+            if name in column:
+                flags = np.array([_unquoted(t) == "True" for t in self._tables[name]], np.bool_)
+                has = np.bincount(group[flags[column[name]]], minlength=count) > 0
+                used += has * (1 << len(labels))
+                labels.append(label)
+        texts = [
+            ", ".join(label for i, label in enumerate(labels) if bits >> i & 1)
+            for bits in range(1 << len(labels))
+        ]
+        return Column.of_codes(used.astype(np.uint32), texts, used > 0)
+
+
+def _name(operations: Sequence[str]) -> str:
+    """What a slice is called: by its operation, its event of the HAL, or as a wait of many."""
+    scope, _, event = operations[0].partition(".")
+    if is_hal(scope):
+        return scope_name(event, scope)
+    return WAIT_PROGRAM if operations[0].startswith(_TASK) else operations[0]
+
+
+def _listed(group: Ints, count: int, texts: Sequence[str]) -> list[list[str]]:
+    """The texts of the rows of each slice, in the order of the file."""
+    found: list[list[str]] = [[] for _ in range(count)]
+    for number, text in zip(group.tolist(), texts, strict=True):
+        found[number].append(text)
+    return found
+
+
+def _generation(header: Sequence[str]) -> str:
+    if header[0] == _JOB_COLUMN:
+        return "A0"
+    if "invocation_names" in header or "original_operators" in header:
+        return "A3"
+    return "A2" if "original_operator" in header else "A1"
+
+
+def _unquoted(cell: str) -> str:
+    text = cell.strip()
+    if text.startswith('"'):
+        return text[1:-1].replace('""', '"')
+    return text
+
+
+FORMAT = format_of("torq.annotated_csv")

@@ -1,0 +1,321 @@
+"""Torq compile profile: the cycle estimate that torq-compile writes for one dispatch.
+
+Written by ProfilingPass.cpp (`--torq-enable-profiling --torq-dump-profiling=PATH`). Generations:
+
+    C0  2025-10  no header  event,start,end,loc,type           DI0,0,128,loc("m.mlir":2:3),DMA_IN
+    C1  2025-12  no header  event,start,end,loc,type[,bytes]   S1_1,2481,11889,loc(...),conv2d
+    C2  2026-02  actionIndex, elapsed_time(us), timestamp(us), event, location, bytes
+    C3  2026-02  taskId, elapsed_time(us), timestamp(us), event, location, bytes
+
+All times are cycles, whatever the header says; the rate is not in the file (800 MHz is assumed).
+Nothing is quoted and a location may hold commas, so a row is split around it: from the first
+"loc(" to the last ")", since no other cell holds a parenthesis. Each row is one slice, never lost
+unless it is no row at all; those are counted.
+
+C0 has one track for all slice units: its `S<i>` is a running number, not a unit. C1 files have the
+unit (`S<i>_<unit>`). Not read: nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
+from viewer.formats.text_rows import (
+    DistinctTexts,
+    Texts,
+    count_rows,
+    decoded,
+    distinct_texts,
+    matching_rows,
+)
+from viewer.formats.torq.compile_blocks import Block, split_block
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.building.chunks import distinct_codes
+from viewer.model.torq_names import ACTION_ID, BYTES, TASK_ID
+from viewer.model.trace import Clock, Codes, Column, Ints, KeyKind, Trace, Unit
+
+CLOCK = Clock("cycle", Fraction(5, 4), assumed=True)
+
+_HEADERS = {
+    "actionIndex,elapsed_time(us),timestamp(us),event,location,bytes": "C2",
+    "taskId,elapsed_time(us),timestamp(us),event,location,bytes": "C3",
+}
+_FIRST_COLUMN = {"C2": ACTION_ID, "C3": TASK_ID}
+_EVENT = r"(?:DI|DO|S|CSS|CDMA_(?:L2D|L2I|D2L))\d+(?:_\d+)?"
+_BARE_ROW = re.compile(rf"{_EVENT},-?\d+,-?\d+,loc\(", re.A)
+
+# 18 digits: the sum of two such numbers, and its nanoseconds, still fit int64.
+_NUMBER = r" *(-?[0-9]{1,18}) *"
+_SIZE = re.compile(r" *[0-9]{1,18} *")
+_CELL = r"([^,()\n]*)"
+_ROW_C0 = re.compile(
+    rf"^{_CELL},{_NUMBER},{_NUMBER},(loc\(.*\)),{_CELL}(?:,{_CELL})?$", re.MULTILINE
+)
+_ROW_C2 = re.compile(rf"^{_NUMBER},{_NUMBER},{_NUMBER},{_CELL},(loc\(.*\)),{_CELL}$", re.MULTILINE)
+_HUGE = re.compile(r"(?:^|,) *-?[0-9]{19,} *(?=,)")
+_SPELLED = {
+    "C0": "event,start,end,loc(...),type",
+    "C2": "actionIndex,elapsed,timestamp,event,loc(...),bytes",
+    "C3": "taskId,elapsed,timestamp,event,loc(...),bytes",
+}
+
+_CHUNK = 1 << 21
+_NAMES = {
+    "DMA_IN": "DMA In",
+    "DMA_OUT": "DMA Out",
+    "CDMA_LRAM_TO_DTCM": "CDMA LRAM to DTCM",
+    "CDMA_LRAM_TO_ITCM": "CDMA LRAM to ITCM",
+    "CDMA_DTCM_TO_LRAM": "CDMA DTCM to LRAM",
+}
+# More units than any chip has would only fill the window with tracks.
+_UNIT = re.compile(
+    r"(?P<DMA_In>DI\d+|DMA In)|(?P<DMA_Out>DO\d+|DMA Out)|(?P<CDMA>CDMA[_ ].*)"
+    r"|(?:S\d+_|Slice )(?P<Slice_unit>\d{1,2})|(?P<Slice_units>S\d+)|(?P<CSS>CSS\d*)",
+    re.A,
+)
+_UNITS = {
+    "DMA In": Unit.DMA_IN, "DMA Out": Unit.DMA_OUT, "CDMA": Unit.CDMA, "CSS": Unit.CSS
+}  # fmt: skip
+_DISPLAY_ORDER = ("DMA In", "DMA Out", "CDMA", "Slice units", "Slice unit", "CSS", "Other")
+
+
+def sniff(head: bytes) -> bool:
+    """Whether line 1 is the header of C2 or C3, or one of the first lines a row of C0 or C1."""
+    lines = head.decode("utf-8-sig", "replace").split("\n")
+    return _generation(lines) is not None
+
+
+def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
+    """One slice a row, in cycles; see the module's text for the generations."""
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            head = file.read(4096).decode("utf-8-sig", "replace").split("\n")
+            generation = _generation(head)
+            if generation is None:
+                raise UnreadableFile(
+                    path,
+                    "it is no Torq compile profile, by its header and its first rows",
+                    where="line 1",
+                    remedy="Write one with torq-compile --torq-enable-profiling "
+                    "--torq-dump-profiling=FILE",
+                )
+            file.seek(0)
+            rows = _Rows(path, generation)
+            done = 0
+            while whole := file.read(_CHUNK) + file.readline():
+                if cancelled():
+                    raise ReadCancelled
+                rows.add(whole)
+                done += len(whole)
+                progress(done, max(size, done))
+    except OSError as error:
+        raise UnreadableFile(path, error.strerror or str(error)) from error
+    return rows.trace()
+
+
+def _generation(lines: Sequence[str]) -> str | None:
+    header = ",".join(cell.strip() for cell in lines[0].split(","))
+    if header in _HEADERS:
+        return _HEADERS[header]
+    if any(_BARE_ROW.match(line) for line in lines[:3]):
+        return "C0"
+    return None
+
+
+class _Rows:
+    """The rows read so far, as columns; `trace` makes slices of them."""
+
+    def __init__(self, path: str, generation: str) -> None:
+        self._builder = TraceBuilder(path, FORMAT.name, generation, CLOCK)
+        self._pattern = _ROW_C0 if generation == "C0" else _ROW_C2
+        self._has_header = generation != "C0"
+        self._lines = 0
+        self._row = 0
+        self._events: list[str] = []  # distinct in each block alone
+        self._types, self._locations, self._threads = (
+            DistinctTexts(),
+            DistinctTexts(),
+            DistinctTexts(),
+        )
+        self._ints: dict[str, list[Ints]] = {}
+        self._codes: dict[str, list[Codes]] = {}
+
+    def add(self, raw: bytes) -> None:
+        """Take in some whole lines of the file."""
+        if self._lines == 0:
+            raw = raw.removeprefix(b"\xef\xbb\xbf")
+            if self._has_header:
+                self._lines = 1
+                raw = raw.partition(b"\n")[2]
+        block = split_block(raw, self._has_header) if raw else None
+        if block is not None:
+            lines = rows = len(block)
+            row = np.arange(rows, dtype=np.uint32)
+        else:
+            text = decoded(raw, self._lines + 1, self._builder)
+            found, at, rows = matching_rows(
+                text, self._pattern, _HUGE, _SPELLED[self._builder.generation],
+                self._lines + 1, self._builder,
+            )  # fmt: skip
+            lines = raw.count(b"\n")
+            block, row = self._block(found), np.array(at, np.uint32)
+        if len(block):
+            self._add_block(block, row + np.uint32(self._row))
+        self._lines += lines
+        self._row += rows
+
+    def trace(self) -> Trace:
+        """The slices of all rows added."""
+        builder = self._builder
+        generation, c0 = builder.generation, builder.generation == "C0"
+        if not self._codes:
+            return builder.build()
+        ints = {name: np.concatenate(parts) for name, parts in self._ints.items()}
+        codes = {name: np.concatenate(parts) for name, parts in self._codes.items()}
+        types, locations, threads = (*self._types,), (*self._locations,), (*self._threads,)
+        events, codes["event"] = _distinct(self._events, codes["event"])
+        has_bytes = ints["bytes"] >= 0
+        units = {name.rpartition(" ")[0] for name in threads} | {*threads}
+        if c0 and (has_bytes.any() or units & {"Slice unit", "CDMA", "CSS"}):
+            builder.generation = "C1"
+        process = os.path.basename(builder.path)
+        number = {
+            t: builder.track(process, t, flat=True, unit=_unit(t))
+            for t in sorted(threads, key=_rank)
+        }
+        track_of = np.array([number[name] for name in threads], np.uint32)
+
+        names = [_NAMES.get(t, t) or "unknown" for t in types] if c0 else events
+        named = codes["type"] if c0 else codes["event"]
+        pairs, pair = distinct_codes(
+            named.astype(np.int64) * len(locations) + codes["location"],
+            len(names) * len(locations),
+        )
+        keys = np.fromiter(
+            (
+                builder.key(KeyKind.LOCATION, names[n], location=locations[place])
+                for n, place in (divmod(both, len(locations)) for both in pairs.tolist())
+            ),
+            np.uint32,
+            len(pairs),
+        )
+        columns = {
+            "event": Column.of_codes(codes["event"], events),
+            "location": Column.of_codes(codes["location"], locations),
+            BYTES: Column(np.maximum(ints["bytes"], 0), has_bytes, unit="B"),
+        }
+        if c0:
+            columns["type"] = Column.of_codes(codes["type"], types)
+        else:
+            columns[_FIRST_COLUMN[generation]] = Column(ints["id"])
+        builder.add(
+            track=track_of[codes["thread"]],
+            start=ints["start"],
+            end=ints["end"],
+            name=builder.intern_all(names)[named],
+            key=keys[pair],
+            source_row=codes["row"],
+            columns=columns,
+        )
+        return builder.build()
+
+    def _block(self, found: Sequence[tuple[str, ...]]) -> Block:
+        """What the pattern found, as columns."""
+        cells = list(zip(*found, strict=True)) or [()] * 6
+        numbers, kind = cells[1:3], None
+        if self._has_header:
+            numbers, (event, location, size) = cells[:3], cells[3:]
+        else:
+            event, location, size = cells[0], cells[3], cells[5]
+            kind = distinct_texts(cells[4])
+        events = distinct_texts(event)
+        return Block(
+            tuple(np.fromiter(map(int, texts), np.int64, len(found)) for texts in numbers),
+            events, events.codes, distinct_texts(location), kind, distinct_texts(size),
+        )  # fmt: skip
+
+    def _add_block(self, block: Block, row: Codes) -> None:
+        n = len(block)
+        if self._has_header:
+            ids, elapsed, starts = block.numbers
+            ends = starts + elapsed
+        else:
+            starts, ends = block.numbers
+            ids = np.zeros(n, np.int64)
+        count_rows(self._builder, "negative time: kept", row[(starts < 0) | (ends < 0)])
+        sizes = self._sizes(block.size, row)
+        ints = {"start": starts, "end": ends, "id": ids, "bytes": sizes}
+        for name, values in ints.items():
+            self._ints.setdefault(name, []).append(values)
+        codes = {
+            "row": row, "event": block.event.codes + np.uint32(len(self._events)),
+            "thread": self._threads_of(block),
+            "location": self._locations.codes_of(block.location),
+            "type": np.zeros(n, np.uint32) if block.kind is None
+            else self._types.codes_of(block.kind),
+        }  # fmt: skip
+        for name, numbers in codes.items():
+            self._codes.setdefault(name, []).append(numbers)
+        self._events += block.event.distinct
+
+    def _sizes(self, cells: Texts, row: Codes) -> Ints:
+        """Bytes, -1 where none are given."""
+        codes = cells.codes
+        sizes = np.full(len(cells.distinct), -1, np.int64)
+        odd = []
+        for i, cell in enumerate(cells.distinct):
+            if _SIZE.fullmatch(cell):
+                sizes[i] = int(cell)
+            elif cell.strip():
+                odd.append(i)
+        if odd:
+            kind = "bytes that are no number: left out"
+            count_rows(self._builder, kind, row[np.isin(codes, odd)])
+        return sizes[codes]
+
+    def _threads_of(self, block: Block) -> Codes:
+        """The thread of each row, as codes; looked up once per shape of its event."""
+        _, first, count = np.unique(block.shape, return_index=True, return_counts=True)
+        events = (block.event.distinct[i] for i in block.event.codes[first].tolist())
+        of_shape = [self._thread(event, n) for event, n in zip(events, count.tolist(), strict=True)]
+        return self._threads.codes(of_shape)[block.shape]
+
+    def _thread(self, event: str, count: int) -> str:
+        match = _UNIT.fullmatch(event)
+        if match is None or match.lastgroup is None:
+            self._builder.problem('event of no known unit: on track "Other"', count, repr(event))
+            return "Other"
+        if match.lastgroup == "Slice_unit":
+            return f"Slice unit {int(match['Slice_unit'])}"
+        return match.lastgroup.replace("_", " ")
+
+
+def _distinct(texts: Sequence[str], codes: Codes) -> tuple[tuple[str, ...], Codes]:
+    """Texts that may repeat without the repetitions, and the codes of what had codes in them."""
+    if len(set(texts)) == len(texts):
+        return tuple(texts), codes
+    found = distinct_texts(texts)
+    return tuple(found.distinct), found.codes[codes]
+
+
+def _rank(thread: str) -> tuple[int, int]:
+    kind, _, unit = thread.rpartition(" ")
+    if kind == "Slice unit" and unit.isdigit():
+        return _DISPLAY_ORDER.index(kind), int(unit)
+    return _DISPLAY_ORDER.index(thread), 0
+
+
+def _unit(thread: str) -> Unit:
+    if thread.startswith("Slice unit"):
+        return Unit.SLICE
+    return _UNITS.get(thread, Unit.NONE)
+
+
+FORMAT = format_of("torq.compile_csv")

@@ -1,0 +1,389 @@
+"""Torq host profile: what the host did for every dispatch, action by action.
+
+Written by the runtime with `--torq_profile_host=PATH`, commas. Generations:
+
+    H0  2025-10  actionIndex, elapsed_time(us), timestamp(us), event, location    location bare
+    H1  2025-12  the same, the location quoted, its quotes doubled
+    H2  2026-02  dispatch_name,invocation_id,action_id,timestamp_us,event    DISPATCH and actions
+    H3  2026-02  the same, with HAL scopes and the stages of a DISPATCH
+    H4  2026-03  the same, with INIT scopes, other stages
+
+A header alone does not tell H0 from H1, nor H2 from H3 and H4: the earliest is said then.
+
+A begin and an end of one event, (dispatch, invocation, action, event), are one slice. In H0 and H1
+a begin ends in `_START` (that of `NSS_START` has nothing behind it), later in `_BEGIN`. INIT and
+DISPATCH scopes, their stages and their actions are nested on the track "Host", the scopes of the
+IREE HAL on "HAL", both in the order of the file, so that slices without a length stay where the
+file has them. A slice is called by its event; a scope by its event and its name.
+
+Derived, since the file does not state them: NSS jobs, from the begin of an NSS_START to the end of
+the NSS_WAIT after it in the same dispatch execution; and a begin without an end, or the reverse, as
+a slice without length where it stands (column `unpaired`).
+
+Runs: an INIT is a load, as is a DISPATCH that opens the hardware and has no action (H3). An
+outermost `__HAL_QUEUE_EXECUTE__` call with a dispatch in it is one inference. Without such calls
+one begins at each dispatch whose name came already since the last one began. H0 and H1 hold the
+last execution of one dispatch only.
+
+Times are µs of std::chrono::steady_clock, which counts from the boot of the device. All host
+profiles share that clock domain, so two files of one boot lie on the axis as they were. Nothing in
+a file tells its boot or its device: files of several are placed by their times as well, and then
+the gap between them means nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from fractions import Fraction
+
+import numpy as np
+
+from viewer.formats import Cancelled, Progress, UnreadableFile, format_of
+from viewer.formats.text_rows import (
+    chunks_of_lines,
+    combined_codes,
+    count_rows,
+    first_line,
+    numbered,
+)
+from viewer.formats.torq.host_events import (
+    BEGIN,
+    END,
+    WITH_DISPATCH,
+    WITH_LOCATION,
+    EventRows,
+    Events,
+    levels,
+    pairs,
+)
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.torq_names import (
+    ACTION_ID,
+    DISPATCH,
+    HAL,
+    HOST,
+    JOB_ID,
+    NSS_JOBS,
+    NSS_START,
+    NSS_WAIT,
+    job_name,
+)
+from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, RunKind, Trace, Unit
+
+CLOCK = Clock("us", Fraction(1000), domain="torq host")
+
+_QUEUE_EXECUTE, _HAL_CALL = "__HAL_QUEUE_EXECUTE__", "HAL_CALL"
+_INIT, _DISPATCH = "INIT", "DISPATCH"
+_SCOPES = frozenset((_INIT, _DISPATCH, _HAL_CALL))
+_HW_OPEN = "DISPATCH_HW_OPEN"
+_NO_END, _NO_BEGIN = "begin without an end", "end without a begin"
+_INFERENCE = "inference"
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the first line is one of the two headers."""
+    return first_line(head, ",") in (WITH_LOCATION, WITH_DISPATCH)
+
+
+def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
+    """One slice a pair of begin and end, in µs; see the module's text for the generations."""
+    rows: EventRows | None = None
+    for line, raw in chunks_of_lines(path, progress, cancelled):
+        if rows is None:
+            header = first_line(raw[0], ",")
+            if header not in (WITH_LOCATION, WITH_DISPATCH):
+                break
+            has_dispatch = header == WITH_DISPATCH
+            builder = TraceBuilder(path, FORMAT.name, "H2" if has_dispatch else "H0", CLOCK)
+            rows = EventRows(builder, has_dispatch=has_dispatch)
+            line, raw = 2, raw[1:]
+        rows.add(line, raw)
+    if rows is None:
+        raise UnreadableFile(
+            path,
+            f"it is no Torq host profile: its header is neither {WITH_DISPATCH} nor "
+            f"{WITH_LOCATION}",
+            where="line 1",
+        )
+    events = rows.whole()
+    if events is not None:
+        _Slices(rows.builder, events, rows.has_dispatch).add()
+    return rows.builder.build()
+
+
+def scope_name(event: str, scope: str) -> str:
+    """What a slice is called: by its event, and by the name of the scope if it is the scope."""
+    return f"{event} {scope}".rstrip() if event in _SCOPES else event
+
+
+def is_hal(scope: str) -> bool:
+    """Whether the name of a scope is one of the HAL's, not that of a dispatch."""
+    return scope.startswith("__HAL_") and scope.endswith("__")
+
+
+class _Slices:
+    """Makes slices, jobs and runs of the rows of a file."""
+
+    def __init__(self, builder: TraceBuilder, events: Events, has_dispatch: bool) -> None:
+        self._builder, self._events, self._has_dispatch = builder, events, has_dispatch
+        self._process = os.path.basename(builder.path)
+        self._scopes = self._scope_numbers()
+        self._scope_kind, self._is_load = self._kinds_of_scopes()
+        self._begin, self._end = pairs(events)
+
+    def add(self) -> None:
+        """Pour everything into the builder."""
+        events, begin, end = self._events, self._begin, self._end
+        is_hal_row = np.array([is_hal(d) for d in events.dispatches], np.bool_)[events.dispatch]
+        alone = np.ones(len(events.row), np.bool_)
+        alone[begin] = alone[end] = False
+        lone = np.flatnonzero(alone)
+        no_end, no_begin = (lone[events.phase[lone] == phase] for phase in (BEGIN, END))
+        count_rows(self._builder, f"{_NO_END}: drawn with no length", events.row[no_end])
+        count_rows(self._builder, f"{_NO_BEGIN}: drawn with no length", events.row[no_begin])
+        for thread, unit, is_own in ((HOST, Unit.HOST, ~is_hal_row), (HAL, Unit.HAL, is_hal_row)):
+            self._add_track(thread, unit, is_own, lone)
+        self._add_jobs()
+        self._add_runs()
+
+    # -- stated slices -----------------------------------------------------------------------
+
+    def _add_track(self, thread: str, unit: Unit, is_own: Bools, lone: Ints) -> None:
+        """The pairs of one track and the events without a partner, in the order of the file."""
+        events = self._events
+        mine = is_own[self._begin]
+        begin, end, lone = self._begin[mine], self._end[mine], lone[is_own[lone]]
+        if not len(begin) and not len(lone):
+            return
+        level, crossing = levels(begin, end, len(events.row))
+        crossed = events.row[begin[crossing]]
+        count_rows(self._builder, "pairs of begin and end that cross: nested by time", crossed)
+        at = np.concatenate([begin, lone])
+        order = np.argsort(at)
+        at = at[order]
+        until = np.concatenate([end, lone])[order]
+        is_lone = until == at
+        names, keys = self._names_and_keys(at)
+        columns = self._columns(at)
+        if is_lone.any():
+            columns["unpaired"] = Column.of_codes(
+                events.phase[at].astype(np.uint32), (_NO_END, _NO_BEGIN), is_lone
+            )
+        self._builder.add(
+            track=self._builder.track(self._process, thread, unit=unit),
+            start=events.time[at],
+            end=events.time[until],
+            name=names,
+            key=keys,
+            source_row=events.row[at],
+            levels=None if len(crossing) else level[at].astype(np.int32),
+            derived=is_lone,
+            columns=columns,
+        )
+
+    def _names_and_keys(self, at: Ints) -> tuple[Codes, Codes]:
+        """The name and the identity of some rows, made once for each distinct one."""
+        events, builder = self._events, self._builder
+        action = np.maximum(events.action[at], -1)
+        which, first = combined_codes(
+            [events.dispatch[at], events.name[at], events.place[at], numbered(action)]
+        )
+        names, keys = np.empty(len(first), np.uint32), np.empty(len(first), np.uint32)
+        for i in np.argsort(first).tolist():
+            row = at[first[i]]
+            dispatch, number = int(events.dispatch[row]), int(action[first[i]])
+            name = scope_name(events.names[events.name[row]], events.dispatches[dispatch])
+            names[i] = builder.intern(name)
+            if not self._has_dispatch:
+                keys[i] = builder.key(
+                    KeyKind.LOCATION, name, instruction=number,
+                    location=events.places[events.place[row]],
+                )  # fmt: skip
+            else:
+                kind = KeyKind.FRAMEWORK if number < 0 else KeyKind.ACTION
+                keys[i] = builder.key(kind, name, scope=self._scopes[dispatch], instruction=number)
+        return names[which], keys[which]
+
+    def _columns(self, at: Ints) -> dict[str, Column]:
+        """What the file says of some rows beside their times."""
+        events = self._events
+        action = events.action[at]
+        columns = {ACTION_ID: Column(np.maximum(action, 0), action >= 0)}
+        if self._has_dispatch:
+            kind = self._scope_kind[events.scope[at]]
+            of_dispatch = kind < 2
+            columns |= {
+                DISPATCH: Column.of_codes(events.dispatch[at], events.dispatches, of_dispatch),
+                "scope": Column.of_codes(
+                    np.where(of_dispatch, kind, events.dispatch[at] + 2).astype(np.uint32),
+                    (_DISPATCH, _INIT, *events.dispatches),
+                ),
+                "invocation_id": Column(events.invocation[at]),
+            }
+        else:
+            columns |= {
+                "location": Column.of_codes(events.place[at], events.places),
+                "elapsed_time": Column(events.elapsed[at], unit="us"),
+            }
+        return columns
+
+    # -- scopes ------------------------------------------------------------------------------
+
+    def _scope_numbers(self) -> list[int]:
+        """The builder's scope of each dispatch; runs and the HAL have one of their own."""
+        own = self._builder.scope("host")
+        return [
+            own if is_hal(name) or not self._has_dispatch else self._builder.scope(name)
+            for name in self._events.dispatches
+        ]
+
+    def _kinds_of_scopes(self) -> tuple[Ints, Bools]:
+        """Per scope 0 DISPATCH, 1 INIT, 2 HAL; and whether it is a DISPATCH that only loads."""
+        events = self._events
+        count = int(events.scope.max(initial=-1)) + 1
+
+        def having(rows: Bools) -> Bools:
+            return np.bincount(events.scope[rows], minlength=count) > 0
+
+        hal = np.array([is_hal(d) for d in events.dispatches], np.bool_)[events.dispatch]
+        has_action = having(events.action >= 0)
+        is_init = having(events.is_named(_INIT)) & ~having(events.is_named(_DISPATCH))
+        kind = np.where(having(hal), 2, np.where(is_init & ~has_action, 1, 0))
+        return kind, having(events.is_named(_HW_OPEN)) & ~has_action
+
+    # -- NSS jobs ----------------------------------------------------------------------------
+
+    def _add_jobs(self) -> None:
+        """One job a start and the wait after it, within one execution of a dispatch."""
+        events, builder = self._events, self._builder
+        is_start, is_wait = events.is_named(NSS_START), events.is_named(NSS_WAIT)
+        of_nss = np.flatnonzero((is_start | is_wait)[self._begin])
+        pair = of_nss[np.argsort(events.scope[self._begin[of_nss]], kind="stable")]
+        begin, end = self._begin[pair], self._end[pair]
+        scope, starts = events.scope[begin], is_start[begin]
+        meets = np.append((scope[1:] == scope[:-1]) & starts[:-1] & ~starts[1:], False)
+        after = np.append(False, meets[:-1])
+        count_rows(
+            builder, "NSS_START without an NSS_WAIT after it: no NSS job",
+            events.row[begin[starts & ~meets[: len(begin)]]],
+        )  # fmt: skip
+        count_rows(
+            builder, "NSS_WAIT without an NSS_START before it: no NSS job",
+            events.row[begin[~starts & ~after[: len(begin)]]],
+        )  # fmt: skip
+        first = np.flatnonzero(meets)
+        if not len(first):
+            return
+        start, wait = begin[first], begin[first + 1]
+        number = self._number_of_starts(start)
+        names = [job_name(n) for n in number.tolist()]
+        if self._has_dispatch:
+            key = [
+                builder.key(
+                    KeyKind.JOB, name, scope=self._scopes[dispatch], instruction=job
+                )
+                for name, dispatch, job in zip(
+                    names, events.dispatch[start].tolist(), number.tolist(), strict=True
+                )
+            ]  # fmt: skip
+        else:
+            key = [
+                builder.key(
+                    KeyKind.LOCATION, name, instruction=action, location=events.places[place]
+                )
+                for name, action, place in zip(
+                    names, events.action[wait].tolist(), events.place[wait].tolist(), strict=True
+                )
+            ]  # fmt: skip
+        columns = self._columns(wait)
+        del columns[ACTION_ID]
+        columns.pop("elapsed_time", None)
+        columns[JOB_ID] = Column(number)
+        builder.add(
+            track=builder.track(self._process, NSS_JOBS, flat=True, unit=Unit.NSS),
+            start=events.time[start],
+            end=events.time[end[first + 1]],
+            name=builder.intern_all(names),
+            key=np.array(key, np.uint32),
+            source_row=events.row[start],
+            derived=np.ones(len(start), np.bool_),
+            columns=columns,
+        )
+
+    def _number_of_starts(self, start: Ints) -> Ints:
+        """How many NSS_STARTs of its scope are before each of some.
+
+        One that lost its begin or its end has no job, but a number all the same: the jobs after it
+        would else be taken for those before.
+        """
+        events = self._events
+        told = events.phase == END
+        told[self._end] = False  # else its begin is told
+        told |= events.phase == BEGIN
+        at = np.flatnonzero(told & events.is_named(NSS_START))
+        at = at[np.argsort(events.scope[at], kind="stable")]
+        scope = events.scope[at]
+        number = np.zeros(len(told), np.int64)
+        number[at] = np.arange(len(at)) - np.searchsorted(scope, scope)
+        return number[start]
+
+    # -- runs --------------------------------------------------------------------------------
+
+    def _add_runs(self) -> None:
+        """Loads and inferences, in the order in which they begin, on the track of the host."""
+        events = self._events
+        if not len(self._begin):
+            return
+        track = self._builder.track(self._process, HOST, unit=Unit.HOST)
+        if not self._has_dispatch:
+            begin = int(events.time[self._begin].min())
+            self._builder.run(RunKind.INFERENCE, _INFERENCE, track, 0, begin,
+                              max(begin, int(events.time[self._end].max())))  # fmt: skip
+            return
+        kind = self._scope_kind[events.scope[self._begin]]
+        is_load = self._is_load[events.scope[self._begin]]
+        is_dispatch = events.is_named(_DISPATCH)[self._begin] & (kind == 0)
+        is_init = events.is_named(_INIT)[self._begin] & (kind == 1)
+        loads = np.flatnonzero(is_init | (is_dispatch & is_load))
+        dispatches = np.flatnonzero(is_dispatch & ~is_load)
+        runs = [(pair, pair, RunKind.LOAD) for pair in loads.tolist()]
+        inferences = self._calls_around(dispatches) or self._rounds(dispatches)
+        runs += [(first, last, RunKind.INFERENCE) for first, last in inferences]
+        for first, last, kind_of_run in sorted(runs):
+            begin = int(events.time[self._begin[first]])
+            end = max(begin, int(events.time[self._end[last]]))
+            name = _INFERENCE
+            if (first == last and is_dispatch[first]) or kind_of_run is RunKind.LOAD:
+                name = events.dispatches[events.dispatch[self._begin[first]]]
+            self._builder.run(kind_of_run, name, track, 0, begin, end)
+
+    def _calls_around(self, dispatches: Ints) -> list[tuple[int, int]]:
+        """The outermost queue calls with a dispatch in them, as (pair, pair)."""
+        events = self._events
+        executes = np.array([d == _QUEUE_EXECUTE for d in events.dispatches], np.bool_)
+        called = executes[events.dispatch] & events.is_named(_HAL_CALL)
+        calls = np.flatnonzero(called[self._begin])
+        if not len(calls):
+            return []
+        begin, end = self._begin[calls], self._end[calls]
+        covered = np.maximum.accumulate(end)
+        is_outermost = np.append(True, begin[1:] > covered[:-1])
+        inside = self._begin[dispatches]
+        has_dispatch = np.searchsorted(inside, begin) < np.searchsorted(inside, end)
+        return [(pair, pair) for pair in calls[is_outermost & has_dispatch].tolist()]
+
+    def _rounds(self, dispatches: Ints) -> list[tuple[int, int]]:
+        """Dispatches up to the next one of a name that came already, as (first, last) pair."""
+        found: list[tuple[int, int]] = []
+        seen: set[int] = set()
+        names = self._events.dispatch[self._begin[dispatches]].tolist()
+        for pair, name in zip(dispatches.tolist(), names, strict=True):
+            if not found or name in seen:
+                found.append((pair, pair))
+                seen.clear()
+            found[-1] = (found[-1][0], pair)
+            seen.add(name)
+        return found
+
+
+FORMAT = format_of("torq.host_csv")

@@ -1,0 +1,115 @@
+"""Torq runtime profile: the NSS jobs of the last dispatch that ran on the device.
+
+Written by the runtime with `--torq_profile=PATH`, semicolons, no quoting. Generations:
+
+    R0  2025-10  id;time_since_open;time_since_start;location
+                 dispatch_id;time_since_open;time_since_start;mlir_loc   (other header, same rows)
+    R1  2026-02  id;time_since_open;time_since_start
+
+`time_since_open` is when the job was seen to be done, in µs since the device was opened;
+`time_since_start` is how long it had run. The job therefore lies at [open - start, open]; tools
+that draw it at [open, open + start] show it late by one duration. The location may be empty and is
+the rest of the line, whatever it holds.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from viewer.formats import Cancelled, Progress, UnreadableFile, format_of
+from viewer.formats.text_rows import MICROSECONDS, RowCells, chunks_of_lines, count_rows, first_line
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.torq_names import JOB_ID, NSS_JOBS, job_name
+from viewer.model.trace import Clock, Codes, Column, KeyKind, Trace, Unit
+
+CLOCK = Clock("us", Fraction(1000))
+
+_GENERATIONS = {
+    "id;time_since_open;time_since_start;location": "R0",
+    "dispatch_id;time_since_open;time_since_start;mlir_loc": "R0",
+    "id;time_since_open;time_since_start": "R1",
+}
+_SPELLED = {
+    "R0": "id;time_since_open;time_since_start;location",
+    "R1": "id;time_since_open;time_since_start",
+}
+_ROW = re.compile(rf"^{MICROSECONDS};{MICROSECONDS};{MICROSECONDS}(?:;(.*))?$", re.MULTILINE)
+_HUGE = re.compile(r"(?:^|;) *-?[0-9]{16,} *(?=;|$)")
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the first line is one of the three headers."""
+    return first_line(head, ";") in _GENERATIONS
+
+
+def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
+    """One slice a job, at [open - start, open] µs, on one track."""
+    jobs: _Jobs | None = None
+    for line, raw in chunks_of_lines(path, progress, cancelled):
+        if jobs is None:
+            generation = _GENERATIONS.get(first_line(raw[0], ";"))
+            if generation is None:
+                break
+            jobs = _Jobs(path, generation)
+            line, raw = 2, raw[1:]
+        jobs.add(line, raw)
+    if jobs is None:
+        raise UnreadableFile(
+            path,
+            "it is no Torq runtime profile: its header is not " + _SPELLED["R0"],
+            where="line 1",
+        )
+    return jobs.builder.build()
+
+
+class _Jobs:
+    def __init__(self, path: str, generation: str) -> None:
+        self.builder = TraceBuilder(path, FORMAT.name, generation, CLOCK)
+        self._track = self.builder.track(os.path.basename(path), NSS_JOBS, flat=True, unit=Unit.NSS)
+        self._cells = RowCells(_ROW, _HUGE, _SPELLED[generation], self.builder)
+
+    def add(self, line: int, raw: list[bytes]) -> None:
+        """Take in some whole lines of the file; `line` is the number of the first one."""
+        found, rows = self._cells.take(line, raw)
+        if found:
+            self._add_slices(found, rows)
+
+    def _add_slices(self, found: Sequence[tuple[str, ...]], rows: Codes) -> None:
+        builder, n = self.builder, len(found)
+        ids, opened, lasted, places = zip(*found, strict=True)
+        job = np.fromiter(map(int, ids), np.int64, n)
+        end = np.fromiter(map(int, opened), np.int64, n)
+        start = end - np.fromiter(map(int, lasted), np.int64, n)
+        count_rows(builder, "negative time: kept", rows[(start < 0) | (end < 0)])
+        names = [job_name(number) for number in job.tolist()]
+        locations = [place.strip() for place in places]
+        key = np.fromiter(
+            (
+                builder.key(KeyKind.LOCATION, name, location=place)
+                if place
+                else builder.key(KeyKind.JOB, name, instruction=number)
+                for name, place, number in zip(names, locations, job.tolist(), strict=True)
+            ),
+            np.uint32,
+            n,
+        )
+        columns = {JOB_ID: Column(job)}
+        if builder.generation == "R0":
+            columns["location"] = Column.of_texts(locations)
+        builder.add(
+            track=self._track,
+            start=start,
+            end=end,
+            name=builder.intern_all(names),
+            key=key,
+            source_row=rows,
+            columns=columns,
+        )
+
+
+FORMAT = format_of("torq.runtime_csv")

@@ -1,0 +1,1 @@
+"""All Qt of the program is below here, and nowhere else."""

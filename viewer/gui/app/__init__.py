@@ -1,0 +1,1 @@
+"""The application: QApplication, windows, single instance."""

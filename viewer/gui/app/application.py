@@ -1,0 +1,246 @@
+"""The application: one QApplication, its theme and its exception hook, and a window or a picture.
+
+Before Qt is touched, the libraries that its X11 plugin needs are looked for, since Qt itself ends
+the process when one is missing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from viewer import APPLICATION_ID, __version__
+from viewer.gui.app import handover_request as second_start
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QApplication
+
+    from viewer.gui.window.main_window import MainWindow
+    from viewer.workspace.link_choices import Choices
+
+XCB_PACKAGES = (
+    "libgl1 libegl1 libxkbcommon0 libdbus-1-3 libfontconfig1 libglib2.0-0 libxcb-cursor0 "
+    "libxcb-icccm4 libxcb-keysyms1 libxcb-shape0 libxcb-xkb1 libxkbcommon-x11-0"
+)
+
+
+_GIVE_UP_AFTER = 0.001  # seconds
+
+
+def run(
+    files: Sequence[str],
+    choices: Choices | None,
+    theme: str | None = None,
+    *,
+    new_window: bool = False,
+) -> int:
+    """Open a window on some files and stay until all windows are closed; returns the exit code.
+
+    Where a program of this user is open on this display, it gets the files and this one ends.
+    new_window: it opens them in a new window, even if an empty one is there.
+    """
+    missing = _missing_for_a_window()
+    if missing:
+        print(f"opscope: {missing}", file=sys.stderr)
+        return 1
+    if _was_handed_over(files, choices, theme, new_window):
+        return 0
+    # What is imported and built now is not garbage: to look for some would take an eighth of the
+    # time to the first window. `GuiCollector` takes over once there is an application.
+    gc.disable()
+    from viewer.gui.app.handover_server import InstanceServer
+    from viewer.gui.app.windows import Windows
+    from viewer.gui.qt import crash_report, fault_log
+    from viewer.gui.qt.settings import THEME, Settings
+    from viewer.gui.qt.theme.theme import Theme
+
+    # A reader that has the interpreter gives it up after this long where the window asks for it:
+    # while panels follow an opened file that is asked dozens of times, and 5 ms each are a gap.
+    sys.setswitchinterval(_GIVE_UP_AFTER)
+    app = _application()
+    settings = Settings()
+    look = Theme(app, theme or settings.get(THEME))  # type: ignore[arg-type]
+    windows = Windows(look, settings, app)
+    fault = fault_log.last_fault(settings.folder)
+    fault_log.begin(settings.folder)
+
+    def situation() -> crash_report.Situation:
+        files = windows.open_files
+        formats, paths = tuple(kind for _, kind in files), tuple(path for path, _ in files)
+        log = fault_log.path_of(settings.folder)
+        return crash_report.Situation(formats, paths, log, fault)
+
+    crash_report.install(windows, lambda: windows.active, situation)
+    windows.new(files, choices)
+    app.opened_file.connect(windows.open_one)  # type: ignore[attr-defined]
+    server = InstanceServer(app)
+    server.asked.connect(windows.take)
+    with contextlib.suppress(OSError):
+        server.listen(second_start.place())
+    return app.exec()
+
+
+def _was_handed_over(
+    files: Sequence[str], choices: Choices | None, theme: str | None, new_window: bool
+) -> bool:
+    token = os.environ.get("XDG_ACTIVATION_TOKEN") or os.environ.get("DESKTOP_STARTUP_ID", "")
+    paths = tuple(map(os.path.abspath, files))
+    with contextlib.suppress(OSError):
+        request = second_start.Request(paths, choices, new_window, theme, token)
+        return second_start.hand_over(request, second_start.place())
+    return False
+
+
+def screenshot(
+    files: Sequence[str],
+    choices: Choices | None,
+    output: str,
+    *,
+    size: tuple[int, int],
+    visible: tuple[int, int] | None,
+    theme: str,
+    tell_dearest: Callable[[str], object] | None = None,
+) -> list[str]:
+    """Draw the real window, offscreen, into a PNG, or its timeline into an SVG or PDF, as the
+    suffix says; returns one sentence per failure.
+
+    visible: the range in ns from the trace's start, None for the first view of these files.
+    tell_dearest: where it is given, the operators that took most are selected, and it is called
+    with their name and time.
+    """
+    from viewer.codecs.atomic_file import write_whole
+
+    failures: list[str] = []
+    with window_to_draw(files, choices, size=size, theme=theme, failures=failures) as window:
+        desk = window.desk
+        if visible is not None:
+            desk.session.set_range(*visible)
+            window.settle()
+        if tell_dearest is not None:
+            told = desk.operators.choose_dearest()
+            if told:
+                tell_dearest(told)
+            window.settle()
+        suffix = os.path.splitext(output)[1].lower()
+        if suffix == ".png":
+            data = window.picture_png()
+        else:
+            from viewer.gui.timeline.picture import ViewPicture
+
+            data = ViewPicture(desk.timeline).bytes_of(suffix)
+        nothing = bool(files) and desk.session.is_empty
+    if nothing:
+        return failures
+    try:
+        write_whole(output, data)
+    except OSError as error:
+        failures.append(f"{output}: it cannot be written ({error.strerror or error})")
+    return failures
+
+
+@contextlib.contextmanager
+def window_to_draw(
+    files: Sequence[str],
+    choices: Choices | None,
+    *,
+    size: tuple[int, int],
+    theme: str,
+    failures: list[str],
+) -> Iterator[MainWindow]:
+    """A window on no screen, with settings of its own and some files open and at rest; it is closed
+    at the end. failures: gets a sentence per file that could not be read."""
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    # The offscreen platform says of every window what nobody asked for.
+    os.environ.setdefault("QT_LOGGING_RULES", "qt.qpa.*=false;default.warning=false")
+    from PySide6.QtCore import QEventLoop, QSettings
+    from PySide6.QtWidgets import QLayout
+
+    from viewer.gui.qt.settings import Settings
+    from viewer.gui.qt.theme.theme import Theme
+    from viewer.gui.window.main_window import MainWindow
+
+    app = _application()
+    look = Theme(app, theme)  # type: ignore[arg-type]
+    with tempfile.TemporaryDirectory() as folder:
+        store = QSettings(os.path.join(folder, "settings.ini"), QSettings.Format.IniFormat)
+        window = MainWindow(look, Settings(store))
+        desk = window.desk
+        desk.loader.failed.connect(lambda path, message: failures.append(message))
+        # A picture may be smaller than a window that is worked in.
+        layout = window.layout()
+        if layout is not None:
+            layout.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
+        window.setMinimumSize(*size)
+        window.resize(*size)
+        if files:
+            loop = QEventLoop()
+            desk.loader.all_done.connect(loop.quit)
+            desk.open(files, choices)
+            window.show()
+            if desk.is_loading:
+                loop.exec()
+        else:
+            window.show()
+        window.settle()  # of a large file the view is made after all has been read
+        try:
+            yield window
+        finally:
+            window.close()
+
+
+def _application() -> QApplication:
+    """The one QApplication, named for the desktop, that turns open-file events into a signal."""
+    from PySide6.QtCore import QEvent, Signal
+    from PySide6.QtGui import QFileOpenEvent, QIcon
+    from PySide6.QtWidgets import QApplication
+
+    from viewer.formats.memory import one_pool
+    from viewer.gui.qt.crash_report import guard
+    from viewer.gui.qt.garbage_collector import GuiCollector
+    from viewer.resources import resource
+
+    class Application(QApplication):
+        """Knows macOS's way to open a file: an event instead of an argument."""
+
+        opened_file = Signal(str)
+
+        @guard(False)
+        def event(self, event: QEvent) -> bool:
+            if isinstance(event, QFileOpenEvent):
+                self.opened_file.emit(event.file())
+                return True
+            return super().event(event)
+
+    existing = QApplication.instance()
+    if isinstance(existing, QApplication):
+        return existing
+    one_pool()  # before Qt begins a thread
+    app = Application(sys.argv[:1])
+    app.setApplicationName("Opscope")
+    app.setApplicationVersion(__version__)
+    app.setDesktopFileName(APPLICATION_ID)
+    app.setWindowIcon(QIcon(str(resource("icons", "app.svg"))))
+    GuiCollector(app)
+    return app
+
+
+def _missing_for_a_window() -> str:
+    """What to do before a window can open here; "" if nothing."""
+    if sys.platform != "linux" or os.environ.get("QT_QPA_PLATFORM"):
+        return ""
+    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        return (
+            "there is no display. Use `opscope screenshot FILES -o OUT.png` for a picture or "
+            "`opscope export FILES -o OUT.pftrace` for Perfetto"
+        )
+    try:
+        ctypes.CDLL("libxcb-cursor.so.0")
+    except OSError:
+        return f"a library of Qt is missing. On Debian: apt-get install {XCB_PACKAGES}"
+    return ""

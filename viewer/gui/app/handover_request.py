@@ -1,0 +1,252 @@
+"""A second start hands its files to the program that is open already, and ends. No Qt.
+
+One program runs per user and display. It listens at `place()`, a socket that only this user may
+use, and gets one `Request` as a line of JSON; it answers `TAKEN`. Whatever goes wrong, the second
+start goes on as if there were no other. To import Qt would take longer than all of this.
+
+The line is read by a program that trusts nobody: `decoded` answers None for what is too long, no
+JSON of this form, or names anything but files by absolute paths of this machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from viewer.workspace.link_choices import Choices
+
+VERSION = 1
+TAKEN = b"taken\n"
+LONGEST = 1 << 20  # bytes of a request
+MOST_FILES = 10_000
+# A program that does not answer in this time is stopped or busy for good. A window never stands
+# still for more than 0.1 s, but its first one takes up to a second to come.
+PATIENCE = 3.0  # seconds
+_LONGEST_TEXT = 32_767  # characters; the longest path of Windows
+_LONGEST_TOKEN = 1024
+_THEMES = ("light", "dark")
+_Pair = tuple[str | None, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a start was asked for. files: absolute paths. new_window: even beside an empty one.
+
+    token: with which the desktop lets the window come to the front, "" where it gave none.
+    """
+
+    files: tuple[str, ...] = ()
+    choices: Choices | None = None
+    new_window: bool = False
+    theme: str | None = None
+    token: str = ""
+
+
+def place(environment: Mapping[str, str] = os.environ) -> str:
+    """Where the program of this user on this display listens: a path, on Windows a pipe's name.
+
+    Raises OSError where there is no folder that only this user may use.
+    """
+    if sys.platform == "win32":
+        user, session = environment.get("USERNAME", ""), environment.get("SESSIONNAME", "")
+        return rf"\\.\pipe\opscope-{_plain(user)}-{_plain(session)}"
+    return os.path.join(_own_folder(environment), f"opscope-{_plain(_display(environment))}")
+
+
+def _display(environment: Mapping[str, str]) -> str:
+    """What tells one display from another; ":0" and its first screen ":0.0" are one."""
+    platform = environment.get("QT_QPA_PLATFORM", "").partition(":")[0]
+    if platform not in ("", "xcb", "wayland"):
+        return platform
+    wayland, x11 = environment.get("WAYLAND_DISPLAY", ""), environment.get("DISPLAY", "")
+    if wayland and platform != "xcb":
+        return wayland
+    host, colon, number = x11.rpartition(":")
+    return f"{host}{colon}{number.partition('.')[0]}"
+
+
+def _plain(text: str) -> str:
+    """A text as a part of a file name, another one for every text."""
+    return "".join(c if c.isascii() and c.isalnum() else f"_{ord(c):x}_" for c in text)
+
+
+def _own_folder(environment: Mapping[str, str]) -> str:
+    """A folder that nobody but this user can write to; else others could listen in our place."""
+    runtime = environment.get("XDG_RUNTIME_DIR", "")
+    if runtime and _is_own(runtime):
+        return runtime
+    uid = os.getuid() if hasattr(os, "getuid") else ""
+    folder = os.path.join(environment.get("TMPDIR") or "/tmp", f"opscope-{uid}")
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
+    if not _is_own(folder):
+        raise PermissionError(f"{folder} belongs to somebody else")
+    return folder
+
+
+def _is_own(folder: str) -> bool:
+    try:
+        found = os.lstat(folder)
+    except OSError:
+        return False
+    private = not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and private
+
+
+def hand_over(request: Request, where: str, patience: float = PATIENCE) -> bool:
+    """Give a request to the program that listens at a place; whether it took it.
+
+    False at once where none is there or left its socket behind; after `patience` seconds where one
+    does not answer.
+    """
+    try:
+        line = encoded(request)
+        if len(line) > LONGEST:
+            return False
+        answer = _asked_pipe(line, where) if sys.platform == "win32" else _asked(
+            line, where, patience
+        )  # fmt: skip
+    except (OSError, ValueError):
+        return False
+    return answer == TAKEN
+
+
+def _asked(line: bytes, where: str, patience: float) -> bytes:
+    import socket
+
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(patience)
+        connection.connect(where)
+        connection.sendall(line)
+        return connection.recv(len(TAKEN), socket.MSG_WAITALL)
+
+
+def _asked_pipe(line: bytes, where: str) -> bytes:
+    with open(where, "r+b", buffering=0) as pipe:
+        pipe.write(line)
+        return bytes(pipe.read(len(TAKEN)) or b"")
+
+
+# -- the line ------------------------------------------------------------------------------------
+
+
+def encoded(request: Request) -> bytes:
+    """A request as its line."""
+    import json
+
+    made = {
+        "opscope": VERSION,
+        "files": request.files,
+        "new_window": request.new_window,
+        "theme": request.theme,
+        "token": request.token,
+        "choices": None if request.choices is None else _written(request.choices),
+    }
+    return json.dumps(made).encode() + b"\n"
+
+
+def _written(choices: Choices) -> dict[str, list[list[str | None]]]:
+    """What a command line can say of its files, with absolute paths."""
+    return {
+        "pairs": [[os.path.abspath(one), other and os.path.abspath(other)]
+                  for one, other in choices.pairs],
+        "methods": [[runs, method] for runs, method in choices.methods],
+        "columns": [[of and os.path.abspath(of), column] for of, column in choices.columns],
+        "clocks": [[path and os.path.abspath(path), str(rate)] for path, rate in choices.clocks],
+        "source_paths": [[made.recorded, made.local] for made in choices.source_paths],
+    }  # fmt: skip
+
+
+def decoded(line: bytes) -> Request | None:
+    """The request of a line that anybody may have written, None for what is none."""
+    import json
+
+    if len(line) > LONGEST:
+        return None
+    try:
+        found = json.loads(line)
+        return _request(found) if isinstance(found, dict) else None
+    except (ValueError, TypeError, KeyError, RecursionError, ZeroDivisionError):
+        return None
+
+
+def _request(found: dict[str, Any]) -> Request:
+    if found["opscope"] != VERSION or len(found["files"]) > MOST_FILES:
+        raise ValueError("another form")
+    token = _text(found["token"])
+    if len(token) > _LONGEST_TOKEN or not (token.isascii() and (token.isprintable() or not token)):
+        raise ValueError("no token")
+    if found["theme"] not in (None, *_THEMES) or not isinstance(found["new_window"], bool):
+        raise ValueError("another form")
+    return Request(
+        tuple(_path(path) for path in _list(found["files"])),
+        None if found["choices"] is None else _read(found["choices"]),
+        found["new_window"],
+        found["theme"],
+        token,
+    )
+
+
+def _read(found: dict[str, Any]) -> Choices:
+    from fractions import Fraction
+
+    from viewer.program.sources.files import Substitution
+    from viewer.workspace.link_choices import Choices
+
+    def pairs(name: str) -> list[_Pair]:
+        if len(_list(found[name])) > MOST_FILES:
+            raise ValueError("too many")
+        return [(_text_or_none(one), _text_or_none(other)) for one, other in found[name]]
+
+    clocks = [
+        ((path and _path(path)) or "", Fraction(_rate(rate))) for path, rate in pairs("clocks")
+    ]
+    if any(rate <= 0 for _, rate in clocks):
+        raise ValueError("no rate")
+    return Choices(
+        pairs=tuple((_path(one), other and _path(other)) for one, other in pairs("pairs")),
+        methods=tuple((_text(runs), _text(method)) for runs, method in pairs("methods")),
+        columns=tuple((of and _path(of), _text(column)) for of, column in pairs("columns")),
+        clocks=tuple(clocks),
+        source_paths=tuple(
+            Substitution(_text(recorded), _path(local)) for recorded, local in pairs("source_paths")
+        ),
+    )
+
+
+def _list(value: object) -> Sequence[Any]:
+    if not isinstance(value, list):
+        raise TypeError("no list")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or len(value) > _LONGEST_TEXT or "\0" in value:
+        raise TypeError("no text")
+    return value
+
+
+def _text_or_none(value: object) -> str | None:
+    return None if value is None else _text(value)
+
+
+def _rate(value: object) -> str:
+    """A number as `str(Fraction)` writes it; "1e999999999" would be computed for ever."""
+    text = _text(value)
+    if len(text) > 60 or not set(text) <= set("0123456789/"):
+        raise ValueError("no number")
+    return text
+
+
+def _path(value: object) -> str:
+    """An absolute path of this machine: no URL, no share of another one."""
+    text = _text(value)
+    if not os.path.isabs(text) or text.startswith(("\\\\", "//")):
+        raise ValueError("no path of this machine")
+    return text

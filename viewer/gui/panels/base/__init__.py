@@ -1,0 +1,1 @@
+"""What panels share: answer panels, grouped tables, cost footer, swatches."""

@@ -1,0 +1,155 @@
+"""How a cost table adds up, as one bar and as figures: operators, shared, none of them."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from viewer.gui.panels.base.swatches import paint_hatch
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import FontRole, Theme
+from viewer.gui.qt.widgets.labels import explain
+from viewer.gui.session.costs import Answer
+from viewer.model.executorch_names import EXECUTE
+from viewer.model.queries import execute_keys
+from viewer.model.times import format_share, format_time, tick_to_ns
+from viewer.model.trace import Trace
+
+_Text = tuple[str, FontRole, str]  # a text, its font, its tone
+
+
+class CostFooter(QWidget):
+    """Operators, shared and time without one: one bar, and figures that add up to the whole."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._parts: tuple[tuple[str, str, int], ...] = ()
+        self._whole = 0
+        self._what = ""
+        self.opacity = 1.0
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.hide()
+
+    def clear(self) -> None:
+        """Show nothing, where nothing ran."""
+        self._parts = ()
+        self.hide()
+
+    def show_answer(self, answer: Answer) -> None:
+        """Show how a cost table adds up."""
+        table, rate = answer.table, answer.shown.axis.ns_per_tick
+        # The parts are floored one by one; the last is what is left, so that the sum is exact.
+        whole = tick_to_ns(table.whole, rate)
+        single, shared = tick_to_ns(table.single, rate), tick_to_ns(table.shared, rate)
+        parts = (
+            ("Operators", "accent", single),
+            ("Shared", "slab", shared),
+            ("No operator", "", whole - single - shared),
+        )
+        self.show_parts(parts, whole, whole_text(answer.shown.trace, "Busy time"))
+
+    def show_parts(self, parts: tuple[tuple[str, str, int], ...], whole: int, what: str) -> None:
+        """Show parts that add up to a whole: name, colour ("": hatched) and ns of each.
+
+        what: what the whole is called.
+        """
+        self._parts, self._whole, self._what = parts, whole, what
+        self.setAccessibleName(self.text())
+        explain(self, self.text().replace(", ", "\n"))
+        self.show()
+        self.update()
+
+    def text(self) -> str:
+        """The figures in one line: "Operators 22.656 µs 41.0 %, Shared …"."""
+        parts = [f"{name} {format_time(ns)} {self._share(ns)}" for name, _, ns in self._parts]
+        return ", ".join([*parts, f"{self._what} {format_time(self._whole)}"])
+
+    def _share(self, ns: int) -> str:
+        return format_share(ns, self._whole) if self._whole else ""
+
+    @guard(QSize())
+    def sizeHint(self) -> QSize:
+        return QSize(self._theme.px(300), self._theme.px(46))
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme = self._theme
+        painter = QPainter(self)
+        painter.setOpacity(self.opacity)
+        painter.fillRect(QRectF(0, 0, self.width(), 1), theme.color("hairline"))
+        inset, top, height = theme.px(12), theme.px(10), theme.px(6)
+        room = self.width() - 2 * inset
+        x: float = inset
+        for _, token, ns in self._parts:
+            wide = room * max(ns, 0) / self._whole if self._whole else 0
+            rect = QRectF(x, top, max(wide - 1, 0), height)
+            if token:
+                painter.fillRect(rect, theme.color(token))
+            else:
+                paint_hatch(painter, rect, theme.color("text3"))
+            x += wide
+        self._legend(painter, inset, top + height + theme.px(6))
+        painter.end()
+
+    def _legend(self, painter: QPainter, x: float, y: float) -> None:
+        theme = self._theme
+        height = theme.px(18)
+        whole = format_time(self._whole)
+        bold, plain = theme.font("section"), theme.font("caption")
+        right = self.width() - theme.px(12)
+        painter.setFont(bold)
+        wide = painter.fontMetrics().horizontalAdvance(whole)
+        self._put(painter, right - wide, y, height, whole, "text1")
+        painter.setFont(plain)
+        what = painter.fontMetrics().horizontalAdvance(self._what)
+        self._put(painter, right - wide - theme.px(6) - what, y, height, self._what, "text2")
+        end = right - wide - what - theme.px(18)
+        marks, gap = theme.px(13), theme.px(6)
+        for (_, token, _), texts in zip(self._parts, self.legend(end - x), strict=True):
+            mark = QRectF(x, y + (height - theme.px(8)) / 2, theme.px(8), theme.px(8))
+            if token:
+                painter.fillRect(mark, theme.color(token))
+            else:
+                paint_hatch(painter, mark, theme.color("text3"))
+            x += marks
+            for text, role, tone in texts:
+                painter.setFont(theme.font(role))
+                self._put(painter, x, y, height, text, tone)
+                x += painter.fontMetrics().horizontalAdvance(text) + gap
+            x += theme.px(10)
+
+    def legend(self, room: float) -> list[tuple[_Text, ...]]:
+        """What is written of each part: every part has a name, or its colour would mean nothing.
+
+        Where there is no room for all, shares go first, then times; the tooltip has them.
+        """
+        theme = self._theme
+        full: list[tuple[_Text, ...]] = [
+            ((name, "caption", "text1"), (format_time(ns), "section", "text1"),
+             (self._share(ns), "caption", "text2"))
+            for name, _, ns in self._parts
+        ]  # fmt: skip
+        for count in (3, 2):
+            texts = [part[:count] for part in full]
+            wide = 0
+            for text, role, _ in (one for part in texts for one in part):
+                wide += QFontMetrics(theme.font(role), self).horizontalAdvance(text)
+            gaps = len(texts) * (theme.px(13) + (count - 1) * theme.px(6))
+            if wide + gaps + (len(texts) - 1) * theme.px(16) <= room:
+                return texts
+        return [part[:1] for part in full]
+
+    def _put(
+        self, painter: QPainter, x: float, y: float, height: float, text: str, token: str
+    ) -> None:
+        painter.setPen(self._theme.color(token))
+        painter.drawText(
+            QRectF(x, y, self.width(), height), int(Qt.AlignmentFlag.AlignVCenter), text
+        )
+
+
+def whole_text(trace: Trace, otherwise: str) -> str:
+    """What all costs of a trace are shares of: "Method::execute" where the runtime logs that."""
+    return EXECUTE if execute_keys(trace).any() else otherwise

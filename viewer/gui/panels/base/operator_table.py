@@ -1,0 +1,450 @@
+"""Operators, units and other groups as a table: what each cost, and where nothing ran the record.
+
+Sorting and filtering are done on the rows' own keys, not through a proxy: 5000 rows stay instant.
+The delegate paints swatches and bars, so no cell has a widget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from PySide6.QtCore import (
+    QObject,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+)
+from PySide6.QtGui import QFontMetrics, QPainter
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+
+from viewer.analysis.cost.lines import lines_text, source_place
+from viewer.analysis.links.labels import set_label
+from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.workload.operator_tensors import outputs_of
+from viewer.gui.panels.base.slice_facts import MISSING, tensor_text
+from viewer.gui.panels.base.swatches import (
+    SWATCH,
+    colours_of,
+    paint_bar,
+    paint_hatch,
+    paint_swatch,
+    slice_color,
+)
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import tip
+from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
+from viewer.gui.session.costs import Answer
+from viewer.model.times import MINUS, THIN_SPACE, format_in, group_digits, tick_to_ns, unit_for
+from viewer.program.program import Operator, Program
+from viewer.render.palette import Palette
+
+ROW_ROLE = Qt.ItemDataRole.UserRole + 1
+RELATED_ROLE = Qt.ItemDataRole.UserRole + 3
+_INDENT = 16  # px a level
+
+
+class Kind(Enum):
+    """How a column is painted."""
+
+    NAME = "name"
+    BAR = "bar"
+    NUMBER = "number"
+    TEXT = "text"
+    CODE = "code"
+
+
+LINE = "Line"  # the column of source lines
+_SHARE_OF = "Of the whole that stands at the right end of the line below the table"
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """One column: its title, how it is painted, how wide it is in px (0: what is left)."""
+
+    title: str
+    kind: Kind
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """One row: the operators it stands for and, per column, its text and what it is sorted by.
+
+    share: 0 to 1 of the dearest row, for the bar. tone: the theme's colour of a row without
+    operators. indent: how deep its name stands below those that it is a part of. group: its number
+    among the groups of the table; -1 where rows are no groups. mark: where on the bar's scale a
+    line crosses it, 0 to 1; -1 for none. full: which part of the bar is known, 0 to 1; the rest is
+    hatched. detail: a sentence for the tooltip.
+    """
+
+    operators: tuple[int, ...]
+    module: str
+    op: str
+    hint: str
+    texts: tuple[str, ...]
+    keys: tuple[float | str, ...]
+    share: float = 0.0
+    tone: str = "slab"
+    indent: int = 0
+    group: int = -1
+    mark: float = -1.0
+    full: float = 1.0
+    detail: str = ""
+
+    @property
+    def name(self) -> str:
+        """Module, operator and hint, as they are copied and searched."""
+        text = f"{self.module} · {self.op}" if self.module else self.op
+        return f"{text} ({self.hint})" if self.hint else text
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a table shows. `place` gives the recorded path and line of an operator."""
+
+    headings: tuple[Heading, ...] = ()
+    rows: tuple[TableRow, ...] = ()
+    place: Callable[[int], tuple[str, int] | None] = field(default=lambda i: None)
+
+
+@dataclass(frozen=True, slots=True)
+class SetFacts:
+    """What a table says of one set of operators whatever it cost; keys: as rows are sorted by."""
+
+    module: str
+    op: str
+    hint: str
+    line: str
+    keys: tuple[str, int]
+
+
+def set_facts(table: LinkTable) -> dict[tuple[int, ...], SetFacts]:
+    """The facts of every set of a linked trace; of 5,000 sets it takes 50 ms, so they are kept."""
+    found = {}
+    operators = () if table.program is None else table.program.operators
+    for own in table.sets:
+        members = [operators[i] for i in own]
+        module, op = name_parts(set_label(table, own))
+        hint = f"shared by {len(own)}" if len(own) > 1 else ""
+        keys = f"{module} {op}", _first_line(members)
+        found[own] = SetFacts(module, op, hint, _line_of(members), keys)
+    return found
+
+
+def costs_contents(answer: Answer, facts: dict[tuple[int, ...], SetFacts]) -> Contents:
+    """The sets of operators that cost something, dearest first; one unit for all times.
+
+    facts: those of the trace of the answer.
+    """
+    shown, table = answer.shown, answer.table
+    program = shown.table.program
+    if program is None:
+        return Contents()
+    rate = shown.axis.ns_per_tick
+    most = tick_to_ns(max((r.ticks for r in table.rows), default=0), rate)
+    unit, factor = unit_for(most)
+    kernels = any(cost.kernel for cost in table.rows)
+    headings = (
+        Heading("Operator", Kind.NAME, 0),
+        Heading(f"Time, {unit}", Kind.BAR, 136),
+        Heading("Share, %", Kind.NUMBER, 68),
+        *((Heading(f"Kernel, {unit}", Kind.NUMBER, 80),) if kernels else ()),
+        Heading("Slices", Kind.NUMBER, 58),
+        Heading(LINE, Kind.NUMBER, 76),
+    )
+    rows = []
+    whole = table.whole  # a sum over all rows
+    for cost in table.rows:
+        fact = facts[cost.operators]
+        ns, kernel = tick_to_ns(cost.ticks, rate), tick_to_ns(cost.kernel, rate)
+        share = cost.ticks / whole if whole else 0.0
+        texts: list[str] = ["", format_in(ns, factor), f"{100 * share:.1f}"]
+        keys: list[float | str] = [fact.keys[0], ns, share]
+        if kernels:
+            texts.append(format_in(kernel, factor) if kernel else MISSING)
+            keys.append(kernel)
+        texts += [group_digits(cost.slices), fact.line]
+        keys += [cost.slices, fact.keys[1]]
+        rows.append(
+            TableRow(
+                cost.operators, fact.module, fact.op, fact.hint, tuple(texts), tuple(keys),
+                ns / most if most else 0.0,
+            )
+        )  # fmt: skip
+    return Contents(headings, tuple(rows), lambda i: source_place(program, i))
+
+
+def record_contents(program: Program) -> Contents:
+    """All operators of a program that no trace is linked to; nothing ran, so nothing costs."""
+    is_text = bool(program.text_lines)
+    headings = (
+        Heading("Operator", Kind.NAME, 0),
+        *(() if len(program.methods) < 2 else (Heading("Method", Kind.TEXT, 110),)),
+        *(() if is_text else (Heading("Handle", Kind.NUMBER, 64),)),
+        Heading("Nodes", Kind.NUMBER, 58),
+        Heading(LINE, Kind.NUMBER, 60),
+        Heading("Output", Kind.CODE, 190),
+    )
+    rows = []
+    for operator in program.operators:
+        outputs = outputs_of(operator)
+        output = tensor_text(outputs[0]) if outputs else MISSING
+        method: tuple[str, ...] = () if len(program.methods) < 2 else (operator.method,)
+        handle = () if is_text else (operator.debug_handle,)
+        line = operator.source.line if operator.source else 0
+        nodes = len(operator.nodes) if operator.ops else 0  # a debug handle alone has none known
+        texts = (
+            "", *method, *map(str, handle), str(nodes or MISSING), str(line or MISSING), output
+        )  # fmt: skip
+        keys = (operator.label, *method, *handle, nodes, line, output)
+        module, op = name_parts(operator.label)
+        rows.append(TableRow((operator.index,), module, op, "", texts, keys))
+    return Contents(headings, tuple(rows), lambda i: source_place(program, i))
+
+
+class OperatorModel(TitledModel):
+    """The rows of `Contents`, sorted and filtered."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.contents = Contents()
+        self._titles: tuple[str, ...] = ()
+        self._has_swatches = False
+        self.rows: list[TableRow] = []
+        self._filter = ""
+        self._sort: tuple[int, Qt.SortOrder] = (-1, Qt.SortOrder.DescendingOrder)
+        self._wanted: frozenset[int] = frozenset()
+
+    def show(self, contents: Contents) -> None:
+        """Replace all rows; sorting and filter stay while the columns do."""
+        self.beginResetModel()
+        if len(contents.headings) != len(self.contents.headings):
+            self._sort = (-1, Qt.SortOrder.DescendingOrder)
+        self.contents = contents
+        self._titles = tuple(heading.title for heading in contents.headings)
+        self._has_swatches = any(row.operators for row in contents.rows)
+        self._arrange()
+        self.endResetModel()
+
+    def clear(self) -> None:
+        """Show no rows, of the same columns."""
+        self.show(Contents(self.contents.headings))
+
+    @property
+    def has_swatches(self) -> bool:
+        """Whether any row has operators."""
+        return self._has_swatches
+
+    def set_filter(self, text: str) -> None:
+        """Show only rows whose name or line contains every word of a text."""
+        self.beginResetModel()
+        self._filter = text
+        self._arrange()
+        self.endResetModel()
+
+    def set_selected(self, operators: Iterable[int]) -> None:
+        """Tint the rows that share one of these operators."""
+        wanted = frozenset(operators)
+        if wanted != self._wanted:
+            self._wanted = wanted
+            if self.rows:
+                last = self.index(len(self.rows) - 1, self.columnCount() - 1)
+                self.dataChanged.emit(self.index(0, 0), last, [RELATED_ROLE])
+
+    def row_of(self, operators: tuple[int, ...]) -> int:
+        """The row of exactly a set of operators, -1 if none is shown."""
+        wanted = set(operators)
+        return next((i for i, r in enumerate(self.rows) if set(r.operators) == wanted), -1)
+
+    def tsv(self, rows: Iterable[int]) -> str:
+        """Some rows with the headings, as tab separated text with plain spaces and points."""
+        lines = ["\t".join(self._titles)]
+        for i in rows:
+            row = self.rows[i]
+            lines.append("\t".join((row.name, *(_plain(t) for t in row.texts[1:]))))
+        return "\n".join(lines) + "\n"
+
+    def _arrange(self) -> None:
+        words = self._filter.lower().split()
+        titles = [heading.title for heading in self.contents.headings]
+        line = titles.index(LINE) if LINE in titles else 0  # the name's own text is empty
+        self.rows = [
+            row for row in self.contents.rows
+            if all(w in row.name.lower() or w in row.texts[line] for w in words)
+        ]  # fmt: skip
+        column, order = self._sort
+        if 0 <= column < len(self.contents.headings):
+            reverse = order == Qt.SortOrder.DescendingOrder
+            self.rows.sort(key=lambda row: row.keys[column], reverse=reverse)
+            # What has no number is neither the least nor the greatest: it comes last.
+            self.rows.sort(key=lambda row: row.texts[column] == MISSING)
+
+    @guard
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        self.layoutAboutToBeChanged.emit()
+        before, kept = self.rows, self.persistentIndexList()
+        self._sort = (column, order)
+        self._arrange()
+        place = {id(row): number for number, row in enumerate(self.rows)}
+        now = [self.index(place[id(before[i.row()])], i.column()) for i in kept]
+        self.changePersistentIndexList(kept, now)
+        self.layoutChanged.emit()
+
+    def shown_rows(self) -> int:
+        return len(self.rows)
+
+    def title_tip(self, column: int) -> str:
+        """What a share is of."""
+        return _SHARE_OF if self.titles()[column].startswith("Share") else ""
+
+    def titles(self) -> Sequence[str]:
+        return self._titles
+
+    def is_right(self, column: int) -> bool:
+        return self.contents.headings[column].kind is Kind.NUMBER
+
+    def is_number(self, column: int) -> bool:
+        return self.contents.headings[column].kind in (Kind.NUMBER, Kind.BAR)
+
+    @guard
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid() or index.row() >= len(self.rows):
+            return None
+        row, column = self.rows[index.row()], index.column()
+        if role == Qt.ItemDataRole.DisplayRole:
+            return row.texts[column] if column else row.name
+        if role == ROW_ROLE:
+            return row
+        if role == RELATED_ROLE:
+            return not self._wanted.isdisjoint(row.operators)
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            kind = self.contents.headings[column].kind
+            return RIGHT if kind in (Kind.NUMBER, Kind.BAR) else LEFT
+        if role == Qt.ItemDataRole.ToolTipRole and column == 0:
+            return tip("\n".join(filter(None, (row.name, row.detail))))
+        return None
+
+
+class OperatorDelegate(QStyledItemDelegate):
+    """Paints a cell: swatch and name, number and bar, or text, on the ground of its row."""
+
+    NUMBER_WIDTH = 66
+    NAME_LEFT = 40
+    BARE_NAME_LEFT = 12  # of names without a swatch
+
+    def __init__(self, model: OperatorModel, theme: Theme, parent: QObject) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._theme = theme
+        self.colours: Palette | None = None  # the palette index of every operator; None: its own
+        self.swatch_room = False  # whether names without a swatch stand below those with one
+
+    @guard(QSize())
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        return QSize(self._theme.px(60), self._theme.px(25))
+
+    @guard
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        theme = self._theme
+        row: TableRow = index.data(ROW_ROLE)
+        rect: QRect = option.rect
+        ground = ""
+        if option.state & QStyle.StateFlag.State_Selected:
+            ground = "selection"
+        elif index.data(RELATED_ROLE):
+            ground = "related"
+        elif option.state & QStyle.StateFlag.State_MouseOver:
+            ground = "hover"
+        if ground:
+            painter.fillRect(rect, theme.color(ground))
+        kind = self._model.contents.headings[index.column()].kind
+        painter.setFont(theme.font("code" if kind is Kind.CODE else "cell"))
+        if kind is Kind.NAME:
+            self._name(painter, rect, row)
+            return
+        inset = theme.px(6)
+        text = str(index.data())
+        if kind is Kind.BAR:
+            width = theme.px(self.NUMBER_WIDTH)
+            painter.setPen(theme.color("text1"))
+            number = QRectF(rect.left(), rect.top(), width, rect.height())
+            painter.drawText(number, int(RIGHT), text)
+            left, height = rect.left() + width + theme.px(12), theme.px(8)
+            room = rect.right() - left - theme.px(12)
+            one = len(row.operators) == 1
+            own = colours_of(row.operators, self.colours)
+            color = slice_color(own[0], theme) if one else theme.color(row.tone)
+            top = rect.center().y() - height / 2 + 1
+            if row.share > 0:
+                wide = room * row.share
+                full = wide * row.full
+                if full >= 1 or row.full == 1:
+                    paint_bar(painter, QRectF(left, top, full, height), color, theme)
+                paint_hatch(painter, QRectF(left + full, top, wide - full, height), color)
+            if row.mark >= 0:
+                at, over = left + room * min(row.mark, 1.0), theme.px(3)
+                line = QRectF(at - 1, top - over, 2, height + 2 * over)
+                painter.fillRect(line, theme.color("text1"))
+            return
+        faint = index.column() == len(self._model.contents.headings) - 1 or text == MISSING
+        painter.setPen(theme.color("text2" if faint else "text1"))
+        inside = rect.adjusted(inset, 0, -inset, 0)
+        shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, inside.width())
+        right = kind is Kind.NUMBER
+        painter.drawText(inside, int(RIGHT if right else LEFT), shown)
+
+    def _name(self, painter: QPainter, rect: QRect, row: TableRow) -> None:
+        theme = self._theme
+        side = theme.px(SWATCH)
+        top = rect.center().y() - side / 2 + 1
+        left, right = rect.left() + theme.px(self.NAME_LEFT), rect.right() - theme.px(8)
+        if row.operators:
+            own = colours_of(row.operators, self.colours)
+            paint_swatch(painter, rect.left() + theme.px(12), top, own, theme)
+        elif not (self.swatch_room and self._model.has_swatches):
+            left = rect.left() + theme.px(self.BARE_NAME_LEFT + _INDENT * row.indent)
+        metrics = QFontMetrics(theme.font("cell"))
+        hint_font = theme.font("caption")
+        hint = QFontMetrics(hint_font).horizontalAdvance(row.hint) if row.hint else 0
+        room = right - left - (hint + theme.px(10) if hint else 0)
+        module = f"{row.module} · " if row.module else ""
+        shown_module = metrics.elidedText(module, Qt.TextElideMode.ElideLeft, room // 2)
+        wide = metrics.horizontalAdvance(module)
+        if wide + metrics.horizontalAdvance(row.op) <= room:
+            shown_module = module
+        painter.setPen(theme.color("text2"))
+        at = QRect(left, rect.top(), max(room, 0), rect.height())
+        painter.drawText(at, int(LEFT), shown_module)
+        at.setLeft(left + metrics.horizontalAdvance(shown_module))
+        op = metrics.elidedText(row.op, Qt.TextElideMode.ElideRight, at.width())
+        painter.setPen(theme.color("text1"))
+        painter.drawText(at, int(LEFT), op)
+        if row.hint:
+            painter.setFont(hint_font)
+            painter.setPen(theme.color("text2"))
+            at.setLeft(at.left() + metrics.horizontalAdvance(op) + theme.px(10))
+            at.setRight(right)
+            painter.drawText(at, int(LEFT), row.hint)
+
+
+def name_parts(label: str) -> tuple[str, str]:
+    """ "features.4 · convolution" as its two parts; the first is "" where it is in no module."""
+    module, dot, op = label.partition(" · ")
+    return (module, op) if dot else ("", module)
+
+
+def _line_of(members: list[Operator]) -> str:
+    sources = [m.source for m in members if m.source]
+    return lines_text(s.line for s in sources) if sources else MISSING
+
+
+def _first_line(members: list[Operator]) -> int:
+    return min((m.source.line for m in members if m.source), default=0)
+
+
+def _plain(text: str) -> str:
+    return "" if text == MISSING else text.replace(THIN_SPACE, "").replace(MINUS, "-")

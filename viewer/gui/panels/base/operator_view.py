@@ -1,0 +1,150 @@
+"""The table of operators, units and other groups on screen: columns that fit, marks, copies."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QItemSelectionModel, QPoint, QRect, Qt, Slot
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHeaderView, QMenu
+
+from viewer.gui.panels.base.operator_table import (
+    LINE,
+    Contents,
+    Kind,
+    OperatorDelegate,
+    OperatorModel,
+)
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.tables import RowTable, fit_columns, marked_rows, pop_up
+from viewer.render.palette import Palette
+
+_LEAST_NAME = 230  # px of the column of names
+
+
+class OperatorView(RowTable):
+    """The table, painted fainter while its numbers are out of date. Ctrl+C copies marked rows."""
+
+    def __init__(self, model: OperatorModel, theme: Theme, name: str = "Operators") -> None:
+        super().__init__(model, name, theme)
+        self._model = model
+        self.opacity = 1.0
+        self.setHorizontalHeader(_Header(model, theme))
+        self._delegate = OperatorDelegate(model, theme, self)
+        self.setItemDelegate(self._delegate)
+        self.setMouseTracking(True)
+        self.setSortingEnabled(True)
+        self.horizontalHeader().setSectionsClickable(True)
+        self.horizontalHeader().setHighlightSections(False)
+        self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
+        self.horizontalHeader().setSortIndicatorClearable(True)
+        copy = QAction("Copy", self)
+        copy.setShortcut(QKeySequence.StandardKey.Copy)
+        copy.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        copy.triggered.connect(self.copy)
+        self.addAction(copy)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.customContextMenuRequested.connect(self._menu)
+
+    def show_contents(self, contents: Contents, sorted_by: int) -> None:
+        """Show other rows; with other columns, sort by one of them (-1: as they come)."""
+        titles = [h.kind for h in self._model.contents.headings]
+        self._model.show(contents)
+        if titles != [h.kind for h in contents.headings]:
+            self._size_columns()
+            order = Qt.SortOrder.DescendingOrder
+            self.horizontalHeader().setSortIndicator(sorted_by, order)
+
+    def colour_operators(self, colours: Palette | None) -> None:
+        """Paint swatches and bars in the palette index of every operator; None: in their own."""
+        self._delegate.colours = colours
+        self.viewport().update()
+
+    def keep_swatch_room(self) -> None:
+        """Let names without a swatch stand below those that have one."""
+        self._delegate.swatch_room = True
+
+    def _size_columns(self) -> None:
+        header = self.horizontalHeader()
+        header.setStretchLastSection(False)
+        header.setMinimumSectionSize(self._theme.px(40))
+        for i, heading in enumerate(self._model.contents.headings):
+            if heading.kind is Kind.NAME:
+                header.setSectionResizeMode(i, QHeaderView.ResizeMode.Stretch)
+            else:
+                header.setSectionResizeMode(i, QHeaderView.ResizeMode.Interactive)
+                header.resizeSection(i, self._theme.px(heading.width))
+        self.fit_columns()
+
+    def fit_columns(self) -> None:
+        """Keep the names legible. Of a narrow table's other columns time and share stay, and the
+        source lines, which the table leads to, go last."""
+        headings = self._model.contents.headings
+        widths = {
+            i: _LEAST_NAME if heading.kind is Kind.NAME else heading.width
+            for i, heading in enumerate(headings)
+        }
+        rest = [i for i in reversed(widths) if i > 2]
+        lines = [i for i in rest if headings[i].title == LINE]
+        others = [i for i in rest if i not in lines]
+        fit_columns(self, self._theme, widths, (), [*others, *lines], wide=0)
+
+    def mark(self, row: int) -> None:
+        """Mark one row and bring it into view; -1 marks none."""
+        selection = self.selectionModel()
+        if row < 0:
+            selection.clear()
+            return
+        index = self._model.index(row, 0)
+        flags = QItemSelectionModel.SelectionFlag
+        selection.setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
+        self.scrollTo(index)
+
+    @Slot()
+    def copy(self) -> None:
+        """Put the marked rows on the clipboard, or all if none is marked."""
+        self._put(marked_rows(self) or range(len(self._model.rows)))
+
+    @Slot()
+    def copy_all(self) -> None:
+        """Put the whole table on the clipboard, in the order shown."""
+        self._put(range(len(self._model.rows)))
+
+    def _put(self, rows: list[int] | range) -> None:
+        QGuiApplication.clipboard().setText(self._model.tsv(rows))
+
+    @Slot(QPoint)
+    def _menu(self, at: QPoint) -> None:
+        menu = QMenu(self)
+        count = len(marked_rows(self))
+        rows = menu.addAction("Copy row" if count < 2 else f"Copy {count} rows", self.copy)
+        rows.setEnabled(count > 0)
+        menu.addAction("Copy table as TSV", self.copy_all)
+        pop_up(menu, self, at)
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self.opacity < 1:
+            painter = QPainter(self.viewport())
+            painter.setOpacity(1 - self.opacity)
+            painter.fillRect(event.rect(), self._theme.color("panel"))
+            painter.end()
+
+
+class _Header(QHeaderView):
+    """A header whose first title stands over the names, not over their swatches."""
+
+    def __init__(self, model: OperatorModel, theme: Theme) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
+        self._model = model
+        self._theme = theme
+
+    @guard
+    def paintSection(self, painter: QPainter, rect: QRect, section: int) -> None:
+        swatches = any(row.operators for row in self._model.contents.rows[:1])
+        left = OperatorDelegate.NAME_LEFT if swatches else OperatorDelegate.BARE_NAME_LEFT
+        indent = self._theme.px(left - 6) if section == 0 else 0
+        super().paintSection(painter, rect.adjusted(indent, 0, 0, 0), section)
+        if indent:
+            line = QRect(rect.left(), rect.bottom(), indent, 1)
+            painter.fillRect(line, self._theme.color("hairline"))

@@ -1,0 +1,290 @@
+"""What the details panel says about slices, operators and areas, as plain text. No Qt.
+
+Everything is looked up for the one thing that is selected, whatever the size of the trace.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from viewer.analysis.links.labels import run_label, track_name
+from viewer.analysis.statistics.selection import selection_statistics
+from viewer.model.queries import (
+    NATIVE_DURATION,
+    NATIVE_START,
+    NATIVE_UNIT,
+    busy_time,
+    children_of,
+    execute_keys,
+    self_time_of,
+)
+from viewer.model.scope import Scope
+from viewer.model.times import (
+    NARROW_SPACE,
+    format_in,
+    format_share,
+    format_time,
+    group_digits,
+    tick_to_ns,
+    unit_for,
+)
+from viewer.model.trace import KeyKind, Run, RunKind
+from viewer.model.untimed import values_of, values_summary
+from viewer.program.program import Frame, Operator, Program, Tensor
+from viewer.view.open_trace import OpenTrace
+from viewer.view.selected_slices import chosen_in
+from viewer.view.state import Area
+
+# Said in rows of their own.
+_TORQ_NUMBERS = (KeyKind.LOCATION, KeyKind.ACTION, KeyKind.JOB)
+_SAID_ELSEWHERE = (NATIVE_DURATION, NATIVE_START, NATIVE_UNIT, "instruction_id")
+_TITLES = {"metadata": "Metadata"}  # the other columns are called as their file calls them
+MISSING = "–"
+# A key of many lines of JSON is cut here, with its length said.
+_LONGEST_VALUE = 4000
+_SHORT_ARRAY = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number with its unit and what it is."""
+
+    number: str
+    unit: str
+    caption: str
+
+
+def figure(ns: float, caption: str) -> Figure:
+    """A time as a figure."""
+    unit, factor = unit_for(ns)
+    return Figure(format_in(ns, factor), unit if ns else "", caption)
+
+
+def slice_figures(shown: OpenTrace, i: int) -> tuple[Figure, ...]:
+    """Duration, self time and start of a slice; the start counts from the trace's own start.
+
+    Of a slice that a clock of its own timed, duration and start as that clock has them.
+    """
+    own = (shown.native(i), "duration"), (shown.native(i, NATIVE_START), "start")
+    if own[0][0] is not None:
+        return tuple(Figure(*measured, caption) for measured, caption in own if measured)
+    slices, rate = shown.trace.slices, shown.axis.ns_per_tick
+    start, end = shown.span_ns(i)
+    return (
+        # The difference of the floored ends, as the tooltip and every export have it.
+        figure(end - start, "duration"),
+        figure(tick_to_ns(self_time_of(slices, i), rate), "self"),
+        figure(start - shown.axis.to_ns(shown.trace.start), "start"),
+    )
+
+
+def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
+    """What the file says about a slice, row by row."""
+    trace, slices = shown.trace, shown.trace.slices
+    key, keys = int(slices.key[i]), trace.keys
+    rows: dict[str, str] = {}
+    instruction = int(keys.instruction[key])
+    # Torq numbers actions and jobs, which are columns of their own.
+    told = instruction >= 0 and keys.kind[key] not in _TORQ_NUMBERS
+    rows["Event"] = _pretty(trace.name(i)) + (f" · instruction {instruction}" if told else "")
+    if keys.identifier[key] is not None:
+        rows["Identifier"] = _pretty(repr(keys.identifier[key]))
+    kernel = _kernel_inside(shown, i)
+    if kernel:
+        rows["Kernel"] = kernel
+    rows["Track"] = track_text(shown, i)
+    unattributed = _unattributed(shown, i)
+    if unattributed:
+        rows["Unattributed"] = unattributed
+    logged = values_of(trace.untimed, i)
+    if len(logged):
+        rows["Logged"] = values_summary(trace.untimed, logged)
+    if slices.derived is not None and slices.derived[i]:
+        rows["Origin"] = "computed by Opscope, not in the file"
+    if shown.native(i) is not None:
+        rows["Clock"] = "one of its own; its place inside its call is for drawing only"
+    for name, column in slices.columns.items():
+        value = column.value(i)
+        known = name in _SAID_ELSEWHERE or value in (trace.name(i), keys.location[key])
+        if not known and value is not None:
+            unit = f"{NARROW_SPACE}{column.unit}" if column.unit else ""
+            rows[_TITLES.get(name, name)] = _value_text(value) + unit
+    return rows
+
+
+def ticks_text(shown: OpenTrace, i: int) -> str:
+    """ "1 643 · 1 tick = 1 ns": the exact length and what a tick is."""
+    slices = shown.trace.slices
+    length = int(slices.end[i]) - int(slices.start[i])
+    return f"{group_digits(length)} · {shown.rate.tick_text}"
+
+
+def track_text(shown: OpenTrace, i: int) -> str:
+    """Process, thread and the run that a slice lies in."""
+    trace = shown.trace
+    number = trace.slices.track(i)
+    track = trace.tracks[number]
+    thread = track_name(shown.table, number)
+    parts = [thread if len(trace.tracks) == 1 else f"{track.process} › {thread}"]
+    run = run_of(shown, i)
+    # A thread of aligned runs or of their mean is called by them.
+    if run is not None and shown.trace is shown.file:
+        parts.append("load" if run.kind is RunKind.LOAD else f"run {run.number}")
+        if run.bundled_input >= 0:
+            parts.append(f"bundled input {run.bundled_input}")
+    return " · ".join(parts)
+
+
+def run_of(shown: OpenTrace, i: int) -> Run | None:
+    """The run that a slice begins in."""
+    trace = shown.trace
+    number = trace.run_at(trace.slices.track(i), int(trace.slices.start[i]))
+    return None if number is None else trace.runs[number]
+
+
+def _kernel_inside(shown: OpenTrace, i: int) -> str:
+    trace = shown.trace
+    inner = children_of(trace.slices, i)
+    kernels = inner[trace.keys.kind[trace.slices.key[inner]] == KeyKind.KERNEL]
+    if len(kernels) == 0 or trace.keys.kind[trace.slices.key[i]] == KeyKind.FRAMEWORK:
+        return ""
+    first = int(kernels[0])
+    length = int(trace.slices.end[first]) - int(trace.slices.start[first])
+    more = f" +{len(kernels) - 1}" if len(kernels) > 1 else ""
+    return f"{trace.name(first)}{more} · {format_time(tick_to_ns(length, shown.axis.ns_per_tick))}"
+
+
+def _unattributed(shown: OpenTrace, i: int) -> str:
+    """ "2.104 µs · 55.1 %": what the events of a delegate's call leave open."""
+    trace, slices = shown.trace, shown.trace.slices
+    if trace.keys.kind[slices.key[i]] != KeyKind.DELEGATE_CALL:
+        return ""
+    inner = children_of(slices, i)
+    inner = inner[trace.keys.kind[slices.key[inner]] == KeyKind.UNATTRIBUTED]
+    part = int((slices.end - slices.start)[inner].sum())
+    if not part:
+        return ""
+    whole = int(slices.end[i] - slices.start[i])
+    time = format_time(tick_to_ns(part, shown.axis.ns_per_tick))
+    return f"{time} · {format_share(part, whole)}"
+
+
+def _value_text(value: int | float | bool | str) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return group_digits(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    return _pretty(value)
+
+
+def _pretty(text: str) -> str:
+    """JSON indented, other text as it is; both cut where no one reads on."""
+    if text[:1] == "[" and len(text) <= _SHORT_ARRAY:
+        return text  # such as the shapes of inputs: a line for each number would hide the rest
+    if text[:1] in ("{", "[") and len(text) < 10 * _LONGEST_VALUE:
+        with contextlib.suppress(ValueError, RecursionError):
+            text = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    if len(text) > _LONGEST_VALUE:
+        return f"{text[:_LONGEST_VALUE]}…\n({group_digits(len(text))} characters)"
+    return text
+
+
+# -- operators ------------------------------------------------------------------------------------
+
+
+def tensor_text(tensor: Tensor) -> str:
+    """ "f32  1 × 4 × 8 × 8"; a scalar has no sizes, an unknown shape is "?"."""
+    shape = "?" if tensor.shape is None else " × ".join(map(str, tensor.shape)) or "scalar"
+    return f"{tensor.dtype or '?'}  {shape}"
+
+
+def makers(program: Program, method: str) -> Mapping[str, int]:
+    """Value name -> index of the operator that makes it, in one method."""
+    return {
+        tensor.name: operator.index
+        for operator in program.operators
+        if operator.method == method
+        for node in operator.nodes
+        for tensor in node.outputs
+    }
+
+
+def place_texts(operator: Operator) -> list[tuple[Frame, str]]:
+    """The frames of the user's code, outermost first, each with "AttentionBlock.forward".
+
+    The class is said where module types and forward calls correspond one to one.
+    """
+    frames = [f for f in operator.frames if not f.is_library] or list(operator.frames)
+    modules = next((n.modules for n in operator.nodes if n.modules), ())
+    classes = [t.rpartition(".")[2] for _, t in modules if not t.startswith("torch.")]
+    calls = [f for f in frames if f.function == "forward"]
+    named = dict(zip(map(id, calls), classes, strict=False)) if len(calls) <= len(classes) else {}
+    return [(f, f"{named[id(f)]}.{f.function}" if id(f) in named else f.function) for f in frames]
+
+
+# -- areas ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class NameCount:
+    """How many slices of a name an area touches, and their time inside it in ns."""
+
+    name: str
+    count: int
+    ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class AreaFacts:
+    """What an area holds: slices in all, per track its busy ns, and the names by their time."""
+
+    slices: int
+    busy: tuple[tuple[str, int], ...]
+    names: tuple[NameCount, ...]
+
+
+def area_facts(traces: Sequence[OpenTrace], area: Area) -> AreaFacts:
+    """Count what an area touches; its names have the figures of the selection panel."""
+    busy: list[tuple[str, int]] = []
+    for number, track in sorted(area.tracks):
+        shown = traces[number]
+        first, last = (shown.axis.to_ticks_floor(ns) for ns in (area.t0, area.t1))
+        ticks = busy_time(shown.trace.slices, track, first, last)
+        name = f"{os.path.basename(shown.trace.path)} › {track_name(shown.table, track)}"
+        busy.append((name, tick_to_ns(ticks, shown.axis.ns_per_tick)))
+    counts: dict[str, tuple[int, int]] = {}
+    total = 0
+    for number, chosen in chosen_in(area, traces).items():
+        found, rate = selection_statistics(chosen, "name"), traces[number].axis.ns_per_tick
+        total += found.slices
+        figures = found.figures.statistics
+        for name, count, ticks in zip(
+            found.labels, figures.count.tolist(), figures.total.tolist(), strict=True
+        ):
+            known = counts.get(name, (0, 0))
+            counts[name] = known[0] + count, known[1] + int(ticks * rate)
+    names = [NameCount(name, count, ns) for name, (count, ns) in counts.items()]
+    return AreaFacts(total, tuple(busy), tuple(sorted(names, key=lambda x: (-x.ns, -x.count))))
+
+
+def scope_text(shown: OpenTrace, scope: Scope) -> str:
+    """What a cost is of: "run 2", the selected range, all of the inferences, the whole trace."""
+    if scope.run is not None:
+        return run_label(shown.table, scope.run).rpartition(" · ")[2]
+    if scope.ticks is not None:
+        ns = shown.axis.to_ns(scope.ticks[1]) - shown.axis.to_ns(scope.ticks[0])
+        return f"the selected range of {format_time(ns)}"
+    counts = [run.count for run in shown.trace.inferences()]
+    if counts and max(counts) > 1:
+        return f"the mean of {sum(counts)} runs"
+    # Only where the runtime times inferences are costs of these alone.
+    if not counts or not execute_keys(shown.trace).any():
+        return "the whole trace"
+    count = len(counts)
+    return "run 1" if count == 1 else f"all {count} runs"

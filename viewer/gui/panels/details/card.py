@@ -1,0 +1,578 @@
+"""The card of one selection: title, figures and sections of all that is known of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from html import escape
+
+import numpy as np
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QVBoxLayout,
+    QWidget,
+)
+
+from viewer.analysis.links.labels import describe_near, set_label, title_of_near
+from viewer.analysis.links.link_table import Link, LinkState
+from viewer.analysis.links.match import AGREEMENT, names_compared
+from viewer.analysis.workload.mlir_tensors import with_tensors
+from viewer.analysis.workload.operator_tensors import (
+    NotKnown,
+    bytes_of_all,
+    elements_of,
+    inputs_of,
+    outputs_of,
+    parameters_of,
+)
+from viewer.gui.panels.base.slice_facts import (
+    MISSING,
+    AreaFacts,
+    Figure,
+    figure,
+    makers,
+    place_texts,
+    scope_text,
+    slice_figures,
+    slice_rows,
+    tensor_text,
+    ticks_text,
+)
+from viewer.gui.panels.base.swatches import Swatch, colours_of, slice_color
+from viewer.gui.panels.details.flow_section import FlowSection
+from viewer.gui.panels.details.location_text import location_lines
+from viewer.gui.panels.details.run_chart import CodeSnippet, RunChart
+from viewer.gui.panels.details.work_section import settings_text, work_of
+from viewer.gui.qt.theme.theme import FontRole, Theme
+from viewer.gui.qt.widgets.labels import (
+    Hairline,
+    KeyFigure,
+    KeyValueGrid,
+    WrappedText,
+    anchor,
+    label,
+    span,
+)
+from viewer.gui.session.costs import CostFeed
+from viewer.gui.session.flows import FlowFeed
+from viewer.gui.session.session import Session
+from viewer.model.scope import WHOLE
+from viewer.model.times import (
+    NARROW_SPACE,
+    RateOrigin,
+    counted,
+    format_share,
+    format_time,
+    group_digits,
+    tick_to_ns,
+)
+from viewer.program.delegated_to import lowered_into
+from viewer.program.mlir.locations import outline, parse_location
+from viewer.program.program import Frame, Operator, Tensor
+from viewer.program.sources.files import file_name
+from viewer.view.open_trace import OpenTrace
+from viewer.view.state import Area, SliceRef
+
+_MAY_BREAK = "\u200b"
+_MOST_MEMBERS = 40
+_MOST_TENSORS = 8
+_MOST_NAMES = 12
+_MOST_PLACES = 40
+_STATE_TONES = {
+    LinkState.LINKED: "ok",
+    LinkState.UNLINKED: "warning",
+    LinkState.NOT_LINKABLE: "text3",
+}
+
+
+def subject_of(session: Session) -> object:
+    """What a card is of; the same for two cards of one selection."""
+    return session.state.slice, session.state.operators, session.state.area
+
+
+class Card(QWidget):
+    """The card of one selection."""
+
+    source_requested = Signal(str, int)
+
+    def __init__(
+        self, session: Session, costs: CostFeed, theme: Theme, facts: AreaFacts | None = None
+    ) -> None:
+        """facts: of the area, where one is selected."""
+        super().__init__()
+        self._session = session
+        self._feed = costs
+        self._theme = theme
+        self._grids: dict[str, KeyValueGrid] = {}
+        self.flows: dict[str, FlowSection] = {}
+        self.subject = subject_of(session)
+        self._column = QVBoxLayout(self)
+        inset = theme.px(16)
+        self._column.setContentsMargins(inset, theme.px(14), inset, inset)
+        self._column.setSpacing(theme.px(8))
+        state = session.state
+        if state.slice is not None:
+            self._slice(session.traces[state.slice.trace], state.slice.trace, state.slice.index)
+        elif state.operators is not None:
+            shown = session.traces[state.operators[0]]
+            members = [op for i in state.operators[1] if (op := _operator(shown, i))]
+            self._title(shown, members)
+            self._operator_sections(shown, state.operators[0], members)
+        elif state.area is not None and facts is not None:
+            self._area(state.area, facts)
+        self._column.addStretch(1)
+
+    def _colours(self, shown: OpenTrace, operators: Sequence[int]) -> tuple[int, ...]:
+        """The palette index of each of some operators, under the scheme that slices are seen in."""
+        return colours_of(operators, shown.operator_colours(self._session.state.scheme))
+
+    def rows(self, section: str) -> dict[str, str]:
+        """The keys and values of a section, as text or HTML; empty if there is no such section."""
+        return dict(self._grids[section].rows) if section in self._grids else {}
+
+    def _slice(self, shown: OpenTrace, trace: int, i: int) -> None:
+        link = shown.link(i)
+        members = [op for k in link.operators if (op := _operator(shown, k))]
+        self._title(shown, members, fallback=shown.label(i))
+        self._figures(slice_figures(shown, i), "figure")
+        grid = self._section("Slice")
+        for key, value in slice_rows(shown, i).items():
+            grid.add(key, value, code="\n" in value)
+        if shown.native(i) is None:
+            ticks = escape(ticks_text(shown, i))
+            if shown.rate.origin is not RateOrigin.STATED:
+                guessed = shown.rate.origin is RateOrigin.ASSUMED
+                tone = self._theme.tokens.warning if guessed else self._theme.tokens.text2
+                ticks += ", " + span(shown.rate.origin, tone)
+            grid.add("Ticks", ticks, html=True)
+        self._location(shown, i)
+        self._link_section(shown, link)
+        self._operator_sections(shown, trace, members, i)
+        if link.near and not members:
+            near = [op for k in link.near if (op := _operator(shown, k))]
+            self._members(title_of_near(link), trace, near)
+
+    def _area(self, area: Area, facts: AreaFacts) -> None:
+        self._column.addWidget(label("Area", self._theme, "operator"))
+        self._figures(
+            (
+                figure(area.t1 - area.t0, "length"),
+                Figure(group_digits(facts.slices), "", "slices"),
+                figure(area.t0, "start"),
+            ),
+            "figure",
+        )
+        grid = self._section("Busy", f"of {format_time(area.t1 - area.t0)}")
+        for name, ns in facts.busy:
+            share = format_share(ns, max(area.t1 - area.t0, 1))
+            grid.add(format_time(ns), f"{share} · {name}")
+        grid = self._section("Slices by name", counted(len(facts.names), "name"))
+        for entry in facts.names[:_MOST_NAMES]:
+            grid.add(format_time(entry.ns), f"{group_digits(entry.count)} × {entry.name}")
+        if len(facts.names) > _MOST_NAMES:
+            rest = facts.names[_MOST_NAMES:]
+            names, slices = counted(len(rest), "other name"), sum(n.count for n in rest)
+            grid.add(format_time(sum(n.ns for n in rest)), f"{names}, {counted(slices, 'slice')}")
+
+    # -- parts -------------------------------------------------------------------------------
+
+    def _title(self, shown: OpenTrace, members: Sequence[Operator], fallback: str = "") -> None:
+        theme = self._theme
+        row = QHBoxLayout()
+        row.setSpacing(theme.px(8))
+        beside = QVBoxLayout()
+        beside.setContentsMargins(0, theme.px(3), 0, 0)
+        beside.addWidget(Swatch(self._colours(shown, [m.index for m in members]), theme))
+        beside.addStretch(1)
+        row.addLayout(beside)
+        name, under = fallback, ""
+        if len(members) == 1:
+            name = members[0].name
+            texts = members[0].module_path, members[0].module_type
+            tones = theme.tokens.text1, theme.tokens.text2
+            pairs = zip(texts, tones, strict=True)
+            under = " ".join(span(text, tone) for text, tone in pairs if text)
+        elif members:
+            name = set_label(shown.table, [m.index for m in members])
+            under = span(f"shared by {len(members)} operators", theme.tokens.text2)
+        column = QVBoxLayout()
+        column.setSpacing(theme.px(2))
+        row.addWidget(label(name, theme, "operator", wrap=True), 1)
+        column.addLayout(row)
+        if under:
+            line = label(under, theme, "cell", html=True)
+            line.setContentsMargins(theme.px(20), 0, 0, 0)
+            column.addWidget(line)
+        self._column.addLayout(column)
+
+    def _figures(self, figures: Sequence[Figure], role: FontRole, columns: int = 0) -> None:
+        """A line of figures; columns: how many there is room for, as in the line above."""
+        row = QHBoxLayout()
+        row.setSpacing(self._theme.px(12))  # less, and two captions read as one
+        row.setContentsMargins(0, self._theme.px(4), 0, self._theme.px(2))
+        for each in figures:
+            row.addWidget(KeyFigure(each.number, each.unit, each.caption, self._theme, role), 1)
+        for _ in range(columns - len(figures)):
+            row.addStretch(1)
+        self._column.addLayout(row)
+
+    def _section(self, title: str, hint: str = "") -> KeyValueGrid:
+        """Begin a section with a grid of its own."""
+        self._head(title, hint)
+        grid = KeyValueGrid(self._theme)
+        grid.linked.connect(self._follow)
+        self._grids[title] = grid
+        self._column.addWidget(grid)
+        return grid
+
+    def _head(self, title: str, hint: str = "", html: str = "") -> None:
+        theme = self._theme
+        self._column.addSpacing(theme.px(6))
+        self._column.addWidget(Hairline(theme))
+        self._column.addSpacing(theme.px(4))
+        text = span(title, theme.tokens.text2, bold=True)
+        if html or hint:
+            text += f"&nbsp;&nbsp;{html or span(hint, theme.tokens.text3)}"
+        self._column.addWidget(label(text, theme, "section", html=True))
+
+    def _location(self, shown: OpenTrace, i: int) -> None:
+        """Where the compiler says that a slice comes from: members of a fusion, callee, callers."""
+        text = shown.trace.keys.location[int(shown.trace.slices.key[i])]
+        if text is None:
+            return
+        parts = outline(parse_location(text))
+        self._head("Location")
+        lines = location_lines(parts[:_MOST_PLACES], shown.table.program, self._theme)
+        if len(parts) > _MOST_PLACES:
+            lines.append(span(f"and {len(parts) - _MOST_PLACES} more", self._theme.tokens.text3))
+        for line in lines:
+            shown_line = label(line, self._theme, wrap=True, html=True)
+            shown_line.linkActivated.connect(self._follow)
+            self._column.addWidget(shown_line)
+
+    def _link_section(self, shown: OpenTrace, link: Link) -> None:
+        tokens = self._theme.tokens
+        state = link.reason.state
+        dot = span("●", getattr(tokens, _STATE_TONES[state]))
+        self._head("Link", html=f"{dot} {span(state.value, tokens.text1)}")
+        sentence = link.detail if link.detail.endswith(".") else f"{link.detail}."
+        near = "" if link.operators else describe_near(link)
+        if near:
+            sentence += f" It is {near}."
+        self._column.addWidget(label(sentence, self._theme, wrap=True))
+        program, found = shown.table.program, shown.table.fit
+        grid = KeyValueGrid(self._theme)
+        self._grids["Link"] = grid
+        if link.backend:
+            grid.add("Backend", link.backend)
+        if program is not None:
+            grid.add("Source" if program.text_lines else "Record", os.path.basename(program.path))
+        if found is not None:
+            agreement = found.agreement
+            if not agreement.checkable:
+                grid.add("Agreement", "cannot be checked, nothing to compare")
+            else:
+                tone = tokens.text1 if agreement.belongs else tokens.warning
+                grid.add(
+                    "Agreement",
+                    span(f"{agreement.value:.2f}", tone, bold=True)
+                    + span(f" · {names_compared(agreement)}", tokens.text2),
+                    html=True,
+                    hint=AGREEMENT,
+                )
+        if grid.rows:
+            self._column.addWidget(grid)
+
+    def _operator_sections(
+        self,
+        shown: OpenTrace,
+        trace: int,
+        members: Sequence[Operator],
+        slice_: int | None = None,
+    ) -> None:
+        if len(members) == 1:
+            assert shown.table.program is not None
+            members = [with_tensors(shown.table.program, members[0])]
+            self._operator(shown, trace, members[0])
+        elif members:
+            self._members("Operators", trace, members)
+        if members:
+            self._cost(shown, members)
+            program = shown.table.program
+            # A debug handle map has no shapes, and so no figure could be had.
+            if len(members) == 1 and program is not None and not program.delegates_only:
+                self._work(shown, members[0], slice_)
+            self._flows(shown, trace)
+            self._source(shown, members)
+        else:
+            self._flows(shown, trace)
+
+    def _operator(self, shown: OpenTrace, trace: int, operator: Operator) -> None:
+        grid = self._section("Operator")
+        if operator.debug_handle >= 0:
+            grid.add("Handle", str(operator.debug_handle))
+        if operator.ops:
+            grid.add("Nodes", f"{len(operator.nodes)} · {_first_two(operator.ops)}")
+        if operator.aten:
+            grid.add("ATen", _first_two(operator.aten))
+        assert shown.table.program is not None
+        made_by = makers(shown.table.program, operator.method)
+        taken, made = inputs_of(operator), outputs_of(operator)
+        if taken:
+            text = self._tensors(shown, trace, taken, made_by)
+            grid.add("Input" if len(taken) == 1 else "Inputs", text, html=True)
+        if made:
+            text = self._tensors(shown, trace, made, {})
+            grid.add("Output" if len(made) == 1 else "Outputs", text, html=True)
+        if parameters := parameters_of(operator):
+            grid.add("Parameters", _sizes_text(parameters))
+        if len(operator.nodes) == 1 and operator.nodes[0].settings:
+            grid.add("Settings", settings_text(operator.nodes[0].settings))
+        self._lowered(shown, trace, operator, grid)
+
+    def _lowered(
+        self, shown: OpenTrace, trace: int, operator: Operator, grid: KeyValueGrid
+    ) -> None:
+        """The delegates' calls that it went into, as what, and fused with which others."""
+        program = shown.table.program
+        method = program.method(operator.method) if program else None
+        found = lowered_into(method, operator) if method is not None else ()
+        if not found:
+            return
+        lines: dict[str, None] = {}
+        for call in found[:_MOST_NAMES]:
+            beside = f"with {counted(len(call.others), 'other')}" if call.others else "alone"
+            lines[call.backend] = None
+            if call.instruction >= 0:
+                lines[f"instruction {call.instruction}, {beside}"] = None
+        grid.add("Delegate", "<br>".join(map(escape, lines)), html=True)
+        together: dict[tuple[int, ...], list[int | str]] = {}
+        for identifier in [each for x in found for each in x.identifiers][:_MOST_NAMES]:
+            together.setdefault(identifier.fused, []).append(identifier.key)
+        for others, keys in together.items():
+            if others or keys != [operator.name]:  # the title says that already
+                grid.add(
+                    "Logged as", "<br>".join(escape(repr(k), quote=False) for k in keys), html=True
+                )
+            fused = [op for k in others if (op := _operator(shown, k))]
+            if fused:
+                links = [
+                    anchor(f"operator:{trace}:{op.index}", op.label, self._theme)
+                    for op in fused[:_MOST_NAMES]
+                ]
+                if len(fused) > _MOST_NAMES:
+                    more = f"and {len(fused) - _MOST_NAMES} more"
+                    links.append(span(more, self._theme.tokens.text2))
+                grid.add("Fused with", "<br>".join(links), html=True)
+        if not any(x.has_map for x in found):
+            grid.add("Logged as", "not known: the backend wrote no debug handle map")
+
+    def _work(self, shown: OpenTrace, operator: Operator, slice_: int | None) -> None:
+        """Operations and bytes by the shapes, and per second where there is a time for them."""
+        answer = self._feed.answer
+        scope = answer.scope if answer is not None and answer.shown is shown else WHOLE
+        work = work_of(shown, operator, scope, slice_)
+        self._head("Work", "by its shapes")
+        self._figures(work.figures, "cost")
+        if work.rates:
+            self._figures(work.rates, "cost", len(work.figures))
+        self._grids["Work"] = grid = KeyValueGrid(self._theme)
+        self._column.addWidget(grid)
+        for key, text in work.rows:
+            grid.add(key, text)
+
+    def _tensors(
+        self, shown: OpenTrace, trace: int, tensors: Sequence[Tensor], made_by: Mapping[str, int]
+    ) -> str:
+        """Dtypes and shapes as HTML, each with its parameter or a link to what makes it."""
+        tokens = self._theme.tokens
+        family = escape(self._theme.font("code").family())
+        lines = []
+        for tensor in tensors[:_MOST_TENSORS]:
+            text = escape(tensor_text(tensor)).replace(" ", "&nbsp;")
+            line = f'<span style="font-family: {family}; color: {tokens.text1}">{text}</span>'
+            maker = made_by.get(tensor.name)
+            source = None if maker is None else _operator(shown, maker)
+            if source is not None:
+                link = anchor(f"operator:{trace}:{maker}", source.op, self._theme)
+                where = f" {source.source.line}" if source.source else ""
+                line += span(" ← ", tokens.text2) + link + span(where, tokens.text2)
+            elif tensor.parameter:
+                # A path has no blanks to wrap at, and its end is what tells a weight from a bias.
+                path = tensor.parameter.replace(".", f".{_MAY_BREAK}")
+                line += span(" ← ", tokens.text2) + span(path, tokens.text1)
+            lines.append(line)
+        if len(tensors) > _MOST_TENSORS:
+            lines.append(span(f"and {len(tensors) - _MOST_TENSORS} more", tokens.text2))
+        return "<br>".join(lines)
+
+    def _members(self, title: str, trace: int, members: Sequence[Operator]) -> None:
+        theme = self._theme
+        self._head(title, f"{len(members)}")
+        box = QVBoxLayout()
+        box.setSpacing(theme.px(4))
+        for member in members[:_MOST_MEMBERS]:
+            row = QHBoxLayout()
+            row.setSpacing(theme.px(8))
+            swatch = Swatch(self._colours(self._session.traces[trace], [member.index]), theme)
+            row.addWidget(swatch, 0, Qt.AlignmentFlag.AlignVCenter)
+            # The name of an MLIR operation has its line.
+            tells = member.source is not None and not member.place
+            line = f" · line {member.source.line}" if tells and member.source else ""
+            line += f" · {member.branch}" if member.branch else ""
+            link = anchor(f"operator:{trace}:{member.index}", member.label, theme)
+            shown = label(link + span(line, theme.tokens.text3), theme, wrap=True, html=True)
+            shown.linkActivated.connect(self._follow)
+            row.addWidget(shown, 1)
+            box.addLayout(row)
+        if len(members) > _MOST_MEMBERS:
+            rest = len(members) - _MOST_MEMBERS
+            box.addWidget(label(f"and {rest} more", theme, tone="text3"))
+        self._column.addLayout(box)
+
+    def _cost(self, shown: OpenTrace, members: Sequence[Operator]) -> None:
+        answer = self._feed.answer
+        if answer is None or answer.shown is not shown:
+            return
+        wanted = tuple(sorted(m.index for m in members))
+        table, rate = answer.table, shown.axis.ns_per_tick
+        own = next((row for row in table.rows if row.operators == wanted), None)
+        single = len(wanted) == 1
+        shared = [r for r in table.rows if single and r.is_shared and wanted[0] in r.operators]
+        self._head(f"Cost in {scope_text(shown, answer.scope)}")
+        ns = tick_to_ns(own.ticks, rate) if own else 0
+        share = f" · {format_share(own.ticks, table.whole)}" if own and table.whole else ""
+        what = "own" if single else "whole set"
+        figures = [figure(ns, what + share)]
+        kernel = tick_to_ns(own.kernel, rate) if own else 0
+        if any(r.kernel for r in table.rows):
+            figures.append(figure(kernel, "kernel") if kernel else Figure(MISSING, "", "kernel"))
+        if shared:
+            total = tick_to_ns(sum(r.ticks for r in shared), rate)
+            calls = sum(r.slices for r in shared)
+            figures.append(figure(total, f"in {calls} shared call{'s' if calls != 1 else ''}"))
+        else:
+            count = own.slices if own else 0
+            figures.append(Figure(group_digits(count), "", "slice" if count == 1 else "slices"))
+        self._figures(figures, "cost")
+        self._chart(shown, wanted)
+
+    def _flows(self, shown: OpenTrace, trace: int) -> None:
+        """From which operators and to which, once that is known."""
+        answer, costs = FlowFeed.of(self._session).answer, self._feed.answer
+        if answer is None or answer.shown is not shown:
+            return
+        if answer.around is None and not (answer.flows.inputs or answer.flows.outputs):
+            return
+        table = costs.table if costs is not None and costs.shown is shown else None
+        colours = shown.operator_colours(self._session.state.scheme)
+        for title, forward in (("Inputs from", False), ("Outputs to", True)):
+            section = FlowSection(
+                answer, trace, table, self._theme, self._follow, colours, forward=forward
+            )
+            self._head(title, f"{section.count}" if section.count else "")
+            self.flows[title] = section
+            self._column.addWidget(section)
+
+    def _chart(self, shown: OpenTrace, wanted: tuple[int, ...]) -> None:
+        answer = self._feed.answer
+        if answer is None or not answer.per_run:
+            return
+        costs = [
+            next((r.ticks for r in table.rows if r.operators == wanted), 0)
+            for table in answer.per_run
+        ]
+        if not any(costs):
+            return
+        runs = list(shown.trace.inferences())
+        current = runs.index(answer.scope.run) if answer.scope.run in runs else None
+        one = len(wanted) == 1
+        color = QColor(self._theme.tokens.text3)
+        if one:
+            color = slice_color(self._colours(shown, wanted)[0], self._theme)
+        rate = shown.axis.ns_per_tick
+        chart = RunChart([tick_to_ns(c, rate) for c in costs], current, color, self._theme)
+        what = "Own cost" if one else "Cost of the set"
+        self._column.addWidget(
+            label(f"{what} per run, {chart.unit}", self._theme, "caption", "text2")
+        )
+        self._column.addWidget(chart)
+        p10, p50, p90 = np.percentile([tick_to_ns(c, rate) for c in costs], (10, 50, 90))
+        spread = f"p10 {format_time(p10)} · p50 {format_time(p50)} · p90 {format_time(p90)}"
+        self._column.addWidget(label(spread, self._theme, "caption", "text2", wrap=True))
+
+    def _source(self, shown: OpenTrace, members: Sequence[Operator]) -> None:
+        places: dict[tuple[str, int], tuple[Frame, str]] = {}
+        for member in members:
+            texts = place_texts(member)
+            for frame, text in texts if len(members) == 1 else texts[-1:]:
+                places.setdefault((frame.path, frame.line), (frame, text))
+        self._head("Source")
+        if not places:
+            self._column.addWidget(
+                label("No source line is recorded.", self._theme, tone="text2", wrap=True)
+            )
+            return
+        for (path, line), (_, text) in places.items():
+            link = anchor(f"source:{line}:{path}", f"{file_name(path)}:{line}", self._theme)
+            rest = "" if text == "" else "&nbsp;&nbsp;" + span(text, self._theme.tokens.text2)
+            shown_place = label(link + rest, self._theme, wrap=True, html=True)
+            shown_place.linkActivated.connect(self._follow)
+            self._column.addWidget(shown_place)
+        frame = list(places.values())[-1 if len(members) == 1 else 0][0]
+        self._snippet(frame)
+
+    def _snippet(self, frame: Frame) -> None:
+        file = self._session.workspace.source(frame.path)
+        if file is None or file.line(frame.line) is None:
+            if frame.text:
+                self._column.addWidget(
+                    CodeSnippet([(frame.line, frame.text)], frame.line, self._theme)
+                )
+            why = (
+                f"{file_name(frame.path)} is not on this machine"
+                if file is None
+                else f"{file_name(frame.path)} here has only {len(file.lines)} lines"
+            )
+            text = f"{why}; recorded as {frame.path}"
+        else:
+            near = range(max(frame.line - 1, 1), min(frame.line + 1, len(file.lines)) + 1)
+            lines = [(n, file.lines[n - 1]) for n in near]
+            self._column.addWidget(CodeSnippet(lines, frame.line, self._theme))
+            text = f"Recorded as {file.recorded}" if file.is_elsewhere else file.shown
+            if file.is_elsewhere:
+                text = f"{text}\nShown from {file.shown}"
+        self._column.addWidget(WrappedText(text, self._theme, "caption", "text3"))
+
+    @Slot(str)
+    def _follow(self, href: str) -> None:
+        kind, _, rest = href.partition(":")
+        number, _, what = rest.partition(":")
+        if kind == "operator":
+            self._session.select_operators(int(number), (int(what),))
+        elif kind == "slice":
+            ref = SliceRef(int(number), int(what))
+            self._session.select_slice(ref, reveal=True, keep_area=True)
+        elif kind == "source":
+            self.source_requested.emit(what, int(number))
+
+
+def _sizes_text(tensors: Sequence[Tensor]) -> str:
+    """ "2 · 80 values · 320 B": how many, how large; what of it is not known is said."""
+    try:
+        size = f"{group_digits(sum(map(elements_of, tensors)))} values"
+        size += f" · {group_digits(bytes_of_all(tensors))}{NARROW_SPACE}B"
+    except NotKnown as reason:
+        size = f"not known: {reason}"
+    return f"{len(tensors)} · {size}"
+
+
+def _first_two(names: Sequence[str]) -> str:
+    more = f" +{len(names) - 2}" if len(names) > 2 else ""
+    return f"{', '.join(names[:2])}{more}"
+
+
+def _operator(shown: OpenTrace, index: int) -> Operator | None:
+    return shown.table.program.operators[index] if shown.table.program else None

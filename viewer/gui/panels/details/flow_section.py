@@ -1,0 +1,176 @@
+"""What the details card says of flows: the operators before and after, with their cost in the run.
+
+A link goes to the slice that hands over or takes, where a slice is selected and there is one; else
+it selects the operator. Model inputs and parameters stand below the operators before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from viewer.analysis.cost.costs import CostTable
+from viewer.analysis.flows.slice_flows import FlowEnd
+from viewer.gui.panels.base.swatches import Swatch, colours_of
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import anchor, label, span
+from viewer.gui.session.flows import FlowAnswer
+from viewer.model.times import format_time, group_digits, tick_to_ns
+from viewer.program.dataflow import NO_GRAPH, NO_GRAPH_IN_MAP, Given
+from viewer.render.palette import Palette
+
+_MOST_SHOWN = 12
+_MOST_GIVEN = 6
+_LONGEST_NAME = 120
+
+
+class FlowSection(QWidget):
+    """One side: the operators that are taken from, or that take. `follow` gets a link's target.
+
+    colours: the palette index of every operator.
+    """
+
+    def __init__(
+        self,
+        answer: FlowAnswer,
+        trace: int,
+        costs: CostTable | None,
+        theme: Theme,
+        follow: Callable[[str], None],
+        colours: Palette,
+        *,
+        forward: bool,
+    ) -> None:
+        super().__init__()
+        self._colours = colours
+        shown, around = answer.shown, answer.around
+        program = shown.table.program
+        self._theme = theme
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(theme.px(4))
+        self.texts: list[str] = []
+        ends = _by_operator(answer.flows.ends(forward=forward))
+        paid = _costs(costs)
+        rate = shown.axis.ns_per_tick
+        others: Sequence[int] = ()
+        if around is not None:
+            others = around.outputs if forward else around.inputs
+        # Jobs, and what the file states, are of slices and of no operators.
+        of_slices = [
+            end.slice for end in answer.flows.ends(forward=forward)
+            if end.is_job or end.is_stated
+        ]  # fmt: skip
+        self.count = len(others) + len(of_slices)
+        for i in of_slices[:_MOST_SHOWN]:
+            self._link(None, shown.label(i), f"slice:{trace}:{i}", shown.length_text(i), follow)
+        if len(of_slices) > _MOST_SHOWN:
+            self._line(f"and {group_digits(len(of_slices) - _MOST_SHOWN)} more")
+        # Those that a slice stands for go first, in the order in which the keys go to them.
+        rank = {operator: at for at, operator in enumerate(ends)}
+        for operator in sorted(others, key=lambda o: (rank.get(o, len(rank)), o))[:_MOST_SHOWN]:
+            assert program is not None
+            end, name = ends.get(operator), program.operators[operator].label
+            target = f"operator:{trace}:{operator}"
+            if end is not None:
+                target = f"slice:{trace}:{end.slice}"
+            own, shared, slices = paid.get(operator, (0, 0, 0))
+            parts = []
+            if own:
+                parts.append(format_time(tick_to_ns(own, rate)))
+            if shared:
+                parts.append(f"{format_time(tick_to_ns(shared, rate))} shared")
+            if costs is not None and not parts:
+                parts.append("0" if slices else "no slice")
+            if operator in (answer.flows.only_earlier if forward else answer.flows.only_later):
+                parts.append("only earlier" if forward else "only later")
+            if end is not None and end.overlaps:
+                parts.append("at the same time")
+            if end is not None and operator in end.through:
+                beyond = " + ".join(program.operators[o].name for o in end.operators[:2])
+                parts.append(f"{'on to' if forward else 'from'} {beyond}")
+            self._link(operator, name, target, " · ".join(parts), follow)
+        if len(others) > _MOST_SHOWN:
+            self._line(f"and {group_digits(len(others) - _MOST_SHOWN)} more")
+        if around is not None and not forward:
+            self._given(around.given, is_text=program is not None and bool(program.text_lines))
+            if around.reason:
+                self._line(f"{around.reason}.")
+        if not self.texts and around is None and len(shown.trace.flows):
+            self._line("None in the file.")
+        elif not self.texts and around is None:
+            self._line(f"{answer.flows.reason}.")
+        elif not self.texts and around and around.reason in (NO_GRAPH, NO_GRAPH_IN_MAP):
+            # Without a graph it is as little known what takes the result.
+            self._line(f"{around.reason}.")
+        elif not self.texts:
+            self._line("No other operator takes its result." if forward else "Nothing.")
+
+    def _link(
+        self,
+        operator: int | None,
+        name: str,
+        target: str,
+        cost: str,
+        follow: Callable[[str], None],
+    ) -> None:
+        theme, name = self._theme, name[:_LONGEST_NAME]
+        row = QHBoxLayout()
+        row.setSpacing(theme.px(8))
+        own = [] if operator is None else [operator]
+        swatch = Swatch(colours_of(own, self._colours), theme)
+        row.addWidget(swatch, 0, Qt.AlignmentFlag.AlignTop)
+        text = anchor(target, _breakable(name), theme)
+        if cost:
+            text += span(f" · {cost}", theme.tokens.text2)
+        shown = label(text, theme, wrap=True, html=True)
+        shown.linkActivated.connect(follow)
+        row.addWidget(shown, 1)
+        self._column.addLayout(row)
+        self.texts.append(f"{name} · {cost}" if cost else name)
+
+    def _given(self, given: Sequence[Given], *, is_text: bool) -> None:
+        inputs = "Arguments" if is_text else "Model inputs"
+        for is_kept, title in ((False, inputs), (True, "Parameters")):
+            names = [g.name[:_LONGEST_NAME] for g in given if g.is_kept is is_kept]
+            if names:
+                more = len(names) - _MOST_GIVEN
+                text = ", ".join(names[:_MOST_GIVEN]) + (f" and {more} more" if more > 0 else "")
+                self._line(text, title)
+
+    def _line(self, text: str, title: str = "") -> None:
+        html = span(_breakable(text), self._theme.tokens.text2)
+        if title:
+            html = f"{span(title, self._theme.tokens.text3)} {html}"
+        self._column.addWidget(label(html, self._theme, wrap=True, html=True))
+        self.texts.append(f"{title} {text}".strip())
+
+
+def _breakable(text: str) -> str:
+    """A path has no blanks to wrap at."""
+    return text.replace(".", ".\u200b").replace("_", "_\u200b")
+
+
+def _by_operator(ends: Sequence[FlowEnd]) -> Mapping[int, FlowEnd]:
+    """The end that each operator leads to, directly or as one that is passed through."""
+    found: dict[int, FlowEnd] = {}
+    for end in ends:
+        for operator in (*end.operators, *end.through):
+            found.setdefault(operator, end)
+    return found
+
+
+def _costs(table: CostTable | None) -> Mapping[int, tuple[int, int, int]]:
+    """Operator -> its own ticks, those of sets that it shares, and how many slices cost them."""
+    found: dict[int, tuple[int, int, int]] = {}
+    for row in table.rows if table is not None else ():
+        for operator in row.operators:
+            own, shared, slices = found.get(operator, (0, 0, 0))
+            if row.is_shared:
+                shared += row.ticks
+            else:
+                own += row.ticks
+            found[operator] = own, shared, slices + row.slices
+    return found

@@ -1,0 +1,131 @@
+"""The details panel: all that is known of the slice, operators or area that are selected.
+
+The card is made anew for each selection, since what it has to say differs; a link in it selects or
+asks the window for a source line.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QAccessible, QShowEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QScrollArea,
+    QWidget,
+)
+
+from viewer.gui.panels.base.slice_facts import AreaFacts, area_facts
+from viewer.gui.panels.details.card import Card, subject_of
+from viewer.gui.qt.accessibility import has_role
+from viewer.gui.qt.background import Latest
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import EmptyPlace
+from viewer.gui.session.costs import CostFeed
+from viewer.gui.session.flows import FlowFeed
+from viewer.gui.session.session import Session
+from viewer.view.open_trace import AT_ONCE, OpenTrace
+from viewer.view.state import Area
+
+NOTHING = "Click a slice or an operator to see what it is, what it cost and where it comes from."
+NO_RUN = (
+    "Open the profile of a run too: then a click on a slice or an operator tells here what it cost."
+)
+
+
+@has_role(QAccessible.Role.Grouping)
+class DetailsPanel(QScrollArea):
+    """What is selected. `source_requested(path, line)`: a recorded place that should be shown."""
+
+    source_requested = Signal(str, int)
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._theme = theme
+        self._costs = CostFeed.of(session)
+        self._stale = True
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAccessibleName("Details")
+        # Opening emits several signals at once; the card is made once, after the last of them.
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.timeout.connect(self.refresh)
+        for signal in (
+            session.opened, session.selected, session.run_picked, session.coloured,
+            self._costs.changed, FlowFeed.of(session).changed, theme.changed,
+        ):  # fmt: skip
+            signal.connect(self._invalidate)
+        session.opened.connect(self._forget)
+        # What is known of the last area, and of which traces.
+        self._facts: tuple[Area, list[OpenTrace], AreaFacts] | None = None
+        self._latest = Latest(self)
+        self._latest.answered.connect(self._counted)
+        self.refresh()
+
+    def _facts_of(self, area: Area) -> AreaFacts | None:
+        """What an area holds; None while it is counted, off the GUI thread for many slices."""
+        traces = self._session.traces
+        if self._facts is not None and self._facts[0] == area and self._facts[1] is traces:
+            return self._facts[2]
+        if sum(len(shown.trace.slices) for shown in traces) <= AT_ONCE:
+            return area_facts(traces, area)
+        self._latest.submit(_count, traces, area)
+        return None
+
+    @Slot(object)
+    def _counted(self, facts: tuple[Area, list[OpenTrace], AreaFacts]) -> None:
+        self._facts = facts
+        self._invalidate()
+
+    @Slot()
+    def _forget(self) -> None:
+        """Let go of traces that are closed, though nobody may see the panel for long."""
+        self._facts = None
+        if self._session.is_empty:
+            self.refresh()
+
+    @Slot()
+    def _invalidate(self) -> None:
+        self._stale = True
+        if self.isVisible():
+            self._soon.start(0)
+
+    @guard
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._stale:
+            self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Make the card of the present selection."""
+        self._stale = False
+        state = self._session.state
+        only_area = state.area if state.slice is None and state.operators is None else None
+        facts = None if only_area is None else self._facts_of(only_area)
+        if only_area is not None and facts is None:
+            return  # they are being counted; until then the old card stays
+        before = self.verticalScrollBar().value()
+        shown = self.widget()
+        same = isinstance(shown, Card) and shown.subject == subject_of(self._session)
+        card: QWidget
+        if state.slice is not None or state.operators is not None or state.area is not None:
+            card = Card(self._session, self._costs, self._theme, facts)
+            card.source_requested.connect(self.source_requested)
+        else:
+            alone = self._session.workspace.programs and not self._session.traces
+            card = EmptyPlace(NO_RUN if alone else NOTHING, self._theme)
+        old = self.takeWidget()
+        if old is not None:
+            # It may be the sender of the click that led here.
+            old.deleteLater()
+        self.setWidget(card)
+        if same:
+            self.verticalScrollBar().setValue(before)
+
+
+def _count(traces: list[OpenTrace], area: Area) -> tuple[Area, list[OpenTrace], AreaFacts]:
+    return area, traces, area_facts(traces, area)

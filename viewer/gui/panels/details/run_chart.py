@@ -1,0 +1,129 @@
+"""A small bar chart of one cost per run, and the lines of source code around one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from viewer.gui.panels.base.swatches import paint_bar
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import explain
+from viewer.model.times import format_in, unit_for
+
+MOST_RUNS = 24
+_BAR_SPACE = 44
+_WIDEST = 28
+_GAP = 6
+
+
+class RunChart(QWidget):
+    """One bar per run; the current one is in the operator's colour, the rest are grey.
+
+    costs: ns per run. current: the position of the run that other figures are of, None for all.
+    Numbers stand over the bars while there is room for them.
+    """
+
+    def __init__(
+        self, costs: Sequence[int], current: int | None, color: QColor, theme: Theme
+    ) -> None:
+        super().__init__()
+        self._costs = tuple(costs)
+        self._current = current
+        self._color = color
+        self._theme = theme
+        self.unit, self._factor = unit_for(max(costs, default=0))
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        values = ", ".join(format_in(c, self._factor, 1) for c in costs)
+        self.setAccessibleName(f"Own cost per run in {self.unit}: {values}")
+
+    @guard(QSize())
+    def sizeHint(self) -> QSize:
+        return QSize(self._theme.px(200), self._theme.px(_BAR_SPACE) + 2 * self._line())
+
+    def _line(self) -> int:
+        return QFontMetrics(self._theme.font("ruler")).height() + 2
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme, count = self._theme, len(self._costs)
+        painter = QPainter(self)
+        step = self.width() / max(count, 1)
+        bar = min(theme.px(_WIDEST), max(step - _GAP, 2))
+        line, space = self._line(), theme.px(_BAR_SPACE)
+        base = line + space
+        most = max(max(self._costs, default=0), 1)
+        texts = [format_in(cost, self._factor, 1) for cost in self._costs]
+        metrics = QFontMetrics(theme.font("ruler"))
+        roomy = max((metrics.horizontalAdvance(t) for t in texts), default=0) + 4 <= step
+        for i, (cost, text) in enumerate(zip(self._costs, texts, strict=True)):
+            here = i == self._current
+            height = max(cost / most * space, 1)
+            left = i * step + (step - bar) / 2
+            color = self._color if here else theme.color("slab")
+            paint_bar(painter, QRectF(left, base - height, bar, height), color, theme)
+            font = theme.font("ruler")
+            font.setBold(here)
+            painter.setFont(font)
+            painter.setPen(theme.color("text1" if here else "text2"))
+            if roomy or here:
+                wide = QRectF(left + bar / 2 - 40, base - height - line, 80, line - 2)
+                painter.drawText(wide, int(Qt.AlignmentFlag.AlignCenter), text)
+            if roomy or here or count <= MOST_RUNS // 2:
+                under = QRectF(i * step, base + 2, step, line)
+                painter.drawText(under, int(Qt.AlignmentFlag.AlignCenter), str(i + 1))
+        painter.fillRect(QRectF(0, base, self.width(), 1), theme.color("hairline"))
+        painter.end()
+
+
+class CodeSnippet(QWidget):
+    """A few lines of code on the canvas, one of them marked; they end in "…" where too long."""
+
+    _LINE = 19
+    _INSET = 4
+
+    def __init__(self, lines: Sequence[tuple[int, str]], marked: int, theme: Theme) -> None:
+        super().__init__()
+        indent = min((len(t) - len(t.lstrip()) for _, t in lines if t.strip()), default=0)
+        self._lines = [(number, text[indent:].expandtabs(4)) for number, text in lines]
+        self._marked = marked
+        self._theme = theme
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("\n".join(f"{n} {t}" for n, t in self._lines))
+        explain(self, next((t for n, t in self._lines if n == marked), ""))
+
+    @guard(QSize())
+    def sizeHint(self) -> QSize:
+        line = self._theme.px(self._LINE)
+        return QSize(self._theme.px(200), line * len(self._lines) + 2 * self._INSET + 2)
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme, line = self._theme, self._theme.px(self._LINE)
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(theme.color("line"))
+        painter.setBrush(theme.color("canvas"))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 5, 5)
+        font = theme.font("code")
+        painter.setFont(font)
+        metrics = QFontMetrics(font)
+        digits = metrics.horizontalAdvance(str(self._lines[-1][0])) + theme.px(12)
+        for i, (number, text) in enumerate(self._lines):
+            y = 1 + self._INSET + i * line
+            if number == self._marked:
+                painter.fillRect(QRectF(1, y, self.width() - 2, line), theme.color("selection"))
+            painter.setPen(theme.color("text2" if number == self._marked else "text3"))
+            painter.drawText(
+                QRectF(0, y, digits, line),
+                int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter), str(number),
+            )  # fmt: skip
+            painter.setPen(theme.color("text1" if number == self._marked else "text2"))
+            left = digits + theme.px(8)
+            room = self.width() - left - theme.px(8)
+            shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
+            painter.drawText(QRectF(left, y, room, line), int(Qt.AlignmentFlag.AlignVCenter), shown)
+        painter.end()

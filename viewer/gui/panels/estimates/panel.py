@@ -1,0 +1,231 @@
+"""The estimates panel: what the Torq compiler expected beside what was measured, and the ratio.
+
+Action by action (an NSS job is one) or operator by operator, of everything that is open together:
+debug info and compile profiles estimate, host, annotated and job profiles measure. The bar is what
+was measured, the line across it what was estimated. What is missing on one side is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from viewer.analysis.torq.estimates import ActionRow, Compared, Estimates, OperatorRow
+from viewer.gui.panels.base.grouped_panel import GroupedPanel
+from viewer.gui.panels.base.operator_table import Contents, Heading, Kind, TableRow
+from viewer.gui.panels.base.slice_facts import MISSING
+from viewer.gui.qt.background import Latest
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.when_visible import BEING_COUNTED, WhenSeen
+from viewer.gui.qt.widgets.labels import label
+from viewer.gui.session.session import Session
+from viewer.model.times import counted, format_in, group_digits, unit_for
+from viewer.model.torq_names import job_name
+from viewer.reports.estimates import of_workspace
+from viewer.view.open_trace import AT_ONCE, display_name
+from viewer.workspace.workspace import Workspace
+
+NOTHING = (
+    "Open a Torq runtime profile together with its compile profile or its debug info to see what "
+    "was estimated beside what was measured."
+)
+BY_ACTION, BY_OPERATOR = "Action", "Operator"
+
+
+class EstimatesPanel(GroupedPanel):
+    """Estimate beside measurement of all that is open."""
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        self.note = label("", theme, "caption", "text2", wrap=True)
+        below = QWidget()
+        foot = QVBoxLayout(below)
+        foot.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(8))
+        foot.addWidget(self.note)
+        hint = "Filter by operator or action"
+        super().__init__(theme, "Estimates", hint, NOTHING, below, parent)
+        self._session = session
+        self._answer: _Answer | None = None
+        self.by.addItems([BY_ACTION, BY_OPERATOR])
+        self.by.activated.connect(self._show)
+        self.table.chosen.connect(self._choose)
+        self._latest = Latest(self)
+        self._latest.answered.connect(self._take)
+        self._seen = WhenSeen(self)
+        self._seen.due.connect(self.refresh)
+        session.opened.connect(self.refresh)
+        session.coloured.connect(self._colour)
+        theme.changed.connect(self.refresh)
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Compare what is open now."""
+        space = self._session.workspace.copy()
+        small = sum(len(trace.slices) for trace in space.traces) <= AT_ONCE
+        if not self._seen.ask(self._latest, small, _answer, space):
+            self._answer = None
+            self.set_empty(True, BEING_COUNTED)
+
+    @Slot(object)
+    def _take(self, answer: _Answer) -> None:
+        self._answer = answer
+        self._show()
+
+    @Slot()
+    def _show(self) -> None:
+        answer = self._answer
+        if answer is None or not answer.tables:
+            self.set_empty(True, NOTHING)
+            return
+        contents, told = answer.tables[self.by.currentText()]
+        self._colour()
+        self.table.show_contents(contents, sorted_by=-1)
+        self.subtitle.setText(told)
+        self.note.setText(_sources(answer.made))
+        self.set_empty(False)
+
+    @Slot()
+    def _colour(self) -> None:
+        """Colour operators as the slices of the first open trace of their program are."""
+        table = self._answer.made.table if self._answer is not None else None
+        program = None if table is None else table.program
+        of = [shown for shown in self._session.traces if shown.table.program is program]
+        scheme = self._session.state.scheme
+        mine = program is not None and bool(of)
+        self.table.colour_operators(of[0].operator_colours(scheme) if mine else None)
+
+    @Slot(int)
+    def _choose(self, row: int) -> None:
+        """Highlight the operators of a row, in a profile that measured if there is one."""
+        operators = self.model.rows[row].operators
+        made = None if self._answer is None else self._answer.made
+        if not operators or made is None or made.table is None:
+            return
+        program = made.table.program
+        measured = {path for path, gives in made.sources if gives == "measurement"}
+        linked = [
+            number for number, shown in enumerate(self._session.traces)
+            if shown.table.program is program
+        ]  # fmt: skip
+        linked.sort(key=lambda number: self._session.traces[number].file.path not in measured)
+        if linked:
+            self._session.select_operators(linked[0], operators)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What is compared, and by title the rows and a line that sums them up; none without rows."""
+
+    made: Estimates
+    tables: Mapping[str, tuple[Contents, str]]
+
+
+def _answer(space: Workspace) -> _Answer:
+    """The comparison of all that is open, with its rows: half a million of them take seconds."""
+    made = of_workspace(space)
+    if not made.actions and not made.operators:
+        return _Answer(made, {})
+    several = len({row.dispatch for row in made.actions}) > 1
+    parts: tuple[tuple[str, Sequence[Compared]], ...] = (
+        (BY_ACTION, made.actions), (BY_OPERATOR, made.operators)
+    )  # fmt: skip
+    tables = {title: (_contents(rows, title, several), _told(rows)) for title, rows in parts}
+    return _Answer(made, tables)
+
+
+def _told(rows: Sequence[Compared]) -> str:
+    """How many rows have both sides, and how far those are off together."""
+    both = [row for row in rows if row.ratio is not None]
+    told = f"{group_digits(len(both))} of {group_digits(len(rows))} have both sides"
+    if not both:
+        return told
+    measured = sum(row.measured.mean for row in both if row.measured is not None)
+    estimate = sum(row.estimate_ns or 0.0 for row in both)
+    return f"{told} · {_ratio(measured / estimate)} of the estimate together"
+
+
+def _contents(rows: Sequence[Compared], title: str, several: bool) -> Contents:
+    """several: whether there are dispatches to be told apart."""
+    longest = [max(row.estimate_ns or 0.0, row.measured.mean if row.measured else 0.0)
+               for row in rows]  # fmt: skip
+    most = max(longest, default=0.0)
+    unit, factor = unit_for(most)
+
+    def time(ns: float | None) -> str:
+        return MISSING if ns is None else format_in(ns, factor)
+
+    headings = (
+        Heading(title, Kind.NAME, 0),
+        Heading(f"Measured, {unit}", Kind.BAR, 190),
+        Heading(f"Estimate, {unit}", Kind.NUMBER, 92),
+        Heading("Ratio", Kind.NUMBER, 76),
+        Heading("Runs", Kind.NUMBER, 52),
+        Heading(f"p50, {unit}", Kind.NUMBER, 72),
+        Heading(f"Min, {unit}", Kind.NUMBER, 72),
+        Heading(f"Max, {unit}", Kind.NUMBER, 72),
+    )
+    told = []
+    for row in rows:
+        measured, ratio = row.measured, row.ratio
+        spread = (measured.p50, measured.min, measured.max) if measured else (None,) * 3
+        mean = measured.mean if measured else None
+        texts = (
+            "", time(mean), time(row.estimate_ns), MISSING if ratio is None else _ratio(ratio),
+            group_digits(measured.runs) if measured else MISSING, *map(time, spread),
+        )  # fmt: skip
+        numbers = (mean, row.estimate_ns, ratio, measured.runs if measured else None, *spread)
+        keys = (row.label.lower(), *(-1.0 if n is None else n for n in numbers))
+        told.append(
+            TableRow(
+                row.operators, "", row.label, _place(row, several), texts, keys,
+                (mean or 0.0) / most if most else 0.0,
+                tone="unit_compute" if row.on_npu else "unit_host",
+                mark=row.estimate_ns / most if row.estimate_ns is not None and most else -1.0,
+                detail=_detail(row),
+            )
+        )  # fmt: skip
+    return Contents(headings, tuple(told))
+
+
+def _place(row: Compared, several: bool) -> str:
+    """ "job 0" or "action 2", or of how many actions a row is the sum."""
+    if isinstance(row, OperatorRow):
+        where = "NPU" if row.on_npu else "host"
+        count = f" · {counted(row.actions, 'action')}" if row.actions else ""
+        return f"{where}{count}"
+    assert isinstance(row, ActionRow)
+    parts = [row.dispatch] if several and row.dispatch else []
+    if row.job is not None:
+        name = job_name(row.job)
+        parts += [name] if name != row.label else []
+    elif row.action is not None:
+        parts.append(f"action {row.action}")
+    return " · ".join(parts)
+
+
+def _detail(row: Compared) -> str:
+    """What the tooltip adds: the operation of the dispatch, its actions, and what is missing."""
+    if not isinstance(row, ActionRow):
+        return row.reason
+    actions = [str(a) for a in (row.start_action, row.action) if a is not None]
+    numbers = f"action{'s' if len(actions) > 1 else ''} {' and '.join(actions)}" if actions else ""
+    operation = " · ".join(filter(None, (row.operation, numbers)))
+    return "\n".join(filter(None, (operation, row.reason)))
+
+
+def _ratio(ratio: float) -> str:
+    return f"{ratio:.2f}×" if ratio < 100 else f"{group_digits(round(ratio))}×"
+
+
+def _sources(made: Estimates) -> str:
+    """Which files gave which side, at which rate, and what could not be used."""
+    sides = []
+    for gives, said in (("estimate", "estimated by"), ("measurement", "measured by")):
+        names = [display_name(path) for path, side in made.sources if side == gives]
+        if names:
+            rate = f" at {made.cycles.text}" if gives == "estimate" else ""
+            sides.append(f"{said} {', '.join(names)}{rate}")
+    return " · ".join([*sides, *made.notes])

@@ -1,0 +1,358 @@
+"""Statistics of events as a table model: sorted and filtered as columns, texts made when shown.
+
+A dump may log 200,000 distinct events. So rows are positions in the columns of the statistics, a
+filter looks at each distinct text once, and a cell is written when it is painted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import (
+    QObject,
+    Qt,
+)
+from PySide6.QtGui import QColor, QFont
+
+from viewer.analysis.links.labels import key_labels
+from viewer.analysis.statistics.events import EventStatistics
+from viewer.gui.panels.base.slice_facts import MISSING
+from viewer.gui.panels.base.swatches import SwatchPixmaps, colours_of
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import tip
+from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
+from viewer.model.times import NARROW_SPACE, format_in, group_digits, unit_for
+from viewer.model.trace import Bools, Ints
+from viewer.render.palette import Palette
+from viewer.view.open_trace import OpenTrace
+
+METADATA = "metadata"
+_UNIT_WIDTH = 44  # px, of " cycles"
+
+
+class Cell(Enum):
+    """A column: its title, its width in px (0: what is left), and which statistic it tells."""
+
+    EVENT = ("Event", 0, "")
+    BLOCK = ("Runs", 120, "")
+    COUNT = ("Count", 56, "count")
+    PICKED = ("Run", 84, "picked")
+    P10 = ("p10", 72, "p10")
+    P50 = ("p50", 72, "p50")
+    P90 = ("p90", 72, "p90")
+    AVG = ("Mean", 72, "avg")
+    MIN = ("Min", 72, "min")
+    MAX = ("Max", 72, "max")
+    TOTAL = ("Total", 80, "total")
+    SPREAD = ("Spread, %", 80, "spread")
+
+    def __init__(self, title: str, width: int, field: str) -> None:
+        self.title = title
+        self.width = width
+        self.field = field
+
+    @property
+    def is_time(self) -> bool:
+        """Whether it tells a length."""
+        return bool(self.field) and self not in (Cell.COUNT, Cell.SPREAD)
+
+    def room(self, with_units: bool) -> int:
+        """Its width in px, where lengths on other clocks have their unit with them or not."""
+        return self.width + (_UNIT_WIDTH if with_units and self.is_time else 0)
+
+
+CELLS = tuple(Cell)
+_TIPS = {
+    Cell.PICKED: "In the picked run; all its occurrences together",
+    Cell.COUNT: "How often it was logged in these runs",
+    Cell.SPREAD: "p90 less p10, as a share of p50: how much it varies",
+    Cell.P50: "The median: half of them took less",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """Some statistics with all texts and numbers that are shown of them, worked out beforehand.
+
+    labels: the text of every key. texts: codes per row and the lower case texts that a filter looks
+    at. order: per column of texts the place of each row among them.
+    """
+
+    found: EventStatistics
+    labels: tuple[str, ...]
+    texts: tuple[tuple[Ints, Sequence[str]], ...]
+    order: Mapping[Cell, Ints]
+    columns: Mapping[Cell, NDArray[Any]]
+
+
+def contents_of(found: EventStatistics, in_run: Ints, known: Contents | None = None) -> Contents:
+    """What is shown of some statistics. Pure; 0.4 s where each of 200,000 events has its own name.
+
+    in_run: per row what it took in the picked run, -1 for nothing. known: of the same statistics.
+    """
+    columns = _columns(found, in_run)
+    if known is not None and known.found is found:
+        return replace(known, columns=columns)
+    labels = tuple(key_labels(found.table))
+    small = [label.lower() for label in labels]
+    trace = found.table.trace
+    texts = (
+        (found.key, small),
+        (trace.keys.name[found.key].astype(np.int64), [s.lower() for s in trace.strings]),
+        (found.block, [title.lower() for title in found.block_titles]),
+    )
+    order = {Cell.EVENT: _ranks(small)[found.key], Cell.BLOCK: _ranks(texts[2][1])[found.block]}
+    return Contents(found, labels, texts, order, columns)
+
+
+def _ranks(texts: Sequence[str]) -> Ints:
+    """The place of each text in their order."""
+    rank = np.empty(len(texts), np.int64)
+    rank[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
+    return rank
+
+
+class EventsModel(TitledModel):
+    """The rows of some `EventStatistics`, sorted and filtered; all times in one unit."""
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._contents: Contents | None = None
+        self._filter = ""
+        self._sort: tuple[int, Qt.SortOrder] | None = None
+        self._swatches = SwatchPixmaps(theme)
+        self.colours: Palette | None = None  # the palette index of every operator; None: its own
+        self._rate = 1.0
+        self.unit, self._factor = "ns", 1
+        self._titles: tuple[str, ...] = tuple(cell.title for cell in CELLS)
+        self.rows: Ints = np.empty(0, np.int64)
+        self.silent: frozenset[Cell] = frozenset()
+        self.with_units = False
+
+    @property
+    def _found(self) -> EventStatistics | None:
+        return self._contents.found if self._contents is not None else None
+
+    def show(self, shown: OpenTrace, contents: Contents, picked: str = "") -> None:
+        """Show the statistics of a trace; sorting and filter stay, and marks while it is the same.
+
+        picked: what the picked run is called, if one is.
+        """
+        found = contents.found
+        again = found is self._found
+        if not again:
+            self.beginResetModel()
+            self._rate = float(shown.axis.ns_per_tick)
+            own = found.unit < 0
+            self.with_units = not bool(own.all())
+            longest = float(found.statistics.p50[own].max(initial=0)) * self._rate
+            self.unit, self._factor = unit_for(longest)
+        self._swatches.clear()
+        self._contents = contents
+        self._titles = tuple(self._title(cell, picked) for cell in CELLS)
+        once = bool((found.statistics.count <= 1).all())
+        silent = {Cell.P10, Cell.P90, Cell.AVG, Cell.MIN, Cell.MAX, Cell.TOTAL, Cell.SPREAD}
+        self.silent = (
+            frozenset(silent if once else ())
+            | ({Cell.BLOCK} if len(found.blocks) < 2 else set())
+            | (set() if picked else {Cell.PICKED})
+        )
+        if again:
+            self._rearrange()
+            at = CELLS.index(Cell.PICKED)
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, at, at)
+        else:
+            self._arrange()
+            self.endResetModel()
+
+    def clear(self) -> None:
+        """Show nothing; sorting and filter stay."""
+        self.beginResetModel()
+        self._contents, self.rows = None, np.empty(0, np.int64)
+        self.endResetModel()
+
+    def row_of(self, slice: int) -> int:
+        """The row of the event that a slice of the file is of, -1 if it is not shown."""
+        if self._found is None:
+            return -1
+        at = np.flatnonzero(self._found.slices == slice)
+        if not len(at):
+            return -1
+        i = int(np.searchsorted(self._found.row_ptr, at[0], "right")) - 1
+        shown = np.flatnonzero(self.rows == i)
+        return int(shown[0]) if len(shown) else -1
+
+    def set_filter(self, text: str) -> None:
+        """Show only rows of which every word of a text is in the event's name, operator, runs or
+        in the metadata that was logged with it."""
+        self.beginResetModel()
+        self._filter = text
+        self._arrange()
+        self.endResetModel()
+
+    @guard
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        self._sort = (column, order) if column >= 0 else None
+        self._rearrange()
+
+    def _rearrange(self) -> None:
+        """Bring the same rows into another order; what is marked stays marked."""
+        self.layoutAboutToBeChanged.emit()
+        before, kept = self.rows, self.persistentIndexList()
+        self._arrange()
+        if kept and self._found is not None:
+            place = np.empty(len(self._found), np.int64)
+            place[self.rows] = np.arange(len(self.rows))
+            now = [self.index(int(place[before[i.row()]]), i.column()) for i in kept]
+            self.changePersistentIndexList(kept, now)
+        self.layoutChanged.emit()
+
+    def longest_slice(self, row: int) -> int:
+        """The slice of the longest occurrence of a row."""
+        assert self._found is not None
+        where = self._found.occurrences(int(self.rows[row]))
+        return int(self._found.slices[where][np.argmax(self._found.duration[where])])
+
+    def tsv(self, rows: Iterable[int]) -> str:
+        """Some rows with the headings, as tab separated text with plain numbers."""
+        lines = ["\t".join([*self._titles, "native unit"])]
+        for row in rows:
+            i = int(self.rows[row])
+            texts = [self._text(i, cell, plain=True) for cell in CELLS]
+            unit = self._found.unit_name(i) or "" if self._found is not None else ""
+            lines.append("\t".join(" ".join(text.split()) for text in [*texts, unit]))
+        return "\n".join(lines) + "\n"
+
+    def _arrange(self) -> None:
+        shown = self._contents
+        if shown is None:
+            return
+        rows = np.arange(len(shown.found))
+        for word in self._filter.lower().split():
+            rows = rows[_holds(shown, word)[rows]]
+        if self._sort is not None:
+            cell, order = CELLS[self._sort[0]], self._sort[1]
+            keys = shown.columns[cell] if cell.field else shown.order[cell]
+            by = np.argsort(keys[rows], kind="stable")
+            rows = rows[by[::-1] if order == Qt.SortOrder.DescendingOrder else by]
+        self.rows = rows
+
+    def _title(self, cell: Cell, picked: str) -> str:
+        title = picked if cell is Cell.PICKED else cell.title
+        return f"{title}, {self.unit}" if cell.is_time else title
+
+    def _text(self, i: int, cell: Cell, *, plain: bool = False) -> str:
+        assert self._contents is not None
+        found = self._contents.found
+        if cell is Cell.EVENT:
+            return self._contents.labels[int(found.key[i])]
+        if cell is Cell.BLOCK:
+            return found.block_titles[int(found.block[i])]
+        value = float(self._contents.columns[cell][i])
+        if np.isnan(value):
+            return "" if plain else MISSING
+        if cell is Cell.COUNT:
+            return str(int(value)) if plain else group_digits(int(value))
+        if cell is Cell.SPREAD:
+            return f"{value:.1f}"
+        unit = found.unit_name(i)
+        if unit is not None:
+            # A clock of its own: its numbers as logged, never turned into time.
+            number = f"{value:.1f}".removesuffix(".0")
+            return number if plain else f"{_grouped(number)}{NARROW_SPACE}{unit}"
+        ns = value * self._rate
+        return repr(ns / self._factor) if plain else format_in(ns, self._factor)
+
+    def shown_rows(self) -> int:
+        return len(self.rows)
+
+    def titles(self) -> Sequence[str]:
+        return self._titles
+
+    def is_right(self, column: int) -> bool:
+        return bool(CELLS[column].field)
+
+    def title_tip(self, column: int) -> str:
+        return _TIPS.get(CELLS[column], "")
+
+    @guard
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid() or index.row() >= len(self.rows) or self._found is None:
+            return None
+        i, cell = int(self.rows[index.row()]), CELLS[index.column()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._text(i, cell)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return tip(self._tip(i, cell))
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return RIGHT if cell.field else LEFT
+        if role == Qt.ItemDataRole.FontRole:
+            font: QFont = self._theme.font("cell")
+            return font
+        if role == Qt.ItemDataRole.ForegroundRole:
+            strong = cell in (Cell.EVENT, Cell.P50)
+            color: QColor = self._theme.color("text1" if strong else "text2")
+            return color
+        if role == Qt.ItemDataRole.DecorationRole and cell is Cell.EVENT:
+            table = self._found.table
+            operators = table.links[int(self._found.key[i])].operators
+            own = self._swatches.of(colours_of(operators, self.colours))
+            return own or (self._swatches.blank() if table.sets else None)
+        return None
+
+    def _tip(self, i: int, cell: Cell) -> str:
+        assert self._found is not None
+        if cell is not Cell.EVENT:
+            return ""
+        link = self._found.table.links[int(self._found.key[i])]
+        name = self._found.name(i)
+        return "\n".join(dict.fromkeys((self._text(i, cell), name, link.detail)))
+
+
+def _columns(found: EventStatistics, picked: Ints) -> dict[Cell, NDArray[Any]]:
+    """The numbers of every column; the spread of what took no time is none."""
+    numbers = found.statistics
+    told = (
+        Cell.COUNT, Cell.P10, Cell.P50, Cell.P90, Cell.AVG, Cell.MIN, Cell.MAX, Cell.TOTAL
+    )  # fmt: skip
+    columns: dict[Cell, NDArray[Any]] = {cell: getattr(numbers, cell.field) for cell in told}
+    spread = np.full(len(found), np.nan)
+    np.divide(100 * (numbers.p90 - numbers.p10), numbers.p50, out=spread, where=numbers.p50 > 0)
+    columns[Cell.SPREAD] = spread
+    columns[Cell.PICKED] = np.where(picked < 0, np.nan, picked)
+    return columns
+
+
+def _holds(shown: Contents, word: str) -> Bools:
+    """Which rows have a word in one of their texts."""
+    hit = np.zeros(len(shown.found), np.bool_)
+    for codes, texts in shown.texts:
+        hit |= np.array([word in text for text in texts], np.bool_)[codes]
+    return hit | _metadata_holds(shown.found, word)
+
+
+def _metadata_holds(found: EventStatistics, word: str) -> Bools:
+    """Which rows have an occurrence whose metadata, as text or in hexadecimal, has a word."""
+    hit = np.zeros(len(found), np.bool_)
+    column = found.table.trace.slices.columns.get(METADATA)
+    if column is None or column.strings is None:
+        return hit
+    holds = np.array([word in text.lower() for text in column.strings], np.bool_)
+    own = holds[column.values[found.slices]]
+    if column.valid is not None:
+        own &= column.valid[found.slices]
+    rows = np.repeat(np.arange(len(found)), np.diff(found.row_ptr))
+    hit[rows[own]] = True
+    return hit
+
+
+def _grouped(number: str) -> str:
+    whole, point, rest = number.partition(".")
+    return group_digits(int(whole)) + point + rest

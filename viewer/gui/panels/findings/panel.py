@@ -1,0 +1,249 @@
+"""The findings panel: a short ranked list of what the current profile proves, each with its rule.
+
+It follows the current profile and the picked run. A click, or Enter, goes to the place: it selects
+operators or slices, shows a stretch of time, picks an inference, or asks for the panel that has all
+of it. A selection changes nothing in the list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMenu, QStackedWidget, QVBoxLayout, QWidget
+
+from viewer.analysis.findings.finding import Family, Finding, OfRun, OfSets, Report, Stretch
+from viewer.analysis.findings.findings import Findings, FindingsOf
+from viewer.analysis.torq.estimates import Estimates
+from viewer.gui.panels.findings.list import FindingsList, FindingsModel, rows_of
+from viewer.gui.qt.background import Latest
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.when_visible import BEING_COUNTED, WhenSeen
+from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace
+from viewer.gui.qt.widgets.tables import let_copy
+from viewer.gui.session.session import Session
+from viewer.model.scope import WHOLE, Scope
+from viewer.model.times import counted
+from viewer.model.trace import Run
+from viewer.render.layout import Axis
+from viewer.reports.estimates import of_workspace
+from viewer.view.open_trace import Inferences, OpenTrace, display_name
+from viewer.view.state import Area, SliceRef, SliceSet
+from viewer.workspace.workspace import Workspace
+
+# Up to so many slices in all that is open, each of an identity of its own, the answer takes less
+# than 40 ms also on a busy machine: no thread.
+AT_ONCE = 2000
+NOTHING = "Open a profile of a run to see what it proves: what is dearest, copies, gaps, slow runs."
+NO_SLICES = "This profile has no slices: there is nothing to find."
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is shown of a profile, and of which run; made: the comparison of all in `space`."""
+
+    shown: OpenTrace
+    run: Run | None
+    of: FindingsOf
+    findings: Findings
+    space: Workspace
+    made: Estimates
+
+
+class FindingsPanel(QWidget):
+    """The list; `report_requested(name)` asks for the panel that has all of a finding."""
+
+    report_requested = Signal(str)
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._of: tuple[OpenTrace | None, Scope] = (None, WHOLE)
+        self.answer: Answer | None = None
+        self.model = FindingsModel()
+        self.model.setParent(self)
+        self.list = FindingsList(self.model, theme)
+        let_copy(self.list, self.copy, "Copy findings as text")
+        self.list.chosen.connect(self._choose)
+        self.list.menu_offered.connect(self._offer)
+        self.subtitle = ElidedLabel("", theme, "caption", "text2")
+        self.subtitle.setContentsMargins(theme.px(12), theme.px(6), theme.px(12), theme.px(6))
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.subtitle)
+        column.addWidget(self.list, 1)
+        self.empty = EmptyPlace("", theme)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(page)
+        self._stack.addWidget(self.empty)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(self._stack)
+        self._latest = Latest(self)
+        self._latest.answered.connect(self._take)
+        self._latest.late.connect(self._grey)
+        self._latest.failed.connect(self._say)
+        self._seen = WhenSeen(self)
+        self._seen.due.connect(self.refresh)
+        session.opened.connect(self.refresh)
+        session.run_picked.connect(self._follow)
+        session.selected.connect(self._follow)
+        theme.changed.connect(self.list.viewport().update)
+        self.refresh()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether a sentence stands in place of the list."""
+        return self._stack.currentIndex() == 1
+
+    # -- what is shown ---------------------------------------------------------------------------
+
+    def _wanted(self) -> tuple[OpenTrace | None, Scope]:
+        """The current trace as it ran, however it is shown, and its picked run."""
+        trace = self._session.current_trace
+        if trace is None:
+            return None, WHOLE
+        return self._session.as_run(trace), self._session.scope(trace, ranges=False)
+
+    @Slot()
+    def _follow(self) -> None:
+        """Ask anew if another trace or run is meant now; what is selected alters nothing."""
+        shown, scope = self._wanted()
+        if shown is not self._of[0] or scope != self._of[1]:
+            self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Work out the findings of the present profile and run."""
+        self._of = shown, scope = self._wanted()
+        if shown is None:
+            self._latest.cancel()
+            self.answer = None
+            self._say(NOTHING)
+            return
+        space, known = self._session.workspace, self.answer
+        small = sum(len(trace.slices) for trace in space.traces) <= AT_ONCE
+        of = known.of if known is not None and known.of.table is shown.table else None
+        made = known.made if known is not None and known.space is space else None
+        asked = shown, scope.run, of, space, made
+        if not self._seen.ask(self._latest, small, _answer, *asked):
+            self.answer = None
+            self._say(BEING_COUNTED)
+
+    @Slot(object)
+    def _take(self, answer: Answer) -> None:
+        marked = self._marked_family()
+        self.answer = answer
+        self._set_opacity(1.0)
+        if not len(answer.shown.trace.slices):
+            self._say(NO_SLICES)
+            return
+        self.model.show(rows_of(answer.findings))
+        self._mark(marked)
+        count = len(answer.findings.found) + answer.findings.left_out
+        name = display_name(answer.shown.trace.path)
+        self.subtitle.setText(f"{counted(count, 'finding')} of {answer.findings.scope} · {name}")
+        self._stack.setCurrentIndex(0)
+
+    def _marked_family(self) -> Family | None:
+        row = self.list.currentIndex().row()
+        found = self.model.rows[row].finding if 0 <= row < len(self.model.rows) else None
+        return None if found is None else found.family
+
+    def _mark(self, family: Family | None) -> None:
+        """Mark the finding of a kind again, which may be of another run now."""
+        for row, told in enumerate(self.model.rows):
+            if told.finding is not None and told.finding.family is family:
+                self.list.setCurrentIndex(self.model.index(row))
+                return
+
+    @Slot(str)
+    def _say(self, sentence: str) -> None:
+        self.model.show(())
+        self.empty.sentence.setText(sentence)
+        self._stack.setCurrentIndex(1)
+
+    @Slot()
+    def _grey(self) -> None:
+        self._set_opacity(0.6)
+
+    def _set_opacity(self, opacity: float) -> None:
+        self.list.opacity = opacity
+        self.list.viewport().update()
+
+    # -- going there -----------------------------------------------------------------------------
+
+    @Slot(int)
+    def _choose(self, row: int) -> None:
+        """Go to the place of a finding, as one step of undo."""
+        answer, finding = self.answer, self.model.rows[row].finding
+        if answer is None or finding is None:
+            return
+        if isinstance(finding.place, Report):
+            self.report_requested.emit(finding.place.name)
+            return
+        with self._session.one_step():
+            self._session.show_inferences(Inferences.AS_RUN)
+            number = self._session.number_of(answer.shown)
+            if number is not None:
+                self._go(answer, finding, number)
+
+    def _go(self, answer: Answer, finding: Finding, number: int) -> None:
+        session, place = self._session, finding.place
+        if isinstance(place, OfRun):
+            session.pick_run((number, place.run))
+            return
+        if isinstance(place, Stretch):
+            axis = answer.shown.axis
+            t0, t1 = _first_ns(axis, place.start), _first_ns(axis, place.end)
+            session.set_range(t0 - (t1 - t0), t1 + (t1 - t0))  # with what lies beside it
+            session.select_area(Area(t0, t1, frozenset((number, t) for t in place.tracks)))
+            return
+        if isinstance(place, OfSets) and len(place.sets) == 1:
+            session.select_operators(number, place.sets[0])
+            return
+        found = answer.of.slices_of(finding, answer.run)
+        if len(found):
+            slices = answer.shown.trace.slices
+            longest = found[np.argmax(slices.end[found] - slices.start[found])]
+            first = SliceRef(number, int(longest))
+            session.select_slices(SliceSet({number: found}), first, reveal=True)
+
+    @Slot(QMenu)
+    def _offer(self, menu: QMenu) -> None:
+        """Lead from the menu of a finding to the panel that has all of it."""
+        row = self.list.currentIndex().row()
+        finding = self.model.rows[row].finding if 0 <= row < len(self.model.rows) else None
+        if finding is not None and isinstance(finding.place, Report):
+            name = finding.place.name
+            menu.addAction("Show all of it", partial(self.report_requested.emit, name))
+
+    @Slot()
+    def copy(self) -> None:
+        """Put the marked rows on the clipboard as text, or all if none is marked."""
+        marked = sorted(index.row() for index in self.list.selectedIndexes())
+        rows = self.model.rows
+        chosen = [rows[i] for i in marked] or list(rows)
+        if chosen:
+            text = "\n".join([self.subtitle.text(), *(row.plain for row in chosen)])
+            QGuiApplication.clipboard().setText(f"{text}\n")
+
+
+def _first_ns(axis: Axis, tick: int) -> int:
+    """The first whole ns that is not before a tick: what ends at the tick has no part after it."""
+    ns = axis.to_ns(tick)
+    return ns if axis.to_ticks_floor(ns) >= tick else ns + 1
+
+
+def _answer(
+    shown: OpenTrace, run: Run | None, of: FindingsOf | None, space: Workspace,
+    made: Estimates | None,
+) -> Answer:  # fmt: skip
+    of = of or FindingsOf(shown.table, shown.costs)
+    made = made or of_workspace(space)
+    return Answer(shown, run, of, of.of(run, shown.axis.ns_per_tick, made), space, made)

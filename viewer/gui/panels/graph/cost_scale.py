@@ -1,0 +1,86 @@
+"""What the fills of the graph mean: the ramp with its numbers, and the fills that are no cost."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from viewer.gui.panels.graph.facts import Fill, Other
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.render.palette import RAMP, RAMP_STEPS, SLAB, fills
+
+_OTHERS: tuple[tuple[Fill, str], ...] = (
+    (SLAB, "shared"), (Other.IDLE, "no time here"), (Other.UNLINKED, "not linked"),
+)  # fmt: skip
+
+
+class CostScale(QWidget):
+    """The scale from 0 to the dearest operator, and what else is among the nodes."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._most = ""
+        self._others: list[tuple[Fill, str]] = []
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    def show_scale(self, most: str, fills_used: set[Fill]) -> None:
+        """most: the time of the dearest operator of the program, "" where none has time of its
+        own. fills_used: those of the nodes, so that what none of them has is not explained."""
+        self._most = most
+        self._others = [(fill, name) for fill, name in _OTHERS if fill in fills_used]
+        texts = [f"Colour by own time, 0 to {most}"] if most else []
+        self.setAccessibleName(", ".join([*texts, *(name for _, name in self._others)]))
+        self.setVisible(bool(most or self._others))
+        self.updateGeometry()
+        self.update()
+
+    def _wide(self, text: str) -> int:
+        return QFontMetrics(self._theme.font("caption")).horizontalAdvance(text)
+
+    @guard(QSize())
+    def sizeHint(self) -> QSize:
+        px = self._theme.px
+        wide = sum(px(18) + self._wide(name) + px(12) for _, name in self._others)
+        if self._most:
+            wide += self._wide("0") + self._wide(self._most) + RAMP_STEPS * px(14) + px(24)
+        return QSize(wide, px(18))
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme = self._theme
+        painter = QPainter(self)
+        painter.setFont(theme.font("caption"))
+        x, high, side = 0.0, float(self.height()), float(theme.px(12))
+        top = (high - side) / 2
+        if self._most:
+            x = self._text(painter, x, "0") + theme.px(6)
+            for step in range(RAMP_STEPS):
+                box = QRectF(x, top, theme.px(14), side)
+                painter.fillRect(box, QColor.fromRgb(fills(theme.dark)[RAMP + step]))
+                x = box.right()
+            x = self._text(painter, x + theme.px(6), self._most) + theme.px(12)
+        for fill, name in self._others:
+            box = QRectF(x + 0.5, top + 0.5, side - 1, side - 1)
+            if isinstance(fill, Other):
+                pen = QPen(theme.color("text3"), 1)
+                if fill is Other.UNLINKED:
+                    pen.setStyle(Qt.PenStyle.DashLine)
+                painter.setPen(pen)
+                painter.setBrush(theme.color("panel"))
+                painter.drawRect(box)
+            else:
+                painter.fillRect(box, QColor.fromRgb(fills(theme.dark)[fill]))
+            x = self._text(painter, x + theme.px(18), name) + theme.px(12)
+        painter.end()
+
+    def _text(self, painter: QPainter, x: float, text: str) -> float:
+        """Write a text and answer where it ends."""
+        painter.setPen(self._theme.color("text2"))
+        wide = self._wide(text)
+        painter.drawText(
+            QRectF(x, 0, wide + 1, self.height()), int(Qt.AlignmentFlag.AlignVCenter), text
+        )
+        return x + wide

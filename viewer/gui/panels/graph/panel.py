@@ -1,0 +1,583 @@
+"""The graph panel: what feeds the selected operator and what it feeds, coloured by cost.
+
+It follows the selection: a slice with its operators, operators, or a delegate's call. What is
+chosen in the graph itself is only marked there, so that nothing moves under the mouse; a double
+click or Enter walks, and Back (Alt+Left) returns. Neighbourhood and layout are worked out when the
+panel is seen, off the GUI thread where they take long, and the old picture stays until then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QSpinBox,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from viewer.analysis.cost.operators import OperatorCosts, operator_costs
+from viewer.analysis.delegates.delegation import Instance, instances_of
+from viewer.analysis.flows.neighborhood import MOST_HOPS, Direction, Neighbourhood, neighbourhood
+from viewer.codecs.atomic_file import Cancelled, Progress, write_whole
+from viewer.gui.panels.base.no_costs import why_no_costs
+from viewer.gui.panels.base.slice_facts import scope_text
+from viewer.gui.panels.graph.cost_scale import CostScale
+from viewer.gui.panels.graph.facts import Node, edge_tip, node_tip, nodes_of, summary, tags_of
+from viewer.gui.panels.graph.view import LAYER_GAP, NODE_GAP, GraphView, Picture
+from viewer.gui.qt.background import Latest
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.when_visible import WhenSeen
+from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, PageOrSentence, label
+from viewer.gui.session import costs as cost_feed
+from viewer.gui.session.costs import CostFeed
+from viewer.gui.session.session import Session
+from viewer.model.times import format_time, tick_to_ns
+from viewer.program.program import Program
+from viewer.render.graph.layout import Layout, layered
+from viewer.view.open_trace import display_name
+from viewer.workspace.exports import Job, NothingToExport
+
+HOPS = 2
+WHOLE = "Whole model"
+# A picture of so many operators is laid out in less than 5 ms.
+NODES_AT_ONCE = 60
+# The edges of so many operators, or lines of a text, are found in less than 5 ms.
+OPERATORS_AT_ONCE, LINES_AT_ONCE = 2000, 300
+NOTHING = (
+    "Open the record of a model, or a source in MLIR, to see which operators feed which; with a "
+    "profile of a run also what each of them costs."
+)
+UNSELECTED = "Select a slice or an operator to see what feeds it and what it feeds."
+UNLINKED = "What is selected is linked to no operator, so nothing is known of its neighbours."
+_WAYS = (
+    ("Both ways", Direction.BOTH), ("Producers", Direction.PRODUCERS),
+    ("Consumers", Direction.CONSUMERS),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Question:
+    """What is asked: of which program and costs, around what, and how it is laid out."""
+
+    program: Program
+    given: cost_feed.Answer | None
+    costs: OperatorCosts | None
+    seeds: tuple[int, ...]
+    what: str
+    hops: int
+    direction: Direction
+    across: bool
+    size: tuple[float, float]
+    gaps: tuple[float, float]
+    instances: tuple[Instance, ...]
+
+    def is_as(self, other: _Question) -> bool:
+        """Whether the same is asked."""
+        return (
+            self.program is other.program and self.given is other.given
+            and self.seeds == other.seeds and self.hops == other.hops
+            and self.direction is other.direction and self.across == other.across
+            and self.size == other.size
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Answer:
+    question: _Question
+    around: Neighbourhood
+    layout: Layout
+    nodes: tuple[Node, ...]
+
+
+class GraphPanel(QWidget):
+    """`open_dialog_requested()`: open more files. `links_requested()`: choose what belongs
+    together. `save_requested(job_of)`: write the picture; `job_of` makes the job for a path."""
+
+    open_dialog_requested = Signal()
+    links_requested = Signal()
+    save_requested = Signal(object)
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session, self._theme = session, theme
+        self._costs = CostFeed.of(session)
+        self._answer: _Answer | None = None
+        self._asked: _Question | None = None
+        self._seeds: tuple[int, ...] = ()  # what the graph is about, if not a delegate or all
+        self._picked: tuple[int, ...] = ()  # in a record alone, where nothing can be selected
+        self._choosing = False
+        self._program: Program | None = None
+        self._instances: tuple[Instance, ...] = ()
+        self._costed: tuple[cost_feed.Answer, OperatorCosts] | None = None
+        self._latest = Latest(self)
+        self._latest.answered.connect(self._take)
+        self._latest.late.connect(self._grey)
+        self._latest.failed.connect(self._say)
+        self._seen = WhenSeen(self)
+        self._seen.due.connect(self.refresh)
+        self.view = GraphView(theme)
+        self.view.chosen.connect(self._choose)
+        self.view.walked.connect(self._walk)
+        self.view.turned.connect(self.refresh)
+        self.view.node_tip = self._node_tip
+        self.view.edge_tip = self._edge_tip
+        self._stack = PageOrSentence(self._page(), theme)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._stack)
+        copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.view)
+        copy.setContext(Qt.ShortcutContext.WidgetShortcut)
+        copy.activated.connect(self.copy)
+        session.opened.connect(self._reopen)
+        session.selected.connect(self._follow)
+        self._costs.changed.connect(self.refresh)
+        theme.changed.connect(self._repaint)
+        self._reopen()
+
+    def _page(self) -> QWidget:
+        theme = self._theme
+        page = QWidget()
+        self.hops = QSpinBox()
+        self.hops.setRange(1, MOST_HOPS)
+        self.hops.setValue(HOPS)
+        self.hops.setAccessibleName("Hops from the operator")
+        self.hops.setToolTip("How many operators away from the selected one are shown")
+        self.direction = QComboBox()
+        self.direction.setAccessibleName("Direction of the hops")
+        for name, way in _WAYS:
+            self.direction.addItem(name, way)
+        self.delegate = self._switch("Delegate")
+        self.whole = self._switch(WHOLE)
+        self.whole.setToolTip("Show all operators of the model")
+        self.copy_button = QToolButton()
+        self.copy_button.setText("Copy")
+        self.copy_button.setToolTip("Copy all of the graph as a picture (Ctrl+C)")
+        self.copy_button.setAccessibleName("Copy the graph as a picture")
+        self.copy_button.clicked.connect(self.copy)
+        self.save_button = QToolButton()
+        self.save_button.setText("Save…")
+        self.save_button.setToolTip("Save all of the graph as a picture, PNG or SVG")
+        self.save_button.setAccessibleName("Save the graph as a picture")
+        self.save_button.clicked.connect(self._ask_to_save)
+        self.fit_button = QToolButton()
+        self.fit_button.setText("Fit")
+        self.fit_button.setToolTip("Show all of the graph (F)")
+        self.fit_button.setAccessibleName("Fit the graph")
+        self.fit_button.clicked.connect(self.view.fit_all)
+        self.hops.valueChanged.connect(self.refresh)
+        self.direction.currentIndexChanged.connect(self.refresh)
+        self.delegate.toggled.connect(self._toggle_delegate)
+        self.whole.toggled.connect(self._toggle_whole)
+        self.subtitle = ElidedLabel("", theme, "caption", "text2")
+        self.subtitle.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.summary = ElidedLabel("", theme, "caption", "text1")
+        self.note = ElidedLabel("", theme, "caption", "text2")
+        self.scale = CostScale(theme)
+        head = QHBoxLayout()
+        head.setContentsMargins(theme.px(12), theme.px(6), theme.px(12), theme.px(6))
+        head.setSpacing(theme.px(8))
+        head.addWidget(label("Hops", theme, tone="text2"))
+        for widget in (self.hops, self.direction, self.delegate, self.whole, self.fit_button,
+                       self.copy_button, self.save_button):  # fmt: skip
+            head.addWidget(widget)
+        head.addWidget(self.subtitle, 1)
+        told = QHBoxLayout()
+        told.setSpacing(theme.px(12))
+        told.addWidget(self.scale)
+        told.addWidget(self.note, 1)
+        foot = QVBoxLayout()
+        foot.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(6))
+        foot.setSpacing(theme.px(2))
+        foot.addWidget(self.summary)
+        foot.addLayout(told)
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(head)
+        column.addWidget(self.view, 1)
+        column.addLayout(foot)
+        return page
+
+    def _switch(self, text: str) -> QToolButton:
+        made = QToolButton()
+        made.setText(text)
+        made.setCheckable(True)
+        made.setAccessibleName(text)
+        return made
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether a sentence stands in place of the graph."""
+        return self._stack.is_empty
+
+    @property
+    def empty(self) -> EmptyPlace | None:
+        """The last sentence."""
+        return self._stack.empty
+
+    # -- what is asked ---------------------------------------------------------------------------
+
+    @Slot()
+    def _reopen(self) -> None:
+        """Begin anew where files, links or inferences are others now."""
+        self._seeds, self._picked, self._asked = self._selected(), (), None
+        if self._session.is_empty:
+            # Nobody may see it for long, and it may be all that keeps a closed record in memory.
+            self._program, self._instances = None, ()
+            self._costed = self._answer = None
+            self.view.show_picture(None)
+        self.refresh()
+
+    def _selected(self) -> tuple[int, ...]:
+        """The selected operators of the program that the graph is of."""
+        state, given = self._session.state, self._costs.answer
+        if state.operators is None or len(state.others) or given is None:
+            return ()
+        trace, operators = state.operators
+        return operators if self._session.traces[trace].table is given.shown.table else ()
+
+    @Slot()
+    def _follow(self) -> None:
+        """Be about what is selected now; what was chosen in the graph itself is only marked."""
+        if self._choosing:
+            self._mark()
+            return
+        self._seeds = self._selected()
+        if self._seeds and self.whole.isChecked():
+            self._set_checked(self.whole, on=False)
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Work the graph out anew, unless nothing that it is made of is another."""
+        if self._seen.put_off():
+            self._latest.cancel()
+            self._asked = None
+            return
+        question = self._question()
+        if question is None:
+            self._latest.cancel()
+            self._asked = None
+            return
+        if self._asked is not None and self._asked.is_as(question):
+            self._mark()
+            return
+        self._asked = question
+        around = None
+        if _has_edges_at_once(question.program):
+            around = _around(question)
+        small = around is not None and len(around) <= NODES_AT_ONCE
+        self._latest.ask(small, _work_out, question, around)
+
+    def _question(self) -> _Question | None:
+        """What is to be shown now; None if a sentence stands for it."""
+        given = self._costs.answer
+        program = self._shown_program(given)
+        if program is None:
+            return None
+        self._know(program)
+        if given is not None and self._selected() and not self._seeds:
+            self._seeds = self._selected()  # the costs of its trace came after it was selected
+        own = self._seeds or self._picked
+        seeds, what = own, ""
+        if self.whole.isChecked() or (given is None and not own):
+            seeds, what = tuple(range(len(program.operators))), WHOLE
+        elif self.delegate.isChecked() and own:
+            members = [i for i in self._instances if own[0] in i.operators]
+            if members:
+                seeds = tuple(sorted({o for i in members for o in i.operators}))
+                what = " and ".join(f"{i.backend} {i.instruction}" for i in members)
+        elif len(own) > 1:
+            what = self._name_of_several(own)
+        self._offer_delegate(own)
+        of_all = what == WHOLE
+        self.hops.setEnabled(not of_all)
+        self.direction.setEnabled(not of_all)
+        if not seeds:
+            selected = self._session.state.slice is not None
+            self._say(UNLINKED if selected else UNSELECTED, "Show the whole model", self.show_whole)
+            return None
+        px = self._theme.px
+        direction = self.direction.currentData()
+        return _Question(
+            program, given, self._costs_of(given, program), seeds, what, self.hops.value(),
+            direction, self.view.is_wide, self.view.node_size(), (px(LAYER_GAP), px(NODE_GAP)),
+            self._instances,
+        )  # fmt: skip
+
+    def stop(self) -> bool:
+        """Take the question back that is being worked out; whether there was one. What is drawn
+        stays."""
+        if not self._latest.pending:
+            return False
+        self._latest.cancel()
+        self.view.opacity = 1.0
+        self.view.update()
+        return True
+
+    def _shown_program(self, given: cost_feed.Answer | None) -> Program | None:
+        if given is None:
+            programs = [p for p in self._session.workspace.programs if p.methods]
+            if self._session.traces or not programs:
+                self._say(NOTHING, "Open files…", self.open_dialog_requested.emit)
+                return None
+            return programs[0]
+        program = given.shown.table.program
+        if program is None or not program.operators:
+            button, asked = "Open files…", self.open_dialog_requested.emit
+            if self._session.workspace.candidates(given.shown.file):
+                button, asked = "Choose what it is linked to…", self.links_requested.emit
+            self._say(why_no_costs(self._session, given), button, asked)
+            return None
+        return program
+
+    def _know(self, program: Program) -> None:
+        if program is not self._program:
+            # What was selected may be of the program before: the costs come first.
+            self._program, self._seeds, self._picked = program, self._selected(), ()
+            self._instances = tuple(i for i in instances_of(program) if i.operators)
+
+    def _costs_of(self, given: cost_feed.Answer | None, program: Program) -> OperatorCosts | None:
+        if given is None:
+            return None
+        if self._costed is None or self._costed[0] is not given:
+            count, sets = len(program.operators), given.shown.table.sets
+            self._costed = given, operator_costs(count, given.table, sets)
+        return self._costed[1]
+
+    def _name_of_several(self, operators: tuple[int, ...]) -> str:
+        whole = next((i for i in self._instances if set(i.operators) == set(operators)), None)
+        if whole is not None:
+            return f"{whole.backend} {whole.instruction}"
+        return f"{len(operators)} selected operators"
+
+    def _offer_delegate(self, own: tuple[int, ...]) -> None:
+        """The delegate can be shown where the operator went into one; else it is said why not."""
+        known = bool(own) and any(own[0] in i.operators for i in self._instances)
+        self.delegate.setEnabled(known or self.delegate.isChecked())
+        if known:
+            why = "Show all operators of the delegate's call that this one went into"
+        elif not self._instances:
+            why = "The record tells of no delegate"
+        elif own:
+            why = "This operator went into no delegate"
+        else:
+            why = "No operator is selected"
+        self.delegate.setToolTip(why)
+        self.delegate.setAccessibleDescription(why)
+
+    # -- what is shown ---------------------------------------------------------------------------
+
+    @Slot(object)
+    def _take(self, answer: _Answer) -> None:
+        before, self._answer = self._answer, answer
+        asked, around = answer.question, answer.around
+        several = len(asked.seeds) == len(asked.program.operators)
+        seeds = frozenset() if several else frozenset(np.flatnonzero(around.hop == 0).tolist())
+        focus = _dearest_seed(around, asked.costs)
+        picture = Picture(around, answer.layout, answer.nodes, asked.across, seeds, focus)
+        stays = before is not None and not self.is_empty and _lie_alike(before, answer)
+        self.view.show_picture(picture, stays=stays)
+        self._mark()
+        said = summary(asked.program, around, asked.seeds, asked.what)
+        self.view.setAccessibleDescription(said)
+        self.summary.setText(said)
+        self.subtitle.setText(self._scope(asked.given))
+        limits = [around.limit_text, f"{around.reason}." if around.reason else ""]
+        self.note.setText(" ".join(text for text in limits if text))
+        self._show_scale(answer)
+        self._stack.show_page()
+
+    def _show_scale(self, answer: _Answer) -> None:
+        asked, most = answer.question, ""
+        if asked.costs is not None and asked.given is not None and asked.costs.dearest:
+            rate = asked.given.shown.axis.ns_per_tick
+            most = format_time(tick_to_ns(asked.costs.dearest, rate))
+        self.scale.show_scale(most, {node.fill for node in answer.nodes})
+
+    def _scope(self, given: cost_feed.Answer | None) -> str:
+        if given is None:
+            return f"{display_name(self._program.path)}, no run" if self._program else ""
+        return scope_text(given.shown, given.scope)
+
+    def _mark(self) -> None:
+        self.view.mark(frozenset(self._selected() or self._picked))
+
+    @Slot(str)
+    def _say(
+        self, sentence: str, button: str = "", asked: Callable[[], object] | None = None
+    ) -> None:
+        """Show a sentence in place of the graph, and a button that does something about it."""
+        self._stack.say(sentence, button, asked)
+
+    @Slot()
+    def _grey(self) -> None:
+        self.view.opacity = 0.6
+        self.view.update()
+
+    @Slot()
+    def _repaint(self) -> None:
+        self.view.update()
+        self.scale.update()
+
+    def _node_tip(self, position: int) -> str:
+        answer = self._answer
+        if answer is None:
+            return ""
+        asked = answer.question
+        rate = asked.given.shown.axis.ns_per_tick if asked.given else Fraction(1)
+        scope = self._scope(asked.given)
+        return node_tip(asked.program, answer.nodes[position], asked.costs, rate, scope)
+
+    def _edge_tip(self, edge: int) -> str:
+        answer = self._answer
+        if answer is None:
+            return ""
+        around = answer.around
+        producer, consumer = (
+            int(around.operators[ends[edge]]) for ends in (around.producer, around.consumer)
+        )
+        return edge_tip(answer.question.program, producer, consumer)
+
+    # -- what is done ----------------------------------------------------------------------------
+
+    @Slot(int)
+    def _choose(self, operator: int) -> None:
+        """Select an operator of the graph; the graph stays as it is."""
+        self._choosing = True
+        try:
+            self._select(operator)
+        finally:
+            self._choosing = False
+        self._mark()
+
+    def _select(self, operator: int) -> None:
+        answer = self._answer
+        if answer is None:
+            return
+        given = answer.question.given
+        if given is None:
+            self._picked = (operator,)
+            return
+        number = next(
+            (i for i, t in enumerate(self._session.traces) if t.table is given.shown.table), None
+        )
+        if number is not None:
+            self._session.select_operators(number, (operator,))
+
+    @Slot(int)
+    def _walk(self, operator: int) -> None:
+        """Let the graph be about one of its operators."""
+        for switch in (self.whole, self.delegate):
+            self._set_checked(switch, on=False)
+        self._choose(operator)
+        if self._costs.answer is not None:
+            self._seeds = (operator,)
+        self.refresh()
+
+    @Slot()
+    def show_whole(self) -> None:
+        """Show all operators of the model, as far as there is room."""
+        self.whole.setChecked(True)
+
+    @Slot(bool)
+    def _toggle_whole(self, on: bool) -> None:
+        if on:
+            self._set_checked(self.delegate, on=False)
+        else:
+            self._picked = self._picked or ()
+        self._seeds = self._selected()
+        self.refresh()
+
+    @Slot(bool)
+    def _toggle_delegate(self, on: bool) -> None:
+        if on:
+            self._set_checked(self.whole, on=False)
+        self._seeds = self._selected()
+        self.refresh()
+
+    def _set_checked(self, switch: QToolButton, *, on: bool) -> None:
+        blocker = QSignalBlocker(switch)
+        switch.setChecked(on)
+        blocker.unblock()
+
+    @Slot()
+    def copy(self) -> None:
+        """Put a picture of the whole graph on the clipboard."""
+        if self.view.picture is not None and not self.is_empty:
+            QGuiApplication.clipboard().setImage(self.view.image())
+
+    @Slot()
+    def _ask_to_save(self) -> None:
+        self.save_requested.emit(self.job_of)
+
+    def job_of(self, path: str) -> Job:
+        """A job that writes the whole graph to a path, as SVG if it ends so, else as PNG.
+
+        Raises NothingToExport where there is no graph.
+        """
+        picture = self.view.picture
+        if picture is None or self.is_empty:
+            raise NothingToExport("There is no graph to save")
+        data = self.view.picture_bytes(svg=path.lower().endswith(".svg"))
+        count = len(picture.nodes)
+
+        def write(progress: Progress, cancelled: Cancelled) -> int:
+            write_whole(path, data)
+            return count
+
+        return write
+
+
+def _has_edges_at_once(program: Program) -> bool:
+    """Whether the edges of a program are there, or there in a moment."""
+    if "dataflow" in vars(program):
+        return True
+    return len(program.operators) <= OPERATORS_AT_ONCE and len(program.text_lines) <= LINES_AT_ONCE
+
+
+def _dearest_seed(around: Neighbourhood, costs: OperatorCosts | None) -> int:
+    """The position of the dearest seed, of the first without costs."""
+    seeds = np.flatnonzero(around.hop == 0)
+    if not len(seeds) or costs is None:
+        return int(seeds[0]) if len(seeds) else 0
+    return int(seeds[np.argmax(costs.dearness[around.operators[seeds]])])
+
+
+def _around(question: _Question) -> Neighbourhood:
+    costs = question.costs
+    return neighbourhood(
+        question.program.dataflow, question.seeds, question.hops, question.direction,
+        None if costs is None else costs.dearness,
+    )  # fmt: skip
+
+
+def _work_out(question: _Question, around: Neighbourhood | None) -> _Answer:
+    around = _around(question) if around is None else around
+    count, (wide, high), (layers, nodes) = len(around), question.size, question.gaps
+    layout = layered(
+        np.full(count, wide), np.full(count, high), around.producer, around.consumer,
+        around.operators, across=question.across, layer_gap=layers, node_gap=nodes,
+    )  # fmt: skip
+    rate = question.given.shown.axis.ns_per_tick if question.given else Fraction(1)
+    drawn = nodes_of(question.program, around, question.costs, rate, tags_of(question.instances))
+    return _Answer(question, around, layout, drawn)
+
+
+def _lie_alike(one: _Answer, other: _Answer) -> bool:
+    """Whether two pictures differ in costs alone."""
+    return (
+        one.question.program is other.question.program
+        and one.question.across == other.question.across
+        and one.question.seeds == other.question.seeds
+        and np.array_equal(one.around.operators, other.around.operators)
+    )

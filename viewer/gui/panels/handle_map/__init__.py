@@ -1,0 +1,1 @@
+"""The Handle map panel."""

@@ -1,0 +1,175 @@
+"""Debug handle maps as a table: identifier, handles, operators and time, one row an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from PySide6.QtCore import QObject, Qt
+
+from viewer.analysis.cost.lines import source_place
+from viewer.analysis.delegates.handle_maps import MapRow, Standing
+from viewer.gui.panels.base.operator_table import Contents, Heading, Kind, OperatorModel, TableRow
+from viewer.gui.panels.base.slice_facts import MISSING
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.widgets.labels import tip
+from viewer.gui.qt.widgets.table_model import Index
+from viewer.model.times import format_in, group_digits, tick_to_ns, unit_for
+from viewer.program.debug_handles import short_identifier
+from viewer.program.program import Program
+from viewer.view.open_trace import OpenTrace
+
+MOST_SHOWN = 20_000  # rows; a table of more would keep the window waiting for 100 ms
+
+
+class Show(Enum):
+    """Which rows are shown: the entry of the chooser, and how they stand (none: all of them)."""
+
+    ALL = ("All", ())
+    NEVER_LOGGED = ("Never logged", (Standing.NEVER_LOGGED,))
+    NOT_REGISTERED = ("Not registered", (Standing.NOT_REGISTERED,))
+    UNCOVERED = ("Uncovered handles", (Standing.UNCOVERED,))
+
+    def __init__(self, title: str, standings: tuple[Standing, ...]) -> None:
+        self.title = title
+        self.standings = standings
+
+    def has(self, row: MapRow) -> bool:
+        """Whether a row is shown."""
+        return not self.standings or row.standing in self.standings
+
+
+NONE_OF = {
+    Show.ALL: "",
+    Show.NEVER_LOGGED: "Every identifier that was registered was logged too, as far as its call "
+    "ran.",
+    Show.NOT_REGISTERED: "Every identifier that was logged in a call is in its map.",
+    Show.UNCOVERED: "Identifiers cover every debug handle of the calls.",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Maps:
+    """What the table shows: rows of the contents whose `group` is their place among `rows`."""
+
+    contents: Contents
+    rows: tuple[MapRow, ...]
+
+
+def maps_of(rows: Sequence[MapRow], program: Program | None, shown: OpenTrace | None) -> Maps:
+    """The rows of a profile, or of a record alone, which has no times."""
+    rate = None if shown is None else shown.axis.ns_per_tick
+    most = 0 if rate is None else tick_to_ns(max((row.ticks for row in rows), default=0), rate)
+    unit, factor = unit_for(most)
+    several = len({row.method for row in rows if row.instruction >= 0}) > 1
+    listed = []
+    for number, row in enumerate(rows[:MOST_SHOWN]):
+        operators = [] if program is None else [program.operators[i] for i in row.operators]
+        called = " + ".join(operator.label for operator in operators) or MISSING
+        handles = ", ".join(map(str, row.handles)) or MISSING
+        name = short_identifier(row.identifier) if row.identifier else f"handle {handles}"
+        where = f"instr. {row.instruction}" if row.instruction >= 0 else row.no_instruction
+        if several:
+            where = f"{row.method} · {where}"
+        first = row.handles[0] if row.handles else -1
+        texts: tuple[str, ...] = (handles, called, row.backend or MISSING)
+        keys: tuple[float | str, ...] = (first, called.lower(), row.backend)
+        if rate is not None:
+            ns = tick_to_ns(row.ticks, rate) if row.has_time else -1
+            time = format_in(ns, factor) if ns >= 0 else MISSING
+            slices = group_digits(row.slices) if row.slices else MISSING
+            texts = (time, row.standing.value, *texts[:2], slices, texts[2])
+            keys = (ns, row.standing.value, *keys[:2], row.slices, keys[2])
+        elif row.standing is Standing.UNCOVERED:
+            where += f" · {row.standing.value}"
+        listed.append(
+            TableRow(
+                row.operators, "", name, where, ("", *texts), (name.lower(), *keys), group=number,
+                detail=_told(row),
+            )
+        )  # fmt: skip
+    own = Heading("Handles", Kind.TEXT, 60), Heading("Operators", Kind.TEXT, 140)
+    before: tuple[Heading, ...] = ()
+    behind: tuple[Heading, ...] = ()
+    if rate is not None:
+        time_heading = Heading(f"Time, {unit}", Kind.NUMBER, 84)
+        before = time_heading, Heading("Standing", Kind.TEXT, 104)
+        behind = (Heading("Slices", Kind.NUMBER, 56),)
+    headings = (
+        Heading("Identifier", Kind.NAME, 0), *before, *own, *behind,
+        Heading("Backend", Kind.TEXT, 150),
+    )  # fmt: skip
+    contents = Contents(headings, tuple(listed))
+    if program is not None:
+        contents = Contents(headings, tuple(listed), lambda i: source_place(program, i))
+    return Maps(contents, tuple(rows))
+
+
+def _told(row: MapRow) -> str:
+    """What a tooltip says of a row, beside its name."""
+    texts = [row.identifier] if row.identifier.startswith("{") else []
+    texts.append(f"{row.method}, instruction {row.instruction}" if row.instruction >= 0 else "")
+    texts.append(row.detail)
+    if row.foreign:
+        texts.append(f"{group_digits(row.foreign)} of its slices are on a clock of their own")
+    return "\n".join(text for text in texts if text)
+
+
+class HandleMapModel(OperatorModel):
+    """The rows, of one sort or of all, whose texts have every word of the filter."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.maps = Maps(Contents(), ())  # of the contents that are shown next
+        self._show = Show.ALL
+
+    def set_show(self, show: Show) -> None:
+        """Show rows of one sort, or all."""
+        self.beginResetModel()
+        self._show = show
+        self._arrange()
+        self.endResetModel()
+
+    def map_row(self, row: int) -> MapRow:
+        """What a row shows."""
+        return self.maps.rows[self.rows[row].group]
+
+    def shown_map_rows(self) -> list[MapRow]:
+        """All rows that are shown, in their order."""
+        return [self.maps.rows[row.group] for row in self.rows]
+
+    def _arrange(self) -> None:
+        words = self._filter.lower().split()
+        self.rows = [
+            row for row in self.contents.rows
+            if self._show.has(self.maps.rows[row.group])
+            and all(word in self._searched(row) for word in words)
+        ]  # fmt: skip
+        column, order = self._sort
+        if 0 <= column < len(self.contents.headings):
+            reverse = order == Qt.SortOrder.DescendingOrder
+            self.rows.sort(key=lambda row: row.keys[column], reverse=reverse)
+            self.rows.sort(key=lambda row: row.texts[column] == MISSING)
+
+    def _searched(self, row: TableRow) -> str:
+        """What the filter looks at: identifier, operators, handles, backend and how it stands."""
+        return " ".join((row.name, *row.texts, self.maps.rows[row.group].identifier)).lower()
+
+    def tsv(self, rows: Iterable[int]) -> str:
+        """Some rows with the headings and how they stand, as tab separated text."""
+        asked = list(rows)
+        head, *lines = super().tsv(asked).splitlines()
+        told = [self.map_row(row) for row in asked]
+        ends = [f"{row.standing.value}\t{' '.join(row.detail.split())}" for row in told]
+        whole = [f"{line}\t{end}" for line, end in zip(lines, ends, strict=True)]
+        return "\n".join([f"{head}\tStanding\tNote", *whole]) + "\n"
+
+    @guard
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if role == Qt.ItemDataRole.ToolTipRole and index.isValid() and index.column():
+            if index.row() >= len(self.rows):
+                return None
+            row = self.rows[index.row()]
+            return tip("\n".join(filter(None, (row.texts[index.column()], row.detail))))
+        return super().data(index, role)

@@ -1,0 +1,339 @@
+"""The links panel: for every profile the records it could belong to, how far each fits, and why.
+
+A record and a dump share no key, so the agreement of every pair stands here with what it rests on,
+and everything that agreement decides can be decided otherwise: which record, or none, and of which
+method runs are that no record can tell apart.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QAccessible
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QComboBox,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QPushButton,
+    QRadioButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from viewer.analysis.links.identifier_columns import ColumnMatch
+from viewer.analysis.links.link_table import LinkState, LinkTable, Reason
+from viewer.analysis.links.match import AGREEMENT, UNCHECKABLE, Agreement, names_compared
+from viewer.analysis.links.pairing import Candidate
+from viewer.gui.qt.accessibility import has_role
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, Hairline, explain, label
+from viewer.gui.session.session import Session
+from viewer.model.provenance import is_of_one_file, of_source
+from viewer.model.times import format_share, group_digits
+from viewer.model.trace import Trace
+from viewer.reports.info import coverage_of
+from viewer.view.open_trace import OpenTrace, display_name
+from viewer.workspace.workspace import By
+
+NOTHING = "Open a profile and the record of its model to see how well they belong together."
+NO_CANDIDATE = "No record or source is open that its slices could be linked to."
+NO_COLUMN = "none: what the file itself says"
+BY_CHANCE = "numbers match by chance too"
+_WHY = {
+    By.NOBODY: "choose a column if its values mean the same as the record's identifiers",
+    By.EVIDENCE: "chosen by what is in it: nothing else can be meant",
+    By.MEMORY: "as chosen before for profiles of this form",
+    By.USER: "as you chose",
+}
+OPENED_BY_ITSELF = "opened by itself, as the profile names it"
+# The best of many records; the others do not fit, or they would be among these.
+_MOST_RECORDS = 12
+_TONE = {LinkState.LINKED: "ok", LinkState.UNLINKED: "warning", LinkState.NOT_LINKABLE: "text3"}
+_STATE_OF = {reason.text: reason.state for reason in Reason}
+
+
+@has_role(QAccessible.Role.Grouping)
+class LinksPanel(QScrollArea):
+    """One section per open profile, made anew whenever files or links change."""
+
+    open_dialog_requested = Signal()
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._theme = theme
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAccessibleName("Links")
+        session.also.append(_count)
+        session.opened.connect(self.refresh)
+        theme.changed.connect(self.refresh)
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Tell anew how every profile is linked."""
+        old = self.takeWidget()
+        if old is not None:
+            old.deleteLater()  # it may be the sender of the click that led here
+        if not self._session.traces:
+            empty = EmptyPlace(NOTHING, self._theme, "Open…")
+            empty.pressed.connect(self.open_dialog_requested)
+            self.setWidget(empty)
+            return
+        page = QWidget()
+        column = QVBoxLayout(page)
+        inset = self._theme.px(12)
+        column.setContentsMargins(inset, inset, inset, inset)
+        column.setSpacing(inset)
+        for number, shown in enumerate(self._session.traces):
+            if number:
+                column.addWidget(Hairline(self._theme))
+            column.addWidget(Section(self._session, shown, self._theme))
+        column.addStretch(1)
+        self.setWidget(page)
+
+
+def _count(shown: OpenTrace) -> None:
+    """Work the coverage of a trace out while nobody waits for it; it is told in several places.
+
+    It is of the file, however its inferences are shown.
+    """
+    if shown.trace is shown.file:
+        coverage_of(shown.table)
+
+
+def own_export_text(trace: Trace) -> str:
+    """Why an export of Opscope is not linked to a record, "" for any other file."""
+    stated = trace.provenance
+    if not stated:
+        return ""
+    carries = (
+        "carries its links already: the arguments “operator” and “debug_handles” of its slices"
+        if "operator" in trace.slices.columns
+        else "was made without the links of its slices"
+    )
+    made_of = of_source(stated).get("file")
+    which = f"it was made of, {made_of}" if is_of_one_file(stated) and made_of else "it was made of"
+    return (
+        f"This trace is an export of Opscope and {carries}. A record does not link it anew by "
+        f"itself: for that open what {which}, with the record."
+    )
+
+
+class Section(QWidget):
+    """How one profile is linked: its records to choose from, its methods, its reasons."""
+
+    def __init__(self, session: Session, shown: OpenTrace, theme: Theme) -> None:
+        super().__init__()
+        self._session, self._shown, self._theme = session, shown, theme
+        self._path = shown.trace.path
+        self.records: list[QRadioButton] = []
+        self.methods: dict[str, QComboBox] = {}
+        self.columns = _wide_chooser("Column of identifiers")
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(theme.px(8))
+        self._head()
+        candidates = session.workspace.candidates(shown.file)
+        if candidates:
+            self._records(candidates)
+        else:
+            self._column.addWidget(label(NO_CANDIDATE, theme, "cell", "text2", wrap=True))
+        own = own_export_text(shown.file)
+        if own:
+            self._column.addWidget(label(own, theme, "cell", "text2", wrap=True))
+        self._column_chooser()
+        self._method_choosers(shown.table)
+        self._reasons()
+
+    def _head(self) -> None:
+        row = QHBoxLayout()
+        row.addWidget(ElidedLabel(display_name(self._path), self._theme, "operator"), 1)
+        if self._session.workspace.is_explicit(self._shown.file):
+            undo = QPushButton("Decide by agreement")
+            undo.setToolTip("Forget what was chosen here")
+            undo.clicked.connect(partial(self._session.decide_by_agreement, self._path))
+            row.addWidget(undo)
+        self._column.addLayout(row)
+
+    def _records(self, candidates: list[Candidate]) -> None:
+        theme, table = self._theme, self._shown.table
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(theme.px(12))
+        grid.setVerticalSpacing(theme.px(4))
+        grid.setColumnStretch(0, 1)
+        group = QButtonGroup(self)
+        for row, candidate in enumerate(candidates[:_MOST_RECORDS]):
+            agreement = candidate.fit.agreement
+            choice = QRadioButton(display_name(candidate.program.path))
+            explain(choice, candidate.program.path)
+            choice.setChecked(table.program is candidate.program)
+            choice.clicked.connect(partial(self._pair, candidate.program.path))
+            grid.addWidget(choice, row, 0)
+            value = label(_value(agreement), theme, "cell", _tone(agreement))
+            explain(value, AGREEMENT)
+            grid.addWidget(value, row, 1)
+            said = verdict(agreement)
+            if self._session.workspace.found_for(candidate.program) is not None:
+                said += f" · {OPENED_BY_ITSELF}"
+            verdict_label = label(said, theme, "cell", "text2")
+            explain(verdict_label, AGREEMENT)
+            grid.addWidget(verdict_label, row, 2)
+            group.addButton(choice)
+            self.records.append(choice)
+        row = len(self.records)
+        if len(candidates) > row:
+            more = f"and {group_digits(len(candidates) - row)} more that fit less"
+            grid.addWidget(label(more, theme, "cell", "text3"), row, 0)
+            row += 1
+        none = QRadioButton("None of them: leave it unlinked")
+        none.setChecked(table.program is None)
+        none.clicked.connect(partial(self._pair, None))
+        group.addButton(none)
+        self.records.append(none)
+        grid.addWidget(none, row, 0)
+        self._column.addLayout(grid)
+
+    def _column_chooser(self) -> None:
+        """The column whose values are the slices' identifiers, where a record has any of them."""
+        space, theme = self._session.workspace, self._theme
+        found = space.column_matches(self._shown.file)
+        matches = {match.column: match for _, match in found}
+        chosen = space.identifier_column(self._shown.file)
+        if not matches and chosen.column is None:
+            return
+        several = len({program.path for program, _ in found}) > 1
+        self.columns.addItem(NO_COLUMN, None)
+        for program, match in found:
+            where = display_name(program.path) if several else "the map"
+            self.columns.addItem(_match_text(match, where), match.column)
+        if chosen.column is not None and chosen.column not in matches:
+            self.columns.addItem(f"{chosen.column} · in no open record's map", chosen.column)
+        self.columns.setCurrentIndex(self.columns.findData(chosen.column))
+        explain(self.columns, self.columns.currentText())
+        self.columns.activated.connect(self._identify)
+        row = QHBoxLayout()
+        row.setSpacing(theme.px(12))
+        row.addWidget(label("Identifiers", theme, "cell"))
+        row.addWidget(self.columns, 1)
+        self._column.addLayout(row)
+        by_chance = chosen.column in matches and not matches[chosen.column].words
+        note = f"{_WHY[chosen.by]} · {BY_CHANCE}" if by_chance else _WHY[chosen.by]
+        tone = "warning" if by_chance else "text2"
+        self._column.addWidget(label(note, theme, "cell", tone, wrap=True))
+
+    def _method_choosers(self, table: LinkTable) -> None:
+        """One row per scope of runs, where the record has more than one method.
+
+        A text has functions, and locations say themselves where they are in it.
+        """
+        if table.program is None or table.fit is None or table.program.text_lines:
+            return
+        if len(table.program.methods) < 2:
+            return
+        theme = self._theme
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(theme.px(12))
+        grid.setVerticalSpacing(theme.px(4))
+        grid.setColumnStretch(2, 1)
+        names = [method.name for method in table.program.methods]
+        inferences = list(self._shown.file.inferences())
+        scopes = {run.scope for run in inferences}
+        for row, scope in enumerate(sorted(scopes)):
+            title = table.trace.scopes[scope].name
+            count = sum(run.scope == scope for run in inferences)
+            runs = f"{title} · {count} run{'s' if count != 1 else ''}"
+            chooser = QComboBox()
+            chooser.setAccessibleName(f"Method of {title}")
+            method = table.method_of_scope(scope)
+            if method is None:
+                chooser.addItem("Choose its method…", None)
+            for name in names:
+                chooser.addItem(name, name)
+            chooser.setCurrentIndex(names.index(method) if method in names else 0)
+            chooser.activated.connect(partial(self._choose_method, title))
+            found = table.fit.by_scope[scope]
+            said = verdict(found) if found else ""
+            if table.fit.undecided[scope]:
+                said = f"{' and '.join(table.fit.undecided[scope])} have the same instructions"
+            grid.addWidget(label(runs, theme, "cell"), row, 0)
+            grid.addWidget(chooser, row, 1)
+            tone = "warning" if method is None else "text2"
+            grid.addWidget(label(said, theme, "cell", tone, wrap=True), row, 2)
+            self.methods[title] = chooser
+        self._column.addLayout(grid)
+
+    def _reasons(self) -> None:
+        theme = self._theme
+        facts = coverage_of(self._session.workspace.links(self._shown.file))
+        if facts["linkable"]:
+            linked, linkable = group_digits(facts["linked"]), group_digits(facts["linkable"])
+            share = format_share(facts["linked"], facts["linkable"])
+            text = f"{linked} of {linkable} linkable slices are linked ({share})"
+            self._column.addWidget(label(text, theme, "cell"))
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(theme.px(8))
+        grid.setVerticalSpacing(theme.px(3))
+        grid.setColumnStretch(2, 1)
+        counts = sorted(facts["by_reason"].items(), key=lambda item: -item[1])
+        for row, (reason, count) in enumerate(counts):
+            tone = _TONE[_STATE_OF[reason]]
+            right = Qt.AlignmentFlag.AlignRight
+            grid.addWidget(label(group_digits(count), theme, "cell"), row, 0, right)
+            grid.addWidget(label("●", theme, "caption", tone), row, 1)
+            grid.addWidget(label(reason, theme, "cell", "text2", wrap=True), row, 2)
+        self._column.addLayout(grid)
+
+    def _pair(self, program_path: str | None, checked: bool = True) -> None:
+        self._session.pair(self._path, program_path)
+
+    def _identify(self, index: int) -> None:
+        self._session.identify(self._path, self.columns.itemData(index))
+
+    def _choose_method(self, scope: str, index: int) -> None:
+        method = self.methods[scope].itemData(index)
+        if method is not None:
+            self._session.choose_method(self._path, scope, method)
+
+
+def _wide_chooser(name: str) -> QComboBox:
+    """A chooser of long texts that gives way where the panel is narrow."""
+    made = QComboBox()
+    made.setAccessibleName(name)
+    made.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    made.setMinimumContentsLength(20)
+    return made
+
+
+def _match_text(match: ColumnMatch, where: str) -> str:
+    """ "column event · 6 of 6 in the map · 98 % of slices"."""
+    share = format_share(match.of_slices, 1)
+    known, values = group_digits(match.known), group_digits(match.values)
+    return f"column {match.column} · {known} of {values} in {where} · {share} of slices"
+
+
+def verdict(agreement: Agreement) -> str:
+    """What an agreement means, in words: whether the two belong together, and on what it rests."""
+    if not agreement.checkable:
+        return UNCHECKABLE
+    if agreement.is_partial:
+        fits = "fits in part"
+    else:
+        fits = "belongs" if agreement.belongs else "does not belong"
+    return f"{fits} · {names_compared(agreement)}"
+
+
+def _value(agreement: Agreement) -> str:
+    return f"{agreement.value:.2f}" if agreement.checkable else "–"
+
+
+def _tone(agreement: Agreement) -> str:
+    if not agreement.checkable:
+        return "text3"
+    return "ok" if agreement.belongs and not agreement.is_partial else "warning"

@@ -1,0 +1,654 @@
+"""The rows of the model panel: modules, their operators and what these share, and single slices.
+
+Rows are made when they are first asked for, and their figures when they are shown or sorted by: a
+profile of a million slices has a row for each of them, but only below an operator that is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from viewer.analysis.cost.costs import CostRow
+from viewer.analysis.cost.lines import lines_text
+from viewer.analysis.cost.modules import ModuleCosts, RunMedians
+from viewer.analysis.links.labels import run_label, set_label
+from viewer.analysis.workload.operator_tensors import outputs_of
+from viewer.gui.panels.base.slice_facts import MISSING, tensor_text
+from viewer.model.scope import Scope
+from viewer.model.times import (
+    MINUS,
+    THIN_SPACE,
+    counted,
+    format_in,
+    format_time,
+    group_digits,
+    tick_to_ns,
+    unit_for,
+)
+from viewer.model.trace import Bools, Ints
+from viewer.program.module_tree import ModuleKind, ModuleTree
+from viewer.program.program import Program
+from viewer.view.open_trace import OpenTrace
+
+# Slices listed below one operator; to make so many rows takes 10 ms.
+MOST_SLICES = 2000
+
+
+class Kind(Enum):
+    """What a row stands for."""
+
+    MODULE = "module"
+    OPERATOR = "operator"
+    SET = "shared"
+    SLICE = "slice"
+    REST = "more slices"
+
+
+class Cell(Enum):
+    """A column: its title, its width in px (0: what is left), what is said of it."""
+
+    NAME = ("Module", 0, "")
+    TOTAL = (
+        "Total", 150,
+        "Time charged to a module and to all in it, each instant once. The bar is its share",
+    )  # fmt: skip
+    SHARE = ("Share, %", 64, "Total as a share of the whole that is written below the table")
+    OWN = ("Own", 64, "Time of the operators directly in a module, without modules in it")
+    SHARED = (
+        "Shared", 72,
+        "Time of calls that it has in common with modules or operators outside of it. It is in the "
+        "total of the module around all of them, and not in its own: nobody measured the parts",
+    )  # fmt: skip
+    SLICES = ("Slices", 54, "How many slices begin; kernels inside of a call are not counted again")
+    MEAN = ("Per slice", 80, "Total, divided by the slices")
+    P50 = (
+        "p50/run",
+        80,
+        "The median of the totals of all inferences of its method, picked or not. Of a model whose "
+        "methods ran in turns there is none",
+    )
+    COUNT = ("Operators", 80, "How many operators are in a module and in all modules below it")
+    LINE = ("Line", 60, "")
+    OUTPUT = ("Output", 190, "")
+
+    def __init__(self, title: str, width: int, tip: str) -> None:
+        self.title = title
+        self.width = width
+        self.tip = tip
+
+    @property
+    def is_time(self) -> bool:
+        """Whether its numbers are lengths."""
+        return self in (Cell.TOTAL, Cell.OWN, Cell.SHARED, Cell.MEAN, Cell.P50)
+
+
+WITH_COSTS = (
+    Cell.NAME, Cell.TOTAL, Cell.SHARE, Cell.OWN, Cell.SHARED, Cell.SLICES, Cell.MEAN, Cell.P50,
+)  # fmt: skip
+OF_RECORD = (Cell.NAME, Cell.COUNT, Cell.LINE, Cell.OUTPUT)
+
+
+@dataclass(frozen=True, eq=False)
+class Costed:
+    """What a tree of modules cost: in a trace as it is shown, in a run or range of it or in all."""
+
+    shown: OpenTrace
+    scope: Scope
+    costs: ModuleCosts
+    medians: RunMedians
+
+    @cached_property
+    def units(self) -> dict[Cell, tuple[str, int]]:
+        """The unit of every column of lengths, by the longest in it, with how many ns it has."""
+        costs, medians = self.costs, self.medians.modules
+        rate = self.shown.axis.ns_per_tick
+        rows = [(row.ticks, row.slices) for row in costs.table.rows]
+        rows += zip(costs.total.tolist(), costs.slices.tolist(), strict=True)
+        total = unit_for(tick_to_ns(max(costs.whole, int(costs.outside.max())), rate))
+        mean = max((ticks / slices for ticks, slices in rows if slices), default=0)
+        p50 = float(np.nanmax(medians)) if not np.isnan(medians).all() else 0
+        return {
+            Cell.TOTAL: total, Cell.OWN: total, Cell.SHARED: total,
+            Cell.MEAN: unit_for(float(mean * rate)), Cell.P50: unit_for(float(p50 * rate)),
+        }  # fmt: skip
+
+
+@dataclass(eq=False, slots=True)
+class Row:
+    """One row. number: the module, the operator, the position among the sets of the module or the
+    slice that it stands for. id: its position among the rows made. inside: None until asked for."""
+
+    kind: Kind
+    number: int
+    id: int
+    parent: int
+    place: int
+    inside: list[int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The numbers of a row, None where there is none. total, own and shared: ticks of the trace.
+
+    mean, p50: ticks too. slices: how many.
+    """
+
+    total: int | None = None
+    own: int | None = None
+    shared: int | None = None
+    slices: int | None = None
+    mean: float | None = None
+    p50: float | None = None
+
+
+_NONE = Figures()
+_FIELDS = {
+    Cell.TOTAL: "total", Cell.SHARE: "total", Cell.OWN: "own", Cell.SHARED: "shared",
+    Cell.SLICES: "slices", Cell.MEAN: "mean", Cell.P50: "p50",
+}  # fmt: skip
+
+
+@dataclass(eq=False)
+class Rows:
+    """All rows of a tree, with costs or without; made anew for every answer.
+
+    words: what rows must have in their names, in lower case. by: the column that they are sorted
+    by among their neighbours, None for graph order; downwards: the greatest first.
+    """
+
+    tree: ModuleTree
+    costed: Costed | None = None
+    words: tuple[str, ...] = ()
+    by: Cell | None = None
+    downwards: bool = True
+    made: list[Row] = field(default_factory=list)
+    _modules: dict[int, int] = field(default_factory=dict)  # the rows of modules, by their numbers
+
+    def __post_init__(self) -> None:
+        self.top = [self._make(Kind.MODULE, 0, -1, 0)] if self._seen[0] else []
+
+    # -- the tree of rows ------------------------------------------------------------------------
+
+    @property
+    def program(self) -> Program:
+        """The program whose modules these are."""
+        return self.tree.program
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The columns."""
+        return OF_RECORD if self.costed is None else WITH_COSTS
+
+    def _make(self, kind: Kind, number: int, parent: int, place: int) -> int:
+        at = len(self.made)
+        self.made.append(Row(kind, number, at, parent, place))
+        if kind is Kind.MODULE:
+            self._modules[number] = at
+        return at
+
+    def has_inside(self, row: Row) -> bool:
+        """Whether any row is in it, without making them."""
+        if row.kind is Kind.MODULE:
+            return True
+        if self.costed is None or (row.kind is not Kind.OPERATOR and row.kind is not Kind.SET):
+            return False
+        found = self._cost_row(row)
+        return found is not None and found.slices > 0
+
+    def inside(self, row: Row) -> list[int]:
+        """The rows in it by their ids, made now if need be."""
+        if row.inside is None:
+            parts = self._slices_in(row) if row.kind is not Kind.MODULE else self._parts_of(row)
+            row.inside = [
+                self._make(kind, number, row.id, place)
+                for place, (kind, number) in enumerate(parts)
+            ]
+        return row.inside
+
+    def _parts_of(self, row: Row) -> list[tuple[Kind, int]]:
+        module = self.tree.modules[row.number]
+        if self.words:
+            parts = [(Kind.MODULE, n) for n in module.children if self._seen[n]]
+            parts += [(Kind.OPERATOR, i) for i in module.operators if self._named[i]]
+        else:
+            parts = [(Kind.MODULE, n) for n in module.children]
+            parts += [(Kind.OPERATOR, i) for i in module.operators]
+        # In graph order: a module stands where its first operator does.
+        parts.sort(key=lambda part: self._first[part[1]] if part[0] is Kind.MODULE else part[1])
+        parts += [(Kind.SET, n) for n in range(len(self._sets(row.number)))
+                  if self._set_is_named(row.number, n)]  # fmt: skip
+        return self._sorted(row, parts)
+
+    @cached_property
+    def _first(self) -> list[int]:
+        """Per module its first operator."""
+        last = len(self.program.operators)
+        first = [min(module.operators, default=last) for module in self.tree.modules]
+        for number in range(len(first) - 1, 0, -1):
+            parent = self.tree.modules[number].parent
+            first[parent] = min(first[parent], first[number])
+        return first
+
+    def _sets(self, module: int) -> Sequence[CostRow]:
+        return () if self.costed is None else self.costed.costs.sets[module]
+
+    def _slices_in(self, row: Row) -> list[tuple[Kind, int]]:
+        """The slices of a row of operators in order of time, or of their length."""
+        if self.costed is None or row.kind not in (Kind.OPERATOR, Kind.SET):
+            return []
+        shown = self.costed.shown
+        found = shown.costs.slices_of({self.operators(row)}, self.costed.scope)
+        slices = shown.trace.slices
+        order = slices.start[found]
+        if self.by is Cell.TOTAL:
+            length = slices.end[found] - order
+            order = -length if self.downwards else length
+        found = found[np.argsort(order, kind="stable")]
+        parts = [(Kind.SLICE, i) for i in found[:MOST_SLICES].tolist()]
+        if len(found) > MOST_SLICES:
+            parts.append((Kind.REST, len(found) - MOST_SLICES))
+        return parts
+
+    def _sorted(self, row: Row, parts: list[tuple[Kind, int]]) -> list[tuple[Kind, int]]:
+        by = self.by
+        if by is None:
+            return parts
+        rows = [Row(kind, number, -1, row.id, -1) for kind, number in parts]
+        keys: list[float | str | None]
+        if by in _FIELDS:
+            keys = [self._number(part, by) for part in rows]
+        elif by is Cell.NAME:
+            keys = [self.name(part).lower() for part in rows]
+        else:
+            keys = [self._record_key(part, by) for part in rows]
+        known = [i for i, key in enumerate(keys) if key is not None]
+        # What has no number is neither the least nor the greatest: it comes last.
+        rest = [i for i, key in enumerate(keys) if key is None]
+        known.sort(key=lambda i: keys[i], reverse=self.downwards)  # type: ignore[arg-type, return-value]
+        return [parts[i] for i in (*known, *rest)]
+
+    def _number(self, row: Row, by: Cell) -> float | None:
+        """What a row is sorted by; as its figures have it, and for thousands of operators without
+        making them all: that is a third of the time that sorting takes."""
+        plain = row.kind is Kind.OPERATOR and by in (Cell.TOTAL, Cell.SHARE, Cell.SLICES)
+        if self.costed is None or not plain:
+            value: float | None = getattr(self.figures(row), _FIELDS[by])
+            return value
+        found = self.costed.costs.single.get(row.number)
+        if found is None:
+            return None
+        return found.slices if by is Cell.SLICES else found.ticks
+
+    # -- the filter ------------------------------------------------------------------------------
+
+    @cached_property
+    def _named(self) -> Bools:
+        """Per operator whether the filter leaves it: it, or a module around it, has all words."""
+        if not self.words:
+            return np.ones(len(self.program.operators), np.bool_)
+        lines = [f"{o.source.path}:{o.source.line}" if o.source else "" for o in
+                 self.program.operators]  # fmt: skip
+        return np.array(
+            [
+                self._has_words(f"{self._paths[int(at)]} {operator.label} {line}")
+                for operator, at, line in zip(
+                    self.program.operators, self.tree.of_operator, lines, strict=True
+                )
+            ],
+            np.bool_,
+        )
+
+    @cached_property
+    def _seen(self) -> Bools:
+        """Per module whether the filter leaves it, for anything in it or around it."""
+        if not self.words:
+            return np.ones(len(self.tree.modules), np.bool_)
+        own = np.zeros(len(self.tree.modules), np.int64)
+        np.add.at(own, self.tree.of_operator, self._named.astype(np.int64))
+        for number in range(len(own)):
+            own[number] += self._has_words(self._paths[number])
+            own[number] += any(
+                self._set_is_named(number, n) for n in range(len(self._sets(number)))
+            )
+        return self.tree.total(own) > 0
+
+    @cached_property
+    def _paths(self) -> list[str]:
+        """Per module its path and class, and those of all around it, in lower case."""
+        paths: list[str] = []
+        for number, module in enumerate(self.tree.modules):
+            above = paths[module.parent] if module.parent >= 0 else ""
+            paths.append(f"{above} {self.tree.name(number)} {module.path} {module.type}".lower())
+        return paths
+
+    def _has_words(self, text: str) -> bool:
+        small = text.lower()
+        return all(word in small for word in self.words)
+
+    def _set_is_named(self, module: int, number: int) -> bool:
+        if not self.words or self.costed is None:
+            return True
+        own = self._sets(module)[number].operators
+        text = set_label(self.costed.shown.table, own)
+        return self._has_words(f"{self._paths[module]} {text}")
+
+    # -- what rows say ---------------------------------------------------------------------------
+
+    def operators(self, row: Row) -> tuple[int, ...]:
+        """The operators of a row; of a module all in it and below it, of a slice its own."""
+        if row.kind is Kind.MODULE:
+            return self.tree.operators_in(row.number)
+        if row.kind is Kind.OPERATOR:
+            return (row.number,)
+        if row.kind is Kind.SET:
+            return self._sets(self.made[row.parent].number)[row.number].operators
+        return self.operators(self.made[row.parent])
+
+    def figures(self, row: Row) -> Figures:
+        """The numbers of a row."""
+        costed = self.costed
+        if costed is None or row.kind is Kind.REST:
+            return _NONE
+        costs = costed.costs
+        if row.kind is Kind.SLICE:
+            shown, i = costed.shown, row.number
+            if shown.native(i) is not None:
+                return _NONE  # its length is told in the unit of its own clock
+            slices = shown.trace.slices
+            return Figures(total=int(slices.end[i] - slices.start[i]))
+        if row.kind is Kind.MODULE:
+            n = row.number
+            median = float(costed.medians.modules[n])
+            return _figures(
+                int(costs.total[n]), int(costs.own[n]), int(costs.outside[n]) or None,
+                int(costs.slices[n]), median if median == median else None,
+            )  # fmt: skip
+        found, p50 = self._cost_row(row), costed.medians.sets.get(self.operators(row))
+        if row.kind is Kind.OPERATOR:
+            shared = costs.in_sets.get(row.number) or None
+            if found is None:
+                return Figures(shared=shared, p50=p50 or None)
+            return _figures(found.ticks, found.ticks, shared, found.slices, p50)
+        assert found is not None
+        # What modules share is no module's own.
+        across = costs.is_across(self.made[row.parent].number, found)
+        return _figures(found.ticks, None if across else found.ticks, None, found.slices, p50)
+
+    def _cost_row(self, row: Row) -> CostRow | None:
+        assert self.costed is not None
+        if row.kind is Kind.OPERATOR:
+            return self.costed.costs.single.get(row.number)
+        return self._sets(self.made[row.parent].number)[row.number]
+
+    def share(self, row: Row) -> float | None:
+        """Its total as a part of the whole, 0 to 1; None of slices and where there is no whole."""
+        if self.costed is None or row.kind in (Kind.SLICE, Kind.REST):
+            return None
+        whole, total = self.costed.costs.whole, self.figures(row).total
+        return None if total is None or not whole else total / whole
+
+    @property
+    def _rate(self) -> Fraction:
+        assert self.costed is not None
+        return self.costed.shown.axis.ns_per_tick
+
+    def title(self, cell: Cell) -> str:
+        """What stands over a column, lengths with their unit."""
+        if self.costed is None or not cell.is_time:
+            return cell.title
+        return f"{cell.title}, {self.costed.units[cell][0]}"
+
+    def tip(self, cell: Cell) -> str:
+        """What is said of a column; why it is empty, if it is."""
+        why = self.costed.medians.why if self.costed is not None and cell is Cell.P50 else ""
+        return why or cell.tip
+
+    @cached_property
+    def silent(self) -> frozenset[Cell]:
+        """The columns that tell nothing here."""
+        costed = self.costed
+        if costed is None:
+            return frozenset()
+        found = set()
+        if not costed.costs.outside.any() and not costed.costs.in_sets:
+            found.add(Cell.SHARED)
+        if costed.medians.runs < 2:
+            found.add(Cell.P50)
+        return frozenset(found)
+
+    def name(self, row: Row) -> str:
+        """What a row is called beside its neighbours: "fc1", "linear", "run 2 · 3.125 µs"."""
+        if row.kind is Kind.MODULE:
+            return self.tree.name(row.number)
+        if row.kind is Kind.REST:
+            which = "shorter" if self.by is Cell.TOTAL and self.downwards else "later"
+            which = "longer" if self.by is Cell.TOTAL and not self.downwards else which
+            return f"{counted(row.number, f'{which} slice')} not listed"
+        if row.kind is Kind.SLICE:
+            assert self.costed is not None
+            begin, _ = self.costed.shown.span_ns(row.number)
+            return f"at {format_time(begin)}"
+        if row.kind is Kind.OPERATOR:
+            return self.program.operators[row.number].name
+        assert self.costed is not None
+        label = set_label(self.costed.shown.table, self.operators(row))
+        return label.partition(" · ")[2] or label
+
+    def hint(self, row: Row) -> str:
+        """What is said beside the name: the class of a module, the line of an operator."""
+        if row.kind is Kind.MODULE:
+            return self.tree.modules[row.number].type
+        if row.kind is Kind.SET:
+            return f"shared by {len(self.operators(row))}"
+        if row.kind is Kind.SLICE:
+            return self._run_text(row.number)
+        if row.kind is not Kind.OPERATOR:
+            return ""
+        operator = self.program.operators[row.number]
+        parts = [operator.branch]
+        if self.costed is not None:
+            # First why it has no figures: what comes last is cut where room is short.
+            if self._cost_row(row) is None:
+                shared = row.number in self.costed.costs.in_sets
+                parts.insert(0, "shared" if shared else "no slice")
+            parts.append(f"line {operator.source.line}" if operator.source else "")
+        return " · ".join(part for part in parts if part)
+
+    def _run_text(self, i: int) -> str:
+        """Of which run a slice is, where they are of several: "run 2 of 5"."""
+        if self.costed is None or self.costed.scope.run is not None:
+            return ""
+        trace = self.costed.shown.trace
+        number = trace.run_at(trace.slices.track(i), int(trace.slices.start[i]))
+        if number is None or trace.runs[number].total < 2:
+            return ""
+        return run_label(self.costed.shown.table, trace.runs[number]).rpartition(" · ")[2]
+
+    def full_name(self, row: Row) -> str:
+        """What a row is called where nothing stands around it, as in copies and tooltips."""
+        if row.kind is Kind.MODULE:
+            module = self.tree.modules[row.number]
+            return module.path or self.tree.name(row.number)
+        if row.kind is Kind.OPERATOR:
+            return self.program.operators[row.number].label
+        if row.kind is Kind.SET and self.costed is not None:
+            return set_label(self.costed.shown.table, self.operators(row))
+        if row.kind is Kind.SLICE and self.costed is not None:
+            return f"{self.costed.shown.label(row.number)} {self.name(row)}"
+        return self.name(row)
+
+    def text(self, row: Row, cell: Cell) -> str:
+        """What stands in a cell."""
+        if cell is Cell.NAME:
+            return self.name(row)
+        if self.costed is None:
+            return self._record_text(row, cell)
+        if row.kind is Kind.REST or (row.kind is Kind.SLICE and cell is not Cell.TOTAL):
+            return ""
+        if row.kind is Kind.SLICE and self.costed.shown.native(row.number) is not None:
+            return self.costed.shown.length_text(row.number)
+        if cell is Cell.SHARE:
+            share = self.share(row)
+            return MISSING if share is None else f"{100 * share:.1f}"
+        value = getattr(self.figures(row), _FIELDS[cell])
+        if value is None:
+            return MISSING
+        if cell is Cell.SLICES:
+            return group_digits(value)
+        ns = tick_to_ns(value, self._rate) if isinstance(value, int) else float(value * self._rate)
+        return format_in(ns, self.costed.units[cell][1])
+
+    def _record_key(self, row: Row, cell: Cell) -> float | str | None:
+        if cell is Cell.COUNT:
+            return len(self.operators(row)) if row.kind is Kind.MODULE else None
+        if row.kind is not Kind.OPERATOR:
+            return None
+        operator = self.program.operators[row.number]
+        if cell is Cell.LINE:
+            return operator.source.line if operator.source else None
+        return self._record_text(row, cell)
+
+    def _record_text(self, row: Row, cell: Cell) -> str:
+        if row.kind is Kind.MODULE:
+            count = len(self.operators(row))
+            return group_digits(count) if cell is Cell.COUNT else ""
+        operator = self.program.operators[row.number]
+        if cell is Cell.LINE:
+            return lines_text([operator.source.line]) if operator.source else MISSING
+        if cell is Cell.OUTPUT:
+            outputs = outputs_of(operator)
+            return tensor_text(outputs[0]) if outputs else MISSING
+        return ""
+
+    def explained(self, row: Row) -> str:
+        """How the numbers of a row come about, as lines for a tooltip."""
+        lines = [self.full_name(row)]
+        if row.kind is Kind.MODULE and self.costed is not None:
+            costs, n = self.costed.costs, row.number
+            inside = sum(int(costs.total[child]) for child in self.tree.modules[n].children)
+            parts = ((int(costs.own[n]), "of its own operators"),
+                     (int(costs.shared[n]), "shared by modules in it"),
+                     (inside, "in the modules in it"))  # fmt: skip
+            told = [f"{self._time(ticks)} {what}" for ticks, what in parts if ticks]
+            lines.append(f"Total {self._time(int(costs.total[n]))}" + ": " * bool(told)
+                         + " + ".join(told))  # fmt: skip
+            if costs.outside[n]:
+                lines.append(f"{self._time(int(costs.outside[n]))} more is shared with modules "
+                             "outside of it, and in the total around both")  # fmt: skip
+        elif row.kind is Kind.SET and self.costed is not None:
+            labels = [self.program.operators[i].label for i in self.operators(row)[:12]]
+            more = len(self.operators(row)) - len(labels)
+            lines += [*labels, f"and {more} more"] if more else labels
+        elif row.kind is Kind.OPERATOR:
+            operator = self.program.operators[row.number]
+            if operator.source:
+                lines.append(f"{operator.source.path}:{operator.source.line}")
+        return "\n".join(lines)
+
+    def _time(self, ticks: int) -> str:
+        return format_time(tick_to_ns(ticks, self._rate))
+
+    # -- finding rows ----------------------------------------------------------------------------
+
+    def find(self, operators: tuple[int, ...]) -> int | None:
+        """The row of an operator, or of exactly a set of several, made if need be; None if it is
+        not among them, or the filter leaves it out."""
+        if not operators or not self.top:
+            return None
+        module = self.tree.common(operators)
+        at = self.row_of_module(module)
+        if at is None:
+            return None
+        wanted = set(operators)
+        kind = Kind.OPERATOR if len(wanted) == 1 else Kind.SET
+        for number in self.inside(self.made[at]):
+            row = self.made[number]
+            if row.kind is kind and wanted == set(self.operators(row)):
+                return number
+        return None
+
+    def row_of_module(self, module: int) -> int | None:
+        """The row of a module, made if need be; None if the filter leaves it out."""
+        if not self.top or not self._seen[module]:
+            return None
+        missing = []
+        for number in self.tree.around(module):
+            if number in self._modules:
+                break
+            missing.append(number)
+        for number in reversed(missing):
+            around = self.tree.modules[number].parent
+            self.inside(self.made[self._modules[around]])
+        return self._modules[module]
+
+    def charged_sets(self, module: int) -> list[tuple[int, ...]]:
+        """The sets of operators that make up the total of a module; of a module without any, those
+        that it shares with others."""
+        if self.costed is None:
+            return []
+        costs, end = self.costed.costs, self.tree.modules[module].end
+        found = [
+            row.operators for row in costs.table.rows
+            if module <= self.tree.common(row.operators) < end
+        ]  # fmt: skip
+        if found:
+            return found
+        own = set(self.tree.operators_in(module))
+        return [row.operators for row in costs.table.rows if not own.isdisjoint(row.operators)]
+
+    def slices_of_module(self, module: int) -> Ints:
+        """The slices of these sets, in the scope."""
+        if self.costed is None:
+            return np.empty(0, np.int64)
+        return self.costed.shown.costs.slices_of(self.charged_sets(module), self.costed.scope)
+
+    def tsv(self, rows: Sequence[Row], cells: Sequence[Cell]) -> str:
+        """Some rows with their headings, as tab separated text with plain spaces and points."""
+        titles = [self.title(cell) for cell in cells]
+        lines = ["\t".join([titles[0], "Kind", *titles[1:]])]
+        for row in rows:
+            module = self.tree.modules[row.number] if row.kind is Kind.MODULE else None
+            kind = row.kind.value if module is None else module.kind.value
+            texts = [_plain(self.text(row, cell)) for cell in cells[1:]]
+            lines.append("\t".join([self.full_name(row), kind, *texts]))
+        return "\n".join(lines) + "\n"
+
+
+def _figures(
+    total: int, own: int | None, shared: int | None, slices: int, p50: float | None
+) -> Figures:
+    """Where nothing is charged and nothing begins there is no total, not one of 0."""
+    if not total and not slices:
+        return Figures(shared=shared, p50=p50 or None)
+    return Figures(total, own, shared, slices, total / slices if slices else None, p50)
+
+
+def parts_of(costed: Costed) -> tuple[tuple[str, str, int], ...]:
+    """How modules add up to the whole: name, colour of the theme and ns of each part.
+
+    Modules: of sets that lie in one module. Shared: of those that lie in several.
+    """
+    costs, rate = costed.costs, costed.shown.axis.ns_per_tick
+    unplaced = [m.kind is ModuleKind.UNPLACED for m in costs.tree.modules]
+    loose = int(costs.own[np.array(unplaced)].sum())
+    whole = tick_to_ns(costs.whole, rate)
+    one = tick_to_ns(int(costs.own.sum()) - loose, rate)
+    several = tick_to_ns(int(costs.shared.sum()), rate)
+    none = tick_to_ns(loose, rate)
+    # The parts are floored one by one; the last is what is left, so that the sum is exact.
+    # Short names: at 1600 px of width longer ones leave no room for the figures.
+    parts = [("Modules", "accent", one), ("Shared", "slab", several)]
+    if loose:
+        parts.append(("No module", "text3", none))
+    parts.append(("No operator", "", whole - one - several - none))
+    return tuple(parts)
+
+
+def _plain(text: str) -> str:
+    return "" if text == MISSING else text.replace(THIN_SPACE, "").replace(MINUS, "-")

@@ -1,0 +1,521 @@
+"""The tree of modules on screen: names with swatches and bars, columns that fit, rows that stay.
+
+Which rows are open is kept by what they stand for, so that another run, filter or order leaves them
+open. To many rows at once the view is told before it lays them out: one by one, a thousand modules
+take seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from PySide6.QtCore import (
+    QItemSelectionModel,
+    QModelIndex,
+    QObject,
+    QPoint,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import (
+    QAction,
+    QFontMetrics,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import (
+    QHeaderView,
+    QMenu,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+)
+
+from viewer.gui.panels.base.slice_facts import MISSING
+from viewer.gui.panels.base.swatches import SWATCH, colours_of, paint_bar, paint_swatch, slice_color
+from viewer.gui.panels.model.rows import Cell, Kind, Row
+from viewer.gui.panels.model.tree_model import RELATED_ROLE, ROW_ROLE, ModuleModel
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index
+from viewer.gui.qt.widgets.tables import ROW_HEIGHT, QuietTree, pop_up
+from viewer.model.times import counted
+from viewer.render.palette import Palette
+
+MOST_COPIED = 2000  # rows; writing so many takes 50 ms
+_LEAST_NAME = 180  # px of the column of names
+_INDENT = 16  # px a level
+_MOST_FOUND = 500  # modules that a filter opens
+_NUMBER_WIDTH = 62  # px of the number beside a bar
+# What goes first where there is no room: the bar tells the share too.
+_DISPENSABLE = (Cell.SHARE, Cell.MEAN, Cell.SHARED, Cell.P50, Cell.SLICES, Cell.OWN, Cell.OUTPUT)
+Key = tuple[Kind, int, int]  # a row by what it stands for, and of a set its module
+
+
+class ModuleView(QuietTree):
+    """The tree. `chosen` on a click, Enter or an arrow key, `entered_row` on a double click or
+    Enter; both carry the row."""
+
+    chosen = Signal(object)
+    entered_row = Signal(object)
+
+    def __init__(self, model: ModuleModel, theme: Theme) -> None:
+        super().__init__("Model")
+        self._model = model
+        self._theme = theme
+        self._open: list[Key] = []
+        self._instead: Sequence[Key] | None = None
+        self._current: Key | None = None
+        self._at = 0  # the scroll bar
+        self._by_itself: list[Key] = []  # opened for a selection on the timeline
+        self._cells: tuple[Cell, ...] = ()
+        self.opacity = 1.0
+        self.setModel(model)
+        self._delegate = ModuleDelegate(model, theme, self)
+        self.setItemDelegate(self._delegate)
+        self.setIndentation(theme.px(_INDENT))
+        self.setUniformRowHeights(True)
+        self.setMouseTracking(True)
+        header = self.header()
+        header.setStretchLastSection(False)
+        header.setMinimumSectionSize(theme.px(40))
+        header.setSectionsMovable(False)
+        header.setSortIndicatorClearable(True)
+        header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
+        self.setSortingEnabled(True)
+        self.clicked.connect(self.choose)
+        self.doubleClicked.connect(self._enter)
+        model.modelAboutToBeReset.connect(self._keep)
+        model.modelReset.connect(self._restore)
+        copy = QAction("Copy", self)
+        copy.setShortcut(QKeySequence.StandardKey.Copy)
+        copy.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        copy.triggered.connect(self.copy)
+        self.addAction(copy)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.customContextMenuRequested.connect(self._menu)
+
+    # -- columns ---------------------------------------------------------------------------------
+
+    def fit_columns(self) -> None:
+        """Show the columns that tell something, and of them what there is room for."""
+        rows = self._model.rows
+        if rows is None:
+            return
+        header, theme, mode = self.header(), self._theme, QHeaderView.ResizeMode
+        if self._cells != rows.cells:
+            self._cells = rows.cells
+            for i, cell in enumerate(rows.cells):
+                stretch = cell is Cell.NAME
+                header.setSectionResizeMode(i, mode.Stretch if stretch else mode.Interactive)
+                if cell.width:
+                    header.resizeSection(i, theme.px(cell.width))
+        # Those of the root are the greatest: of ten million slices more digits than usual.
+        if Cell.SLICES in rows.cells and rows.top:
+            widest = rows.text(rows.made[rows.top[0]], Cell.SLICES)
+            room = QFontMetrics(theme.font("cell")).horizontalAdvance(widest) + theme.px(14)
+            header.resizeSection(
+                rows.cells.index(Cell.SLICES), max(theme.px(Cell.SLICES.width), room)
+            )
+        away = set(rows.silent)
+        width = _LEAST_NAME + sum(cell.width for cell in rows.cells if cell not in away)
+        for cell in _DISPENSABLE:
+            if cell in rows.cells and cell not in away and theme.px(width) > self._room:
+                away.add(cell)
+                width -= cell.width
+        for i, cell in enumerate(rows.cells):
+            self.setColumnHidden(i, cell in away)
+
+    @property
+    def _room(self) -> int:
+        return self.viewport().width()
+
+    @property
+    def shown_cells(self) -> list[Cell]:
+        """The columns that are shown."""
+        return [cell for i, cell in enumerate(self._cells) if not self.isColumnHidden(i)]
+
+    @guard
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.fit_columns()
+
+    # -- rows that are open ----------------------------------------------------------------------
+
+    def _key(self, row: Row) -> Key:
+        rows = self._model.rows
+        assert rows is not None
+        around = rows.made[row.parent].number if row.kind is Kind.SET else -1
+        return row.kind, row.number, around
+
+    def _row_of(self, key: Key) -> int | None:
+        """The id of the row that a key names, made if need be."""
+        rows = self._model.rows
+        if rows is None or not rows.top:
+            return None
+        kind, number, around = key
+        if kind is Kind.MODULE:
+            return rows.row_of_module(number) if number < len(rows.tree.modules) else None
+        if kind is Kind.OPERATOR:
+            return rows.find((number,)) if number < len(rows.program.operators) else None
+        if kind is Kind.SET and around < len(rows.tree.modules):
+            at = rows.row_of_module(around)
+            inside = () if at is None else rows.inside(rows.made[at])
+            return next(
+                (n for n in inside if rows.made[n].kind is kind and rows.made[n].number == number),
+                None,
+            )
+        return None
+
+    @Slot()
+    def _keep(self) -> None:
+        rows = self._model.rows
+        if rows is None:
+            return
+        if self._instead is not None:
+            self._open = list(self._instead)
+        else:
+            self._open = self.open_keys()
+        self._at = self.verticalScrollBar().value()
+        current = self._model.row(self.currentIndex())
+        self._current = None if current is None else self._key(current)
+
+    def open_keys(self) -> list[Key]:
+        """What the open rows stand for, to open them again among other rows."""
+        rows = self._model.rows
+        made = [] if rows is None else rows.made
+        return [
+            self._key(row)
+            for row in made
+            if row.inside is not None and self.isExpanded(self._model.index_of(row.id))
+        ]
+
+    @Slot()
+    def _restore(self) -> None:
+        if self._model.rows is None:
+            self._cells = ()  # with its columns the header has lost their widths
+            return
+        self.fit_columns()
+        self.open_again(self._open)
+        if self._current is not None:
+            self.mark(self._row_of(self._current), scroll=False)
+        self.verticalScrollBar().setValue(self._at)
+
+    def forget(self) -> None:
+        """Another model is shown: what was open in the one before means nothing."""
+        self._open, self._by_itself, self._current, self._at = [], [], None, 0
+
+    def open_rows(self, numbers: Iterable[int]) -> None:
+        """Open rows by their ids, all before the view is laid out."""
+        self.scheduleDelayedItemsLayout()
+        for number in numbers:
+            self.expand(self._model.index_of(number))
+        self.executeDelayedItemsLayout()
+
+    @contextmanager
+    def opening(self, keys: Sequence[Key]) -> Iterator[None]:
+        """Rows that are replaced in here leave these open, and not what was open before."""
+        self._instead = keys
+        try:
+            yield
+        finally:
+            self._instead = None
+
+    def open_again(self, keys: Iterable[Key]) -> None:
+        """Open the rows that stand for these, as far as there are any."""
+        found = [self._row_of(key) for key in keys]
+        self.open_rows([number for number in found if number is not None])
+
+    def open_found(self) -> None:
+        """Open modules from the outside in, so that what a filter has found is seen."""
+        rows = self._model.rows
+        if rows is None:
+            return
+        todo = list(rows.top)
+        for number in todo:  # it grows
+            if len(todo) > _MOST_FOUND:
+                break
+            inside = rows.inside(rows.made[number])
+            todo += [n for n in inside if rows.made[n].kind is Kind.MODULE]
+        self.open_rows(todo)
+
+    def open_first(self) -> None:
+        """Open the root, and what lies alone in it, down to where there is a choice."""
+        rows = self._model.rows
+        number = rows.top[0] if rows is not None and rows.top else None
+        while rows is not None and number is not None:
+            self.expand(self._model.index_of(number))
+            inside = rows.inside(rows.made[number])
+            alone = len(inside) == 1 and rows.made[inside[0]].kind is Kind.MODULE
+            number = inside[0] if alone else None
+
+    def open_modules(self, index: QModelIndex) -> None:
+        """Open a module and all modules in it, but not the slices of their operators."""
+        rows, row = self._model.rows, self._model.row(index)
+        if rows is None or row is None:
+            return
+        todo, found = [row.id], list[int]()
+        while todo:
+            here = rows.made[todo.pop()]
+            if here.kind is Kind.MODULE or here is row:
+                found.append(here.id)
+            if here.kind is Kind.MODULE:
+                todo += [n for n in rows.inside(here) if rows.made[n].kind is Kind.MODULE]
+        self.open_rows(found)
+
+    def mark(self, number: int | None, *, scroll: bool = True) -> None:
+        """Mark one row, by its id, and bring it into view; None marks none."""
+        if number is None:
+            self.selectionModel().clear()
+            return
+        index = self._model.index_of(number)
+        flags = QItemSelectionModel.SelectionFlag
+        self.selectionModel().setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
+        if scroll:
+            self.scrollTo(index)
+
+    def show_row(self, number: int) -> None:
+        """Mark a row because something else chose it: what is around it is opened, and what was
+        opened so before is closed again, all at once."""
+        rows = self._model.rows
+        assert rows is not None
+        around = list[int]()
+        above = rows.made[number].parent
+        while above >= 0:
+            around.append(above)
+            above = rows.made[above].parent
+        needed = [n for n in around if not self.isExpanded(self._model.index_of(n))]
+        kept = {self._key(rows.made[n]) for n in around}
+        gone = [self._row_of(key) for key in self._by_itself if key not in kept]
+        if needed or gone:
+            self.scheduleDelayedItemsLayout()
+            for at in gone:
+                if at is not None:
+                    self.collapse(self._model.index_of(at))
+            self._by_itself = [key for key in self._by_itself if key in kept]
+            self._by_itself += [self._key(rows.made[n]) for n in needed]
+            self.open_rows(needed)
+        self.mark(number)
+
+    # -- mouse and keys --------------------------------------------------------------------------
+
+    @Slot(QModelIndex)
+    def choose(self, index: QModelIndex) -> None:
+        """Tell that a row was chosen."""
+        row = self._model.row(index)
+        if row is not None and len(self.selectionModel().selectedRows()) <= 1:
+            self._touched(row)
+            self.chosen.emit(row)
+
+    @Slot(QModelIndex)
+    def _enter(self, index: QModelIndex) -> None:
+        row = self._model.row(index)
+        if row is not None:
+            self.entered_row.emit(row)
+
+    def _touched(self, row: Row) -> None:
+        """What the user works in stays open."""
+        rows = self._model.rows
+        assert rows is not None
+        around = {self._key(row)}
+        while row.parent >= 0:
+            row = rows.made[row.parent]
+            around.add(self._key(row))
+        self._by_itself = [key for key in self._by_itself if key not in around]
+
+    @guard
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        row = self._model.row(self.currentIndex())
+        if row is not None and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._touched(row)
+            self.chosen.emit(row)
+            self.entered_row.emit(row)
+            return
+        if row is not None and event.key() == Qt.Key.Key_Asterisk:
+            self.open_modules(self.currentIndex().siblingAtColumn(0))
+            return
+        super().keyPressEvent(event)
+        now = self._model.row(self.currentIndex())
+        if now is not None and now is not row:
+            self._touched(now)
+            self.chosen.emit(now)
+
+    # -- copies ----------------------------------------------------------------------------------
+
+    def _listed(self) -> list[Row]:
+        """The rows as they stand, from top to bottom, as far as they are open."""
+        rows = self._model.rows
+        if rows is None:
+            return []
+        listed, todo = list[Row](), list(reversed(rows.top))
+        while todo:
+            row = rows.made[todo.pop()]
+            listed.append(row)
+            if self.isExpanded(self._model.index_of(row.id)):
+                todo += reversed(rows.inside(row))
+        return listed
+
+    @Slot()
+    def copy(self) -> None:
+        """Put the marked rows on the clipboard, or all if none is marked."""
+        marked = {index.internalId() for index in self.selectionModel().selectedRows()}
+        listed = self._listed()
+        self._put([row for row in listed if row.id in marked] or listed)
+
+    @Slot()
+    def copy_all(self) -> None:
+        """Put all open rows on the clipboard, in the order shown."""
+        self._put(self._listed())
+
+    def _put(self, listed: list[Row]) -> None:
+        if self._model.rows is None:
+            return
+        text = self._model.rows.tsv(listed[:MOST_COPIED], self.shown_cells)
+        if len(listed) > MOST_COPIED:
+            text += f"{counted(len(listed) - MOST_COPIED, 'more row')} not copied\n"
+        QGuiApplication.clipboard().setText(text)
+
+    @Slot(QPoint)
+    def _menu(self, at: QPoint) -> None:
+        menu = QMenu(self)
+        count = len(self.selectionModel().selectedRows())
+        rows = menu.addAction("Copy row" if count < 2 else f"Copy {count} rows", self.copy)
+        rows.setEnabled(count > 0)
+        menu.addAction("Copy open rows as TSV", self.copy_all)
+        menu.addSeparator()
+        index = self.currentIndex().siblingAtColumn(0)
+        below = menu.addAction("Open all modules below", lambda: self.open_modules(index))
+        below.setEnabled(index.isValid())
+        menu.addAction("Close all", self.collapseAll)
+        pop_up(menu, self, at)
+
+    # -- painting --------------------------------------------------------------------------------
+
+    def colour_operators(self, colours: Palette | None) -> None:
+        """Paint swatches and bars in the palette index of every operator; None: in their own."""
+        self._delegate.colours = colours
+        self.viewport().update()
+
+    @guard
+    def drawRow(self, painter: QPainter, options: QStyleOptionViewItem, index: Index) -> None:
+        ground = ""
+        if self.selectionModel().isRowSelected(index.row(), index.parent()):
+            ground = "selection"
+        elif index.data(RELATED_ROLE):
+            ground = "related"
+        if ground:
+            painter.fillRect(options.rect, self._theme.color(ground))
+        super().drawRow(painter, options, index)
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self.opacity < 1:
+            painter = QPainter(self.viewport())
+            painter.setOpacity(1 - self.opacity)
+            painter.fillRect(event.rect(), self._theme.color("panel"))
+            painter.end()
+
+
+class ModuleDelegate(QStyledItemDelegate):
+    """Paints a cell on the ground of its row: swatch, name and hint, number and bar, or text."""
+
+    def __init__(self, model: ModuleModel, theme: Theme, parent: QObject) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._theme = theme
+        self.colours: Palette | None = None  # the palette index of every operator; None: its own
+
+    @guard(QSize())
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        return QSize(self._theme.px(60), self._theme.px(ROW_HEIGHT))
+
+    @guard
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        theme, rect = self._theme, option.rect
+        row: Row = index.data(ROW_ROLE)
+        cell = self._model.cell(index.column())
+        painter.save()
+        painter.setClipRect(rect)
+        selected = option.state & QStyle.StateFlag.State_Selected
+        if option.state & QStyle.StateFlag.State_MouseOver and not selected:
+            painter.fillRect(rect, theme.color("hover"))
+        if cell is Cell.NAME:
+            self._name(painter, rect, row)
+        elif cell is Cell.TOTAL:
+            self._bar(painter, rect, row, str(index.data()))
+        else:
+            text = str(index.data())
+            faint = text == MISSING or cell is Cell.LINE
+            painter.setFont(theme.font("code" if cell is Cell.OUTPUT else "cell"))
+            painter.setPen(theme.color("text2" if faint else "text1"))
+            inside = rect.adjusted(theme.px(6), 0, -theme.px(6), 0)
+            shown = painter.fontMetrics().elidedText(
+                text, Qt.TextElideMode.ElideRight, inside.width()
+            )
+            painter.drawText(inside, int(LEFT if cell is Cell.OUTPUT else RIGHT), shown)
+        painter.restore()
+
+    def _bar(self, painter: QPainter, rect: QRect, row: Row, text: str) -> None:
+        theme, rows = self._theme, self._model.rows
+        assert rows is not None
+        width = theme.px(_NUMBER_WIDTH)
+        painter.setFont(theme.font("cell"))
+        painter.setPen(theme.color("text2" if text == MISSING else "text1"))
+        number = QRectF(rect.left(), rect.top(), width, rect.height())
+        if painter.fontMetrics().horizontalAdvance(text) > width:
+            # The unit of a clock of its own stands beside the number, where others have a bar.
+            number = QRectF(rect.adjusted(theme.px(6), 0, 0, 0))
+            painter.drawText(number, int(LEFT), text)
+            return
+        painter.drawText(number, int(RIGHT), text)
+        share = rows.share(row)
+        if not share:
+            return
+        left, height = rect.left() + width + theme.px(12), theme.px(8)
+        room = rect.right() - left - theme.px(12)
+        color = theme.color("slab")
+        if row.kind is Kind.OPERATOR:
+            color = slice_color(colours_of((row.number,), self.colours)[0], theme)
+        top = rect.center().y() - height / 2 + 1
+        paint_bar(painter, QRectF(left, top, room * share, height), color, theme)
+
+    def _name(self, painter: QPainter, rect: QRect, row: Row) -> None:
+        theme, rows = self._theme, self._model.rows
+        assert rows is not None
+        left, right = rect.left() + theme.px(2), rect.right() - theme.px(8)
+        if row.kind in (Kind.OPERATOR, Kind.SET):
+            side = theme.px(SWATCH)
+            top = rect.center().y() - side / 2 + 1
+            own = colours_of(rows.operators(row), self.colours)
+            paint_swatch(painter, left, top, own, theme)
+            left += side + theme.px(8)
+        font = theme.font("cell")
+        name, hint = rows.name(row), rows.hint(row)
+        hint_font = theme.font("caption")
+        wide = QFontMetrics(hint_font).horizontalAdvance(hint) if hint else 0
+        room = max(right - left, 0)
+        painter.setFont(font)
+        metrics = painter.fontMetrics()
+        full = metrics.horizontalAdvance(name)
+        # The name comes first: what is beside it gets what is left.
+        shown = metrics.elidedText(name, Qt.TextElideMode.ElideRight, room)
+        quiet = row.kind in (Kind.SLICE, Kind.REST)
+        painter.setPen(theme.color("text2" if quiet else "text1"))
+        at = QRect(left, rect.top(), room, rect.height())
+        painter.drawText(at, int(LEFT), shown)
+        at.setLeft(left + min(full, room) + theme.px(10))
+        if hint and at.width() > min(wide, theme.px(30)):
+            painter.setFont(hint_font)
+            painter.setPen(theme.color("text2"))
+            text = painter.fontMetrics().elidedText(hint, Qt.TextElideMode.ElideRight, at.width())
+            painter.drawText(at, int(LEFT), text)

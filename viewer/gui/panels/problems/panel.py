@@ -1,0 +1,233 @@
+"""The problems panel: odd data, doubtful pairs and files that could not be opened, in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from PySide6.QtCore import (
+    QObject,
+    QRect,
+    QSize,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QFontMetrics, QGuiApplication, QIcon
+from PySide6.QtWidgets import (
+    QHeaderView,
+    QStackedWidget,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import EmptyPlace, tip
+from viewer.gui.qt.widgets.table_model import RIGHT, Index, TitledModel
+from viewer.gui.qt.widgets.tables import ROW_HEIGHT, QuietTable, let_copy, marked_rows
+from viewer.gui.session.session import Session
+from viewer.model.times import group_digits
+from viewer.model.trace import Problem
+from viewer.view.open_trace import display_name
+
+NOTHING = "Nothing odd in the open files, so there is nothing to do here."
+_HEADINGS = ("Severity", "What", "Count", "First", "File")
+_WIDTHS = (88, 0, 52, 96, 144)
+_ONLY_IF_TOLD = (2, 3)  # columns that are hidden where no row has anything in them
+_ROW_AIR = 10
+_CELL_PADDING = 24
+
+
+class Severity(Enum):
+    """How much a problem matters: its word, icon and colour."""
+
+    ERROR = ("Error", "warning", "error")
+    WARNING = ("Warning", "warning", "warning")
+    NOTE = ("Note", "info", "text2")
+
+    def __init__(self, word: str, icon: str, token: str) -> None:
+        self.word = word
+        self.icon = icon
+        self.token = token
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row: what is odd, how often (0 where that makes no sense), where first, in which file."""
+
+    severity: Severity
+    what: str
+    count: int
+    first: str
+    path: str
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The cells."""
+        count = group_digits(self.count) if self.count else ""
+        return self.severity.word, self.what, count, self.first, display_name(self.path)
+
+
+def entries_of(session: Session, failures: dict[str, str]) -> list[Entry]:
+    """All problems: failures, then doubtful pairs, then odd data file by file."""
+    space = session.workspace
+    found = [_failure(path, message) for path, message in failures.items()]
+    for trace in space.traces:
+        found += [Entry(Severity.WARNING, w, 0, "", trace.path) for w in space.warnings(trace)]
+    odd: list[tuple[str, tuple[Problem, ...]]] = [(t.path, t.problems) for t in space.traces]
+    odd += [(p.path, p.problems) for p in space.programs]
+    for path, problems in odd:
+        found += [Entry(Severity.NOTE, p.kind, p.count, p.first, path) for p in problems]
+    return found
+
+
+def _failure(path: str, message: str) -> Entry:
+    """A file that could not be opened; path and place have columns of their own."""
+    place, colon, what = message.removeprefix(path).partition(": ")
+    if not message.startswith(path) or not colon:
+        return Entry(Severity.ERROR, message, 0, "", path)
+    return Entry(Severity.ERROR, what, 0, place.strip(" ()"), path)
+
+
+class ProblemModel(TitledModel):
+    """The entries as rows."""
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.entries: list[Entry] = []
+
+    def show(self, entries: list[Entry]) -> None:
+        """Replace all rows."""
+        self.beginResetModel()
+        self.entries = entries
+        self.endResetModel()
+
+    def tsv(self, rows: list[int]) -> str:
+        """Some rows with the headings as tab separated text; files with their whole path."""
+        lines = ["\t".join(_HEADINGS)]
+        for row in rows:
+            entry = self.entries[row]
+            lines.append("\t".join((*entry.texts[:2], str(entry.count), entry.first, entry.path)))
+        return "\n".join(lines) + "\n"
+
+    def shown_rows(self) -> int:
+        return len(self.entries)
+
+    def titles(self) -> Sequence[str]:
+        return _HEADINGS
+
+    def is_right(self, column: int) -> bool:
+        return column == 2
+
+    @guard
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid() or index.row() >= len(self.entries):
+            return None
+        entry, column = self.entries[index.row()], index.column()
+        if role == Qt.ItemDataRole.DisplayRole:
+            return entry.texts[column]
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return tip(entry.path if column == len(_HEADINGS) - 1 else entry.texts[column])
+        if role == Qt.ItemDataRole.DecorationRole and column == 0:
+            icon: QIcon = self._theme.icon(entry.severity.icon, entry.severity.token)
+            return icon
+        if role == Qt.ItemDataRole.ForegroundRole and column > 1:
+            return self._theme.color("text2")
+        if role == Qt.ItemDataRole.TextAlignmentRole and column == 2:
+            return RIGHT
+        return None
+
+
+class _RoomyDelegate(QStyledItemDelegate):
+    """Gives texts of several lines air above and below."""
+
+    def __init__(self, table: QTableView, theme: Theme) -> None:
+        super().__init__(table)
+        self._table = table
+        self._theme = theme
+
+    @guard(QSize())
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        # Qt's own hint forgets the padding of the style sheet and so a line of long texts.
+        width = self._table.columnWidth(index.column()) - self._theme.px(_CELL_PADDING)
+        room = QRect(0, 0, width, 0)
+        metrics = QFontMetrics(self._theme.font("cell"))
+        text = metrics.boundingRect(room, int(Qt.TextFlag.TextWordWrap), str(index.data()))
+        return QSize(width, text.height() + self._theme.px(_ROW_AIR))
+
+
+class ProblemsPanel(QWidget):
+    """All that is odd."""
+
+    count_changed = Signal(int)
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._theme = theme
+        self._failures: dict[str, str] = {}
+        self._counted = 0
+        self.model = ProblemModel(theme, self)
+        self.table = self._table()
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.table)
+        self._stack.addWidget(EmptyPlace(NOTHING, theme))
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(self._stack)
+        session.opened.connect(self.refresh)
+        theme.changed.connect(self.refresh)
+        self.refresh()
+
+    def _table(self) -> QTableView:
+        theme = self._theme
+        table = QuietTable("Problems")
+        table.setModel(self.model)
+        table.setItemDelegate(_RoomyDelegate(table, theme))
+        table.setWordWrap(True)
+        table.verticalHeader().setMinimumSectionSize(theme.px(ROW_HEIGHT))
+        table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header = table.horizontalHeader()
+        for column, width in enumerate(_WIDTHS):
+            mode = QHeaderView.ResizeMode
+            header.setSectionResizeMode(column, mode.Interactive if width else mode.Stretch)
+            if width:
+                header.resizeSection(column, theme.px(width))
+        let_copy(table, self.copy)
+        return table
+
+    @property
+    def count(self) -> int:
+        """How many problems there are, for the badge on the tab."""
+        return len(self.model.entries)
+
+    def add_failure(self, path: str, message: str) -> None:
+        """Add a file that could not be opened; the same path again replaces its message."""
+        self._failures[path] = message
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Collect all problems anew."""
+        opened = self._session.workspace.paths
+        self._failures = {p: m for p, m in self._failures.items() if p not in opened}
+        self.model.show(entries_of(self._session, self._failures))
+        self._stack.setCurrentIndex(0 if self.count else 1)
+        for column in _ONLY_IF_TOLD:
+            told = any(entry.texts[column] for entry in self.model.entries)
+            self.table.setColumnHidden(column, not told)
+        if self.count != self._counted:
+            self._counted = self.count
+            self.count_changed.emit(self.count)
+
+    @Slot()
+    def copy(self) -> None:
+        """Put the marked rows on the clipboard, or all if none is marked."""
+        marked = marked_rows(self.table)
+        QGuiApplication.clipboard().setText(self.model.tsv(marked or list(range(self.count))))

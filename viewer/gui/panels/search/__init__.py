@@ -1,0 +1,1 @@
+"""The Search results panel."""

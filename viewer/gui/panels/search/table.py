@@ -1,0 +1,238 @@
+"""The hits of the search as a table model: a row is a position among them, a text is made when it
+is painted.
+
+Sorting needs one rank per distinct text and one pass over the hits, so it is done off the GUI
+thread where there are many. A list holds a million rows at most: nobody reads as many, and a table
+widget keeps a record for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QColor, QFont
+
+from viewer.analysis.links.labels import set_label, track_name
+from viewer.gui.panels.base.slice_facts import MISSING
+from viewer.gui.panels.base.swatches import SwatchPixmaps, colours_of
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import tip
+from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
+from viewer.gui.session.search import NOTHING, Hits
+from viewer.model.queries import foreign
+from viewer.model.times import format_time, ticks_to_ns
+from viewer.model.trace import Ints
+from viewer.render.color_schemes import DEFAULT
+from viewer.view.open_trace import OpenTrace
+
+MOST_ROWS = 1_000_000
+
+
+class Cell(Enum):
+    """A column: its title, its width in px (0: what is left), whether it holds numbers."""
+
+    NAME = ("Name", 0, False)
+    OPERATOR = ("Operator", 140, False)
+    START = ("Start", 92, True)
+    DURATION = ("Duration", 92, True)
+    TRACK = ("Track", 120, False)
+
+    def __init__(self, title: str, width: int, is_number: bool) -> None:
+        self.title = title
+        self.width = width
+        self.is_number = is_number
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The column that hits are sorted by, and in which direction."""
+
+    cell: Cell = Cell.START
+    descending: bool = False
+
+    def after_click(self, cell: Cell) -> Order:
+        """The order after a click on a heading: first by time, first the longest, then back."""
+        if cell is self.cell:
+            return Order(cell, not self.descending)
+        return Order(cell, descending=cell is Cell.DURATION)
+
+
+CELLS = tuple(Cell)
+_TITLES = tuple(cell.title for cell in CELLS)
+_TSV_TITLES = ("Name", "Operator", "Start (ns)", "Duration (ns)", "Track", "Process", "File")
+
+
+def sorted_hits(hits: Hits, traces: Sequence[OpenTrace], by: Order) -> Ints:
+    """Positions of the hits in the order of a column, those of one value by time. Pure.
+
+    Slices that a clock of their own timed have no length in ns: they stand first, or last.
+    """
+    cell = by.cell
+    if cell is Cell.START:
+        order = np.arange(len(hits))
+        return order[::-1] if by.descending else order
+    value = np.zeros(len(hits), np.int64)
+    ranks = _ranks([_texts(shown, cell) for shown in traces])
+    for number, shown in enumerate(traces):
+        own = np.flatnonzero(hits.trace == number)
+        index, slices = hits.slice[own], shown.trace.slices
+        match cell:
+            case Cell.NAME:
+                value[own] = ranks[number][shown.labels[index]]
+            case Cell.OPERATOR:
+                # -1, for none, finds the last rank: that of no text.
+                value[own] = ranks[number][shown.table.set_of_key[slices.key[index]]]
+            case Cell.TRACK:
+                row = np.searchsorted(slices.row_ptr, index, side="right") - 1
+                value[own] = ranks[number][slices.row_track[row]]
+            case _:
+                long = slices.end[index] - slices.start[index]
+                length = ticks_to_ns(long, shown.axis.ns_per_tick)
+                length[np.isin(index, foreign(slices))] = -1
+                value[own] = length
+    return np.argsort(-value if by.descending else value, kind="stable")
+
+
+def _texts(shown: OpenTrace, cell: Cell) -> list[str]:
+    table = shown.table
+    match cell:
+        case Cell.NAME:
+            return list(shown.label_strings)
+        case Cell.OPERATOR:
+            return [*(set_label(table, operators) for operators in table.sets), ""]
+        case Cell.TRACK:
+            return [track_name(table, i) for i in range(len(table.trace.tracks))]
+    return []
+
+
+def _ranks(texts: Sequence[Sequence[str]]) -> list[Ints]:
+    """Per trace the rank of each of its texts among those of all, whatever their case."""
+    order = {text: i for i, text in enumerate(sorted({t.casefold() for own in texts for t in own}))}
+    return [np.array([order[t.casefold()] for t in own], np.int64) for own in texts]
+
+
+class HitsModel(TitledModel):
+    """Hits as rows, in a given order."""
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._traces: Sequence[OpenTrace] = ()
+        self._swatches = SwatchPixmaps(theme)
+        self.hits: Hits = NOTHING
+        self.order: Ints = np.empty(0, np.int64)
+        self._titles: tuple[str, ...] = _TITLES
+        self._scheme = DEFAULT
+
+    def colour_by(self, scheme: str) -> None:
+        """Paint the swatches of operators as their slices are coloured by a scheme."""
+        if scheme != self._scheme:
+            self._scheme = scheme
+            self._swatches.clear()
+            last = self.index(self.rowCount() - 1, len(CELLS) - 1)
+            self.dataChanged.emit(self.index(0, 0), last, [Qt.ItemDataRole.DecorationRole])
+
+    def show(self, hits: Hits, traces: Sequence[OpenTrace], order: Ints, by: Order) -> None:
+        """Show hits of some traces; order: their positions, sorted by a column."""
+        self.beginResetModel()
+        arrow = "↓" if by.descending else "↑"
+        self._titles = tuple(f"{c.title} {arrow}" if c is by.cell else c.title for c in CELLS)
+        self._swatches.clear()
+        self.hits, self._traces, self.order = hits, list(traces), order
+        self.endResetModel()
+
+    def row_of(self, position: int | None) -> int | None:
+        """The row of a hit, None if it is not in the list."""
+        if position is None:
+            return None
+        found = np.flatnonzero(self.order[:MOST_ROWS] == position)
+        return int(found[0]) if len(found) else None
+
+    def shown_rows(self) -> int:
+        return min(len(self.order), MOST_ROWS)
+
+    def titles(self) -> Sequence[str]:
+        return self._titles
+
+    def is_right(self, column: int) -> bool:
+        return CELLS[column].is_number
+
+    def tsv(self, rows: Iterable[int]) -> str:
+        """Some rows with headings, as tab separated text with plain numbers."""
+        lines = ["\t".join(_TSV_TITLES)]
+        for row in rows:
+            shown, i = self._slice(row)
+            start, end = shown.span_ns(i)
+            track = shown.trace.slices.track(i)
+            native = shown.native(i)
+            lines.append(
+                "\t".join(
+                    " ".join(text.split())
+                    for text in (
+                        shown.label(i),
+                        set_label(shown.table, shown.link(i).operators),
+                        str(start),
+                        str(end - start) if native is None else "",
+                        track_name(shown.table, track),
+                        shown.trace.tracks[track].process,
+                        shown.file.path,
+                    )
+                )
+            )
+        return "\n".join(lines) + "\n"
+
+    def _slice(self, row: int) -> tuple[OpenTrace, int]:
+        ref = self.hits.ref(int(self.order[row]))
+        return self._traces[ref.trace], ref.index
+
+    def _text(self, row: int, cell: Cell) -> str:
+        shown, i = self._slice(row)
+        match cell:
+            case Cell.NAME:
+                return shown.label(i)
+            case Cell.OPERATOR:
+                return set_label(shown.table, shown.link(i).operators) or MISSING
+            case Cell.START:
+                return format_time(shown.span_ns(i)[0])
+            case Cell.DURATION:
+                return shown.length_text(i)
+        return track_name(shown.table, shown.trace.slices.track(i))
+
+    def _tip(self, row: int, cell: Cell) -> str:
+        shown, i = self._slice(row)
+        text = self._text(row, cell)
+        if cell is Cell.NAME and shown.trace.name(i) != text:
+            return f"{text}\n{shown.trace.name(i)} in the file"
+        if cell is Cell.TRACK:
+            return f"{shown.trace.tracks[shown.trace.slices.track(i)].process} · {text}"
+        if cell is Cell.OPERATOR and text == MISSING:
+            return shown.link(i).detail
+        return text
+
+    @guard
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid() or index.row() >= self.shown_rows():
+            return None
+        row, cell = index.row(), CELLS[index.column()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._text(row, cell)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return tip(self._tip(row, cell))
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return RIGHT if cell.is_number else LEFT
+        if role == Qt.ItemDataRole.FontRole:
+            font: QFont = self._theme.font("cell")
+            return font
+        if role == Qt.ItemDataRole.ForegroundRole:
+            color: QColor = self._theme.color("text2" if cell is Cell.TRACK else "text1")
+            return color
+        if role == Qt.ItemDataRole.DecorationRole and cell is Cell.OPERATOR:
+            shown, i = self._slice(row)
+            colours = shown.operator_colours(self._scheme)
+            return self._swatches.of(colours_of(shown.link(i).operators, colours))
+        return None

@@ -1,0 +1,238 @@
+"""The selection panel: what the selected slices took, or all slices in the selected area.
+
+Grouped by name, operator, module or thread; a click selects the slices of a group and keeps the
+table, a double click fits them. Its lines say what is counted, and what is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
+
+from viewer.analysis.statistics.selection import KEYS
+from viewer.export.tables.delimited import write_table
+from viewer.gui.panels.base.grouped_panel import GroupedFrame
+from viewer.gui.panels.selection.table import (
+    CELLS,
+    GROUP_TITLES,
+    Cell,
+    Contents,
+    SelectionModel,
+    contents_of,
+    plain_columns,
+)
+from viewer.gui.qt.background import Latest
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import ElidedLabel
+from viewer.gui.qt.widgets.tables import RowTable, copy_rows, fit_columns, let_copy, marked_rows
+from viewer.gui.session import navigation as going
+from viewer.gui.session.selection_statistics import Answer, SelectionFeed
+from viewer.gui.session.session import Session
+from viewer.model.times import counted, format_share, format_span, format_time, group_digits
+from viewer.view.open_trace import AT_ONCE
+from viewer.view.state import Area, SliceRef, SliceSet
+from viewer.workspace.exports import Job
+
+NOTHING = (
+    "Drag over the timeline or along the ruler to select an area, or Ctrl+click slices: what they "
+    "took stands here, by name, operator, module or thread."
+)
+NO_SLICES = "Open a profile of a run, then select slices or an area of it to see what they took."
+MOST_COPIED = 2000  # rows; writing so many takes 50 ms
+_LEAST_NAME = 240  # px
+_DISPENSABLE = (Cell.P50, Cell.MIN, Cell.P90, Cell.MAX, Cell.FILE, Cell.MEAN, Cell.SELF)
+# The role in which a combo box keeps the flags of an entry, as in the overview.
+_ENABLED = Qt.ItemDataRole.UserRole - 1
+
+
+class SelectionPanel(GroupedFrame):
+    """Statistics of the selection; `export_requested` carries what makes a job for a path."""
+
+    export_requested = Signal(object)  # Callable[[str], Job]
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        self.model = SelectionModel(theme)
+        self.table = SelectionView(self.model, theme)
+        self.summary = ElidedLabel("", theme, "caption", "text2")
+        self.button = QPushButton("Export…")
+        self.button.setToolTip("Write all rows to a .csv or .tsv file")
+        below = QWidget()
+        line = QHBoxLayout(below)
+        line.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(4))
+        line.addWidget(self.summary, 1)
+        line.addWidget(self.button)
+        super().__init__(theme, self.table, "Selection", "Filter", NOTHING, below, parent)
+        self.model.setParent(self)
+        self._session = session
+        self._feed = SelectionFeed.of(session)
+        self._latest = Latest(self)
+        self._latest.answered.connect(self._fill)
+        for key in KEYS:
+            self.by.addItem(GROUP_TITLES[key], key)
+        let_copy(self.table, self.copy)
+        self.by.activated.connect(self._group_by)
+        self.filter.textChanged.connect(self.model.set_filter)
+        self.table.chosen.connect(self._choose)
+        self.table.doubleClicked.connect(self._fit)
+        self.button.clicked.connect(self.export)
+        self._feed.changed.connect(self._show)
+        self._feed.late.connect(self._wait)
+        session.selected.connect(self._mark)
+        for follow in (self._offer, self._show):
+            session.opened.connect(follow)
+        theme.changed.connect(self._show)
+        self._offer()
+        self._show()
+
+    @Slot()
+    def _offer(self) -> None:
+        """Grey what no open trace can be grouped by, with the reason."""
+        for i, key in enumerate(KEYS):
+            why = self._feed.missing(key)
+            self.by.setItemData(i, 0 if why else None, _ENABLED)
+            self.by.setItemData(i, why or None, Qt.ItemDataRole.ToolTipRole)
+        if self._feed.missing(self._feed.key):
+            self._feed.group_by(KEYS[0])
+        self.by.setCurrentIndex(KEYS.index(self._feed.key))
+
+    @Slot(int)
+    def _group_by(self, at: int) -> None:
+        self.filter.clear()
+        self._feed.group_by(KEYS[at])
+
+    @Slot()
+    def _wait(self) -> None:
+        """The figures take their time: no others stand in their place."""
+        self.set_empty(False)
+        self.model.show(None)
+        self.subtitle.setText("Counting…")
+        self.summary.setText("")
+
+    @Slot()
+    def _show(self) -> None:
+        answer = self._feed.answer
+        if answer is None:
+            self._latest.cancel()
+            self.set_empty(True, NOTHING if self._session.traces else NO_SLICES)
+            self.model.show(None)
+            return
+        small = sum(len(part.found) for part in answer.parts) <= AT_ONCE
+        self._latest.ask(small, contents_of, answer)
+
+    @Slot(object)
+    def _fill(self, contents: Contents) -> None:
+        answer = contents.answer
+        self.set_empty(False)
+        self.model.show(contents)
+        self.table.fit_columns()
+        self.subtitle.setText(subject_text(answer))
+        self.summary.setText(summary_text(answer))
+        self._mark()
+
+    @Slot()
+    def _mark(self) -> None:
+        """Let the marked row follow a slice that is selected on the timeline."""
+        ref, answer = self._session.state.slice, self._feed.answer
+        if ref is None or answer is None or len(marked_rows(self.table)) > 1:
+            return
+        row = self.model.row_of(ref.trace, ref.index) if answer.holds(ref) else -1
+        if row >= 0 and row not in marked_rows(self.table):
+            self.table.selectRow(row)
+
+    @Slot(int)
+    def _choose(self, row: int) -> None:
+        """Select the slices of a group."""
+        if not 0 <= row < len(self.model.rows):
+            return
+        trace, members, longest = self.model.members(row)
+        total = self.model.total_ns(row)
+        self._feed.pick_out(SliceSet({trace: members}), SliceRef(trace, longest), total)
+
+    @Slot(QModelIndex)
+    def _fit(self, index: QModelIndex) -> None:
+        self._choose(index.row())
+        going.fit_selection(self._session)
+
+    @Slot()
+    def copy(self) -> None:
+        """Put the marked rows on the clipboard; of very many the first, and how many are not."""
+        copy_rows(self.table, self.model.tsv, MOST_COPIED, "Export writes all of them")
+
+    @property
+    def can_export(self) -> bool:
+        """Whether there are rows to write."""
+        return self.model.contents is not None and bool(len(self.model.rows))
+
+    @Slot()
+    def export(self) -> None:
+        """Ask for a file to write the rows to, all that the filter leaves, in their order."""
+        contents, rows = self.model.contents, self.model.rows
+        if contents is None:
+            return
+
+        def job_of(path: str) -> Job:
+            return lambda progress, cancelled: write_table(
+                path, *plain_columns(contents, rows), progress=progress, cancelled=cancelled
+            )
+
+        made: Callable[[str], Job] = job_of
+        self.export_requested.emit(made)
+
+
+def subject_text(answer: Answer) -> str:
+    """What the table is about: "area 1.200 – 3.400 ms · 3 tracks"."""
+    tracks = counted(answer.tracks, "track")
+    if isinstance(answer.subject, Area):
+        return f"area {format_span(*answer.span)} · {tracks}"
+    return f"{counted(answer.slices, 'selected slice')} · {tracks}"
+
+
+def summary_text(answer: Answer) -> str:
+    """The whole in a line, and what is cut or left out, in words."""
+    busy = sum(
+        float(part.found.whole.busy[0] * part.shown.axis.ns_per_tick) for part in answer.parts
+    )
+    span = answer.span[1] - answer.span[0]
+    texts = [f"{counted(answer.slices, 'slice')}, {format_time(answer.total_ns)} added up"]
+    if len(answer.parts) == 1 and span:
+        texts.append(f"busy {format_share(busy, span)} of {format_time(span)}")
+    cut = sum(part.found.cut for part in answer.parts)
+    if cut:
+        reach = "reaches" if cut == 1 else "reach"
+        texts.append(f"{group_digits(cut)} {reach} over the edge: the part inside counts")
+    native = sum(part.found.foreign for part in answer.parts)
+    if native:
+        texts.append(f"{group_digits(native)} on clocks of their own left out")
+    doubled = sum(part.found.doubled for part in answer.parts)
+    if doubled:
+        texts.append(f"{group_digits(doubled)} derived ones left out, what they are made of counts")
+    gaps = sum(part.found.gaps for part in answer.parts)
+    if gaps:
+        texts.append(f"{counted(gaps, 'gap')} of unattributed time: self time of their calls")
+    return " · ".join(texts)
+
+
+class SelectionView(RowTable):
+    """The table, dearest first until a column is chosen."""
+
+    def __init__(self, model: SelectionModel, theme: Theme) -> None:
+        super().__init__(model, "Selection", theme)
+        self._model = model
+        header = self.horizontalHeader()
+        header.setSortIndicatorClearable(True)
+        header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
+        self.setSortingEnabled(True)
+        for i, cell in enumerate(CELLS):
+            if cell.width:
+                header.resizeSection(i, theme.px(cell.width))
+
+    def fit_columns(self) -> None:
+        """Show what there is room for; the file only where there are several."""
+        fit_columns(
+            self, self._theme,
+            {i: cell.width or _LEAST_NAME for i, cell in enumerate(CELLS)},
+            set() if self._model.several_files else {CELLS.index(Cell.FILE)},
+            [CELLS.index(cell) for cell in _DISPENSABLE], CELLS.index(Cell.NAME),
+        )  # fmt: skip

@@ -1,0 +1,321 @@
+"""The groups of what is selected as a table model: sorted and filtered as columns, virtual.
+
+A selection may have as many groups as slices, a million. So rows are positions in columns, a filter
+looks at each group once, and a cell is written when it is painted. Lengths are shown in one unit;
+copies and files have whole ns, and ticks of the file beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QColor, QFont
+
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import tip
+from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
+from viewer.gui.session.selection_statistics import Answer
+from viewer.model.distributions import Floats
+from viewer.model.times import format_in, group_digits, ticks_to_ns, unit_for
+from viewer.model.trace import Ints
+from viewer.view.open_trace import display_name
+
+GROUP_TITLES = {"name": "Name", "operator": "Operator", "module": "Module", "thread": "Thread"}
+_LONGEST = 2000  # characters of a name in a tooltip
+_INSIDE = "of a slice that reaches over the edge of the area, the part inside"
+
+
+class Cell(Enum):
+    """A column: its title, its width in px (0: what is left), and what is said of it."""
+
+    NAME = ("", 0, "")
+    FILE = ("File", 140, "")
+    COUNT = (
+        "Count",
+        76,
+        "Slices of the group. One inside another of its group, such as a kernel in its call, is a "
+        "part of that one",
+    )
+    TOTAL = ("Total", 96, f"The counted slices added up, each with all that runs in it; {_INSIDE}")
+    SELF = ("Self", 96, "Time in which nothing else runs inside; all groups together are the whole")
+    MEAN = ("Mean", 84, f"Of the counted slices; {_INSIDE}")
+    MIN = ("Min", 84, f"Of the counted slices; {_INSIDE}")
+    P50 = ("p50", 84, f"The median: half of the counted slices took less; {_INSIDE}")
+    P90 = ("p90", 84, f"Of the counted slices; {_INSIDE}")
+    MAX = ("Max", 84, f"Of the counted slices; {_INSIDE}")
+    BUSY = (
+        "Busy, %", 72,
+        "Share of the selected time in which at least one slice of the group is at work",
+    )  # fmt: skip
+
+    def __init__(self, title: str, width: int, meaning: str) -> None:
+        self.title = title
+        self.width = width
+        self.meaning = meaning
+
+    @property
+    def is_time(self) -> bool:
+        """Whether it tells a length."""
+        return self not in (Cell.NAME, Cell.FILE, Cell.COUNT, Cell.BUSY)
+
+
+CELLS = tuple(Cell)
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """All that is shown of an answer: per row its part, group, label and numbers.
+
+    columns: lengths in ns, counts and percent (float64); order: places of the rows by their label;
+    small: labels as a filter looks at them. Rows are dearest first.
+    """
+
+    answer: Answer
+    part: Ints
+    group: Ints
+    labels: tuple[str, ...]
+    small: tuple[str, ...]
+    order: Ints
+    columns: Mapping[Cell, Floats]
+
+
+def contents_of(answer: Answer) -> Contents:
+    """The rows of an answer. Pure."""
+    sizes = [len(part.found) for part in answer.parts]
+    part = np.repeat(np.arange(len(sizes)), sizes)
+    group = np.concatenate([np.empty(0, np.int64), *(np.arange(size) for size in sizes)])
+    labels = [label for one in answer.parts for label in one.found.labels]
+    span = max(answer.span[1] - answer.span[0], 1)
+    gathered: dict[Cell, list[NDArray[Any]]] = {cell: [np.empty(0)] for cell in CELLS[2:]}
+    for one in answer.parts:
+        figures, rate = one.found.figures, float(one.shown.axis.ns_per_tick)
+        of = figures.statistics
+        for cell, ticks in (
+            (Cell.TOTAL, of.total), (Cell.SELF, figures.own), (Cell.MEAN, of.avg),
+            (Cell.MIN, of.min), (Cell.P50, of.p50), (Cell.P90, of.p90), (Cell.MAX, of.max),
+        ):  # fmt: skip
+            gathered[cell].append(ticks * rate)
+        gathered[Cell.COUNT].append(of.count.astype(np.float64))
+        gathered[Cell.BUSY].append(np.minimum(100 * figures.busy * rate / span, 100.0))
+    columns = {cell: np.concatenate(parts) for cell, parts in gathered.items()}
+    dearest = np.argsort(-columns[Cell.TOTAL], kind="stable")
+    labels = [labels[i] for i in dearest.tolist()]
+    small = tuple(label.lower() for label in labels)
+    order = np.empty(len(labels), np.int64)
+    order[sorted(range(len(small)), key=small.__getitem__)] = np.arange(len(labels))
+    return Contents(
+        answer, part[dearest], group[dearest], tuple(labels), small, order,
+        {cell: column[dearest] for cell, column in columns.items()},
+    )  # fmt: skip
+
+
+class SelectionModel(TitledModel):
+    """The rows of some `Contents`, sorted and filtered."""
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.contents: Contents | None = None
+        self.rows: Ints = np.empty(0, np.int64)
+        self.unit, self._factor = "ns", 1
+        self._filter = ""
+        self._sort: tuple[int, Qt.SortOrder] | None = None
+        self._titles: tuple[str, ...] = tuple(cell.title for cell in CELLS)
+
+    def show(self, contents: Contents | None) -> None:
+        """Show the groups of an answer, or nothing; sorting and filter stay."""
+        self.beginResetModel()
+        self.contents = contents
+        if contents is not None:
+            longest = float(contents.columns[Cell.MEAN].max(initial=0))
+            self.unit, self._factor = unit_for(longest)
+            self._titles = tuple(self._title(cell, contents.answer.key) for cell in CELLS)
+        self._arrange()
+        self.endResetModel()
+
+    def _title(self, cell: Cell, key: str) -> str:
+        if cell is Cell.NAME:
+            return GROUP_TITLES[key]
+        return f"{cell.title}, {self.unit}" if cell.is_time else cell.title
+
+    @property
+    def several_files(self) -> bool:
+        """Whether the groups are of more than one trace."""
+        return self.contents is not None and len(self.contents.answer.parts) > 1
+
+    def set_filter(self, text: str) -> None:
+        """Show only the groups whose name has every word of a text."""
+        self.beginResetModel()
+        self._filter = text
+        self._arrange()
+        self.endResetModel()
+
+    @guard
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        self._sort = (column, order) if column >= 0 else None
+        self.layoutAboutToBeChanged.emit()
+        before, kept = self.rows, self.persistentIndexList()
+        self._arrange()
+        if kept and self.contents is not None:
+            place = np.empty(len(self.contents.labels), np.int64)
+            place[self.rows] = np.arange(len(self.rows))
+            now = [self.index(int(place[before[i.row()]]), i.column()) for i in kept]
+            self.changePersistentIndexList(kept, now)
+        self.layoutChanged.emit()
+
+    def _arrange(self) -> None:
+        shown = self.contents
+        if shown is None:
+            self.rows = np.empty(0, np.int64)
+            return
+        rows = np.arange(len(shown.labels))
+        for word in self._filter.lower().split():
+            rows = rows[np.array([word in shown.small[i] for i in rows.tolist()], np.bool_)]
+        if self._sort is not None:
+            cell, order = CELLS[self._sort[0]], self._sort[1]
+            keys: NDArray[Any] = (
+                shown.order if cell is Cell.NAME
+                else shown.part if cell is Cell.FILE
+                else shown.columns[cell]
+            )  # fmt: skip
+            by = np.argsort(keys[rows], kind="stable")
+            rows = rows[by[::-1] if order == Qt.SortOrder.DescendingOrder else by]
+        self.rows = rows
+
+    def row_of(self, trace: int, slice: int) -> int:
+        """The row of the group that a slice is of, -1 if it is not shown."""
+        shown = self.contents
+        if shown is None:
+            return -1
+        for position, part in enumerate(shown.answer.parts):
+            at = int(np.searchsorted(part.found.index, slice))
+            if part.number == trace and at < len(part.found.index):
+                if int(part.found.index[at]) != slice:
+                    return -1
+                group = int(part.found.group[at])
+                here = (shown.part == position) & (shown.group == group)
+                found = np.flatnonzero(here[self.rows])
+                return int(found[0]) if len(found) else -1
+        return -1
+
+    def members(self, row: int) -> tuple[int, Ints, int]:
+        """The trace of a row, its slices, and the longest of them."""
+        assert self.contents is not None
+        i = int(self.rows[row])
+        part = self.contents.answer.parts[int(self.contents.part[i])]
+        found = part.found.members(int(self.contents.group[i]))
+        slices = part.shown.trace.slices
+        longest = found[int(np.argmax(slices.end[found] - slices.start[found]))]
+        return part.number, found, int(longest)
+
+    def total_ns(self, row: int) -> int:
+        """What the slices of a row take, added up."""
+        assert self.contents is not None
+        return int(self.contents.columns[Cell.TOTAL][int(self.rows[row])])
+
+    # -- texts ---------------------------------------------------------------------------------
+
+    def tsv(self, rows: Iterable[int]) -> str:
+        """Some rows with the headings, as tab separated text with plain numbers."""
+        header, columns = self.table(np.array(list(rows), np.int64))
+        lines = ["\t".join(header)]
+        for values in zip(*columns, strict=True):
+            lines.append("\t".join(" ".join(str(value).split()) for value in values))
+        return "\n".join(lines) + "\n"
+
+    def table(self, rows: Ints | None = None) -> tuple[list[str], list[list[object]]]:
+        """Rows, by default all that are shown, as columns with their headings, for a file."""
+        shown = self.contents
+        if shown is None:
+            return [], []
+        return plain_columns(shown, self.rows if rows is None else self.rows[rows])
+
+    def _text(self, i: int, cell: Cell) -> str:
+        assert self.contents is not None
+        if cell is Cell.NAME:
+            return self.contents.labels[i]
+        if cell is Cell.FILE:
+            part = self.contents.answer.parts[int(self.contents.part[i])]
+            return display_name(part.shown.file.path)
+        value = float(self.contents.columns[cell][i])
+        if cell is Cell.COUNT:
+            return group_digits(int(value))
+        return f"{value:.1f}" if cell is Cell.BUSY else format_in(value, self._factor)
+
+    # -- the model -----------------------------------------------------------------------------
+
+    def shown_rows(self) -> int:
+        return len(self.rows)
+
+    def titles(self) -> Sequence[str]:
+        return self._titles
+
+    def is_right(self, column: int) -> bool:
+        return CELLS[column] not in (Cell.NAME, Cell.FILE)
+
+    def title_tip(self, column: int) -> str:
+        return CELLS[column].meaning
+
+    @guard
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid() or index.row() >= len(self.rows) or self.contents is None:
+            return None
+        i, cell = int(self.rows[index.row()]), CELLS[index.column()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._text(i, cell)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return tip(self._text(i, cell)[:_LONGEST]) if cell in (Cell.NAME, Cell.FILE) else None
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return RIGHT if self.is_right(index.column()) else LEFT
+        if role == Qt.ItemDataRole.FontRole:
+            font: QFont = self._theme.font("cell")
+            return font
+        if role == Qt.ItemDataRole.ForegroundRole:
+            strong = cell in (Cell.NAME, Cell.TOTAL)
+            color: QColor = self._theme.color("text1" if strong else "text2")
+            return color
+        return None
+
+
+def plain_columns(shown: Contents, rows: Ints) -> tuple[list[str], list[list[object]]]:
+    """Some rows as columns with headings: whole ns, rounded down, with exact ticks beside them."""
+    by_part: dict[str, NDArray[Any]] = {}
+    size = len(rows)
+    part, group = shown.part[rows], shown.group[rows]
+    for position, one in enumerate(shown.answer.parts):
+        here = part == position
+        own, rate = group[here], one.shown.axis.ns_per_tick
+        of = one.found.figures
+        for name, ticks in (
+            ("total", of.statistics.total), ("self", of.own), ("min", of.statistics.min),
+            ("max", of.statistics.max), ("busy", of.busy),
+        ):  # fmt: skip
+            # Sums that would leave int64 are floats: these are told as they are.
+            whole = ticks.dtype.kind == "i"
+            ns = ticks_to_ns(ticks[own], rate) if whole else ticks[own] * float(rate)
+            by_part.setdefault(f"{name}_ns", np.zeros(size, object))[here] = ns
+            by_part.setdefault(f"{name}_ticks", np.zeros(size, object))[here] = ticks[own]
+        for name, floats in (
+            ("mean", of.statistics.avg), ("p50", of.statistics.p50), ("p90", of.statistics.p90)
+        ):  # fmt: skip
+            by_part.setdefault(f"{name}_ns", np.zeros(size))[here] = floats[own] * float(rate)
+    texts = [shown.labels[i] for i in rows.tolist()]
+    files = [display_name(shown.answer.parts[i].shown.file.path) for i in part.tolist()]
+    header, columns = [shown.answer.key, "file", "count"], [texts, files]
+    columns.append(shown.columns[Cell.COUNT][rows].astype(np.int64).tolist())
+    for name in (
+        "total_ns", "self_ns", "mean_ns", "min_ns", "p50_ns", "p90_ns", "max_ns", "busy_ns",
+        "total_ticks", "self_ticks",
+    ):  # fmt: skip
+        header.append(name)
+        columns.append(by_part[name].tolist() if name in by_part else [])
+    header.append("busy_percent")
+    columns.append(shown.columns[Cell.BUSY][rows].tolist())
+    return header, columns

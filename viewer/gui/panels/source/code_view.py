@@ -1,0 +1,325 @@
+"""Source code and beside it what its lines cost: number, own time and its bar, shared lines.
+
+Every line is `LINE` px high, so the gutter is arithmetic: it paints the lines in view, no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFontMetrics,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QTextBlockFormat,
+    QTextCursor,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QFrame, QTextEdit, QWidget
+
+from viewer.gui.panels.base.swatches import paint_bar
+from viewer.gui.panels.source.syntax import Highlighter, Language
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+
+LINE = 19
+# Colouring 3000 lines takes about 70 ms; of a longer file this much around a line is shown.
+MOST_LINES = 3000
+_BRACKET_STEP = 11
+_MOST_BRACKETS = 6
+_MARGIN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class LineNote:
+    """What the gutter says of a line: its time and its share of all time as texts, and its time
+    as a share of that of the dearest line, which is the length of its bar."""
+
+    text: str
+    share: float
+    of_all: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bracket:
+    """Lines that share a time; `here`: the selected operator is one of those that do."""
+
+    lines: tuple[int, ...]
+    here: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Gutter:
+    """All that stands beside the lines of a file."""
+
+    notes: Mapping[int, LineNote]
+    brackets: Sequence[Bracket] = ()
+
+
+class CodeView(QTextEdit):
+    """Read-only code. `line_clicked(line)`: a line, or its gutter, was clicked and not dragged."""
+
+    line_clicked = Signal(int)
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._gutter = Gutter({})
+        self._first = 1
+        self._shown: tuple[str, ...] = ()
+        self._marked: tuple[int, ...] = ()
+        self._pressed = QPoint()
+        self.setReadOnly(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setLineWrapMode(QTextEdit.LineWrapMode.NoWrap)
+        self.setUndoRedoEnabled(False)
+        self.setCursorWidth(0)
+        self.setAccessibleName("Source code")
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse
+            | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self.setTabChangesFocus(True)
+        self._highlighter = Highlighter(self.document(), theme)
+        self._side = _Side(self, theme)
+        self.verticalScrollBar().valueChanged.connect(self._side.update)
+        self.restyle()
+
+    def restyle(self) -> None:
+        """Take fonts and colours of the theme anew."""
+        font = self._theme.font("code")
+        self.setFont(font)
+        self.document().setDefaultFont(font)
+        self.document().setDocumentMargin(_MARGIN)
+        self.setTabStopDistance(4 * QFontMetrics(font).horizontalAdvance(" "))
+        self._highlighter.rehighlight()
+        self.mark(self._marked)
+        self._place()
+
+    def show_lines(self, lines: tuple[str, ...], language: Language, around: int) -> None:
+        """Show a file, or `MOST_LINES` of a longer one around a line."""
+        first = 1
+        if len(lines) > MOST_LINES:
+            first = min(max(around - MOST_LINES // 2, 1), len(lines) - MOST_LINES + 1)
+            lines = lines[first - 1 : first - 1 + MOST_LINES]
+        if lines is self._shown or (lines == self._shown and first == self._first):
+            return
+        self._first, self._shown = first, lines
+        self._marked = ()
+        self._highlighter.language = language
+        self.setPlainText("\n".join(lines))
+        cursor = QTextCursor(self.document())
+        cursor.select(QTextCursor.SelectionType.Document)
+        form = QTextBlockFormat()
+        fixed = QTextBlockFormat.LineHeightTypes.FixedHeight
+        form.setLineHeight(self.line_height, fixed.value)
+        cursor.mergeBlockFormat(form)
+        self._place()
+
+    @property
+    def shown_range(self) -> tuple[int, int]:
+        """The first and last line that is shown."""
+        return self._first, self._first + max(len(self._shown), 1) - 1
+
+    @property
+    def line_height(self) -> int:
+        """The height of a line in px."""
+        return self._theme.px(LINE)
+
+    def set_gutter(self, gutter: Gutter) -> None:
+        """Show other notes beside the lines."""
+        self._gutter = gutter
+        self._place()
+        self._side.update()
+
+    def mark(self, lines: Sequence[int]) -> None:
+        """Highlight some lines over the full width."""
+        self._marked = tuple(lines)
+        self.viewport().update()
+        self._side.update()
+
+    def reveal(self, line: int) -> None:
+        """Scroll to a line if it is not well in view already."""
+        top = (line - self._first) * self.line_height + _MARGIN
+        bar, room = self.verticalScrollBar(), self.viewport().height()
+        if not bar.value() + self.line_height <= top <= bar.value() + room - 2 * self.line_height:
+            # The document is laid out up to the cursor; without that the bar is too short.
+            block = self.document().findBlockByNumber(line - self._first)
+            if block.isValid():
+                self.setTextCursor(QTextCursor(block))
+            bar.setValue(top - room // 2)
+        self.horizontalScrollBar().setValue(0)
+
+    def line_at(self, y: int) -> int:
+        """The line at a height in the viewport; it may lie beyond the last."""
+        above = y + self.verticalScrollBar().value() - self._offset
+        return above // self.line_height + self._first
+
+    def top_of(self, line: int) -> int:
+        """The height in the viewport at which a line begins."""
+        above = (line - self._first) * self.line_height + self._offset
+        return above - self.verticalScrollBar().value()
+
+    @property
+    def _offset(self) -> int:
+        # Qt puts the text at the bottom of a line of fixed height; what is painted goes around it.
+        metrics = QFontMetrics(self.document().defaultFont())
+        return _MARGIN + (self.line_height - metrics.ascent() - metrics.descent()) // 2
+
+    @property
+    def gutter(self) -> Gutter:
+        """What stands beside the lines."""
+        return self._gutter
+
+    @property
+    def gutter_width(self) -> int:
+        """The width of all that stands beside the code, in px."""
+        return self._side.sizeHint().width()
+
+    def marked_rects(self) -> list[QRect]:
+        """Where the marked lines are in the viewport, as far as they are in view."""
+        room = self.viewport().rect()
+        lines = (QRect(0, self.top_of(n), room.width(), self.line_height) for n in self._marked)
+        return [line.intersected(room) for line in lines if line.intersects(room)]
+
+    @property
+    def marked(self) -> tuple[int, ...]:
+        """The highlighted lines."""
+        return self._marked
+
+    def _place(self) -> None:
+        width = self._side.sizeHint().width()
+        self.setViewportMargins(width, 0, 0, 0)
+        room = self.contentsRect()
+        self._side.setGeometry(room.left(), room.top(), width, self.viewport().height())
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self.viewport())
+        for line in self._marked:
+            band = QRect(0, self.top_of(line), self.viewport().width(), self.line_height)
+            painter.fillRect(band, self._theme.color("selection"))
+        painter.end()
+        super().paintEvent(event)
+
+    @guard
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place()
+
+    @guard
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        super().mousePressEvent(event)
+        self._pressed = event.position().toPoint()
+
+    @guard
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        moved = (event.position().toPoint() - self._pressed).manhattanLength()
+        dragged = moved > 4 or self.textCursor().hasSelection()
+        if event.button() == Qt.MouseButton.LeftButton and not dragged:
+            self.line_clicked.emit(self.line_at(int(event.position().y())))
+
+
+class _Side(QWidget):
+    """The gutter, painted over the left margin of the view."""
+
+    def __init__(self, view: CodeView, theme: Theme) -> None:
+        super().__init__(view)
+        self._view = view
+        self._theme = theme
+        self.setMouseTracking(True)
+
+    @guard(QSize())
+    def sizeHint(self) -> QSize:
+        theme = self._theme
+        shared = min(len(self._view.gutter.brackets), _MOST_BRACKETS)
+        return QSize(sum(self._columns()) + theme.px(12) + shared * theme.px(_BRACKET_STEP), 0)
+
+    def _columns(self) -> tuple[int, int, int, int]:
+        """The widths of line numbers, own times, shares and bars."""
+        theme, gutter = self._theme, self._view.gutter
+        last = self._view.shown_range[1]
+        digits = QFontMetrics(theme.font("code")).horizontalAdvance(str(max(last, 1000)))
+        numbers = digits + theme.px(14)
+        if not gutter.notes and not gutter.brackets:
+            return numbers, 0, 0, 0
+        metrics = QFontMetrics(theme.font("cell"))
+        notes = gutter.notes.values()
+        wide = max((metrics.horizontalAdvance(n.text) for n in notes), default=0)
+        of_all = max((metrics.horizontalAdvance(n.of_all) for n in notes), default=0)
+        share = of_all + theme.px(10) if of_all else 0
+        return numbers, max(wide, theme.px(44)) + theme.px(12), share, theme.px(56)
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme, view = self._theme, self._view
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), theme.color("panel"))
+        first, last = view.shown_range
+        height = view.line_height
+        numbers, own, share, bar = self._columns()
+        for line in range(max(view.line_at(0), first), min(view.line_at(self.height()), last) + 1):
+            y = view.top_of(line)
+            marked = line in view.marked
+            if marked:
+                painter.fillRect(QRectF(0, y, self.width(), height), theme.color("selection"))
+            self._text(painter, numbers, y, str(line), "code", "text2" if marked else "text3")
+            note = view.gutter.notes.get(line)
+            if note is not None:
+                self._text(painter, numbers + own, y, note.text, "cell", "text1")
+                self._text(painter, numbers + own + share, y, note.of_all, "cell", "text2")
+                room = bar - theme.px(12)
+                rect = QRectF(
+                    numbers + own + share + theme.px(8), y + (height - theme.px(8)) / 2,
+                    room * note.share, theme.px(8),
+                )  # fmt: skip
+                paint_bar(painter, rect, theme.color("accent"), theme)
+        self._brackets(painter, numbers + own + share + bar)
+        painter.end()
+
+    def _text(
+        self, painter: QPainter, right: int, y: int, text: str, role: str, token: str
+    ) -> None:
+        painter.setFont(self._theme.font("code" if role == "code" else "cell"))
+        painter.setPen(self._theme.color(token))
+        align = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(QRectF(0, y, right, self._view.line_height), int(align), text)
+
+    def _brackets(self, painter: QPainter, left: int) -> None:
+        theme, view = self._theme, self._view
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        for i, bracket in enumerate(view.gutter.brackets[:_MOST_BRACKETS]):
+            color = QColor(theme.color("accent" if bracket.here else "text3"))
+            x = left + theme.px(6) + i * theme.px(_BRACKET_STEP) + 0.5
+            middles = [view.top_of(line) + view.line_height / 2 for line in bracket.lines]
+            painter.setPen(QPen(color, 1))
+            painter.drawLine(int(x), int(min(middles)), int(x), int(max(middles)))
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(color)
+            for middle in middles:
+                painter.drawEllipse(QRectF(x - 2, middle - 2, 5, 5))
+
+    @guard
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._view.line_clicked.emit(self._view.line_at(int(event.position().y())))
+
+    @guard
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        self._view.wheelEvent(event)
+
+    @guard(False)
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ToolTip:
+            line = self._view.line_at(int(event.pos().y()))  # type: ignore[attr-defined]
+            others = [b.lines for b in self._view.gutter.brackets if line in b.lines]
+            both = sorted({n for lines in others for n in lines})
+            self.setToolTip(f"Shares time with lines {', '.join(map(str, both))}" if both else "")
+        return super().event(event)

@@ -1,0 +1,354 @@
+"""The source panel: the file of the selected operator, with what each of its lines cost.
+
+A line's own time is that of operators that stand on it alone. Time that several lines share is a
+bracket over them and a figure in the footer, never divided.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWidget
+
+from viewer.analysis.cost.lines import LineCosts, line_costs, lines_text
+from viewer.analysis.links.text_positions import positions_of
+from viewer.gui.panels.source.call_path import FramePath
+from viewer.gui.panels.source.code_view import Bracket, CodeView, Gutter, LineNote
+from viewer.gui.panels.source.syntax import language_of
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, PageOrSentence, explain, label, span
+from viewer.gui.session.costs import CostFeed
+from viewer.gui.session.session import Session
+from viewer.model.times import counted, format_in, format_share, tick_to_ns, unit_for
+from viewer.program.mlir.locations import FilePosition
+from viewer.program.program import Operator
+from viewer.program.sources.files import SourceFile, file_name
+from viewer.program.sources.versions import VersionFit, version_fit
+
+NOTHING = "Select an operator to see the lines of the model that it comes from."
+NO_RECORD = (
+    "Open the record of the model, or its source, to see which lines these slices come from."
+)
+_MOST_SHARED = 6
+_LEAST_PATH = 90  # px; of less than some 14 letters of a path, "s…y", nobody learns anything
+
+
+def version_text(fit: VersionFit) -> str:
+    """What is said of a file that is another version than the recorded one."""
+    line, quoted = fit.unlike[0]
+    others = len(fit.unlike) - 1
+    more = f", and {counted(others, 'other line')} of {fit.compared} differ" if others else ""
+    return f"Another version of the file: line {line} was recorded as “{quoted}”{more}"
+
+
+class SourcePanel(QWidget):
+    """Shows source; a click on a line with a cost selects the operators of that line.
+
+    `locate_requested`: the recorded path of a file that should be looked for by hand.
+    `forget_requested`: a `Substitution` that does not hold any more.
+    """
+
+    locate_requested = Signal(object)
+    forget_requested = Signal(object)
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._theme = theme
+        self._costs = CostFeed.of(session)
+        self._place: tuple[str, int] | None = None
+        self._line_costs = LineCosts({}, ())
+        self.code = CodeView(theme)
+        self.code.line_clicked.connect(self._click)
+        self._paths_menu = QMenu(self)
+        self._paths_menu.aboutToShow.connect(self._fill_paths)
+        self._paths = self._paths_button()
+        self._paths.setVisible(bool(session.workspace.substitutions))
+        self._own = label("", theme, "header", "text2")
+        self.calls = FramePath(theme)
+        self.calls.chosen.connect(self._walk)
+        self.version = ElidedLabel("", theme, "caption", "warning")
+        self.version.setContentsMargins(theme.px(12), theme.px(3), theme.px(12), theme.px(3))
+        self.note = ElidedLabel("", theme, "caption", "text3", Qt.TextElideMode.ElideMiddle)
+        self.note.least = theme.px(_LEAST_PATH)
+        self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.shared = label("", theme, "caption", "text2", html=True)
+        self._head = self._head_line()
+        self._stack = PageOrSentence(self._page(), theme)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._head)
+        column.addWidget(self._stack, 1)
+        session.opened.connect(self._reopen)
+        session.selected.connect(self._follow)
+        session.sources_changed.connect(self._look_again)
+        self._costs.changed.connect(self._recount)
+        theme.changed.connect(self._restyle)
+        self._follow()
+
+    def _head_line(self) -> QWidget:
+        theme = self._theme
+        head = QWidget()
+        head.setFixedHeight(theme.px(26))
+        row = QHBoxLayout(head)
+        row.setContentsMargins(0, 0, theme.px(12), 0)
+        row.setSpacing(theme.px(8))
+        row.addWidget(self._own)
+        row.addWidget(self.calls)
+        row.addWidget(self.note, 1)
+        row.addWidget(self._paths)
+        return head
+
+    def _page(self) -> QWidget:
+        theme = self._theme
+        page = QWidget()
+        self._foot = QWidget()
+        foot = QHBoxLayout(self._foot)
+        foot.setContentsMargins(theme.px(12), theme.px(5), theme.px(12), theme.px(6))
+        foot.addWidget(self.shared)
+        foot.addStretch(1)
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        for widget in (
+            Hairline(theme), self.version, self.code, Hairline(theme), self._foot
+        ):  # fmt: skip
+            column.addWidget(widget)
+        return page
+
+    @property
+    def place(self) -> tuple[str, int] | None:
+        """The recorded path and the line that is shown."""
+        return self._place
+
+    @Slot(str, int)
+    def show_source(self, path: str, line: int) -> None:
+        """Show a line of a recorded file, whatever is selected."""
+        self._place = (path, line)
+        self._show(None)
+
+    @Slot()
+    def _reopen(self) -> None:
+        self._place = None
+        self._follow()
+
+    @Slot()
+    def _follow(self) -> None:
+        """Show the place of the selected operators; without any, what was shown stays."""
+        members = self._members()
+        source = next((m.source for m in members if m.source), None)
+        if source is not None:
+            self._place = (source.path, source.line)
+            self._show(members[0])
+        elif members:
+            self._place = None
+            self._say("No source line of this operator is recorded.")
+        elif (position := self._position()) is not None:
+            self._place = (position.file, position.line)
+            self._show(None)
+        elif self._place is None:
+            space = self._session.workspace
+            self._say(NO_RECORD if space.traces and not space.programs else NOTHING)
+        else:
+            # The file stays, but no line of it is that of what is selected now.
+            self._place = (self._place[0], 0)
+            self._recount()
+
+    def _position(self) -> FilePosition | None:
+        """The first place that the location of the selected slice names, linked or not."""
+        ref = self._session.state.slice
+        if ref is None:
+            return None
+        trace = self._session.traces[ref.trace].trace
+        location = trace.keys.location[trace.slices.key[ref.index]]
+        return next(iter(positions_of(location)), None) if location else None
+
+    @Slot()
+    def _look_again(self) -> None:
+        """Show what is shown from where it lies now."""
+        self._paths.setVisible(bool(self._session.workspace.substitutions))
+        if self._place is not None:
+            self._show(next(iter(self._members()), None))
+
+    def _paths_button(self) -> QToolButton:
+        """The handle of what was said about where sources lie; hidden while nothing was."""
+        button = QToolButton()
+        button.setText("Paths")
+        button.setToolTip("Where sources that were recorded elsewhere lie on this machine")
+        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        button.setMenu(self._paths_menu)
+        return button
+
+    @Slot()
+    def _fill_paths(self) -> None:
+        self._paths_menu.clear()
+        if self._place is not None:
+            name = file_name(self._place[0]).replace("&", "&&")
+            ask = self._paths_menu.addAction(f"Locate the file {name}…")
+            ask.triggered.connect(self._locate)
+            self._paths_menu.addSeparator()
+        for substitution in self._session.workspace.substitutions:
+            text = f"Forget {substitution.recorded or 'names alone'} → {substitution.local}"
+            forget = self._paths_menu.addAction(text.replace("&", "&&"))
+            forget.triggered.connect(partial(self.forget_requested.emit, substitution))
+
+    @Slot()
+    def _locate(self) -> None:
+        if self._place is not None:
+            self.locate_requested.emit(self._place[0])
+
+    def _members(self) -> list[Operator]:
+        chosen = self._session.state.operators
+        if chosen is None:
+            return []
+        found = (self._session.operator(chosen[0], i) for i in chosen[1])
+        return [operator for operator in found if operator is not None]
+
+    @Slot(str, int)
+    def _walk(self, path: str, line: int) -> None:
+        """Show another of the calls that led to the selected operator."""
+        self._place = (path, line)
+        self._show(next(iter(self._members()), None))
+
+    def _show(self, operator: Operator | None) -> None:
+        if self._place is None:
+            return
+        path, line = self._place
+        self.calls.show_path(operator, self._place, file_name(path))
+        file = self._session.workspace.source(path)
+        if file is None:
+            name = file_name(path)
+            self._say(
+                f"{name} is not here: neither at {path}, where it was recorded, nor beside the "
+                "files that are open, nor in the folders around them. Locate asks for the file "
+                f"{name} itself. Its folder is remembered, and all that was recorded below the "
+                "same folder is then found there too.",
+                "Locate the file…",
+            )
+            return
+        self.code.show_lines(file.lines, language_of(file.shown), line)
+        self.note.setText(f"shown from {file.shown}" if file.is_elsewhere else path)
+        self.note.hint = f"Shown from {file.shown}\nRecorded as {path}"
+        explain(self.calls, self.note.hint)  # there is no room for the path beside many calls
+        self._check_version(file)
+        self._head.show()
+        self._stack.show_page()
+        self._recount()
+        self.code.reveal(line)
+
+    def _check_version(self, file: SourceFile) -> None:
+        """Say so if the file reads otherwise than the open records quote it."""
+        fits = (version_fit(program, file) for program in self._session.workspace.programs)
+        fit = next((fit for fit in fits if fit.compared), None)
+        self.version.setVisible(fit is not None and fit.is_other)
+        if fit is not None and fit.is_other:
+            self.version.setText(version_text(fit))
+
+    def _say(self, sentence: str, button: str = "") -> None:
+        place = self._stack.say(sentence, button, self._locate)
+        if button and self._session.workspace.substitutions:
+            paths = self._paths_button()
+            paths.setProperty("framed", True)
+            place.add_below(paths)
+        # One can walk on to a call whose file is here.
+        self._own.clear()
+        self.note.clear()
+        explain(self.calls, "")
+        self._head.setVisible(self._place is not None and len(self.calls.steps) > 1)
+
+    @property
+    def sentence(self) -> str:
+        """What is said instead of source, "" while source is shown."""
+        return self._stack.sentence
+
+    @Slot()
+    def _recount(self) -> None:
+        """Put the costs and the selection beside the lines."""
+        answer = self._costs.answer
+        program = answer.shown.table.program if answer else None
+        if self._place is None:
+            return
+        path, line = self._place
+        here = set(self._session.state.operators[1]) if self._session.state.operators else set()
+        if answer is None or program is None:
+            self._line_costs = LineCosts({}, ())
+            self.code.set_gutter(Gutter({}))
+        else:
+            costs = line_costs(program, answer.table, path)
+            rate = answer.shown.axis.ns_per_tick
+            own = {n: tick_to_ns(c.ticks, rate) for n, c in costs.own.items()}
+            most = max(own.values(), default=0)
+            unit, factor = unit_for(max([most, *(tick_to_ns(s.ticks, rate) for s in costs.shared)]))
+            whole = answer.table.whole
+            notes = {
+                n: LineNote(
+                    format_in(own[n], factor), own[n] / most if most else 0,
+                    format_share(c.ticks, whole) if whole else "",
+                )
+                for n, c in costs.own.items()
+            }  # fmt: skip
+            brackets = [
+                Bracket(s.lines, any(here.intersection(x) for x in s.sets))
+                for s in sorted(costs.shared, key=lambda s: s.lines[0] - s.lines[-1])
+                if len(s.lines) > 1
+            ]  # fmt: skip
+            self._line_costs = costs
+            self.code.set_gutter(Gutter(notes, brackets))
+            self._own.setText(f"  Own, {unit}, share" if notes or brackets else "")
+            self._set_shared(costs, rate, unit, factor)
+        self._own.setFixedWidth(self.code.gutter_width)
+        self._foot.setVisible(bool(self._line_costs.shared))
+        lines = {m.source.line for m in self._members() if m.source and m.source.path == path}
+        self.code.mark(sorted(lines) if line in lines else [line])
+
+    def _set_shared(self, costs: LineCosts, rate: Fraction, unit: str, factor: int) -> None:
+        tokens = self._theme.tokens
+        parts = [span(f"Shared, {unit}", tokens.text2)]
+        for shared in costs.shared[:_MOST_SHARED]:
+            where = lines_text(shared.lines) + (" and other files" if shared.elsewhere else "")
+            ns = tick_to_ns(shared.ticks, rate)
+            parts.append(
+                f"{span(where, tokens.text2)}&nbsp; "
+                f"{span(format_in(ns, factor), tokens.text1, bold=True)}"
+            )
+        if len(costs.shared) > _MOST_SHARED:
+            parts.append(span(f"and {len(costs.shared) - _MOST_SHARED} more", tokens.text3))
+        self.shared.setText("&nbsp;&nbsp;&nbsp;&nbsp;".join(parts))
+
+    @Slot(int)
+    def _click(self, line: int) -> None:
+        answer = self._costs.answer
+        own = self._line_costs.own.get(line)
+        if answer is None:
+            return
+        sets = own.sets if own else next(
+            (s.sets for s in self._line_costs.shared if line in s.lines), ()
+        )  # fmt: skip
+        if not sets:
+            return
+        trace = self._session.number_of(answer.shown)
+        if trace is None:
+            return
+        # Clicking on goes through all sets of the line, dearest first.
+        now = self._session.state.operators
+        at = sets.index(now[1]) + 1 if now and now[0] == trace and now[1] in sets else 0
+        self._session.select_operators(trace, sets[at % len(sets)])
+
+    @Slot()
+    def _restyle(self) -> None:
+        self.code.restyle()
+        if self.sentence and self._place is None:
+            self._say(self.sentence)
+        else:
+            self._follow()
+
+    @guard
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._place is not None:
+            self.code.reveal(self._place[1])

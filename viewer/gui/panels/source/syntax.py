@@ -1,0 +1,103 @@
+"""Colours for source text: Python and MLIR, by one regular expression each.
+
+It knows words, not grammar; the one thing that lasts over lines is a triple-quoted string.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from typing import Literal
+
+from PySide6.QtGui import QColor, QSyntaxHighlighter, QTextCharFormat, QTextDocument
+
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+
+Language = Literal["python", "mlir", "text"]
+Span = tuple[int, int, str]
+
+# A line of weights is megabytes long and is not read by anyone.
+_LONGEST_LINE = 2000
+_NUMBER = r"(?P<number>\b\d[\w.]*)"
+_STRING = r"""(?P<string>[rbfuRBFU]{0,2}(?:"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?))"""
+_TOKENS: dict[Language, re.Pattern[str]] = {
+    "python": re.compile(
+        r"(?P<comment>\#.*)"
+        rf"|{_STRING}"
+        rf"|(?P<keyword>\b(?:{'|'.join([*keyword.kwlist, 'self'])})\b)"
+        r"|(?P<call>\b[A-Za-z_]\w*(?=\())"
+        rf"|{_NUMBER}"
+    ),
+    "mlir": re.compile(
+        r"(?P<comment>//.*)"
+        r'|(?P<string>"(?:[^"\\]|\\.)*"?)'
+        r"|(?P<keyword>\b(?:module|func|return|loc|attributes|dense|true|false|unit|private|public)\b)"
+        r"|(?P<call>(?<=[=(\s])[a-z_]\w*(?:\.[a-z_]\w*)+)"
+        r"|(?P<value>[%@#^!][\w$.-]+)"
+        rf"|{_NUMBER}"
+    ),
+}
+_TRIPLE = re.compile(r"'''|\"\"\"")
+_QUOTES = ("", '"""', "'''")
+
+
+def language_of(path: str) -> Language:
+    """The language of a file, by its suffix."""
+    suffix = path.lower().rpartition(".")[2]
+    return "python" if suffix in ("py", "pyi") else "mlir" if suffix == "mlir" else "text"
+
+
+def spans(line: str, language: Language, state: int = 0) -> tuple[list[Span], int]:
+    """The coloured parts of a line as (start, length, kind), and the state for the next line.
+
+    state: 0, or which triple quotes are open. Kinds: keyword, string, number, call, comment.
+    """
+    pattern = _TOKENS.get(language)
+    if pattern is None or len(line) > _LONGEST_LINE:
+        return [], state
+    found: list[Span] = []
+    at = 0
+    while at <= len(line):
+        if state:
+            end = line.find(_QUOTES[state], at)
+            stop = len(line) if end < 0 else end + 3
+            found.append((at, stop - at, "string"))
+            if end < 0:
+                return found, state
+            at, state = stop, 0
+            continue
+        triple = _TRIPLE.search(line, at) if language == "python" else None
+        for match in pattern.finditer(line, at):
+            kind = match.lastgroup or ""
+            begins = match.start() if kind == "comment" else match.end() - 1
+            if triple and begins >= triple.start():
+                break
+            if kind != "value":
+                found.append((match.start(), match.end() - match.start(), kind))
+            if kind == "comment":
+                return found, 0
+        if triple is None:
+            return found, 0
+        found.append((triple.start(), 3, "string"))
+        at, state = triple.end(), _QUOTES.index(triple[0])
+    return found, state
+
+
+class Highlighter(QSyntaxHighlighter):
+    """Colours one document in the code colours of the theme."""
+
+    def __init__(self, document: QTextDocument, theme: Theme) -> None:
+        super().__init__(document)
+        self._theme = theme
+        self.language: Language = "text"
+
+    @guard
+    def highlightBlock(self, text: str) -> None:
+        before = max(self.previousBlockState(), 0)
+        found, after = spans(text, self.language, before)
+        self.setCurrentBlockState(after)
+        for start, length, kind in found:
+            form = QTextCharFormat()
+            form.setForeground(QColor(getattr(self._theme.tokens, f"code_{kind}")))
+            self.setFormat(start, length, form)

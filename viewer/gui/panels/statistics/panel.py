@@ -1,0 +1,330 @@
+"""The statistics panel: what units, operators, lines, threads and so on cost, as `opscope stats`.
+
+Of the whole trace, of the picked run, or of the range that is selected on the timeline; by any key
+of `viewer.analysis.statistics.grouping`. An NPU's units come first: how long each was busy, alone,
+beside others, or not at all. Their rows overlap; the bar below adds up to all of it. A click
+selects the slices of a group, and what is selected elsewhere marks its group here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from viewer.analysis.statistics.grouping import KEYS, OF_OPERATORS, Grouping, GroupTable
+from viewer.export.tables.statistics import STATISTICS_COLUMNS, statistics_columns
+from viewer.gui.panels.base.cost_footer import CostFooter, whole_text
+from viewer.gui.panels.base.grouped_panel import GroupedPanel
+from viewer.gui.panels.base.slice_facts import scope_text
+from viewer.gui.panels.statistics.table import group_contents, unit_contents
+from viewer.gui.qt.background import Latest
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.when_visible import BEING_COUNTED, WhenSeen
+from viewer.gui.qt.widgets.labels import tip
+from viewer.gui.qt.widgets.tables import marked_rows
+from viewer.gui.session import navigation as going
+from viewer.gui.session.session import Session
+from viewer.model.scope import Scope
+from viewer.model.times import group_digits, tick_to_ns
+from viewer.view.open_trace import AT_ONCE, Inferences, OpenTrace, display_name
+from viewer.view.state import SliceRef, SliceSet
+from viewer.workspace.exports import Job, table_job
+
+NOTHING = "Open a profile to see what its units, operators and threads cost."
+TITLES = {
+    "unit": "Unit", "operator": "Operator", "type": "Operator type", "module": "Module",
+    "line": "Line", "location": "Location", "delegate": "Delegate", "thread": "Thread",
+    "run": "Inference", "name": "Name",
+}  # fmt: skip
+# The role in which a combo box keeps the flags of an entry. Its items themselves are not asked for:
+# their Python wrappers outlive the box and take the program down with them.
+_ENABLED = Qt.ItemDataRole.UserRole - 1
+# What is shown of a trace until another key is chosen: the first of these that it has.
+_FIRST = ("unit", "type", "name")
+
+
+class StatisticsPanel(GroupedPanel):
+    """Groups of the current trace in the selected range, the picked run, or the whole;
+    `export_requested` carries what makes a job for a path."""
+
+    export_requested = Signal(object)  # Callable[[str], Job]
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        self.footer = CostFooter(theme)
+        super().__init__(theme, "Statistics", "Filter", NOTHING, self.footer, parent)
+        self._session = session
+        self._grouping: tuple[OpenTrace, Grouping] | None = None
+        self._chosen: str | None = None
+        self._answer: _Answer | None = None
+        self._of: tuple[OpenTrace, str, Scope] | None = None
+        for key in KEYS:
+            self.by.addItem(TITLES[key], key)
+        self.button = QPushButton("Export…")
+        self.button.setToolTip("Write these rows to a .csv or .tsv file")
+        self.head.addWidget(self.button)
+        self.button.clicked.connect(self.export)
+        self.by.activated.connect(self._pick)
+        self.table.chosen.connect(self._choose)
+        self.table.doubleClicked.connect(self._fit)
+        self._latest = Latest(self)
+        self._latest.answered.connect(self._take)
+        self._seen = WhenSeen(self)
+        self._seen.due.connect(self.refresh)
+        for signal in (session.opened, theme.changed):
+            signal.connect(self.refresh)
+        for signal in (session.selected, session.run_picked):
+            signal.connect(self._follow)
+        session.coloured.connect(self._colour)
+        self.refresh()
+
+    @property
+    def key(self) -> str:
+        """By what the trace is grouped now."""
+        key: str = self.by.currentData()
+        return key
+
+    @Slot()
+    def _follow(self) -> None:
+        """Group anew if another trace or scope is meant now; else only the mark follows."""
+        number = self._session.current_trace
+        wanted = None
+        if number is not None:
+            wanted = self._session.as_run(number), self.key, self._session.scope(number)
+        if wanted != self._of:
+            self.refresh()
+        else:
+            self._mark()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Group what is selected of the current trace now."""
+        self._of = None
+        number = self._session.current_trace
+        if number is None or not len(self._session.traces[number].trace.slices):
+            self._latest.cancel()
+            self._grouping = self._answer = None
+            self.set_empty(True, NOTHING)
+            return
+        # As they ran: of inferences that are aligned or meant, only the tracks with runs are shown.
+        shown = self._session.as_run(number)
+        if len(shown.trace.slices) > AT_ONCE and self._seen.put_off():
+            self._latest.cancel()
+            if self._answer is None or self._answer.shown is not shown:
+                self._grouping = self._answer = None
+                self.set_empty(True, BEING_COUNTED)
+            return
+        if self._grouping is None or self._grouping[0] is not shown:
+            self._grouping = shown, Grouping(shown.table)
+            self._offer(self._grouping[1])
+        grouping = self._grouping[1]
+        asked = shown, grouping, self.key, self._session.scope(number)
+        self._of = shown, self.key, asked[3]
+        self._latest.ask(len(shown.trace.slices) <= AT_ONCE, _answer, *asked)
+
+    def _offer(self, grouping: Grouping) -> None:
+        """Offer the keys that a trace has, the others greyed with the reason."""
+        missing = {key: grouping.missing(key) for key in KEYS}
+        for i, key in enumerate(KEYS):
+            self.by.setItemData(i, None if not missing[key] else 0, _ENABLED)
+            self.by.setItemData(i, tip(missing[key]), Qt.ItemDataRole.ToolTipRole)
+        wanted = self._chosen if self._chosen and not missing[self._chosen] else None
+        wanted = wanted or next(key for key in _FIRST if not missing[key])
+        self.by.setCurrentIndex(KEYS.index(wanted))
+
+    @Slot(int)
+    def _pick(self, index: int) -> None:
+        self._chosen = KEYS[index]
+        self.filter.clear()
+        self.refresh()
+
+    @Slot(object)
+    def _take(self, answer: _Answer) -> None:
+        self._answer = answer
+        shown, table = answer.shown, answer.table
+        make = unit_contents if table.key == "unit" else group_contents
+        contents = make(shown, table, TITLES[table.key])
+        self._colour()
+        self.table.show_contents(contents, sorted_by=-1)
+        _add_up(self.footer, shown, table)
+        parts = [scope_text(shown, answer.scope), display_name(shown.trace.path)]
+        if table.foreign:
+            parts.append(f"{group_digits(table.foreign)} slices on clocks of their own left out")
+        self.subtitle.setText(" · ".join(parts))
+        self.set_empty(False)
+        self._mark()
+
+    # -- selecting -------------------------------------------------------------------------------
+
+    @Slot()
+    def _mark(self) -> None:
+        """Let the marked row follow what is selected; a selection of rows is left alone."""
+        answer = self._answer
+        if answer is None or len(marked_rows(self.table)) > 1:
+            return
+        state = self._session.state
+        if answer.table.key == "operator":
+            self.model.set_selected(self._operators(answer))
+        if len(state.others):
+            return  # of many groups, or of the one that was clicked
+        group = self._selected_group(answer)
+        row = next((i for i, r in enumerate(self.model.rows) if r.group == group), -1)
+        if group < 0 or row < 0:
+            if state.slice is not None or state.operators is not None:
+                self.table.clearSelection()
+        elif row not in marked_rows(self.table):
+            self.table.mark(row)
+
+    def _operators(self, answer: _Answer) -> tuple[int, ...]:
+        """The highlighted operators, if they are of the trace that is shown."""
+        chosen = self._session.state.operators
+        here = chosen is not None and self._session.as_run(chosen[0]) is answer.shown
+        return chosen[1] if chosen is not None and here else ()
+
+    def _selected_group(self, answer: _Answer) -> int:
+        """The group of the selected slice, else of the highlighted operators; -1 for none."""
+        state, key, shown = self._session.state, answer.table.key, answer.shown
+        ref = state.slice if state.inferences is Inferences.AS_RUN else None
+        if key in ("unit", "run"):
+            return -1
+        if ref is not None and self._session.as_run(ref.trace) is shown:
+            return answer.grouping.group_of_slice(key, ref.index)
+        operators = self._operators(answer) if key in OF_OPERATORS else ()
+        return answer.grouping.group_of(key, operators) if operators else -1
+
+    @Slot()
+    def _colour(self) -> None:
+        """Colour operators as their slices are."""
+        answer, scheme = self._answer, self._session.state.scheme
+        known = None if answer is None else answer.shown.operator_colours(scheme)
+        self.table.colour_operators(known)
+
+    @Slot(int)
+    def _choose(self, row: int) -> None:
+        """Select what a row stands for: operators, a run, or the slices of its group in the scope.
+
+        Of a unit, or of idle time, the longest stretch is brought into view: to select it would
+        make it the range that the panel is about.
+        """
+        answer, group, name = self._answer, self.model.rows[row].group, self.model.rows[row].op
+        self._session.show_inferences(Inferences.AS_RUN)
+        number = None if answer is None else self._session.number_of(answer.shown)
+        if answer is None or number is None:
+            return
+        key, shown = answer.table.key, answer.shown
+        if key == "unit":
+            unit = next(g.key for g in answer.table.groups if g.label == name)
+            stretch = answer.grouping.overview.longest(unit, *answer.span)
+            if stretch is not None:
+                t0, t1 = (shown.axis.to_ns(tick) for tick in stretch)
+                self._session.set_range(t0 - (t1 - t0), t1 + (t1 - t0))
+        elif key == "operator":
+            self._session.select_operators(number, shown.table.sets[group])
+        elif key == "run":
+            run = list(shown.trace.inferences())[group]
+            self._session.pick_run((number, shown.trace.runs.index(run)))
+        else:
+            slices = shown.trace.slices
+            # Where none begins in the scope, those that reach into it from before.
+            own = answer.grouping.slices(key, group, *answer.scope.span[:2])
+            if not len(own):
+                own = answer.grouping.slices(key, group)
+                first, last = answer.span
+                own = own[(slices.end[own] >= first) & (slices.start[own] <= last)]
+            if len(own):
+                longest = int(own[np.argmax(slices.end[own] - slices.start[own])])
+                self._session.select_slices(
+                    SliceSet({number: own}), SliceRef(number, longest), reveal=True, keep_area=True
+                )
+
+    @Slot(QModelIndex)
+    def _fit(self, index: QModelIndex) -> None:
+        if self._answer is not None and self._answer.table.key != "unit":
+            going.fit_selection(self._session)
+
+    # -- exporting -------------------------------------------------------------------------------
+
+    @Slot()
+    def export(self) -> None:
+        """Ask for a file to write the shown rows to, in their order."""
+        answer = self._answer
+        if answer is None:
+            return
+        shown, table = answer.shown, answer.table
+        of = {(group.number, group.label): group for group in table.groups}
+        groups = [of[row.group, row.name] for row in self.model.rows]
+        complete = len(groups) == len(table.groups)
+
+        def job_of(path: str) -> Job:
+            columns = statistics_columns(
+                shown.trace.path, shown.axis.ns_per_tick, table, groups, rest=complete
+            )
+            return table_job(path, STATISTICS_COLUMNS, columns)
+
+        made: Callable[[str], Job] = job_of
+        self.export_requested.emit(made)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The groups of a part of a trace."""
+
+    shown: OpenTrace
+    grouping: Grouping
+    table: GroupTable
+    scope: Scope
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """First and last tick."""
+        first, last, _ = self.scope.span
+        trace = self.shown.trace
+        return trace.start if first is None else first, trace.end if last is None else last
+
+
+def _answer(shown: OpenTrace, grouping: Grouping, key: str, scope: Scope) -> _Answer:
+    # All tracks: what the units of an NPU did in a run is on tracks of their own.
+    first, last, _ = scope.span
+    return _Answer(shown, grouping, grouping.by(key, first, last), scope)
+
+
+def _add_up(footer: CostFooter, shown: OpenTrace, table: GroupTable) -> None:
+    """The bar of parts that add up to the whole.
+
+    Floored one by one, as in the table: their sum may miss the whole by a few ns, no row its own.
+    """
+    rate = shown.axis.ns_per_tick
+    if table.key == "unit":
+        parts, what = _unit_parts(table), "Overall"
+    else:
+        parts = [
+            ("In these groups", "accent", table.whole - table.ungrouped),
+            (table.ungrouped_label[1:-1].capitalize(), "", table.ungrouped),
+        ]
+        what = whole_text(shown.trace, "Whole") if table.ungrouped else "Whole"
+    footer.show_parts(
+        tuple((name, tone, tick_to_ns(ticks, rate)) for name, tone, ticks in parts),
+        tick_to_ns(table.whole, rate),
+        what,
+    )
+
+
+def _unit_parts(table: GroupTable) -> list[tuple[str, str, int]]:
+    """Units alone and together, what else was at work, and idle time."""
+    ticks = {group.key: group.total for group in table.groups}
+    parts = [
+        (name, tone, ticks[key])
+        for key, name, tone in (
+            ("only_dma", "Only DMA", "unit_dma"),
+            ("overlap", "Both", "unit_both"),
+            ("only_compute", "Only compute", "unit_compute"),
+        )
+        if key in ticks
+    ] or [("NSS jobs", "unit_compute", ticks.get("nss", 0))]
+    rest = ticks["busy"] - sum(part for _, _, part in parts)
+    if rest:
+        parts.append(("Host and HAL alone" if "host" in ticks else "Other work", "unit_host", rest))
+    return [*parts, ("Idle", "", ticks["idle"])]

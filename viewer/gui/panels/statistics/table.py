@@ -1,0 +1,137 @@
+"""The groups of a trace as rows of a table: units under what they are part of, others by cost."""
+
+from __future__ import annotations
+
+from viewer.analysis.statistics.grouping import GroupTable
+from viewer.gui.panels.base.operator_table import Contents, Heading, Kind, TableRow
+from viewer.gui.panels.base.slice_facts import MISSING
+from viewer.model.times import format_in, group_digits, tick_to_ns, unit_for
+from viewer.view.open_trace import OpenTrace
+
+# What stands under what, and in which colour. Slice units are numbered: under "slice".
+_PLACES: dict[str, tuple[int, str]] = {
+    "dma_cdma": (0, "unit_dma"),
+    "dma": (1, "unit_dma"),
+    "dma_in": (2, "unit_dma"),
+    "dma_out": (2, "unit_dma"),
+    "cdma": (1, "unit_dma"),
+    "compute": (0, "unit_compute"),
+    "slice": (1, "unit_compute"),
+    "slice_unit": (2, "unit_compute"),
+    "css": (1, "unit_compute"),
+    "only_dma": (0, "unit_dma"),
+    "only_compute": (0, "unit_compute"),
+    "overlap": (0, "unit_both"),
+    "nss": (0, "unit_compute"),
+    "host": (0, "unit_host"),
+    "host_programs": (1, "unit_host"),
+    "host_copy": (1, "unit_host"),
+    "hal": (0, "unit_host"),
+    "busy": (0, "text3"),
+    "idle": (0, "slab"),
+    "overall": (0, "slab"),
+}
+# What a row counts, where its name alone does not tell.
+_MEANINGS = {
+    "dma_cdma": "DMA In, DMA Out and CDMA together; an instant counts once",
+    "dma": "DMA In and DMA Out together; an instant counts once",
+    "compute": "Slice units and CSS together; an instant counts once",
+    "slice": "All slice units together; an instant counts once",
+    "only_dma": "Transfers are under way, no slice unit and no CSS is at work",
+    "only_compute": "Slice units or CSS are at work, no transfer is under way",
+    "overlap": "Transfers are under way while slice units or CSS are at work",
+    "nss": "A job of the sequencer is under way: any of the NPU's units may be at work",
+    "host": "All that the processor does in the runtime, but for waiting",
+    "host_programs": "Programs that run on the processor, a part of Host",
+    "host_copy": "Copies by the processor, a part of Host",
+    "hal": "What the HAL does itself, outside the dispatches that it calls",
+    "busy": "Any of the rows above is at work",
+    "idle": "Nothing is at work; a host that waits is not",
+    "overall": "From the earliest start to the latest end",
+}
+_ORDER = {key: number for number, key in enumerate(_PLACES)}
+
+
+def unit_contents(shown: OpenTrace, table: GroupTable, title: str) -> Contents:
+    """The overview of units, what is a part of another below it, also in cycles where it is so."""
+    rate = shown.axis.ns_per_tick
+    unit, factor = unit_for(tick_to_ns(table.whole, rate))
+    cycles = shown.trace.clock.unit == "cycle"
+    headings = (
+        Heading(title, Kind.NAME, 0),
+        Heading(f"Time, {unit}", Kind.BAR, 240),
+        Heading("Share, %", Kind.NUMBER, 76),
+        *((Heading("Cycles", Kind.NUMBER, 92),) if cycles else ()),
+    )
+    rows = []
+    for group in sorted(table.groups, key=lambda group: (_ORDER[_place(group.key)], group.key)):
+        indent, tone = _PLACES[_place(group.key)]
+        ns = tick_to_ns(group.total, rate)
+        texts: tuple[str, ...] = ("", format_in(ns, factor), f"{100 * group.share:.1f}")
+        keys: tuple[float | str, ...] = (group.label, ns, group.share)
+        if cycles:
+            texts, keys = (*texts, group_digits(group.total)), (*keys, group.total)
+        rows.append(
+            TableRow(
+                (),
+                "",
+                group.label,
+                "",
+                texts,
+                keys,
+                group.share,
+                tone,
+                indent=indent,
+                detail=_MEANINGS.get(group.key, ""),
+            )
+        )
+    return Contents(headings, tuple(rows))
+
+
+def _place(key: str) -> str:
+    return "slice_unit" if key.startswith("slice_unit_") else key
+
+
+def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> Contents:
+    """Any other groups: what is charged to each, and how long their slices took."""
+    rate = shown.axis.ns_per_tick
+    most = max((group.total for group in table.groups), default=0)
+    unit, factor = unit_for(tick_to_ns(most, rate))
+    headings = (
+        Heading(title, Kind.NAME, 0),
+        Heading(f"Time, {unit}", Kind.BAR, 172),
+        Heading("Share, %", Kind.NUMBER, 70),
+        Heading("Slices" if table.key != "run" else "Runs", Kind.NUMBER, 60),
+        Heading("Mean", Kind.NUMBER, 76),
+        Heading("p50", Kind.NUMBER, 76),
+        Heading("p90", Kind.NUMBER, 76),
+        Heading("Min", Kind.NUMBER, 76),
+        Heading("Max", Kind.NUMBER, 76),
+    )
+    rows = []
+    for group in table.groups:
+        ns = tick_to_ns(group.total, rate)
+        spread = group.spread
+        assert spread is not None  # only units have none
+        ticks = (spread.mean, spread.p50, spread.p90, spread.min, spread.max)
+        lengths = [float(t * rate) for t in ticks] if spread.count else [-1.0] * len(ticks)
+        texts = (
+            "", format_in(ns, factor), f"{100 * group.share:.1f}", group_digits(spread.count),
+            *(format_in(ns, factor) if ns >= 0 else MISSING for ns in lengths),
+        )  # fmt: skip
+        keys: tuple[float | str, ...] = (
+            group.label.lower(),
+            ns,
+            group.share,
+            spread.count,
+            *lengths,
+        )
+        operators = shown.table.sets[group.number] if table.key == "operator" else ()
+        module, dot, name = group.label.partition(" · ")
+        if not (operators and dot):
+            module, name = "", group.label
+        part = group.total / most if most else 0.0
+        rows.append(
+            TableRow(operators, module, name, "", texts, keys, part, "accent", group=group.number)
+        )
+    return Contents(headings, tuple(rows))

@@ -1,0 +1,1 @@
+"""The Untimed events panel."""

@@ -1,0 +1,282 @@
+"""Events without a time as a table model: rows in file order, filtered, texts made when shown.
+
+A dump may have a million such events. So rows are positions in the columns of the trace, a filter
+looks at each distinct text once, and a cell is written when it is painted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import (
+    QObject,
+    Qt,
+)
+from PySide6.QtGui import QColor, QFont, QPixmap
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
+
+from viewer.analysis.links.labels import set_label
+from viewer.analysis.links.untimed_links import keys_of, link_reason, runs_of
+from viewer.gui.panels.base.slice_facts import MISSING
+from viewer.gui.panels.base.swatches import SwatchPixmaps, colours_of
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import tip
+from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
+from viewer.model.times import group_digits
+from viewer.model.trace import Bools, Column, Ints, UntimedEvents, UntimedKind, ValueType
+from viewer.model.untimed import TYPE_NAMES, identifier_of, kind_name, value_text
+from viewer.render.palette import Palette
+from viewer.view.open_trace import OpenTrace
+
+WITHOUT_DATA = "empty"
+
+
+class Cell(Enum):
+    """A column: its title, its width in px (0: what is left), whether it holds numbers."""
+
+    RUN = ("Run", 120, False)
+    EVENT = ("#", 52, True)
+    AFTER = ("After", 120, False)
+    KIND = ("Kind", 84, False)
+    NAME = ("Name", 128, False)
+    OPERATOR = ("Operator", 0, False)
+    VALUE = ("Value", 140, False)
+    SIZE = ("Bytes", 80, True)
+    OFFSET = ("Offset", 72, True)
+
+    def __init__(self, title: str, width: int, is_number: bool) -> None:
+        self.title = title
+        self.width = width
+        self.is_number = is_number
+
+
+CELLS = tuple(Cell)
+_TITLES = tuple(cell.title for cell in CELLS)
+# What is told in grey: where an event stands, beside what it says.
+_FAINT = frozenset({Cell.RUN, Cell.EVENT, Cell.AFTER, Cell.KIND, Cell.OFFSET})
+
+
+class UntimedModel(TitledModel):
+    """Some events of one trace as rows; `silent` are the columns that would tell nothing."""
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._shown: OpenTrace | None = None
+        self._all: Ints = np.empty(0, np.int64)
+        self._filter = ""
+        self._keys: Ints = np.empty(0, np.int64)
+        self._run: Ints = np.empty(0, np.int64)
+        self._runs: tuple[str, ...] = ()
+        self._operators: list[str] = []
+        self._linked: Bools = np.empty(0, np.bool_)
+        self._swatches = SwatchPixmaps(theme)
+        self.colours: Palette | None = None  # the palette index of every operator; None: its own
+        self.rows: Ints = np.empty(0, np.int64)
+        self.silent: frozenset[Cell] = frozenset()
+
+    def show(self, shown: OpenTrace, rows: Ints) -> None:
+        """Show some events of a trace, given by their positions; the filter stays."""
+        self.beginResetModel()
+        self._swatches.clear()
+        if shown is not self._shown:
+            self._shown = shown
+            self._keys = keys_of(shown.trace)
+            self._run, self._runs = runs_of(shown.table)
+            self._linked = shown.table.set_of_key >= 0
+            self._operators = [set_label(shown.table, x.operators) for x in shown.table.links]
+        self._all = rows
+        self.silent = self._silent_cells()
+        self._arrange()
+        self.endResetModel()
+
+    def clear(self) -> None:
+        """Show nothing; the filter stays."""
+        self.beginResetModel()
+        self._shown, self._all, self.rows = None, np.empty(0, np.int64), np.empty(0, np.int64)
+        self._keys, self._run, self._linked = self._all, self._all, np.empty(0, np.bool_)
+        self.endResetModel()
+
+    def set_filter(self, text: str) -> None:
+        """Show only rows of which every word of a text is in some cell; numbers are not looked at.
+
+        A scalar is found by its type.
+        """
+        self.beginResetModel()
+        self._filter = text
+        self._arrange()
+        self.endResetModel()
+
+    def _arrange(self) -> None:
+        self.rows = self._all
+        words = self._filter.lower().split()
+        if not words or self._shown is None or not len(self._all):
+            return
+        found = np.ones(len(self._all), np.bool_)
+        searched = [
+            (codes[self._all], [text.lower() for text in texts]) for codes, texts in self._texts()
+        ]
+        for word in words:
+            hit = np.zeros(len(found), np.bool_)
+            for codes, texts in searched:
+                hit |= np.array([word in text for text in texts], np.bool_)[codes]
+            found &= hit
+        self.rows = self._all[found]
+
+    def _texts(self) -> list[tuple[NDArray[Any], Sequence[str]]]:
+        """Per text column a code for each event and the texts, the last one for no text (-1)."""
+        assert self._shown is not None
+        shown, events = self._shown, self._shown.trace.untimed
+        is_tensor = (events.type == ValueType.TENSOR) | (events.type == ValueType.TENSOR_LIST)
+        told = [TYPE_NAMES[type] for type in ValueType]
+        labels = np.append(shown.labels.astype(np.int64), -1)
+        return [
+            (self._run, self._runs),
+            (labels[events.after], [*shown.label_strings, ""]),
+            (events.kind, [kind.name for kind in UntimedKind]),
+            (_codes(events.name), [*(events.name.strings or ()), ""]),
+            (events.identifier, [*map(str, events.identifiers), ""]),
+            (self._keys, [*self._operators, ""]),
+            (np.where(is_tensor, events.value + len(told), events.type), [*told, *events.tensors]),
+        ]
+
+    def _silent_cells(self) -> frozenset[Cell]:
+        """The columns that would tell nothing of the shown events, or one thing of all of them."""
+        assert self._shown is not None
+        events, rows = self._shown.trace.untimed, self._all
+        named = (events.identifier[rows] >= 0) | _stated(events.name, rows)
+        is_silent = {
+            Cell.RUN: len(np.unique(self._run[rows])) < 2,
+            Cell.KIND: len(np.unique(events.kind[rows])) < 2,
+            Cell.NAME: not named.any(),
+            Cell.VALUE: not events.type[rows].any(),
+            Cell.OPERATOR: not np.append(self._linked, False)[self._keys[rows]].any(),
+            Cell.SIZE: not _stated(events.size, rows).any(),
+            Cell.OFFSET: not _stated(events.offset, rows).any(),
+        }
+        return frozenset(cell for cell, silent in is_silent.items() if silent)
+
+    def slice_of(self, row: int) -> int:
+        """The slice that a row follows, else the call that it is of, else -1."""
+        if self._shown is None:
+            return -1
+        events, i = self._shown.trace.untimed, int(self.rows[row])
+        return int(events.after[i]) if events.after[i] >= 0 else int(events.call[i])
+
+    def tsv(self, rows: Iterable[int]) -> str:
+        """Some rows with the headings, as tab separated text with plain numbers."""
+        lines = ["\t".join(_TITLES)]
+        for row in rows:
+            i = int(self.rows[row])
+            texts = (self._text(i, cell, plain=True) for cell in CELLS)
+            lines.append("\t".join(" ".join(text.split()) for text in texts))
+        return "\n".join(lines) + "\n"
+
+    def _text(self, i: int, cell: Cell, *, plain: bool = False) -> str:
+        assert self._shown is not None
+        shown, events = self._shown, self._shown.trace.untimed
+        missing = "" if plain else MISSING
+        match cell:
+            case Cell.RUN:
+                return self._runs[int(self._run[i])]
+            case Cell.EVENT:
+                return str(events.source_row[i]) if plain else group_digits(events.source_row[i])
+            case Cell.AFTER:
+                return shown.label(int(events.after[i])) if events.after[i] >= 0 else missing
+            case Cell.KIND:
+                return kind_name(events, i)
+            case Cell.NAME:
+                return _name(events, i) or missing
+            case Cell.OPERATOR:
+                return self._operators[self._keys[i]] or missing if self._keys[i] >= 0 else missing
+            case Cell.VALUE:
+                text = value_text(events, i) or missing
+                return f"{text} · output" if events.output[i] else text
+        number = (events.size if cell is Cell.SIZE else events.offset).value(i)
+        if number is None:
+            return missing
+        if cell is Cell.OFFSET and number == -1:
+            return WITHOUT_DATA
+        return str(number) if plain else group_digits(int(number))
+
+    def _tip(self, i: int, cell: Cell) -> str:
+        assert self._shown is not None
+        text, events = self._text(i, cell), self._shown.trace.untimed
+        if cell is Cell.OPERATOR and text == MISSING:
+            return link_reason(self._shown.table, i)
+        if cell is Cell.OFFSET and text == WITHOUT_DATA:
+            return "The tensor has no data in the debug buffer"
+        place = events.offset.value(i)
+        if cell is Cell.VALUE and place is not None and place != -1:
+            return f"{text}\nat byte {group_digits(int(place))} of the debug buffer"
+        return "" if text == MISSING else text
+
+    def shown_rows(self) -> int:
+        return len(self.rows)
+
+    def titles(self) -> Sequence[str]:
+        return _TITLES
+
+    def is_right(self, column: int) -> bool:
+        return CELLS[column].is_number
+
+    @guard
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid() or index.row() >= len(self.rows):
+            return None
+        i, cell = int(self.rows[index.row()]), CELLS[index.column()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._text(i, cell)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return tip(self._tip(i, cell))
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return RIGHT if cell.is_number else LEFT
+        if role == Qt.ItemDataRole.FontRole:
+            is_code = cell is Cell.VALUE and self._text(i, cell) != MISSING
+            font: QFont = self._theme.font("code" if is_code else "cell")
+            return font
+        if role == Qt.ItemDataRole.ForegroundRole:
+            faint = cell in _FAINT or self._text(i, cell) == MISSING
+            color: QColor = self._theme.color("text2" if faint else "text1")
+            return color
+        if role == Qt.ItemDataRole.DecorationRole and cell is Cell.OPERATOR:
+            return self._swatch(i)
+        return None
+
+    def _swatch(self, i: int) -> QPixmap | None:
+        """The colours of the operators of event i."""
+        assert self._shown is not None
+        key = int(self._keys[i])
+        operators = self._shown.table.links[key].operators if key >= 0 else ()
+        return self._swatches.of(colours_of(operators, self.colours))
+
+
+class EndsShown(QStyledItemDelegate):
+    """Shortens names in their middle: their ends tell them apart, "blocks.0…attention"."""
+
+    @guard
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        super().initStyleOption(option, index)
+        if CELLS[index.column()] in (Cell.AFTER, Cell.OPERATOR):
+            option.textElideMode = Qt.TextElideMode.ElideMiddle
+
+
+def _name(events: UntimedEvents, i: int) -> str:
+    """The allocator, or the name and the delegate debug identifier that a value was logged with."""
+    identifier = identifier_of(events, i)
+    told = (events.name.value(i), None if identifier is None else str(identifier))
+    return " · ".join(str(part) for part in told if part is not None)
+
+
+def _codes(column: Column) -> NDArray[Any]:
+    codes = column.values.astype(np.int64)
+    return codes if column.valid is None else np.where(column.valid, codes, -1)
+
+
+def _stated(column: Column, rows: Ints) -> Bools:
+    return np.ones(len(rows), np.bool_) if column.valid is None else column.valid[rows]

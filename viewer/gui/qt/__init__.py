@@ -1,0 +1,1 @@
+"""What every widget needs: guard, background work, settings, accessibility. Knows no trace."""

@@ -1,0 +1,154 @@
+"""Run a pure function on frozen data off the GUI thread; only the latest question is answered.
+
+A panel asks again with every change of the view. What it asked before is dropped if it has not
+begun, and its answer is dropped if it has. Meanwhile the panel keeps the old figures, and shows
+them greyed once `late` is emitted.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from viewer.gui.qt.crash_report import report
+from viewer.gui.qt.gui_thread import Owner
+
+LATE_MS = 100
+# Two, so that a slow question that nobody waits for any more does not hold up the latest.
+AT_ONCE = 2
+_QUIT_SECONDS = 2.0
+
+
+class Latest(QObject):
+    """The answers to one panel's questions."""
+
+    answered = Signal(object)
+    failed = Signal(str)
+    late = Signal()
+    coming = Signal()
+
+    def __init__(self, parent: QObject | None = None, *, apart: bool = False) -> None:
+        """apart: an answer has a turn of the event loop for itself, and `coming` tells it before.
+
+        For answers after which much changes: Qt hands out an event together with all that follow
+        from it, also the painting, and all of a large trace at once is a gap of 100 ms.
+        """
+        super().__init__(parent)
+        self._apart = apart
+        self._taken: tuple[_Question, object, Exception | None] | None = None
+        self._turn = QTimer(self)
+        self._turn.setSingleShot(True)
+        self._turn.timeout.connect(self._tell)
+        self._working: list[_Question] = []
+        self._next: _Question | None = None
+        self._latest: _Question | None = None
+        self._shut = False
+        self._owner = Owner(self)
+        self._clock = QTimer(self)
+        self._clock.setSingleShot(True)
+        self._clock.setInterval(LATE_MS)
+        self._clock.timeout.connect(self.late)
+
+    @property
+    def pending(self) -> bool:
+        """Whether the latest question has no answer yet."""
+        return self._latest is not None
+
+    def submit(self, function: Callable[..., object], *args: Any) -> None:
+        """Ask `function(*args)`. It must be pure and touch no QObject: it runs in a thread.
+
+        Emits `answered` with the result or `failed` with a sentence, on the GUI thread, unless
+        another question or `cancel` comes first; `late` after 100 ms without an answer.
+        """
+        if self._shut:
+            return
+        # The 100 ms count from the first question that has no answer: the old figures are as old.
+        if not self.pending:
+            self._clock.start()
+        self._latest = self._next = _Question(function, args, self._owner)
+        self._begin()
+
+    def ask(self, at_once: bool, function: Callable[..., object], *args: Any) -> None:
+        """`submit`; or `at_once`, where that is sooner than a thread, `answered` before it ends."""
+        if not at_once:
+            self.submit(function, *args)
+            return
+        self.cancel()
+        self.answered.emit(function(*args))
+
+    def cancel(self) -> None:
+        """Take the latest question back; its answer is dropped."""
+        self._next = self._latest = self._taken = None
+        self._clock.stop()
+
+    def shutdown(self) -> None:
+        """Take everything back and wait at most 2 seconds for what is being worked on."""
+        self.cancel()
+        self._shut = True
+        deadline = time.monotonic() + _QUIT_SECONDS
+        for question in self._working:
+            question.silent = True
+        for question in self._working:
+            question.thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _begin(self) -> None:
+        if self._next is not None and len(self._working) < AT_ONCE:
+            question, self._next = self._next, None
+            self._working.append(question)
+            question.thread.start()
+
+    @Slot(object, object, object)
+    def _take(self, question: _Question, answer: object, error: Exception | None) -> None:
+        self._working.remove(question)
+        self._begin()
+        if question is not self._latest:
+            return
+        self._taken = question, answer, error
+        if self._apart:
+            self._turn.start(0)
+            if error is None:
+                self.coming.emit()
+        else:
+            self._tell()
+
+    @Slot()
+    def _tell(self) -> None:
+        taken, self._taken = self._taken, None
+        if taken is None or taken[0] is not self._latest:
+            return
+        _, answer, error = taken
+        self._latest = None
+        self._clock.stop()
+        if error is None:
+            self.answered.emit(answer)
+        else:
+            self.failed.emit(f"This could not be computed ({type(error).__name__}: {error})")
+
+
+class _Question:
+    def __init__(
+        self, function: Callable[..., object], args: tuple[Any, ...], owner: Owner
+    ) -> None:
+        self._function = function
+        self._args = args
+        self._owner = owner
+        self.silent = False
+        # A daemon: the program may end while a question that nobody waits for is worked on.
+        self.thread = threading.Thread(target=self._run, name="query", daemon=True)
+
+    def _run(self) -> None:
+        answer: object = None
+        failure: Exception | None = None
+        try:
+            answer = self._function(*self._args)
+        except Exception as error:
+            # After the shutdown the interpreter may be taking modules apart: that is no fault.
+            if not self.silent:
+                report(error, getattr(self._function, "__qualname__", repr(self._function)))
+            failure = error.with_traceback(None)
+        if not self.silent:
+            self._owner.call("_take", self, answer, failure)

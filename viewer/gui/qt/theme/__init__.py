@@ -1,0 +1,1 @@
+"""Tokens, palettes, style sheet, fonts, icons."""

@@ -1,0 +1,226 @@
+"""The one style sheet of the window, made from the tokens; used by `viewer.gui.qt.theme.theme`
+alone.
+
+Beside the usual widgets it knows these properties, each set once with `setProperty`:
+
+    QPushButton     primary=true          the one button that does what the place is for
+    QToolButton     framed=true           a button with a word in the toolbar
+    QFrame          card=true             a card: canvas, one line around it
+    any QWidget     surface="canvas" | "panel" | "chrome"   its ground (with WA_StyledBackground)
+    QLabel          tone="text1" | "text2" | "text3" | "accent" | "warning" | "error" | "ok"
+
+Fonts are not set here, but per widget class by the theme: a style sheet has no tabular figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from string import Template
+
+from viewer.gui.qt.theme.tokens import mix
+
+# name in the sheet -> (icon, token of its colour)
+PICTURES: Mapping[str, tuple[str, str]] = {
+    "down": ("chevron-down", "text2"),
+    "right": ("chevron-right", "text2"),
+    "up": ("chevron-up", "text2"),
+    "check": ("check", "text1"),
+    "checked": ("check", "on_accent"),
+    "dot": ("dot", "on_accent"),
+    "cross": ("close", "text2"),
+}
+# What states of controls are mixed from: token, other token, share of the other.
+_STATES: Mapping[str, tuple[str, str, float]] = {
+    "pressed": ("hover", "line", 0.35),
+    "off": ("panel", "text1", 0.38),
+    "accent_hover": ("accent_fill", "text1", 0.12),
+}
+_SURFACES = ("canvas", "panel", "chrome")
+_TONES = ("text1", "text2", "text3", "accent", "warning", "error", "ok")
+# Lengths of the design that are used here, in px; written as ${pxN}.
+_LENGTHS = (4, 6, 8, 10, 12, 14, 16, 20, 22, 24, 25, 26, 28, 30)
+
+_SHEET = Template("""
+QMainWindow, QDialog { background: $panel; }
+QMainWindow::separator { background: $line; width: 1px; height: 1px; }
+QMainWindow::separator:hover { background: $accent; }
+QToolTip { background: $raised; color: $text1; border: 1px solid $line; padding: 4px 6px; }
+
+QMenuBar { background: $chrome; border: 0; padding: 0 ${px6}; }
+QMenuBar::item { background: transparent; padding: 6px ${px8}; border-radius: 5px; }
+QMenuBar::item:selected, QMenuBar::item:pressed { background: $pressed; }
+QMenuBar QToolButton, QMenuBar QToolButton:focus { padding: 0 4px; min-height: ${px16};
+  max-height: ${px16}; border-width: 1px; margin-top: ${px4}; }
+QMenu { background: $raised; border: 1px solid $line; padding: 4px; }
+QMenu::item { background: transparent; padding: 5px ${px24} 5px ${px8}; border-radius: 4px; }
+QMenu::item:selected { background: $selection; color: $text1; }
+QMenu::item:disabled { background: transparent; color: $off; }
+QMenu::icon { padding-left: ${px6}; }
+QMenu::separator { height: 1px; background: $line; margin: 4px ${px8}; }
+QMenu::indicator { width: ${px16}; height: ${px16}; padding-left: ${px6}; }
+QMenu::indicator:checked { image: url("$check"); }
+QMenu::right-arrow { image: url("$right"); width: ${px12}; height: ${px12}; }
+
+QToolBar { background: $chrome; border: 0; border-bottom: 1px solid $line;
+  padding: 3px ${px12} 4px ${px8}; spacing: 6px; }
+QToolBar::separator { width: 5px; background: transparent; border-left: 1px solid $line;
+  margin: 4px 0 4px 5px; }
+QToolButton { background: transparent; color: $text1; border: 1px solid transparent;
+  border-radius: 5px; padding: 0 5px; min-height: ${px26}; max-height: ${px26};
+  min-width: ${px16}; }
+QToolButton[framed="true"] { background: $raised; border-color: $line;
+  padding: 0 2px 0 ${px8}; }
+QToolButton:hover { background: $pressed; }
+QToolButton:pressed, QToolButton:checked { background: $pressed; border-color: $line; }
+QToolButton:disabled { color: $off; }
+QToolButton::menu-indicator { image: none; width: 0; }
+QToolBarExtension { min-width: ${px12}; padding: 0; }
+
+QPushButton { background: $raised; color: $text1; border: 1px solid $line; border-radius: 5px;
+  padding: 0 ${px12}; min-height: ${px26}; }
+QPushButton:hover { background: $pressed; }
+QPushButton:pressed { background: $line; }
+QPushButton:disabled { background: transparent; color: $off; border-color: $hairline; }
+QPushButton[primary="true"] { background: $accent_fill; color: $on_accent;
+  border-color: $accent_fill; }
+QPushButton[primary="true"]:hover { background: $accent_hover; border-color: $accent_hover; }
+QPushButton[primary="true"]:pressed { background: $accent_fill; }
+QPushButton[primary="true"]:disabled { background: $hairline; color: $off;
+  border-color: $hairline; }
+QPushButton[flat="true"] { background: transparent; border-color: transparent; }
+QPushButton[flat="true"]:hover { background: $pressed; }
+
+QLineEdit, QAbstractSpinBox, QComboBox { background: $canvas; color: $text1;
+  border: 1px solid $line; border-radius: 5px; padding: 0 ${px8}; min-height: ${px26};
+  selection-background-color: $accent_fill; selection-color: $on_accent; }
+QLineEdit[small="true"] { padding: 0 ${px4}; min-height: ${px20}; }
+QComboBox { background: $raised; padding: 0 4px 0 ${px10}; }
+QComboBox:hover { background: $pressed; }
+QLineEdit:disabled, QAbstractSpinBox:disabled, QComboBox:disabled { background: transparent;
+  color: $off; border-color: $hairline; }
+QComboBox::drop-down { border: 0; width: ${px22}; }
+QComboBox::down-arrow { image: url("$down"); width: ${px14}; height: ${px14}; }
+QComboBox QAbstractItemView { background: $raised; border: 1px solid $line; padding: 4px;
+  outline: 0; }
+QAbstractSpinBox { padding: 0 ${px20} 0 6px; max-height: ${px26}; }
+QAbstractSpinBox::up-button { border: 0; width: ${px20}; subcontrol-position: top right; }
+QAbstractSpinBox::down-button { border: 0; width: ${px20}; subcontrol-position: bottom right; }
+QAbstractSpinBox::up-arrow { image: url("$up"); width: ${px10}; height: ${px10}; }
+QAbstractSpinBox::down-arrow { image: url("$down"); width: ${px10}; height: ${px10}; }
+QLineEdit QToolButton, QTabBar QToolButton { border: 0; padding: 0; min-height: 0; min-width: 0; }
+QAbstractSpinBox QLineEdit, QComboBox QLineEdit { background: transparent; border: 0;
+  padding: 0; min-height: 0; }
+QCheckBox, QRadioButton { spacing: ${px8}; }
+QCheckBox::indicator, QRadioButton::indicator, QAbstractItemView::indicator {
+  width: ${px14}; height: ${px14}; background: $canvas; border: 1px solid $text3; }
+QCheckBox::indicator, QAbstractItemView::indicator { border-radius: 3px; }
+QRadioButton::indicator { border-radius: ${round}; }
+QCheckBox::indicator:checked, QAbstractItemView::indicator:checked {
+  background: $accent_fill; border-color: $accent_fill; image: url("$checked"); }
+QRadioButton::indicator:checked { background: $accent_fill; border-color: $accent_fill;
+  image: url("$dot"); }
+QCheckBox::indicator:disabled, QRadioButton::indicator:disabled { border-color: $line; }
+
+QAbstractScrollArea { border: 0; }
+QAbstractItemView, QPlainTextEdit, QTextEdit { background: $panel; color: $text1; border: 0;
+  alternate-background-color: $panel; selection-background-color: $selection;
+  selection-color: $text1; outline: 0; gridline-color: $hairline; }
+QTreeView::item, QListView::item { min-height: ${px25}; }
+QTableView::item { padding: 0 ${px6}; }
+QAbstractItemView::item { border: 0; }
+QAbstractItemView::item:hover { background: $hover; }
+QAbstractItemView::item:selected { background: $selection; color: $text1; }
+QTreeView::branch { background: transparent; }
+QTreeView::branch:selected { background: $selection; }
+QTreeView::branch:has-children:closed { image: url("$right"); }
+QTreeView::branch:has-children:open { image: url("$down"); }
+QHeaderView { background: $panel; border: 0; border-bottom: 1px solid $hairline; }
+QHeaderView::section { background: $panel; color: $text2; border: 0; padding: 0 ${px6};
+  min-height: ${px25}; border-bottom: 1px solid $hairline; }
+QHeaderView::section:hover { color: $text1; }
+QHeaderView::up-arrow { image: url("$up"); width: ${px12}; height: ${px12};
+  subcontrol-origin: padding; subcontrol-position: center right; right: 4px; }
+QHeaderView::down-arrow { image: url("$down"); width: ${px12}; height: ${px12};
+  subcontrol-origin: padding; subcontrol-position: center right; right: 4px; }
+QTableCornerButton::section { background: $panel; border: 0; }
+
+QTabWidget::pane { border: 0; border-top: 1px solid $line; }
+QTabBar { background: $chrome; qproperty-drawBase: 0; qproperty-usesScrollButtons: 1;
+  qproperty-elideMode: ElideNone; }
+QTabBar::tab { background: $chrome; color: $text2; border: 0; height: ${px30};
+  padding: 2px ${px14} 0 ${px14}; border-bottom: 2px solid $chrome; }
+QTabBar::tab:hover { color: $text1; }
+QTabBar::tab:selected { color: $text1; font-weight: 600; border-bottom: 2px solid $accent; }
+QTabBar::close-button { image: url("$cross"); subcontrol-position: right; }
+QTabBar::tear { width: 0; border: 0; }
+QDockWidget { color: $text1; }
+QDockWidget::title { background: $chrome; padding: ${px8} ${px12};
+  border-bottom: 1px solid $line; }
+
+QStatusBar { background: $chrome; color: $text2; border-top: 1px solid $line;
+  min-height: ${px25}; }
+QStatusBar::item { border: 0; }
+QStatusBar QToolButton { color: $text2; padding: 0 ${px8}; min-height: ${px22};
+  max-height: ${px22}; }
+QStatusBar QLabel { color: $text2; padding: 0 ${px8}; }
+QProgressBar { background: $hairline; border: 0; border-radius: 2px; max-height: 4px;
+  min-height: 4px; }
+QProgressBar::chunk { background: $accent; border-radius: 2px; }
+QSplitter::handle { background: $line; }
+QSplitter::handle:hover { background: $accent; }
+QSplitter::handle:horizontal { width: 1px; }
+QSplitter::handle:vertical { height: 1px; }
+QScrollBar { background: transparent; border: 0; margin: 0; }
+QScrollBar:vertical { width: ${px12}; }
+QScrollBar:horizontal { height: ${px12}; }
+QScrollBar::handle { background: $line; border-radius: 3px; }
+QScrollBar::handle:vertical { margin: 2px 3px; min-height: ${px28}; }
+QScrollBar::handle:horizontal { margin: 3px 2px; min-width: ${px28}; }
+QScrollBar::handle:hover, QScrollBar::handle:pressed { background: $text3; }
+QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+QAbstractScrollArea::corner { background: transparent; border: 0; }
+QGroupBox { border: 0; margin-top: ${px20}; padding: 0; }
+QGroupBox::title { subcontrol-origin: margin; color: $text2; padding: 0; }
+
+QFrame[card="true"] { background: $canvas; border: 1px solid $line; border-radius: 6px; }
+QFrame[card="true"]:hover { border-color: $text3; }
+QFrame[card="true"]:focus { border: 2px solid $accent; }
+QLabel { background: transparent; border: 0; }
+""")
+
+# Last, since rules of equal weight are decided by their order.
+_FOCUS = Template("""
+QPushButton:focus, QToolButton:focus, QComboBox:focus, QPushButton[primary="true"]:focus {
+  border: 2px solid $accent; min-height: ${px24}; }
+/* In the light theme the accent is what it is filled with. */
+QPushButton[primary="true"]:focus { border-color: $text1; }
+QToolButton:focus { max-height: ${px24}; }
+/* The border tells it; a second, grey frame inside of it would be Qt's own. */
+QPushButton, QTabBar { outline: 0; }
+QPushButton:focus { padding: 0 ${px12_1}; }
+QToolButton:focus { padding: 0 4px; }
+QToolButton[framed="true"]:focus { padding: 0 ${px8_1}; }
+QComboBox:focus { padding: 0 3px 0 ${px10_1}; }
+QLineEdit:focus { border: 2px solid $accent; padding: 0 ${px8_1}; min-height: ${px24}; }
+QLineEdit[small="true"]:focus { border-width: 1px; padding: 0 ${px4}; min-height: ${px20}; }
+QAbstractSpinBox:focus { border-color: $accent; }
+QAbstractSpinBox QLineEdit:focus, QComboBox QLineEdit:focus { border: 0; padding: 0; }
+QCheckBox:focus, QRadioButton:focus { color: $accent; }
+""")
+
+
+def make(colors: Mapping[str, str], pictures: Mapping[str, str], px: Callable[[float], int]) -> str:
+    """The sheet for tokens by name, the paths of PICTURES and a scale of px."""
+    values: dict[str, str] = {**colors, **pictures}
+    for name, (token, other, share) in _STATES.items():
+        values[name] = mix(colors[token], colors[other], share)
+    # A radius beyond half the size would make Qt draw a square.
+    values["round"] = f"{px(14) // 2 + 1}px"
+    for length in _LENGTHS:
+        values[f"px{length}"] = f"{px(length)}px"
+        values[f"px{length}_1"] = f"{px(length) - 1}px"
+    rules = [_SHEET.substitute(values), _FOCUS.substitute(values)]
+    rules += [f'QWidget[surface="{name}"] {{ background: {colors[name]}; }}' for name in _SURFACES]
+    rules += [f'QLabel[tone="{name}"] {{ color: {colors[name]}; }}' for name in _TONES]
+    return "\n".join(rules)

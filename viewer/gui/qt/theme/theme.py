@@ -1,0 +1,289 @@
+"""How the window looks: colour tokens, fonts by role, icons, and the switch between light and dark.
+
+`Theme(app)` sets the Fusion style, a palette and one style sheet made from the tokens, and emits
+`changed` when light and dark are exchanged; whoever paints by hand asks it for `color`, `font`,
+`px` and `icon` and repaints then. Own palettes are needed since QStyleHints.setColorScheme does
+nothing on plain X11 and offscreen. All sizes are px at a system font of 13 px and grow with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, get_args
+
+from PySide6.QtCore import QByteArray, QObject, QRectF, QSize, Qt, QTemporaryDir, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontDatabase,
+    QFontInfo,
+    QGuiApplication,
+    QIcon,
+    QPainter,
+    QPalette,
+    QPixmap,
+)
+from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QApplication, QToolTip
+
+from viewer.gui.qt.theme import style_sheet
+from viewer.gui.qt.theme.tokens import DARK, LIGHT, Tokens, mix
+from viewer.resources import resource
+
+__all__ = [
+    "DARK",
+    "LIGHT",
+    "Choice",
+    "FontRole",
+    "Theme",
+    "Tokens",
+    "is_dark",
+    "make_palette",
+    "mix",
+]
+
+Choice = Literal["system", "light", "dark"]
+# fmt: off
+FontRole = Literal[
+    "title", "figure", "operator", "cost", "body", "cell", "tab", "tab_active", "label", "process",
+    "header", "section", "caption", "ruler", "zero_length", "code",
+]
+# fmt: on
+
+SYSTEM_FONT_PX = 13.0
+ICON_SIZE = 16
+_OFF_OPACITY = 0.38
+
+
+# px and weight. 650 of the design is 600 here: few system fonts have a weight between 600 and 700.
+_FONTS: dict[FontRole, tuple[float, QFont.Weight]] = {
+    "title": (26, QFont.Weight.DemiBold),
+    "figure": (19, QFont.Weight.DemiBold),
+    "operator": (15, QFont.Weight.DemiBold),
+    "cost": (15, QFont.Weight.DemiBold),
+    "body": (13, QFont.Weight.Normal),
+    "cell": (12.5, QFont.Weight.Normal),
+    "tab": (12.5, QFont.Weight.Normal),
+    "tab_active": (12.5, QFont.Weight.DemiBold),
+    "label": (12, QFont.Weight.Medium),
+    "process": (12, QFont.Weight.DemiBold),
+    "header": (11.5, QFont.Weight.Medium),
+    "section": (11.5, QFont.Weight.DemiBold),
+    "caption": (11.5, QFont.Weight.Normal),
+    "ruler": (11, QFont.Weight.Normal),
+    "zero_length": (10.5, QFont.Weight.Normal),
+    "code": (12, QFont.Weight.Normal),
+}
+# Roles of running text, where figures of one width would leave holes.
+_PROPORTIONAL: frozenset[FontRole] = frozenset({"title", "body", "operator", "tab", "tab_active"})
+# Widgets whose font is not the body's. A style sheet could not ask for tabular figures.
+_WIDGET_FONTS: dict[str, FontRole] = {
+    "QAbstractItemView": "cell",
+    "QHeaderView": "header",
+    "QTabBar": "tab",
+    "QStatusBar": "label",
+    "QDockWidget": "tab",
+    "QPlainTextEdit": "code",
+}
+
+
+def is_dark(palette: QPalette) -> bool:
+    """Whether a palette is of a dark desktop; the platform's colour scheme is often unknown."""
+    return palette.color(QPalette.ColorRole.Base).lightness() < 128
+
+
+@lru_cache(maxsize=512)
+def _color(value: str) -> QColor:
+    return QColor(value)
+
+
+class Theme(QObject):
+    """The look of one application, switched by `set_choice`."""
+
+    changed = Signal()
+
+    def __init__(self, app: QApplication, choice: Choice = "system") -> None:
+        super().__init__(app)
+        self._app = app
+        self._system_dark = is_dark(app.palette())
+        system = QFontInfo(app.font())
+        self._family = app.font().family()
+        self._code_family = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont).family()
+        self.scale: float = max(system.pixelSize(), 8) / SYSTEM_FONT_PX
+        self._fonts: dict[FontRole, QFont] = {}
+        self._icons: dict[tuple[str, str, int], QIcon] = {}
+        # Style sheets take pictures from files only, so the recoloured arrows need a place.
+        self._pictures = QTemporaryDir()
+        self._choice: Choice = choice
+        self._dark = self._wants_dark()
+        app.setStyle("Fusion")
+        self._apply()
+        app.styleHints().colorSchemeChanged.connect(self._follow_scheme)
+
+    @property
+    def dark(self) -> bool:
+        """Whether the dark tokens are shown now."""
+        return self._dark
+
+    @property
+    def tokens(self) -> Tokens:
+        """The colours shown now."""
+        return DARK if self._dark else LIGHT
+
+    @property
+    def choice(self) -> Choice:
+        """What was chosen; "system" may be light or dark."""
+        return self._choice
+
+    def set_choice(self, choice: Choice) -> None:
+        """Choose "system", "light" or "dark"; emits `changed` if the colours change."""
+        if choice not in get_args(Choice):
+            raise ValueError(f"no theme {choice!r}; there are {', '.join(get_args(Choice))}")
+        self._choice = choice
+        self._update()
+
+    def color(self, token: str) -> QColor:
+        """A token of the present theme as a QColor, not to be modified."""
+        return _color(getattr(self.tokens, token))
+
+    def font(self, role: FontRole) -> QFont:
+        """The font of a role: px sizes at a system font of 13 px, tabular figures for data."""
+        if role not in self._fonts:
+            self._fonts[role] = self._make_font(role)
+        return QFont(self._fonts[role])
+
+    def px(self, size: float) -> int:
+        """A length of the design in px, grown with a larger system font but never shrunk."""
+        return round(size * max(1.0, self.scale))
+
+    def icon(self, name: str, token: str = "text2", size: int = ICON_SIZE) -> QIcon:
+        """resources/icons/<name>.svg in the colour of a token; off, at 38 % of it.
+
+        The colour is that of now: take the icon again on `changed`. Raises FileNotFoundError.
+        """
+        key = (name, getattr(self.tokens, token), size)
+        if key not in self._icons:
+            self._icons[key] = self._make_icon(*key)
+        return self._icons[key]
+
+    def pixmap(self, name: str, token: str, size: int, ratio: float) -> QPixmap:
+        """The same picture as one pixmap for a device pixel ratio, for painting by hand."""
+        return _render(_recoloured(name, getattr(self.tokens, token)), size, ratio, 1.0)
+
+    def _wants_dark(self) -> bool:
+        return self._system_dark if self._choice == "system" else self._choice == "dark"
+
+    def _follow_scheme(self, scheme: Qt.ColorScheme) -> None:
+        # The palette is our own by now, so only the platform can tell; where it cannot, it is
+        # silent or Unknown and the first answer stands.
+        if scheme != Qt.ColorScheme.Unknown:
+            self._system_dark = scheme == Qt.ColorScheme.Dark
+            self._update()
+
+    def _update(self) -> None:
+        if self._wants_dark() != self._dark:
+            self._dark = not self._dark
+            self._apply()
+            self.changed.emit()
+
+    def _apply(self) -> None:
+        palette = make_palette(self.tokens)
+        self._app.setPalette(palette)
+        QToolTip.setPalette(palette)
+        QToolTip.setFont(self.font("label"))
+        pictures = {name: self._picture(name) for name in style_sheet.PICTURES}
+        self._app.setStyleSheet(style_sheet.make(asdict(self.tokens), pictures, self.px))
+        # After the sheet, since setting a first one forgets the fonts of widget classes.
+        for widget_class, role in _WIDGET_FONTS.items():
+            QApplication.setFont(self.font(role), widget_class)  # type: ignore[arg-type]
+
+    def _make_font(self, role: FontRole) -> QFont:
+        px, weight = _FONTS[role]
+        font = QFont(self._code_family if role == "code" else self._family)
+        if role == "code":
+            font.setStyleHint(QFont.StyleHint.Monospace)
+            font.setFixedPitch(True)
+        screen = QGuiApplication.primaryScreen()
+        dpi = screen.logicalDotsPerInch() if screen else 96.0
+        # setPixelSize takes whole numbers only.
+        font.setPointSizeF(px * self.scale * 72 / dpi)
+        font.setWeight(weight)
+        # Tabular figures: Qt 6.7 and later.
+        if role not in _PROPORTIONAL and hasattr(font, "setFeature"):
+            font.setFeature(QFont.Tag("tnum"), 1)
+        return font
+
+    def _make_icon(self, name: str, color: str, size: int) -> QIcon:
+        svg = _recoloured(name, color)
+        icon = QIcon()
+        for ratio in sorted({1.0, 2.0, self._app.devicePixelRatio()}):
+            for mode, opacity in (
+                (QIcon.Mode.Normal, 1.0),
+                (QIcon.Mode.Disabled, _OFF_OPACITY),
+            ):
+                icon.addPixmap(_render(svg, size, ratio, opacity), mode)
+        return icon
+
+    def _picture(self, name: str) -> str:
+        icon, token = style_sheet.PICTURES[name]
+        color = getattr(self.tokens, token)
+        # Qt caches pictures by path, so each colour has a file of its own.
+        path = Path(self._pictures.filePath(f"{icon}-{color[1:]}.svg"))
+        path.write_bytes(_recoloured(icon, color))
+        return path.as_posix()
+
+
+def make_palette(tokens: Tokens) -> QPalette:
+    """The palette of a theme, so that what the style sheet leaves out has its colours too."""
+    roles = QPalette.ColorRole
+    colors = {
+        roles.Window: tokens.panel,
+        roles.WindowText: tokens.text1,
+        roles.Base: tokens.canvas,
+        roles.AlternateBase: tokens.panel,
+        roles.Text: tokens.text1,
+        roles.PlaceholderText: tokens.text3,
+        roles.Button: tokens.raised,
+        roles.ButtonText: tokens.text1,
+        roles.BrightText: tokens.error,
+        roles.ToolTipBase: tokens.raised,
+        roles.ToolTipText: tokens.text1,
+        roles.Highlight: tokens.selection,
+        roles.HighlightedText: tokens.text1,
+        roles.Accent: tokens.accent,
+        roles.Link: tokens.accent,
+        roles.LinkVisited: tokens.accent,
+        roles.Light: tokens.raised,
+        roles.Midlight: tokens.hover,
+        roles.Mid: tokens.hairline,
+        roles.Dark: tokens.line,
+        roles.Shadow: tokens.line,
+    }
+    palette = QPalette()
+    for role, color in colors.items():
+        palette.setColor(role, QColor(color))
+    off = QColor(mix(tokens.panel, tokens.text1, _OFF_OPACITY))
+    for role in (roles.WindowText, roles.Text, roles.ButtonText, roles.HighlightedText):
+        palette.setColor(QPalette.ColorGroup.Disabled, role, off)
+    return palette
+
+
+def _recoloured(name: str, color: str) -> bytes:
+    svg = resource("icons", f"{name}.svg").read_bytes()
+    return svg.replace(b"currentColor", color.encode())
+
+
+def _render(svg: bytes, size: int, ratio: float, opacity: float) -> QPixmap:
+    side = max(1, round(size * ratio))
+    pixmap = QPixmap(QSize(side, side))
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
+    QSvgRenderer(QByteArray(svg)).render(painter, QRectF(0, 0, side, side))
+    # Faded as a whole: drawn with an opacity, strokes would be darker where they cross.
+    painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_DestinationIn)
+    painter.fillRect(pixmap.rect(), QColor(0, 0, 0, round(255 * opacity)))
+    painter.end()
+    pixmap.setDevicePixelRatio(ratio)
+    return pixmap

@@ -1,0 +1,1 @@
+"""Small widgets and table bases that know no trace."""

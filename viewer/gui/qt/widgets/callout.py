@@ -1,0 +1,245 @@
+"""A note that points at something in the window: a frame around it, and a text with buttons.
+
+Both are parts of the window and lie over all else in it. The frame lets the mouse through, and the
+note keeps clear of what it points at, so that all of it can be used meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+from PySide6.QtCore import (
+    QEasingCurve,
+    QPoint,
+    QPointF,
+    QPropertyAnimation,
+    QRect,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleAnnouncementEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPolygonF,
+)
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+
+_WIDTH = 348  # px of the design, with the room for the tip around it
+_TIP = 9  # px from the note to what it points at
+_GAP = 4  # px from the tip to the frame
+_FRAME = 3  # px from the frame to what is inside
+_GLIDE_MS = 140
+
+
+class Callout(QFrame):
+    """The note. `next_asked()`, `leave_asked()`: its buttons. Its parent is what it lies over."""
+
+    next_asked = Signal()
+    leave_asked = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._frame = _Frame(theme, parent)
+        self._target = QRect()
+        self.glides = True
+        self._glide = QPropertyAnimation(self, b"pos", self)
+        self._glide.setDuration(_GLIDE_MS)
+        self._glide.setEasingCurve(QEasingCurve.Type.OutCubic)
+        self.step, self.title, self.text = (self._label() for _ in range(3))
+        self.next, self.leave = QPushButton(), QPushButton("&Leave the tour")
+        self.next.setProperty("primary", True)
+        self.leave.setProperty("flat", True)
+        self.next.clicked.connect(self.next_asked)
+        self.leave.clicked.connect(self.leave_asked)
+        for button in (self.next, self.leave):
+            button.setAutoDefault(True)  # Enter presses it
+        buttons = QHBoxLayout()
+        buttons.setSpacing(theme.px(8))
+        buttons.addWidget(self.leave)
+        buttons.addStretch(1)
+        buttons.addWidget(self.next)
+        column = QVBoxLayout(self)
+        inset = theme.px(_TIP + 14)
+        column.setContentsMargins(inset, inset, inset, inset)
+        column.setSpacing(theme.px(6))
+        for each in (self.step, self.title, self.text):
+            column.addWidget(each)
+        column.addSpacing(theme.px(6))
+        column.addLayout(buttons)
+        self.setFixedWidth(theme.px(_WIDTH))
+        theme.changed.connect(self._retheme)
+        self._retheme()
+        self.hide()
+
+    def _label(self) -> QLabel:
+        made = QLabel(self)
+        made.setTextFormat(Qt.TextFormat.PlainText)
+        made.setWordWrap(True)
+        return made
+
+    def _retheme(self) -> None:
+        theme = self._theme
+        for each, role, tone in (
+            (self.step, "caption", "text2"), (self.title, "operator", "text1"),
+            (self.text, "body", "text1"),
+        ):  # fmt: skip
+            each.setFont(theme.font(role))  # type: ignore[arg-type]
+            each.setProperty("tone", tone)
+        self.update()
+        self._frame.update()
+
+    def tell(self, step: str, title: str, text: str, button: str) -> None:
+        """Say something else; a screen reader reads it aloud."""
+        self.step.setText(step)
+        self.title.setText(title)
+        self.text.setText(text)
+        self.next.setText(button)
+        self.setAccessibleName(f"{step}: {title}")
+        self.setAccessibleDescription(text)
+        column = self.layout()
+        assert column is not None
+        column.activate()
+        self.resize(QSize(self.width(), column.heightForWidth(self.width())))
+        QAccessible.updateAccessibility(
+            QAccessibleAnnouncementEvent(self, f"{step}. {title}. {text}")
+        )
+
+    def point_at(self, target: QRect, keep: Sequence[QRect] = ()) -> None:
+        """Lie beside a part of the window, given in its coordinates; an empty one is in no place,
+        and the note stands in the middle. keep: other parts that are to stay in sight."""
+        self._target = target
+        around = target.adjusted(-_FRAME, -_FRAME, _FRAME, _FRAME)
+        self._frame.setGeometry(around.intersected(self._over))
+        self._frame.setVisible(not target.isEmpty())
+        self._frame.raise_()
+        self.raise_()
+        place = place_beside(around, self.size(), self._over, keep)
+        self._glide.stop()
+        if self.isVisible() and self.glides:
+            self._glide.setEndValue(place)
+            self._glide.start()
+        else:
+            self.move(place)
+        self.show()
+        self.update()
+
+    def put_away(self) -> None:
+        """Show neither note nor frame."""
+        self._glide.stop()
+        self.hide()
+        self._frame.hide()
+
+    @property
+    def _over(self) -> QRect:
+        parent = self.parentWidget()
+        return QRect() if parent is None else parent.rect()
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the note, and a tip towards the middle of what it points at."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        theme, tip = self._theme, self._theme.px(_TIP)
+        body = self.rect().adjusted(tip, tip, -tip, -tip)
+        painter.setPen(QPen(theme.color("accent"), 1.5))
+        painter.setBrush(theme.color("raised"))
+        painter.drawRoundedRect(body, 6, 6)
+        if not self._target.isEmpty():
+            corners = tip_corners(body, self._target.translated(-self.pos()), tip)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(theme.color("accent"))
+            painter.drawPolygon(QPolygonF(corners))
+        painter.end()
+
+
+class _Frame(QWidget):
+    """A line around a part of the window, which the mouse goes through."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.hide()
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(self._theme.color("accent"), 2))
+        painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -1), 4, 4)
+        painter.end()
+
+
+def place_beside(target: QRect, size: QSize, room: QRect, keep: Sequence[QRect] = ()) -> QPoint:
+    """Where a note lies beside a target without covering it, as near as can be: below, above, right
+    or left of it, whichever there is room for first. An empty target is in no place.
+
+    keep: what else is to stay in sight, such as tabs and rows; as much of it as there is room for.
+    """
+    middle = target.center() if not target.isEmpty() else room.center()
+    wide, tall = size.width(), size.height()
+    boxes = [box for box in (target, *keep) if not box.isEmpty()]
+    xs = [_within(middle.x() - wide // 2, room.left(), room.right() - wide)]
+    ys = [_within(middle.y() - tall // 2, room.top(), room.bottom() - tall)]
+    for box in boxes:
+        xs += [box.right() + 1 + _GAP, box.left() - wide - _GAP]
+        ys += [box.bottom() + 1 + _GAP, box.top() - tall - _GAP]
+    beside = [(xs[0], ys[0])]  # covers the target, so it is taken where any other place does too
+    if not target.isEmpty():
+        beside += [(xs[0], y) for y in ys[1:3]] + [(x, ys[0]) for x in xs[1:3]]
+    notes = [QRect(QPoint(x, y), size) for x, y in (*beside, *product(xs, ys))]
+    fitting = [notes[0], *(note for note in notes[1:] if room.contains(note))]
+    return min(
+        fitting,
+        key=lambda note: (
+            _covered(note, target), sum(_covered(note, box) for box in keep), _apart(note, target)
+        ),
+    ).topLeft()  # fmt: skip
+
+
+def _covered(note: QRect, box: QRect) -> int:
+    """How much of a box a note covers, in px²."""
+    both = note.intersected(box)
+    return both.width() * both.height() if not both.isEmpty() else 0
+
+
+def _apart(note: QRect, target: QRect) -> int:
+    """How far apart they are, in px along both axes; 0 where the target is in no place."""
+    if target.isEmpty():
+        return 0
+    across = max(target.left() - note.right(), note.left() - target.right(), 1)
+    return across + max(target.top() - note.bottom(), note.top() - target.bottom(), 1) - 2
+
+
+def tip_corners(body: QRect, target: QRect, tip: int) -> list[QPointF]:
+    """The corners of a triangle on the edge of a note that faces a target; none if they overlap."""
+    middle = target.center()
+    x = _within(middle.x(), body.left() + 2 * tip, body.right() - 2 * tip)
+    y = _within(middle.y(), body.top() + 2 * tip, body.bottom() - 2 * tip)
+    if target.bottom() < body.top():
+        at, step = QPoint(x, body.top()), (0, -1)
+    elif target.top() > body.bottom():
+        at, step = QPoint(x, body.bottom() + 1), (0, 1)
+    elif target.right() < body.left():
+        at, step = QPoint(body.left(), y), (-1, 0)
+    elif target.left() > body.right():
+        at, step = QPoint(body.right() + 1, y), (1, 0)
+    else:
+        return []
+    along = QPoint(step[1], step[0]) * tip
+    corners = (at - along, at + QPoint(*step) * (tip - 1), at + along)
+    return [QPointF(corner) for corner in corners]
+
+
+def _within(value: int, least: int, most: int) -> int:
+    return max(least, min(value, most))

@@ -1,0 +1,302 @@
+"""Small widgets that several panels are made of: labels by role, figures, key-value rows, links.
+
+They take colours and fonts when they are made; a panel makes them anew when the theme changes.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent, QTextOption
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QStackedWidget,
+    QTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import FontRole, Theme
+
+_KEY_WIDTH = 86  # px; "Unattributed" is 76 wide, and 8 are the gap
+_ROW_GAP = 5
+# A word longer than this is broken anywhere, since it would be wider than the panel.
+_LONG_WORD = 26
+
+
+def span(text: str, color: str, *, bold: bool = False) -> str:
+    """Text as HTML in a colour; for labels that mix values with their units and hints."""
+    weight = "; font-weight: 600" if bold else ""
+    return f'<span style="color: {color}{weight}">{escape(text)}</span>'
+
+
+def anchor(href: str, text: str, theme: Theme) -> str:
+    """A link as HTML, in the accent colour and without underline."""
+    style = f"color: {theme.tokens.accent}; text-decoration: none"
+    return f'<a href="{escape(href)}" style="{style}">{escape(text)}</a>'
+
+
+def tip(text: str) -> str:
+    """A tooltip that shows a text as it is; Qt would read markup in it, wherever it comes from."""
+    return f'<div style="white-space: pre-wrap">{escape(text)}</div>' if text else ""
+
+
+def explain(widget: QWidget, text: str) -> None:
+    """Give a widget a tooltip that shows a text as it is; a screen reader gets it without the
+    markup of `tip`, which Qt would have it read out."""
+    widget.setToolTip(tip(text))
+    widget.setAccessibleDescription(text)
+
+
+def label(
+    text: str,
+    theme: Theme,
+    role: FontRole = "cell",
+    tone: str = "text1",
+    *,
+    wrap: bool = False,
+    html: bool = False,
+) -> QLabel:
+    """A label whose text can be selected. Text is taken as it is unless `html` is set: what comes
+    from files must never be read as markup.
+    """
+    made = QLabel(text)
+    made.setTextFormat(Qt.TextFormat.RichText if html else Qt.TextFormat.PlainText)
+    made.setFont(theme.font(role))
+    made.setProperty("tone", tone)
+    made.setTextInteractionFlags(
+        Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.LinksAccessibleByMouse
+        | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
+    )  # fmt: skip
+    made.setFocusPolicy(
+        Qt.FocusPolicy.StrongFocus if html and "<a " in text else Qt.FocusPolicy.ClickFocus
+    )
+    if wrap:
+        made.setWordWrap(True)
+        policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)
+        policy.setHeightForWidth(True)
+        made.setSizePolicy(policy)
+    return made
+
+
+class ElidedLabel(QLabel):
+    """One line of plain text that is cut by "…" where it does not fit; the tooltip has all of it.
+
+    cut: where; of a path in the middle, so that its file is seen. hint: what the tooltip says
+    instead, cut or not. least: px of room below which a text that does not fit is not shown at all.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        theme: Theme,
+        role: FontRole = "cell",
+        tone: str = "text1",
+        cut: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+    ) -> None:
+        super().__init__(text)
+        self._cut = cut
+        self.hint = ""
+        self.least = 0
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setFont(theme.font(role))
+        self.setProperty("tone", tone)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    @property
+    def shown_text(self) -> str:
+        """What is seen of the text now."""
+        width, metrics = self.contentsRect().width(), self.fontMetrics()
+        if width < self.least and metrics.horizontalAdvance(self.text()) > width:
+            return ""
+        return metrics.elidedText(self.text(), self._cut, width)
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        shown = self.shown_text
+        painter.drawText(self.contentsRect(), int(self.alignment()), shown)
+        painter.end()
+        wanted = self.hint or (self.text() if shown != self.text() else "")
+        if self.toolTip() != tip(wanted):
+            explain(self, wanted)
+
+
+class WrappedText(QTextEdit):
+    """Selectable text that breaks anywhere and is as tall as it needs to be: identifiers, JSON."""
+
+    def __init__(self, text: str, theme: Theme, role: FontRole = "code", tone: str = "text1"):
+        super().__init__()
+        self.setReadOnly(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setFont(theme.font(role))
+        self.document().setDefaultFont(theme.font(role))
+        self.document().setDocumentMargin(0)
+        self.viewport().setAutoFillBackground(False)
+        self.setTextColor(theme.color(tone))
+        self.setPlainText(text)
+        self.setTabChangesFocus(True)
+
+    @guard
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.setFixedHeight(int(self.document().size().height()) + 1)
+
+
+class Hairline(QWidget):
+    """One line that separates two sections."""
+
+    def __init__(self, theme: Theme, token: str = "hairline") -> None:
+        super().__init__()
+        self._theme = theme
+        self._token = token
+        self.setFixedHeight(1)
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        QPainter(self).fillRect(self.rect(), self._theme.color(self._token))
+
+
+class KeyFigure(QWidget):
+    """A number with its unit above what it is: `1.643 µs` over "duration"."""
+
+    def __init__(
+        self, figure: str, unit: str, caption: str, theme: Theme, role: FontRole = "figure"
+    ) -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        row = QHBoxLayout()
+        row.setSpacing(theme.px(3))
+        row.addWidget(label(figure, theme, role), 0, Qt.AlignmentFlag.AlignBaseline)
+        row.addWidget(label(unit, theme, "cell", "text2"), 1, Qt.AlignmentFlag.AlignBaseline)
+        column.addLayout(row)
+        column.addWidget(label(caption, theme, "caption", "text2"))
+        self.setAccessibleName(f"{caption}: {figure} {unit}".strip())
+
+
+class KeyValueGrid(QWidget):
+    """Rows of a key in grey and its value; values may be text, HTML, long text or a widget."""
+
+    linked = Signal(str)
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(0)
+        self._grid.setVerticalSpacing(theme.px(_ROW_GAP))
+        self._grid.setColumnMinimumWidth(0, theme.px(_KEY_WIDTH))
+        self._grid.setColumnStretch(1, 1)
+        self.rows: dict[str, str] = {}
+
+    def add(
+        self, key: str, value: str, *, html: bool = False, code: bool = False, hint: str = ""
+    ) -> None:
+        """Add a row; text with words too long for a line, or with lines of its own, is wrapped.
+
+        hint: what it means, said where the pointer rests.
+        """
+        if not html and (
+            code or "\n" in value or max(map(len, value.split()), default=0) > _LONG_WORD
+        ):
+            self.add_widget(key, WrappedText(value, self._theme, "code" if code else "cell"), value)
+            return
+        shown = label(value, self._theme, wrap=True, html=html)
+        shown.linkActivated.connect(self.linked)
+        explain(shown, hint)
+        self.add_widget(key, shown, value)
+
+    def add_widget(self, key: str, value: QWidget, text: str = "") -> None:
+        """Add a row whose value is a widget; `text` is what it says."""
+        number = len(self.rows)
+        name: QLabel = ElidedLabel(key, self._theme, "cell", "text2")
+        room = self._theme.px(_KEY_WIDTH - 8)
+        if set(" _") & set(key) and name.fontMetrics().horizontalAdvance(key) > room:
+            # Arguments are called as their file calls them, in several words.
+            words = key.replace("_", "_\u200b")  # where a line may end
+            name = label(span(words, self._theme.tokens.text2), self._theme, wrap=True, html=True)
+            name.setFixedWidth(room + self._theme.px(8))
+        name.setContentsMargins(0, 0, self._theme.px(8), 0)
+        self._grid.addWidget(name, number, 0, Qt.AlignmentFlag.AlignTop)
+        self._grid.addWidget(value, number, 1)
+        self.rows[key if key and key not in self.rows else f"{key}({number})"] = text
+
+
+class PageOrSentence(QStackedWidget):
+    """A panel's page, or in its place a sentence with at most one button that does something."""
+
+    def __init__(self, page: QWidget, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.empty: EmptyPlace | None = None
+        self.addWidget(page)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether a sentence stands in place of the page."""
+        return self.currentIndex() != 0
+
+    @property
+    def sentence(self) -> str:
+        """What is said in place of the page, "" while it is shown."""
+        return self.empty.sentence.text() if self.is_empty and self.empty is not None else ""
+
+    def show_page(self) -> None:
+        """Show the page."""
+        self.setCurrentIndex(0)
+
+    def say(self, sentence: str, button: str = "", asked: object = None) -> EmptyPlace:
+        """Show a sentence in place of the page, and a button that does something about it."""
+        if self.empty is not None:
+            self.removeWidget(self.empty)
+            self.empty.deleteLater()
+        self.empty = EmptyPlace(sentence, self._theme, button)
+        if button:
+            self.empty.pressed.connect(asked)
+        self.addWidget(self.empty)
+        self.setCurrentWidget(self.empty)
+        return self.empty
+
+
+class EmptyPlace(QWidget):
+    """What an empty panel says: one sentence, and at most one button that does it."""
+
+    pressed = Signal()
+
+    def __init__(self, sentence: str, theme: Theme, button: str = "") -> None:
+        super().__init__()
+        self.sentence = label(sentence, theme, "body", "text2", wrap=True)
+        self.sentence.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignVCenter)
+        column = QVBoxLayout(self)
+        inset = theme.px(24)
+        column.setContentsMargins(inset, inset, inset, inset)
+        column.setSpacing(theme.px(12))
+        column.addStretch(1)
+        column.addWidget(self.sentence)
+        if button:
+            press = QPushButton(button)
+            press.clicked.connect(self.pressed)
+            column.addWidget(press, 0, Qt.AlignmentFlag.AlignHCenter)
+        self._column = column
+        column.addStretch(1)
+
+    def add_below(self, widget: QWidget) -> None:
+        """Add what is needed there now and then, below the button."""
+        self._column.insertWidget(
+            self._column.count() - 1, widget, 0, Qt.AlignmentFlag.AlignHCenter
+        )

@@ -1,0 +1,1 @@
+"""The hub of a window: state, history, selection, and what panels ask about them."""

@@ -1,0 +1,73 @@
+"""What of the view can be exported to Perfetto: all of it, what is in view, or what is selected.
+
+No Qt. A part that is not there now has a reason instead, which the dialog shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from viewer.export.perfetto.source import PerfettoMark
+from viewer.gui.session.session import Session
+from viewer.model.scope import begin_in
+from viewer.model.trace import Ints
+from viewer.render.arrangement import Arrangement
+from viewer.render.track_table import Stock
+from viewer.view.open_trace import Inferences
+from viewer.view.selected_slices import chosen_in
+from viewer.workspace.perfetto_export import RANGE, SELECTION, PerfettoWish
+
+ALL_AS_RUN = "only while runs are shown as they ran"
+NOTHING_SELECTED = "nothing is selected"
+
+
+def marks_of(session: Session) -> tuple[PerfettoMark, ...]:
+    """The marks of the user."""
+    return tuple(PerfettoMark(m.t0, m.t1, m.name, m.note) for m in session.state.marks)
+
+
+def visible_range(session: Session) -> PerfettoWish | str:
+    """The slices of all tracks that share time with what is in view, or why there are none."""
+    state = session.state
+    if state.inferences is not Inferences.AS_RUN:
+        return ALL_AS_RUN
+    return PerfettoWish(RANGE, (state.t0, state.t1))
+
+
+def selection(session: Session) -> PerfettoWish | str:
+    """What is selected: an area, else slices, else those of the highlighted operators in the range
+    or inference that costs are of; or why there is nothing."""
+    state = session.state
+    if state.inferences is not Inferences.AS_RUN:
+        return ALL_AS_RUN
+    only: dict[int, Ints]
+    if state.area is not None:
+        span: tuple[int, int] | None = (state.area.t0, state.area.t1)
+        only = {n: chosen.index for n, chosen in chosen_in(state.area, session.traces).items()}
+    elif state.slice is not None:
+        span = session.selected_span_ns()
+        only = {n: own.astype(np.int64) for n, own in state.slices.of.items()}
+    elif state.operators is not None:
+        span = session.selected_span_ns()
+        trace, operators = state.operators
+        every = session.slices_of(trace, operators)
+        inside = begin_in(session.traces[trace].trace, session.scope(trace), every)
+        only = {trace: inside if len(inside) else every}
+    else:
+        return NOTHING_SELECTED
+    if not any(len(own) for own in only.values()):
+        return "no slice is in it"
+    return PerfettoWish(SELECTION, span, {n: own for n, own in only.items() if len(own)})
+
+
+def display_order(stock: Stock, arrangement: Arrangement) -> tuple[tuple[int, int], ...]:
+    """(trace, track) of all tracks from top to bottom: pinned ones, then process by process, those
+    of folded processes with them; what is hidden comes last."""
+    order: list[int] = arrangement.pinned.tolist()
+    for process in arrangement.processes.tolist():
+        shown = arrangement.tracks[stock.process[arrangement.tracks] == process]
+        order += [*shown.tolist(), *np.flatnonzero(stock.process == process).tolist()]
+    every: Sequence[int] = list(dict.fromkeys((*order, *range(len(stock.names)))))
+    return tuple((int(stock.trace[track]), int(stock.number[track])) for track in every)

@@ -1,0 +1,167 @@
+"""Run readers off the GUI thread: progress, cancel, and for every file one result or one error.
+
+At most two files are read at once, the others wait in order. A reader reports bytes; of these
+reports no more than one per file and 50 ms reaches the window.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from viewer.formats import ReadCancelled, UnreadableFile, open_file
+from viewer.formats.memory import give_back, keep_freed
+from viewer.gui.qt.crash_report import report
+from viewer.gui.qt.gui_thread import Owner
+
+if TYPE_CHECKING:
+    from viewer.formats import Cancelled, Progress
+    from viewer.model.trace import Trace
+    from viewer.program.program import Program
+
+    Reader = Callable[[str, Progress, Cancelled], Trace | Program]
+
+AT_ONCE = 2
+_QUIT_SECONDS = 2.0
+_SECONDS_BETWEEN_REPORTS = 0.05
+
+
+class Loader(QObject):
+    """Reads files for the window. Every signal arrives on the thread of the loader, the GUI's.
+
+    Each `load` ends in exactly one of loaded, failed and cancelled, and the last of several is
+    followed by `all_done`. After `shutdown` nothing is emitted any more.
+    """
+
+    # Paths and byte counts are Python objects: a QString loses what is not Unicode in a file name,
+    # and a Qt int ends at 2 GB.
+    progressed = Signal(object, object, object)  # path: str, done: int, total: int
+    loaded = Signal(object, object)  # path: str, item: Trace | Program
+    failed = Signal(object, str)  # path: str, message
+    cancelled = Signal(object)  # path: str
+    all_done = Signal()
+
+    def __init__(self, parent: QObject | None = None, reader: Reader = open_file) -> None:
+        super().__init__(parent)
+        self._reader = reader
+        self._waiting: deque[_Job] = deque()
+        self._running: list[_Job] = []
+        self._shut = False
+        self._owner = Owner(self)
+
+    @property
+    def paths(self) -> list[str]:
+        """The files that are being read or wait for it."""
+        return [job.path for job in (*self._running, *self._waiting)]
+
+    def load(self, path: str, reader: Reader | None = None) -> None:
+        """Read one file, with another reader than usual if one is given; a file that is being read
+        already is not read twice at once."""
+        if self._shut or any(
+            job.path == path and not job.stop.is_set() for job in (*self._running, *self._waiting)
+        ):
+            return
+        self._waiting.append(_Job(path, reader or self._reader, self._owner))
+        self._start()
+
+    def cancel(self, path: str | None = None) -> None:
+        """Give up one file or, without a path, all; those that wait are told as cancelled now."""
+        dropped = [job for job in self._waiting if path in (None, job.path)]
+        for job in self._running:
+            if path in (None, job.path):
+                job.stop.set()
+        for job in dropped:
+            self._waiting.remove(job)
+        for job in dropped:
+            self.cancelled.emit(job.path)
+        if dropped:
+            self._tell_when_done()
+
+    def shutdown(self) -> None:
+        """Cancel everything and wait at most 2 seconds; for closing the window."""
+        self._shut = True
+        self._waiting.clear()
+        deadline = time.monotonic() + _QUIT_SECONDS
+        for job in self._running:
+            job.silent = True
+            job.stop.set()
+        for job in self._running:
+            job.thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _start(self) -> None:
+        while self._waiting and len(self._running) < AT_ONCE:
+            job = self._waiting.popleft()
+            self._running.append(job)
+            job.thread.start()
+
+    @Slot(object, object, object)
+    def _progress(self, job: _Job, done: int, total: int) -> None:
+        if not self._shut and not job.stop.is_set():
+            self.progressed.emit(job.path, done, total)
+
+    @Slot(object, object, str)
+    def _finish(self, job: _Job, item: object, message: str) -> None:
+        self._running.remove(job)
+        if self._shut:
+            return
+        # What was cancelled in its last moment is still cancelled.
+        if job.stop.is_set():
+            self.cancelled.emit(job.path)
+        elif message:
+            self.failed.emit(job.path, message)
+        else:
+            self.loaded.emit(job.path, item)
+        self._start()
+        self._tell_when_done()
+
+    def _tell_when_done(self) -> None:
+        if not self._running and not self._waiting:
+            self.all_done.emit()
+
+
+class _Job:
+    """One file being read in a worker thread."""
+
+    def __init__(self, path: str, reader: Reader, owner: Owner) -> None:
+        self.path = path
+        self.stop = threading.Event()
+        # Set when the window closes: nobody is left to be told.
+        self.silent = False
+        # A daemon, since a QThreadPool would keep the program from ending as long as a reader
+        # does not listen.
+        self.thread = threading.Thread(target=self._run, name=f"read {path}", daemon=True)
+        self._reader = reader
+        self._owner = owner
+        self._next_report = 0.0
+
+    def _run(self) -> None:
+        item: object = None
+        message = ""
+        keep_freed()
+        try:
+            item = self._reader(self.path, self._progress, self.stop.is_set)
+        except ReadCancelled:
+            self.stop.set()
+        except UnreadableFile as error:
+            message = str(error)
+        except Exception as error:
+            report(error, f"reading a file ({os.path.splitext(self.path)[1]})")
+            message = (
+                f"{self.path}: a fault in Opscope stopped the reading "
+                f"({type(error).__name__}: {error}). Please report it with the file"
+            )
+        give_back()
+        if not self.silent:
+            self._owner.call("_finish", self, item, message)
+
+    def _progress(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if not self.silent and (now >= self._next_report or done >= total):
+            self._next_report = now + _SECONDS_BETWEEN_REPORTS
+            self._owner.call("_progress", self, int(done), int(total))

@@ -1,0 +1,86 @@
+"""Write an export off the GUI thread: progress, cancel, one result or one error."""
+
+from __future__ import annotations
+
+import threading
+
+from PySide6.QtCore import QObject, Signal
+
+from viewer.codecs.atomic_file import WriteCancelled
+from viewer.export.tables.parquet import NoParquet
+from viewer.gui.qt.crash_report import report
+from viewer.gui.qt.gui_thread import Owner
+from viewer.workspace.exports import Job, NothingToExport
+
+_QUIT_SECONDS = 5.0
+
+
+class Saver(QObject):
+    """Runs one export job at a time; its signals arrive on the GUI thread."""
+
+    progressed = Signal(str, float)  # path, share done
+    saved = Signal(str, int)  # path, slices or rows
+    failed = Signal(str, str)  # path, one sentence
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._owner = Owner(self)
+        self._write: _Write | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is being written."""
+        return self._write is not None
+
+    def save(self, job: Job, path: str) -> None:
+        """Start a job that was prepared for `path`. Raises RuntimeError while another one runs."""
+        if self._write is not None:
+            raise RuntimeError("an export is being written already")
+        self._write = _Write(self._owner, job, path)
+        self._write.thread.start()
+
+    def cancel(self) -> None:
+        """Stop the running job; no file is left of it."""
+        if self._write is not None:
+            self._write.stop.set()
+
+    def shutdown(self) -> None:
+        """Cancel and wait until nothing is written any more."""
+        if self._write is not None:
+            self._write.stop.set()
+            self._write.thread.join(_QUIT_SECONDS)
+
+    def _progress(self, path: str, share: float) -> None:
+        self.progressed.emit(path, share)
+
+    def _finish(self, path: str, count: int, message: str) -> None:
+        self._write = None
+        if message:
+            self.failed.emit(path, message)
+        else:
+            self.saved.emit(path, count)
+
+
+class _Write:
+    def __init__(self, owner: Owner, job: Job, path: str) -> None:
+        self.stop = threading.Event()
+        # Not a daemon: a file that is nearly written is written to its end.
+        self.thread = threading.Thread(target=self._run, name=f"write {path}")
+        self._owner, self._job, self._path = owner, job, path
+
+    def _run(self) -> None:
+        count, message = 0, ""
+        try:
+            count = self._job(self._progress, self.stop.is_set)
+        except WriteCancelled:
+            message = "The export was cancelled; no file was written"
+        except (NothingToExport, NoParquet, OSError, MemoryError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            message = f"{self._path} was not written: {reason or type(error).__name__}"
+        except Exception as error:
+            report(error, "writing an export")
+            message = f"{self._path} was not written: a fault in Opscope ({error})"
+        self._owner.call("_finish", self._path, count, message)
+
+    def _progress(self, done: int, total: int) -> None:
+        self._owner.call("_progress", self._path, done / max(total, 1))

@@ -1,0 +1,239 @@
+"""What the query of the view finds in all open traces, and the way from one hit to the next.
+
+Traces are searched off the GUI thread where they are large; the hits before stay until the answer
+is there, unless the traces have changed, since hits are numbers of slices. `changed` tells of new
+hits, of a complaint about the query, and of a search that begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal, Slot
+
+from viewer.analysis.search.query import Query, parse
+from viewer.analysis.search.search import SearchedTrace
+from viewer.gui.qt.background import Latest
+from viewer.model.times import ticks_to_ns
+from viewer.model.trace import Codes, Ints
+from viewer.view.open_trace import AT_ONCE, OpenTrace
+from viewer.view.state import SliceRef
+
+if TYPE_CHECKING:
+    from viewer.gui.session.session import Session
+
+NO_CYCLES = "Nothing that is open is counted in cycles: write a time, such as 1ms"
+
+
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """The slices that a query finds.
+
+    slices: by trace, ascending. on_track: by trace how many there are on each of its tracks.
+    trace, slice, start: all of them in order of time, where they begin in ns of the axis; those of
+    one time by trace and number.
+    """
+
+    slices: tuple[Ints, ...]
+    on_track: tuple[Ints, ...]
+    trace: Codes
+    slice: Codes
+    start: Ints
+
+    def __len__(self) -> int:
+        return len(self.slice)
+
+    def ref(self, at: int) -> SliceRef:
+        """The hit at a position in time."""
+        return SliceRef(int(self.trace[at]), int(self.slice[at]))
+
+    def place(self, ref: SliceRef, start: int) -> int:
+        """The first position that is not before a slice, which begins at `start`."""
+        first, last = (int(np.searchsorted(self.start, start, side)) for side in ("left", "right"))
+        for numbers, own in ((self.trace, ref.trace), (self.slice, ref.index)):
+            here = numbers[first:last]
+            first, last = (
+                first + int(np.searchsorted(here, np.uint32(own), side))
+                for side in ("left", "right")
+            )
+        return first
+
+    def holds(self, ref: SliceRef) -> bool:
+        """Whether a slice is a hit."""
+        if ref.trace >= len(self.slices):
+            return False
+        own = self.slices[ref.trace]
+        at = int(np.searchsorted(own, ref.index))
+        return at < len(own) and int(own[at]) == ref.index
+
+
+_NONE = np.empty(0, np.uint32)
+NOTHING = Hits((), (), _NONE, _NONE, np.empty(0, np.int64))
+
+
+def find(query: Query, traces: Sequence[SearchedTrace]) -> Hits:
+    """Search traces; pure, may run in a thread."""
+    slices, on_track, trace, start = [], [], [], []
+    for number, searched in enumerate(traces):
+        found = np.flatnonzero(searched.matches(query))
+        own = searched.table.trace.slices
+        begins = ticks_to_ns(own.start[found], searched.ns_per_tick) + searched.offset_ns
+        per_row = np.diff(np.searchsorted(found, own.row_ptr))
+        tracks = np.zeros(len(searched.table.trace.tracks), np.int64)
+        np.add.at(tracks, own.row_track, per_row)
+        slices.append(found)
+        on_track.append(tracks)
+        trace.append(np.full(len(found), number, np.uint32))
+        start.append(begins)
+    if not slices:
+        return NOTHING
+    starts = np.concatenate(start)
+    # Rows are in order of time already, which a stable sort makes use of.
+    order = np.argsort(starts, kind="stable")
+    return Hits(
+        tuple(slices), tuple(on_track), np.concatenate(trace)[order],
+        np.concatenate(slices)[order].astype(np.uint32), starts[order],
+    )  # fmt: skip
+
+
+class Searching(QObject):
+    """Keeps the hits of a session's query."""
+
+    changed = Signal()
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._session = session
+        self._searched: list[tuple[OpenTrace, SearchedTrace]] = []
+        self._asked = ""  # the text that hits are of, or are being looked for
+        self._of: list[OpenTrace] = []  # the traces that `hits` are of
+        self._step = 0  # wished while the hits were looked for
+        self.query = Query()
+        self.complaint = ""
+        self.hits = NOTHING
+        self._latest = Latest(self)
+        self._latest.answered.connect(self._found)
+        self._latest.failed.connect(self._failed)
+        session.opened.connect(self._reopen)
+        session.searched.connect(self._ask)
+
+    @property
+    def pending(self) -> bool:
+        """Whether the hits of the present query are still being looked for."""
+        return self._latest.pending
+
+    def is_of(self, traces: Sequence[OpenTrace]) -> bool:
+        """Whether the hits are of these traces, as they are shown now."""
+        return [id(trace) for trace in traces] == [id(trace) for trace in self._of]
+
+    @property
+    def advice(self) -> str:
+        """What to say of a query that finds nothing, "" for nothing more."""
+        return "" if not self.is_on or self.pending or len(self.hits) else self.query.advice
+
+    @property
+    def is_on(self) -> bool:
+        """Whether anything is searched for, by a query that can be read."""
+        return self.query.node is not None and not self.complaint
+
+    @property
+    def shows_only_hits(self) -> bool:
+        """Whether everything that is no hit is dimmed."""
+        return self.is_on and self._session.state.only_hits
+
+    @property
+    def at(self) -> int | None:
+        """The position of the selected slice among the hits, None if it is none of them."""
+        chosen = self._session.state.slice
+        if chosen is None or not self.hits.holds(chosen):
+            return None
+        return self.hits.place(chosen, self._session.traces[chosen.trace].span_ns(chosen.index)[0])
+
+    def hits_on(self, trace: int, track: int) -> int:
+        """How many hits lie on a track."""
+        counts = self.hits.on_track
+        return int(counts[trace][track]) if trace < len(counts) else 0
+
+    def step(self, by: int) -> None:
+        """Select the next (1) or the previous (-1) hit after the selected slice, else after the
+        left edge of the view; after the last comes the first. Waits for hits that are not there
+        yet."""
+        if self.pending:
+            self._step = by
+            return
+        count = len(self.hits)
+        if not count:
+            return
+        session, chosen, at = self._session, self._session.state.slice, self.at
+        if at is not None:
+            wanted = at + by
+        else:
+            if chosen is not None:
+                start = session.traces[chosen.trace].span_ns(chosen.index)[0]
+                following = self.hits.place(chosen, start)
+            else:
+                following = int(np.searchsorted(self.hits.start, session.state.t0))
+            wanted = following if by > 0 else following - 1
+        self.select(wanted % count)
+
+    def select(self, at: int) -> None:
+        """Select the hit at a position in time and bring it into view, unfolded."""
+        self._session.select_slice(self.hits.ref(at), reveal=True)
+
+    # -- following the session -------------------------------------------------------------------
+
+    @Slot()
+    def _reopen(self) -> None:
+        """Search what is open now; what did not change keeps its folded texts."""
+        shown = self._session.traces
+        kept = {id(trace): searched for trace, searched in self._searched}
+        if self.is_of(shown):
+            return
+        self._searched = [(trace, kept.get(id(trace)) or _searched(trace)) for trace in shown]
+        self._asked, self.hits = "", NOTHING
+        self._of = list(shown)
+        self._ask()
+
+    @Slot()
+    def _ask(self) -> None:
+        text = self._session.state.query
+        if text == self._asked and text:
+            return
+        self._asked = text
+        self.query = parse(text)
+        self.complaint = self.query.complaint
+        self._step = 0
+        self._latest.cancel()
+        traces = tuple(searched for _, searched in self._searched)
+        if self.query.asks_cycles and not any(trace.counts_cycles for trace in traces):
+            self.complaint = NO_CYCLES if traces else ""
+        if not self.is_on:
+            self.hits = NOTHING
+        elif sum(len(trace.table.trace.slices) for trace in traces) <= AT_ONCE:
+            self.hits = find(self.query, traces)
+        else:
+            self._latest.submit(find, self.query, traces)
+        self.changed.emit()
+
+    @Slot(object)
+    def _found(self, hits: Hits) -> None:
+        self.hits = hits
+        by, self._step = self._step, 0
+        self.changed.emit()
+        if by:
+            self.step(by)
+
+    @Slot(str)
+    def _failed(self, sentence: str) -> None:
+        self.hits, self.complaint = NOTHING, sentence
+        self.changed.emit()
+
+
+def _searched(shown: OpenTrace) -> SearchedTrace:
+    axis = shown.axis
+    return SearchedTrace(
+        shown.table, shown.labels, shown.label_strings, axis.ns_per_tick, axis.offset_ns
+    )

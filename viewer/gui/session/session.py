@@ -1,0 +1,719 @@
+"""The one hub of the window: what is open, what is seen, what is selected, and how one gets back.
+
+Timeline and panels know the session and never one another. What is seen is one immutable
+`ViewState`; every change of it goes through here, can be undone, and is told by signals:
+
+* `opened`: files, links or their order changed; anything may differ. Of large traces `coming` is
+  told a turn of the event loop before, for what takes long and needs none of them;
+* `viewed`: the visible range changed; just before it `jumped`, if that was not by hand;
+  `arranged`: which tracks are seen and how they lie; `coloured`: the scheme or its lit
+  class; `marked`: marks, or what is measured; `searched`: the query, or whether only hits are
+  shown; `ruled`: what the ruler counts;
+* `selected`: slices, operators or area changed; `run_picked`: the inference that costs are of;
+* `sources_changed`: other places are known for the sources that records name;
+* `added`: files are open now, after `opened`; with what of the choices given with them cannot be.
+
+A change of what is open, of links or of how inferences are shown is worked out on a copy of the
+workspace, off the GUI thread where traces are large; until it is there all stays as it was.
+
+Times are ns on the common axis, where every file starts at 0 unless it shares another's clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal, Slot
+
+from viewer.analysis.cost.costs import made_of_others
+from viewer.gui.qt.background import Latest
+from viewer.gui.session.search import Searching
+from viewer.gui.session.workspace_edits import Edit, Edited, Shown, WorkspaceEdits, slices_of_all
+from viewer.model.scope import Scope, begin_in
+from viewer.model.trace import Ints, KeyKind, Run, RunKind, Trace
+from viewer.program.program import Operator, Program
+from viewer.program.sources.files import Substitution
+from viewer.render.color_schemes import BY_ID, NAMES
+from viewer.render.layout import Part
+from viewer.view.cost_scope import scope_of
+from viewer.view.history import History
+from viewer.view.open_trace import AT_ONCE, Inferences, OpenTrace, Views, Work, views_of
+from viewer.view.selected_slices import SelectedSpan
+from viewer.view.state import Area, Mark, RulerUnit, SliceRef, SliceSet, TrackView, ViewState
+from viewer.view.visible_range import (
+    axis_length,
+    first_view,
+    limited,
+    run_span_ns,
+    with_margin,
+    with_ticks_kept,
+    zoomed,
+)
+from viewer.workspace.link_choices import NO_CHOICES, Choices, apply
+from viewer.workspace.workspace import Workspace, can_choose_clock
+
+# Changes of the range closer together than this, in seconds, are one step of undo (a wheel burst).
+BURST = 0.5
+# The same for the letters of a query.
+TYPING_BURST = 1.5
+
+
+class Session(QObject):
+    """The open workspace, the view of it, and its history. Lives on the GUI thread."""
+
+    coming = Signal()
+    opened = Signal()
+    added = Signal(object)  # sentences: list[str]
+    jumped = Signal(object, object)  # the range before: t0, t1 (int64 would not hold all)
+    viewed = Signal()
+    arranged = Signal()
+    coloured = Signal()
+    marked = Signal()
+    searched = Signal()
+    ruled = Signal()
+    selected = Signal()
+    run_picked = Signal()
+    history_changed = Signal()
+    columns_remembered = Signal()  # `workspace.remembered` is another now
+    sources_changed = Signal()
+    revealed = Signal(object)  # a SliceRef that should be scrolled into view
+    file_fitted = Signal(int)  # the trace that is shown from its begin to its end
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.workspace = Workspace()
+        self.traces: list[OpenTrace] = []
+        self.state = ViewState()
+        self.first_view_note = ""
+        # Asked on every step of a zoom; of the workspace it costs a pass over all slices.
+        self._span_ns = 1
+        self._span = SelectedSpan()
+        self.history = History()
+        self._in_step = False
+        self._last_range_change = float("-inf")
+        # Views of the inferences of what is open, made when first asked for.
+        self._views: Views = {}
+        # What others work out of each trace that is opened; pure, as it may run in a thread.
+        self.also: list[Work] = []
+        self._edits = WorkspaceEdits(self._shown_now, self.also, self)
+        self._edits.coming.connect(self.coming)
+        self._edits.done.connect(self._show_edited)
+        self._edits.failed.connect(lambda sentence: self.added.emit([sentence]))
+        self._viewing = Latest(self)
+        self._viewing.answered.connect(self._view_made)
+        self._wished = Inferences.AS_RUN  # what `_viewing` makes
+        self._typed: tuple[ViewState, float] | None = None  # the last query typed, and when
+        self.searching = Searching(self)
+
+    # -- files -------------------------------------------------------------------------------
+
+    def add(
+        self,
+        items: Sequence[Trace | Program],
+        choices: Choices = NO_CHOICES,
+        found_for: Mapping[str, str] | None = None,
+    ) -> None:
+        """Take in what was read; the view starts anew only if nothing was shown before.
+
+        choices: what a command line says of them; a sentence for each that cannot be goes with
+        `added`. found_for: the traces whose companions some of the items are, by path.
+        """
+
+        found = found_for or {}
+
+        def change(space: Workspace) -> object:
+            for item in items:
+                space.add(item, found_for=found.get(item.path))
+            return apply(choices, space)
+
+        slices = sum(len(item.slices) for item in items if isinstance(item, Trace))
+        self._edits.submit(Edit(change, self.added.emit, slices, adds=True))
+
+    def pair(
+        self, trace_path: str, program_path: str | None, then: Callable[[], None] | None = None
+    ) -> None:
+        """Link a profile to a record, or to none, because the user says so; `then` do something."""
+        self._edits.submit(
+            Edit(lambda space: space.pair(trace_path, program_path), lambda _: then and then())
+        )
+
+    def decide_by_agreement(self, trace_path: str) -> None:
+        """Forget what the user chose for a profile."""
+
+        def tell(_: object) -> None:
+            self.columns_remembered.emit()
+
+        self._edits.submit(Edit(lambda space: space.decide_by_agreement(trace_path), tell))
+
+    def identify(self, trace_path: str, column: str | None) -> None:
+        """Say which column's values are a profile's identifiers, and remember it for its form."""
+
+        def tell(_: object) -> None:
+            self.columns_remembered.emit()
+
+        self._edits.submit(
+            Edit(lambda space: space.identify(trace_path, column, remember=True), tell)
+        )
+
+    def choose_method(self, trace_path: str, scope: str, method: str) -> None:
+        """Say of which method the runs of a scope are."""
+        self._edits.submit(Edit(lambda space: space.choose_method(trace_path, scope, method)))
+
+    def take_up(self, state: ViewState) -> None:
+        """Show a view that was kept, of what is open now, inferences as they ran. What was before
+        it cannot be gone back to."""
+        t0, t1 = limited(state.t0, state.t1, self.span_ns())
+        self.history.clear()
+        self._apply(
+            replace(
+                state, t0=t0, t1=t1, clocks=self.workspace.clocks, inferences=self.state.inferences
+            )
+        )
+
+    def close_all(self) -> None:
+        """Close every file and forget the view."""
+        self._edits.clear()
+        self._viewing.cancel()
+        space = self.workspace
+        self.workspace, self._views = Workspace(space.remembered), {}
+        for substitution in space.substitutions:  # these are of the machine, not of the files
+            self.workspace.substitute(substitution)
+        self._rebuild(start_anew=True)
+
+    def substitute(self, substitution: Substitution) -> None:
+        """Look for sources that were recorded below one path below another."""
+        self._change_now(lambda space: space.substitute(substitution))
+        self.sources_changed.emit()
+
+    def withdraw(self, substitution: Substitution) -> None:
+        """Forget a substitution."""
+        self._change_now(lambda space: space.withdraw(substitution))
+        self.sources_changed.emit()
+
+    def _change_now(self, change: Callable[[Workspace], object]) -> None:
+        """Change the workspace where no link, label or cost follows; `change` must not raise."""
+        self.workspace = self.workspace.copy()
+        change(self.workspace)
+        self._edits.catch_up(change)
+
+    def _shown_now(self) -> Shown:
+        return self.workspace, {Inferences.AS_RUN, self.state.inferences}, self._views
+
+    @Slot(object)
+    def _show_edited(self, done: Edited) -> None:
+        start_anew = done.edit.adds and not self.workspace.traces
+        wished = self._wished if self._viewing.pending else None
+        self._viewing.cancel()  # it is of the workspace as it was
+        self.workspace, self._views = done.space, done.views
+        self._rebuild(start_anew=start_anew)
+        if done.complaint:
+            self.added.emit([done.complaint])
+        else:
+            done.edit.then(done.result)
+        if wished is not None:
+            self.show_inferences(wished)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to show: no profile, and no program with operators."""
+        return not self.traces and not any(p.methods for p in self.workspace.programs)
+
+    def span_ns(self) -> int:
+        """The length of the common axis, at least 1 ns."""
+        return self._span_ns
+
+    def _rebuild(self, *, start_anew: bool) -> None:
+        before = [t.file.slices.start for t in self.traces]
+        programs = [t.table.program for t in self.traces]
+        if start_anew:
+            self.state = ViewState()
+        self._show(self.state.inferences)
+        if start_anew:
+            self.history.clear()
+            self.state = self._first_state()
+        else:
+            clocks = self.workspace.clocks
+            self.state = replace(
+                self.state, slice=None, others=(), operators=None, area=None, clocks=clocks
+            )
+            # A trace whose slices have other identities now has the same ones at the same place.
+            now = [t.file.slices.start for t in self.traces[: len(before)]]
+            if [id(starts) for starts in now] != [id(starts) for starts in before]:
+                # Views name traces and slices by position, and those are others now.
+                tracks = TrackView(filter=self.state.tracks.filter, order=self.state.tracks.order)
+                self.state = replace(self.state, run=None, tracks=tracks)
+                self.history.clear()
+            elif any(
+                t.table.program is not was for t, was in zip(self.traces, programs, strict=False)
+            ):
+                self.history.without_operators()
+        self._tell_all()
+
+    def _tell_all(self) -> None:
+        for signal in (
+            self.opened,
+            self.viewed,
+            self.arranged,
+            self.coloured,
+            self.selected,
+            self.run_picked,
+            self.marked,
+            self.searched,
+            self.ruled,
+        ):
+            signal.emit()
+        self.history_changed.emit()
+
+    def _show(self, inferences: Inferences) -> None:
+        """Bring `traces` in step with the workspace, in one view of their inferences."""
+        space = self.workspace
+        self._views = views_of(space, {inferences}, self._views)
+        self.traces = [self._views[id(trace), inferences] for trace in space.traces]
+        self._span_ns = axis_length(space, self.traces, inferences)
+
+    def as_run(self, number: int) -> OpenTrace:
+        """An open trace with its inferences as they ran, however they are shown."""
+        return self._views[id(self.traces[number].file), Inferences.AS_RUN]
+
+    def show_inferences(self, inferences: Inferences) -> None:
+        """Show the inferences as they ran, all from one start, or their mean; and all of it."""
+        self._viewing.cancel()
+        if inferences is self.state.inferences:
+            return
+        ready = all((id(trace), inferences) in self._views for trace in self.workspace.traces)
+        if not ready and slices_of_all(self.workspace) > AT_ONCE:
+            self._wished = inferences
+            asked = self.workspace, inferences, self._views, tuple(self.also)
+            self._viewing.submit(_work_out_view, *asked)
+            return
+        self._show(inferences)
+        t0, t1 = with_margin(0, self.span_ns())
+        self.change(
+            replace(
+                self.state, inferences=inferences, t0=t0, t1=t1, slice=None, others=(), area=None,
+                run=None, tracks=self.state.tracks.of_processes(), measured=None,
+            )
+        )  # fmt: skip
+
+    @Slot(object)
+    def _view_made(self, made: tuple[Inferences, Views]) -> None:
+        inferences, views = made
+        self._views = views
+        self.show_inferences(inferences)
+
+    # -- clocks ------------------------------------------------------------------------------
+
+    @property
+    def clock_trace(self) -> int | None:
+        """The trace whose clock rate can be chosen: the current one, else the first that has such
+        a clock, None if none has."""
+        can = [i for i, t in enumerate(self.traces) if can_choose_clock(t.file)]
+        current = self.current_trace
+        return current if current in can else can[0] if can else None
+
+    def set_clock(self, trace: int | None, ns_per_tick: Fraction | None) -> None:
+        """Choose how long a tick of a trace lasts, None: as its file has it. Without a trace it is
+        the cycles of debug info, in which nothing drawn is counted. The visible range and
+        the selected area stay at the same ticks of that trace.
+
+        Raises ValueError as `Workspace.set_clock` does.
+        """
+        inferences = self.state.inferences
+        space = self.workspace.copy()
+        if trace is None:
+            space.set_cycle_rate(ns_per_tick)
+            self.change(replace(self.state, clocks=space.clocks))
+            return
+        space.set_clock(self.traces[trace].file.path, ns_per_tick)
+        if space.clocks == self.state.clocks:
+            return
+        views = views_of(space, {inferences}, self._views)
+        traces = [views[id(t), inferences] for t in space.traces]
+        whole = axis_length(space, traces, inferences)
+        axes = self.traces[trace].axis, traces[trace].axis
+        self.change(replace(with_ticks_kept(self.state, trace, *axes, whole), clocks=space.clocks))
+
+    def _first_state(self) -> ViewState:
+        seen = first_view(self.traces, self.span_ns())
+        self.first_view_note = seen.note
+        run = None if seen.run is None else (0, seen.run)
+        return ViewState(t0=seen.t0, t1=seen.t1, run=run, clocks=self.workspace.clocks)
+
+    # -- the visible range -------------------------------------------------------------------
+
+    def set_range(self, t0: int, t1: int, *, now: float | None = None) -> None:
+        """Show [t0, t1) ns; kept inside the axis with a margin. `now` (s) joins bursts for undo."""
+        t0, t1 = self.limited(t0, t1)
+        if (t0, t1) == (self.state.t0, self.state.t1):
+            return
+        joins = now is not None and now - self._last_range_change < BURST
+        moved = replace(self.state, t0=t0, t1=t1)
+        self.change(moved, remember=not joins, by_hand=now is not None)
+        self._last_range_change = float("-inf") if now is None else now
+
+    def zoom(
+        self,
+        factor: float,
+        at_ns: int | Fraction,
+        share: Fraction | None = None,
+        *,
+        now: float | None = None,
+    ) -> None:
+        """Scale the visible span by `factor` (below 1 shows less) around a time that stays put.
+
+        share: where in the view that time stays, 0 to 1; by default where it is now. Given with an
+        exact time it keeps a burst of steps from drifting by the ns that each of them rounds.
+        """
+        self.set_range(*zoomed(self.state.t0, self.state.t1, factor, at_ns, share), now=now)
+
+    def pan(self, by_ns: int, *, now: float | None = None) -> None:
+        """Move the visible range."""
+        self.set_range(self.state.t0 + by_ns, self.state.t1 + by_ns, now=now)
+
+    def limited(self, t0: int, t1: int) -> tuple[int, int]:
+        """A range as it can be shown: inside the axis with a margin."""
+        return limited(t0, t1, self.span_ns())
+
+    # -- selection ---------------------------------------------------------------------------
+
+    def select_slice(
+        self, ref: SliceRef | None, *, reveal: bool = False, keep_area: bool = False
+    ) -> None:
+        """Select one slice and highlight its operators; None selects nothing. reveal: bring it into
+        view, in the same step of undo. keep_area: what costs are of stays a selected area, as where
+        the slice was chosen among those that are counted in it."""
+        if ref is None:
+            self.clear_selection()
+            return
+        found = self.traces[ref.trace].link(ref.index).operators
+        operators = (ref.trace, found) if found else None
+        run = self._run_of(ref) if self.state.run is not None else None
+        state = replace(
+            self.state, slice=ref, others=(), operators=operators,
+            area=self.state.area if keep_area else None, run=run or self.state.run,
+        )  # fmt: skip
+        if reveal:
+            self._bring(state, ref)
+        else:
+            self.change(state)
+
+    def _run_of(self, ref: SliceRef) -> tuple[int, int] | None:
+        """The inference that a slice lies in, None if it lies in none."""
+        trace = self.traces[ref.trace].trace
+        number = trace.run_at(trace.slices.track(ref.index), int(trace.slices.start[ref.index]))
+        is_inference = number is not None and trace.runs[number].kind is RunKind.INFERENCE
+        return (ref.trace, number) if number is not None and is_inference else None
+
+    def select_operators(self, trace: int, operators: tuple[int, ...]) -> None:
+        """Highlight every slice of a set of operators and bring the nearest of them into view. A
+        selected area stays: it is what their costs are of."""
+        state = replace(self.state, slice=None, others=(), operators=(trace, operators))
+        slices = self.slices_of(trace, operators)
+        inside = self._in_scope(trace, slices)
+        if len(slices):
+            near = inside if len(inside) else slices
+            self._bring(state, SliceRef(trace, self.nearest(trace, near)))
+        else:
+            self.change(state)
+
+    def select_slices(
+        self, slices: SliceSet, first: SliceRef, *, reveal: bool = False, keep_area: bool = False
+    ) -> None:
+        """Select several slices; `first` is the one of them that details are of. No operator is
+        highlighted: what is selected may be of many. The rest as `select_slice` has it."""
+        if len(slices) <= 1:
+            self.select_slice(first, reveal=reveal, keep_area=keep_area)
+            return
+        area = self.state.area if keep_area else None
+        others = slices.without(first)
+        state = replace(self.state, slice=first, others=others, operators=None, area=area)
+        if reveal:
+            self._bring(state, first)
+        else:
+            self.change(state)
+
+    def select_area(self, area: Area | None) -> None:
+        """Select a span of time on some tracks."""
+        self.change(replace(self.state, slice=None, others=(), operators=None, area=area))
+
+    def clear_selection(self) -> None:
+        """Select nothing."""
+        self.select_area(None)
+
+    def selected_span_ns(self) -> tuple[int, int] | None:
+        """Where the selection lies on the axis, None if nothing is selected."""
+        state = self.state
+        if state.slice is not None and state.others:
+            return self._span.of(self.traces, state.slice, state.others)
+        if state.slice is not None:
+            return self.traces[state.slice.trace].span_ns(state.slice.index)
+        if state.area is not None:
+            return state.area.t0, state.area.t1
+        return self.highlighted_span_ns()
+
+    def highlighted_span_ns(self) -> tuple[int, int] | None:
+        """Where the slices of the highlighted operators lie, of those in the scope if any are."""
+        if self.state.operators is None:
+            return None
+        trace, operators = self.state.operators
+        every = self.slices_of(trace, operators)
+        inside = self._in_scope(trace, every)
+        found = inside if len(inside) else every
+        if not len(found):
+            return None
+        shown, slices = self.traces[trace], self.traces[trace].trace.slices
+        first, last = int(slices.start[found].min()), int(slices.end[found].max())
+        return shown.axis.to_ns(first), shown.axis.to_ns(last)
+
+    def slices_of(self, trace: int, operators: tuple[int, ...]) -> Ints:
+        """Every slice of one operator, alone or shared; or those of exactly a set of several."""
+        return self.traces[trace].slices_of(operators)
+
+    def scope(self, trace: int, *, ranges: bool = True) -> Scope:
+        """What the costs of a trace are of, as `scope_of` has it."""
+        return scope_of(self.state, self.traces, trace, ranges=ranges)
+
+    def _in_scope(self, trace: int, slices: Ints) -> Ints:
+        return begin_in(self.traces[trace].trace, self.scope(trace), slices)
+
+    def calls_of(self, trace: int, operators: tuple[int, ...]) -> tuple[int, int]:
+        """How many slices are of just these operators, and of these and others, in the scope.
+
+        A kernel is counted with the call around it, and what is made of other slices with those.
+        """
+        shown = self.traces[trace]
+        found = self._in_scope(trace, self.slices_of(trace, operators))
+        stated = found[~made_of_others(shown.trace)[found]]
+        found = stated if len(stated) else found
+        keys = shown.trace.slices.key[found]
+        calls = keys[shown.trace.keys.kind[keys] != KeyKind.KERNEL]
+        counted = calls if len(calls) else keys
+        own = int(shown.table.keys_of(operators, exact=True)[counted].sum())
+        return own, len(counted) - own
+
+    def nearest(self, trace: int, slices: Ints) -> int:
+        """Of some slices the one that begins nearest to the middle of the view."""
+        shown = self.traces[trace]
+        middle = shown.axis.to_ticks_floor((self.state.t0 + self.state.t1) // 2)
+        start = shown.trace.slices.start[slices]
+        return int(slices[np.argmin(np.abs(start - middle))])
+
+    def _bring(self, state: ViewState, ref: SliceRef) -> None:
+        """Change to a state in which a slice is seen too, whatever hid it, as one place to come
+        back from. The range moves only if nothing of the slice is in it."""
+        start, end = self.traces[ref.trace].span_ns(ref.index)
+        t0, t1 = state.t0, state.t1
+        if end <= t0 or start >= t1:
+            span = t1 - t0
+            # Of a slice that is longer than the view its begin is shown.
+            t0 = (start + end) // 2 - span // 2 if end - start <= span else start - span // 4
+            t0, t1 = self.limited(t0, t0 + span)
+        self.change(replace(state, t0=t0, t1=t1, tracks=self.tracks_showing(ref)))
+        self.revealed.emit(ref)
+
+    # -- runs, folding, colours --------------------------------------------------------------
+
+    def pick_run(self, run: tuple[int, int] | None) -> None:
+        """Choose the inference that costs are of and show it as it ran; None is all of them."""
+        with self.one_step():
+            self.show_inferences(Inferences.AS_RUN)
+            state = replace(self.state, run=run)
+            if run is not None:
+                one = self.traces[run[0]].trace.runs[run[1]]
+                t0, t1 = self.limited(*with_margin(*self.run_span_ns(run[0], one)))
+                state = replace(state, t0=t0, t1=t1)
+            self.change(state)
+
+    def run_span_ns(self, trace: int, run: Run) -> tuple[int, int]:
+        """Where a run lies on the axis."""
+        return run_span_ns(self.traces[trace], run)
+
+    @property
+    def current_trace(self) -> int | None:
+        """The trace that panels are about: of the selection, of the picked run, or the first. Of an
+        area on several it is that of the picked run among them, or the first of them."""
+        state = self.state
+        for part in (state.slice, state.operators):
+            if part is not None:
+                return part.trace if isinstance(part, SliceRef) else part[0]
+        if state.area is not None and state.area.tracks:
+            owners = {trace for trace, _ in state.area.tracks}
+            return state.run[0] if state.run and state.run[0] in owners else min(owners)
+        return state.run[0] if state.run is not None else 0 if self.traces else None
+
+    @property
+    def run_trace(self) -> int | None:
+        """The trace whose inferences are listed and stepped through: the current one, or the first
+        that has any, so that a profile without inferences does not hide those beside it."""
+        current = self.current_trace
+        order = () if current is None else (current, *range(len(self.traces)))
+        return next((i for i in order if any(self.traces[i].file.inferences())), current)
+
+    def toggle(self, part: Part) -> None:
+        """Fold or open a process or a track."""
+        self.arrange(self.state.tracks.toggled(part))
+
+    def arrange(self, tracks: TrackView, *, joins: bool = False) -> None:
+        """Show other tracks, or let them lie otherwise; `joins` makes it one step of undo with the
+        change before, as while something is dragged or typed."""
+        self.change(replace(self.state, tracks=tracks), remember=not joins)
+
+    def set_marks(
+        self, marks: tuple[Mark, ...], current: int | None, measured: tuple[int, int] | None
+    ) -> None:
+        """Have other marks, one of which may be the current one, and measure a span, or none."""
+        self.change(replace(self.state, marks=marks, mark=current, measured=measured))
+
+    def tracks_showing(self, ref: SliceRef) -> TrackView:
+        """The tracks as they are, with that of a slice opened if anything hides it."""
+        table = self.traces[ref.trace].tracks
+        track = self.traces[ref.trace].trace.slices.track(ref.index)
+        process = ref.trace, table.processes[int(table.process[track])]
+        return self.state.tracks.showing((ref.trace, track), table.names[track], process)
+
+    def set_ruler(self, unit: RulerUnit) -> None:
+        """Choose what the ruler counts."""
+        self.change(replace(self.state, ruler=unit))
+
+    @property
+    def cycle_trace(self) -> int | None:
+        """The trace whose cycles the ruler can count: the current one, else the first that is
+        counted in cycles, None if none is."""
+        counted = [i for i, t in enumerate(self.traces) if t.trace.clock.unit == "cycle"]
+        current = self.current_trace
+        return current if current in counted else counted[0] if counted else None
+
+    def set_scheme(self, scheme: str) -> None:
+        """Colour slices by one of `viewer.render.color_schemes`; no class of it is lit then.
+
+        Raises ValueError for any other name.
+        """
+        if scheme not in BY_ID:
+            raise ValueError(f"no scheme {scheme!r}; there are {', '.join(BY_ID)}")
+        lit = self.state.lit if scheme == self.state.scheme else None
+        self.change(replace(self.state, scheme=scheme, lit=lit))
+
+    def light(self, name: tuple[str, int] | None) -> None:
+        """Draw one class of the scheme in full, by title and palette index, and dim the rest; the
+        class that is lit already, or None, ends that."""
+        self.change(replace(self.state, lit=None if name == self.state.lit else name))
+
+    def why_not(self, scheme: str) -> str:
+        """Why nothing that is open can be coloured by a scheme; "" if any of it can."""
+        if not self.traces:
+            return "No profile is open"
+        reasons = [shown.barred.get(scheme, "") for shown in self.traces]
+        return reasons[0] if all(reasons) else ""
+
+    @property
+    def coloured_by(self) -> str:
+        """The scheme that is seen: the chosen one, or the names that all traces fall back to."""
+        chosen = self.state.scheme
+        return NAMES if self.traces and self.why_not(chosen) else chosen
+
+    def search(self, query: str, *, now: float | None = None) -> None:
+        """Search for something; "" for nothing. `now` (s) joins a burst of typing for undo."""
+        if query == self.state.query:
+            return
+        typed = self._typed
+        joins = (
+            typed is not None and now is not None
+            and typed[0] is self.state and now - typed[1] < TYPING_BURST
+        )  # fmt: skip
+        self.change(replace(self.state, query=query), remember=not joins)
+        self._typed = None if now is None else (self.state, now)
+
+    def show_only_hits(self, only: bool) -> None:
+        """Dim all that the query does not find, or nothing."""
+        self.change(replace(self.state, only_hits=only))
+
+    def number_of(self, shown: OpenTrace) -> int | None:
+        """The number of an open trace, None if it was closed or linked anew since."""
+        return next((i for i, trace in enumerate(self.traces) if trace is shown), None)
+
+    def operator(self, trace: int, index: int) -> Operator | None:
+        """An operator of the program that a trace is linked to."""
+        program = self.traces[trace].table.program
+        return program.operators[index] if program else None
+
+    # -- history -----------------------------------------------------------------------------
+
+    def undo(self) -> None:
+        """Take back the last change of the view."""
+        self._return(self.history.undo(self.state))
+
+    def redo(self) -> None:
+        """Make a change again that was taken back."""
+        self._return(self.history.redo(self.state))
+
+    def go_back(self) -> None:
+        """Go to the range and selection that were seen before."""
+        self._return(self.history.back(self.state))
+
+    def go_forward(self) -> None:
+        """Go where `go_back` came from."""
+        self._return(self.history.forward(self.state))
+
+    def _return(self, state: ViewState) -> None:
+        self._last_range_change = float("-inf")
+        if state != self.state:
+            self._apply(state)
+        self.history_changed.emit()
+
+    def change(self, state: ViewState, *, remember: bool = True, by_hand: bool = False) -> None:
+        """Show another state; remember: as a step of undo; by_hand: its range needs no motion."""
+        if state == self.state:
+            return
+        self._last_range_change = float("-inf")  # any other change ends a burst
+        if remember and not self._in_step:
+            self.history.record(self.state, state)
+        self._apply(state, by_hand=by_hand)
+
+    @contextmanager
+    def one_step(self) -> Iterator[None]:
+        """All changes of the view in here are one step of undo."""
+        before, within, self._in_step = self.state, self._in_step, True
+        try:
+            yield
+        finally:
+            self._in_step = within
+            if not within and self.state != before:
+                self.history.record(before, self.state)
+                self.history_changed.emit()
+
+    def _apply(self, state: ViewState, *, by_hand: bool = False) -> None:
+        old, self.state = self.state, state
+        if (old.t0, old.t1, old.inferences) != (state.t0, state.t1, state.inferences):
+            self.first_view_note = ""
+        if old.clocks != state.clocks:
+            self._change_now(lambda space: space.restore_clocks(state.clocks))
+        if old.inferences is not state.inferences or old.clocks != state.clocks:
+            self._show(state.inferences)
+            self._tell_all()
+            return
+        if (old.t0, old.t1) != (state.t0, state.t1):
+            if not by_hand:
+                self.jumped.emit(old.t0, old.t1)
+            self.viewed.emit()
+        for changed, signal in (
+            (old.tracks != state.tracks, self.arranged),
+            ((old.scheme, old.lit) != (state.scheme, state.lit), self.coloured),
+            (old.selection != state.selection, self.selected),
+            (old.run != state.run, self.run_picked),
+            (old.marking != state.marking, self.marked),
+            ((old.query, old.only_hits) != (state.query, state.only_hits), self.searched),
+            (old.ruler is not state.ruler, self.ruled),
+        ):
+            if changed:
+                signal.emit()
+        self.history_changed.emit()
+
+
+def _work_out_view(
+    space: Workspace, inferences: Inferences, known: Views, also: Sequence[Work]
+) -> tuple[Inferences, Mapping[tuple[int, Inferences], OpenTrace]]:
+    return inferences, views_of(space, {inferences}, known, also)

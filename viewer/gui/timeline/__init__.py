@@ -1,0 +1,1 @@
+"""The timeline widget: view, ruler, overview, legend, bookmarks bar."""

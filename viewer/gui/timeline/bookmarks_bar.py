@@ -1,0 +1,170 @@
+"""The bar of marks between ruler and rows: a flag per mark with its name, a band for a span.
+
+It is there as long as there are marks. A click makes a mark the current one, a double click fits
+it; of flags that stand for several marks, clicks walk through them.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, Qt
+from PySide6.QtGui import QHelpEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtWidgets import QToolTip, QWidget
+
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.session.bookmarks import can_mark, fit
+from viewer.gui.timeline.painting.bookmark_labels import LONGEST, Flag, flags, title
+from viewer.gui.timeline.painting.bookmarks import mark_columns
+from viewer.gui.timeline.scene.scene import Scene
+from viewer.model.times import counted, format_time
+from viewer.render.canvas import Canvas
+from viewer.view.state import Mark
+
+HEIGHT = 20
+_FLAG = 7  # px wide
+_INSET = 4
+_BAND = 3  # px high
+_MOST_LINES = 12  # of a tooltip
+
+
+class MarksBar(QWidget):
+    """Draws flags on the same columns as ruler and rows."""
+
+    def __init__(self, scene: Scene, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._scene, self._theme = scene, theme
+        self.setFixedHeight(HEIGHT)
+        self.setAccessibleName("Marks")
+        self.setVisible(False)
+        scene.changed.connect(self.update)
+        scene.moved.connect(self.update)
+        theme.changed.connect(self.update)
+        scene.session.marked.connect(self._follow)
+        scene.session.opened.connect(self._follow)
+
+    def _follow(self) -> None:
+        session = self._scene.session
+        self.setVisible(can_mark(session) and bool(session.state.marks))
+        self.update()
+
+    def flags(self) -> list[Flag]:
+        """The flags as they are drawn now."""
+        canvas = Canvas(self.width(), HEIGHT, self.devicePixelRatioF())
+        columns = mark_columns(self._scene, canvas)
+        # A span that began before the view has its flag at the left edge.
+        lefts = [0.0 if x0 < 0 <= x1 and x0 != x1 else canvas.x(x0) for x0, x1 in columns.tolist()]
+        return flags(lefts, self.width(), self._scene.session.state.mark)
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint bands, flags and names."""
+        painter = QPainter(self)
+        theme, state = self._theme, self._scene.session.state
+        painter.fillRect(self.rect(), theme.color("panel"))
+        canvas = Canvas(self.width(), HEIGHT, self.devicePixelRatioF())
+        columns = mark_columns(self._scene, canvas)
+        last = None
+        for number, ends in enumerate(columns.tolist()):
+            if ends == last:
+                continue  # thousands may lie on one another
+            last = ends
+            self._band(painter, *map(canvas.x, ends), current=number == state.mark)
+        if state.mark is not None and state.mark < len(columns):
+            self._band(painter, *map(canvas.x, columns[state.mark].tolist()), current=True)
+        painter.setFont(theme.font("ruler"))
+        for flag in self.flags():
+            self._flag(painter, flag, current=state.mark in flag.marks)
+        painter.setPen(QPen(theme.color("line"), 1))
+        painter.drawLine(0, HEIGHT - 1, self.width(), HEIGHT - 1)
+        painter.end()
+
+    def _band(self, painter: QPainter, x0: float, x1: float, *, current: bool) -> None:
+        if x1 <= x0 or x1 < 0 or x0 > self.width():
+            return
+        left, right = max(x0, 0.0), min(x1, float(self.width()))
+        colour = self._theme.color("accent" if current else "text3")
+        painter.fillRect(QRectF(left, HEIGHT - 1 - _BAND, right - left, _BAND), colour)
+
+    def _flag(self, painter: QPainter, flag: Flag, *, current: bool) -> None:
+        theme, x = self._theme, flag.x
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(theme.color("accent" if current else "text2"))
+        top, tip = 3.0, 3.0 + _FLAG
+        painter.drawPolygon(
+            QPolygonF([QPointF(x, top), QPointF(x + _FLAG, (top + tip) / 2), QPointF(x, tip)])
+        )
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        painter.setPen(QPen(theme.color("accent" if current else "text2"), 1))
+        painter.drawLine(QPointF(x, top), QPointF(x, HEIGHT))
+        room = flag.room - _FLAG - 2 * _INSET
+        text = painter.fontMetrics().elidedText(
+            self._text(flag), Qt.TextElideMode.ElideRight, int(room)
+        )
+        painter.setPen(theme.color("text1" if current else "text2"))
+        painter.drawText(
+            QRectF(x + _FLAG + _INSET, 0, room + 1, HEIGHT - _BAND),
+            Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine,
+            text,
+        )
+
+    def _text(self, flag: Flag) -> str:
+        marks, current = self._scene.session.state.marks, self._scene.session.state.mark
+        first = flag.marks[0]
+        if len(flag.marks) == 1:
+            return title(marks[first], first)
+        if first == current:
+            return f"{title(marks[first], first)} +{len(flag.marks) - 1}"
+        return counted(len(flag.marks), "mark")
+
+    # -- mouse ---------------------------------------------------------------------------------
+
+    def _at(self, x: float) -> Flag | None:
+        """The flag that a point belongs to: the nearest on its left, up to the next one."""
+        return next((f for f in reversed(self.flags()) if f.x - _INSET <= x <= f.x + f.room), None)
+
+    @guard
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Make the mark current; where several share a flag, the next of them."""
+        flag = self._at(event.position().x())
+        if flag is None or event.button() != Qt.MouseButton.LeftButton:
+            return
+        session = self._scene.session
+        own, current = sorted(flag.marks), session.state.mark
+        chosen = own[(own.index(current) + 1) % len(own)] if current in own else own[0]
+        session.set_marks(session.state.marks, chosen, session.state.measured)
+
+    @guard
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Fit the mark, the current one of its flag."""
+        flag, session = self._at(event.position().x()), self._scene.session
+        if flag is not None:
+            current = session.state.mark
+            fit(session, current if current in flag.marks else flag.marks[0])
+
+    @guard(False)
+    def event(self, event: QEvent) -> bool:
+        """Say in a tooltip all names, lengths and notes that a flag stands for."""
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            flag = self._at(event.pos().x())
+            text = "" if flag is None else self.tip_of(flag)
+            QToolTip.showText(event.globalPos(), text, self)
+            return True
+        return bool(super().event(event))
+
+    def tip_of(self, flag: Flag) -> str:
+        """What a flag stands for, a line per mark; as rich text, with the names escaped."""
+        marks = self._scene.session.state.marks
+        lines = [
+            " · ".join(part for part in (title(m, n), _length(m), m.note[:LONGEST]) if part)
+            for n, m in ((number, marks[number]) for number in flag.marks[:_MOST_LINES])
+        ]
+        if len(flag.marks) > _MOST_LINES:
+            lines.append(f"and {len(flag.marks) - _MOST_LINES} more")
+        return "<br>".join(map(escape, lines))
+
+
+def _length(mark: Mark) -> str:
+    return format_time(mark.t1 - mark.t0) if mark.t1 > mark.t0 else ""

@@ -1,0 +1,199 @@
+"""Above the headers: what the strips beside it show, the filter of tracks, and what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PySide6.QtCore import QEvent, QPointF, QRect, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
+
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.escape_field import EscapeField
+from viewer.gui.timeline.overview import BAND_HEIGHT, LANES_HEIGHT, paint_border
+from viewer.gui.timeline.ruler import HEIGHT as RULER_HEIGHT
+from viewer.gui.timeline.ruler import RulerBar
+from viewer.gui.timeline.scene.scene import Scene
+from viewer.render.arrangement import TrackView
+from viewer.view.open_trace import Inferences
+
+_INDENT = 28
+_CAPTION_HEIGHT, _FIELD_HEIGHT, _AIR = 19, 22, 6  # px
+_SHOW_ALL = "Show all"
+_RIGHT_CUT = Qt.TextElideMode.ElideRight
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+
+
+class Corner(QWidget):
+    """Captions of the band, the overview and the ruler; the filter field; how many tracks are not
+    shown, in place of a caption, with a way to show them all."""
+
+    def __init__(self, scene: Scene, ruler: RulerBar, theme: Theme) -> None:
+        super().__init__()
+        self._scene, self._ruler, self._theme = scene, ruler, theme
+        self.filter = FilterField(scene)
+        self.filter.setParent(self)
+        self.setMouseTracking(True)
+        self._caption = ""  # of the ruler, as it was painted last
+        scene.changed.connect(self.update)
+        scene.moved.connect(self._follow_ruler)
+        scene.arranged.connect(self._describe)
+        theme.changed.connect(self.update)
+
+    @property
+    def missing(self) -> str:
+        """How many tracks are not shown, "" if all are."""
+        return self._scene.missing_text
+
+    def _follow_ruler(self) -> None:
+        # Of a zoom only the unit is seen here.
+        if self._ruler.caption != self._caption:
+            self.update()
+
+    @guard
+    def resizeEvent(self, event: QEvent) -> None:
+        """The field is as wide as the column."""
+        top = BAND_HEIGHT + _CAPTION_HEIGHT - 2  # above the border
+        self.filter.setGeometry(_AIR, top, self.width() - 2 * _AIR - 1, _FIELD_HEIGHT)
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint captions, or what is missing."""
+        painter = QPainter(self)
+        theme, width = self._theme, self.width()
+        painter.fillRect(self.rect(), theme.color("panel"))
+        painter.setFont(theme.font("ruler"))
+        captions = [
+            ("Inferences, whole trace" if self._has_runs() else "", 0, BAND_HEIGHT),
+        ]
+        if not self.missing:
+            what = "Sorting tracks…" if self._scene.is_sorting else "Overview"
+            captions.append((what, BAND_HEIGHT, _CAPTION_HEIGHT))
+        painter.setPen(theme.color("text2"))
+        for text, top, height in captions:
+            text = painter.fontMetrics().elidedText(text, _RIGHT_CUT, width - _INDENT - _AIR)
+            painter.drawText(_INDENT, top, width - _INDENT, height, _LEFT, text)
+        room, self._caption = self._ruler_room(), self._ruler.caption
+        caption = painter.fontMetrics().elidedText(
+            self._caption, Qt.TextElideMode.ElideMiddle, room.width() - 2 * _AIR
+        )
+        painter.drawText(room, _LEFT, caption)
+        at = room.left() + painter.fontMetrics().horizontalAdvance(caption) + _AIR
+        self._chevron(painter, at, room.center().y())
+        if self.missing:
+            said, link = self._missing_rooms()
+            text = painter.fontMetrics().elidedText(
+                self.missing, Qt.TextElideMode.ElideMiddle, said.width()
+            )
+            painter.setPen(theme.color("warning"))
+            painter.drawText(said, _LEFT, text)
+            painter.setPen(theme.color("accent"))
+            painter.drawText(link, _LEFT, _SHOW_ALL)
+        paint_border(painter, width, theme)
+        painter.setPen(QPen(theme.color("line"), 1))
+        painter.drawLine(width - 1, 0, width - 1, self.height())
+        painter.drawLine(0, self.height() - 1, width, self.height() - 1)
+        painter.end()
+
+    def _ruler_room(self) -> QRect:
+        """The caption of the ruler, which opens its menu."""
+        return QRect(_INDENT, BAND_HEIGHT + LANES_HEIGHT, self.width() - _INDENT, RULER_HEIGHT)
+
+    def _chevron(self, painter: QPainter, x: int, y: int) -> None:
+        """A small arrow down: there is a menu."""
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(self._theme.color("text2"), 1.2))
+        painter.drawPolyline([QPointF(x, y), QPointF(x + 3, y + 3), QPointF(x + 6, y)])
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+
+    def _missing_rooms(self) -> tuple[QRect, QRect]:
+        """Where it is said that tracks are missing, and where all of them can be had."""
+        metrics = QFontMetrics(self._theme.font("ruler"))
+        wide = metrics.horizontalAdvance(_SHOW_ALL) + 2
+        left = _AIR + 2
+        most = self.width() - left - wide - 3 * _AIR
+        said = QRect(left, BAND_HEIGHT, min(metrics.horizontalAdvance(self.missing) + 2, most),
+                     _CAPTION_HEIGHT)  # fmt: skip
+        return said, QRect(said.right() + _AIR, BAND_HEIGHT, wide, _CAPTION_HEIGHT)
+
+    def _has_runs(self) -> bool:
+        # Aligned runs lie over one another, and their mean is none of them.
+        session = self._scene.session
+        as_run = session.state.inferences is Inferences.AS_RUN
+        return as_run and any(shown.trace.runs for shown in session.traces)
+
+    def _describe(self) -> None:
+        self.setToolTip(self.missing)
+        self.setAccessibleDescription(self.missing)
+
+    def _over_link(self, event: QMouseEvent) -> bool:
+        return bool(self.missing) and self._missing_rooms()[1].contains(event.position().toPoint())
+
+    @guard
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Show where a press does something."""
+        over = self._over_link(event) or self._ruler_room().contains(event.position().toPoint())
+        self.setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
+
+    @guard
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Show all tracks again, or offer what the ruler can count."""
+        room = self._ruler_room()
+        if room.contains(event.position().toPoint()):
+            self._ruler.menu_asked.emit(self.mapToGlobal(room.bottomLeft()))
+        elif event.button() == Qt.MouseButton.LeftButton and self._over_link(event):
+            session = self._scene.session
+            session.arrange(session.state.tracks.with_all())
+
+
+class FilterField(EscapeField):
+    """Where the filter of tracks is typed; it takes effect letter by letter, as one step of undo.
+
+    Escape empties it; Enter and Down leave it for the canvas.
+    """
+
+    left = Signal()  # the keyboard should go back to the canvas
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__()
+        self._scene = scene
+        self._typed: TrackView | None = None  # the view as this field has left it
+        self.setPlaceholderText("Filter tracks")
+        self.setAccessibleName("Filter tracks by name")
+        self.setToolTip("Shows only tracks, or processes, whose name holds this text")
+        self.show_clear_button()
+        self.setProperty("small", True)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.textEdited.connect(self._filter)
+        self.textChanged.connect(self._cleared)
+        scene.arranged.connect(self._follow)
+
+    def _filter(self, text: str) -> None:
+        session = self._scene.session
+        now = session.state.tracks
+        wanted = replace(now, filter=text)
+        session.arrange(wanted, joins=self._typed is now and self.hasFocus())
+        self._typed = session.state.tracks
+
+    def _cleared(self, text: str) -> None:
+        # The button in the field is no edit to Qt.
+        if not text and self._scene.session.state.tracks.filter:
+            self._filter(text)
+
+    def _follow(self) -> None:
+        text = self._scene.session.state.tracks.filter
+        if text != self.text():
+            self.setText(text)
+
+    @guard
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Escape empties the field, and leaves it when it is empty."""
+        if event.key() == Qt.Key.Key_Escape and self.text():
+            self._filter("")
+        elif event.key() in (
+            Qt.Key.Key_Escape, Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Down
+        ):  # fmt: skip
+            self.left.emit()
+        else:
+            super().keyPressEvent(event)

@@ -1,0 +1,435 @@
+"""The column left of the canvas: names of processes and tracks, and all that is done with them.
+
+A header is pressed in one of a few spots: its chevron, the buttons that appear under the mouse, its
+lower edge, by which rows are made higher, or elsewhere, from where it is dragged to another place.
+With the keyboard the arrows walk from header to header, fold and open; the rest are commands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from html import escape
+from typing import cast
+
+from PySide6.QtCore import QEvent, QPoint, QRect, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QFocusEvent,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPaintEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QToolTip, QWidget
+
+from viewer.gui.qt.accessibility import has_face
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.wheel import BOTH, turn_of
+from viewer.gui.timeline.headers.accessibility import HeaderItems, HeadersFace
+from viewer.gui.timeline.headers.drag import Reorder, RowResize
+from viewer.gui.timeline.headers.menu import header_menu
+from viewer.gui.timeline.headers.painting import BUTTON, HeaderLook, HeaderPainter, shortened
+from viewer.gui.timeline.scene.scene import Scene
+from viewer.render.layout import Part
+
+WIDTH, NARROWEST, WIDEST = 196, 120, 640  # px
+TITLE_INDENT = 28
+_EDGE = 3  # px around an edge that grab it
+_DRAG_THRESHOLD = 5  # px
+_SCROLL_MS, _SCROLL_STEP = 30, 12  # while something is dragged beyond the column
+
+
+class Spot(Enum):
+    """Where in a header the mouse is."""
+
+    NOTHING = "nothing"
+    WIDTH = "width of the column"
+    HEIGHT = "height of rows"
+    FOLD = "chevron"
+    PIN = "pin"
+    HIDE = "hide"
+    TITLE = "title"
+
+
+@has_face(HeadersFace)
+class Headers(QWidget):
+    """Shows the names beside the rows, at the same scroll, and takes what is done with them."""
+
+    width_changed = Signal(int)  # the user has made the column wider or narrower
+    focused = Signal()  # another header is the current one, or none
+
+    def __init__(self, scene: Scene, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._scene = scene
+        self._painter = HeaderPainter(scene, theme, TITLE_INDENT)
+        self._mouse: QPoint | None = None
+        self._press: QPoint | None = None
+        self._pressed = Spot.NOTHING
+        self._order: Reorder | None = None
+        self._resize: RowResize | None = None
+        self._width_before = WIDTH
+        self._current: Part | None = None
+        self.items = HeaderItems(self)
+        self._autoscroll = QTimer(self)
+        self._autoscroll.setInterval(_SCROLL_MS)
+        self._autoscroll.timeout.connect(self._scroll_on)
+        self.setFixedWidth(WIDTH)
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setAccessibleName("Processes and tracks")
+        scene.changed.connect(self.update)
+        scene.scrolled.connect(self.update)
+        scene.arranged.connect(self._forget_gone)
+        theme.changed.connect(self.update)
+
+    # -- what is where -----------------------------------------------------------------------
+
+    @property
+    def current(self) -> Part | None:
+        """The part that the keyboard is on, None while the keyboard is elsewhere."""
+        return self._current if self.hasFocus() else None
+
+    @property
+    def parts(self) -> list[Part]:
+        """What has a header, from top to bottom."""
+        parts = self._scene.parts
+        found = (parts.part_of(band) for band in parts.titles())
+        return [part for part in dict.fromkeys(found) if part is not None]
+
+    def title_of(self, part: Part) -> str:
+        """What a part is called, a track with its process."""
+        return self._scene.full_title(part)
+
+    def room_of(self, part: Part) -> QRect:
+        """Where the header of a part is in the column, which may be above or below of its view."""
+        band = self._scene.parts.first_band(part)
+        return self._room(band) if band >= 0 else QRect()
+
+    def is_folded(self, part: Part) -> bool | None:
+        """Whether a part is folded, None where there is nothing to fold."""
+        if not self._scene.parts.can_fold(part):
+            return None
+        return part in self._scene.session.state.tracks.collapsed
+
+    def part_at(self, y: int) -> Part | None:
+        """The process or track whose header is at a line of the column."""
+        return self._scene.parts.part_of(self._band_at(y))
+
+    def _band_at(self, y: int) -> int:
+        return self._scene.layout.band_at(y + self._scene.scroll)
+
+    def _spot(self, at: QPoint) -> Spot:
+        """What a press at a point would take hold of."""
+        if at.x() >= self.width() - _EDGE - 1:
+            return Spot.WIDTH
+        scene, band = self._scene, self._band_at(at.y())
+        if self._band_of_edge(at.y()) >= 0:
+            return Spot.HEIGHT
+        part = scene.parts.part_of(band)
+        if part is None:
+            return Spot.NOTHING
+        if scene.parts.is_title(band):
+            if at.x() < TITLE_INDENT and scene.parts.can_fold(part):
+                return Spot.FOLD
+            for spot, room in self._buttons(band):
+                if room.contains(at):
+                    return spot
+        return Spot.TITLE
+
+    def _band_of_edge(self, y: int) -> int:
+        """The band of rows, or the header above some, whose lower edge is at a line; else -1."""
+        layout, scroll = self._scene.layout, self._scene.scroll
+        for band in dict.fromkeys((self._band_at(y - _EDGE), self._band_at(y + _EDGE))):
+            if band < 0 or not self._scene.parts.has_rows(band):
+                continue
+            if abs(int(layout.y[band] + layout.height[band]) - scroll - y) <= _EDGE:
+                return band
+        return -1
+
+    def _buttons(self, band: int) -> list[tuple[Spot, QRect]]:
+        """The buttons of a header, from right to left."""
+        room = self._room(band)
+        spots = [Spot.HIDE] if self._scene.layout.track[band] < 0 else [Spot.HIDE, Spot.PIN]
+        top = room.center().y() - BUTTON // 2
+        return [
+            (spot, QRect(room.right() - 6 - (i + 1) * (BUTTON + 2), top, BUTTON, BUTTON))
+            for i, spot in enumerate(spots)
+        ]
+
+    def _room(self, band: int) -> QRect:
+        layout = self._scene.layout
+        y = int(layout.y[band]) - self._scene.scroll
+        return QRect(0, y, self.width(), int(layout.height[band]))
+
+    # -- painting ------------------------------------------------------------------------------
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the headers of the visible bands."""
+        look = HeaderLook(current=self.current)
+        if self._order is not None and self._order.place is not None:
+            look.dragged, look.line = self._order.part, self._order.place.y - self._scene.scroll
+        elif self._mouse is not None and self._press is None:
+            band = self._band_at(self._mouse.y())
+            if self._scene.parts.is_title(band):
+                look.hovered = band
+                look.buttons = [(spot.value, room) for spot, room in self._buttons(band)]
+        self._painter.paint(self, look)
+
+    # -- mouse -----------------------------------------------------------------------------------
+
+    @guard
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Take hold of what is under the mouse."""
+        if event.button() != Qt.MouseButton.LeftButton:
+            return
+        at = event.position().toPoint()
+        self._press, self._pressed, self._width_before = at, self._spot(at), self.width()
+        if self._pressed is Spot.HEIGHT:
+            band = self._band_of_edge(at.y())
+            self._resize = RowResize(self._scene, band, at.y() + self._scene.scroll)
+
+    @guard
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Drag what is held, or show what could be."""
+        self._mouse = at = event.position().toPoint()
+        if self._press is None:
+            self._point(at)
+        elif self._pressed is Spot.WIDTH:
+            self.set_width(at.x() + 1)
+            self.width_changed.emit(self.width())
+        elif self._resize is not None:
+            self._resize.to(at.y() + self._scene.scroll)
+        elif self._pressed is Spot.TITLE:
+            self._drag(at)
+        self.update()
+
+    def _point(self, at: QPoint) -> None:
+        shapes = {
+            Spot.WIDTH: Qt.CursorShape.SizeHorCursor, Spot.HEIGHT: Qt.CursorShape.SizeVerCursor,
+            Spot.PIN: Qt.CursorShape.PointingHandCursor,
+            Spot.HIDE: Qt.CursorShape.PointingHandCursor,
+            Spot.FOLD: Qt.CursorShape.PointingHandCursor,
+        }  # fmt: skip
+        self.setCursor(shapes.get(self._spot(at), Qt.CursorShape.ArrowCursor))
+
+    def _drag(self, at: QPoint) -> None:
+        assert self._press is not None
+        if self._order is None:
+            part = self.part_at(self._press.y())
+            if part is None or abs(at.y() - self._press.y()) < _DRAG_THRESHOLD:
+                return
+            self._order = Reorder(self._scene, part)
+            self.setCursor(Qt.CursorShape.ClosedHandCursor)
+        self._order.to(at.y() + self._scene.scroll)
+        if 0 <= at.y() < self.height():
+            self._autoscroll.stop()
+        elif not self._autoscroll.isActive():
+            self._autoscroll.start()
+
+    def _scroll_on(self) -> None:
+        """Something is held beyond the column: what lies there comes into view."""
+        if self._order is None or self._mouse is None:
+            self._autoscroll.stop()
+            return
+        step = -_SCROLL_STEP if self._mouse.y() < 0 else _SCROLL_STEP
+        self._scene.scroll_to(self._scene.scroll + step)
+        self._order.to(self._mouse.y() + self._scene.scroll)
+
+    @guard
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Let go; what was pressed and not dragged is clicked."""
+        if event.button() != Qt.MouseButton.LeftButton or self._press is None:
+            return
+        press, pressed, order = self._press, self._pressed, self._order
+        self._let_go()
+        part = self.part_at(press.y())
+        if order is not None:
+            order.drop()
+        elif part is not None and self._spot(event.position().toPoint()) is pressed:
+            self._click(pressed, part)
+        self._point(event.position().toPoint())
+        self.update()
+
+    def cancel_drag(self) -> bool:
+        """Take back the drag that goes on; whether there was one."""
+        resize, width = self._resize, self._pressed is Spot.WIDTH
+        going = resize is not None or width or self._order is not None
+        if resize is not None:
+            resize.take_back()
+        if width:
+            self.set_width(self._width_before)
+            self.width_changed.emit(self.width())
+        if going:
+            self._let_go()
+            self.unsetCursor()
+            self.update()
+        return going
+
+    def _let_go(self) -> None:
+        self._press, self._pressed, self._order, self._resize = None, Spot.NOTHING, None, None
+        self._autoscroll.stop()
+
+    def _click(self, spot: Spot, part: Part) -> None:
+        session, track = self._scene.session, self._scene.stock.track_of(part)
+        view = session.state.tracks
+        if spot is Spot.FOLD or (spot is Spot.TITLE and track < 0):
+            session.toggle(part)
+        elif spot is Spot.HIDE:
+            session.arrange(view.without(part))
+        elif spot is Spot.PIN:
+            session.arrange(view.pinned_or_not(self._scene.stock.part(track)))
+
+    @guard
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """The second press of two quick clicks counts as a press; the edge goes back."""
+        if self._spot(event.position().toPoint()) is Spot.WIDTH:
+            self.set_width(WIDTH)
+            self.width_changed.emit(self.width())
+        else:
+            self.mousePressEvent(event)
+
+    def set_width(self, width: int) -> None:
+        """Make the column so wide, within what leaves room for both."""
+        self.setFixedWidth(min(max(width, NARROWEST), WIDEST))
+
+    @guard
+    def leaveEvent(self, event: QEvent) -> None:
+        """Nothing is under the mouse any more."""
+        self._mouse = None
+        self.update()
+
+    @guard
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Scroll the tracks, as over the canvas; with Ctrl+Shift make rows higher or lower."""
+        turn, held = turn_of(event), event.modifiers()
+        if held & BOTH == BOTH:
+            self._scene.grow_rows(event.position().toPoint().y(), turn.sign)
+        else:
+            self._scene.scroll_by(-turn.down)
+
+    # -- menu and tips -----------------------------------------------------------------------------
+
+    @guard
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Offer what can be done with the header under the mouse, or with the current one."""
+        at, part = event.pos(), self.part_at(event.pos().y())
+        if event.reason() == QContextMenuEvent.Reason.Keyboard:
+            part = self.current
+            band = self._scene.parts.first_band(part) if part is not None else -1
+            at = self._room(band).center() if band >= 0 else QPoint(TITLE_INDENT, 0)
+        self._let_go()
+        header_menu(self._scene, part, self).popup(self.mapToGlobal(at))
+
+    @guard(False)
+    def event(self, event: QEvent) -> bool:
+        """Tell the full name of a track, or what a button does; keys of headers are no shortcuts
+        while the keyboard is here."""
+        asked = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
+        if asked and self._act_of(cast(QKeyEvent, event)) is not None:
+            event.accept()
+            return True
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            # A name may look like markup.
+            said = escape(shortened(self.tip_at(event.pos())))
+            tip = f'<div style="white-space: pre-wrap">{said}</div>' if said else ""
+            QToolTip.showText(event.globalPos(), tip, self)
+            return True
+        return bool(super().event(event))
+
+    def tip_at(self, at: QPoint) -> str:
+        """What is said of a point, as plain text."""
+        part, spot = self.part_at(at.y()), self._spot(at)
+        if part is None:
+            return ""
+        is_pinned = part in self._scene.session.state.tracks.pinned
+        said = {
+            Spot.PIN: "Unpin" if is_pinned else "Pin on top", Spot.HIDE: "Hide",
+            Spot.HEIGHT: "Drag to make rows higher or lower",
+            Spot.WIDTH: "Drag to make the column wider or narrower",
+        }  # fmt: skip
+        return said.get(spot) or self._scene.full_title(part)
+
+    # -- keyboard ------------------------------------------------------------------------------
+
+    @guard
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """The keyboard comes to the column: to the header where it was, or the first."""
+        super().focusInEvent(event)
+        if self._current is None:
+            self._go_to(0)
+        else:
+            self.items.tell_current(self._current)
+        self.focused.emit()
+
+    @guard
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """The keyboard is elsewhere; what it does then is not about a header."""
+        super().focusOutEvent(event)
+        self.update()
+        self.focused.emit()
+
+    @guard
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Arrows walk, fold and open; Delete hides; other keys are for the window."""
+        act = self._act_of(event)
+        if act is None:
+            event.ignore()
+        else:
+            act()
+
+    def _act_of(self, event: QKeyEvent) -> Callable[[], object] | None:
+        """What a key does here, None if it is for others."""
+        part = self._current
+        if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            return None
+        acts: dict[int, Callable[[], object]] = {
+            Qt.Key.Key_Up: lambda: self._step(-1), Qt.Key.Key_Down: lambda: self._step(1)
+        }  # fmt: skip
+        if part is not None:
+            session, view = self._scene.session, self._scene.session.state.tracks
+            is_folded = self.is_folded(part)
+
+            def fold(wanted: bool) -> None:
+                if is_folded is not None and wanted != is_folded:
+                    session.toggle(part)
+
+            acts |= {
+                Qt.Key.Key_Left: lambda: fold(True),
+                Qt.Key.Key_Right: lambda: fold(False),
+                Qt.Key.Key_Return: lambda: fold(not is_folded),
+                Qt.Key.Key_Enter: lambda: fold(not is_folded),
+                Qt.Key.Key_Space: lambda: fold(not is_folded),
+                Qt.Key.Key_Delete: lambda: session.arrange(view.without(part)),
+            }
+        return acts.get(event.key())
+
+    def _step(self, by: int) -> None:
+        band = -1 if self._current is None else self._scene.parts.first_band(self._current)
+        titles = self._scene.parts.titles()
+        self._go_to(titles.index(band) + by if band in titles else 0)
+
+    def _go_to(self, position: int) -> None:
+        titles = self._scene.parts.titles()
+        if not titles:
+            return
+        band = titles[min(max(position, 0), len(titles) - 1)]
+        self._current = self._scene.parts.part_of(band)
+        self._scene.scroll_to_band(band)
+        if self._current is not None:
+            self.items.tell_current(self._current)
+        self.update()
+        self.focused.emit()
+
+    def _forget_gone(self) -> None:
+        """What is no longer shown cannot be the current header; the next one is."""
+        self.items.forget_gone()
+        if self._current is not None and self._scene.parts.first_band(self._current) < 0:
+            self._current = None
+            if self.hasFocus():
+                self._go_to(0)
+        elif self.current is not None:
+            self.items.tell_folded(self.current)

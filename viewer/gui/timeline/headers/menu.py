@@ -1,0 +1,73 @@
+"""What can be done with a track or a process, as the menu that its header opens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QMenu, QWidget
+
+from viewer.gui.session import navigation as going
+from viewer.gui.timeline.scene.scene import Scene
+from viewer.render.arrangement import HIGHEST_ROW, LOWEST_ROW, TrackOrder, TrackView
+from viewer.render.layout import ROW_HEIGHT, Part
+
+# Rows that are offered by name; a drag sets any height between the first and the last.
+HEIGHTS = (
+    ("Lowest", LOWEST_ROW), ("Low", 18), ("Normal", ROW_HEIGHT), ("High", 44),
+    ("Highest", HIGHEST_ROW),
+)  # fmt: skip
+SORTED = (
+    ("As in the file", TrackOrder.FILE), ("By name", TrackOrder.NAME),
+    ("By first slice", TrackOrder.TIME), ("Busiest first", TrackOrder.BUSY),
+)  # fmt: skip
+
+ZOOM = "Zoom to this file"
+
+
+def header_menu(scene: Scene, part: Part | None, parent: QWidget) -> QMenu:
+    """The menu of a part; of none, beside all headers, what concerns all of them."""
+    menu = QMenu(parent)
+    menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    session = scene.session
+    view = session.state.tracks
+
+    def add(menu: QMenu, title: str, wanted: Callable[[TrackView], TrackView]) -> None:
+        # Of the view as it is when it is chosen: a menu stays open while other things happen.
+        menu.addAction(title, lambda: session.arrange(wanted(session.state.tracks)))
+
+    if part is not None:
+        track = scene.stock.track_of(part)
+        if track >= 0:
+            own = scene.stock.part(track)
+            title = "Unpin" if own in view.pinned else "Pin on top"
+            add(menu, title, lambda now: now.pinned_or_not(own))
+        add(menu, "Hide", lambda now: now.without(part))
+        if scene.parts.can_fold(part):
+            title = "Expand" if part in view.collapsed else "Collapse"
+            add(menu, title, lambda now: now.toggled(part))
+        add(menu, "Hide all others", lambda now: now.showing_only(scene.stock, part))
+        if len(session.traces) > 1:
+            spec = scene.stock.processes[scene.stock.process_of(part)]
+            menu.addAction(ZOOM, lambda: going.fit_file(session, spec.trace))
+        menu.addSeparator()
+    add(menu, "Show all", TrackView.with_all)
+    menu.actions()[-1].setEnabled(bool(scene.missing_text))
+    add(menu, "Collapse all", lambda now: replace(now, collapsed=scene.parts.all_processes()))
+    add(menu, "Expand all", lambda now: replace(now, collapsed=frozenset()))
+    menu.addSeparator()
+    if part is not None:
+        process = scene.stock.processes[scene.stock.process_of(part)].part
+        heights = menu.addMenu("Row height")
+        for name, height in HEIGHTS:
+            add(heights, f"{name} ({height} px)",
+                lambda now, height=height: now.with_row_height(process, height))  # type: ignore[misc]  # fmt: skip
+            heights.actions()[-1].setCheckable(True)
+            heights.actions()[-1].setChecked(view.row_height(process) == height)
+    orders = menu.addMenu("Sort")
+    for name, order in SORTED:
+        add(orders, name, lambda now, order=order: now.ordered(order))  # type: ignore[misc]
+        orders.actions()[-1].setCheckable(True)
+        orders.actions()[-1].setChecked(view.order is order)
+    return menu

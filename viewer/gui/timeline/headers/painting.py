@@ -1,0 +1,240 @@
+"""How headers of processes, tracks and counters look; what is done with them is elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from PySide6.QtCore import QPointF, QRect, Qt
+from PySide6.QtGui import QBrush, QPainter, QPen, QPolygonF
+from PySide6.QtWidgets import QWidget
+
+from viewer.gui.qt.theme.theme import FontRole, Theme
+from viewer.gui.timeline.painting.frame import paint_process_header
+from viewer.gui.timeline.scene.scene import Scene
+from viewer.model.trace import KeyKind, Trace
+from viewer.render.layout import BandKind, Part
+
+BUTTON = 20  # px
+_LOOKED_AT = 512  # slices of a row that tell what it holds
+_LONGEST = 1000  # letters
+_TWO_LINES = 28  # px: lower counters have room for their name alone
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_GAP, _PROCESS = int(BandKind.GAP), int(BandKind.PROCESS)
+_ROW, _COUNTER = int(BandKind.ROW), int(BandKind.COUNTER)
+_LINE = _LEFT | Qt.TextFlag.TextSingleLine
+_MIDDLE = Qt.TextElideMode.ElideMiddle
+_MOST_KEPT = 4096  # texts that are cut to their room
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
+
+@dataclass
+class HeaderLook:
+    """What mouse and keyboard add: the band under the mouse with its buttons, the part that the
+    keyboard is on, the part that is dragged and the line of the column where it would stand."""
+
+    hovered: int = -1
+    buttons: list[tuple[str, QRect]] = field(default_factory=list)
+    current: Part | None = None
+    dragged: Part | None = None
+    line: int | None = None
+
+
+class HeaderPainter:
+    """Paints the headers column of one scene. indent: where texts begin, px."""
+
+    def __init__(self, scene: Scene, theme: Theme, indent: int) -> None:
+        self._scene, self._theme, self._indent = scene, theme, indent
+        # While rows are scrolled the same texts have the same room, and the same rows hold the
+        # same: half of the time of the column.
+        self._cut: dict[tuple[str, FontRole, int, int], tuple[str, int]] = {}
+        self._hints: dict[tuple[int, int], str] = {}
+        self._ratio = 1.0  # that the texts are cut for
+        scene.arranged.connect(self._forget)
+
+    def _forget(self) -> None:
+        self._hints.clear()  # a number may be that of another trace now
+
+    def paint(self, column: QWidget, look: HeaderLook) -> None:
+        """Paint the column as it is scrolled, the pinned tracks over the others."""
+        painter = QPainter(column)
+        theme, width = self._theme, column.width()
+        if self._ratio != column.devicePixelRatioF():
+            self._ratio = column.devicePixelRatioF()
+            self._cut.clear()
+        painter.fillRect(column.rect(), theme.color("panel"))
+        for top, bottom in self._scene.sections(column.height()):
+            painter.setClipRect(QRect(0, top, width, bottom - top))
+            painter.fillRect(QRect(0, top, width, bottom - top), theme.color("panel"))
+            # Below the rest: titles of processes cross the edge of the column.
+            painter.setPen(QPen(theme.color("line"), 1))
+            painter.drawLine(width - 1, top, width - 1, bottom)
+            self._section(painter, top, bottom, width, look)
+        painter.setClipping(False)
+        if look.line is not None:
+            painter.setPen(QPen(theme.color("accent"), 2))
+            painter.drawLine(4, look.line, width - 5, look.line)
+        painter.end()
+
+    def _section(
+        self, painter: QPainter, top: int, bottom: int, width: int, look: HeaderLook
+    ) -> None:
+        scene, theme, layout = self._scene, self._theme, self._scene.layout
+        parts, own_clock = scene.parts, dict[Part | None, bool]()
+        for band in layout.bands_between(scene.scroll + top, scene.scroll + bottom).tolist():
+            y, height = int(layout.y[band]) - scene.scroll, int(layout.height[band])
+            room = QRect(0, y, width, height)
+            kind, part = int(layout.kind[band]), parts.part_of(band)
+            if kind == _GAP:
+                painter.fillRect(room, theme.color("canvas"))
+                if band < layout.pinned:
+                    painter.setPen(QPen(theme.color("line"), 1))
+                    painter.drawLine(room.bottomLeft(), room.bottomRight())
+                continue
+            if part is not None and part == look.dragged:
+                painter.setOpacity(0.45)
+            buttons = look.buttons if band == look.hovered else []
+            if kind == _PROCESS:
+                self._process(painter, band, room)
+            elif kind == _ROW or parts.is_title(band):
+                if band == look.hovered:
+                    painter.fillRect(room, theme.color("hover"))
+                self._row(painter, band, room, hovered=band == look.hovered)
+            elif kind == _COUNTER:
+                self._counter(painter, band, room)
+            if buttons:
+                self._buttons(painter, buttons, part)
+            if part not in own_clock:
+                own_clock[part] = scene.has_own_clock(parts.process_of(band))
+            if own_clock[part]:
+                stripes = QBrush(theme.color("warning"), Qt.BrushStyle.BDiagPattern)
+                painter.fillRect(QRect(0, y, 4, height), stripes)
+            if part is not None and part == look.dragged:
+                painter.setOpacity(1.0)
+            if part is not None and part == look.current and parts.is_title(band):
+                painter.setPen(QPen(theme.color("accent"), 2))
+                painter.drawRect(room.adjusted(1, 1, -2, -1))
+
+    def _process(self, painter: QPainter, band: int, room: QRect) -> None:
+        process = int(self._scene.layout.process[band])
+        paint_process_header(painter, self._scene, self._theme, process, room, self._indent)
+        if process >= 0:
+            part = self._scene.processes[process].part
+            self._chevron(painter, part, room)
+
+    def _chevron(self, painter: QPainter, part: Part, room: QRect) -> None:
+        folded = part in self._scene.session.state.tracks.collapsed
+        x, y = 12.5, room.center().y() + 0.5
+        points = [(0, -3), (4, 1), (0, 5)] if folded else [(-2, -1), (2, 3), (6, -1)]
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(self._theme.color("text2"), 1.5))
+        painter.drawPolyline(QPolygonF([QPointF(x + dx, y + dy) for dx, dy in points]))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+
+    def _buttons(
+        self, painter: QPainter, buttons: list[tuple[str, QRect]], part: Part | None
+    ) -> None:
+        is_pinned = part in self._scene.session.state.tracks.pinned
+        ratio = painter.device().devicePixelRatioF()
+        for name, room in buttons:
+            if name == "pin" and is_pinned:
+                name = "unpin"
+            painter.fillRect(room, self._theme.color("hover"))
+            picture = self._theme.pixmap(name, "text2", 16, ratio)
+            painter.drawPixmap(
+                room.x() + (BUTTON - 16) // 2, room.y() + (BUTTON - 16) // 2, picture
+            )
+
+    def _row(self, painter: QPainter, band: int, room: QRect, *, hovered: bool) -> None:
+        layout, scene = self._scene.layout, self._scene
+        part = int(layout.trace[band]), int(layout.track[band])
+        is_title = scene.parts.is_title(band)
+        folded = part in scene.session.state.tracks.collapsed
+        if is_title and (folded or hovered) and scene.parts.can_fold(part):
+            self._chevron(painter, part, room)
+        room = room.adjusted(self._indent, 0, -10, 0)
+        if not is_title:
+            self._text(painter, self._hint(part[0], int(layout.row[band])), "ruler", "text3", room)
+            return
+        title, hint = scene.track_title(*part)
+        if band < layout.pinned:
+            hint = scene.processes[scene.stock.process_of(part)].name
+        if hovered:
+            hint, room = "", room.adjusted(0, 0, -2 * BUTTON, 0)
+        taken = 0
+        if hint:
+            painter.setFont(self._theme.font("ruler"))
+            painter.setPen(self._theme.color("text3"))
+            hint, taken = self._fitted(painter, hint, "ruler", 0, room.width() // 2)
+            painter.drawText(room, _RIGHT, hint)
+            taken += 8 if hint else 0
+        self._text(painter, title, "process", "text1", room.adjusted(0, 0, -taken, 0))
+
+    def _counter(self, painter: QPainter, band: int, room: QRect) -> None:
+        room = room.adjusted(self._indent, 2, -10, -2)
+        name, hint = self._scene.counter_title(band)
+        if room.height() + 4 < _TWO_LINES:
+            self._text(painter, name, "label", "text1", room)
+            return
+        half = room.height() // 2
+        self._text(painter, name, "label", "text1", room.adjusted(0, 0, 0, -half))
+        self._text(painter, hint, "ruler", "text3", room.adjusted(0, half, 0, 0))
+
+    def _text(self, painter: QPainter, text: str, font: FontRole, ink: str, room: QRect) -> None:
+        """One line of text, its middle left out where it has no room; smaller in very low rows."""
+        if not text:
+            return
+        chosen = self._theme.font(font)
+        lowest, lower = room.height() - 1, 0
+        if chosen.pixelSize() > lowest or chosen.pointSizeF() * 4 / 3 > lowest:
+            lower = max(lowest, 6)
+            chosen.setPixelSize(lower)
+        painter.setFont(chosen)
+        painter.setPen(self._theme.color(ink))
+        text, _ = self._fitted(painter, text, font, lower, room.width())
+        painter.drawText(room, _LINE, text)
+
+    def _fitted(
+        self, painter: QPainter, text: str, font: FontRole, lower: int, room: int
+    ) -> tuple[str, int]:
+        """A text cut to its room in the font of the painter, and how wide it is then.
+
+        lower: the size of a font that is smaller than that of its role, else 0.
+        """
+        asked = (text, font, lower, room)
+        if asked not in self._cut:
+            if len(self._cut) >= _MOST_KEPT:
+                self._cut.clear()
+            metrics = painter.fontMetrics()
+            cut = metrics.elidedText(shortened(text), _MIDDLE, room)
+            self._cut[asked] = cut, metrics.horizontalAdvance(cut)
+        return self._cut[asked]
+
+    def _hint(self, number: int, row: int) -> str:
+        """What a row of an open trace holds."""
+        if (number, row) not in self._hints:
+            if len(self._hints) >= _MOST_KEPT:
+                self._hints.clear()
+            trace = self._scene.pictures[number].shown.trace
+            self._hints[number, row] = row_hint(trace, row)
+        return self._hints[number, row]
+
+
+def shortened(name: str) -> str:
+    """A name without the middle of what no screen can hold; to set it would cost its length."""
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST // 2]}…{name[-_LONGEST // 2 :]}"
+
+
+def row_hint(trace: Trace, row: int) -> str:
+    """What a row below the first holds: "instruction", "kernel · delegate event", "lane 2"."""
+    slices = trace.slices
+    if slices.row_lane[row] and not slices.row_depth[row]:
+        return f"overlapping, lane {int(slices.row_lane[row]) + 1}"
+    begin, end = int(slices.row_ptr[row]), int(slices.row_ptr[row + 1])
+    kinds = set(trace.keys.kind[slices.key[begin : min(end, begin + _LOOKED_AT)]].tolist())
+    calls = {KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL, KeyKind.CONTROL}
+    inner = {KeyKind.KERNEL: "kernel", KeyKind.DELEGATE_EVENT: "delegate event"}
+    if kinds & calls:
+        return "instruction"
+    if trace.identifier_column:
+        return ""
+    return " · ".join(text for kind, text in inner.items() if kind in kinds)

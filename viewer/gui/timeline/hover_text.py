@@ -1,0 +1,64 @@
+"""What is said at the mouse of the slice under it: name, duration, operator, source line. No Qt.
+
+The first line is the title. All of it is looked up for this one slice, so it is there in the frame
+that follows the mouse.
+"""
+
+from __future__ import annotations
+
+from viewer.analysis.links.labels import describe_near
+from viewer.analysis.links.link_table import Link, LinkState
+from viewer.model.times import counted, format_time
+from viewer.program.program import Operator
+from viewer.program.sources.files import file_name
+from viewer.view.open_trace import OpenTrace, display_name
+
+_MOST_OPERATORS = 5
+
+
+def slice_lines(shown: OpenTrace, index: int) -> list[str]:
+    """The lines for one slice of an open trace."""
+    name, label, link = shown.trace.name(index), shown.label(index), shown.link(index)
+    where = "on a clock of its own, drawn inside its call"
+    if shown.native(index) is None:
+        where = f"at {format_time(shown.span_ns(index)[0])}"
+    lines = [label or "(no name)", f"{shown.length_text(index)} {where}"]
+    if name != label:
+        lines.append(name)
+    program = shown.table.program
+    members = [program.operators[i] for i in link.operators] if program else []
+    lines += _operator_lines(members, label, program.path if program else "")
+    if not members:
+        lines += _reason_lines(link)
+    return lines
+
+
+def _operator_lines(members: list[Operator], label: str, path: str) -> list[str]:
+    if len(members) == 1:
+        name, place = members[0].label, _place(members[0], path)
+        return [line for line in ("" if name in label else name, place) if line]
+    if not members:
+        return []
+    # Each on a line of its own: the time is theirs together, and none has a part of it.
+    lines = [f"shared by {counted(len(members), 'operator')}"]
+    for member in members[:_MOST_OPERATORS]:
+        place = _place(member, path)
+        lines.append(f"{member.label}, {place}" if place else member.label)
+    more = len(members) - _MOST_OPERATORS
+    return [*lines, f"and {more} more"] if more > 0 else lines
+
+
+def _place(operator: Operator, path: str) -> str:
+    """The line that an operator comes from: "attention.py:12 in forward", "tiny.mlir:11"."""
+    source = operator.source
+    if source is not None:
+        inside = f" in {source.function}" if source.function else ""
+        return f"{file_name(source.path)}:{source.line}{inside}"
+    return f"{display_name(path)}:{operator.place.removeprefix('L')}" if operator.place else ""
+
+
+def _reason_lines(link: Link) -> list[str]:
+    """Why no operator is said, where one was to be expected."""
+    if link.reason.state is not LinkState.UNLINKED and not link.near:
+        return []
+    return [link.detail, *([near] if (near := describe_near(link)) else [])]

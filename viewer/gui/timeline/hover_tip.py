@@ -1,0 +1,100 @@
+"""The box at the mouse that says what is under it. No delay: it moves in the event of the mouse.
+
+It is a widget of the window and not of the canvas, which often has few rows, and it lets the mouse
+through. Qt's own tool tip waits, is a window of its own, and takes names for markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
+
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import FontRole, Theme
+
+_BESIDE = QPoint(14, 18)  # px from the mouse to the box
+_ABOVE = 8
+_INSET = 8
+_WIDEST = 520
+_LONGEST = 300  # characters: more have no room, and names come from files
+
+
+class HoverTip(QWidget):
+    """Lines, the first as a title, beside the mouse; hidden while there are none."""
+
+    def __init__(self, owner: QWidget, theme: Theme) -> None:
+        super().__init__(owner)
+        self._owner, self._theme = owner, theme
+        self.lines: tuple[str, ...] = ()
+        self._texts: list[str] = []
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.hide()
+        theme.changed.connect(self.update)
+
+    def tell(self, lines: Sequence[str], mouse: QPoint) -> None:
+        """Say these lines at a point of the owner, or nothing if there are none."""
+        if not lines:
+            self.lines = ()
+            self.hide()
+            return
+        window = self._owner.window()
+        if self.parentWidget() is not window:
+            self.setParent(window)
+        if tuple(lines) != self.lines:
+            self.lines = tuple(lines)
+            self._fit(min(_WIDEST, window.width() - 2 * _INSET - 4))
+            self.update()
+        at = self._owner.mapTo(window, mouse)
+        self.setGeometry(_beside(at, self.size(), window.rect()))
+        if self.isHidden():
+            self.raise_()
+            self.show()
+
+    def _fit(self, widest: int) -> None:
+        """Cut the lines to their room and take the size that they need."""
+        self._texts, needed = [], 0
+        for role, text in zip(self._roles, self.lines, strict=True):
+            metrics = QFontMetrics(self._theme.font(role))
+            one_line = " ".join(text[:_LONGEST].split())
+            self._texts.append(metrics.elidedText(one_line, Qt.TextElideMode.ElideMiddle, widest))
+            needed = max(needed, metrics.horizontalAdvance(self._texts[-1]))
+        self.resize(needed + 2 * _INSET + 1, sum(self._heights) + 2 * _INSET - 2)
+
+    @property
+    def _roles(self) -> list[FontRole]:
+        return ["process" if at == 0 else "cell" for at in range(len(self.lines))]
+
+    @property
+    def _heights(self) -> list[int]:
+        return [QFontMetrics(self._theme.font(role)).height() + 1 for role in self._roles]
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the box and its lines."""
+        painter, theme = QPainter(self), self._theme
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme.color("line"), 1))
+        painter.setBrush(theme.color("raised"))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 5, 5)
+        y = _INSET - 1
+        for text, role, height in zip(self._texts, self._roles, self._heights, strict=True):
+            painter.setFont(theme.font(role))
+            painter.setPen(theme.color("text1" if role == "process" else "text2"))
+            room = QRect(_INSET, y, self.width() - 2 * _INSET, height)
+            painter.drawText(room, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
+            y += height
+        painter.end()
+
+
+def _beside(mouse: QPoint, size: QSize, room: QRect) -> QRect:
+    """Right below the mouse, else on the other side of it where it has room, inside the window."""
+    left, top = mouse.x() + _BESIDE.x(), mouse.y() + _BESIDE.y()
+    if left + size.width() > room.width():
+        left = max(mouse.x() - _BESIDE.x() - size.width(), 0)
+    if top + size.height() > room.height():
+        top = max(mouse.y() - _ABOVE - size.height(), 0)
+    return QRect(QPoint(left, top), size)

@@ -1,0 +1,545 @@
+"""What the colours mean: a strip below the rows with the classes of the scheme, most costly first.
+
+Each class is a button with its swatch, its title and its share of the time, of the picked run or of
+all that is open; the column of the headers says which. Files that have not what the scheme tells
+apart are coloured by names, and their classes stand behind the others, below a word that says so. A
+click draws the slices of that class in full and dims all others, another click
+ends that; nothing is ever hidden.
+Durations are a ramp instead, with the length at which every step begins. The strip lies beside the
+slices and covers none; classes without room are in the menu of its last button.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QBrush,
+    QColor,
+    QEnterEvent,
+    QHideEvent,
+    QIcon,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+    QResizeEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import QAbstractButton, QLabel, QMenu, QWidget
+
+from viewer.analysis.links.labels import run_number
+from viewer.gui.qt.background import Latest
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import FontRole, Theme
+from viewer.gui.timeline.headers.headers import TITLE_INDENT, WIDTH
+from viewer.gui.timeline.scene.scene import Scene
+from viewer.gui.timeline.scene.trace_rasters import TracePicture
+from viewer.model.queries import execute_keys
+from viewer.model.times import counted, format_share, format_time, group_digits
+from viewer.model.trace import RunKind
+from viewer.render.color_schemes import BY_ID, NAMES, why_not
+from viewer.render.color_shares import Counted, Share, Shares, shares
+from viewer.render.palette import (
+    RAMP,
+    UNATTRIBUTED,
+    UNLINKED,
+    canvas_rgb,
+    contrast,
+    edge_rgb,
+    fills,
+    label_colours,
+)
+from viewer.view.open_trace import AT_ONCE, display_name
+
+HEIGHT = 30
+SWATCH = 12
+TITLE_WIDTH = 180  # px, of the longest title
+MOST_BUTTONS = 40
+_DIMS = "Click to dim everything else; click again to end that."
+_HATCHED = (UNLINKED, UNATTRIBUTED)
+_GAP = 4
+_BEFORE_OTHERS = 12
+# A swatch of less contrast to the canvas has a line around it.
+_VISIBLE = 2.0
+
+
+class Legend(QWidget):
+    """The classes of all open traces under the scheme that is seen."""
+
+    def __init__(self, scene: Scene, theme: Theme) -> None:
+        super().__init__()
+        self._scene, self._theme = scene, theme
+        self._indent = WIDTH  # of the classes: they stand below the slices
+        self.shares = Shares()
+        self.classes: list[ClassButton] = []
+        self.more = _Button(theme)
+        self.more.setParent(self)
+        self.more.clicked.connect(self._show_rest)
+        self.others = QLabel(self)  # before the classes of files that are coloured by names
+        self.others.setFont(theme.font("caption"))
+        self.others.setProperty("tone", "text2")
+        self.others.hide()
+        self._rest: tuple[Share, ...] = ()
+        self._stale = True
+        self._counted: list[Counted] | None = None  # what the classes are of, or soon will be
+        self._ordered: list[Share] = []
+        self._latest = Latest(self)
+        self._latest.answered.connect(self._take)
+        self.setFixedHeight(theme.px(HEIGHT))
+        self.setAccessibleName("Legend of colours")
+        scene.recoloured.connect(self.refresh)
+        scene.session.opened.connect(self.refresh)
+        scene.session.run_picked.connect(self.refresh)
+        scene.session.coloured.connect(self._check)
+        theme.changed.connect(self._retheme)
+
+    # -- what is listed ----------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Count the classes anew, in a thread where there are many slices; later if hidden."""
+        self._stale = not self.isVisible()
+        if self._stale:
+            self._forget()
+            return
+        trace, run = self._scene.session.state.run or (None, None)
+        asked = [
+            Counted(
+                p.shown.trace, p.classes, p.shown.axis.ns_per_tick, run if i == trace else None,
+                self._is_by_name(p),
+            )
+            for i, p in enumerate(self._scene.pictures)
+        ]  # fmt: skip
+        if asked == self._counted:
+            return
+        self._counted = asked
+        small = sum(len(one.trace.slices) for one in asked) <= AT_ONCE
+        self._latest.ask(small, shares, asked)
+        if not small:
+            self._list(Shares())
+
+    def _is_by_name(self, picture: TracePicture) -> bool:
+        """Whether a trace has names instead of the scheme that is seen."""
+        return picture.scheme == NAMES != self._scene.session.coloured_by
+
+    @property
+    def scope(self) -> str:
+        """What shares are of, but those of files coloured by names: "run 2 of 5", "all 5 runs"."""
+        every, picked = self._scene.pictures, self._scene.session.state.run
+        pictures = [p for p in every if not self._is_by_name(p)]
+        if picked is not None and every[picked[0]] in pictures:
+            run = every[picked[0]].shown.trace.runs[picked[1]]
+            name = "load" if run.kind is RunKind.LOAD else run_number(run)
+            return name if len(pictures) == 1 else f"{name} and other files"
+        if len(pictures) != 1:
+            return "all that is open"
+        trace = pictures[0].shown.trace
+        count = sum(run.count for run in trace.inferences())
+        if not count or not execute_keys(trace).any():
+            return "the whole trace"
+        return "run 1" if count == 1 else f"all {count} runs"
+
+    def _forget(self) -> None:
+        self._latest.cancel()
+        self._counted = None
+
+    @property
+    def is_ramp(self) -> bool:
+        """Whether the classes are lengths, which have no shares."""
+        return bool(self.classes) and self.classes[0].is_step
+
+    @property
+    def is_counting(self) -> bool:
+        """Whether the classes are being counted."""
+        return self._latest.pending
+
+    def _take(self, found: Shares) -> None:
+        self._list(found)
+
+    def _list(self, found: Shares) -> None:
+        if found == self.shares and self.classes:
+            self._check()
+            return
+        self.shares = found
+        for button in self.classes:
+            button.hide()
+            button.deleteLater()
+        listed, scope = found.listed, self.scope
+        ordered = self._ramp(listed) + [share for share in listed if share.colour < RAMP]
+        self.classes = []
+        self._name_others()
+        for share in ordered[:MOST_BUTTONS]:
+            button = ClassButton(share, scope, self._theme, self)
+            button.clicked.connect(button.ask)
+            button.asked.connect(self._scene.session.light)
+            self.classes.append(button)
+        self._ordered = ordered
+        self._check()
+        self._place()
+
+    def _name_others(self) -> None:
+        """Say which files are coloured by names, and why."""
+        others = [p.shown for p in self._scene.pictures if self._is_by_name(p)]
+        name = display_name(others[0].file.path) if len(others) == 1 else "Other files"
+        room = self._theme.px(TITLE_WIDTH)
+        metrics = self.others.fontMetrics()
+        name = metrics.elidedText(_line(name), Qt.TextElideMode.ElideMiddle, room)
+        self.others.setText(f"{name}, by name:")
+        self.others.resize(self.others.sizeHint())
+        scheme = self._scene.session.coloured_by
+        why = "\n".join(
+            f"{_line(display_name(shown.file.path))}: {why_not(scheme, shown.table)}. Its slices "
+            "are coloured by their names."
+            for shown in others[:8]
+        )
+        self.others.setToolTip(f'<div style="white-space: pre-wrap">{escape(why)}</div>')
+
+    def _ramp(self, found: tuple[Share, ...]) -> list[Share]:
+        """All steps of the ramp, from the shortest to the longest, also those without slices."""
+        steps = {
+            (title, int(colour)): Share(title, int(colour), 0, 0.0)
+            for picture in self._scene.pictures
+            for i in np.flatnonzero(picture.classes.colour >= RAMP).tolist()
+            for title, colour in [(picture.classes.titles[i], picture.classes.colour[i])]
+        }
+        steps |= {(share.title, share.colour): share for share in found if share.colour >= RAMP}
+        return sorted(steps.values(), key=lambda share: share.colour)
+
+    def _check(self) -> None:
+        lit = self._scene.session.state.lit
+        for button in self.classes:
+            button.setChecked(lit == (button.share.title, button.share.colour))
+        self.update()
+
+    # -- where it stands ---------------------------------------------------------------------
+
+    def set_indent(self, width: int) -> None:
+        """Let the classes begin beside a column of headers of so many px."""
+        self._indent = width
+        self._place()
+        self.update()
+
+    def _place(self) -> None:
+        """Give every class its place, and put those without room into the menu."""
+        theme = self._theme
+        y, tall = theme.px(3), self.height() - 2 * theme.px(3)
+        total = len(self._ordered) + self.shares.more if self.classes else 0
+        room = self.width() - theme.px(8)
+        places = self._places(room)
+        if len(places) < total:
+            self.more.text_of(f"and {group_digits(total)} more")
+            room -= self.more.sizeHint().width() + theme.px(_GAP)
+            places = self._places(room)
+        end = self._indent + theme.px(8)
+        for i, button in enumerate(self.classes):
+            button.setVisible(i in places)
+            if i in places:
+                width = button.sizeHint().width()
+                button.setGeometry(places[i], y, width, tall)
+                end = max(end, places[i] + width + theme.px(_GAP))
+        named = next((i for i in places if self.classes[i].share.by_name), -1)
+        self.others.setVisible(named >= 0)
+        if named >= 0:
+            x = places[named] - theme.px(_GAP) - self.others.width()
+            self.others.move(x, (self.height() - self.others.height()) // 2)
+        rest = (share for i, share in enumerate(self._ordered) if i not in places)
+        self._rest = tuple(rest) if self.classes else ()
+        self.more.setVisible(bool(self._rest))
+        if self._rest:
+            hidden = group_digits(total - len(places))
+            self.more.text_of(f"and {hidden} more" if places else f"{hidden} classes")
+            self.more.setGeometry(end, y, self.more.sizeHint().width(), tall)
+
+    def _places(self, room: int) -> dict[int, int]:
+        """Where the classes begin that have room up to an x, by their number.
+
+        Some is kept for the first class of the files that are coloured by names, and their word.
+        """
+        theme, x = self._theme, self._indent + self._theme.px(8)
+        widths = [button.sizeHint().width() for button in self.classes]
+        first = next((i for i, b in enumerate(self.classes) if b.share.by_name), len(widths))
+        word = theme.px(_BEFORE_OTHERS) + self.others.width() + theme.px(_GAP)
+        kept = word + widths[first] if 0 < first < len(widths) else 0
+        if 2 * kept > room - x:
+            kept = 0
+        places: dict[int, int] = {}
+        for numbers, end in ((range(first), room - kept), (range(first, len(widths)), room)):
+            if numbers.start == first < len(widths):
+                x += word
+            for i in numbers:
+                if x + widths[i] > end:
+                    break
+                places[i] = x
+                x += widths[i] + (1 if self.classes[i].is_step else theme.px(_GAP))
+        return places
+
+    def _show_rest(self) -> None:
+        menu = self.rest_menu()
+        menu.popup(self.more.mapToGlobal(QPoint(0, 0)) - QPoint(0, menu.sizeHint().height()))
+
+    def rest_menu(self) -> QMenu:
+        """The classes that have no room in the strip, as a menu."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.setToolTipsVisible(True)
+        scope = self.scope
+        lit = self._scene.session.state.lit
+        metrics = menu.fontMetrics()
+        for i, share in enumerate(self._rest):
+            if share.by_name and (i == 0 or not self._rest[i - 1].by_name):
+                menu.addSection(self.others.text())
+            title = metrics.elidedText(_line(share.title), Qt.TextElideMode.ElideRight, 420)
+            action = menu.addAction(_icon(share.colour, self._theme), title.replace("&", "&&"))
+            action.setText(f"{action.text()}\t{_amount(share)}")
+            action.setToolTip(_tip(share, scope))
+            name = share.title, share.colour
+            action.setCheckable(lit == name)
+            action.setChecked(lit == name)
+            action.triggered.connect(lambda _=False, name=name: self._scene.session.light(name))
+        if self.shares.more:
+            menu.addAction(f"and {group_digits(self.shares.more)} more").setEnabled(False)
+        return menu
+
+    def _retheme(self) -> None:
+        for button in self.classes:
+            button.update()
+        self.more.update()
+        self.update()
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the ground, and the scheme's title in the column of the headers."""
+        painter, theme, session = QPainter(self), self._theme, self._scene.session
+        painter.fillRect(self.rect(), theme.color("panel"))
+        painter.setPen(QPen(theme.color("line"), 1))
+        painter.drawLine(0, 0, self.width(), 0)
+        painter.drawLine(self._indent - 1, 0, self._indent - 1, self.height())
+        painter.setFont(theme.font("ruler"))
+        painter.setPen(theme.color("text2"))
+        middle = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        title = f"Colours: {BY_ID[session.coloured_by].title.lower()}"
+        lines = [title, f"% of {self.scope}"] if self.classes and not self.is_ramp else [title]
+        room = self._indent - TITLE_INDENT - theme.px(8)
+        tall = theme.px(13)
+        y = (self.height() - tall * len(lines)) // 2
+        for text in lines:
+            shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room)
+            painter.drawText(TITLE_INDENT, y, room, tall, middle, shown)
+            y += tall
+            painter.setPen(theme.color("text3"))
+        if self.is_counting:
+            at = self._indent + theme.px(8)
+            painter.drawText(at, 0, self.width() - at, self.height(), middle, "Counting slices…")
+        painter.end()
+
+    @guard
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Place the classes in the new width."""
+        super().resizeEvent(event)
+        self._place()
+
+    @guard
+    def showEvent(self, event: QShowEvent) -> None:
+        """Count what was not counted while nobody saw it."""
+        super().showEvent(event)
+        if self._stale:
+            self.refresh()
+
+    @guard
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Stop counting for nobody."""
+        super().hideEvent(event)
+        if self._latest.pending:
+            self._forget()
+            self._stale = True
+
+
+class _Button(QAbstractButton):
+    """A flat button painted by hand: text on the panel, a ground under the mouse."""
+
+    role: FontRole = "caption"
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.theme = theme
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+
+    def text_of(self, text: str) -> None:
+        """Show another text."""
+        self.setText(text)
+        self.setAccessibleName(text)
+
+    @guard(QSize())
+    def sizeHint(self) -> QSize:
+        """As wide as its text."""
+        width = self._metrics(self.text()) + 2 * self.theme.px(6)
+        return QSize(width, self.theme.px(HEIGHT - 6))
+
+    def _metrics(self, text: str) -> int:
+        self.setFont(self.theme.font(self.role))
+        return self.fontMetrics().horizontalAdvance(text)
+
+    @guard
+    def enterEvent(self, event: QEnterEvent) -> None:
+        """Paint the ground of what is under the mouse."""
+        super().enterEvent(event)
+        self.update()
+
+    @guard
+    def leaveEvent(self, event: QEvent) -> None:
+        """Paint without it again."""
+        super().leaveEvent(event)
+        self.update()
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint ground and text."""
+        painter = QPainter(self)
+        self._ground(painter)
+        painter.setFont(self.theme.font(self.role))
+        painter.setPen(self.theme.color("text2"))
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, self.text())
+        painter.end()
+
+    def _ground(self, painter: QPainter) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        room = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+        token = "selection" if self.isChecked() else "hover" if self.underMouse() else ""
+        painter.setPen(
+            QPen(self.theme.color("accent"), 1.5) if self.hasFocus() else Qt.PenStyle.NoPen
+        )
+        painter.setBrush(self.theme.color(token) if token else Qt.BrushStyle.NoBrush)
+        painter.drawRoundedRect(room, 4, 4)
+
+
+class ClassButton(_Button):
+    """One class: its swatch, title and share; a step of the ramp is its colour with its length."""
+
+    asked = Signal(object)  # (title, palette index)
+
+    def __init__(self, share: Share, scope: str, theme: Theme, parent: QWidget) -> None:
+        super().__init__(theme, parent)
+        self.share = share
+        self.is_step = share.colour >= RAMP
+        self.setCheckable(True)
+        text = _line(share.title)
+        if self.is_step:
+            start = text.partition(" – ")[0]
+            text = f"from {start}" if " – " in text else start
+        self.amount = "" if self.is_step else _amount(share)
+        self.setFont(theme.font(self.role))
+        self.title = self.fontMetrics().elidedText(
+            text, Qt.TextElideMode.ElideRight, theme.px(TITLE_WIDTH)
+        )
+        self.setToolTip(_tip(share, scope))
+        self.setAccessibleName(f"{share.title}, {_facts(share, scope)}")
+        self.setAccessibleDescription(_DIMS)  # the rest of the tooltip is the name
+
+    def ask(self) -> None:
+        """Tell which class was clicked; whether it is lit is for the session to say."""
+        self.asked.emit((self.share.title, self.share.colour))
+
+    @guard(QSize())
+    def sizeHint(self) -> QSize:
+        """Swatch, title and amount side by side."""
+        theme, title = self.theme, self._metrics(self.title)
+        tall = theme.px(HEIGHT - 6)
+        if self.is_step:
+            return QSize(title + 2 * theme.px(8), tall)
+        amount = self._metrics(self.amount) + theme.px(6)
+        return QSize(theme.px(6 + SWATCH + 6 + 6) + title + amount, tall)
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the class."""
+        painter, theme = QPainter(self), self.theme
+        painter.setFont(theme.font(self.role))
+        if self.is_step:
+            self._paint_step(painter)
+            painter.end()
+            return
+        self._ground(painter)
+        side = theme.px(SWATCH)
+        paint_class(
+            painter,
+            QRectF(theme.px(6), (self.height() - side) / 2, side, side),
+            self.share.colour,
+            theme,
+        )
+        x = theme.px(6 + SWATCH + 6)
+        middle = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        painter.setPen(theme.color("text1"))
+        painter.drawText(x, 0, self.width(), self.height(), middle, self.title)
+        x += self._metrics(self.title) + theme.px(6)
+        painter.setPen(theme.color("text2"))
+        painter.drawText(x, 0, self.width(), self.height(), middle, self.amount)
+        painter.end()
+
+    def _paint_step(self, painter: QPainter) -> None:
+        theme, colour = self.theme, self.share.colour
+        room = QRectF(self.rect()).adjusted(0, theme.px(3), 0, -theme.px(3))
+        painter.fillRect(room, QColor.fromRgb(fills(theme.dark)[colour]))
+        if self.isChecked() or self.hasFocus() or self.underMouse():
+            token = "ring" if self.isChecked() else "accent" if self.hasFocus() else "text2"
+            painter.setPen(QPen(theme.color(token), 2))
+            painter.drawRect(room.adjusted(1, 1, -1, -1))
+        painter.setPen(QColor.fromRgb(label_colours(theme.dark)[colour]))
+        painter.drawText(room, Qt.AlignmentFlag.AlignCenter, self.title)
+
+
+def paint_class(painter: QPainter, room: QRectF, colour: int, theme: Theme) -> None:
+    """Paint the swatch of a palette index as slices of it are painted: filled, or hatched."""
+    fill = fills(theme.dark)[colour]
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    edge = QColor.fromRgb(edge_rgb(fill))
+    bare = theme.dark and contrast(fill, canvas_rgb(True)) > _VISIBLE
+    line = theme.color("line") if theme.dark else edge
+    painter.setPen(Qt.PenStyle.NoPen if bare else QPen(line, 1))
+    painter.setBrush(QColor.fromRgb(fill))
+    inside = room if bare else room.adjusted(0.5, 0.5, -0.5, -0.5)
+    painter.drawRoundedRect(inside, 2.5, 2.5)
+    if colour in _HATCHED:
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QBrush(theme.color("text3"), Qt.BrushStyle.BDiagPattern))
+        painter.drawRoundedRect(inside, 2.5, 2.5)
+    painter.restore()
+
+
+def _icon(colour: int, theme: Theme) -> QIcon:
+    side = theme.px(SWATCH)
+    made = QPixmap(2 * side, 2 * side)
+    made.setDevicePixelRatio(2)
+    made.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(made)
+    paint_class(painter, QRectF(0, 0, side, side), colour, theme)
+    painter.end()
+    return QIcon(made)
+
+
+def _line(title: str) -> str:
+    """A title as one line of text; names come from files and may be anything, or nothing."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in title[:300]).split())
+    return text or "(no name)"
+
+
+def _amount(share: Share) -> str:
+    """The share of the time, or how many there are where they took none."""
+    return format_share(share.ns, share.whole) if share.ns > 0 else counted(share.count, "slice")
+
+
+def _facts(share: Share, scope: str) -> str:
+    parts = [counted(share.count, "slice")]
+    if share.ns > 0:
+        part = format_share(share.ns, share.whole)
+        of = "the files coloured by name" if share.by_name else scope
+        parts.append(f"{format_time(share.ns)} of their own, {part} of {of}")
+    return " · ".join(parts)
+
+
+def _tip(share: Share, scope: str) -> str:
+    title = share.title[:1000] or "(no name)"
+    text = f"{title}\n{_facts(share, scope)}\n{_DIMS}"
+    return f'<div style="white-space: pre-wrap">{escape(text)}</div>'

@@ -1,0 +1,286 @@
+"""The whole trace above the timeline: a band of its inferences, two lanes, the visible window.
+
+Dragging inside the window moves it, dragging an edge resizes it, a click elsewhere brings the
+window there; a click on an inference picks it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import is_not
+
+import numpy as np
+from PySide6.QtCore import QRect, QRectF, Qt
+from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QPen, QWheelEvent
+from PySide6.QtWidgets import QWidget
+
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.wheel import ZOOM_PER_NOTCH, turn_of
+from viewer.gui.timeline.painting.bookmarks import paint_overview_marks
+from viewer.gui.timeline.scene.scene import Scene, xmap_of
+from viewer.gui.timeline.scene.search_hits import paint_ticks
+from viewer.model.trace import Ints, Run, RunKind
+from viewer.render.canvas import Canvas
+from viewer.render.layout import XMap
+from viewer.render.palette import Pixels, canvas_rgb
+from viewer.render.raster import Source, expand
+from viewer.view.open_trace import Inferences
+
+BAND_HEIGHT = 22
+LANES_HEIGHT = 42
+LANE = 16
+LANE_GAP = 3
+EDGE = 5  # px around an edge of the window that grab it
+_LEAST_ROUND = 8  # px; what is narrower has no room for a number or for round corners
+
+
+@dataclass(frozen=True, slots=True)
+class _Lanes:
+    """The pixels of the lanes, what was asked for, and the objects that they are made of."""
+
+    asked: tuple[object, ...]
+    of: Sequence[object]
+    pixels: Pixels
+
+
+def paint_border(painter: QPainter, width: int, theme: Theme) -> None:
+    """The border below the overview: above it is the whole trace, on the ruler what is in view."""
+    painter.fillRect(0, BAND_HEIGHT + LANES_HEIGHT - 2, width, 2, theme.color("line"))
+
+
+class Overview(QWidget):
+    """Band of inferences and overview lanes over one common x-axis: the whole span."""
+
+    def __init__(self, scene: Scene, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._scene, self._theme = scene, theme
+        self._drag = ""
+        self._made: _Lanes | None = None
+        self._grip = 0
+        self.setFixedHeight(BAND_HEIGHT + LANES_HEIGHT)
+        self.setMouseTracking(True)
+        self.setAccessibleName("Overview of the whole trace")
+        self._rows: list[tuple[int, int]] = []  # what the lanes show, as (trace, row)
+        scene.arranged.connect(self._choose_rows)
+        scene.changed.connect(self.update)
+        scene.moved.connect(self.update)
+        theme.changed.connect(self.update)
+
+    def _xmap(self, columns: int = 0) -> XMap:
+        """The whole span with some air, on columns; without a number these are logical pixels."""
+        span = self._scene.session.span_ns()
+        air = max(span // 50, 1)
+        return xmap_of(-air, span + air, max(columns or self.width(), 1))
+
+    # -- painting ------------------------------------------------------------------------------
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint band, lanes and window."""
+        painter = QPainter(self)
+        theme = self._theme
+        painter.fillRect(self.rect(), theme.color("canvas"))
+        painter.fillRect(0, 0, self.width(), BAND_HEIGHT, theme.color("panel"))
+        xmap = self._xmap()
+        self._lanes(painter, Canvas(self.width(), self.height(), self.devicePixelRatioF()))
+        self._runs(painter, xmap)
+        self._window(painter, xmap)
+        paint_ticks(painter, self._scene.session, xmap, BAND_HEIGHT, theme)
+        paint_overview_marks(painter, self._scene, theme, xmap, BAND_HEIGHT, LANES_HEIGHT)
+        paint_border(painter, self.width(), theme)
+        painter.end()
+
+    def _lanes(self, painter: QPainter, canvas: Canvas) -> None:
+        """Paint the lanes. While only the window moves they are the same: a fifth of a frame."""
+        dark, xmap = self._theme.dark, self._xmap(canvas.columns)
+        sources = self._scene.sources(dark=dark)
+        asked = (canvas, dark, xmap.t0, xmap.t1, tuple(self._rows))
+        made_of = [x for s in sources for x in (s.raster, s.hits, s.colours, s.hit_colours, s.axis)]
+        before = self._made
+        same = before is not None and before.asked == asked and len(before.of) == len(made_of)
+        if before is None or not same or any(map(is_not, before.of, made_of)):
+            before = _Lanes(asked, made_of, self._lane_pixels(canvas, xmap, sources))
+            self._made = before
+        lines, columns = before.pixels.shape
+        picture = QImage(
+            before.pixels.data, columns, lines, 4 * columns, QImage.Format.Format_RGB32
+        )
+        picture.setDevicePixelRatio(canvas.ratio)
+        painter.drawImage(0, BAND_HEIGHT + 3, picture)
+
+    def _lane_pixels(self, canvas: Canvas, xmap: XMap, sources: Sequence[Source]) -> Pixels:
+        size = (canvas.device(2 * LANE + LANE_GAP), canvas.columns)
+        image = np.full(size, canvas_rgb(self._theme.dark) | 0xFF000000, np.uint32)
+        for lane, (trace, row) in enumerate(self._rows):
+            source = sources[trace]
+            here = xmap.on(source.axis)
+            cells = source.raster.draw([row], here)
+            body = source.colours.body[cells]
+            if source.hits is not None and source.hit_colours is not None:
+                hits = source.hits.draw([row], here)
+                marked = hits != 0
+                body[marked] = source.hit_colours.body[hits[marked]]
+            top = np.array([canvas.device(lane * (LANE + LANE_GAP))])
+            expand(image, body, body, top, np.array([canvas.device(LANE)]))
+        return image
+
+    def _choose_rows(self) -> None:
+        """Two rows of one trace, or one each of two traces, of tracks that are not hidden."""
+        self._made = None  # it may be all that keeps a closed trace in memory
+        scene, pictures = self._scene, self._scene.pictures[:2]
+        count = 2 if len(pictures) == 1 else 1
+        self._rows = []
+        for n, picture in enumerate(pictures):
+            first = int(scene.stock.first_of_trace[n])
+            track = picture.shown.trace.slices.row_track.astype(np.int64) + first
+            size = np.diff(picture.raster.drawn.row_ptr)
+            seen = scene.arrangement.shown[track]
+            # With all of them hidden the strip still is the overview of the whole trace.
+            rows = _busiest(np.where(seen, size, 0) if seen.any() else size, count)
+            self._rows += [(n, row) for row in rows]
+
+    def _runs(self, painter: QPainter, xmap: XMap) -> None:
+        theme, session = self._theme, self._scene.session
+        trace = session.run_trace
+        if trace is None or session.state.inferences is not Inferences.AS_RUN:
+            return
+        shown, picked = session.traces[trace], session.state.run
+        runs = shown.trace.runs
+        if not runs:
+            return
+        spans = np.array([(run.start, run.end) for run in runs], np.int64).reshape(-1, 2)
+        x0, x1 = xmap.on(shown.axis).pixel_of(spans.reshape(-1)).reshape(-1, 2).T
+        wide = np.maximum(x1 - x0 - 1, 2)
+        # Of runs that look alike one is drawn: a dump may have thousands. The picked one is last.
+        _, drawn = np.unique(np.column_stack([x0, wide]), axis=0, return_index=True)
+        order = drawn.tolist()
+        if picked is not None and picked[0] == trace:
+            order = [*(number for number in order if number != picked[1]), picked[1]]
+        painter.setFont(theme.font("ruler"))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        for number in order:
+            room = QRect(int(x0[number]), 3, int(wide[number]), BAND_HEIGHT - 6)
+            self._run(painter, runs[number], room, picked == (trace, number))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+
+    def _run(self, painter: QPainter, run: Run, room: QRect, is_picked: bool) -> None:
+        theme, is_load = self._theme, run.kind is RunKind.LOAD
+        fill = theme.color("accent_fill" if is_picked else "load" if is_load else "hover")
+        if room.width() < _LEAST_ROUND:
+            painter.fillRect(room, fill)
+            return
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(fill)
+        painter.drawRoundedRect(QRectF(room), 3, 3)
+        text = "load" if is_load else f"run {run.number}"
+        metrics = painter.fontMetrics()
+        if metrics.horizontalAdvance(text) > room.width() - 8:
+            text = "" if is_load else str(run.number)
+        if text and metrics.horizontalAdvance(text) <= room.width() - 4:
+            painter.setPen(theme.color("on_accent" if is_picked else "text2"))
+            painter.drawText(room, Qt.AlignmentFlag.AlignCenter, text)
+
+    def _window_room(self, xmap: XMap) -> QRect:
+        state = self._scene.session.state
+        x0, x1 = (int(x) for x in xmap.pixel_of(np.array([state.t0, state.t1])))
+        return QRect(x0, BAND_HEIGHT, max(x1 - x0, 3), LANES_HEIGHT - 2)
+
+    def _window(self, painter: QPainter, xmap: XMap) -> None:
+        if not self._scene.pictures:
+            return
+        theme, room = self._theme, self._window_room(xmap)
+        shade = QColor(theme.color("canvas"))
+        shade.setAlphaF(0.45)
+        painter.fillRect(0, BAND_HEIGHT, room.left(), LANES_HEIGHT, shade)
+        painter.fillRect(room.right() + 1, BAND_HEIGHT, self.width(), LANES_HEIGHT, shade)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme.color("accent"), 1.5))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRoundedRect(QRectF(room).adjusted(0.5, 0.5, -0.5, -0.5), 3, 3)
+        if room.width() > 24:
+            painter.setBrush(theme.color("accent"))
+            painter.setPen(Qt.PenStyle.NoPen)
+            for x in (room.left(), room.right()):
+                painter.drawRoundedRect(QRectF(x - 1.5, room.center().y() - 7, 4, 14), 2, 2)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+
+    # -- mouse -----------------------------------------------------------------------------------
+
+    @guard
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Pick a run, or grab the window or one of its edges."""
+        if event.button() != Qt.MouseButton.LeftButton or not self._scene.pictures:
+            return
+        x, y = event.position().toPoint().x(), event.position().toPoint().y()
+        xmap = self._xmap()
+        if y < BAND_HEIGHT:
+            self._pick_run(xmap, x)
+            return
+        room = self._window_room(xmap)
+        if abs(x - room.left()) <= EDGE:
+            self._drag = "left"
+        elif abs(x - room.right()) <= EDGE:
+            self._drag = "right"
+        else:
+            self._drag = "move"
+            if not room.left() <= x <= room.right():
+                self._centre_on(xmap.t_of(x))
+        self._grip = xmap.t_of(x) - self._scene.session.state.t0
+
+    @guard
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Move or resize the window; show what a press would grab."""
+        x = event.position().toPoint().x()
+        xmap = self._xmap()
+        session = self._scene.session
+        state, at, now = session.state, xmap.t_of(x), time.monotonic()
+        if self._drag == "left":
+            session.set_range(min(at, state.t1 - 1), state.t1, now=now)
+        elif self._drag == "right":
+            session.set_range(state.t0, max(at, state.t0 + 1), now=now)
+        elif self._drag == "move":
+            t0 = at - self._grip
+            session.set_range(t0, t0 + state.t1 - state.t0, now=now)
+        else:
+            room = self._window_room(xmap)
+            edge = min(abs(x - room.left()), abs(x - room.right())) <= EDGE
+            over = event.position().y() >= BAND_HEIGHT and edge
+            self.setCursor(Qt.CursorShape.SizeHorCursor if over else Qt.CursorShape.ArrowCursor)
+
+    @guard
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Let go of the window."""
+        self._drag = ""
+
+    @guard
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Zoom around the time under the mouse."""
+        at = self._xmap().t_of(event.position().x())
+        factor = ZOOM_PER_NOTCH ** -turn_of(event).notches
+        self._scene.session.zoom(factor, at, now=time.monotonic())
+
+    def _centre_on(self, at: int) -> None:
+        state = self._scene.session.state
+        span = state.t1 - state.t0
+        self._scene.session.set_range(at - span // 2, at - span // 2 + span)
+
+    def _pick_run(self, xmap: XMap, x: int) -> None:
+        session = self._scene.session
+        trace = session.run_trace
+        if trace is None or session.state.inferences is not Inferences.AS_RUN:
+            return
+        at = xmap.t_of(x)
+        for number, run in enumerate(session.traces[trace].trace.runs):
+            t0, t1 = session.run_span_ns(trace, run)
+            if run.kind is RunKind.INFERENCE and t0 <= at <= t1:
+                session.pick_run((trace, number))
+                return
+
+
+def _busiest(size: Ints, count: int) -> list[int]:
+    """The rows that hold the most slices with a length, in their order, by how many they hold."""
+    best = np.argsort(-size, kind="stable")[:count]
+    return sorted(best.tolist())

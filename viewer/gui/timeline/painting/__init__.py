@@ -1,0 +1,1 @@
+"""One frame: rows, labels, flows, marks, selection."""

@@ -1,0 +1,135 @@
+"""Marks and the measured span on canvas and overview: lines over all rows, and a measured length.
+
+Of marks that fall on the same columns one is drawn; names stand in the bar above the rows, where
+they have room of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen
+
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.session.bookmarks import can_mark
+from viewer.gui.timeline.painting.bookmark_labels import flags, title
+from viewer.gui.timeline.scene.scene import Scene
+from viewer.model.times import counted, format_time
+from viewer.model.trace import Ints
+from viewer.render.canvas import Canvas
+from viewer.render.layout import XMap
+
+_TALL = 18  # px of the measured length
+_INSET = 7
+_BAND = 0.06  # opacity of the time of the current mark
+
+
+def paint_marks(
+    painter: QPainter, scene: Scene, canvas: Canvas, theme: Theme, mouse: QPoint | None
+) -> None:
+    """Paint the lines of the marks, then the measured span with its length."""
+    state = scene.session.state
+    if can_mark(scene.session) and state.marks:
+        ends = mark_columns(scene, canvas)
+        seen = ends[(ends >= 0) & (ends < canvas.columns)]
+        painter.setPen(QPen(theme.color("text3"), 1, Qt.PenStyle.DashLine))
+        for x in map(canvas.x, np.unique(seen).tolist()):
+            painter.drawLine(QPointF(x, 0), QPointF(x, canvas.height))
+        if state.mark is not None and state.mark < len(ends):
+            x0, x1 = (canvas.x(x) for x in ends[state.mark].tolist())
+            fill = QColor(theme.color("text1"))
+            fill.setAlphaF(_BAND)
+            painter.fillRect(QRectF(x0, 0, x1 - x0, canvas.height), fill)
+            painter.setPen(QPen(theme.color("accent"), 1))
+            for x in {x0, x1}:
+                painter.drawLine(QPointF(x, 0), QPointF(x, canvas.height))
+    span = measured_span(scene, canvas, mouse)
+    if span is not None:
+        _measure(painter, scene, canvas, theme, span)
+
+
+def mark_columns(scene: Scene, canvas: Canvas) -> Ints:
+    """The device columns of both ends of every mark: (marks, 2); see `_columns`."""
+    marks = scene.session.state.marks
+    times = [t for mark in marks for t in (mark.t0, mark.t1)]
+    return _columns(scene.xmap(canvas.columns), times).reshape(-1, 2)
+
+
+def measured_span(scene: Scene, canvas: Canvas, mouse: QPoint | None) -> tuple[int, int] | None:
+    """What is measured, in ns: up to the mouse as long as the end is not chosen."""
+    measured = scene.session.state.measured
+    if measured is None or measured[0] < measured[1] or mouse is None:
+        return measured
+    at = scene.xmap(max(canvas.width, 1)).t_of(mouse.x())
+    return min(measured[0], at), max(measured[0], at)
+
+
+def _measure(
+    painter: QPainter, scene: Scene, canvas: Canvas, theme: Theme, span: tuple[int, int]
+) -> None:
+    """Two lines, an arrow between them, and the length on the middle of what is seen of it."""
+    ends = _columns(scene.xmap(canvas.columns), span)
+    x0, x1 = map(canvas.x, ends.tolist())
+    ink = theme.color("text1")
+    painter.setPen(QPen(ink, 1))
+    for x in (x0, x1):
+        painter.drawLine(QPointF(x, 0), QPointF(x, canvas.height))
+    left, right = max(x0, 0.0), min(x1, float(canvas.width))
+    if x1 < 0 or x0 >= canvas.width:
+        return
+    y = _TALL / 2 + 2
+    painter.drawLine(QPointF(left, y), QPointF(right, y))
+    painter.setFont(theme.font("ruler"))
+    text = format_time(span[1] - span[0])
+    wide = painter.fontMetrics().horizontalAdvance(text) + 2 * _INSET
+    x = min(max((left + right - wide) / 2, 0.0), max(canvas.width - wide, 0.0))
+    box = QRectF(x, 2, wide, _TALL)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(theme.color("line"), 1))
+    painter.setBrush(theme.color("raised"))
+    painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    painter.setPen(ink)
+    painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
+
+
+def paint_overview_marks(
+    painter: QPainter, scene: Scene, theme: Theme, xmap: XMap, top: int, height: int
+) -> None:
+    """Marks over the lanes of the overview: a line or a band each, and names that have room."""
+    state = scene.session.state
+    if not (can_mark(scene.session) and state.marks):
+        return
+    times = [t for mark in state.marks for t in (mark.t0, mark.t1)]
+    columns = _columns(xmap, times).reshape(-1, 2)
+    painter.setFont(theme.font("zero_length"))
+    metrics = painter.fontMetrics()
+    drawn = np.unique(columns, axis=0, return_index=True)[1].tolist()
+    current = [] if state.mark is None else [state.mark]
+    for number in [*drawn, *current]:
+        x0, x1 = columns[number].tolist()
+        colour = theme.color("accent" if number == state.mark else "text1")
+        painter.fillRect(QRectF(x0, top, max(x1 - x0, 1), 3), colour)
+        painter.fillRect(QRectF(x0, top, 1, height - 2), colour)
+    for flag in flags([float(x) for x in columns[:, 0]], xmap.width, state.mark):
+        if len(flag.marks) > 1 and flag.marks[0] != state.mark:
+            text = counted(len(flag.marks), "mark")
+        else:
+            text = title(state.marks[flag.marks[0]], flag.marks[0])
+        text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, int(min(flag.room, 160)) - 10)
+        box = QRectF(flag.x + 2, top + 4, metrics.horizontalAdvance(text) + 6, metrics.height())
+        ground = QColor(theme.color("canvas"))
+        ground.setAlphaF(0.8)
+        painter.fillRect(box, ground)
+        painter.setPen(theme.color("text1" if state.mark in flag.marks else "text2"))
+        painter.drawText(box, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextSingleLine, text)
+
+
+def _columns(xmap: XMap, times: Sequence[int]) -> Ints:
+    """The columns of some times in ns; -1 before the view, its width after it."""
+    limit = np.iinfo(np.int64)
+    held = np.array([min(max(t, limit.min), limit.max) for t in times], np.int64)
+    columns: Ints = xmap.pixel_of(held)
+    return np.where(held < xmap.t0, -1, np.where(held >= xmap.t1, xmap.width, columns))

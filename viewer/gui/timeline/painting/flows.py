@@ -1,0 +1,281 @@
+"""Flows of the selected slice as arrows, from where a producer ends to where its consumer begins.
+
+What the slice takes comes by dashed lines with open heads, what it hands on goes by solid ones with
+filled heads, so the two are told apart without their colours. A line of the canvas's own colour
+under each keeps it visible on any slice. An end that is out of view, or in a process or track that
+is folded or hidden, has a chip with its name where the line leaves; a click on it goes there.
+
+At most `MOST_DRAWN` arrows are drawn on either side, those nearest in time; how many are left out
+is said on the canvas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
+from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF
+
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.session.flows import FlowAnswer, FlowFeed
+from viewer.gui.timeline.scene.scene import Scene
+from viewer.model.times import group_digits
+from viewer.model.trace import Unit
+from viewer.render.canvas import Canvas
+from viewer.render.layout import SLICE_TOP, BandKind, XMap
+from viewer.view.state import SliceRef
+
+MOST_DRAWN = 12
+_WIDTH, _HALO = 1.6, 4.6  # px
+_HEAD = 6.5  # px
+_LEAST_BEND, _MOST_BEND = 12.0, 160.0  # px that a line runs sideways at either end
+_SAME_ROW = 20  # px: ends no farther apart than this are in one row
+_LEAST_RISE, _MOST_RISE = 18.0, 44.0  # px that a line between them is bent up or down
+_CHIP_HEIGHT, _CHIP_INSET, _CHIP_WIDEST, _CHIP_GAP = 18, 6, 190, 3
+_LONGEST = 120  # characters: more have no room, and names come from files
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A name at the edge: where it is on the canvas, what it says, and where a click goes."""
+
+    room: QRectF
+    text: str
+    ref: SliceRef
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """One end of an arrow on the canvas. away: an arrow sign, or words, if it is not seen there."""
+
+    at: QPointF
+    away: str = ""
+
+
+class FlowPainter:
+    """Paints the flows of one scene, and knows what chips the last frame had."""
+
+    def __init__(self, scene: Scene, theme: Theme) -> None:
+        self._scene = scene
+        self._theme = theme
+        self._feed = FlowFeed.of(scene.session)
+        self._feed.changed.connect(scene.changed)
+        self.chips: list[Chip] = []
+        self.note = ""
+        self.drawn = 0
+
+    def chip_at(self, position: QPoint) -> SliceRef | None:
+        """The slice that a chip under a point of the canvas stands for."""
+        answer, at = self._feed.answer, QPointF(position)
+        if answer is None or answer.ref is None or not self._is_current(answer, answer.ref):
+            return None  # the chips are of a trace that was closed since
+        return next((chip.ref for chip in self.chips if chip.room.contains(at)), None)
+
+    def paint(self, painter: QPainter, canvas: Canvas, xmap: XMap) -> None:
+        """Paint the arrows of the selected slice, by a painter of logical pixels."""
+        self.chips, self.note, self.drawn = [], "", 0
+        answer = self._feed.answer
+        if answer is None or answer.ref is None or not self._feed.visible:
+            return
+        ref = answer.ref
+        if not self._is_current(answer, ref):
+            return
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        here = xmap.on(answer.shown.axis)  # made once: it works out much of itself when first asked
+        caption = self._theme.font("caption")
+        painter.setFont(caption)
+        metrics = QFontMetricsF(caption, painter.device())
+        nowhere = 0
+        for forward in (False, True):
+            for end in answer.flows.ends(forward=forward)[:MOST_DRAWN]:
+                other = SliceRef(ref.trace, end.slice)
+                first, last = (ref, other) if forward else (other, ref)
+                # A job begins with its start and ends with its wait; what a file draws may begin
+                # inside a slice that goes on.
+                at_end = not end.is_job or self._is_of_npu(first)
+                if end.is_stated:
+                    at_end = self._is_before(first, last)
+                begin = self._point(first, canvas, here, at_end=at_end)
+                finish = self._point(last, canvas, here, at_end=at_end and end.is_job)
+                if begin is None or finish is None:
+                    nowhere += 1
+                    continue
+                own, away = (begin, finish) if forward else (finish, begin)
+                if away.away:
+                    name = answer.shown.label(end.slice)
+                    place = self._chip(metrics, canvas, name, other, away)
+                    if place is None:
+                        nowhere += 1
+                        continue
+                    moved = _Point(place)
+                    begin, finish = (begin, moved) if forward else (moved, finish)
+                # A line between two ends beyond the same edge would lie on that edge.
+                if away.away and own.away == away.away:
+                    self.drawn += 1
+                    continue
+                self._arrow(painter, begin.at, finish.at, solid=forward)
+                self.drawn += 1
+        self._paint_chips(painter)
+        self.note = self._left_out(answer, nowhere)
+        if self.note:
+            self._paint_note(painter, canvas)
+        painter.restore()
+
+    def _is_current(self, answer: FlowAnswer, ref: SliceRef) -> bool:
+        """Whether what is drawn is still the trace that was asked about."""
+        pictures = self._scene.pictures
+        return ref.trace < len(pictures) and pictures[ref.trace].shown is answer.shown
+
+    def _is_of_npu(self, ref: SliceRef) -> bool:
+        trace = self._scene.pictures[ref.trace].shown.trace
+        return trace.tracks[trace.slices.track(ref.index)].unit is Unit.NSS
+
+    def _is_before(self, first: SliceRef, last: SliceRef) -> bool:
+        """Whether one slice ended when another begins."""
+        slices = self._scene.pictures[first.trace].shown.trace.slices
+        return bool(slices.end[first.index] <= slices.start[last.index])
+
+    # -- where ends are ------------------------------------------------------------------------
+
+    def _point(self, ref: SliceRef, canvas: Canvas, here: XMap, *, at_end: bool) -> _Point | None:
+        """Where a slice ends or begins, brought onto the canvas; None if nothing shows it.
+
+        here: the visible range in ticks of its trace.
+        """
+        scene, layout = self._scene, self._scene.layout
+        slices = scene.pictures[ref.trace].shown.trace.slices
+        tick = (slices.end if at_end else slices.start)[ref.index]
+        x = canvas.x(float(here.x_of(np.array([tick]))[0]))
+        band = scene.band_of(ref)
+        folded = band < 0
+        if folded:
+            band = self._header_of(ref)
+            if band < 0:
+                return None
+        top, tall = int(layout.y[band]) - scene.scroll, int(layout.height[band])
+        is_row = layout.kind[band] == BandKind.ROW
+        y = top + (SLICE_TOP + layout.slice_height[band] / 2 if is_row else tall / 2)
+        away = "folded" if folded else ""
+        if x < 0 or x > canvas.width:
+            away = "←" if x < 0 else "→"
+        elif not folded and (y < 0 or y > canvas.height):
+            away = "↑" if y < 0 else "↓"
+        return _Point(QPointF(_within(x, canvas.width), _within(y, canvas.height)), away)
+
+    def _header_of(self, ref: SliceRef) -> int:
+        """The band of the header of the process that a slice is in, -1 if that is hidden."""
+        scene, layout = self._scene, self._scene.layout
+        trace = scene.pictures[ref.trace].shown.trace
+        name = trace.tracks[trace.slices.track(ref.index)].process
+        for band in np.flatnonzero(layout.kind == BandKind.PROCESS).tolist():
+            process = int(layout.process[band])
+            if process >= 0:
+                spec = scene.processes[process]
+                if (spec.trace, spec.name) == (ref.trace, name):
+                    return int(band)
+        return -1
+
+    # -- painting ------------------------------------------------------------------------------
+
+    def _arrow(self, painter: QPainter, begin: QPointF, end: QPointF, *, solid: bool) -> None:
+        across, down = end.x() - begin.x(), end.y() - begin.y()
+        bend = min(max(abs(across) / 3, _LEAST_BEND), _MOST_BEND)
+        rise = 0.0
+        if abs(down) < _SAME_ROW:
+            # Along one row it would hide the labels: what comes goes above it, what goes below.
+            rise = min(_LEAST_RISE + abs(across) / 8, _MOST_RISE) * (1 if solid else -1)
+        turn = end + QPointF(-bend, rise)
+        path = QPainterPath(begin)
+        path.cubicTo(begin + QPointF(bend, rise), turn, end)
+        head = _head(end, path.pointAtPercent(max(1 - 2 * _HEAD / max(path.length(), 1), 0)))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        # Half transparent, or with round ends, it would take ten times as long.
+        halo = self._theme.color("canvas")
+        painter.setPen(QPen(halo, _HALO, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap))
+        painter.drawPath(path)
+        color = self._theme.color("accent" if solid else "text1")
+        pen = QPen(color, _WIDTH, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
+        if not solid:
+            pen.setDashPattern([4.0, 2.5])
+        painter.setPen(pen)
+        painter.drawPath(path)
+        painter.setPen(QPen(color, _WIDTH))
+        if solid:
+            painter.setBrush(color)
+            painter.drawPolygon(head)
+        else:
+            painter.drawPolyline(head)
+
+    def _chip(
+        self, metrics: QFontMetricsF, canvas: Canvas, name: str, ref: SliceRef, point: _Point
+    ) -> QPointF | None:
+        """Make room for a chip at the edge; the place on it that the line goes to, None if the
+        edge is full."""
+        name = " ".join(name[:_LONGEST].split())
+        before = point.away in ("←", "↑", "↓")
+        name = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, _CHIP_WIDEST)
+        if point.away == "folded":
+            text = f"{name} · folded"
+        else:
+            text = f"{point.away} {name}" if before else f"{name} {point.away}"
+        wide = metrics.horizontalAdvance(text) + 2 * _CHIP_INSET
+        left = min(max(point.at.x() - wide / 2, 2.0), canvas.width - wide - 2)
+        top = min(max(point.at.y() - _CHIP_HEIGHT / 2, 2.0), canvas.height - _CHIP_HEIGHT - 2)
+        room = QRectF(left, top, wide, _CHIP_HEIGHT)
+        # Those that would lie over one another stand in a column, around where they should be.
+        step, above, below = _CHIP_HEIGHT + _CHIP_GAP, room, room
+        while any(chip.room.intersects(room) for chip in self.chips):
+            above, below = above.translated(0, -step), below.translated(0, step)
+            fits = [r for r in (below, above) if r.top() >= 0 and r.bottom() <= canvas.height]
+            if not fits:
+                return None
+            taken = (r for r in fits if not any(c.room.intersects(r) for c in self.chips))
+            room = next(taken, fits[0])
+        self.chips.append(Chip(room, text, ref))
+        x = room.right() if point.away == "←" else room.left()
+        return QPointF(x if point.away in ("←", "→") else room.center().x(), room.center().y())
+
+    def _paint_chips(self, painter: QPainter) -> None:
+        for chip in self.chips:
+            self._box(painter, chip.room)
+            painter.setPen(self._theme.color("accent"))
+            painter.drawText(chip.room, Qt.AlignmentFlag.AlignCenter, chip.text)
+
+    def _paint_note(self, painter: QPainter, canvas: Canvas) -> None:
+        wide = painter.fontMetrics().horizontalAdvance(self.note) + 2 * _CHIP_INSET
+        top = canvas.height - _CHIP_HEIGHT - 4
+        room = QRectF(canvas.width - wide - 4, top, wide, _CHIP_HEIGHT)
+        self._box(painter, room)
+        painter.setPen(self._theme.color("text2"))
+        painter.drawText(room, Qt.AlignmentFlag.AlignCenter, self.note)
+
+    def _box(self, painter: QPainter, room: QRectF) -> None:
+        painter.setPen(QPen(self._theme.color("line"), 1))
+        painter.setBrush(self._theme.color("raised"))
+        painter.drawRoundedRect(room.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
+
+    def _left_out(self, answer: FlowAnswer, nowhere: int) -> str:
+        """How many arrows are drawn of how many there are, where these differ."""
+        flows = answer.flows
+        count = len(flows.inputs) + len(flows.outputs)
+        if self.drawn == count:
+            return ""
+        hidden = f" · {nowhere} hidden" if nowhere else ""
+        return f"{group_digits(self.drawn)} of {group_digits(count)} flows shown{hidden}"
+
+
+def _within(value: float, length: int) -> float:
+    return min(max(value, 0.0), float(length))
+
+
+def _head(tip: QPointF, before: QPointF) -> QPolygonF:
+    """The three points of an arrow's head that comes from a point before its tip."""
+    way = tip - before
+    length = max((way.x() ** 2 + way.y() ** 2) ** 0.5, 0.01)
+    along = way * (_HEAD / length)
+    aside = QPointF(-along.y(), along.x()) * 0.55
+    points: Sequence[QPointF] = (tip - along + aside, tip, tip - along - aside)
+    return QPolygonF(list(points))

@@ -1,0 +1,483 @@
+"""One frame of the timeline: rows as one image, then labels, marks and outlines over it.
+
+The image comes from the raster and costs per pixel; what is painted after it is bounded by what has
+room: a label needs 30 px of its row, a mark has a column to itself. Nothing here asks how many
+slices a trace has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
+from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPen
+
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.timeline.painting.bookmarks import paint_marks
+from viewer.gui.timeline.painting.flows import FlowPainter
+from viewer.gui.timeline.painting.label_text import LabelCache
+from viewer.gui.timeline.painting.selection import stamp_chosen
+from viewer.gui.timeline.scene.scene import Scene
+from viewer.gui.timeline.scene.search_hits import stamp_hits
+from viewer.gui.timeline.scene.trace_rasters import TracePicture
+from viewer.model.queries import NATIVE_DURATION
+from viewer.model.times import format_time, tick_to_ns
+from viewer.model.trace import Ints, KeyKind
+from viewer.render.canvas import Canvas
+from viewer.render.counter_raster import CounterColours, stamp
+from viewer.render.diamonds import stamp_diamonds
+from viewer.render.layout import SLICE_TOP, STRIP_HEIGHT, BandKind, XMap
+from viewer.render.palette import (
+    UNATTRIBUTED,
+    UNLINKED,
+    Emphasis,
+    Pixels,
+    canvas_rgb,
+    fills,
+    label_colours,
+)
+from viewer.render.raster import LABEL_WIDTH, Backdrop, draw_frame
+from viewer.view.open_trace import OpenTrace
+from viewer.view.state import Area, SliceRef
+
+NOTHING_TO_DRAW = "The file holds no slice with a time: nothing was run, or no time was logged"
+LABEL_INSET = 6
+# Looked up once: members of an enum cost 1 µs each before Python 3.12.
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_TIMED = {int(k) for k in (KeyKind.FRAMEWORK, KeyKind.PLAIN, KeyKind.UNATTRIBUTED)}
+_OVERHANG = 4  # px by which a line of text may be higher than its slice
+_RIBBON_ROOM = 22  # px: lower slices have no room for a label above chips
+_HATCHED = frozenset((UNLINKED, UNATTRIBUTED))
+_LEAST_TALL = 6  # px: lower slices have no room for stripes or text
+_MARK = 3  # half the height of a diamond
+_MARK_LABEL_ROOM = 56
+_RING = 2
+_FOREIGN_EDGE = 5  # px
+COUNTER_AIR = 3  # px above and below the area of a counter
+_DOT = 3.5  # px
+UNDERLINED = 8  # px: narrower slices of a highlighted operator have no line under them
+
+
+@dataclass
+class Overlay:
+    """What the mouse adds to a frame: where it is, the slice under it, or the band of the counter;
+    an area being drawn."""
+
+    mouse: QPoint | None = None
+    hovered: SliceRef | None = None
+    counter: int | None = None
+    dragged: Area | None = None
+
+
+class FramePainter:
+    """Paints frames of one scene in one theme; keeps the caches that make it cheap."""
+
+    def __init__(self, scene: Scene, theme: Theme) -> None:
+        self.scene = scene
+        self.theme = theme
+        self.title_indent = 0
+        self.flows = FlowPainter(scene, theme)
+        self._buffer = np.empty((0, 0), np.uint32)
+        self._canvas = Canvas(1, 1)  # of the frame that is painted
+        self._shown: Ints = np.empty(0, np.int64)  # the bands of the section that is painted
+        self.retheme()
+
+    def retheme(self) -> None:
+        """Take fonts and colours anew after the theme changed."""
+        self._labels = LabelCache(self.theme.font("label"))
+        self._marks = LabelCache(self.theme.font("zero_length"))
+
+    def paint(self, painter: QPainter, canvas: Canvas, overlay: Overlay) -> None:
+        """Paint the visible range on the canvas, by a painter of logical pixels."""
+        scene, theme = self.scene, self.theme
+        self._canvas = canvas
+        width, height = canvas.width, canvas.height
+        xmap = scene.xmap(canvas.columns)
+        columns = scene.ruler(canvas).major
+        grid = columns[(columns >= 0) & (columns < canvas.columns)]
+        if self._buffer.shape != (canvas.lines, canvas.columns):
+            self._buffer = np.empty((canvas.lines, canvas.columns), np.uint32)
+        backdrop = Backdrop(
+            canvas_rgb(theme.dark) | 0xFF000000, theme.color("grid").rgb() | 0xFF000000, grid
+        )
+        sources = scene.sources(dark=theme.dark)
+        image = self._buffer
+        for top, bottom in scene.sections(height):
+            self._enter(top, bottom)
+            part = image[canvas.device(top) : canvas.device(bottom)]
+            draw_frame(
+                scene.layout, scene.scroll + top, bottom - top, xmap, sources, backdrop, part,
+                canvas.ratio,
+            )  # fmt: skip
+            self._stamp_marks(image, xmap)
+            self._stamp_counters(image, xmap)
+            stamp_hits(
+                part, scene.layout, (scene.scroll + top, scene.scroll + bottom), scene.pictures,
+                canvas, xmap, theme, bars=not scene.session.searching.shows_only_hits,
+            )  # fmt: skip
+            stamp_chosen(part, scene, (top, bottom), canvas, xmap, theme)
+        picture = QImage(
+            image.data, canvas.columns, canvas.lines, canvas.columns * 4,
+            QImage.Format.Format_RGB32,
+        )  # fmt: skip
+        picture.setDevicePixelRatio(canvas.ratio)
+        painter.drawImage(0, 0, picture)
+        if not scene.layout.total_height:
+            painter.setFont(theme.font("body"))
+            painter.setPen(theme.color("text2"))
+            painter.drawText(
+                QRect(0, 0, width, height), Qt.AlignmentFlag.AlignCenter,
+                f"{missing}. Show all, above their names, brings them back"
+                if (missing := scene.missing_text) else NOTHING_TO_DRAW,
+            )  # fmt: skip
+        for top, bottom in scene.sections(height):
+            self._enter(top, bottom)
+            painter.setClipRect(QRect(0, top, width, bottom - top))
+            self._hatch_and_label(painter, xmap)
+            self._label_marks(painter, xmap)
+            self._headers(painter, width)
+            self._outline(painter, xmap, overlay)
+            self._area(painter, xmap, overlay.dragged or scene.session.state.area)
+        painter.setClipping(False)
+        self.flows.paint(painter, canvas, xmap)
+        paint_marks(painter, scene, canvas, theme, overlay.mouse)
+        if overlay.mouse is not None:
+            painter.setPen(QPen(theme.color("line"), 1))
+            painter.drawLine(overlay.mouse.x(), 0, overlay.mouse.x(), height)
+            if overlay.counter is not None:
+                self._dot(painter, overlay.counter, overlay.mouse.x())
+
+    def _enter(self, top: int, bottom: int) -> None:
+        """Paint a section of the canvas from now on, given by its lines."""
+        scroll = self.scene.scroll
+        self._shown = self.scene.layout.bands_between(scroll + top, scroll + bottom)
+
+    def _bands(self, kind: BandKind, trace: int | None = None) -> list[int]:
+        """The bands of a kind, of one trace or of all, in the section that is painted."""
+        layout, bands = self.scene.layout, self._shown
+        wanted = layout.kind[bands] == kind.value
+        if trace is not None:
+            wanted &= layout.trace[bands] == trace
+        own: list[int] = bands[wanted].tolist()
+        return own
+
+    def _y(self, band: int) -> int:
+        return int(self.scene.layout.y[band]) - self.scene.scroll
+
+    # -- slices ------------------------------------------------------------------------------
+
+    def _hatch_and_label(self, painter: QPainter, xmap: XMap) -> None:
+        layout, dark = self.scene.layout, self.theme.dark
+        painter.setFont(self._labels.font)
+        for number, picture in enumerate(self.scene.pictures):
+            bands = [
+                b
+                for b in self._bands(BandKind.ROW, number)
+                if layout.slice_height[b] >= _LEAST_TALL
+            ]
+            if not bands:
+                continue
+            shown, here = picture.shown, xmap.on(picture.shown.axis)
+            rows = [int(layout.row[b]) for b in bands]
+            found = picture.raster.labels(rows, here, self._canvas.device(LABEL_WIDTH))
+            standing = self.scene.stand_out(number, found.slice)
+            searching = self.scene.session.searching
+            native = shown.trace.slices.columns.get(NATIVE_DURATION)
+            inks = _inks(dark, self.theme.tokens.text2)
+            tops = [self._y(band) + SLICE_TOP for band in bands]
+            talls = layout.slice_height[bands].tolist()
+            ratio = self._canvas.ratio
+            left, right = found.x0 / ratio, (found.x1 - 1) / ratio
+            only_hits = searching.shows_only_hits
+            for position, i, x0, wide, index, lit in zip(
+                found.position.tolist(), found.slice.tolist(), left.tolist(),
+                (right - left).tolist(), picture.palette[found.slice].tolist(), standing.tolist(),
+                strict=True,
+            ):  # fmt: skip
+                if only_hits and not searching.hits.holds(SliceRef(number, i)):
+                    continue
+                room = QRectF(x0, tops[position], wide, talls[position])
+                if index in _HATCHED:
+                    self._hatch(painter, room)
+                if native is not None and native.value(i) is not None:
+                    self._foreign_edge(painter, room)
+                self._label(painter, picture, i, room, inks[lit][index])
+
+    def _label(
+        self, painter: QPainter, picture: TracePicture, i: int, room: QRectF, colour: QColor
+    ) -> None:
+        shown = picture.shown
+        text = self._labels.fit(shown.label(i), room.width() - 2 * LABEL_INSET)
+        if text is None or room.height() < self._labels.line_height - _OVERHANG:
+            return
+        painter.setPen(colour)
+        link = shown.link(i)
+        shared = len(link.operators) > 1 and room.height() >= _RIBBON_ROOM
+        y = room.top() + (room.height() - self._labels.line_height) / 2 - (4 if shared else 0)
+        painter.drawStaticText(QPointF(room.left() + LABEL_INSET, y), text)
+        used = self._labels.width(text.text()) + 3 * LABEL_INSET
+        kind = int(shown.trace.keys.kind[shown.trace.slices.key[i]])
+        if kind in _TIMED:
+            length = int(shown.trace.slices.end[i] - shown.trace.slices.start[i])
+            time = _time_text(tick_to_ns(length, shown.axis.ns_per_tick))
+            if used + self._labels.width(time) + 2 * LABEL_INSET < room.width():
+                painter.drawText(room.adjusted(0, 0, -LABEL_INSET, 0), _RIGHT, time)
+        if shared:
+            self._ribbon(painter, shown, link.operators, room)
+
+    def _ribbon(
+        self, painter: QPainter, shown: OpenTrace, operators: tuple[int, ...], room: QRectF
+    ) -> None:
+        """A chip per operator of a shared slice: it lists them and never divides time."""
+        table = fills(self.theme.dark)
+        colours = shown.operator_colours(self.scene.session.state.scheme)
+        x, y = room.left() + LABEL_INSET, room.bottom() - 7
+        for operator in operators:
+            if x + 8 > room.right() - 5:
+                break
+            painter.fillRect(QRectF(x, y, 8, 4), QColor.fromRgb(table[int(colours[operator])]))
+            x += 10
+
+    def _hatch(self, painter: QPainter, room: QRectF) -> None:
+        brush = QBrush(self.theme.color("text3"), Qt.BrushStyle.BDiagPattern)
+        painter.setOpacity(0.55)
+        painter.fillRect(room, brush)
+        painter.setOpacity(1.0)
+
+    def _foreign_edge(self, painter: QPainter, room: QRectF) -> None:
+        """Stripes on the canvas' own colour, as fills may have the colour of the stripes."""
+        edge = QRectF(room.left(), room.top(), min(_FOREIGN_EDGE, room.width()), room.height())
+        painter.fillRect(edge, self.theme.color("canvas"))
+        painter.fillRect(edge, QBrush(self.theme.color("warning"), Qt.BrushStyle.BDiagPattern))
+
+    # -- zero-length slices ------------------------------------------------------------------
+
+    def _stamp_marks(self, image: Pixels, xmap: XMap) -> None:
+        layout = self.scene.layout
+        dimmed = self.scene.session.searching.shows_only_hits
+        plain = self.theme.color("line" if dimmed else "diamond").rgb() | 0xFF000000
+        reach = self._canvas.device(_MARK)
+        for band in self._bands(BandKind.STRIP):
+            picture = self.scene.pictures[int(layout.trace[band])]
+            marks = picture.raster.zero_marks(int(layout.row[band]), xmap.on(picture.shown.axis))
+            middle = self._canvas.device(self._y(band) + int(layout.height[band]) // 2)
+            stamp_diamonds(image, marks.x, middle, reach, plain)
+
+    def _label_marks(self, painter: QPainter, xmap: XMap) -> None:
+        layout = self.scene.layout
+        painter.setFont(self._marks.font)
+        painter.setPen(self.theme.color("text2"))
+        for band in self._bands(BandKind.STRIP):
+            picture = self.scene.pictures[int(layout.trace[band])]
+            if layout.height[band] < STRIP_HEIGHT:
+                continue
+            raster = picture.raster
+            if self.scene.session.searching.shows_only_hits:
+                if picture.found is None:
+                    continue
+                raster = picture.found
+            marks = raster.zero_marks(int(layout.row[band]), xmap.on(picture.shown.axis))
+            y = self._y(band) + (layout.height[band] - self._marks.line_height) / 2
+            groups = _groups(marks.x, self._canvas.device(_MARK_LABEL_ROOM), xmap.width)
+            for first, last, columns in groups:
+                count = int(marks.count[first:last].sum())
+                name = picture.shown.label(int(marks.first[first]))
+                more = f" +{count - 1}" if count > 1 else ""
+                free = self._canvas.x(columns) - _MARK - 10 - self._marks.width(more)
+                text = self._marks.fit(name, free)
+                if text is not None:
+                    x = self._canvas.x(int(marks.x[last - 1])) + _MARK + 4
+                    painter.drawStaticText(QPointF(x, y), text)
+                    if more:
+                        x += int(self._marks.width(text.text()))
+                        painter.drawText(
+                            QRectF(x, y, 60, self._marks.line_height),
+                            Qt.AlignmentFlag.AlignLeft, more,
+                        )  # fmt: skip
+
+    # -- counters ------------------------------------------------------------------------------
+
+    def _stamp_counters(self, image: Pixels, xmap: XMap) -> None:
+        layout, theme = self.scene.layout, self.theme
+        area, peak, line, ground = (
+            theme.color(token).rgb() | 0xFF000000
+            for token in ("counter_area", "counter_peak", "counter_line", "hairline")
+        )
+        colours = CounterColours(area, peak, line, ground)
+        for band in self._bands(BandKind.COUNTER):
+            shown = self.scene.pictures[int(layout.trace[band])].shown
+            plot = shown.counters[int(layout.counter[band])]
+            y, tall = (self._canvas.device(part) for part in self._plot(band))
+            stamp(image, y, tall, plot, xmap.on(shown.axis), colours)
+
+    def _plot(self, band: int) -> tuple[int, int]:
+        """The first line of a counter's area on the canvas, and how many it has."""
+        tall = int(self.scene.layout.height[band])
+        return self._y(band) + COUNTER_AIR, tall - 2 * COUNTER_AIR
+
+    def _dot(self, painter: QPainter, band: int, x: int) -> None:
+        """Where the counter under the mouse stands at its time."""
+        y, tall = self._plot(band)
+        high, _ = self.scene.counter_value(band, x, self._canvas)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(self.theme.color("canvas"), 1.5))
+        painter.setBrush(self.theme.color("text1"))
+        painter.drawEllipse(QPointF(x + 0.5, y + tall - max(high * tall, 1)), _DOT, _DOT)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+
+    # -- around the slices -------------------------------------------------------------------
+
+    def _headers(self, painter: QPainter, width: int) -> None:
+        pinned = self.scene.layout.pinned
+        if pinned:
+            painter.setPen(QPen(self.theme.color("line"), 1))
+            y = self._y(pinned - 1) + int(self.scene.layout.height[pinned - 1]) - 1
+            painter.drawLine(0, y, width, y)
+        for band in self._bands(BandKind.PROCESS):
+            process = int(self.scene.layout.process[band])
+            room = QRect(0, self._y(band), width, int(self.scene.layout.height[band]))
+            paint_process_header(
+                painter, self.scene, self.theme, process, room, self.title_indent, with_note=True
+            )
+
+    def _outline(self, painter: QPainter, xmap: XMap, overlay: Overlay) -> None:
+        session = self.scene.session
+        self._underline(painter, xmap)
+        hovered, chosen = overlay.hovered, session.state.slice
+        if hovered is not None and hovered != chosen:
+            room = self._room(hovered, xmap)
+            if room is not None:
+                lift = QColor("#FFFFFF" if self.theme.dark else "#000000")
+                lift.setAlphaF(0.10)
+                painter.fillRect(room, lift)
+        if chosen is not None:
+            room = self._room(chosen, xmap)
+            if room is not None:
+                painter.setBrush(Qt.BrushStyle.NoBrush)
+                painter.setPen(QPen(self.theme.color("canvas"), 1))
+                painter.drawRect(room.adjusted(-1, -1, 0, 0))
+                painter.setPen(QPen(self.theme.color("ring"), _RING))
+                painter.drawRoundedRect(room.adjusted(-2, -2, 2, 2), 3, 3)
+
+    def _underline(self, painter: QPainter, xmap: XMap) -> None:
+        """A line under every wide slice of the highlighted operator, dashed where it is shared."""
+        layout = self.scene.layout
+        accent = self.theme.color("accent")
+        for number, picture in enumerate(self.scene.pictures):
+            if picture.hits is None:
+                continue
+            bands = self._bands(BandKind.ROW, number)
+            here = xmap.on(picture.shown.axis)
+            rows = [int(layout.row[b]) for b in bands]
+            found = picture.hits.labels(rows, here, self._canvas.device(UNDERLINED))
+            for position, i, x0, x1 in zip(
+                found.position.tolist(), found.slice.tolist(), found.x0.tolist(),
+                found.x1.tolist(), strict=True,
+            ):  # fmt: skip
+                band = bands[position]
+                y = self._y(band) + SLICE_TOP + int(layout.slice_height[band])
+                pen = QPen(accent, 2)
+                if len(picture.shown.link(i).operators) > 1:
+                    pen.setDashPattern([1.5, 1.5])
+                painter.setPen(pen)
+                left, right = self._canvas.x(x0), self._canvas.x(x1 - 1)
+                painter.drawLine(QPointF(left, y), QPointF(right, y))
+
+    def _room(self, ref: SliceRef, xmap: XMap) -> QRectF | None:
+        """The rectangle of a slice on the canvas, None while it is folded or out of view."""
+        band = self.scene.band_of(ref)
+        if band < 0:
+            return None
+        picture = self.scene.pictures[ref.trace]
+        slices, here = picture.shown.trace.slices, xmap.on(picture.shown.axis)
+        columns = here.pixel_of(np.array([slices.start[ref.index], slices.end[ref.index]]))
+        if slices.end[ref.index] < here.edges[0] or slices.start[ref.index] >= here.edges[-1]:
+            return None
+        y, layout = self._y(band), self.scene.layout
+        x0, x1 = (self._canvas.x(column) for column in columns.tolist())
+        if layout.kind[band] == BandKind.STRIP:
+            return QRectF(x0 - _MARK, y + 2, 2 * _MARK + 1, int(layout.height[band]) - 4)
+        wide = max(x1 - x0, self._canvas.x(1))
+        return QRectF(x0, y + SLICE_TOP, wide, int(layout.slice_height[band]))
+
+    def _area(self, painter: QPainter, xmap: XMap, area: Area | None) -> None:
+        if area is None:
+            return
+        layout = self.scene.layout
+        x0, x1 = map(self._canvas.x, xmap.pixel_of(np.array([area.t0, area.t1])).tolist())
+        fill = QColor(self.theme.color("accent"))
+        fill.setAlphaF(0.16)
+        for band in [*self._bands(BandKind.ROW), *self._bands(BandKind.STRIP)]:
+            if (int(layout.trace[band]), int(layout.track[band])) in area.tracks:
+                room = QRectF(x0, self._y(band), x1 - x0, int(layout.height[band]))
+                painter.fillRect(room, fill)
+        painter.setPen(QPen(self.theme.color("accent"), 1))
+        for x in (x0, x1):
+            painter.drawLine(QPointF(x, 0), QPointF(x, self.scene.viewport_height))
+
+
+@lru_cache(maxsize=4)
+def _inks(dark: bool, hatched: str) -> tuple[Sequence[QColor], Sequence[QColor]]:
+    """The colours of labels, by whether a slice stands out, and by palette index."""
+    faint, full = (
+        [QColor.fromRgb(ink) for ink in label_colours(dark, emphasis)]
+        for emphasis in (Emphasis.DIMMED, Emphasis.FULL)
+    )
+    for index in _HATCHED:
+        full[index] = QColor(hatched)
+    return faint, full
+
+
+@lru_cache(maxsize=8192)
+def _time_text(ns: int) -> str:
+    """The same slices have labels in frame after frame."""
+    return format_time(ns)
+
+
+def _groups(x: Ints, room: int, width: int) -> list[tuple[int, int, int]]:
+    """Runs of marks that share a label: (first, one past the last, free pixels to the next run)."""
+    if len(x) == 0:
+        return []
+    breaks = np.flatnonzero(np.diff(x) >= room) + 1
+    first = np.concatenate([[0], breaks])
+    last = np.concatenate([breaks, [len(x)]])
+    after = np.concatenate([x[breaks], [width]])
+    free = after - x[last - 1]
+    return list(zip(first.tolist(), last.tolist(), free.tolist(), strict=True))
+
+
+def paint_process_header(
+    painter: QPainter,
+    scene: Scene,
+    theme: Theme,
+    process: int,
+    room: QRect,
+    indent: int,
+    *,
+    with_note: bool = False,
+) -> None:
+    """The header of a process. It runs over the headers column and the canvas; `indent` is where
+    its text begins, negative on the canvas, so that one line of text crosses both."""
+    painter.fillRect(room, theme.color("chrome"))
+    painter.setPen(QPen(theme.color("hairline"), 1))
+    painter.drawLine(room.bottomLeft(), room.bottomRight())
+    name, record = scene.process_title(process)
+    left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+    x = room.left() + indent
+    painter.setFont(theme.font("process"))
+    painter.setPen(theme.color("text1"))
+    taken = painter.fontMetrics().horizontalAdvance(name)
+    painter.drawText(QRect(x, room.top(), taken + 4, room.height()), left, name)
+    painter.setFont(theme.font("caption"))
+    painter.setPen(theme.color("text2"))
+    record_x = x + taken + 16
+    wide = painter.fontMetrics().horizontalAdvance(record)
+    painter.drawText(QRect(record_x, room.top(), wide + 4, room.height()), left, record)
+    note = scene.process_note(process) if with_note else ""
+    if note and room.width() > record_x + wide + painter.fontMetrics().horizontalAdvance(note) + 32:
+        painter.setPen(theme.color("warning" if scene.has_own_clock(process) else "text3"))
+        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(room.adjusted(0, 0, -12, 0), right, note)

@@ -1,0 +1,83 @@
+"""The rings of several selected slices, stamped into a frame: cost follows pixels, not slices.
+
+A ring lies inside its slice, with a line of the canvas between ring and fill, so that it is seen on
+every colour. Slices that share pixels have one ring around all of them. Zero-length slices are
+diamonds in the colour of the ring, larger than the others.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.timeline.scene.scene import Scene
+from viewer.model.trace import Bools
+from viewer.render.canvas import Canvas
+from viewer.render.diamonds import stamp_diamonds
+from viewer.render.layout import SLICE_TOP, BandKind, XMap
+from viewer.render.palette import Pixels
+
+_RING = 2  # px
+_REACH = 4  # half the height of a selected diamond, px
+_OPAQUE = 0xFF000000
+
+
+def stamp_chosen(
+    image: Pixels,
+    scene: Scene,
+    section: tuple[int, int],
+    canvas: Canvas,
+    xmap: XMap,
+    theme: Theme,
+) -> None:
+    """Draw the rings of the selected slices, where there are several, into device pixels.
+
+    section: the lines of the canvas, in logical pixels, that the image holds.
+    """
+    layout, scroll = scene.layout, scene.scroll + section[0]
+    ring = theme.color("ring").rgb() | _OPAQUE
+    ground = theme.color("canvas").rgb() | _OPAQUE
+    bands = layout.bands_between(scroll, scene.scroll + section[1]).tolist()
+    for trace, raster in scene.chosen.rasters.items():
+        here = xmap.on(scene.pictures[trace].shown.axis)
+        own = [band for band in bands if layout.trace[band] == trace and layout.row[band] >= 0]
+        rows = [band for band in own if layout.kind[band] == BandKind.ROW]
+        cells = raster.draw([int(layout.row[band]) for band in rows], here) != 0
+        for band, covered in zip(rows, cells, strict=True):
+            if covered.any():
+                top = int(layout.y[band]) + SLICE_TOP - scroll
+                y0 = canvas.device(top)
+                y1 = canvas.device(top + int(layout.slice_height[band]))
+                _stamp_row(image, covered, y0, y1, canvas.device(_RING), ring, ground)
+        for band in (band for band in own if layout.kind[band] == BandKind.STRIP):
+            marks = raster.zero_marks(int(layout.row[band]), here)
+            middle = int(layout.y[band]) - scroll + int(layout.height[band]) // 2
+            stamp_diamonds(image, marks.x, canvas.device(middle), canvas.device(_REACH), ring)
+
+
+def _stamp_row(
+    image: Pixels, covered: Bools, y0: int, y1: int, thick: int, ring: int, ground: int
+) -> None:
+    """Rings around the covered columns of one row, on the lines [y0, y1) of the frame."""
+    around = _edges(covered, thick)
+    inner = _edges(covered & ~around, 1)
+    height = len(image)
+    body = slice(max(y0 + thick, 0), max(min(y1 - thick, height), 0))
+    image[body, inner] = ground
+    for y in (y0 + thick, y1 - thick - 1):
+        if 0 <= y < height:
+            image[y, covered & ~around] = ground
+    image[body, around] = ring
+    for lines in ((y0, y0 + thick), (y1 - thick, y1)):
+        image[max(lines[0], 0) : max(min(lines[1], height), 0), covered] = ring
+
+
+def _edges(covered: Bools, thick: int) -> Bools:
+    """The outermost columns of every run of covered ones."""
+    inside = covered.copy()
+    for _ in range(thick):
+        # What goes on beyond the canvas has no edge there.
+        left = np.concatenate([inside[:1], inside[:-1]])
+        right = np.concatenate([inside[1:], inside[-1:]])
+        inside = inside & left & right
+    return covered & ~inside

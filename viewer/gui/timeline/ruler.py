@@ -1,0 +1,156 @@
+"""The ruler above the rows: times, the extent of the selection, the time under the mouse."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QLineF, QPoint, QRectF, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
+
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.timeline.scene.scene import Scene
+from viewer.model.times import format_time
+from viewer.render.canvas import Canvas
+
+HEIGHT = 26
+# Looked up once: members of an enum cost 1 µs each before Python 3.12.
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_MOST_ROWS = 64  # rows whose hits are marked; an operator has two or three
+
+
+class RulerBar(QWidget):
+    """Draws ticks and labels on the same columns as the rows below."""
+
+    menu_asked = Signal(QPoint)  # a place of the screen
+
+    def __init__(self, scene: Scene, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._scene, self._theme = scene, theme
+        self._pointed: int | None = None
+        self._taken: tuple[float, float] | None = None  # where the first chip of a frame is
+        self.setFixedHeight(HEIGHT)
+        scene.changed.connect(self.update)
+        scene.moved.connect(self.update)
+        scene.pointed.connect(self._point)
+        theme.changed.connect(self.update)
+
+    @property
+    def caption(self) -> str:
+        """What the labels count."""
+        t0, t1 = self._scene.visible
+        return self._scene.scale.caption(t1 - t0)
+
+    @property
+    def _canvas(self) -> Canvas:
+        return Canvas(self.width(), self.height(), self.devicePixelRatioF())
+
+    def _point(self, time: int | None) -> None:
+        if time != self._pointed:
+            self._pointed = time
+            self.update()
+
+    @guard
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Ask for the menu of what the ruler counts."""
+        self.menu_asked.emit(event.globalPos())
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint ticks, labels, the extent of the selection and the time under the mouse."""
+        painter = QPainter(self)
+        theme, width, canvas = self._theme, self.width(), self._canvas
+        painter.fillRect(self.rect(), theme.color("panel"))
+        xmap = self._scene.xmap(canvas.columns)
+        lines = self._scene.ruler(canvas)
+        painter.setFont(theme.font("ruler"))
+        painter.setPen(QPen(theme.color("line"), 1))
+        major = [canvas.x(column) for column in lines.major.tolist()]
+        minor = [canvas.x(column) for column in lines.minor.tolist()]
+        painter.drawLines(
+            [QLineF(x, HEIGHT - 4, x, HEIGHT) for x in minor]
+            + [QLineF(x, HEIGHT - 9, x, HEIGHT) for x in major]
+        )
+        painter.setPen(theme.color("text2"))
+        metrics = painter.fontMetrics()
+        for x, text in zip(major, lines.labels, strict=True):
+            if x + 5 + metrics.horizontalAdvance(text) <= width:
+                painter.drawText(QRectF(x + 5, 0, 200, HEIGHT - 6), _LEFT, text)
+            # Else it would be cut off, and read as another number.
+        self._taken = None
+        self._hits(painter, canvas)
+        self._selection(painter, canvas)
+        self._measured(painter, canvas)
+        if self._pointed is not None:
+            x = canvas.x(int(xmap.pixel_of(np.array([self._pointed]))[0]))
+            self._chip(painter, x, self._scene.scale.text(self._pointed), "raised", "text1")
+        painter.setPen(QPen(theme.color("line"), 1))
+        painter.drawLine(0, HEIGHT - 1, width, HEIGHT - 1)
+        painter.end()
+
+    def _hits(self, painter: QPainter, canvas: Canvas) -> None:
+        """A mark where the highlighted operator has slices, however small they are."""
+        xmap = self._scene.xmap(canvas.columns)
+        for picture in self._scene.pictures:
+            if picture.hits is None:
+                continue
+            held = np.flatnonzero(np.diff(picture.hits.drawn.row_ptr))[:_MOST_ROWS]
+            if not len(held):
+                continue
+            cells = picture.hits.draw(held.tolist(), xmap.on(picture.shown.axis))
+            shown = np.concatenate([[0], (cells != 0).any(axis=0).astype(np.int8), [0]])
+            begin, end = (np.flatnonzero(np.diff(shown) == step).tolist() for step in (1, -1))
+            for x0, x1 in zip(map(canvas.x, begin), map(canvas.x, end), strict=True):
+                painter.fillRect(QRectF(x0, HEIGHT - 3, x1 - x0, 2), self._theme.color("accent"))
+
+    def _selection(self, painter: QPainter, canvas: Canvas) -> None:
+        session = self._scene.session
+        if session.state.slice is None and session.state.area is None:
+            return
+        span = session.selected_span_ns()
+        xmap = self._scene.xmap(canvas.columns)
+        if span is None or span[1] < xmap.t0 or span[0] >= xmap.t1:
+            return
+        x0, x1 = map(canvas.x, xmap.pixel_of(np.array(span)).tolist())
+        painter.fillRect(
+            QRectF(x0, HEIGHT - 4, max(x1 - x0, 2), 3), self._theme.color("accent_fill")
+        )
+        text = format_time(span[1] - span[0])
+        if session.state.slice is not None and not session.state.others:
+            shown = session.traces[session.state.slice.trace]
+            text = shown.length_text(session.state.slice.index)
+        self._chip(painter, (x0 + x1) / 2, text, "accent_fill", "on_accent")
+
+    def _measured(self, painter: QPainter, canvas: Canvas) -> None:
+        """The measured span, with its length unless that of the selection stands there already."""
+        session = self._scene.session
+        span = session.state.measured
+        if span is None or span[0] == span[1]:
+            return
+        xmap = self._scene.xmap(canvas.columns)
+        if span[1] < xmap.t0 or span[0] >= xmap.t1:
+            return
+        x0, x1 = map(canvas.x, xmap.pixel_of(np.array(span)).tolist())
+        painter.fillRect(QRectF(x0, 0, max(x1 - x0, 2), 2), self._theme.color("text1"))
+        state = session.state
+        selected = state.slice is not None or state.area is not None
+        if not selected or session.selected_span_ns() != span:
+            middle = (max(x0, 0) + min(x1, canvas.width)) / 2
+            self._chip(painter, middle, format_time(span[1] - span[0]), "raised", "text1")
+
+    def _chip(self, painter: QPainter, x: float, text: str, fill: str, ink: str) -> None:
+        wide = painter.fontMetrics().horizontalAdvance(text) + 14
+        left = min(max(x - wide // 2, 0.0), max(self.width() - wide, 0.0))
+        if self._taken is not None and left < self._taken[1] and left + wide > self._taken[0]:
+            # Beside the other chip, on the side where the mouse is.
+            before = self._taken[0] - wide - 4
+            left = self._taken[1] + 4 if x >= sum(self._taken) / 2 or before < 0 else before
+        self._taken = (left, left + wide)
+        box = QRectF(left, 3, wide, HEIGHT - 8)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._theme.color(fill))
+        painter.drawRoundedRect(box, 4, 4)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        painter.setPen(self._theme.color(ink))
+        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)

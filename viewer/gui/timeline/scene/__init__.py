@@ -1,0 +1,1 @@
+"""What all parts of the timeline draw from: layout, scroll, rasters by trace."""

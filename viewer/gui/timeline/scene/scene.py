@@ -1,0 +1,480 @@
+"""What headers, canvas, ruler and overview have in common: the pictures of the open traces, the
+layout of their rows, and how far the rows are scrolled.
+
+Each of those widgets draws from the scene and none knows another. The scene listens to the session,
+so a change of selection, colours or folding is worked out once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal, Slot
+
+from viewer.analysis.links.labels import unlinked_text
+from viewer.gui.qt.background import Latest
+from viewer.gui.session.session import Session
+from viewer.gui.timeline.scene.animation import Glide
+from viewer.gui.timeline.scene.highlighting import Highlighting
+from viewer.gui.timeline.scene.recoloring import Recolouring
+from viewer.gui.timeline.scene.search_hits import HitRasters
+from viewer.gui.timeline.scene.selected_slices import ChosenSlices
+from viewer.gui.timeline.scene.trace_rasters import TracePicture, picture_again, prepare
+from viewer.model.times import RateOrigin, counted, format_time, group_digits
+from viewer.model.trace import Bools, Ints
+from viewer.render.arrangement import Arrangement, TrackOrder, TrackView, arrange
+from viewer.render.canvas import Canvas
+from viewer.render.header_bands import Parts
+from viewer.render.layout import BandKind, Layout, Part, XMap
+from viewer.render.palette import Emphasis
+from viewer.render.raster import Source
+from viewer.render.stacking import stack
+from viewer.render.ticks import Ruler, Scale
+from viewer.render.track_table import Busy, ProcessSpec, Stock, stock_of
+from viewer.view.open_trace import AT_ONCE, Inferences, OpenTrace, display_name
+from viewer.view.state import RulerUnit, SliceRef
+from viewer.view.visible_range import file_span_ns
+
+# Pinned tracks stay in view while they take up to this share of it.
+_MOST_PINNED = 2 / 3
+_HEIGHT_STEP = 2  # px
+# A file of which this many fit into the view beside one another is a sliver in it, and is told so.
+SLIVER_RATIO = 20
+SLIVER = "a sliver of the view · right click its name to zoom to this file"
+_VIEW_NOTES = {
+    Inferences.ALIGNED: "inferences from one start · loads are not in it",
+    Inferences.MEAN: "mean start and end of every slice · computed, loads are not in it",
+}
+
+
+@lru_cache(maxsize=8)
+def xmap_of(t0: int, t1: int, columns: int) -> XMap:
+    """One map for all that a frame and a hover ask: it keeps the edges that it has worked out."""
+    return XMap(t0, t1, columns)
+
+
+@lru_cache(maxsize=4)
+def _lines(scale: Scale, t0: int, t1: int, columns: int, width: int) -> Ruler:
+    """The lines of one view, for the ruler and for the canvas below it."""
+    return scale.lines(xmap_of(t0, t1, columns), width)
+
+
+class Scene(QObject):
+    """Pictures, layout and vertical scroll of the timeline; `changed` asks all parts to repaint.
+
+    `moved` and `scrolled` ask only those that show times, or rows: headers and overview are each a
+    fifth of a frame.
+    """
+
+    changed = Signal()
+    moved = Signal()  # other times are in view, and all else is as before
+    arranged = Signal()  # the layout is another one; `changed` follows
+    scrolled = Signal()  # other rows are in view, and all else is as before
+    recoloured = Signal()  # `pictures` are others; `changed` follows
+    pointed = Signal(object)  # the time under the mouse in ns, or None
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.session = session
+        self.pictures: list[TracePicture] = []
+        self._same_clock: list[str] = []  # by trace: the file whose clock it shares
+        self.stock: Stock = stock_of([])
+        self._arranged: tuple[Stock, TrackView] | None = None  # what the layout is of
+        self.arrangement: Arrangement = arrange(self.stock, session.state.tracks)
+        self._unscrolled: Layout = stack(self.stock, session.state.tracks, self.arrangement)
+        self.layout: Layout = self._unscrolled  # with the pinned tracks where they are seen
+        self._counting = Latest(self)  # how busy tracks are
+        self._counting.answered.connect(self._counted)
+        self._counting.late.connect(self.changed)
+        self._counting.failed.connect(self.changed)  # what was to be sorted stays as it was
+        self.scroll = 0
+        self._scroll_rest = 0.0  # px below one that a fine wheel has turned
+        self.viewport_height = 0
+        self.scale = Scale()
+        self.glide = Glide(self)
+        self.glide.moved.connect(self.moved)
+        self._recolouring = Recolouring(self)
+        self._recolouring.made.connect(self._take_colours)
+        self.chosen = ChosenSlices(session)
+        self.chosen.changed.connect(self.changed)
+        self._found = HitRasters(session)
+        self._found.changed.connect(self.changed)
+        self._highlighting = Highlighting(session)
+        self._highlighting.changed.connect(self.changed)
+        session.searched.connect(self.changed)
+        session.also.append(prepare)
+        session.opened.connect(self._reopen)
+        session.arranged.connect(self._rearrange)
+        session.coloured.connect(self._recolour)
+        session.jumped.connect(self._glide)
+        session.viewed.connect(self._show)
+        session.marked.connect(self.changed)
+        for signal in (session.opened, session.selected, session.run_picked, session.ruled):
+            signal.connect(self._rescale)
+        session.revealed.connect(self._reveal)
+        session.file_fitted.connect(self._scroll_to_file)
+
+    @property
+    def processes(self) -> Sequence[ProcessSpec]:
+        """The processes of all open traces, as `layout.process` counts them."""
+        return self.stock.processes
+
+    def shown_tracks(self) -> frozenset[tuple[int, int]]:
+        """The tracks that are neither hidden nor filtered away, as (trace, track)."""
+        shown = np.flatnonzero(self.arrangement.shown)
+        pairs = np.column_stack([self.stock.trace[shown], self.stock.number[shown]])
+        return frozenset((trace, track) for trace, track in pairs.tolist())
+
+    @property
+    def missing_text(self) -> str:
+        """How many tracks are not shown, "" if none is missing."""
+        hidden, filtered = self.arrangement.hidden, self.arrangement.filtered
+        verb = "hidden" if not filtered else "hidden or filtered" if hidden else "filtered away"
+        missing = hidden + filtered
+        return f"{counted(missing, 'track')} {verb}" if missing else ""
+
+    @property
+    def parts(self) -> Parts:
+        """The bands as processes and tracks."""
+        return Parts(self.stock, self.layout)
+
+    def full_title(self, part: Part) -> str:
+        """What a part is called, a track with its process."""
+        track = self.stock.track_of(part)
+        process = self.stock.processes[self.stock.process_of(part)]
+        return process.name if track < 0 else f"{self.stock.names[track]} · {process.name}"
+
+    def grow_rows(self, y: int, by: int) -> None:
+        """Make the rows of the process at a line of the canvas higher (1) or lower (-1)."""
+        process = self.parts.process_of(self.layout.band_at(y + self.scroll))
+        if process >= 0:
+            tracks, part = self.session.state.tracks, self.stock.processes[process].part
+            height = tracks.row_height(part) + by * _HEIGHT_STEP
+            self.session.arrange(tracks.with_row_height(part, height))
+
+    # -- what is drawn -----------------------------------------------------------------------
+
+    def sources(self, *, dark: bool) -> Sequence[Source]:
+        """The open traces as a frame needs them: dimmed while an operator is highlighted."""
+        dimmed = self.session.state.operators is not None or self.has_lit_class
+        emphasis = Emphasis.DIMMED if dimmed else Emphasis.FULL
+        if self.session.searching.shows_only_hits:
+            emphasis = Emphasis.HIDDEN
+        return [picture.source(dark=dark, emphasis=emphasis) for picture in self.pictures]
+
+    @property
+    def visible(self) -> tuple[int, int]:
+        """The range that is drawn now: that of the view, or on the way to it."""
+        state = self.session.state
+        return self.glide.now() or (state.t0, state.t1)
+
+    def xmap(self, columns: int) -> XMap:
+        """The visible range on some columns."""
+        t0, t1 = self.visible
+        return xmap_of(t0, t1, max(columns, 1))
+
+    def ruler(self, canvas: Canvas) -> Ruler:
+        """The lines of the ruler as columns of the canvas, and its labels."""
+        return _lines(self.scale, *self.visible, canvas.columns, canvas.width)
+
+    def process_title(self, process: int) -> tuple[str, str]:
+        """The name of a process and the record or source that it is linked to."""
+        if process < 0:
+            unstuck = self.layout.pinned and not self.layout.stuck
+            return "Pinned", "too tall to stay in view" if unstuck else ""
+        spec = self.processes[process]
+        table = self.pictures[spec.trace].shown.table
+        if table.program is None:
+            return spec.name, unlinked_text(table.trace)
+        return spec.name, f"{table.program.noun} {display_name(table.program.path)}"
+
+    def process_note(self, process: int) -> str:
+        """What must be known about the time of a process, on the right of its header."""
+        if process < 0:
+            return ""
+        trace = self.processes[process].trace
+        note = _VIEW_NOTES.get(self.session.state.inferences)
+        shown = self.pictures[trace].shown
+        if note and shown.trace is not shown.file:
+            more = f"{group_digits(shown.left_out)} more inferences have no room · "
+            return f"{more if shown.left_out else ''}{note}"
+        rate = shown.rate
+        guess = rate.origin is RateOrigin.ASSUMED and rate.unit == "cycle"
+        parts = [rate.text] if guess or rate.origin is RateOrigin.CHOSEN else []
+        if self.has_own_clock(process):
+            parts.append("own clock · aligned at start")
+        if self._same_clock[trace]:
+            parts.append(self._same_clock[trace])
+        if self._is_sliver(process):
+            parts.append(SLIVER)
+        if trace == 0 and process == 0 and self.session.first_view_note:
+            parts.append(self.session.first_view_note)
+        return " · ".join(parts)
+
+    def _is_sliver(self, process: int) -> bool:
+        """Whether a process is the first of a file that hardly fills any of the view."""
+        trace = self.processes[process].trace
+        if process and self.processes[process - 1].trace == trace:
+            return False
+        first, last = file_span_ns(self.session.traces[trace])
+        t0, t1 = self.visible
+        return first < t1 and last > t0 and SLIVER_RATIO * (last - first) < t1 - t0
+
+    def has_own_clock(self, process: int) -> bool:
+        """Whether a process is aligned with the first file by its start alone."""
+        if process < 0:
+            return False
+        shown = self.pictures[self.processes[process].trace].shown
+        space = self.session.workspace
+        return shown.trace is shown.file and space.traces[0] not in space.same_clock(shown.file)
+
+    def track_title(self, trace: int, track: int) -> tuple[str, str]:
+        """The name of a track and how many runs it has, or how many hits of the search."""
+        shown = self.pictures[trace].shown
+        name = shown.tracks.names[track]
+        if self.session.searching.is_on:
+            hits = self.session.searching.hits_on(trace, track)
+            return name, counted(hits, "hit") if hits else ""
+        if shown.trace is not shown.file:
+            return name, ""
+        runs = sum(1 for run in shown.trace.inferences() if run.track == track)
+        return name, counted(runs, "run") if runs else ""
+
+    def counter_title(self, band: int) -> tuple[str, str]:
+        """The name of the counter in a band, and its windows and greatest value."""
+        shown = self.pictures[int(self.layout.trace[band])].shown
+        plot = shown.counters[int(self.layout.counter[band])]
+        name, _, windows = plot.counter.name.partition(" · ")
+        greatest = f"max {plot.counter.text(plot.top, shown.axis.ns_per_tick)}"
+        return name, f"{windows} · {greatest}" if windows else greatest
+
+    def counter_value(self, band: int, x: int, canvas: Canvas) -> tuple[float, str]:
+        """How high the counter of a band is at an x, 0 to 1 of its greatest, and in words."""
+        shown = self.pictures[int(self.layout.trace[band])].shown
+        plot = shown.counters[int(self.layout.counter[band])]
+        rate = shown.axis.ns_per_tick
+        greatest, mean = plot.at(int(canvas.column(x)), self.xmap(canvas.columns).on(shown.axis))
+        text = plot.counter.text(greatest, rate)
+        if mean < greatest:
+            text = f"up to {text}, mean {plot.counter.text(mean, rate)}"
+        return greatest / plot.top if plot.top else 0.0, text
+
+    def counter_tip(self, band: int, x: int, canvas: Canvas) -> list[str]:
+        """All that is to be said of the counter in a band, at an x."""
+        shown = self.pictures[int(self.layout.trace[band])].shown
+        counter = shown.counters[int(self.layout.counter[band])].counter
+        at = format_time(self.xmap(canvas.width).t_of(x))
+        lines = [counter.name, f"{self.counter_value(band, x, canvas)[1]} at {at}"]
+        if counter.per_tick and shown.trace.clock.assumed:
+            lines.append("at the assumed rate of the clock")
+        return [*lines, counter.note] if counter.note else lines
+
+    # -- vertical ----------------------------------------------------------------------------
+
+    @property
+    def scroll_limit(self) -> int:
+        """How far the rows can be scrolled, in pixels."""
+        return max(self.layout.total_height - self.viewport_height, 0)
+
+    def scroll_to(self, y: int) -> None:
+        """Scroll the rows so that line y of the content is on top."""
+        y = min(max(y, 0), self.scroll_limit)
+        if y != self.scroll:
+            self.scroll = y
+            self._place_pinned()
+            self.scrolled.emit()
+
+    def scroll_by(self, pixels: float) -> None:
+        """Scroll the rows further down, or up; parts of a pixel add up."""
+        if pixels * self._scroll_rest < 0:
+            self._scroll_rest = 0.0  # back at once
+        whole = int(pixels + self._scroll_rest)
+        self._scroll_rest += pixels - whole
+        self.scroll_to(self.scroll + whole)
+
+    def set_viewport_height(self, height: int) -> None:
+        """The canvas tells how tall it is."""
+        self.viewport_height = height
+        self.scroll = min(self.scroll, self.scroll_limit)
+        self._place_pinned()
+        self.scrolled.emit()
+
+    def _place_pinned(self) -> None:
+        """Keep the pinned tracks on top of what is seen, unless they would leave no room."""
+        fits = self._unscrolled.pinned_height <= self.viewport_height * _MOST_PINNED
+        self.layout = self._unscrolled.scrolled(self.scroll) if fits else self._unscrolled
+
+    def sections(self, height: int) -> list[tuple[int, int]]:
+        """Of so many lines of the canvas those that scroll, and those that do not, as from and to;
+        the pinned tracks last, as they lie over the others."""
+        stuck = min(self.layout.stuck_height, height)
+        parts = [(stuck, height), (0, stuck)]
+        return [(top, bottom) for top, bottom in parts if bottom > top]
+
+    def band_of(self, ref: SliceRef) -> int:
+        """The band in which a slice is drawn: its row, or the strip of zero-length slices."""
+        slices = self.pictures[ref.trace].shown.trace.slices
+        zero = slices.start[ref.index] == slices.end[ref.index]
+        kind = BandKind.STRIP if zero else BandKind.ROW
+        return self.layout.band_of(ref.trace, slices.row_of(ref.index), kind)
+
+    def _scroll_to_file(self, trace: int) -> None:
+        """Put the first header of a file on top."""
+        headers = (self.layout.kind == BandKind.PROCESS) & (self.layout.trace == trace)
+        if headers.any():
+            self.scroll_to(int(self.layout.y[headers].min()) - self.layout.stuck_height)
+
+    # -- following the session ---------------------------------------------------------------
+
+    def _glide(self, t0: int, t1: int) -> None:
+        """The view has jumped from a range to that of the state."""
+        state = self.session.state
+        self.glide.start(self.glide.now() or (t0, t1), (state.t0, state.t1))
+
+    def _show(self) -> None:
+        state = self.session.state
+        self.glide.keep_to(state.t0, state.t1)
+        self.moved.emit()
+
+    def _rescale(self) -> None:
+        """What the ruler counts follows the selection and the current trace."""
+        session, unit = self.session, self.session.state.ruler
+        number = session.cycle_trace if unit is RulerUnit.CYCLES else session.current_trace
+        self.scale = Scale()
+        if unit is RulerUnit.FROM_SELECTION:
+            span = session.selected_span_ns()
+            if span is not None:
+                self.scale = Scale(span[0], start="the selection")
+        elif number is not None and unit is not RulerUnit.FROM_START:
+            shown = session.traces[number]
+            if unit is RulerUnit.CYCLES:
+                self.scale = Scale(shown.trace.start, shown.axis)
+            else:
+                several = len(session.traces) > 1
+                of = f" of {display_name(shown.file.path)}" if several else ""
+                self.scale = Scale(shown.axis.offset_ns, start=f"clock zero{of}")
+        self.changed.emit()
+
+    def _reopen(self) -> None:
+        before = {id(p.shown.trace): p for p in self.pictures}
+        # Another scheme than that for which a trace is prepared may take a thread.
+        self.pictures = [
+            picture_again(shown, before.get(id(shown.trace))) for shown in self.session.traces
+        ]
+        opened = self.session.traces
+        self.stock = stock_of(
+            [shown.tracks for shown in opened],
+            [shown.axis for shown in opened],
+            [[(c.counter.process, c.counter.name) for c in shown.counters] for shown in opened],
+        )
+        self._same_clock = [self._same_clock_note(shown) for shown in self.session.traces]
+        # Before anybody is told: what is under the mouse is looked up at once, in both.
+        self._arrange()
+        self._recolour()
+        self._highlighting.show(self.pictures)
+        self._found.show(self.pictures)
+
+    def _same_clock_note(self, shown: OpenTrace) -> str:
+        """With which earlier file a trace shares its clock, and how much later it begins."""
+        space = self.session.workspace
+        group = space.same_clock(shown.file)
+        first = group[0]
+        if first is shown.file or not (len(first.slices) and len(shown.file.slices)):
+            return ""
+        later = shown.axis.to_ns(shown.file.start) - shown.axis.to_ns(first.start)
+        when = f"{format_time(abs(later))} {'later' if later > 0 else 'earlier'}"
+        return f"clock of {display_name(first.path)}, begins {when if later else 'with it'}"
+
+    def _recolour(self) -> None:
+        self._recolouring.ask(self.pictures, self.session.state.scheme, self.session.state.lit)
+
+    def _take_colours(self, pictures: list[TracePicture]) -> None:
+        self.pictures = pictures
+        self._highlighting.show(self.pictures)
+        self._found.show(self.pictures)
+        self.recoloured.emit()
+
+    @property
+    def is_sorting(self) -> bool:
+        """Whether tracks will lie otherwise once it is known how busy they are."""
+        return self._counting.pending
+
+    def _rearrange(self) -> None:
+        if self._arranged != (self.stock, self.session.state.tracks):
+            self._arrange()
+
+    def _arrange(self) -> None:
+        tracks = self.session.state.tracks
+        self._arranged = self.stock, tracks
+        self._counting.cancel()
+        busy = self._busy() if tracks.order is TrackOrder.BUSY else None
+        self.arrangement = arrange(self.stock, tracks, busy)
+        self._unscrolled = stack(self.stock, tracks, self.arrangement)
+        # Whether the pinned tracks stay on top decides how far one can scroll: not at all, or not.
+        self.layout = self._unscrolled
+        self.scroll = min(self.scroll, self.scroll_limit)
+        self._place_pinned()
+        self.arranged.emit()
+        self.changed.emit()
+
+    def _busy(self) -> Busy | None:
+        """The ns for which something lies on each track; None while that is counted."""
+        opened = self.session.traces
+        slices = sum(len(shown.trace.slices) for shown in opened)
+        if slices > AT_ONCE and any("busy" not in vars(shown) for shown in opened):
+            self._counting.submit(_count_busy, opened)
+            return None
+        return np.concatenate([shown.busy * float(shown.axis.ns_per_tick) for shown in opened])
+
+    @Slot(object)
+    def _counted(self, done: object) -> None:
+        self._arrange()
+
+    def _reveal(self, ref: SliceRef) -> None:
+        self.scroll_to_band(self.band_of(ref))
+
+    def scroll_to_band(self, band: int) -> None:
+        """Bring a band into view, scrolling as little as possible."""
+        if band < 0:
+            return
+        top, height = int(self.layout.y[band]), int(self.layout.height[band])
+        if self.layout.stuck and band < self.layout.pinned:
+            return
+        if top < self.scroll + self.layout.stuck_height:
+            self.scroll_to(top - height - self.layout.stuck_height)
+        elif top + height > self.scroll + self.viewport_height:
+            self.scroll_to(top + 2 * height - self.viewport_height)
+
+    @property
+    def is_highlighting(self) -> bool:
+        """Whether the slices of the highlighted operators are on their way, and all are dimmed."""
+        return self._highlighting.pending
+
+    @property
+    def has_lit_class(self) -> bool:
+        """Whether one class of the colour scheme is drawn in full, and the rest dimmed."""
+        return any(picture.lit_slices is not None for picture in self.pictures)
+
+    def stand_out(self, trace: int, which: Ints) -> Bools:
+        """Whether each of some slices of a trace is drawn in full: all, but while others are."""
+        picture, related = self.pictures[trace], self.related(trace)
+        if related is not None:
+            return related[picture.shown.trace.slices.key[which]]
+        if self.session.state.operators is None and self.has_lit_class:
+            return picture.are_lit(which)
+        return np.full(len(which), self.session.state.operators is None)
+
+    def related(self, trace: int) -> Bools | None:
+        """Per key whether its slices are of the highlighted operators, None if none is."""
+        wanted = self.session.state.operators
+        if wanted is None or wanted[0] != trace:
+            return None
+        return self.pictures[trace].shown.table.keys_of(wanted[1])
+
+
+def _count_busy(opened: Sequence[OpenTrace]) -> None:
+    """Have every trace know how busy its tracks are."""
+    for shown in opened:
+        _ = shown.busy

@@ -1,0 +1,490 @@
+"""The canvas of the timeline: mouse, wheel, keys and the range that is shown.
+
+Three coordinate spaces meet here. *Time* is whole ns of the common axis and lives in the session;
+*columns* are pixels of the canvas, mapped by `XMap` alone; *lines* are pixels of the content, which
+the scene scrolls. One pyqtgraph ViewBox is told the range relative to its start, and is never read
+back: floats hold ns exactly only near zero.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from fractions import Fraction
+
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleAnnouncementEvent,
+    QAccessibleEvent,
+    QContextMenuEvent,
+    QEnterEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QNativeGestureEvent,
+    QResizeEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QWidget
+
+from viewer.gui.qt.accessibility import has_role
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.wheel import BOTH, ZOOM_PER_NOTCH, keep_menu_closed, turn_of
+from viewer.gui.session import navigation as going
+from viewer.gui.session.selection import extend_to, toggle_slice
+from viewer.gui.timeline.held_keys import Axis, HeldKeys, Way
+from viewer.gui.timeline.hover_text import slice_lines
+from viewer.gui.timeline.hover_tip import HoverTip
+from viewer.gui.timeline.painting.frame import FramePainter, Overlay
+from viewer.gui.timeline.painting.rows_item import RowsItem
+from viewer.gui.timeline.scene.scene import Scene
+from viewer.model.times import format_span
+from viewer.render.canvas import Canvas
+from viewer.render.layout import BandKind
+from viewer.view.open_trace import OpenTrace
+from viewer.view.state import Area, SliceRef
+
+DRAG_THRESHOLD = 4  # px before a press becomes a drag
+_MARK_REACH = 6  # px around a zero-length mark that still hit it
+_FAR_BELOW = 1 << 30  # px, below all rows
+_AT_REST_MS = 400  # without a motion, before the new range is told
+_SMALL_ZOOM = 0.18  # logarithm of a factor: less than a notch and more than a frame of a held key
+
+
+@has_role(QAccessible.Role.Chart)
+class TimelineView(pg.GraphicsView):  # type: ignore[misc]
+    """Shows the visible range of all rows and turns input into changes of the session.
+
+    `menu_asked(QPoint)`: a place on the screen, for the menu of what is selected.
+    """
+
+    menu_asked = Signal(QPoint)
+
+    def __init__(self, scene: Scene, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent, useOpenGL=False, background=None)
+        self.rows, self.session, self.theme = scene, scene.session, theme
+        self.frames = FramePainter(scene, theme)
+        self._overlay = Overlay()
+        self._told_of: OpenTrace | None = None  # the trace of the slice in the tip
+        self.tip = HoverTip(self, theme)
+        self._box = pg.ViewBox(enableMenu=False, enableMouse=False, defaultPadding=0.0)
+        self._box.disableAutoRange()
+        self._box.setMouseEnabled(x=False, y=False)
+        self._box.setYRange(0, 1, padding=0)
+        self.setCentralItem(self._box)
+        self._item = RowsItem(self.frames, self._overlay)
+        self._box.addItem(self._item, ignoreBounds=True)
+        self._held = HeldKeys(self)
+        self._held.moved.connect(self._move)
+        self.drag_pans = False  # a setting: dragging moves the view, Shift+dragging selects an area
+        self._press: QPoint | None = None
+        self._press_range = (0, 0)
+        self._dragging = ""
+        self._mouse_x = 0
+        # What whole ns cannot hold, as long as nobody else changes the range: the column that was
+        # zoomed around last, the range since then, the exact time there and the exact span; and
+        # after which range how many ns of a pan are still to come.
+        self._anchor: tuple[float, tuple[int, int], Fraction, float] | None = None
+        self._to_come: tuple[tuple[int, int], Fraction] = ((0, 0), Fraction(0))
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        # A frame covers all of it: a cached background would be blended for nothing.
+        self.setCacheMode(self.CacheModeFlag.CacheNone)
+        # Every change asks for one frame itself; the graphics scene would ask for a second.
+        self.setViewportUpdateMode(self.ViewportUpdateMode.NoViewportUpdate)
+        self.setFrameShape(self.Shape.NoFrame)
+        self.setAccessibleName("Timeline")
+        self._told = self._keys = ""
+        scene.changed.connect(self._show_range)
+        scene.moved.connect(self._show_range)
+        self._rested = QTimer(self, interval=_AT_REST_MS, singleShot=True)
+        self._rested.timeout.connect(self._tell_range)
+        scene.moved.connect(self._rested.start)
+        scene.scrolled.connect(self._repaint)
+        theme.changed.connect(self._retheme)
+
+    # -- showing -----------------------------------------------------------------------------
+
+    def _show_range(self) -> None:
+        t0, t1 = self.rows.visible
+        span = float(t1 - t0)
+        self._box.setLimits(xMin=0.0, xMax=span, minXRange=span, maxXRange=span)
+        self._box.setXRange(0.0, span, padding=0)
+        self._repaint()
+
+    def _repaint(self) -> None:
+        if self._overlay.mouse is not None:
+            # The mouse rests while times and rows move below it.
+            self._point(self._overlay.mouse)
+        self.viewport().update()
+
+    def tell_keys(self, text: str) -> None:
+        """Let a screen reader know of some keys, as long as there is nothing else to tell."""
+        self._keys = text
+        if not self._told:
+            self.setAccessibleDescription(text)
+
+    def tell(self, text: str) -> None:
+        """Let a screen reader know what is selected: as the description, and said when it changes.
+
+        Where nothing is it hears which keys there are.
+        """
+        if text == self._told:
+            return
+        self._told = text
+        self.setAccessibleDescription(text or self._keys)
+        if text and self.isVisible():
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
+
+    def accessible_value(self) -> str:
+        """What a look at it tells: the visible range."""
+        state = self.session.state
+        return f"{format_span(state.t0, state.t1)} visible" if self.session.traces else ""
+
+    def _tell_range(self) -> None:
+        # Its description has the range, but is not set anew with each frame of a motion.
+        if QAccessible.isActive():
+            event = QAccessibleEvent(self, QAccessible.Event.DescriptionChanged)
+            QAccessible.updateAccessibility(event)
+
+    def _retheme(self) -> None:
+        self.frames.retheme()
+        self._show_range()
+
+    @guard
+    def resizeEvent(self, event: QResizeEvent | None) -> None:
+        """The canvas has another size."""
+        super().resizeEvent(event)
+        if hasattr(self, "rows"):
+            self.rows.set_viewport_height(self.viewport().height())
+
+    # -- finding -----------------------------------------------------------------------------
+
+    @property
+    def canvas(self) -> Canvas:
+        """The canvas as it is now."""
+        port = self.viewport()
+        return Canvas(port.width(), port.height(), port.devicePixelRatioF())
+
+    def time_at(self, x: float) -> int:
+        """The time at an x of the canvas, in ns of the common axis."""
+        return self.rows.xmap(max(self.viewport().width(), 1)).t_of(x)
+
+    def slice_at(self, position: QPoint) -> SliceRef | None:
+        """The slice that is drawn at a point of the canvas."""
+        layout = self.rows.layout
+        band = layout.band_at(position.y() + self.rows.scroll)
+        if band < 0 or layout.trace[band] < 0 or layout.row[band] < 0:
+            return None
+        trace, canvas = int(layout.trace[band]), self.canvas
+        picture = self.rows.pictures[trace]
+        here = self.rows.xmap(canvas.columns).on(picture.shown.axis)
+        row, column = int(layout.row[band]), canvas.column(position.x())
+        if layout.kind[band] == BandKind.STRIP:
+            marks = picture.raster.zero_marks(row, here)
+            if len(marks.x) == 0:
+                return None
+            distance = abs(marks.x - column)
+            nearest = int(distance.argmin())
+            near = distance[nearest] <= canvas.device(_MARK_REACH)
+            return SliceRef(trace, int(marks.first[nearest])) if near else None
+        found = picture.raster.hit(row, column, here)
+        return SliceRef(trace, found) if found >= 0 else None
+
+    def _counter_at(self, y: int) -> int | None:
+        """The band of the counter at a line of the canvas."""
+        layout = self.rows.layout
+        band = layout.band_at(y + self.rows.scroll)
+        return band if band >= 0 and layout.kind[band] == BandKind.COUNTER else None
+
+    def _process_at(self, y: int) -> int:
+        layout = self.rows.layout
+        band = layout.band_at(y + self.rows.scroll)
+        is_header = band >= 0 and layout.kind[band] == BandKind.PROCESS
+        return int(layout.process[band]) if is_header else -1
+
+    def _tracks_between(self, y0: int, y1: int) -> frozenset[tuple[int, int]]:
+        layout, scroll = self.rows.layout, self.rows.scroll
+        return layout.tracks(layout.bands_between(min(y0, y1) + scroll, max(y0, y1) + scroll + 1))
+
+    # -- mouse -------------------------------------------------------------------------------
+
+    @guard
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Begin a click or a drag: left selects, or pans if so set; Shift swaps the two, and the
+        middle button pans always. Another button in a drag takes that back."""
+        self.cancel_drag()
+        self._press = event.position().toPoint()
+        state = self.session.state
+        self._press_range = (state.t0, state.t1)
+        shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        if event.button() not in (Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton):
+            self._press = None
+            return
+        pans = shift != self.drag_pans or event.button() == Qt.MouseButton.MiddleButton
+        self._dragging = "pan?" if pans else "area?"
+
+    @guard
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Drag what was pressed, or point at what is under the mouse."""
+        here = event.position().toPoint()
+        self._mouse_x = here.x()
+        if self._press is not None:
+            self._drag_to(self._press, here)
+        self._point(here)
+
+    def _drag_to(self, press: QPoint, here: QPoint) -> None:
+        if self._dragging.endswith("?"):
+            if (here - press).manhattanLength() < DRAG_THRESHOLD:
+                return
+            self._dragging = self._dragging.rstrip("?")
+        if self._dragging == "pan":
+            t0, t1 = self._press_range
+            moved = (press.x() - here.x()) * (t1 - t0) // max(self.viewport().width(), 1)
+            self.session.set_range(t0 + moved, t1 + moved, now=time.monotonic())
+        else:
+            self._overlay.dragged = self._area_to(here)
+
+    @guard
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """End a drag, or take the press as a click."""
+        press, self._press = self._press, None
+        dragging, self._dragging = self._dragging, ""
+        if press is None:
+            return
+        here = event.position().toPoint()
+        if dragging == "area":
+            self._overlay.dragged = None
+            self._press = press
+            area = self._area_to(here)
+            self._press = None
+            self.session.select_area(area if area.tracks and area.t1 > area.t0 else None)
+        elif dragging.endswith("?") and event.button() == Qt.MouseButton.LeftButton:
+            process = self._process_at(here.y())
+            flow = self.frames.flows.chip_at(here)
+            if flow is not None:
+                self.session.select_slice(flow, reveal=True)
+            elif process >= 0:
+                spec = self.rows.processes[process]
+                self.session.toggle((spec.trace, spec.name))
+            else:
+                self._click(self.slice_at(here), event.modifiers())
+
+    def _click(self, found: SliceRef | None, held: Qt.KeyboardModifier) -> None:
+        """Ctrl adds or takes away, Shift extends along the row; beside all slices both do nothing,
+        since what was chosen with care should not be lost by a pixel."""
+        if held & Qt.KeyboardModifier.ControlModifier:
+            if found is not None:
+                toggle_slice(self.session, found)
+        elif held & Qt.KeyboardModifier.ShiftModifier:
+            if found is not None:
+                extend_to(self.session, found)
+        else:
+            self.session.select_slice(found)
+
+    def show_dragged(self, first: int, last: int) -> Area:
+        """Show times dragged elsewhere, as on the ruler, over all tracks; returns that area."""
+        t0, t1 = sorted((first, last))
+        self._overlay.dragged = Area(t0, t1, self._tracks_between(-self.rows.scroll, _FAR_BELOW))
+        self.viewport().update()
+        return self._overlay.dragged
+
+    def drop_dragged(self) -> None:
+        """Nothing is dragged elsewhere any more."""
+        self._overlay.dragged = None
+        self.viewport().update()
+
+    @property
+    def pointed_time(self) -> int | None:
+        """The time under the mouse in ns, None while it is elsewhere."""
+        mouse = self._overlay.mouse
+        return None if mouse is None else self.time_at(mouse.x())
+
+    @guard
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Select the slice under the mouse and zoom to it."""
+        found = self.slice_at(event.position().toPoint())
+        if event.modifiers() & (
+            Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+        ):
+            self._click(found, event.modifiers())  # two quick clicks
+        elif found is not None:
+            self.session.select_slice(found)
+            going.fit_selection(self.session)
+
+    @guard
+    def leaveEvent(self, event: QEvent) -> None:
+        """Nothing is under the mouse any more."""
+        self._overlay.hovered = self._overlay.mouse = self._told_of = None
+        self.tip.tell((), QPoint())
+        self.rows.pointed.emit(None)
+        self.viewport().update()
+
+    @guard
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Ask for the menu of the slice under the mouse, which is selected first unless it is
+        already; by a key, of what is selected, beside it."""
+        at = event.pos()
+        if event.reason() == QContextMenuEvent.Reason.Keyboard:
+            ref = self.session.state.slice
+            at = self.rect().center() if ref is None else self.place_of(ref).center()
+        else:
+            found = self.slice_at(at)
+            if found is not None and found not in self.session.state.slices:
+                self.session.select_slice(found)
+        self.tip.tell((), QPoint())
+        self.menu_asked.emit(self.viewport().mapToGlobal(at))
+
+    def place_of(self, ref: SliceRef) -> QRect:
+        """Where a slice is drawn, as far as it is in view; empty where it is not."""
+        port, rows, state = self.viewport(), self.rows, self.session.state
+        band = rows.band_of(ref)
+        if band < 0:
+            return QRect()
+        start, end = self.session.traces[ref.trace].span_ns(ref.index)
+        span = max(state.t1 - state.t0, 1)
+        left, right = ((t - state.t0) * port.width() // span for t in (start, end))
+        left, right = max(left, 0), min(max(right, left + 1), port.width())
+        top, height = int(rows.layout.y[band]) - rows.scroll, int(rows.layout.height[band])
+        if right <= left:
+            return QRect()
+        return QRect(left, top, right - left, height).intersected(port.rect())
+
+    def _area_to(self, here: QPoint) -> Area:
+        assert self._press is not None
+        t0, t1 = sorted((self.time_at(self._press.x()), self.time_at(here.x())))
+        tracks = self._tracks_between(self._press.y(), here.y())
+        # A drag beside all rows means the time alone.
+        return Area(t0, t1, tracks or self.rows.shown_tracks())
+
+    def _point(self, here: QPoint) -> None:
+        """Say what is at a point of the canvas, unless something is dragged there."""
+        overlay = self._overlay
+        drags = self._press is not None and not self._dragging.endswith("?")
+        found = None if drags else self.frames.flows.chip_at(here) or self.slice_at(here)
+        overlay.mouse = here
+        overlay.counter = None if drags else self._counter_at(here.y())
+        lines: Sequence[str] = ()
+        told_of, self._told_of = self._told_of, None
+        if overlay.counter is not None:
+            # A counter has another value at every time.
+            lines = self.rows.counter_tip(overlay.counter, here.x(), self.canvas)
+        elif found is not None:
+            shown = self.rows.pictures[found.trace].shown
+            same = found == overlay.hovered and shown is told_of
+            lines = (same and self.tip.lines) or slice_lines(shown, found.index)
+            self._told_of = shown
+        self.tip.tell(lines, here)
+        overlay.hovered = found
+        self.rows.pointed.emit(self.time_at(here.x()))
+        self.viewport().update()
+
+    # -- wheel and gestures --------------------------------------------------------------------
+
+    @guard
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Plain: scroll tracks. Ctrl: zoom around the mouse. Shift or sideways: pan. Ctrl+Shift:
+        make rows higher or lower."""
+        event.accept()
+        keep_menu_closed(event)
+        turn, held, now = turn_of(event), event.modifiers(), time.monotonic()
+        if held & BOTH == BOTH:
+            self.rows.grow_rows(event.position().toPoint().y(), turn.sign)
+        elif held & Qt.KeyboardModifier.ControlModifier:
+            if turn.notches:
+                self._zoom_around(event.position(), ZOOM_PER_NOTCH**-turn.notches, now)
+        elif held & Qt.KeyboardModifier.ShiftModifier or turn.is_sideways:
+            self._pan_pixels(-turn.along, now)
+        else:
+            self.rows.scroll_by(-turn.down)
+
+    @guard(False)
+    def viewportEvent(self, event: QEvent) -> bool:
+        """Pinch zooms around the mouse, which is known from its entry on."""
+        if isinstance(event, QEnterEvent):
+            self._mouse_x = event.position().toPoint().x()
+        if isinstance(event, QNativeGestureEvent):
+            if event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
+                factor = 1 / max(1 + event.value(), 0.1)
+                self._zoom_around(event.position(), factor, time.monotonic())
+            return True
+        handled: bool = super().viewportEvent(event)
+        return handled
+
+    def _zoom_around(self, position: QPointF, factor: float, now: float) -> None:
+        self._zoom(position.x(), factor, now)
+
+    def _zoom_at_mouse(self, factor: float, now: float) -> None:
+        self._zoom(
+            self._mouse_x if self.viewport().underMouse() else self.viewport().width() // 2,
+            factor,
+            now,
+        )
+
+    def _zoom(self, x: float, factor: float, now: float) -> None:
+        """Zoom around a column. Its exact time is kept as long as only zooming goes on there."""
+        state, share = self.session.state, Fraction(x) / max(self.viewport().width(), 1)
+        span = state.t1 - state.t0
+        if self._anchor is None or self._anchor[:2] != (x, (state.t0, state.t1)):
+            at, exact = state.t0 + share * span, float(span)
+        else:
+            at, exact = self._anchor[2:]
+        exact = max(exact * factor, 1.0)
+        if round(exact) != span:
+            self.session.zoom(exact / span, at, share, now=now)
+        elif abs(math.log(factor)) > _SMALL_ZOOM:
+            # Small steps add up to a ns; a whole one is always seen.
+            self.session.zoom(factor, at, share, now=now)
+        t0, t1 = self.session.state.t0, self.session.state.t1
+        if round(exact) != t1 - t0:
+            exact = float(t1 - t0)
+        self._anchor = (x, (t0, t1), at, exact)
+
+    def _pan_pixels(self, pixels: float, now: float) -> None:
+        state, (after, to_come) = self.session.state, self._to_come
+        by = Fraction(pixels) * (state.t1 - state.t0) / max(self.viewport().width(), 1)
+        if after == (state.t0, state.t1):
+            by += to_come
+        whole = int(by)
+        if whole:
+            self.session.pan(whole, now=now)
+        state = self.session.state
+        self._to_come = (state.t0, state.t1), by - whole
+
+    # -- keys ----------------------------------------------------------------------------------
+
+    def hold(self, key: Qt.Key, way: Way) -> None:
+        """A key went down that moves the view until it is up."""
+        self._held.press(key, way)
+
+    def tap(self, way: Way) -> None:
+        """Move the view by one step."""
+        self._held.tap(way)
+
+    def _move(self, axis: Axis, by: float, now: float) -> None:
+        if axis is Axis.ZOOM:
+            self._zoom_at_mouse(math.exp(by), now)
+        elif axis is Axis.PAN:
+            self._pan_pixels(by, now)
+        else:
+            self.rows.scroll_by(by)
+
+    @guard
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Keys are commands of the window; the canvas scrolls by none of its own."""
+        event.ignore()
+
+    def cancel_drag(self) -> bool:
+        """Take back the drag that goes on; whether there was one."""
+        going = self._press is not None and not self._dragging.endswith("?")
+        if going and self._dragging == "pan":
+            self.session.set_range(*self._press_range, now=time.monotonic())
+        if going:
+            self._press, self._dragging, self._overlay.dragged = None, "", None
+            self.viewport().update()
+        return going

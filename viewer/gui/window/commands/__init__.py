@@ -1,0 +1,1 @@
+"""One module per menu or theme: a list of `Command` each, and nothing else."""

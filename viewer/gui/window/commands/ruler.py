@@ -1,0 +1,38 @@
+"""What the ruler counts, as commands, and the menu in which they stand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from viewer.gui.qt.commands.command_table import Command, Need
+from viewer.gui.session.preconditions import open_profile
+from viewer.view.state import RulerUnit
+
+if TYPE_CHECKING:
+    from viewer.gui.window.controller import Desk
+
+_TITLES = {
+    RulerUnit.FROM_START: "From the &start of the trace",
+    RulerUnit.ABSOLUTE: "&Clock of the file",
+    RulerUnit.FROM_SELECTION: "From the se&lection",
+    RulerUnit.CYCLES: "C&ycles",
+}
+RULER_MENU = tuple(f"ruler.{unit.name.lower()}" for unit in _TITLES)
+
+
+def ruler_commands(desk: Desk) -> list[Command]:
+    """One switch per unit; cycles only where a file is counted in them."""
+    session = desk.session
+    has_trace = open_profile(session)
+    has_cycles = Need("a profile that counts cycles", lambda: session.cycle_trace is not None)
+
+    return [
+        Command(
+            f"ruler.{unit.name.lower()}", title, "View",
+            lambda unit=unit: session.set_ruler(unit),  # type: ignore[misc]
+            enabled=has_cycles if unit is RulerUnit.CYCLES else has_trace,
+            checked=lambda unit=unit: session.state.ruler is unit,  # type: ignore[misc]
+            group="Ruler",
+        )
+        for unit, title in _TITLES.items()
+    ]  # fmt: skip

@@ -1,0 +1,39 @@
+"""The actions of the search."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from viewer.gui.qt.commands.command_table import Command, Need
+from viewer.gui.session.preconditions import open_profile
+
+if TYPE_CHECKING:
+    from viewer.gui.window.controller import Desk
+
+
+def search_commands(desk: Desk) -> list[Command]:
+    """Every action of the search of a desk."""
+    session = desk.session
+    has_trace = open_profile(session)
+    is_on = Need("a search", lambda: session.searching.is_on)
+
+    return [
+        Command(
+            "search.find", "Searc&h", "Go", desk.search, ("Ctrl+F", "/"), has_trace
+        ),
+        Command(
+            "search.next", "Next hi&t", "Go", lambda: session.searching.step(1), ("F3",), is_on
+        ),
+        Command(
+            "search.previous", "Previous h&it", "Go", lambda: session.searching.step(-1),
+            ("Shift+F3",), is_on,
+        ),
+        Command(
+            "search.list", "List &of hits", "Go", desk.show_hits, ("Ctrl+Shift+F",), has_trace
+        ),
+        Command(
+            "view.only_hits", "Show only &hits", "View",
+            lambda: session.show_only_hits(not session.state.only_hits), ("H",), is_on,
+            lambda: session.state.only_hits,
+        ),
+    ]  # fmt: skip

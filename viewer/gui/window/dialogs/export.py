@@ -1,0 +1,272 @@
+"""The dialog of a Perfetto export: what of the profile, what with it, and how large that will be.
+
+The size is told by the exporter itself, which encodes a sample of the slices on another thread
+with every change of a choice. Nothing is written here: `asked` tells the wish and the file type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QCheckBox,
+    QHBoxLayout,
+    QPushButton,
+    QRadioButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from viewer.codecs.atomic_file import NothingToExport
+from viewer.export.perfetto.writer import FileSize
+from viewer.gui.qt.background import Latest
+from viewer.gui.qt.focus_frame import FramedDialog
+from viewer.gui.qt.settings import (
+    EXPORT_ANNOTATIONS,
+    EXPORT_COUNTERS,
+    EXPORT_FLOWS,
+    EXPORT_GZIP,
+    EXPORT_MARKS,
+    Setting,
+    Settings,
+)
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import Hairline, label
+from viewer.gui.session.export_scope import marks_of, selection, visible_range
+from viewer.gui.session.session import Session
+from viewer.model.text import bytes_text
+from viewer.model.times import counted, with_computed
+from viewer.workspace.perfetto_export import (
+    RANGE,
+    SELECTION,
+    WHOLE,
+    Flows,
+    PerfettoJob,
+    PerfettoWish,
+)
+from viewer.workspace.workspace import Workspace
+
+SUFFIXES = (".pftrace", ".pftrace.gz")
+WORKING = "Working out what will be written …"
+NO_NOTES = "Without annotations the file has no source lines, handles or exact ticks."
+_WIDTH = 560
+
+
+class ExportDialog(FramedDialog):
+    """Asks what to export; `asked` when it is accepted: the wish, and the suffix of the file.
+
+    flows: those that were looked up for it. order: (trace, track) as displayed. hidden: "2 tracks
+    hidden", as the timeline says it, or "".
+    """
+
+    asked = Signal(object, str)
+
+    def __init__(
+        self,
+        session: Session,
+        settings: Settings,
+        theme: Theme,
+        order: tuple[tuple[int, int], ...] = (),
+        hidden: str = "",
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(theme, parent)
+        self._session, self._settings, self._theme = session, settings, theme
+        self._order, self._hidden = order, hidden
+        self.flows = Flows()
+        self._latest = Latest(self)
+        self._latest.answered.connect(self._measured)
+        self._latest.failed.connect(self._failed)
+        self.setWindowTitle("Export Perfetto trace")
+        self.setMinimumWidth(theme.px(_WIDTH))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 16, 20, 16)
+        column.setSpacing(8)
+        self.parts = self._add_parts(column)
+        column.addSpacing(8)
+        self.contents = self._add_contents(column)
+        column.addSpacing(8)
+        self.types = self._add_types(column)
+        column.addSpacing(4)
+        column.addWidget(Hairline(theme, "line"))
+        self.sentence = label("", theme, "body", wrap=True)
+        self.sentence.setAccessibleName("What will be written")
+        self.sentence.setMinimumHeight(4 * self.sentence.fontMetrics().lineSpacing())
+        self.sentence.setAlignment(Qt.AlignmentFlag.AlignTop)
+        column.addWidget(self.sentence)
+        self.save, self.cancel = QPushButton("Save as…"), QPushButton("Cancel")
+        self.save.setProperty("primary", True)
+        self.save.setDefault(True)
+        self.save.clicked.connect(self._accept)
+        self.cancel.clicked.connect(self.reject)
+        # Not waited for: a sample of a large trace takes seconds.
+        self.finished.connect(self._latest.cancel)
+        foot = QHBoxLayout()
+        foot.addStretch(1)
+        foot.addWidget(self.cancel)
+        foot.addWidget(self.save)
+        column.addLayout(foot)
+        self._measure()
+
+    # -- controls ------------------------------------------------------------------------------
+
+    def _heading(self, text: str, column: QVBoxLayout) -> None:
+        column.addWidget(label(text, self._theme, "section", "text2"))
+
+    def _add_parts(self, column: QVBoxLayout) -> dict[str, QRadioButton]:
+        """One button for each part; of one that is not there the reason stands behind its name."""
+        self._heading("What", column)
+        self._wishes: dict[str, PerfettoWish | str] = {
+            WHOLE: PerfettoWish(),
+            RANGE: visible_range(self._session),
+            SELECTION: selection(self._session),
+        }
+        named = {WHOLE: "Whole trace", RANGE: "Visible range", SELECTION: "Selection"}
+        buttons, group = {}, QButtonGroup(self)
+        for what, name in named.items():
+            wish = self._wishes[what]
+            why = wish if isinstance(wish, str) else ""
+            button = buttons[what] = QRadioButton(f"{name} · {why}" if why else name)
+            button.setAccessibleName(f"{name}. {why}".strip())
+            button.setEnabled(not why)
+            group.addButton(button)
+            column.addWidget(button)
+        buttons[WHOLE].setChecked(True)
+        group.buttonToggled.connect(self._measure)
+        return buttons
+
+    def _add_contents(self, column: QVBoxLayout) -> dict[str, QCheckBox]:
+        """A check box for each thing that may be left out; they are remembered."""
+        self._heading("With", column)
+        session = self._session
+        plotted = any(shown.counters for shown in session.traces)
+        boxes = {}
+        for name, setting, text, why in (
+            ("flows", EXPORT_FLOWS, "Flows, from what gives a result to what takes it", ""),
+            (
+                "counters", EXPORT_COUNTERS, "Counters of the units of the NPU",
+                "" if plotted else "none in these files",
+            ),
+            (
+                "annotations", EXPORT_ANNOTATIONS,
+                "Annotations: operator, source line, handles, identifier, bytes", "",
+            ),
+            (
+                "marks", EXPORT_MARKS, "Your marks and their notes",
+                "" if session.state.marks else "none were made",
+            ),
+        ):  # fmt: skip
+            box = boxes[name] = QCheckBox(f"{text} · {why}" if why else text)
+            box.setAccessibleName(box.text())
+            box.setEnabled(not why)
+            box.setChecked(not why and self._settings.get(setting))
+            box.toggled.connect(lambda on, setting=setting: self._chosen(setting, on))
+            column.addWidget(box)
+        return boxes
+
+    def _add_types(self, column: QVBoxLayout) -> dict[str, QRadioButton]:
+        self._heading("File", column)
+        buttons, group = {}, QButtonGroup(self)
+        for suffix, text in zip(SUFFIXES, ("Perfetto trace", "gzipped"), strict=True):
+            button = buttons[suffix] = QRadioButton(f"{suffix} · {text}")
+            button.setAccessibleName(f"File type {suffix}, {text}")
+            group.addButton(button)
+            column.addWidget(button)
+        buttons[SUFFIXES[self._settings.get(EXPORT_GZIP)]].setChecked(True)
+        buttons[SUFFIXES[1]].toggled.connect(lambda on: self._chosen(EXPORT_GZIP, on))
+        return buttons
+
+    def _chosen(self, setting: Setting[bool], on: bool) -> None:
+        self._settings.set(setting, on)
+        if setting is EXPORT_GZIP:
+            self._tell()
+        else:
+            self._measure()
+
+    # -- what it will be -----------------------------------------------------------------------
+
+    @property
+    def wish(self) -> PerfettoWish:
+        """What is chosen now."""
+        what = next(what for what, button in self.parts.items() if button.isChecked())
+        wish = self._wishes[what]
+        assert not isinstance(wish, str)  # a part that is not there cannot be chosen
+        return replace(
+            wish,
+            order=self._order,
+            marks=marks_of(self._session) if self.contents["marks"].isChecked() else (),
+            flows=self.contents["flows"].isChecked(),
+            counters=self.contents["counters"].isChecked(),
+            annotations=self.contents["annotations"].isChecked(),
+        )
+
+    @property
+    def suffix(self) -> str:
+        """The file type that is chosen now."""
+        return next(suffix for suffix, button in self.types.items() if button.isChecked())
+
+    @Slot()
+    def _measure(self, *_: object) -> None:
+        self._size: FileSize | str = WORKING
+        self._tell()
+        self._latest.submit(_size, self._session.workspace, self.wish, self.flows)
+
+    @Slot(object)
+    def _measured(self, size: FileSize | str) -> None:
+        self._size = size
+        self._tell()
+
+    @Slot(str)
+    def _failed(self, sentence: str) -> None:
+        self._measured(sentence)
+
+    def _tell(self) -> None:
+        size, wish = self._size, self.wish
+        self.save.setEnabled(not isinstance(size, str) or size is WORKING)
+        if isinstance(size, str):
+            self.sentence.setText(size)
+            return
+        said = [size_text(size)]
+        if size.over_edge:
+            one = size.over_edge == 1
+            said.append(
+                f"{counted(size.over_edge, 'slice')} {'reaches' if one else 'reach'} over an edge "
+                f"of the range and {'is' if one else 'are'} written whole."
+            )
+        if self._hidden and wish.what != SELECTION:
+            said.append(f"{self._hidden} in the window: they are written too.")
+        if size.left_out:
+            said.append(f"Of the flows not all are written: {size.left_out}.")
+        if not wish.annotations:
+            said.append(NO_NOTES)
+        self.sentence.setText(" ".join(said))
+
+    @Slot()
+    def _accept(self) -> None:
+        wish, suffix = self.wish, self.suffix
+        self.accept()
+        self.asked.emit(wish, suffix)
+
+
+def _size(workspace: Workspace, wish: PerfettoWish, flows: Flows) -> FileSize | str:
+    """The size of the file, or why there can be none."""
+    try:
+        return PerfettoJob(workspace, wish, flows).size()
+    except NothingToExport as error:
+        return str(error)
+
+
+def size_text(size: FileSize) -> str:
+    """ "627 slices and 100 computed ones on 1 track: about 95 kB, 14 kB gzipped."."""
+    slices = with_computed(_many(size.slices - size.computed, "slice"), size.computed)
+    what = f"{slices} on {counted(size.tracks, 'track')}"
+    if size.flows:
+        what += f" with {_many(size.flows, 'flow')}"
+    return f"{what}: about {bytes_text(size.raw)}, {bytes_text(size.packed)} gzipped."
+
+
+def _many(count: int, thing: str) -> str:
+    """ "727 slices", "1.2 million slices"."""
+    return f"{count / 1e6:.1f} million {thing}s" if count >= 1_000_000 else counted(count, thing)

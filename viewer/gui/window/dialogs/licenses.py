@@ -1,0 +1,157 @@
+"""What the program is built of: versions, licences and their texts, from the installed packages.
+
+In a frozen bundle the texts lie in `licences/<name>` and metadata may be missing; then a version is
+what the module itself says, and the licence what is stated here. No Qt.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+import sys
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module, metadata
+from pathlib import Path
+
+from viewer import __version__
+from viewer.resources import resource
+
+_LONGEST = 1 << 20  # characters of a text
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One thing that is built in. what: what it is for here."""
+
+    name: str
+    version: str
+    licence: str
+    what: str
+    page: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """name: of the distribution. module: whose `__version__` is told where there is no metadata."""
+
+    name: str
+    module: str
+    licence: str
+    what: str
+    page: str
+
+
+# What a bundle has: the requirements of pyproject.toml and theirs;
+# tests/gui/window/dialogs/test_licenses.py compares.
+_KNOWN = (
+    _Known("PySide6-Essentials", "PySide6", "LGPL-3.0-only", "Qt: the window",
+           "https://doc.qt.io/qtforpython-6/"),
+    _Known("shiboken6", "shiboken6", "LGPL-3.0-only", "Qt from Python",
+           "https://doc.qt.io/qtforpython-6/"),
+    _Known("pyqtgraph", "pyqtgraph", "MIT", "timeline and charts",
+           "https://www.pyqtgraph.org"),
+    _Known("numpy", "numpy", "BSD-3-Clause", "columns", "https://numpy.org"),
+    _Known("pandas", "pandas", "BSD-3-Clause", "tables", "https://pandas.pydata.org"),
+    _Known("protobuf", "google.protobuf", "BSD-3-Clause", "Perfetto traces",
+           "https://protobuf.dev"),
+    _Known("perfetto", "perfetto", "Apache-2.0", "Perfetto's definitions",
+           "https://perfetto.dev"),
+    _Known("flatbuffers", "flatbuffers", "Apache-2.0", "ETDumps that are logged",
+           "https://flatbuffers.dev"),
+    _Known("msgspec", "msgspec", "BSD-3-Clause", "JSON", "https://jcristharif.com/msgspec/"),
+    _Known("rustworkx", "rustworkx", "Apache-2.0", "the graph's layout",
+           "https://www.rustworkx.org"),
+    _Known("python-dateutil", "dateutil", "Apache-2.0 OR BSD-3-Clause", "of pandas",
+           "https://github.com/dateutil/dateutil"),
+    _Known("six", "six", "MIT", "of pandas", "https://github.com/benjaminp/six"),
+    _Known("tzdata", "tzdata", "Apache-2.0", "of pandas", "https://github.com/python/tzdata"),
+    _Known("colorama", "colorama", "BSD-3-Clause", "of pyqtgraph",
+           "https://github.com/tartley/colorama"),
+    _Known("pyarrow", "pyarrow", "Apache-2.0", "Parquet", "https://arrow.apache.org"),
+)  # fmt: skip
+
+
+def parts() -> list[Part]:
+    """All that is built in and installed here, Opscope and Python first."""
+    found = [
+        Part("Opscope", __version__, "Apache-2.0", "this program", ""),
+        Part("Python", platform.python_version(), "PSF-2.0", "the language", "https://python.org"),
+    ]
+    for known in _KNOWN:
+        version = _version(known)
+        if version:
+            found.append(Part(known.name, version, _licence(known), known.what, known.page))
+    return found
+
+
+def text_of(name: str) -> str:
+    """The licence texts of a part, "" where none came with it."""
+    texts = []
+    for path in _files_of(name):
+        try:
+            texts.append(path.read_text(encoding="utf-8", errors="replace")[:_LONGEST].strip())
+        except OSError:
+            continue
+    return f"\n\n{'-' * 60}\n\n".join(dict.fromkeys(text for text in texts if text))
+
+
+def _version(known: _Known) -> str:
+    try:
+        return metadata.version(known.name)
+    except metadata.PackageNotFoundError:
+        pass
+    # Only a bundle lacks metadata; elsewhere a module of that name would be a stranger's.
+    if getattr(sys, "_MEIPASS", None) is None:
+        return ""
+    try:
+        return str(getattr(import_module(known.module), "__version__", ""))
+    except ImportError:
+        return ""
+
+
+def _licence(known: _Known) -> str:
+    """As the package states it where that is an expression, else as it is known here: older
+    metadata has whole texts in that field."""
+    try:
+        stated = str(metadata.metadata(known.name).json.get("license_expression", ""))
+    except metadata.PackageNotFoundError:
+        stated = ""
+    return stated if stated and len(stated) < 80 else known.licence
+
+
+def _files_of(name: str) -> Iterator[Path]:
+    above = resource().parent
+    of_qt = name in ("PySide6-Essentials", "shiboken6")  # whose wheels have no text
+    if getattr(sys, "_MEIPASS", None) is not None:
+        folder = {"Opscope": "opscope"}.get(name, "Qt and PySide6" if of_qt else name)
+        yield from _texts_below(above / "licences" / folder)
+        return
+    if name == "Opscope" and (above / "packaging" / "LICENSE").is_file():
+        yield above / "packaging" / "LICENSE"
+        return
+    if of_qt:
+        yield from _texts_below(above / "packaging" / "licences")
+    if name == "Python":
+        for folder in (sysconfig.get_path("stdlib"), sys.base_prefix):
+            yield from (p for p in (Path(folder) / "LICENSE.txt",) if p.is_file())
+        return
+    try:
+        files = metadata.distribution(name).files or ()
+    except metadata.PackageNotFoundError:
+        return
+    for file in files:
+        if _is_licence(file.name) and any(part.endswith(".dist-info") for part in file.parts):
+            yield Path(str(file.locate()))
+
+
+def _texts_below(folder: Path) -> Iterator[Path]:
+    if folder.is_dir():
+        yield from sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def _is_licence(name: str) -> bool:
+    return bool(re.match(r"(LICEN[CS]E|COPYING|NOTICE)", name, re.IGNORECASE)) and not (
+        name.endswith(".py")
+    )

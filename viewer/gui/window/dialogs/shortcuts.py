@@ -1,0 +1,351 @@
+"""The sheet of all keys: every command with its keys, by group, and the mouse; keys can be chosen.
+
+A command is chosen in the table and a key is pressed for it. What is chosen holds at once. A key
+that is of another command is only taken from it when the user says so, with both names in view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from viewer.gui.qt.commands.command_table import Command, CommandTable
+from viewer.gui.qt.commands.key_map import FIXED, key_text, shown_key, shown_keys
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.focus_frame import FramedDialog
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import Hairline, label
+from viewer.gui.qt.widgets.tables import ROW_HEIGHT, FilterLine, QuietTable
+
+_SIZE = 720, 640
+_COLUMNS = ("Command", "Keys", "")
+_ID = Qt.ItemDataRole.UserRole
+
+
+class KeySheet(FramedDialog):
+    """Shows and changes the keys of a table of commands. gestures: (how, what) of the mouse."""
+
+    def __init__(
+        self,
+        commands: CommandTable,
+        gestures: Sequence[tuple[str, str]],
+        theme: Theme,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(theme, parent)
+        self._commands, self._gestures, self._theme = commands, gestures, theme
+        self.setWindowTitle("Keys")
+        self.resize(theme.px(_SIZE[0]), theme.px(_SIZE[1]))
+        self.model = QStandardItemModel(self)
+        self.table = self._make_table()
+        self.filter = FilterLine("Filter by command or key", "Filter of keys", self.table, theme)
+        self.filter.textChanged.connect(self._fill)
+        self.editor = KeyEditor(commands, theme)
+        self.reset_all = QPushButton("Reset all keys")
+        self.reset_all.clicked.connect(lambda: commands.reset_keys())
+        self.reset_all.setAutoDefault(False)
+        close = QPushButton("Close")
+        close.clicked.connect(self.accept)
+        close.setAutoDefault(False)
+        foot = QHBoxLayout()
+        foot.addWidget(self.reset_all)
+        foot.addStretch(1)
+        foot.addWidget(close)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 16, 16, 16)
+        column.setSpacing(12)
+        column.addWidget(self.filter)
+        column.addWidget(self.table, 1)
+        column.addWidget(Hairline(theme, "line"))
+        column.addWidget(self.editor)
+        column.addWidget(Hairline(theme, "line"))
+        column.addLayout(foot)
+        commands.keys_changed.connect(self._fill)
+        self._fill()
+        self.filter.setFocus()
+
+    def choose(self, id: str) -> None:
+        """Choose a command in the table."""
+        for row in range(self.model.rowCount()):
+            if self.model.item(row).data(_ID) == id:
+                self.table.selectRow(row)
+                return
+
+    def _make_table(self) -> QuietTable:
+        table = QuietTable("Keys")
+        table.setModel(self.model)
+        table.setSelectionMode(table.SelectionMode.SingleSelection)
+        table.setEditTriggers(table.EditTrigger.NoEditTriggers)
+        table.verticalHeader().setDefaultSectionSize(self._theme.px(ROW_HEIGHT))
+        table.selectionModel().currentRowChanged.connect(self._show_chosen)
+        table.doubleClicked.connect(self._record)
+        table.activated.connect(self._record)
+        return table
+
+    @Slot()
+    def _fill(self) -> None:
+        """List what the filter leaves, and stay at the command that is chosen."""
+        chosen, typed = self.editor.command, self.filter.text()
+        self.model.clear()
+        self.model.setHorizontalHeaderLabels(_COLUMNS)
+        self.table.clearSpans()
+        every = self._commands.commands.values()
+        for group in dict.fromkeys(command.place for command in every):
+            listed = [c for c in every if c.place == group and self._fits(c, typed)]
+            if listed:
+                self._add_heading(group)
+            for command in listed:
+                self._add_command(command)
+        gestures = [one for one in self._gestures if _has(" ".join(one), typed)]
+        if gestures:
+            self._add_heading("Mouse")
+        for how, what in gestures:
+            self._add(what, how, "", selectable=False)
+        if not self.model.rowCount():
+            words = " ".join(typed.split())
+            self._add_heading(f"No command or key has “{words}” in it. Escape clears the filter.")
+        header = self.table.horizontalHeader()
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        for column, width in ((1, 240), (2, 90)):
+            header.resizeSection(column, self._theme.px(width))
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        ids = [self.model.item(row).data(_ID) for row in range(self.model.rowCount())]
+        self.reset_all.setEnabled(any(self._commands.has_own_keys(c.id) for c in every))
+        kept = chosen.id if chosen is not None and chosen.id in ids else None
+        first = kept or next((id for id in ids if id), None)
+        if first is not None:
+            self.choose(first)
+        else:
+            self.editor.show_command(None)
+
+    def _fits(self, command: Command, typed: str) -> bool:
+        keys = [shown_key(key).lower() for key in self._commands.keys(command.id)]
+        return typed.strip().lower() in keys or _has(
+            f"{command.plain_title} {command.place}", typed
+        )
+
+    def _add_heading(self, text: str) -> None:
+        item = QStandardItem(text)
+        item.setFlags(Qt.ItemFlag.ItemIsEnabled)
+        item.setFont(self._theme.font("section"))
+        item.setForeground(self._theme.color("text2"))
+        self.model.appendRow(item)
+        self.table.setSpan(self.model.rowCount() - 1, 0, 1, len(_COLUMNS))
+
+    def _add_command(self, command: Command) -> None:
+        id = command.id
+        changed = "changed" if self._commands.has_own_keys(id) else ""
+        self._add(command.plain_title, shown_keys(self._commands.keys(id)), changed, id)
+
+    def _add(self, what: str, keys: str, note: str, id: str = "", selectable: bool = True) -> None:
+        items = [QStandardItem(text) for text in (f"    {what}", keys, note)]
+        for item in items:
+            item.setData(id, _ID)
+            if not selectable:
+                item.setFlags(Qt.ItemFlag.ItemIsEnabled)
+        items[1].setForeground(self._theme.color("text1" if id else "text2"))
+        items[2].setForeground(self._theme.color("text2"))
+        self.model.appendRow(items)
+
+    def _show_chosen(self, now: QModelIndex, before: QModelIndex) -> None:
+        id = self.model.item(now.row()).data(_ID) if now.isValid() else ""
+        self.editor.show_command(self._commands.commands.get(id))
+
+    def _record(self, index: QModelIndex) -> None:
+        if self.model.item(index.row()).data(_ID):
+            self.editor.recorder.record()
+
+
+class KeyEditor(QWidget):
+    """The keys of one command, each with a button that takes it away, and one that adds another."""
+
+    def __init__(self, commands: CommandTable, theme: Theme) -> None:
+        super().__init__()
+        self._commands, self._theme = commands, theme
+        self.command: Command | None = None
+        self._wanted = ""  # a key that is of another command
+        self._title = label("", theme, "operator")
+        self._chips = QHBoxLayout()
+        self._chips.setSpacing(6)
+        self.recorder = KeyRecorder()
+        self.recorder.recorded.connect(self._recorded)
+        self.reset = QPushButton("Reset")
+        self.reset.setAutoDefault(False)
+        self.reset.clicked.connect(self._reset)
+        self._say = QLabel()
+        self._say.setTextFormat(Qt.TextFormat.PlainText)
+        self._say.setWordWrap(True)
+        self.use, self.leave = QPushButton(), QPushButton()
+        for button, answer in ((self.use, self._use), (self.leave, self._leave)):
+            button.setAutoDefault(False)
+            button.clicked.connect(answer)
+        line = QHBoxLayout()
+        line.setSpacing(8)
+        line.addLayout(self._chips)
+        line.addWidget(self.recorder)
+        line.addWidget(self.reset)
+        line.addStretch(1)
+        asked = QHBoxLayout()
+        asked.setSpacing(8)
+        asked.addWidget(self._say, 1)
+        asked.addWidget(self.use)
+        asked.addWidget(self.leave)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addWidget(self._title)
+        column.addLayout(line)
+        column.addLayout(asked)
+        self.setMinimumHeight(theme.px(112))
+        self.show_command(None)
+
+    @property
+    def said(self) -> str:
+        """What is asked or told."""
+        return self._say.text()
+
+    def show_command(self, command: Command | None) -> None:
+        """Show the keys of another command, or of none."""
+        if command is not self.command:
+            self._ask("")
+        self.command = command
+        self.setEnabled(command is not None)
+        self._title.setText(command.plain_title if command else "No command is chosen")
+        while (item := self._chips.takeAt(0)) is not None:
+            chip = item.widget()
+            if chip is not None:
+                chip.hide()
+                chip.deleteLater()
+        for key in self._commands.keys(command.id) if command else ():
+            self._chips.addWidget(self._chip(key))
+        self.reset.setEnabled(command is not None and self._commands.has_own_keys(command.id))
+
+    def _chip(self, key: str) -> QToolButton:
+        chip = QToolButton()
+        chip.setText(f"{shown_key(key)}  ×")
+        chip.setProperty("framed", True)
+        chip.setToolTip("Take this key away")
+        chip.setAccessibleName(f"Take {shown_key(key)} away")
+        chip.clicked.connect(lambda: self._take(key))
+        return chip
+
+    def _take(self, key: str) -> None:
+        if self.command is not None:
+            self._ask("")
+            self._commands.take_key(self.command.id, key)
+
+    def _recorded(self, key: str) -> None:
+        if self.command is None:
+            return
+        owner = self._commands.owner(key)
+        if key in FIXED:
+            self._ask(f"{shown_key(key)} always {FIXED[key]}: no command can have it.")
+        elif owner is self.command:
+            self._ask(f"{shown_key(key)} is a key of “{owner.plain_title}” already.")
+        elif owner is not None:
+            self._ask(f"{shown_key(key)} is the key of “{owner.plain_title}”.", key)
+        else:
+            self._ask("")
+            self._commands.give_key(self.command.id, key)
+
+    def _ask(self, text: str, key: str = "") -> None:
+        self._wanted = key
+        self._say.setText(text)
+        self.use.setVisible(bool(key))
+        self.leave.setVisible(bool(key))
+        if key and self.command is not None:
+            self.use.setText(f"Use it for “{self.command.plain_title}”")
+            self.leave.setText("Leave it there")
+            self.leave.setFocus()
+
+    def _use(self) -> None:
+        if self.command is not None and self._wanted:
+            key, owner = self._wanted, self._commands.owner(self._wanted)
+            self._commands.give_key(self.command.id, key)
+            left = self._commands.keys(owner.id) if owner is not None else ()
+            name = f"“{owner.plain_title}”" if owner is not None else ""
+            self._ask("" if left or not name else f"{name} has no key now.")
+            self.recorder.setFocus()
+
+    def _leave(self) -> None:
+        self._ask("")
+        self.recorder.setFocus()
+
+    def _reset(self) -> None:
+        if self.command is not None:
+            self._ask("")
+            self._commands.reset_keys(self.command.id)
+
+
+class KeyRecorder(QPushButton):
+    """A button that takes the next key as the answer: `recorded(key)`. Escape takes it back."""
+
+    recorded = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setAutoDefault(False)
+        self.clicked.connect(self.record)
+        self._show(False)
+
+    def record(self) -> None:
+        """Take the next key."""
+        self.setFocus()
+        self._show(True)
+
+    def _show(self, recording: bool) -> None:
+        self.is_recording = recording
+        self.setText("Press a key…  (Escape: none)" if recording else "Add a key…")
+
+    @guard(False)
+    def event(self, event: QEvent) -> bool:
+        """While a key is asked for, none is a shortcut and none moves the keyboard elsewhere."""
+        if self.is_recording and isinstance(event, QKeyEvent):
+            if event.type() == QEvent.Type.ShortcutOverride:
+                event.accept()
+                return True
+            if event.type() == QEvent.Type.KeyPress:
+                self._take(event)
+                return True
+        return bool(super().event(event))
+
+    @guard
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self._show(False)
+
+    def _take(self, event: QKeyEvent) -> None:
+        key = key_text(_pressed(event))
+        if event.key() == Qt.Key.Key_Escape and not key.startswith(("Ctrl", "Alt", "Shift")):
+            self._show(False)
+        elif key:
+            self._show(False)
+            self.recorded.emit(key)
+
+
+def _has(text: str, typed: str) -> bool:
+    """Whether every word that is typed begins a word of a text."""
+    words = text.lower().split()
+    return all(any(word.startswith(part) for word in words) for part in typed.lower().split())
+
+
+def _pressed(event: QKeyEvent) -> str:
+    """What was pressed, as a text: ? and not Shift+?, but Shift+W."""
+    held, text = event.modifiers(), event.text()
+    held &= ~Qt.KeyboardModifier.KeypadModifier
+    is_sign = text[:1].isprintable() and not text[:1].isalnum() and not text[:1].isspace()
+    if text and is_sign:
+        held &= ~Qt.KeyboardModifier.ShiftModifier
+    code = event.key() | held.value
+    return QKeySequence(code).toString(QKeySequence.SequenceFormat.PortableText)

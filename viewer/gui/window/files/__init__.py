@@ -1,0 +1,1 @@
+"""Opening, saving, closing, exporting: what is done with files."""

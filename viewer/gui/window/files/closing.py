@@ -1,0 +1,177 @@
+"""No work is lost by closing: not by Close all, another session, a closed window or the end.
+
+What goes away is kept as the last session, without a question, and Close all can be undone. The
+user is asked only where that would not do: a session file of theirs lacks what they did since, or
+what is open cannot be kept.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtWidgets import QMenu, QMessageBox
+
+from viewer.gui.qt.commands.key_map import shown_key
+from viewer.gui.window.files.sessions import Opening
+from viewer.view.open_trace import display_name
+
+if TYPE_CHECKING:
+    from viewer.gui.window.controller import Desk
+    from viewer.view.recent_sessions import Work
+
+Then = Callable[[], None]
+
+
+class Leaving(QObject):
+    """What is asked and kept before the files of one desk go away. `stayed`: they do not, because
+    somebody said so or the session could not be written."""
+
+    stayed = Signal()
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._desk = desk
+        self._files = desk.session_files
+        self.question: QMessageBox | None = None
+        self._then: Then | None = None  # what waits until the session is written
+        self._closed: Opening | None = None  # what Close all has taken away
+        self._files.written.connect(self._written)
+        desk.session.opened.connect(self._opened)
+
+    # -- asking ------------------------------------------------------------------------------
+
+    def go(self, then: Then) -> None:
+        """Do what takes away all that is open, as soon as nothing is lost by it, or never."""
+        if not self.asks(then):
+            then()
+
+    def asks(self, then: Then) -> bool:
+        """Whether somebody has to be asked first, or a file to be written: then it is begun, and
+        `then` is called after it. What is open is kept as the last session in any case."""
+        if not self._desk.session.workspace.paths:
+            return False
+        if self._then is not None or self.question is not None:
+            return True  # it is asked already
+        kept = self._files.keep()
+        if self._files.is_writing:
+            self._then = then
+            return True
+        if self._files.has_changes:
+            self._ask(
+                f"Save the changes to {display_name(self._files.path)}?",
+                "The file lacks some of your marks, track order or links. If you do not save, you "
+                "find them in the File menu only, under Earlier sessions."
+                if kept else _CANNOT_KEEP.format(self._files.kept.folder),
+                then,
+            )  # fmt: skip
+        elif not kept and not self._files.path and self._files.work.is_any:
+            self._ask(
+                "Save this session?", _CANNOT_KEEP.format(self._files.kept.folder), then
+            )  # fmt: skip
+        else:
+            return False
+        return True
+
+    def _ask(self, text: str, reason: str, then: Then) -> None:
+        box = QMessageBox(self._desk.window)
+        box.setIcon(QMessageBox.Icon.Question)
+        box.setWindowTitle("Opscope")
+        box.setText(text)
+        box.setInformativeText(reason)
+        save = box.addButton("&Save", QMessageBox.ButtonRole.AcceptRole)
+        leave = box.addButton("Do&n't save", QMessageBox.ButtonRole.DestructiveRole)
+        box.addButton("&Cancel", QMessageBox.ButtonRole.RejectRole)
+        box.setDefaultButton(save)
+        self.question = box
+
+        def answered() -> None:
+            clicked, self.question = box.clickedButton(), None
+            box.deleteLater()
+            if clicked is save:
+                self._then = then
+                self._files.save()
+            elif clicked is leave:
+                then()
+            else:
+                self.stayed.emit()
+
+        box.finished.connect(answered)
+        box.open()
+
+    @Slot(bool)
+    def _written(self, well: bool) -> None:
+        then, self._then = self._then, None
+        if then is not None and well:
+            self.go(then)  # something may have been done while it was written
+        elif then is not None:
+            self.stayed.emit()
+
+    # -- closing all, and taking it back ------------------------------------------------------
+
+    def close_all(self) -> None:
+        """Close every file; `reopen` takes it back."""
+        self.go(self._close_all)
+
+    def _close_all(self) -> None:
+        session, key = self._desk.session, self._desk.commands.keys("go.undo")
+        names = [display_name(path) for path in session.workspace.paths]
+        closed = self._files.as_it_is()
+        session.close_all()
+        self._closed = closed
+        self._desk.commands.refresh()
+        what = names[0] if len(names) == 1 else f"{len(names)} files"
+        how = f"{shown_key(key[0])} opens" if key else "Undo in the Go menu opens"
+        self._desk.say(f"Closed {what} · {how} {'it' if len(names) == 1 else 'them'} again")
+
+    @property
+    def can_reopen(self) -> bool:
+        """Whether nothing is open, and what was has been closed by Close all."""
+        return self._closed is not None and self._desk.is_empty
+
+    def reopen(self) -> None:
+        """Open again what Close all has closed, as it was seen."""
+        closed, self._closed = self._closed, None
+        if closed is not None:
+            self._files.take_up(closed)
+
+    @Slot()
+    def _opened(self) -> None:
+        if self._desk.session.workspace.paths:
+            self._closed = None
+
+    # -- what was kept -------------------------------------------------------------------------
+
+    def fill(self, menu: QMenu) -> None:
+        """List the kept sessions in a menu, newest first, each with its files and its work."""
+        menu.clear()
+        for path in self._files.kept.paths():
+            work = self._files.kept.work(path)
+            if work is not None:
+                action = menu.addAction(_text(work, os.path.getmtime(path)).replace("&", "&&"))
+                action.triggered.connect(partial(self._open_kept, path))
+        menu.setEnabled(True)
+        if menu.isEmpty():
+            menu.addAction("There is none yet").setEnabled(False)
+
+    def _open_kept(self, path: str, checked: bool = False) -> None:
+        self._files.open(path)
+
+
+_CANNOT_KEEP = (
+    "It cannot be kept as the last session, since nothing can be written in {}. Without saving, "
+    "marks, track order and links are lost."
+)
+
+
+def _text(work: Work, when: float) -> str:
+    """A kept session in one line: "net.etdp and 1 more · 3 marks · 2026-11-22 14:03"."""
+    first = display_name(work.files[0]) if work.files else "no file"
+    more = f" and {len(work.files) - 1} more" if len(work.files) > 1 else ""
+    count = len(work.marks)
+    marks = f" · {count} mark{'s' if count > 1 else ''}" if count else ""
+    return f"{first}{more}{marks} · {datetime.fromtimestamp(when):%Y-%m-%d %H:%M}"

@@ -1,0 +1,150 @@
+"""File > Open in Perfetto UI: writes the trace, hands it to the UI in the browser, and cleans up.
+
+It is the one thing that reaches out of this machine, and only when asked for: the browser loads
+the page of the UI, which reads the trace back from here (`perfetto_server`). The trace itself stays
+on this machine. Where that cannot work, the user is told why and offered the file instead.
+The server's module takes 40 ms to import, so it is when it is asked for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QUrl, Slot
+from PySide6.QtGui import QDesktopServices
+
+from viewer.gui.qt.background import Latest
+from viewer.gui.qt.commands.command_table import Command
+from viewer.gui.qt.gui_thread import Owner
+from viewer.gui.session.preconditions import open_profile
+from viewer.workspace.exports import NothingToExport, prepare
+
+if TYPE_CHECKING:
+    from viewer.gui.window.controller import Desk
+    from viewer.gui.window.files.perfetto_server import PerfettoServer
+
+SAVE = "Save the trace…"
+OFFLINE = (
+    "ui.perfetto.dev cannot be reached: this machine seems to be offline. Save the trace and open "
+    "it there later, or in another viewer"
+)
+NO_PORT = (
+    "The Perfetto UI reads from port 9001 of this machine alone, and another program uses that "
+    "port. Save the trace and open it there by hand, or end that program"
+)
+
+
+class PerfettoUi(QObject):
+    """Hands what is open to the Perfetto UI. Lives on the GUI thread, as long as its desk."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._desk = desk
+        self._owner = Owner(self)
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._path = ""
+        self.server: PerfettoServer | None = None
+        self._asking = Latest(desk.window)
+        self._asking.answered.connect(self._reached)
+        desk.saver.saved.connect(self._saved)
+        desk.saver.failed.connect(self._failed)
+        desk.closing.connect(self.close)
+
+    @Slot()
+    def open(self) -> None:
+        """Write the trace to a temporary file and go on from there."""
+        desk = self._desk
+        if desk.saver.is_busy:
+            desk.window.message.show_error("Another export is being written; try again then")
+            return
+        self.close()
+        name = os.path.splitext(os.path.basename(desk.session.workspace.traces[0].path))[0]
+        self._folder = tempfile.TemporaryDirectory(prefix="opscope-")
+        self._path = os.path.join(self._folder.name, f"{name or 'trace'}.pftrace")
+        try:
+            job = prepare(desk.session.workspace, self._path)
+        except NothingToExport as error:
+            self.close()
+            desk.window.message.show_error(str(error))
+            return
+        desk.window.status.begin()
+        desk.window.status.tell("Writing the trace for the Perfetto UI")
+        desk.saver.save(job, self._path)
+
+    @Slot()
+    def close(self) -> None:
+        """Serve nothing any more and take the temporary file away."""
+        self._asking.cancel()
+        server, self.server = self.server, None
+        if server is not None:
+            server.close()
+        if self._folder is not None:
+            with contextlib.suppress(OSError):
+                self._folder.cleanup()
+        self._folder, self._path = None, ""
+
+    @Slot(str, int)
+    def _saved(self, path: str, _count: int) -> None:
+        if path == self._path:
+            from viewer.gui.window.files import perfetto_server
+
+            self._desk.say("Looking for ui.perfetto.dev…")
+            self._asking.submit(perfetto_server.is_reachable)
+
+    @Slot(str, str)
+    def _failed(self, path: str, _message: str) -> None:
+        if path == self._path:
+            self.close()
+
+    @Slot(object)
+    def _reached(self, reached: bool) -> None:
+        if not reached:
+            self._offer_file(OFFLINE)
+            return
+        from viewer.gui.window.files import perfetto_server
+
+        ended = partial(self._owner.call, "_ended")
+        try:
+            self.server = perfetto_server.PerfettoServer(self._path, ended)
+        except perfetto_server.PortTaken:
+            self._offer_file(NO_PORT)
+            return
+        address = self.server.ui_address
+        if QDesktopServices.openUrl(QUrl(address)):
+            self._desk.say("The browser opens the Perfetto UI, which reads the trace from here")
+        else:
+            self._desk.window.message.show_warning(
+                f"No browser could be started. Open this address in one: {address}"
+            )
+
+    def _offer_file(self, why: str) -> None:
+        self.close()
+        self._desk.say("")
+        self._desk.window.message.show_warning(
+            why, SAVE, self._desk.commands.actions["file.export"].trigger
+        )
+
+    def _ended(self, fetched: bool) -> None:
+        if self.server is None:  # closed from here
+            return
+        self.close()
+        self._desk.say(
+            "The Perfetto UI has read the trace; nothing is served any more"
+            if fetched
+            else "No browser asked for the trace; it is not served any more"
+        )
+
+
+def perfetto_ui_commands(desk: Desk) -> list[Command]:
+    """The one command."""
+    handing = PerfettoUi(desk)
+    return [
+        Command(
+            "file.perfetto_ui", "Open in Perfetto &UI", "File", handing.open,
+            enabled=open_profile(desk.session),
+        ),
+    ]  # fmt: skip

@@ -1,0 +1,371 @@
+"""Keeps what is open and seen in a session file, takes it up again, and watches the files.
+
+* *Save session* writes the inputs, choices and view of the moment (`viewer.view.session_file`).
+* A session file that is opened takes the place of what is open. Inputs that are not where they were
+  are looked for beside it and by their hash, and then asked for; what cannot be had is said.
+* An input that changes on disk is offered to be read again, with the view kept.
+* What is closed or replaced can be kept (`viewer.view.recent_sessions`) and taken up again though
+  nobody saved it. `viewer.gui.window.files.closing` sees to it, and asks where that would not do.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+from PySide6.QtCore import QFileSystemWatcher, QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFileDialog
+
+from viewer.codecs.atomic_file import Cancelled, Progress, never_cancelled
+from viewer.codecs.file_stamps import Stamp, stamp_of
+from viewer.formats import UnreadableFile
+from viewer.gui.qt.background import Latest
+from viewer.gui.qt.commands.command_table import Command, Need
+from viewer.resources import stem_beside
+from viewer.view.open_trace import Inferences, OpenTrace, display_name
+from viewer.view.recent_sessions import KeptSessions, Work, work_of
+from viewer.view.saved_view import kept_view, shown_view
+from viewer.view.session_file import (
+    SUFFIX,
+    VERSION,
+    FoundInput,
+    SavedSession,
+    changed_inputs,
+    choices_of,
+    find_inputs,
+    input_of,
+    kept_choices,
+    read,
+    write,
+)
+
+if TYPE_CHECKING:
+    from viewer.gui.session.session import Session
+    from viewer.gui.window.controller import Desk
+
+FILTER = f"Opscope sessions (*{SUFFIX})"
+# A program that writes a file does so in several steps: it is looked at after so much quiet.
+SETTLES_MS = 400
+# A system has few watches; of more open files the first ones are watched.
+_MOST_WATCHED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A session whose inputs are read: where each of them is, None for none.
+
+    name: what it is called where something of it is gone, "" for nothing. path: the file of the
+    user's that it is, "" for none. written: the work in that file, None for all that is there.
+    """
+
+    name: str
+    saved: SavedSession
+    found: tuple[FoundInput, ...]
+    path: str = ""
+    written: Work | None = None
+
+    @property
+    def paths(self) -> list[str | None]:
+        return [one.path for one in self.found]
+
+
+class SessionFiles(QObject):
+    """The session files of one desk. `path`: the one that was opened or saved last, "" for none.
+    `kept`: those that nobody saved. `written`: whether a session file could be written."""
+
+    written = Signal(bool)
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._desk = desk
+        self._session: Session = desk.session
+        self.path = ""
+        self.kept = KeptSessions(desk.settings.folder)
+        self._in_file: Work | None = None  # the work in the file at `path`
+        # The session file that is being written, and the work in it.
+        self._writes: tuple[str, Work] | None = None
+        desk.saver.saved.connect(self._saved)
+        desk.saver.failed.connect(self._not_saved)
+        self._opening: Opening | None = None
+        self._finding, self._checking = Latest(self), Latest(self)
+        self._finding.answered.connect(self._found)
+        self._checking.answered.connect(self._checked)
+        self._session.added.connect(self._restore)
+        self._session.opened.connect(self._watch)
+        self._watcher = QFileSystemWatcher(self)
+        self._settled = QTimer(self)
+        self._settled.setSingleShot(True)
+        self._settled.setInterval(SETTLES_MS)
+        self._settled.timeout.connect(self.look)
+        self._watcher.fileChanged.connect(self._changed)
+        application = QGuiApplication.instance()
+        if isinstance(application, QGuiApplication):
+            application.applicationStateChanged.connect(self._activated)
+        # Changes on disk that were told, by path: nobody is told the same twice.
+        self._told: dict[str, Stamp | None] = {}
+        self.warning = ""
+
+    # -- saving ------------------------------------------------------------------------------
+
+    def save(self) -> None:
+        """Write the session file again, or ask for one where there is none yet."""
+        if self.path:
+            self._write(self.path)
+        else:
+            self.save_as()
+
+    def save_as(self) -> None:
+        """Ask for a session file and write it."""
+        first = stem_beside(self.path or self._session.workspace.paths[0])
+        path, _ = QFileDialog.getSaveFileName(
+            self._desk.window, "Save session", first + SUFFIX, FILTER
+        )
+        if path:
+            self._write(path if os.path.splitext(path)[1] else path + SUFFIX)
+        else:
+            self.written.emit(False)
+
+    def _write(self, path: str) -> None:
+        if self._desk.saver.is_busy:
+            self._desk.show_error(f"{path} was not written: another file is being written")
+            self.written.emit(False)
+            return
+        saved, stamps = self.snapshot(os.path.dirname(os.path.abspath(path)))
+
+        def job(progress: Progress, cancelled: Cancelled) -> int:
+            return write(path, saved, stamps, progress, cancelled)
+
+        self._writes = path, work_of(saved)
+        self._desk.save_as(path, lambda _: job, "files")
+
+    @Slot(str, int)
+    def _saved(self, path: str, count: int) -> None:
+        if self._writes is not None and path == self._writes[0]:
+            (self.path, self._in_file), self._writes = self._writes, None
+            self._desk.settings.add_recent_file(path)
+            self._desk.name_window()
+            self.written.emit(True)
+
+    @Slot(str, str)
+    def _not_saved(self, path: str, message: str) -> None:
+        if self._writes is not None and path == self._writes[0]:
+            self._writes = None
+            self.written.emit(False)
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether a session file is being written."""
+        return self._writes is not None
+
+    @property
+    def work(self) -> Work:
+        """What was done to the files that are open."""
+        return work_of(self.snapshot(self.kept.folder)[0])
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether there is work that the session file of the user's does not have."""
+        return bool(self.path and self._session.workspace.paths) and self.work != self._in_file
+
+    def snapshot(self, folder: str) -> tuple[SavedSession, list[Stamp | None]]:
+        """The session of this moment as a file in a folder has it, and the stamps of its inputs."""
+        session, space = self._session, self._session.workspace
+        inputs = space.paths
+        stamps = [space.stamp(path) for path in inputs]
+        view = kept_view(session.state, self._traces(), inputs)
+        return SavedSession(
+            VERSION,
+            tuple(input_of(p, s, folder) for p, s in zip(inputs, stamps, strict=True)),
+            kept_choices(space, inputs),
+            msgspec.structs.replace(view, front=self._desk.docks.in_front),
+        ), stamps
+
+    def _traces(self) -> list[OpenTrace]:
+        """What is open, inferences as they ran."""
+        return [self._session.as_run(i) for i in range(len(self._session.traces))]
+
+    def keep(self) -> bool:
+        """Keep what is open, unhashed, as the last session; False if it cannot be written."""
+        try:
+            self.kept.keep(self.snapshot(self.kept.folder)[0])
+        except OSError:
+            return False
+        return True
+
+    def as_it_is(self) -> Opening:
+        """What is open now, to be taken up again where it lies."""
+        saved, _ = self.snapshot(os.sep)
+        # Hashes are of what may not be there any more.
+        found = tuple(FoundInput(one, one.absolute) for one in saved.inputs)
+        return Opening("", saved, found, self.path, self._in_file)
+
+    # -- opening -----------------------------------------------------------------------------
+
+    def open(self, path: str, also: Sequence[str] = ()) -> None:
+        """Take up a session file in place of what is open; also: what else is opened with it."""
+        path = os.path.abspath(path)
+        try:
+            saved = read(path)
+        except UnreadableFile as error:
+            self._desk.show_error(str(error))
+            return
+        self._finding.submit(_find, path, saved, tuple(also))
+
+    @Slot(object)
+    def _found(self, answer: tuple[str, SavedSession, tuple[str, ...], list[FoundInput]]) -> None:
+        path, saved, also, found = answer
+        where = tuple(self._asked_for(one, path) for one in found)
+        mine = "" if path in self.kept.paths() else path
+        self._begin(Opening(display_name(path), saved, where, mine), also)
+
+    def _asked_for(self, one: FoundInput, beside: str) -> FoundInput:
+        """An input, asked for if it was not found."""
+        if one.path is not None:
+            return one
+        name = one.input.path.rpartition("/")[2]
+        path, _ = QFileDialog.getOpenFileName(
+            self._desk.window, f"Where is {name}?", os.path.dirname(beside)
+        )
+        return FoundInput(one.input, path or None)
+
+    def _begin(self, opening: Opening, also: Sequence[str] = ()) -> None:
+        """Close what is open and read the inputs."""
+        paths = [path for path in opening.paths if path is not None]
+        for one in opening.found:
+            if one.path is None:
+                self._desk.show_error(f"{opening.name}: {one.input.path} was not found")
+        if paths:
+            self._desk.leaving.go(partial(self._replace, opening, also))
+
+    def _replace(self, opening: Opening, also: Sequence[str]) -> None:
+        """Take up a session in place of what is open, and of what is on its way."""
+        self._desk.intake.give_up()
+        self._session.close_all()
+        self.take_up(opening, also)
+
+    def take_up(self, opening: Opening, also: Sequence[str] = ()) -> None:
+        """Read the inputs of a session in place of what is open, whatever becomes of that."""
+        self._opening, self.warning = opening, ""
+        if self._session.workspace.paths:
+            self._session.close_all()
+        self.path, self._in_file = opening.path, opening.written
+        if self.path:
+            self._desk.settings.add_recent_file(self.path)
+        paths = [path for path in opening.paths if path is not None]
+        self._desk.intake.read([*paths, *also], choices_of(opening.saved.choices, opening.paths))
+
+    @Slot(object)
+    def _restore(self, complaints: object) -> None:
+        """Show what was seen, once the inputs are there."""
+        opening, session = self._opening, self._session
+        if opening is None:
+            return
+        self._opening = None
+        if not set(opening.paths) & set(session.workspace.paths):
+            # None of its files could be read, and others are open: they must not be written to it.
+            self.path = ""
+            self._desk.name_window()
+            return
+        saved = opening.saved.view
+        if saved is not None:
+            state, said = shown_view(saved, session.state, self._traces(), opening.paths)
+            session.take_up(state)
+            wanted = [way for way in Inferences if way.value == saved.inferences]
+            if wanted:
+                session.show_inferences(wanted[0])
+            self._desk.docks.put_in_front(saved.front)
+            for sentence in said:
+                self._desk.show_error(f"{opening.name}: {sentence}" if opening.name else sentence)
+        if opening.written is None:
+            self._in_file = self.work
+        self._checking.submit(changed_inputs, opening.found, never_cancelled)
+
+    @Slot(object)
+    def _checked(self, changed: list[str]) -> None:
+        """Say which inputs are not what they were when the session was saved."""
+        for path in changed:
+            self._desk.show_error(
+                f"{display_name(path)} has changed since the session was saved: selection and "
+                "choices are of the slices at the same places"
+            )
+
+    # -- changes on disk -----------------------------------------------------------------------
+
+    @Slot()
+    def _watch(self) -> None:
+        if not self._session.workspace.paths and self._opening is None:
+            self.path = ""
+        wanted = {p for p in self._session.workspace.paths[:_MOST_WATCHED] if stamp_of(p)}
+        now = set(self._watcher.files())
+        if now - wanted:
+            self._watcher.removePaths(sorted(now - wanted))
+        if wanted - now:
+            self._watcher.addPaths(sorted(wanted - now))
+
+    @Slot(str)
+    def _changed(self, path: str) -> None:
+        self._settled.start()
+
+    @Slot(Qt.ApplicationState)
+    def _activated(self, state: Qt.ApplicationState) -> None:
+        """Files on another machine change without a word: they are looked at on coming back."""
+        if state is Qt.ApplicationState.ApplicationActive and self._session.workspace.paths:
+            self._settled.start()
+
+    @Slot()
+    def look(self) -> None:
+        """Offer to read again what is another file now. One that is gone stays as it is open."""
+        space = self._session.workspace
+        now = {path: stamp_of(path) for path in space.paths}
+        changed = [p for p, stamp in now.items() if stamp and stamp != space.stamp(p)]
+        self._watch()  # a file that was replaced is not watched any more
+        if not changed or all(self._told.get(path) == now[path] for path in changed):
+            return
+        self._told = {path: now[path] for path in changed}
+        names = ", ".join(map(display_name, changed[:3]))
+        more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
+        self.warning = f"{names}{more} changed on disk"
+        self._desk.show_warning(self.warning, "Reload", self.reload)
+
+    def reload(self) -> None:
+        """Read everything again that is open, and show what is seen now; nothing where a file is
+        gone, which would be lost."""
+        gone = [path for path in self._session.workspace.paths if stamp_of(path) is None]
+        if gone:
+            names = ", ".join(map(display_name, gone))
+            self._desk.show_error(f"Nothing was read again: {names} is not there any more")
+            return
+        self.keep()  # should what is there now not be what can be read
+        self.take_up(self.as_it_is())
+
+
+def _find(
+    path: str, saved: SavedSession, also: tuple[str, ...]
+) -> tuple[str, SavedSession, tuple[str, ...], list[FoundInput]]:
+    return path, saved, also, find_inputs(saved, os.path.dirname(path), never_cancelled)
+
+
+def session_commands(desk: Desk) -> list[Command]:
+    """The commands of session files."""
+    files = desk.session_files
+    something = Need("an open file", lambda: not desk.session.is_empty)
+    return [
+        Command(
+            "file.save_session", "&Save session", "File", files.save, ("Ctrl+S",), something
+        ),
+        Command(
+            "file.save_session_as", "Save session &as…", "File", files.save_as,
+            ("Ctrl+Shift+S",), something,
+        ),
+        Command("file.reload", "Re&load files", "File", files.reload, ("F5",), something),
+        Command(
+            "file.last_session", "Open the last session a&gain", "File",
+            lambda: files.open(files.kept.newest), (),
+            Need("a session that was open before", lambda: os.path.exists(files.kept.newest)),
+        ),
+    ]  # fmt: skip

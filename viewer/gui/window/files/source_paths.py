@@ -1,0 +1,63 @@
+"""Where the sources of a model lie on this machine: asked for once, remembered, and forgotten."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtWidgets import QFileDialog
+
+from viewer.gui.qt.settings import LAST_FOLDER
+from viewer.program.sources.files import (
+    MAX_SOURCE,
+    Substitution,
+    file_name,
+    is_plain_file,
+    substitution_between,
+)
+
+if TYPE_CHECKING:
+    from viewer.gui.window.controller import Desk
+
+
+class SourcePaths(QObject):
+    """The path substitutions of one desk, which all windows remember."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._desk, self._session, self._settings = desk, desk.session, desk.settings
+        desk.source.locate_requested.connect(self._locate)
+        desk.source.forget_requested.connect(self._forget)
+        for recorded, local in self._settings.source_paths():
+            with contextlib.suppress(ValueError):  # it was stored on another system
+                self._session.substitute(Substitution(recorded, local))
+
+    @Slot(object)
+    def _locate(self, recorded: str) -> None:
+        """Ask where a recorded source lies on this machine, and look for all others there too."""
+        name = file_name(recorded)
+        path, _ = QFileDialog.getOpenFileName(
+            self._desk.window, f"Where is {name}?", self._settings.get(LAST_FOLDER)
+        )
+        if not path:
+            return
+        if not is_plain_file(path, MAX_SOURCE):
+            self._desk.show_error(f"{path} is no text of at most {MAX_SOURCE >> 20} MB")
+            return
+        try:
+            made = substitution_between(recorded, path)
+        except ValueError as error:
+            self._desk.show_error(str(error))
+            return
+        others = [pair for pair in self._settings.source_paths() if pair[0] != made.recorded]
+        self._settings.set_source_paths([*others, (made.recorded, made.local)])
+        self._session.substitute(made)
+        for trace in self._session.workspace.traces:
+            self._desk.intake.look_for_companions(trace)
+
+    @Slot(object)
+    def _forget(self, gone: Substitution) -> None:
+        pair = (gone.recorded, gone.local)
+        self._settings.set_source_paths([p for p in self._settings.source_paths() if p != pair])
+        self._session.withdraw(gone)

@@ -1,0 +1,1 @@
+"""What frames the content: shell, docks, status bar, message bar."""

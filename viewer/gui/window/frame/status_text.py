@@ -1,0 +1,133 @@
+"""What the status bar says, as pure functions of the session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from viewer.analysis.links.labels import run_number, track_name
+from viewer.gui.session.selection_statistics import SelectionFeed
+from viewer.gui.session.session import Session
+from viewer.gui.timeline.hover_text import slice_lines
+from viewer.model.times import (
+    RateOrigin,
+    counted,
+    format_span,
+    format_time,
+    group_digits,
+    with_computed,
+)
+from viewer.model.trace import RunKind, Trace
+from viewer.view.open_trace import display_name
+
+
+def clock_text(session: Session) -> str:
+    """Clocks (one of them in full, several by number) and how many slices the files state, with
+    how many were computed."""
+    if not session.traces:
+        return ""
+    clocks = {t.rate for t in session.traces}
+    text = clocks.pop().text if len(clocks) == 1 else f"{len(clocks)} clocks"
+    for origin in (RateOrigin.ASSUMED, RateOrigin.CHOSEN):
+        count = sum(clock.origin is origin for clock in clocks)
+        text += f", {count} {origin}" if count else ""
+    estimates = session.workspace.cycle_rate
+    text += f" · estimates at {estimates.text}" if estimates else ""
+    return f"{text} · {_slices_text([t.file for t in session.traces])}"
+
+
+def _slices_text(files: Sequence[Trace]) -> str:
+    computed = sum(file.slices.derived_count for file in files)
+    stated = sum(len(file.slices) for file in files) - computed
+    return with_computed(counted(stated, "slice"), computed)
+
+
+def added_text(session: Session, paths: Sequence[str], fit_file: str) -> str:
+    """What was added to what was open: "Added mine.csv · 6 slices, below the others · Shift+F zooms
+    to one file after the other". fit_file: how one fits the next file now. "" for no paths."""
+    if not paths:
+        return ""
+    names = ", ".join(map(display_name, paths[:3]))
+    more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+    added = [t.file for t in session.traces if t.trace.path in paths]
+    parts = [f"Added {names}{more}"]
+    if added:
+        several = len(session.traces) > len(added)
+        parts.append(_slices_text(added) + (", below the others" if several else ""))
+        if several:
+            parts.append(f"{fit_file} zooms to one file after the other")
+    return " · ".join(parts)
+
+
+def selection_text(session: Session) -> str:
+    """What the status bar says of the selection."""
+    state = session.state
+    if state.slice is not None and state.others:
+        total = SelectionFeed.of(session).total_ns(state.slices)
+        text = f"{counted(len(state.others) + 1, 'slice')} selected"
+        return text if total is None else f"{text} · {format_time(total)} added up"
+    if state.slice is not None:
+        shown = session.traces[state.slice.trace]
+        text = f"1 slice selected · {shown.length_text(state.slice.index)}"
+        more = _operator_text(session, less=1)
+        return f"{text} · {more}" if more else text
+    if state.area is not None:
+        length = format_time(state.area.t1 - state.area.t0)
+        text = f"{length} selected on {counted(len(state.area.tracks), 'track')}"
+        more = _operator_text(session)
+        answer = SelectionFeed.of(session).answer
+        if not more and answer is not None and answer.subject == state.area:
+            more = counted(answer.slices, "slice")
+        return f"{text} · {more}" if more else text
+    return _operator_text(session)
+
+
+def spoken_text(session: Session) -> str:
+    """What a screen reader says of the selection: of one slice all that hovering tells of it, and
+    the track that it is on."""
+    state = session.state
+    if len(state.slices) != 1 or state.slice is None:
+        return selection_text(session)
+    shown = session.traces[state.slice.trace]
+    track = track_name(shown.table, shown.trace.slices.track(state.slice.index))
+    lines = (*slice_lines(shown, state.slice.index), track, _operator_text(session, less=1))
+    return ". ".join(line for line in lines if line)
+
+
+def _operator_text(session: Session, less: int = 0) -> str:
+    """ "11 more of its operator in this run, 3 shared calls"; `less`: slices told already."""
+    chosen = session.state.operators
+    if chosen is None:
+        return ""
+    own, shared = session.calls_of(*chosen)
+    scope = session.scope(chosen[0])
+    where = " in this run" if scope.run else " in it" if scope.ticks else ""
+    parts = []
+    if less and own > less:
+        parts.append(f"{group_digits(own - less)} more of its operator{where}")
+    elif not less:
+        parts.append(f"{counted(own, 'slice')} of the operator{where}")
+    if shared:
+        parts.append(counted(shared, "shared call"))
+    return ", ".join(parts)
+
+
+def run_texts(session: Session, trace: int) -> dict[int, str]:
+    """Position -> what the picker calls an inference: "Run 2 of 5", with its method if there are
+    several."""
+    file = session.traces[trace].file
+    runs = {i: r for i, r in enumerate(file.runs) if r.kind is RunKind.INFERENCE}
+    tracks = {run.track for run in runs.values()}
+    if len(tracks) == 1:
+        return {i: run_number(run).capitalize() for i, run in runs.items()}
+    table = session.workspace.links(file)
+    names = {track: track_name(table, track) for track in tracks}
+    return {i: f"{names[run.track]} · {run_number(run)}" for i, run in runs.items()}
+
+
+def range_text(session: Session) -> str:
+    """What the status bar says of the visible range."""
+    if not session.traces:
+        return "" if not session.is_empty else "No trace open"
+    state = session.state
+    span = state.t1 - state.t0
+    return f"{format_span(state.t0, state.t1)} · {format_time(span)} visible"

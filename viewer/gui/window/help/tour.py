@@ -1,0 +1,418 @@
+"""The tour: four steps through the window, each done by the user's own hand or by Next.
+
+A step points at something real, waits until the user has done what it says, and then tells what
+came of it. Nothing is blocked meanwhile. The tour runs over what is open where that has operators,
+else it opens the first sample; it ends with the last step, by Escape, or when files are closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QTimer, Signal, Slot
+from PySide6.QtWidgets import QTabBar, QWidget
+
+from viewer.analysis.links.labels import set_label
+from viewer.gui.qt.commands.key_map import shown_key
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.widgets.callout import Callout
+from viewer.model.times import counted
+from viewer.resources import SAMPLES
+from viewer.view.state import SliceRef
+
+if TYPE_CHECKING:
+    from viewer.gui.window.controller import Desk
+    from viewer.view.open_trace import OpenTrace
+
+STEPS = 4
+_FOLLOWS_MS = 30  # layouts move several widgets in a row: the note moves once, after the last
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step. title, text: what to do. target: where, in the window. is_done: whether the user
+    did it. do: does it for them. told: what came of it. seen: where that is seen; None: nothing
+    comes of it, and Next goes on at once. beside: what the text speaks of besides, and is to stay
+    in sight with it and with all tabs."""
+
+    title: str
+    text: str
+    target: Callable[[], QRect]
+    is_done: Callable[[], bool]
+    do: Callable[[], object]
+    told: Callable[[], str] = lambda: ""
+    seen: Callable[[], QRect] | None = None
+    beside: Callable[[], list[QRect]] = list
+
+
+class Tour(QObject):
+    """The tour of one desk. `ended()`: it is over, however that came."""
+
+    ended = Signal()
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._desk = desk
+        self._session = desk.session
+        self.callout: Callout | None = None
+        self.number = 0  # of the step, from 1; 0 while there is none
+        self.tells = False  # what came of the step, no more what to do
+        self._waits = False  # for the sample
+        self._steps: list[Step] = []
+        self._shown_example: tuple[OpenTrace, SliceRef] | None = None
+        self._before: object = None  # what was selected when the step began
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(_FOLLOWS_MS)
+        self._soon.timeout.connect(self._point)
+        session = self._session
+        session.added.connect(self._added)
+        session.opened.connect(self._opened)
+        for signal in (session.selected, session.searching.changed):
+            signal.connect(self._follow)
+        for signal in (session.viewed, session.arranged):
+            signal.connect(self._move)
+        for signal in (desk.loader.failed, desk.loader.cancelled):
+            signal.connect(self._not_loaded)
+        desk.closing.connect(self.leave)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the tour runs, or waits for its sample."""
+        return self.number > 0 or self._waits
+
+    @Slot()
+    def start(self) -> None:
+        """Begin, with the sample where nothing is open that has operators."""
+        self.leave()
+        if self._trace() is not None:
+            self._begin()
+        else:
+            self._waits = True
+            self._desk.open(SAMPLES[0].paths())
+
+    @Slot()
+    def leave(self) -> None:
+        """End it. What was opened, selected or searched for stays."""
+        was_on = self.is_on
+        self.number, self._waits = 0, False
+        self._shown_example = None
+        self._soon.stop()
+        if self.callout is not None:
+            had_keys = self.callout.isAncestorOf(
+                self._desk.window.focusWidget() or self._desk.window
+            )
+            self.callout.put_away()
+            if had_keys and not self._session.is_empty:
+                self._desk.timeline.view.setFocus()
+        for watched in (self._desk.window, *self._desk.docks.by_name.values()):
+            watched.removeEventFilter(self)
+        if was_on:
+            self.ended.emit()
+
+    # -- following -------------------------------------------------------------------------------
+
+    @Slot(object)
+    def _added(self, complaints: object) -> None:
+        if self._waits and self._trace() is not None:
+            QTimer.singleShot(0, self._begin)  # once the docks lie
+
+    @Slot()
+    def _opened(self) -> None:
+        if self._session.is_empty and self.number:
+            self.leave()
+
+    @Slot()
+    def _not_loaded(self) -> None:
+        if self._waits:
+            self.leave()
+
+    @Slot()
+    def _begin(self) -> None:
+        if self._session.is_empty:
+            return
+        self._waits = False
+        if self.callout is None:
+            self.callout = Callout(self._desk.theme, self._desk.window)
+            self.callout.next_asked.connect(self.next)
+            self.callout.leave_asked.connect(self.leave)
+        for watched in (self._desk.window, *self._desk.docks.by_name.values()):
+            watched.installEventFilter(self)
+        self._steps = [self._slice(), self._operator(), self._search(), self._export()]
+        self._go_to(1)
+        self.callout.next.setFocus()
+
+    def _go_to(self, number: int) -> None:
+        self.number, self.tells = number, False
+        state = self._session.state
+        self._before = state.selection, state.query
+        self._tell()
+
+    @Slot()
+    def next(self) -> None:
+        """Go on: do what the step asks for where the user did not, else take the next step."""
+        step = self._steps[self.number - 1]
+        if not self.tells and step.seen is not None:
+            step.do()
+            self._follow()
+            if not self.tells and step.is_done():  # it was done before the step began
+                self.tells = True
+                self._tell()
+        elif self.number < STEPS:
+            self._go_to(self.number + 1)
+        else:
+            self.leave()
+
+    @Slot()
+    def _follow(self) -> None:
+        """Tell what came of the step, once the user has done it, and again if they do more."""
+        if not self.number or not self._steps[self.number - 1].is_done():
+            return
+        state, shown = self._session.state, self.tells
+        self.tells = shown or (state.selection, state.query) != self._before
+        if self.tells:
+            assert self.callout is not None
+            told = self._steps[self.number - 1].told()
+            if not shown or told != self.callout.text.text():
+                self._tell()
+
+    def _tell(self) -> None:
+        assert self.callout is not None
+        step = self._steps[self.number - 1]
+        text = step.told() if self.tells else step.text
+        last = self.number == STEPS
+        self.callout.tell(
+            f"Tour, step {self.number} of {STEPS}", step.title, text, "&Done" if last else "&Next"
+        )
+        self.callout.leave.setVisible(not last)
+        keys = self._desk.commands.keys("view.clear")
+        self.callout.leave.setToolTip(f"{shown_key(keys[0])} does it too" if keys else "")
+        self._point()
+        self._soon.start()  # panels that were brought forward lie only later
+
+    @Slot()
+    def _move(self) -> None:
+        if self.number:
+            self._soon.start()
+
+    @Slot()
+    def _point(self) -> None:
+        if not self.number or self.callout is None:
+            return
+        step = self._steps[self.number - 1]
+        where = step.seen if self.tells and step.seen is not None else step.target
+        self.callout.glides = self._desk.moves_smoothly
+        tabs = [self._rect(bar) for bar in self._desk.window.findChildren(QTabBar)]
+        self.callout.point_at(where(), [*tabs, *step.beside()])
+
+    @guard(False)
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Stay beside what is pointed at when the window or a dock is laid out anew."""
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.Show):
+            self._move()
+        return False
+
+    # -- the steps -------------------------------------------------------------------------------
+
+    def _trace(self) -> int | None:
+        """The first open trace with slices that are of an operator."""
+        for number, shown in enumerate(self._session.traces):
+            if shown.table.program is not None and self._linked(number).any():
+                return number
+        return None
+
+    def _linked(self, number: int) -> np.ndarray:
+        shown = self._session.traces[number]
+        return np.asarray(shown.table.set_of_key[shown.trace.slices.key] >= 0)
+
+    def _example(self) -> SliceRef:
+        """The longest slice in view of a single operator; of any, where there is none."""
+        number = self._trace()
+        assert number is not None
+        shown, state = self._session.traces[number], self._session.state
+        slices, table = shown.trace.slices, shown.table
+        sets = table.set_of_key[slices.key]
+        alone = np.array([len(operators) == 1 for operators in table.sets] or [False], bool)
+        length = (slices.end - slices.start).astype(np.int64)
+        first, last = shown.axis.to_ticks_floor(state.t0), shown.axis.to_ticks_floor(state.t1)
+        in_view = (slices.start >= first) & (slices.end <= last + 1)
+        linked = sets >= 0
+        for wanted in (
+            linked & in_view & alone[sets],
+            linked & in_view,
+            linked & alone[sets],
+            linked,
+        ):
+            if wanted.any():
+                return SliceRef(number, int(np.where(wanted, length, -1).argmax()))
+        raise AssertionError("a trace with linked slices has one")
+
+    def _example_now(self) -> SliceRef | None:
+        """The example of the step, another one where links or inferences are others now; None where
+        no slice is of an operator any more."""
+        number = self._trace()
+        if number is None:
+            return None
+        shown = self._session.traces[number]
+        if self._shown_example is None or self._shown_example[0] is not shown:
+            self._shown_example = shown, self._example()
+        return self._shown_example[1]
+
+    def _slice(self) -> Step:
+        desk, session = self._desk, self._session
+
+        def told() -> str:
+            ref = session.state.slice
+            assert ref is not None
+            shown = session.traces[ref.trace]
+            operators = shown.link(ref.index).operators
+            if not operators:
+                return "This slice has no operator, and Details says why. Try another one."
+            name = set_label(shown.table, operators)
+            return (
+                f"It is of {name}. Details tells all about it, and the tab Source shows the line "
+                "of the model that it comes from, with what that line cost."
+            )
+
+        def do() -> None:
+            example = self._example_now()
+            if example is not None:
+                session.select_slice(example, reveal=True)
+
+        def seen() -> QRect:
+            # In a narrow window Details is a tab behind Source.
+            details = self._rect(desk.details)
+            return self._rect(desk.source) if details.isEmpty() else details
+
+        def beside() -> list[QRect]:
+            lines = desk.source.code.marked_rects()
+            seen = desk.source.code.viewport()
+            corner = seen.mapTo(desk.window, QPoint())
+            marked = [line.translated(corner) for line in lines] if seen.isVisible() else []
+            return [self._rect(desk.timeline), self._rect(desk.toolbar), *marked]
+
+        self._desk.docks.bring("source")
+        return Step(
+            "Click a slice",
+            "Every bar is something that ran, as long as it took. Click one to see which operator "
+            "and which source line it was.",
+            lambda: self._slice_rect(self._example_now()),
+            lambda: session.state.slice is not None,
+            do,
+            told,
+            seen,
+            beside,
+        )
+
+    def _operator(self) -> Step:
+        desk, session = self._desk, self._session
+        number = self._trace() or 0
+        dearest = self._dearest(number)
+
+        def target() -> QRect:
+            return self._rect(desk.operators)
+
+        def told() -> str:
+            assert session.state.operators is not None
+            trace, operators = session.state.operators
+            shown = session.traces[trace]
+            count = len(session.slices_of(trace, operators))
+            return (
+                f"{counted(count, 'slice')} of {set_label(shown.table, operators)} stand out, in "
+                f"every inference. {self._key('view.fit')} shows all of them."
+            )
+
+        def do() -> None:
+            session.select_operators(number, dearest)
+
+        return Step(
+            "What did an operator cost?",
+            "Operators lists what each of them took, the dearest first. Click a row.",
+            target,
+            lambda: session.state.slice is None and session.state.operators is not None,
+            do,
+            told,
+            lambda: self._rect(desk.timeline.view),
+            lambda: [target(), self._rect(desk.timeline)],
+        )
+
+    def _dearest(self, number: int) -> tuple[int, ...]:
+        """The operators that cost most, as the panel has it."""
+        rows = self._session.traces[number].costs.table().rows
+        return tuple(max(rows, key=lambda row: row.ticks).operators)
+
+    def _search(self) -> Step:
+        desk, session = self._desk, self._session
+        number = self._trace() or 0
+        program = session.traces[number].table.program
+        assert program is not None
+        word = program.operators[self._dearest(number)[0]].op
+
+        def told() -> str:
+            hits = len(session.searching.hits)
+            zoom = " and ".join(map(self._key, ("view.zoom_in", "view.zoom_out")))
+            move = " and ".join(map(self._key, ("view.pan_left", "view.pan_right")))
+            return (
+                f"{counted(hits, 'slice')} found, each with a bar; Enter goes to the next. Click "
+                f"the timeline, or press Escape, which clears the search too: then {zoom} zoom "
+                f"around the mouse, {move} move in time, "
+                f"{self._key('view.fit_all')} shows all."
+            )
+
+        return Step(
+            "Find, and zoom",
+            f"{self._key('search.find')} leads here from anywhere. Type {word}, or any part of a "
+            "name, operator, module or source file.",
+            lambda: self._rect(desk.toolbar.search),
+            lambda: bool(len(session.searching.hits)),
+            lambda: session.search(word),
+            told,
+            lambda: self._rect(desk.timeline.view),
+        )
+
+    def _export(self) -> Step:
+        window = self._desk.window
+
+        def menu() -> QRect:
+            bar = window.menuBar()
+            place = bar.actionGeometry(window.menus["File"].menuAction())
+            return QRect(bar.mapTo(window, place.topLeft()), place.size())
+
+        return Step(
+            "Take it along",
+            f"In the menu File: {self._key('file.export')} writes a trace that Perfetto shows with "
+            f"the same durations, Export table of slices or of operators one row for each. "
+            f"{self._key('file.save_session')} keeps all that you see. "
+            f"{self._key('help.here')} is help on any panel.",
+            menu,
+            lambda: False,
+            lambda: None,
+        )
+
+    # -- places ----------------------------------------------------------------------------------
+
+    def _key(self, id: str) -> str:
+        """The first key that a command has now, else its title."""
+        keys = self._desk.commands.keys(id)
+        return shown_key(keys[0]) if keys else self._desk.commands.commands[id].plain_title
+
+    def _rect(self, widget: QWidget) -> QRect:
+        """Where a widget is in the window, as far as it is seen."""
+        window = self._desk.window
+        if not widget.isVisibleTo(window):
+            return QRect()
+        # A dock behind another one lies outside of the window.
+        return QRect(widget.mapTo(window, QPoint()), widget.size()).intersected(window.rect())
+
+    def _slice_rect(self, ref: SliceRef | None) -> QRect:
+        view = self._desk.timeline.view
+        if ref is None:
+            return QRect()
+        place = view.place_of(ref)
+        if place.isEmpty():
+            return self._rect(view)
+        corner: QPoint = view.viewport().mapTo(self._desk.window, place.topLeft())
+        return QRect(corner, place.size())

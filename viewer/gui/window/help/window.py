@@ -1,0 +1,267 @@
+"""The window of the help: a list of pages, and the page that is read, beside the main window.
+
+It is no dialog that must be answered: it stays open while the program is used. Pages come from
+`viewer.gui.window.help.pages`; commands on them are told with the keys that they have now. Links
+lead to other pages only, and nothing is ever fetched.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt, QUrl, Slot
+from PySide6.QtGui import (
+    QFont,
+    QTextBlock,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextCursor,
+    QTextFormat,
+    QTextTable,
+)
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QListWidget,
+    QListWidgetItem,
+    QTextBrowser,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from viewer.gui.qt.commands.command_table import CommandTable
+from viewer.gui.qt.commands.key_map import shown_key
+from viewer.gui.qt.focus_frame import FramedDialog
+from viewer.gui.qt.theme.theme import FontRole, Theme
+from viewer.gui.window.help.pages import PAGES, filled, headings_of, link_target, slug, title_of
+
+_SIZE = QSize(920, 720)  # px of the design
+_LIST_WIDTH = 200
+_HEADINGS: dict[int, FontRole] = {1: "title", 2: "operator", 3: "tab_active"}
+_MARGIN = 24
+Place = tuple[str, str]  # a page and one of its headings, "" for its top
+
+
+class HelpWindow(FramedDialog):
+    """Shows pages of the help. `page`: the one that is read."""
+
+    def __init__(self, commands: CommandTable, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self._commands, self._theme = commands, theme
+        self._before: list[Place] = []
+        self._after: list[Place] = []
+        self._place: Place = ("", "")
+        self.resize(theme.px(_SIZE.width()), theme.px(_SIZE.height()))
+        self.list = QListWidget()
+        self.list.setAccessibleName("Pages of the help")
+        self.list.setFixedWidth(theme.px(_LIST_WIDTH))
+        for page in PAGES:
+            item = QListWidgetItem(title_of(page))
+            item.setData(Qt.ItemDataRole.UserRole, page)
+            self.list.addItem(item)
+        self.list.currentItemChanged.connect(self._listed)
+        self.text = QTextBrowser()
+        self.text.setOpenLinks(False)
+        self.text.anchorClicked.connect(self._follow)
+        self.text.document().setDocumentMargin(theme.px(_MARGIN))
+        self.back = self._button("back", "Back", self.go_back)
+        self.forward = self._button("forward", "Forward", self.go_forward)
+        buttons = QHBoxLayout()
+        buttons.setContentsMargins(theme.px(8), theme.px(6), theme.px(8), theme.px(6))
+        buttons.addWidget(self.back)
+        buttons.addWidget(self.forward)
+        buttons.addStretch(1)
+        left = QVBoxLayout()
+        left.setSpacing(0)
+        left.addLayout(buttons)
+        left.addWidget(self.list, 1)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addLayout(left)
+        row.addWidget(self.text, 1)
+        commands.keys_changed.connect(self._show)
+        theme.changed.connect(self._retheme)
+        self._retheme()
+
+    def _button(self, icon: str, name: str, run: object) -> QToolButton:
+        button = QToolButton()
+        button.setObjectName(icon)
+        button.setAccessibleName(name)
+        button.setToolTip(name)
+        button.clicked.connect(run)
+        return button
+
+    @property
+    def page(self) -> str:
+        """The page that is read."""
+        return self._place[0]
+
+    def open_page(self, page: str, heading: str = "") -> None:
+        """Read a page from its top, or from a heading that is named by its slug."""
+        if (page, heading) != self._place:
+            if self.page:
+                self._before.append(self._place)
+            self._after.clear()
+            self._place = page, heading
+        self._show()
+
+    @Slot()
+    def go_back(self) -> None:
+        """Read what was read before."""
+        if self._before:
+            self._after.append(self._place)
+            self._place = self._before.pop()
+            self._show()
+
+    @Slot()
+    def go_forward(self) -> None:
+        """Read what was gone back from."""
+        if self._after:
+            self._before.append(self._place)
+            self._place = self._after.pop()
+            self._show()
+
+    # -- showing -------------------------------------------------------------------------------
+
+    @Slot()
+    def _retheme(self) -> None:
+        for button in (self.back, self.forward):
+            button.setIcon(self._theme.icon(button.objectName()))
+        inset = self._theme.px(8)
+        self.list.setStyleSheet(
+            f"QListView {{ background: {self._theme.tokens.chrome}; }}"
+            f"QListView::item {{ padding-left: {inset}px; }}"
+        )
+        self._show()
+
+    @Slot()
+    def _show(self) -> None:
+        page, heading = self._place
+        self.back.setEnabled(bool(self._before))
+        self.forward.setEnabled(bool(self._after))
+        if not page:
+            return
+        self.list.blockSignals(True)
+        self.list.setCurrentRow(PAGES.index(page))
+        self.list.blockSignals(False)
+        self.setWindowTitle(f"{title_of(page)} – Help")
+        self.text.setAccessibleName(f"Help: {title_of(page)}")
+        self.text.setMarkdown(filled(page, self._told))
+        _style(self.text, self._theme)
+        self._scroll_to(heading)
+
+    def _told(self, id: str) -> str:
+        """A command in words: its title and the keys that it has now, as Markdown."""
+        keys = ", ".join(f"`{shown_key(key)}`" for key in self._commands.keys(id))
+        title = f"**{self._commands.commands[id].plain_title}**"
+        return f"{title} ({keys})" if keys else title
+
+    def _scroll_to(self, heading: str) -> None:
+        wanted = [text for text in headings_of(self.page) if slug(text) == heading]
+        block = self.text.document().begin()
+        while wanted and block.isValid() and not _is_heading(block, wanted[0]):
+            block = block.next()
+        cursor = QTextCursor(block if wanted and block.isValid() else self.text.document().begin())
+        self.text.setTextCursor(cursor)
+        top = self.text.document().documentLayout().blockBoundingRect(cursor.block()).top()
+        self.text.verticalScrollBar().setValue(round(top - self._theme.px(8)) if wanted else 0)
+
+    def _listed(self, item: QListWidgetItem | None) -> None:
+        if item is not None:
+            self.open_page(item.data(Qt.ItemDataRole.UserRole))
+
+    @Slot(QUrl)
+    def _follow(self, url: QUrl) -> None:
+        """Go where a link leads; what is no page of the help is not opened."""
+        link = url.toString()
+        target = link_target(f"{self.page}.md{link}" if link.startswith("#") else link)
+        if target is not None:
+            self.open_page(*target)
+
+
+def _is_heading(block: QTextBlock, text: str) -> bool:
+    return block.blockFormat().headingLevel() > 0 and block.text() == text
+
+
+def _style(browser: QTextBrowser, theme: Theme) -> None:
+    """Give what Markdown has made the fonts, colours and distances of the window."""
+    document = browser.document()
+    document.setDefaultFont(theme.font("body"))
+    document.setDocumentMargin(theme.px(_MARGIN))
+    block = document.begin()
+    while block.isValid():
+        _style_block(block, theme)
+        block = block.next()
+    for frame in document.rootFrame().childFrames():
+        if isinstance(frame, QTextTable):
+            _style_table(frame, theme)
+
+
+def _style_block(block: QTextBlock, theme: Theme) -> None:
+    shape = QTextBlockFormat(block.blockFormat())
+    cursor = QTextCursor(block)
+    cursor.select(QTextCursor.SelectionType.BlockUnderCursor)
+    level = shape.headingLevel()
+    is_code = shape.hasProperty(QTextFormat.Property.BlockCodeFence)
+    letters = QTextCharFormat()
+    if level:
+        letters.setFont(theme.font(_HEADINGS.get(level, "tab_active")))
+        shape.setTopMargin(theme.px(0 if level == 1 else 20))
+        shape.setBottomMargin(theme.px(10 if level == 1 else 6))
+    elif is_code:
+        letters.setFont(theme.font("code"))
+        shape.setBackground(theme.color("chrome"))
+        shape.setLeftMargin(theme.px(8))
+        shape.setTopMargin(0)
+        shape.setBottomMargin(0)
+        shape.setNonBreakableLines(False)
+    elif block.textList() is not None:
+        shape.setBottomMargin(theme.px(4))
+        shape.setTopMargin(0)
+    elif QTextCursor(block).currentTable() is None:
+        shape.setTopMargin(theme.px(8))
+        shape.setBottomMargin(theme.px(8))
+    if not is_code and QTextCursor(block).currentTable() is None:
+        shape.setLineHeight(125, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+    QTextCursor(block).setBlockFormat(shape)
+    if level or is_code:
+        cursor.mergeCharFormat(letters)
+        return
+    _style_words(block, theme)
+
+
+def _style_words(block: QTextBlock, theme: Theme) -> None:
+    """Code between words has the font of code, links the colour of links and no line."""
+    pieces = []
+    it = block.begin()
+    while not it.atEnd():
+        piece = it.fragment()
+        pieces.append((piece.position(), piece.length(), piece.charFormat()))
+        it += 1
+    for at, length, old in pieces:
+        new = QTextCharFormat()
+        if old.fontFixedPitch():
+            new.setFont(theme.font("code"))
+            new.setBackground(theme.color("chrome"))
+        elif old.isAnchor():
+            new.setForeground(theme.color("accent"))
+            new.setFontUnderline(False)
+        elif old.fontWeight() > QFont.Weight.Normal:
+            new.setFontWeight(QFont.Weight.DemiBold)
+        else:
+            continue
+        cursor = QTextCursor(block)
+        cursor.setPosition(at)
+        cursor.setPosition(at + length, QTextCursor.MoveMode.KeepAnchor)
+        cursor.mergeCharFormat(new)
+
+
+def _style_table(table: QTextTable, theme: Theme) -> None:
+    shape = table.format()
+    shape.setBorder(1)
+    shape.setBorderCollapse(True)
+    shape.setBorderBrush(theme.color("hairline"))
+    shape.setCellPadding(theme.px(6))
+    shape.setCellSpacing(0)
+    shape.setTopMargin(theme.px(4))
+    shape.setBottomMargin(theme.px(12))
+    table.setFormat(shape)

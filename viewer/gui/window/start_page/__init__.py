@@ -1,0 +1,1 @@
+"""The page while nothing is open."""

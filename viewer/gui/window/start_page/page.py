@@ -1,0 +1,445 @@
+"""The page that is shown while nothing is open: samples to try, a tour, what opens and how each is
+recorded, recent files, keys."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal, SignalInstance, Slot
+from PySide6.QtGui import (
+    QAccessible,
+    QGuiApplication,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from viewer.formats import formats
+from viewer.gui.qt.accessibility import has_role
+from viewer.gui.qt.background import Latest
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.settings import Settings, is_missing
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.when_visible import WhenSeen
+from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, explain, label
+from viewer.gui.window.start_page.sample_card import CARD, PICTURE_INSET, SampleCard
+from viewer.resources import SAMPLES, Sample
+
+if TYPE_CHECKING:
+    from viewer.gui.window.start_page.thumbnails import Thumbnail
+
+TITLE = "Open a profile"
+SENTENCE = (
+    "Drop the run, the model’s record and its sources here together. What belongs together is "
+    "found and paired."
+)
+KEYS: tuple[tuple[str, str], ...] = (
+    ("Open files", "Ctrl+O"), ("Any command", "Ctrl+Shift+P"), ("All keys", "?"),
+)  # fmt: skip
+SESSION, SESSION_SUFFIX = "Session", ".opscope"
+# One line per format, by its name; a format that is not here is described by its kind.
+ABOUT = {
+    "ETDump": "A run: inferences, operators, kernels, delegate events",
+    "ETRecord": "The model: operators, modules, source lines, handle maps",
+    "Debug handle map": "What a delegate's identifiers mean, where there is no ETRecord",
+    "Torq compile profile": "DMA and slice units as planned, in cycles",
+    "Torq runtime profile": "NSS jobs as measured",
+    "Torq host profile": "Host and HAL as measured, action by action, and NSS jobs",
+    "Torq annotated profile": "Jobs or actions with their operations and units",
+    "Perfetto trace": "Track events of any tool; an export of Opscope with its clock and ticks",
+    "Chrome trace": "Slices of PyTorch, TensorFlow, ONNX Runtime, viztracer",
+    "Inspector table": "What ExecuTorch's Inspector saved of one run",
+    "MLIR text": "The operation and line behind each Torq location",
+    "Python source": "The model's lines, beside what they cost",
+    "Profile CSV": "Slices of any other tool: process, thread, name, start_ns, dur_ns",
+    SESSION: "All that was open, as it was seen, with marks and notes",
+}
+_KINDS = {"trace": "A run", "program": "A model"}
+HINT = "Files are recognised by their content. Click one to read how to get it."
+TOUR = "Take the tour"
+TOUR_SENTENCE = "Four steps on the first sample."
+# The heading of the page on recording that tells how to get a file of a format.
+HEADINGS = {
+    "ETDump": "etdump",
+    "ETRecord": "etrecord",
+    "Debug handle map": "debug-handle-map",
+    "Torq compile profile": "torq-profiles",
+    "Torq runtime profile": "torq-profiles",
+    "Torq host profile": "torq-profiles",
+    "Torq annotated profile": "torq-profiles",
+    "MLIR text": "torq-profiles",
+    "Chrome trace": "chrome-trace",
+    "Profile CSV": "a-csv-of-any-tool",
+    "Perfetto trace": "what-opens-besides",
+    "Inspector table": "what-opens-besides",
+    "Python source": "what-opens-besides",
+    SESSION: "what-opens-besides",
+}
+_WIDTH = 1120
+_CARD_GAP = 16
+
+
+@has_role(QAccessible.Role.Grouping)
+class StartPage(QScrollArea):
+    """`open_requested(paths)`: a sample or a recent file; `open_dialog_requested()`: the button.
+    `tour_requested()`, `last_session_requested()`: the other buttons. `help_requested(heading)`:
+    how to get a file of a format."""
+
+    open_requested = Signal(list)
+    open_dialog_requested = Signal()
+    tour_requested = Signal()
+    last_session_requested = Signal()
+    help_requested = Signal(str)
+
+    def __init__(
+        self,
+        theme: Theme,
+        settings: Settings,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._settings = settings
+        self._keys = KEYS
+        self._has_last_session = False
+        self._pictures: dict[str, Thumbnail] = {}
+        self._gone: frozenset[str] = frozenset()
+        self.cards: list[SampleCard] = []
+        self.recent: list[str] = []
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setAccessibleName("Start page")
+        self._drawer = Latest(self)
+        self._drawer.answered.connect(self._take_pictures)
+        self._seeker = Latest(self)
+        self._seeker.answered.connect(self._take_missing)
+        self._seen = WhenSeen(self)
+        self._seen.due.connect(self._draw_samples)
+        theme.changed.connect(self._rebuild)
+        self._rebuild()
+        self.refresh_recent()
+
+    def want_pictures(self) -> None:
+        """Let the samples be drawn once the page is seen: a window opened on files never shows
+        it."""
+        if not self._seen.put_off():
+            self._draw_samples()
+
+    @Slot()
+    def _draw_samples(self) -> None:
+        if not self._pictures and not self._drawer.pending:
+            ratio = QGuiApplication.primaryScreen().devicePixelRatio()
+            width = round(self._theme.px(CARD.width() - 2 * PICTURE_INSET) * ratio)
+            self._drawer.submit(_draw, SAMPLES, width)
+
+    def show_keys(self, keys: Sequence[tuple[str, str]]) -> None:
+        """Tell these keys, each with what it does before it."""
+        if tuple(keys) != self._keys:
+            self._keys = tuple(keys)
+            self._rebuild()
+
+    def offer_last_session(self, there_is_one: bool) -> None:
+        """Have a button that opens again what was open when the window closed, or none."""
+        if there_is_one != self._has_last_session:
+            self._has_last_session = there_is_one
+            self._rebuild()
+
+    @Slot()
+    def refresh_recent(self) -> None:
+        """Read the recent files again; which of them are gone is found out in the background."""
+        paths = self._settings.recent_files()
+        if paths != self.recent:
+            self.recent = paths
+            self._rebuild()
+        if paths:
+            self._seeker.submit(_gone_of, tuple(paths))
+
+    @Slot(object)
+    def _take_pictures(self, answer: object) -> None:
+        if isinstance(answer, dict):
+            self._pictures = answer
+            for card in self.cards:
+                card.set_picture(answer.get(card.sample.key))
+
+    @Slot(object)
+    def _take_missing(self, answer: object) -> None:
+        if isinstance(answer, frozenset) and answer != self._gone:
+            self._gone = answer
+            self._rebuild()
+
+    # -- the page ----------------------------------------------------------------------------
+
+    @Slot()
+    def _rebuild(self) -> None:
+        theme = self._theme
+        page = QWidget()
+        self._content = QWidget()
+        self._content.setMaximumWidth(theme.px(_WIDTH))
+        self._content.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
+        column = QVBoxLayout(self._content)
+        inset = theme.px(24)
+        column.setContentsMargins(0, inset, 0, inset)
+        column.setSpacing(0)
+        column.addLayout(self._head())
+        column.addSpacing(theme.px(40))
+        column.addLayout(self._samples_head())
+        column.addSpacing(theme.px(12))
+        column.addLayout(self._samples())
+        column.addSpacing(theme.px(48))
+        self._lower = QGridLayout()
+        self._lower.setHorizontalSpacing(theme.px(64))
+        self._lower.setVerticalSpacing(theme.px(32))
+        self._left, self._right = self._formats(), self._side()
+        column.addLayout(self._lower)
+        row = QHBoxLayout()
+        row.addStretch(1)
+        row.addWidget(self._content, 1000)
+        row.addStretch(1)
+        outer = QVBoxLayout(page)
+        outer.setContentsMargins(inset, 0, inset, 0)
+        outer.addStretch(2)
+        outer.addLayout(row)
+        outer.addStretch(3)
+        old = self.takeWidget()
+        if old is not None:
+            # It may hold the sender of the click that led here.
+            old.deleteLater()
+        self.setWidget(page)
+        self._columns = 0
+        self._arrange()
+
+    def _head(self) -> QHBoxLayout:
+        theme = self._theme
+        texts = QVBoxLayout()
+        texts.setSpacing(theme.px(4))
+        texts.addWidget(label(TITLE, theme, "title"))
+        texts.addWidget(label(SENTENCE, theme, "body", "text2", wrap=True))
+        button = self._button(" Open files…", "Open files", self.open_dialog_requested)
+        button.setProperty("primary", True)
+        button.setIcon(theme.icon("open", "on_accent"))
+        button.setFont(theme.font("tab_active"))
+        row = QHBoxLayout()
+        row.setSpacing(theme.px(12))
+        row.addLayout(texts, 1)
+        if self._has_last_session:
+            name = "Open the last session again"
+            last = self._button(name, name, self.last_session_requested)
+            row.addWidget(last, 0, Qt.AlignmentFlag.AlignBottom)
+        row.addWidget(button, 0, Qt.AlignmentFlag.AlignBottom)
+        return row
+
+    def _button(self, text: str, name: str, asked: SignalInstance) -> QPushButton:
+        made = QPushButton(text)
+        made.setAccessibleName(name)
+        made.setMinimumHeight(self._theme.px(36))
+        made.clicked.connect(asked)
+        return made
+
+    def _samples_head(self) -> QHBoxLayout:
+        theme = self._theme
+        tour = self._button(TOUR, "Take the tour", self.tour_requested)
+        tour.setMinimumHeight(0)
+        row = QHBoxLayout()
+        row.addWidget(label("Samples", theme, "section", "text2"))
+        row.addStretch(1)
+        row.addWidget(label(TOUR_SENTENCE, theme, "body", "text2"))
+        row.addSpacing(theme.px(8))
+        row.addWidget(tour)
+        return row
+
+    def _samples(self) -> QGridLayout:
+        self.cards = []
+        self._grid = QGridLayout()
+        self._grid.setSpacing(self._theme.px(_CARD_GAP))
+        for sample in SAMPLES:
+            card = SampleCard(sample, self._theme)
+            card.set_picture(self._pictures.get(sample.key))
+            card.clicked.connect(self._open_sample)
+            self.cards.append(card)
+        return self._grid
+
+    def _formats(self) -> QWidget:
+        theme = self._theme
+        box = _Section("What opens", theme)
+        listed = [(form.name, form.suffixes, _KINDS.get(form.kind, "")) for form in formats()]
+        for name, suffixes, kind in (*listed, (SESSION, (SESSION_SUFFIX,), "")):
+            known = FormatRow(name, suffixes, ABOUT.get(name, kind), theme)
+            known.help_requested.connect(self.help_requested)
+            box.column.addWidget(known)
+            box.column.addWidget(Hairline(theme))
+        box.column.addSpacing(theme.px(8))
+        box.column.addWidget(label(HINT, theme, "caption", "text3"))
+        box.column.addStretch(1)
+        return box
+
+    def _side(self) -> QWidget:
+        theme = self._theme
+        both = QWidget()
+        column = QVBoxLayout(both)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(theme.px(32))
+        recent = _Section("Recent", theme)
+        for path in self.recent:
+            file = RecentFile(path, path in self._gone, theme)
+            file.open_requested.connect(self.open_requested)
+            recent.column.addWidget(file)
+        if not self.recent:
+            recent.column.addSpacing(theme.px(8))
+            text = "Files that you open appear here."
+            recent.column.addWidget(label(text, theme, "body", "text3"))
+        keys = _Section("Keys", theme)
+        for what, key in self._keys:
+            row = QHBoxLayout()
+            row.addWidget(label(what, theme, "body"), 1)
+            row.addWidget(label(key, theme, "label", "text2"))
+            keys.add(row)
+        column.addWidget(recent)
+        column.addWidget(keys)
+        column.addStretch(1)
+        return both
+
+    @Slot()
+    def _open_sample(self) -> None:
+        card = self.sender()
+        if isinstance(card, SampleCard):
+            self.open_requested.emit(card.sample.paths())
+
+    def _arrange(self) -> None:
+        """Put the cards into as many columns as fit, and the lower parts side by side or not."""
+        theme = self._theme
+        room = min(self.viewport().width() - 2 * theme.px(24), theme.px(_WIDTH))
+        card = theme.px(230) + theme.px(_CARD_GAP)
+        columns = max(1, min((room + theme.px(_CARD_GAP)) // card, len(self.cards)))
+        if columns == 3:
+            columns = 2
+        if columns == self._columns:
+            return
+        self._columns = columns
+        for i in range(4):
+            self._grid.setColumnStretch(i, 1 if i < columns else 0)
+        for i, each in enumerate(self.cards):
+            self._grid.addWidget(each, i // columns, i % columns)
+        wide = columns == 4
+        self._lower.addWidget(self._left, 0, 0)
+        self._lower.addWidget(self._right, 0 if wide else 1, 1 if wide else 0)
+        self._lower.setColumnStretch(0, 3)
+        self._lower.setColumnStretch(1, 1 if wide else 0)
+
+    @guard
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+
+
+class _Section(QWidget):
+    """A headed list whose rows are separated by lines."""
+
+    def __init__(self, title: str, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(0, 0, 0, 0)
+        self.column.setSpacing(0)
+        self.column.addWidget(label(title, theme, "section", "text2"))
+        self.column.addSpacing(theme.px(12))
+        self.column.addWidget(Hairline(theme))
+
+    def add(self, row: QHBoxLayout) -> None:
+        """Add a row and the line below it."""
+        row.setContentsMargins(0, self._theme.px(8), 0, self._theme.px(8))
+        self.column.addLayout(row)
+        self.column.addWidget(Hairline(self._theme))
+
+
+class FormatRow(QPushButton):
+    """A format that opens, as a row to click; `help_requested(heading)`: of the page that tells how
+    to get such a file."""
+
+    help_requested = Signal(str)
+
+    def __init__(self, name: str, suffixes: Sequence[str], about: str, theme: Theme) -> None:
+        super().__init__()
+        self._heading = HEADINGS.get(name, "")
+        self.setProperty("flat", True)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setMinimumHeight(theme.px(33))
+        self.setAccessibleName(f"{name}: how to get one")
+        self.setAccessibleDescription(about)
+        self.setToolTip(f"How to get one: {name}")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(theme.px(10))
+        icon = QLabel()
+        icon.setPixmap(theme.icon("file").pixmap(16, 16))
+        title = label(name, theme, "body")
+        title.setFixedWidth(theme.px(154))
+        # The first two are what people meet; more do not fit.
+        usual = label("  ".join(suffixes[:2]), theme, "code", "text2")
+        usual.setFixedWidth(theme.px(120))
+        for each, stretch in (
+            (icon, 0), (title, 0), (usual, 0), (ElidedLabel(about, theme, "body", "text2"), 1)
+        ):  # fmt: skip
+            each.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+            each.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            row.addWidget(each, stretch)
+        self.clicked.connect(self._ask)
+
+    @Slot()
+    def _ask(self) -> None:
+        self.help_requested.emit(self._heading)
+
+
+class RecentFile(QPushButton):
+    """A recent file as a link; greyed where it is gone. `open_requested([path])` on a click."""
+
+    open_requested = Signal(list)
+
+    def __init__(self, path: str, gone: bool, theme: Theme) -> None:
+        super().__init__()
+        self._path = path
+        self.setFlat(True)
+        self.setProperty("flat", True)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setEnabled(not gone)
+        explain(self, f"{path} is gone" if gone else path)
+        name, folder = os.path.basename(path), os.path.basename(os.path.dirname(path))
+        self.setAccessibleName(f"Open {path}")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, theme.px(4), 0, theme.px(4))
+        row.setSpacing(theme.px(8))
+        shown = ElidedLabel(name, theme, "body", "text3" if gone else "accent")
+        row.addWidget(shown, 3)
+        hint = ElidedLabel("missing" if gone else folder, theme, "caption", "text3")
+        hint.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(hint, 1)
+        for each in (shown, hint):
+            each.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.clicked.connect(self._open)
+
+    @Slot()
+    def _open(self) -> None:
+        self.open_requested.emit([self._path])
+
+
+def _draw(samples: Sequence[Sample], width: int) -> dict[str, Thumbnail]:
+    # Imported here, since the page stands before the readers and numpy are imported.
+    from viewer.gui.window.start_page.thumbnails import thumbnail
+
+    return {sample.key: thumbnail(sample.paths(), width) for sample in samples}
+
+
+def _gone_of(paths: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(path for path in paths if is_missing(path))

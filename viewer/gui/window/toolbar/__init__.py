@@ -1,0 +1,1 @@
+"""Toolbar, search field, link state."""

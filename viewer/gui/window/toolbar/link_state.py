@@ -1,0 +1,80 @@
+"""The state of links in the toolbar: how much is linked, and whether the files belong together."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QPushButton
+
+from viewer.analysis.links.labels import unlinked_text
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import explain
+from viewer.gui.session.session import Session
+from viewer.model.times import NARROW_SPACE
+from viewer.reports.info import coverage_of
+from viewer.view.open_trace import display_name
+
+
+class LinkState(QPushButton):
+    """The state of links in the toolbar: share by time and by slices, and the agreement."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._token = "text2"
+        self._texts = ("", "")  # in full, and for a narrow window
+        self._brief = False
+        self.setProperty("pill", True)
+        theme.changed.connect(self._retheme)
+
+    def show_links(self, session: Session) -> None:
+        """Say how the open traces are linked."""
+        if not session.traces:
+            return
+        shown = session.traces[session.current_trace or 0]
+        candidates = session.workspace.candidates(shown.file)
+        warned = bool(session.workspace.warnings(shown.file))
+        facts = coverage_of(session.workspace.links(shown.file))
+        if shown.table.program is None or shown.table.fit is None:
+            best = next((c.fit.agreement for c in candidates), None)
+            foreign = best is not None and best.checkable and not best.belongs
+            undecided = "not linked" if candidates else f"{unlinked_text(shown.file)} linked"
+            text = brief = "do not belong together" if foreign else undecided
+            self._token = "warning" if warned else "text2"
+        else:
+            agreement = shown.table.fit.agreement
+            time, slices = facts["covered_time"], facts["coverage"]
+            parts = [f"{_percent(time)} of linkable time"] if time is not None else []
+            parts += [f"{_percent(slices)} of slices linked"] if slices is not None else []
+            number = f"agreement {agreement.value:.2f}"
+            checked = number if agreement.checkable else "cannot be checked"
+            text = " · ".join(parts) + f"   {checked}"
+            share = slices if time is None else time
+            brief = " · ".join([*([] if share is None else [f"{_percent(share)} linked"]), checked])
+            if any(shown.table.fit.undecided):
+                text = brief = "methods undecided"
+            self._token = "warning" if warned else "ok"
+        if len(session.traces) > 1:
+            text = f"{display_name(shown.trace.path)}   {text}"
+        self._texts = text, brief
+        self._show_text()
+        reasons = "\n".join(f"{count} × {why}" for why, count in facts["by_reason"].items())
+        explain(self, f"{text}\nWhy the slices are linked or not:\n{reasons}")
+        self._retheme()
+
+    def be_brief(self, brief: bool) -> None:
+        """Say less, where the toolbar has no room for all of it; the tooltip has the rest."""
+        if brief != self._brief:
+            self._brief = brief
+            self._show_text()
+
+    def _show_text(self) -> None:
+        self.setText(self._texts[self._brief])
+        self.setAccessibleName(f"Links: {self._texts[0]}")
+
+    def _retheme(self) -> None:
+        self.setIcon(self._theme.icon("dot", self._token))
+
+
+def _percent(share: float) -> str:
+    """A share as a whole percentage that says 100 only of all and 0 only of nothing."""
+    whole = min(max(round(share * 100), 1 if share else 0), 100 if share == 1 else 99)
+    return f"{whole}{NARROW_SPACE}%"

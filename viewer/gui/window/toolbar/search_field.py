@@ -1,0 +1,223 @@
+"""Where one types what to search for: the query, "3 of 128", and below it how a query is written.
+
+Typing searches at once. Enter and Shift+Enter go to the next and the previous hit, Down to the list
+of hits, Escape searches for nothing and gives the keys back to the timeline.
+"""
+
+from __future__ import annotations
+
+import time
+from html import escape
+
+from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QFocusEvent, QKeyEvent, QMoveEvent, QResizeEvent
+from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
+
+from viewer.analysis.search.query import LONGEST
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.escape_field import EscapeField
+from viewer.gui.session.session import Session
+from viewer.model.times import group_digits
+
+PLACEHOLDER = "Search name, op:conv, dur > 1ms …"
+LEAST_WIDTH, USUAL_WIDTH, WIDTH = 100, 260, 420  # px
+SYNTAX = (
+    ("conv", "in a name, label, operator, module, source file or identifier"),
+    ("a b   a or b   -b   (…)", "both, one of them, not b, brackets"),
+    ('"two words"', "as they stand"),
+    ("op: type: module: name:", "in the operator, its sort, its module, the name in the file"),
+    ("file:model.py:12", "of a source file or one of its lines"),
+    ("id: delegate:", "delegate identifier or debug handle, backend"),
+    ("run:2 thread: process:", "of an inference, on a thread, in a process"),
+    ("dur > 1ms", "also self and start; < = <= >=; ns us ms s cycles"),
+    ("linked unlinked shared zero derived", "what is known of it; of several, no length, computed"),
+)
+KEYS = (
+    "Enter next · Shift+Enter previous · Down list · Escape clears · in the timeline, {}: only hits"
+)
+
+
+class SearchField(EscapeField):
+    """The field of the toolbar; it follows the query of the view."""
+
+    left = Signal()  # the keys should go back to the timeline
+    list_asked = Signal()
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__()
+        self._session, self._theme = session, theme
+        self._searching = session.searching
+        self._wished = theme.px(USUAL_WIDTH)
+        self.setPlaceholderText(PLACEHOLDER)
+        self.setAccessibleName("Search slices")
+        self.setMaxLength(LONGEST)
+        self.setMinimumWidth(theme.px(LEAST_WIDTH))
+        self.setMaximumWidth(theme.px(WIDTH))
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._keys = ""  # what is said of keys in the help
+        self._icon = QAction(self)
+        self._icon.setText("Search")  # for a screen reader: the button has no other name
+        self.addAction(self._icon, QLineEdit.ActionPosition.LeadingPosition)
+        self.count = QLabel(self)
+        self.count.setFont(theme.font("caption"))
+        self.count.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.help: _Help | None = None
+        self.textEdited.connect(self._search)
+        self._searching.changed.connect(self._follow)
+        session.searched.connect(self._follow)
+        session.selected.connect(self._follow)
+        session.opened.connect(self._follow)
+        theme.changed.connect(self._follow)
+        self._follow()
+
+    def tell_keys(self, find: str, only_hits: str) -> None:
+        """Say by what one comes here, and sees only hits, now."""
+        self.setToolTip(f"Search  {find}")
+        self._keys = KEYS.format(only_hits)
+        self._show_help()
+
+    @Slot(str)
+    def _search(self, text: str) -> None:
+        self._session.search(text, now=time.monotonic())
+
+    @Slot()
+    def _follow(self) -> None:
+        """Show the query of the view, and what it finds."""
+        query, complaint = self._session.state.query, self._searching.complaint
+        if self.text() != query:
+            self.setText(query)
+        self.setEnabled(bool(self._session.traces))
+        self._icon.setIcon(self._theme.icon("search", "error" if complaint else "text2"))
+        self.count.setText(self._count_text())
+        token = "error" if complaint else "text2"
+        self.count.setStyleSheet(f"color: {self._theme.color(token).name()}; border: 0;")
+        self.setAccessibleDescription(complaint or self._searching.advice or self.count.text())
+        self._place()
+        self._show_help()
+
+    def _count_text(self) -> str:
+        searching = self._searching
+        if not searching.is_on:
+            return "?" if searching.complaint else ""
+        if searching.pending:
+            return "…"
+        count, at = len(searching.hits), searching.at
+        if at is None:
+            return group_digits(count) if count else "none"
+        return f"{group_digits(at + 1)} of {group_digits(count)}"
+
+    def _place(self) -> None:
+        self.count.adjustSize()
+        x = self.width() - self.count.width() - self._theme.px(10)
+        self.count.move(x, (self.height() - self.count.height()) // 2)
+        right = self.count.width() + self._theme.px(8) if self.count.text() else 0
+        self.setTextMargins(0, 0, right, 0)
+
+    def _show_help(self) -> None:
+        """While one types nothing yet, how a query is written; what is wrong with a wrong one, or
+        with one that finds nothing."""
+        complaint = self._searching.complaint or self._searching.advice
+        wanted = self.hasFocus() and bool(complaint or not self.text())
+        if self.help is None and wanted:
+            self.help = _Help(self.window(), self._theme)
+        if self.help is not None:
+            self.help.setVisible(wanted)
+            if wanted:
+                below = self.mapTo(self.window(), QPoint(0, self.height() + self._theme.px(4)))
+                self.help.show_below(below, complaint, self._keys)
+
+    # -- events ----------------------------------------------------------------------------------
+
+    @guard(QSize(USUAL_WIDTH, 28))
+    def sizeHint(self) -> QSize:
+        """Room for a query of a few words, where there is room."""
+        return QSize(self._wished, super().sizeHint().height())
+
+    def take_usual_width(self) -> None:
+        """Wish for room for a query of a few words."""
+        self._wished = self._theme.px(USUAL_WIDTH)
+        self.updateGeometry()
+
+    def shorten_by(self, px: int) -> None:
+        """Wish for so much less room, as far as anything can be read in it then."""
+        if px > 0:
+            self._wished = max(self._wished - px, self._theme.px(LEAST_WIDTH))
+            self.updateGeometry()
+
+    @guard
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place()
+        self._show_help()
+
+    @guard
+    def moveEvent(self, event: QMoveEvent) -> None:
+        super().moveEvent(event)
+        self._show_help()
+
+    @guard
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self._show_help()
+
+    @guard
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self._show_help()
+
+    @guard
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key, back = event.key(), event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+        if key == Qt.Key.Key_Escape:
+            self._session.search("")
+            self.left.emit()
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._searching.step(-1 if back else 1)
+        elif key == Qt.Key.Key_Down:
+            self.list_asked.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+class _Help(QFrame):
+    """A sheet over the window, below the field."""
+
+    def __init__(self, window: QWidget, theme: Theme) -> None:
+        super().__init__(window)
+        self._theme = theme
+        self.setObjectName("search_help")
+        self.setAutoFillBackground(True)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._text = QLabel()
+        self._text.setTextFormat(Qt.TextFormat.RichText)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(theme.px(14), theme.px(10), theme.px(14), theme.px(10))
+        column.addWidget(self._text)
+
+    def show_below(self, at: QPoint, complaint: str, keys: str) -> None:
+        """Stand at a point of the window; tell what is wrong, or how a query is written."""
+        colours = self._theme.tokens
+        self.setStyleSheet(
+            f"#search_help {{ background: {colours.raised}; border: 1px solid {colours.line};"
+            " border-radius: 6px; }"
+        )
+        if complaint:
+            self._text.setText(f'<span style="color: {colours.error}">{escape(complaint)}</span>')
+        else:
+            cell = '<td style="padding: 2px 18px 2px 0;'
+            rows = "".join(
+                f'<tr>{cell} color: {colours.text1}; white-space: pre">{escape(example)}</td>'
+                f'{cell} color: {colours.text2}">{escape(meaning)}</td></tr>'
+                for example, meaning in SYNTAX
+            )
+            told = f'<p style="color: {colours.text2}">{escape(keys)}</p>'
+            self._text.setText(f"<table>{rows}</table>{told}")
+        layout = self.layout()
+        assert layout is not None
+        layout.activate()
+        self.resize(self.sizeHint())
+        window = self.parentWidget()
+        room = window.width() - self.width() if window is not None else 0
+        self.move(max(min(at.x(), room), 0), at.y())
+        self.raise_()

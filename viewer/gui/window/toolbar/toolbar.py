@@ -1,0 +1,195 @@
+"""The toolbar: frequent commands, the colour scheme, the picked inference, the state of links."""
+
+from __future__ import annotations
+
+from html import escape
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent, QStandardItemModel
+from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QToolBar, QToolButton, QWidget
+
+from viewer.gui.qt.commands.command_table import CommandTable
+from viewer.gui.qt.commands.key_map import shown_key
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import ICON_SIZE, Theme
+from viewer.gui.session.session import Session
+from viewer.gui.window.frame.status_text import run_texts
+from viewer.gui.window.toolbar.link_state import LinkState
+from viewer.gui.window.toolbar.search_field import SearchField
+from viewer.model.inference_views import has_run_views
+from viewer.render.color_schemes import SCHEMES
+from viewer.view.open_trace import Inferences, OpenTrace
+
+OPEN_WIDTH = 84
+
+
+class Toolbar(QToolBar):
+    """Follows the session: its boxes always show what the view is."""
+
+    links_asked = Signal()
+
+    def __init__(self, session: Session, theme: Theme, commands: CommandTable) -> None:
+        super().__init__("Main")
+        self._session, self._theme, self._commands = session, theme, commands
+        self.setObjectName("toolbar")
+        self.setMovable(False)
+        # As drawn: asked for 24 px, an icon is taken from a pixmap of another scale at 150 %.
+        self.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
+        self._runs_of: OpenTrace | None = None  # whose runs the picker lists
+        self._places: dict[int, int] = {}  # position of a run -> of its item
+        self._buttons: list[tuple[QToolButton, str]] = []
+        self._add("file.open", "open", text="Open")
+        self.addSeparator()
+        for id, icon in (("go.back", "back"), ("go.forward", "forward"), ("view.fit_all", "fit")):
+            self._add(id, icon)
+        self.addSeparator()
+        self.search = SearchField(session, theme)
+        self.addWidget(self.search)
+        lines = [self.addSeparator()]
+        caption = QLabel("Colour by")
+        caption.setContentsMargins(8, 0, 6, 0)
+        self._dispensable = [self.addWidget(caption)]
+        self.scheme = QComboBox()
+        self.scheme.setAccessibleName("Colour by")
+        for scheme in SCHEMES:
+            self.scheme.addItem(scheme.title, scheme.id)
+        self.addWidget(self.scheme)
+        lines.append(self.addSeparator())
+        self._dispensable += lines
+        self._add("go.previous_run", "previous")
+        self.run = QComboBox()
+        self.run.setAccessibleName("Inference")
+        self.run.setMinimumContentsLength(14)
+        self.run.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.addWidget(self.run)
+        self._add("go.next_run", "next")
+        space = QWidget()
+        space.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.addWidget(space)
+        self.link_state = LinkState(theme)
+        self._link_action = self.addWidget(self.link_state)
+        self.link_state.clicked.connect(self.links_asked)
+        self.scheme.activated.connect(self._pick_scheme)
+        self.run.activated.connect(self._pick_run)
+        for signal in (session.opened, session.selected, session.run_picked):
+            signal.connect(self._follow)
+        for signal in (session.opened, session.coloured):
+            signal.connect(self._fit_scheme)
+        theme.changed.connect(self._retheme)
+        commands.keys_changed.connect(self._tell_keys)
+        self._retheme()
+        self._fit_scheme()
+        self._tell_keys()
+        self._follow()
+
+    def _add(self, id: str, icon: str, text: str = "") -> None:
+        button = QToolButton()
+        action = self._commands.actions[id]
+        button.setDefaultAction(action)
+        if text:
+            # Qt leaves 4 px between an icon and its word.
+            button.setText(f" {text}")
+            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+            button.setProperty("framed", True)
+            button.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)
+            button.setMinimumWidth(self._theme.px(OPEN_WIDTH))
+        self._buttons.append((button, icon))
+        self.addWidget(button)
+
+    def _retheme(self) -> None:
+        for button, icon in self._buttons:
+            token = "text1" if button.property("framed") else "text2"
+            button.defaultAction().setIcon(self._theme.icon(icon, token))
+
+    def _tell_keys(self) -> None:
+        for button, _ in self._buttons:
+            id = button.defaultAction().objectName()
+            keys = self._commands.keys(id)
+            title = self._commands.commands[id].plain_title
+            button.setToolTip(f"{title}  {shown_key(keys[0])}" if keys else title)
+
+    def _follow(self) -> None:
+        self.link_state.show_links(self._session)
+        self._link_action.setVisible(bool(self._session.traces))
+        self._fill_runs()
+        self._fit()
+
+    def _fit(self) -> None:
+        """Shorten the state of links where the rest would be squeezed, then the search field, and
+        leave out a caption and lines."""
+        self.link_state.be_brief(False)
+        self._show_dispensable(True)
+        self.search.take_usual_width()
+        self.link_state.be_brief(self._wanted_width() > self.width())
+        for with_all in (True, False):
+            self._show_dispensable(with_all)
+            self.search.take_usual_width()
+            self.search.shorten_by(self._wanted_width() - self.width())
+            if self._wanted_width() <= self.width():
+                break
+
+    def _show_dispensable(self, shown: bool) -> None:
+        for action in self._dispensable:
+            action.setVisible(shown)
+
+    def _wanted_width(self) -> int:
+        """The width of all that is in it, px. The layout knows of new widgets only later."""
+        layout, actions = self.layout(), [a for a in self.actions() if a.isVisible()]
+        assert layout is not None
+        widths = [max(self.widgetForAction(a).sizeHint().width(), 0) for a in actions]
+        margins = layout.contentsMargins()
+        return sum(widths) + layout.spacing() * (len(widths) - 1) + margins.left() + margins.right()
+
+    @guard
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fill_runs(self) -> None:
+        session = self._session
+        trace = session.run_trace
+        shown = session.traces[trace] if trace is not None else None
+        if shown is not self._runs_of or shown is None:
+            self._runs_of = shown
+            texts = run_texts(session, trace) if trace is not None else {}
+            self.run.clear()
+            self.run.addItem("All runs" if texts else "No runs", Inferences.AS_RUN)
+            if shown is not None and has_run_views(shown.file):
+                self.run.addItem("All runs, aligned", Inferences.ALIGNED)
+                self.run.addItem("Mean of runs", Inferences.MEAN)
+                self.run.insertSeparator(self.run.count())
+            first = self.run.count()
+            self._places = {number: first + at for at, number in enumerate(texts)}
+            self.run.addItems(list(texts.values()))
+            for number, place in self._places.items():
+                self.run.setItemData(place, number)
+            self.run.setEnabled(bool(texts))
+            self.run.setToolTip("" if texts else "No open file tells where inferences begin")
+        picked = session.state.run
+        if picked is not None and picked[0] == trace:
+            self.run.setCurrentIndex(self._places.get(picked[1], 0))
+        else:
+            self.run.setCurrentIndex(max(self.run.findData(session.state.inferences), 0))
+
+    def _fit_scheme(self) -> None:
+        """Show what slices are coloured by; what they cannot be coloured by is off and says why."""
+        session, items = self._session, self.scheme.model()
+        assert isinstance(items, QStandardItemModel)
+        for i, scheme in enumerate(SCHEMES):
+            why = session.why_not(scheme.id) if session.traces else ""
+            items.item(i).setEnabled(not why)
+            items.item(i).setToolTip(f"<p>{escape(why or scheme.tells)}</p>")
+        self.scheme.setCurrentIndex(self.scheme.findData(session.coloured_by))
+
+    def _pick_run(self, index: int) -> None:
+        chosen = self.run.itemData(index)
+        trace = self._session.run_trace
+        if isinstance(chosen, int) and trace is not None:
+            self._session.pick_run((trace, chosen))
+        elif chosen is Inferences.AS_RUN:
+            self._session.pick_run(None)
+        elif isinstance(chosen, Inferences):
+            self._session.show_inferences(chosen)
+
+    def _pick_scheme(self, index: int) -> None:
+        self._session.set_scheme(self.scheme.itemData(index))

@@ -1,0 +1,449 @@
+"""The only way to make a `Trace`: readers pour columns in, `build` sorts, nests and checks them.
+
+A reader adds tracks, keys and chunks of slices in any order. `build` then lays every track out in
+rows:
+
+* Levels given (`levels=`): the reader knows the depth of each slice, as an ETDump does. The chunk
+  order of that track must be preorder (parents before children, siblings by time). This is checked;
+  a track whose times contradict its levels falls back to geometry and is counted as a problem.
+* No levels: depth follows from the intervals. Slices that overlap without nesting go to lanes,
+  first-fit. A zero-length slice cannot be told apart from a sibling, so it is a leaf at the depth
+  of the innermost slice with start < t < end; several at one time are siblings.
+* Flat tracks: slices of parallel units are never inside one another; overlaps go to lanes.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.model.building.chunks import (
+    Chunk,
+    Rows,
+    joined,
+    joined_columns,
+    joined_derived,
+    joined_keys,
+    joined_rows,
+    rows_of,
+    slices_at,
+)
+from viewer.model.building.nesting import Placed, level_fault, place_by_time, place_flat
+from viewer.model.counter import Counter
+from viewer.model.trace import (
+    Bools,
+    Clock,
+    Codes,
+    Column,
+    Flows,
+    Ints,
+    KeyKind,
+    Keys,
+    Problem,
+    Run,
+    RunKind,
+    Scope,
+    Slices,
+    Trace,
+    Track,
+    Unit,
+    UntimedEvents,
+)
+
+BACKWARDS = "slice ends before it begins: drawn with no length"
+_NO_LEVEL = -1
+_SHORT = 1 << 16
+_MANY = 200_000  # slices from which threads are worth their start
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
+
+
+class TraceBuilder:
+    """Collects one file's slices; `build` returns the frozen trace."""
+
+    def __init__(
+        self,
+        path: str,
+        format: str,
+        generation: str,
+        clock: Clock,
+        *,
+        levels_are_hints: bool = False,
+    ) -> None:
+        """levels_are_hints: levels that do not fit the times are no problem of the file."""
+        self._levels_are_hints = levels_are_hints
+        self.path = path
+        self.format = format
+        self.generation = generation
+        self.clock = clock
+        self._tracks: dict[tuple[str, str], int] = {}
+        self._units: list[Unit] = []
+        self._flat: set[int] = set()
+        self._strings: dict[str, int] = {}
+        self._scopes: dict[Scope, int] = {}
+        self._keys: dict[tuple[int, int, int, int, type, int | str | None, str | None], int] = {}
+        self._key_blocks: list[tuple[int, Keys]] = []  # with the number of the first one of each
+        self._key_count = 0
+        self._chunks: list[Chunk] = []
+        self._runs: list[Run] = []
+        self._problems: dict[str, tuple[int, str]] = {}
+        self._untimed = UntimedEvents.empty()
+        self._counters: list[Counter] = []
+        self._flows: tuple[Ints, Ints] = np.empty(0, np.int64), np.empty(0, np.int64)
+
+    # -- tables ------------------------------------------------------------------------------
+
+    def track(
+        self, process: str, thread: str, *, flat: bool = False, unit: Unit = Unit.NONE
+    ) -> int:
+        """The number of a track; asking again for the same names gives the same number.
+
+        flat: its slices are of parallel units and never inside one another, whatever their times;
+        those that overlap go to lanes.
+        """
+        number = self._tracks.setdefault((process, thread), len(self._tracks))
+        if number == len(self._units):
+            self._units.append(unit)
+        if flat:
+            self._flat.add(number)
+        return number
+
+    def tracks_of(self, process: str) -> list[int]:
+        """The tracks of a process that were asked for."""
+        return [number for (name, _), number in self._tracks.items() if name == process]
+
+    def scope(self, name: str, method: str | None = None) -> int:
+        """The number of a scope of instruction ids."""
+        return self._scopes.setdefault(Scope(name, method), len(self._scopes))
+
+    def intern(self, text: str) -> int:
+        """The number of a slice name."""
+        return self._strings.setdefault(text, len(self._strings))
+
+    def intern_all(self, texts: Sequence[str]) -> Codes:
+        """The numbers of many slice names (uint32)."""
+        table = self._strings
+        return np.fromiter((table.setdefault(t, len(table)) for t in texts), np.uint32, len(texts))
+
+    def key(
+        self,
+        kind: KeyKind,
+        name: str,
+        *,
+        scope: int = 0,
+        instruction: int = -1,
+        identifier: int | str | None = None,
+        location: str | None = None,
+    ) -> int:
+        """The number of an identity; equal arguments give the same number (1 and "1" differ)."""
+        identity = (
+            int(kind), scope, self.intern(name), instruction, type(identifier), identifier, location
+        )  # fmt: skip
+        number = self._keys.setdefault(identity, self._key_count)
+        self._key_count += number == self._key_count
+        return number
+
+    def distinct_keys(
+        self,
+        kind: NDArray[np.uint8],
+        name: Codes,
+        scope: Codes,
+        instruction: Ints,
+        identifier: NDArray[np.object_],
+    ) -> Codes:
+        """The numbers of many identities without locations, given as parallel arrays.
+
+        They must differ from one another and from all that `key` is asked for: where a file has as
+        many identities as slices, looking each up would take most of the time and of the memory.
+        """
+        first, count = self._key_count, len(kind)
+        nowhere = np.full(count, None, object)
+        self._key_blocks.append((first, Keys(kind, scope, name, instruction, identifier, nowhere)))
+        self._key_count += count
+        return np.arange(first, first + count, dtype=np.uint32)
+
+    def run(
+        self, kind: RunKind, name: str, track: int, scope: int, start: int, end: int,
+        *, bundled_input: int = -1, first_row: int = -1,
+    ) -> None:  # fmt: skip
+        """Note one event block (a load or an inference) of a track, in ticks; see `Run`."""
+        self._runs.append(
+            Run(kind, 0, name, track, scope, start, end, bundled_input, first_row=first_row)
+        )
+
+    def untimed(self, events: UntimedEvents) -> None:
+        """Note the events without a time; `after` and `call` name slices by their source row."""
+        self._untimed = events
+
+    def flows(self, producer: Ints, consumer: Ints) -> None:
+        """Note the flows that the file states, by the source rows of the slices at both ends, which
+        no two slices share."""
+        self._flows = np.array(producer, np.int64), np.array(consumer, np.int64)
+
+    def counter(self, counter: Counter) -> None:
+        """Note a counter that the file states; its process must be that of a track."""
+        self._counters.append(counter)
+
+    def problem(self, kind: str, count: int = 1, first: str = "") -> None:
+        """Count odd data; the place of the first occurrence is kept."""
+        if count:
+            had, where = self._problems.get(kind, (0, first))
+            self._problems[kind] = (had + count, where)
+
+    # -- slices ------------------------------------------------------------------------------
+
+    def add(
+        self,
+        *,
+        track: Codes | int,
+        start: Ints,
+        end: Ints,
+        name: Codes | int,
+        key: Codes | int,
+        source_row: Codes | None = None,
+        levels: NDArray[np.int32] | None = None,
+        derived: Bools | None = None,
+        columns: Mapping[str, Column] | None = None,
+    ) -> None:
+        """Add slices as parallel arrays; a scalar track, name or key counts for all of them.
+
+        start, end: int64 ticks. source_row: position in the file, by default the running number of
+        the slices added. levels: see the module's text; all slices of a track have one or none has.
+        """
+        n = len(start)
+
+        def full(value: Codes | int) -> Codes:
+            return np.broadcast_to(np.asarray(value, np.uint32), (n,))
+
+        if source_row is None:
+            first = sum(len(chunk.start) for chunk in self._chunks)
+            source_row = np.arange(first, first + n, dtype=np.uint32)
+        unknown = np.broadcast_to(np.int32(_NO_LEVEL), (n,))
+        level = unknown if levels is None else levels.astype(np.int32)
+        self._chunks.append(
+            Chunk(
+                full(track), np.asarray(start, np.int64), np.asarray(end, np.int64), full(name),
+                full(key), np.asarray(source_row, np.uint32), level, derived, dict(columns or {}),
+            )
+        )  # fmt: skip
+
+    def build(self, step: Callable[[], None] = lambda: None) -> Trace:
+        """Sort, nest and freeze. The builder must not be used afterwards.
+
+        step: called now and then; what it raises ends the work.
+        """
+        # Distinct keys weigh more than slices while they are a dict (250 bytes each): first.
+        keys = self._key_table()
+        self._keys.clear()
+        self._key_blocks.clear()
+        chunks = self._chunks
+        start = joined([c.start for c in chunks], np.int64)
+        end = joined([c.end for c in chunks], np.int64)
+
+        backwards = end < start
+        if backwards.any():
+            source_row = joined([c.source_row for c in chunks], np.uint32)
+            first_row = int(source_row[np.flatnonzero(backwards)[0]])
+            self.problem(
+                BACKWARDS,
+                int(backwards.sum()),
+                f"slice {first_row}",
+            )
+            end = np.where(backwards, start, end)
+        del backwards
+        tracks = tuple(
+            Track(*names, unit) for names, unit in zip(self._tracks, self._units, strict=True)
+        )
+        level = joined([c.level for c in chunks], np.int32)
+        track = joined([c.track for c in chunks], np.uint32)
+        given = {
+            "start": start,
+            "end": end,
+            "name": joined([c.name for c in chunks], np.uint32),
+            "key": joined([c.key for c in chunks], np.uint32),
+            "source_row": joined([c.source_row for c in chunks], np.uint32),
+        }
+        del start, end
+        laid, final = self._laid_out(tracks, track, level, given, step)
+        del track, level, given
+        slices = Slices(
+            **final,
+            order=laid.order,
+            row_ptr=laid.row_ptr,
+            row_track=laid.row_track,
+            row_lane=laid.row_lane,
+            row_depth=laid.row_depth,
+            derived=joined_derived(chunks, laid.index),
+            columns=joined_columns(chunks, laid.index),
+        )
+        self._chunks = []
+        untimed = self._untimed
+        if len(untimed):
+            untimed = replace(
+                untimed,
+                after=slices_at(untimed.after, slices),
+                call=slices_at(untimed.call, slices),
+            )
+        producer, consumer = (
+            slices_at(rows, slices, with_derived=True) if len(rows) else rows
+            for rows in self._flows
+        )
+        trace = Trace(
+            path=self.path,
+            format=self.format,
+            generation=self.generation,
+            clock=self.clock,
+            tracks=tracks,
+            strings=tuple(self._strings),
+            scopes=tuple(self._scopes) or (Scope("file"),),
+            keys=keys,
+            slices=slices,
+            runs=self._numbered_runs(),
+            problems=tuple(Problem(k, n, first) for k, (n, first) in self._problems.items()),
+            untimed=untimed,
+            counters=tuple(self._counters),
+            flows=Flows(producer.astype(np.int64), consumer.astype(np.int64)),
+        )
+        for array in _arrays(trace):
+            array.flags.writeable = False
+        return trace
+
+    def _numbered_runs(self) -> tuple[Run, ...]:
+        """The runs, inferences numbered among those of the same scope of their process."""
+        processes = [process for process, _ in self._tracks]
+        scopes = [(processes[run.track], run.scope) for run in self._runs]
+        is_inference = [run.kind is RunKind.INFERENCE for run in self._runs]
+        totals = collections.Counter(
+            scope for scope, one in zip(scopes, is_inference, strict=True) if one
+        )
+        numbers: collections.Counter[tuple[str, int]] = collections.Counter()
+        found = []
+        for run, scope, one in zip(self._runs, scopes, is_inference, strict=True):
+            numbers[scope] += one
+            found.append(replace(run, number=numbers[scope], total=totals[scope]) if one else run)
+        return tuple(found)
+
+    def _key_table(self) -> Keys:
+        keys = list(self._keys)
+        n = len(keys)
+        identifier = np.empty(n, object)
+        location = np.empty(n, object)
+        identifier[:] = [k[5] for k in keys]
+        location[:] = [k[6] for k in keys]
+        alone = Keys(
+            kind=np.fromiter((k[0] for k in keys), np.uint8, n),
+            scope=np.fromiter((k[1] for k in keys), np.uint32, n),
+            name=np.fromiter((k[2] for k in keys), np.uint32, n),
+            instruction=np.fromiter((k[3] for k in keys), np.int64, n),
+            identifier=identifier,
+            location=location,
+        )
+        numbers = np.fromiter(self._keys.values(), np.int64, n)
+        blocks = [(first + np.arange(len(block)), block) for first, block in self._key_blocks]
+        return joined_keys([(numbers, alone), *blocks], self._key_count)
+
+    # -- layout -------------------------------------------------------------------------------
+
+    def _laid_out(
+        self,
+        tracks: Sequence[Track],
+        track: Codes,
+        level: NDArray[np.int32],
+        given: Mapping[str, NDArray[Any]],
+        step: Callable[[], None],
+    ) -> tuple[Rows, dict[str, NDArray[Any]]]:
+        """The rows of all tracks, and the given columns in their order; tracks lie one after
+        another and share nothing."""
+        by_track, ptr = _by_track(track, len(tracks))
+        start, end = given["start"], given["end"]
+        order = np.empty(len(track), np.uint32)
+        final = {name: np.empty(len(track), values.dtype) for name, values in given.items()}
+        is_more = any(c.columns or c.derived is not None for c in self._chunks)
+        index = np.empty(len(track) if is_more else 0, np.int64)
+
+        def lay(t: int) -> Rows:
+            step()
+            its = slice(int(ptr[t]), int(ptr[t + 1]))
+            own = its if by_track is None else by_track[its]
+            if t in self._flat:
+                placed = place_flat(start[own], end[own])
+            else:
+                placed = self._place(tracks[t], start[own], end[own], level[own])
+            rows = rows_of(placed, own, t, its.start)
+            # Gathered here, where other tracks are laid out meanwhile, and into their places: to
+            # join ten million of each at the end takes 0.3 s.
+            for name, values in given.items():
+                final[name][its] = values[rows.index]
+            order[its] = rows.order
+            if is_more:
+                index[its] = rows.index
+            return replace(rows, index=index[:0], order=order[:0])
+
+        # The largest first, as one that comes last would be waited for alone.
+        largest = np.argsort(-np.diff(ptr), kind="stable").tolist()
+        done = dict(zip(largest, _each(lay, largest, len(track)), strict=True))
+        return joined_rows([done[t] for t in range(len(tracks))], index, order), final
+
+    # -- layout of one track -------------------------------------------------------------------
+
+    def _place(self, track: Track, start: Ints, end: Ints, level: NDArray[np.int32]) -> Placed:
+        if len(level) and (level != _NO_LEVEL).all():
+            fault = level_fault(start, end, level)
+            if fault is None:
+                return Placed(
+                    np.arange(len(start)), np.zeros(len(start), np.int64), level.astype(np.int64)
+                )
+            if not self._levels_are_hints:
+                self.problem(
+                    "levels contradict the times: nested by time instead",
+                    1,
+                    f"{track.process} > {track.thread}, slice {fault}",
+                )
+        return place_by_time(start, end)
+
+
+def _by_track(track: Codes, tracks: int) -> tuple[Ints | None, Ints]:
+    """The slices track by track, as they were added, and where each track begins; None if they
+    were added so: then nothing of them has to be gathered."""
+    # Short codes are sorted by radix: the fewer bytes the sooner.
+    short = np.uint8 if tracks <= 1 << 8 else np.uint16 if tracks <= 1 << 16 else np.uint32
+    of = track.astype(short)
+    counts = np.zeros(tracks, np.int64)
+    for begin in range(0, len(of), _SHORT):  # counting makes int64 of what it counts
+        counts += np.bincount(of[begin : begin + _SHORT], minlength=tracks)
+    order = None if (track[1:] >= track[:-1]).all() else np.argsort(of, kind="stable")
+    return order, np.concatenate([[0], np.cumsum(counts)])
+
+
+def _each(work: Callable[[_In], _Out], of: Sequence[_In], slices: int) -> list[_Out]:
+    """What is made of each, two at a time where there are many slices: sorting and gathering give
+    up the interpreter's lock."""
+    if slices < _MANY:
+        return [work(one) for one in of]
+    with ThreadPoolExecutor(2, "build") as pool:
+        return list(pool.map(work, of))
+
+
+def _arrays(trace: Trace) -> list[NDArray[Any]]:
+    s, k, u = trace.slices, trace.keys, trace.untimed
+    found: list[NDArray[Any]] = [
+        s.start, s.end, s.name, s.key, s.source_row, s.order, s.row_ptr, s.row_track, s.row_lane,
+        s.row_depth, k.kind, k.scope, k.name, k.instruction, k.identifier, k.location,
+        u.kind, u.block, u.run, u.source_row, u.after, u.call, u.identifier, u.type, u.value,
+        u.output, trace.flows.producer, trace.flows.consumer,
+    ]  # fmt: skip
+    if s.derived is not None:
+        found.append(s.derived)
+    for column in (*s.columns.values(), u.name, u.size, u.chain, u.instruction, u.offset):
+        found.append(column.values)
+        if column.valid is not None:
+            found.append(column.valid)
+    for counter in trace.counters:
+        found += counter.tick, counter.value
+    return found

@@ -1,0 +1,173 @@
+"""Chunks of slices and tables of keys, as readers give them, put together into one of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.model.building.nesting import Placed
+from viewer.model.trace import Bools, Codes, Column, Ints, Keys, Slices
+
+
+@dataclass(slots=True)
+class Chunk:
+    """Slices as a reader gave them: parallel arrays; level -1 where it is not known."""
+
+    track: Codes
+    start: Ints
+    end: Ints
+    name: Codes
+    key: Codes
+    source_row: Codes
+    level: NDArray[np.int32]
+    derived: Bools | None
+    columns: Mapping[str, Column]
+
+
+def joined(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
+    """Arrays one after another; without any, an empty one of a type. A single one is not copied."""
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.empty(0, dtype)
+
+
+def distinct_codes(values: Ints, size: int) -> tuple[Ints, Ints]:
+    """The distinct ones of values from 0 to `size` - 1, sorted, and which of them each value is.
+
+    Without sorting, unless the values are too few for their range. Values that are all there are
+    their own codes: the same array.
+    """
+    if size > 4 * len(values) + 1000:
+        distinct, code = np.unique(values, return_inverse=True)
+        return distinct, code
+    used = np.zeros(size, np.bool_)
+    used[values] = True
+    distinct = np.flatnonzero(used)
+    return distinct, values if len(distinct) == size else (np.cumsum(used) - 1)[values]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Slices laid out in rows: the number of each as it was given, its `order`, and the rows."""
+
+    index: Ints
+    order: Codes
+    row_ptr: Ints
+    row_track: Codes
+    row_lane: Codes
+    row_depth: Codes
+
+
+def rows_of(placed: Placed, own: Ints | slice, track: int, first: int) -> Rows:
+    """The rows of one track: its slices `own`, placed; `first` of all slices are before them."""
+    stride = int(placed.depth.max(initial=0)) + 1
+    key = placed.lane * stride + placed.depth
+    rows, code = distinct_codes(key, int(key.max(initial=0)) + 1)
+    # From preorder to (row, start): inside a row preorder is time order already.
+    by_row = np.argsort(code.astype(np.uint16) if len(rows) < 1 << 16 else code, kind="stable")
+    index = placed.index[by_row]
+    return Rows(
+        index + own.start if isinstance(own, slice) else own[index],
+        (by_row + first).astype(np.uint32),
+        first + np.cumsum(np.bincount(code, minlength=len(rows))),
+        np.full(len(rows), track, np.uint32),
+        (rows // stride).astype(np.uint32),
+        (rows % stride).astype(np.uint32),
+    )
+
+
+def joined_rows(parts: Sequence[Rows], index: Ints, order: Codes) -> Rows:
+    """The rows of all tracks, one track after another, with the index and order of all."""
+    return Rows(
+        index,
+        order,
+        np.concatenate([[0], *(part.row_ptr for part in parts)]).astype(np.int64),
+        *(
+            joined([getattr(part, name) for part in parts], np.uint32)
+            for name in ("row_track", "row_lane", "row_depth")
+        ),
+    )
+
+
+def joined_keys(blocks: Sequence[tuple[Ints, Keys]], count: int) -> Keys:
+    """One table of keys from parts with the numbers of theirs."""
+
+    def column(name: str) -> NDArray[Any]:
+        values = np.empty(count, getattr(blocks[0][1], name).dtype)
+        for numbers, block in blocks:
+            values[numbers] = getattr(block, name)
+        return values
+
+    return Keys(*(column(part.name) for part in fields(Keys)))
+
+
+def joined_derived(chunks: Sequence[Chunk], final: Ints) -> Bools | None:
+    """Which slices are derived, in their final order; None if none is."""
+    if not any(c.derived is not None and c.derived.any() for c in chunks):
+        return None
+    parts = [np.zeros(len(c.start), np.bool_) if c.derived is None else c.derived for c in chunks]
+    return np.concatenate(parts)[final]
+
+
+def joined_columns(chunks: Sequence[Chunk], final: Ints) -> dict[str, Column]:
+    """The columns of all chunks in final order; null where a chunk does not have one."""
+    names = dict.fromkeys(name for chunk in chunks for name in chunk.columns)
+    return {name: _joined_column(chunks, name, final) for name in names}
+
+
+def _joined_column(chunks: Sequence[Chunk], name: str, final: Ints) -> Column:
+    present = [c.columns[name] for c in chunks if name in c.columns]
+    if len(chunks) == 1:
+        return _alone(present[0], final)
+    is_text = any(c.strings is not None for c in present)
+    dtype = np.result_type(*(c.values.dtype for c in present))
+    table: dict[str, int] = {}
+    values, valid = [], []
+    for chunk in chunks:
+        n = len(chunk.start)
+        column = chunk.columns.get(name)
+        if column is None:
+            values.append(np.zeros(n, dtype))
+            valid.append(np.zeros(n, np.bool_))
+            continue
+        part = column.values
+        if column.strings:
+            codes = np.fromiter(
+                (table.setdefault(s, len(table)) for s in column.strings), np.uint32
+            )
+            part = codes[np.where(part < len(codes), part, 0)]
+        values.append(part)
+        valid.append(np.ones(n, np.bool_) if column.valid is None else column.valid)
+    mask = np.concatenate(valid)[final]
+    return Column(
+        np.concatenate(values)[final],
+        None if mask.all() else mask,
+        tuple(table) if is_text else None,
+        present[0].unit,
+    )
+
+
+def _alone(column: Column, final: Ints) -> Column:
+    """A column of one chunk: its texts are interned already, and only its order changes."""
+    found = column.taken(final)
+    valid = None if found.valid is None or found.valid.all() else found.valid
+    return Column(found.values, valid, found.strings, found.unit)
+
+
+def slices_at(
+    wanted: NDArray[Any], slices: Slices, *, with_derived: bool = False
+) -> NDArray[np.int32]:
+    """The slices that stand at some rows of the file; -1 stays -1. Derived ones stand nowhere, but
+    in a file that states them too."""
+    rows = slices.source_row
+    stated = np.arange(len(rows))
+    if slices.derived is not None and not with_derived:
+        stated = np.flatnonzero(~slices.derived)
+    at = np.full(int(rows.max(initial=0)) + 2, -1, np.int32)  # the last one is for -1
+    at[rows[stated]] = stated
+    found: NDArray[np.int32] = at[wanted]
+    return found

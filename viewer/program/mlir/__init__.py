@@ -1,0 +1,1 @@
+"""MLIR text: locations, aliases, operations, without knowing a dialect."""

@@ -1,0 +1,352 @@
+"""The operations of an .mlir text, in custom or generic assembly, without knowing any dialect.
+
+An operation begins a line (or a region) with `results =` and a dotted or quoted name. Strings,
+comments and brackets are told apart, so that none of them is taken for an operation.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from viewer.program.mlir.locations import STRING_CONTENT, unescape
+
+
+@dataclass(frozen=True, slots=True)
+class OperationText:
+    """One operation of an .mlir text.
+
+    name: with its dialect, "tosa.conv2d". result: as written, "%0" or "%a, %b:2", "" if none.
+    line, col: of the name, from 1, which is what MLIR's own locations point at. start_col: of the
+    statement, which begins with its results on the same line. end_line, end_col: the last character
+    of `text`. text: the statement up to its first region. func: the name of the innermost function
+    around it (a function is in itself), "" outside of any.
+    function_line: where that function's own name stands, 0 outside of any; tells functions of one
+    name apart.
+    """
+
+    name: str
+    result: str
+    line: int
+    col: int
+    start_col: int
+    end_line: int
+    end_col: int
+    text: str
+    func: str
+    function_line: int
+
+
+# What ends a line with a location is one token, as far as nothing but locations and types is in it:
+# most of a debug text is that. The bound keeps hostile lines from being looked through again.
+_LOCATION = " loc("
+_TOKEN = re.compile(
+    rf' loc\([^\n]{{0,2000}}\)(?=\n)|"{STRING_CONTENT}"?|//[^\n]*|\{{-#|[()\[\]{{}}]|\n'
+)
+_CLOSERS = {")": "(", "]": "[", "}": "{"}
+_RESULTS = r"(?:(?P<result>%[\w$.-]+(?::\d+)?(?:[ \t]*,[ \t]*%[\w$.-]+(?::\d+)?)*+)[ \t]*=[ \t]*)"
+_GENERIC = r'"(?P<generic>[A-Za-z_][\w$.-]*)"(?=[ \t]*\()'
+# In custom assembly a dialect may leave its prefix out inside its own functions and modules.
+_BARE = {
+    "module": "builtin.module",
+    "func": "func.func",
+    "return": "func.return",
+    "call": "func.call",
+    "call_indirect": "func.call_indirect",
+}
+_DOTTED = r"[A-Za-z_][\w$]*(?:\.[\w$]+)++"
+_AT_LINE_START = re.compile(
+    rf"[ \t\r]*(?:{_RESULTS}(?:{_GENERIC}|(?P<own>[A-Za-z_][\w$]*(?:\.[\w$]+)*+))"
+    # Without a result a dotted word may be a key of an attribute dictionary: "a.b = 1," "a.b}".
+    rf"|{_GENERIC.replace('generic', 'generic_alone')}"
+    rf"|(?P<alone>{_DOTTED}|{'|'.join(_BARE)})(?![\w$.:]|[ \t]*[=,}}\]>]))"
+)
+_IN_REGION = re.compile(
+    rf"[ \t]*(?:{_RESULTS}(?:{_GENERIC}|(?P<own>{_DOTTED}))"
+    rf"|{_GENERIC.replace('generic', 'generic_alone')})"
+)
+_BREAK = re.compile(r"[ \t]*(?:\^[\w$.-]+|[#!][\w$.-]+[ \t]*=)")
+_SYMBOL = re.compile(rf'@(?:"({STRING_CONTENT})"|([\w$.-]+))')
+_SYMBOL_ATTRIBUTE = re.compile(rf'\bsym_name"?\s*=\s*"({STRING_CONTENT})"')
+
+
+@dataclass(slots=True)
+class _Function:
+    depth: int
+    line: int
+    name: str | None = None
+
+
+@dataclass(slots=True)
+class _Found:
+    name: str
+    result: str
+    depth: int
+    start: int
+    name_at: int
+    function: _Function | None
+    parent: int
+    end: int = 0
+    # Of an operation with others in its regions: where the first begins, where the last ends, and
+    # where it ends itself.
+    inside_from: int = -1
+    inside_to: int = -1
+    tail_end: int = -1
+
+
+class OperationReader:
+    """All operations of a text, in its order, and how they lie in one another.
+
+    Iterate once. `parent`, `entry` and `tail` are known of every operation when that is done.
+    """
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        """Lines come without their line ends."""
+        self._text = "\n".join(lines)
+        self._line_starts = [0]
+        for length in map(len, lines):
+            self._line_starts.append(self._line_starts[-1] + length + 1)
+        self._found: list[_Found] = []
+
+    def __iter__(self) -> Iterator[OperationText]:
+        text = self._text
+        for found in _Scanner(text, self._place).scan():
+            self._found.append(found)
+            line, col = self._place(found.name_at)
+            end_line, end_col = self._place(max(found.end - 1, found.start))
+            function = found.function
+            yield OperationText(
+                name=found.name,
+                result=found.result,
+                line=line,
+                col=col,
+                start_col=col - (found.name_at - found.start),
+                end_line=end_line,
+                end_col=end_col,
+                text=text[found.start : found.end],
+                func="" if function is None else function.name or "",
+                function_line=0 if function is None else function.line,
+            )
+
+    def parent(self, number: int) -> int:
+        """The number of the operation in whose region one lies, -1 at the top."""
+        return self._found[number].parent
+
+    def entry(self, number: int) -> str:
+        """What stands in a region before its first operation, as the arguments of its block."""
+        found = self._found[number]
+        return self._text[found.end : max(found.inside_from, found.end)]
+
+    def tail(self, number: int) -> str:
+        """What follows the last operation of the regions: attributes, types, the location.
+
+        "" for an operation without operations inside; its `text` is all of it.
+        """
+        found = self._found[number]
+        return self._text[found.inside_to : found.tail_end] if found.inside_to >= 0 else ""
+
+    def _place(self, at: int) -> tuple[int, int]:
+        line = bisect_right(self._line_starts, at)
+        return line, at - self._line_starts[line - 1] + 1
+
+
+def operations(lines: Sequence[str]) -> Iterator[OperationText]:
+    """All operations in the order of the text. Lines come without their line ends."""
+    return iter(OperationReader(lines))
+
+
+class OperationPlaces:
+    """The operations of one text by where they stand; the text is scanned when first asked."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+
+    def at(self, line: int, col: int) -> OperationText | None:
+        """The operation whose statement covers line:col (from 1), else the first of that line."""
+        known, starts, first_of_line = self._index
+        before = bisect_right(starts, (line, col)) - 1
+        if before >= 0:
+            operation = known[before]
+            if (line, col) <= (operation.end_line, operation.end_col):
+                return operation
+        return first_of_line.get(line)
+
+    @cached_property
+    def _index(
+        self,
+    ) -> tuple[list[OperationText], list[tuple[int, int]], dict[int, OperationText]]:
+        known = list(operations(self._lines))
+        starts = [(operation.line, operation.start_col) for operation in known]
+        first_of_line: dict[int, OperationText] = {}
+        for operation in known:
+            first_of_line.setdefault(operation.line, operation)
+        return known, starts, first_of_line
+
+
+def _is_closed(location: str) -> bool:
+    """Whether a location, and what follows it on its line, leaves brackets and strings closed."""
+    return (
+        location.count("(") == location.count(")")
+        and location.count("[") == location.count("]")
+        and location.count('"') % 2 == 0
+        and not any(mark in location for mark in ("{", "}", "//", "\\"))
+    )
+
+
+class _Scanner:
+    """One pass over a text: brackets, strings, comments, and what begins lines and regions."""
+
+    def __init__(self, text: str, place: Callable[[int], tuple[int, int]]) -> None:
+        self._text = text
+        self._place = place
+        self._brackets: list[str] = []
+        self._open_count = {"(": 0, "[": 0, "{": 0}
+        self._functions: list[_Function] = []
+        self._unnamed = 0
+        self._current: _Found | None = None
+        self._around: list[tuple[int, _Found]] = []  # those that have not ended, with their numbers
+        self._count = 0
+        # Found operations wait until the name of their function is known: in generic form it may
+        # follow the body.
+        self._waiting: list[_Found] = []
+        self._code_end = 0
+        self._tail_from = -1
+
+    def scan(self) -> Iterator[_Found]:
+        text = self._text
+        self._try_start(0, _AT_LINE_START)
+        at = 0
+        while (token := _TOKEN.search(text, at)) is not None:
+            mark, before = token[0], text[at : token.start()]
+            if before and (code := before.rstrip()):
+                self._code_end = at + len(code)
+            at = token.end()
+            if mark.startswith(_LOCATION) and not _is_closed(mark):
+                at = token.start() + len(_LOCATION)
+                mark = "("
+            if mark == "\n":
+                if not self._brackets or self._brackets[-1] == "{":
+                    self._try_start(at, _AT_LINE_START)
+            elif mark == "{-#":
+                self._finish(self._code_end)
+                end = text.find("#-}", at)
+                at = len(text) if end < 0 else end + 3
+                self._code_end = at
+            elif mark in self._open_count:
+                self._code_end = at
+                self._brackets.append(mark)
+                self._open_count[mark] += 1
+                if mark == "{":
+                    self._try_start(at, _IN_REGION)
+            elif mark in _CLOSERS:
+                self._close(_CLOSERS[mark], token.start())
+                self._code_end = at
+            elif not mark.startswith("//"):
+                self._code_end = at
+            if len(self._waiting) > 1 and not self._unnamed:
+                yield from self._flush()
+        if rest := text[at:].rstrip():
+            self._code_end = at + len(rest)
+        self._finish(self._code_end)
+        self._end_statements(-1)
+        self._end_functions(-1, len(text))
+        yield from self._flush()
+
+    def _flush(self) -> Iterator[_Found]:
+        # The last one may still grow.
+        keep = 1 if self._waiting and self._waiting[-1] is self._current else 0
+        count = len(self._waiting) - keep
+        yield from self._waiting[:count]
+        del self._waiting[:count]
+
+    def _close(self, opener: str, at: int) -> None:
+        if not self._open_count[opener]:
+            return
+        while True:
+            top = self._brackets.pop()
+            self._open_count[top] -= 1
+            if top == opener:
+                break
+        depth = len(self._brackets)
+        if self._current is not None and depth < self._current.depth:
+            self._finish(self._code_end)
+        self._end_statements(depth + 1)
+        is_behind_body = self._current is None and self._tail_from < 0
+        if is_behind_body and self._functions and depth == self._functions[-1].depth:
+            self._tail_from = at
+        self._end_functions(depth + 1, at)
+
+    def _try_start(self, at: int, pattern: re.Pattern[str]) -> None:
+        match = pattern.match(self._text, at)
+        if match is None:
+            if pattern is _AT_LINE_START and _BREAK.match(self._text, at):
+                self._finish(self._code_end)
+                self._end_statements(len(self._brackets))
+            return
+        kind = match.lastgroup or ""
+        if kind == "result":
+            return
+        depth = len(self._brackets)
+        self._finish(self._code_end)
+        self._end_statements(depth)
+        self._end_functions(depth, at)
+        name = match[kind]
+        result = match["result"] or ""
+        # A quoted name is pointed at by its quote.
+        name_at = match.start(kind) - (kind.startswith("generic"))
+        found = _Found(
+            _BARE.get(name, name), result, depth, match.start("result") if result else name_at,
+            name_at, self._functions[-1] if self._functions else None,
+            self._around[-1][0] if self._around else -1,
+        )  # fmt: skip
+        if self._around and (parent := self._around[-1][1]).inside_from < 0:
+            parent.inside_from = found.start
+        self._around.append((self._count, found))
+        self._count += 1
+        if found.name.rpartition(".")[2] == "func":
+            found.function = _Function(depth, self._place(name_at)[0])
+            self._functions.append(found.function)
+            self._unnamed += 1
+        self._tail_from = -1
+        self._current = found
+        self._waiting.append(found)
+
+    def _finish(self, end: int) -> None:
+        found, self._current = self._current, None
+        if found is None:
+            return
+        found.end = max(end, found.name_at + 1)
+        function = found.function
+        if function is not None and function.name is None and function.depth == found.depth:
+            function.name = self._symbol(found.name_at, found.end)
+            self._unnamed -= function.name is not None
+
+    def _end_statements(self, depth: int) -> None:
+        """Leave the operations that stand at `depth` or deeper: their last character is known."""
+        while self._around and self._around[-1][1].depth >= depth:
+            _, found = self._around.pop()
+            found.tail_end = self._code_end
+            if self._around:
+                self._around[-1][1].inside_to = self._code_end
+
+    def _end_functions(self, depth: int, at: int) -> None:
+        """Leave the functions that stand at `depth` or deeper."""
+        while self._functions and self._functions[-1].depth >= depth:
+            function = self._functions.pop()
+            if function.name is None:
+                tail = self._tail_from
+                function.name = (self._symbol(tail, at) if tail >= 0 else None) or ""
+                self._unnamed -= 1
+            self._tail_from = -1
+
+    def _symbol(self, start: int, end: int) -> str | None:
+        match = _SYMBOL_ATTRIBUTE.search(self._text, start, end)
+        if match is None:
+            match = _SYMBOL.search(self._text, start, end)
+            if match is None:
+                return None
+            return unescape(match[1]) if match[1] is not None else match[2]
+        return unescape(match[1])

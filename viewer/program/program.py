@@ -1,0 +1,318 @@
+"""A program: the model as it was exported, operator by operator.
+
+An *operator* is one debug handle of one method, that is one call in the model's source. Its graph
+nodes (one to dozens after decomposition) are its members. It is the unit of colour, cost, selection
+and correlation id. An MLIR file is a program too: there an operator is one operation of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from viewer.model.trace import Problem
+from viewer.program.dataflow import Dataflow, MethodFlow, dataflow_of
+from viewer.program.debug_handles import NO_INSTRUCTION, DelegateMap
+from viewer.program.mlir.operations import OperationPlaces
+from viewer.program.torq.debug_info import Dispatch
+
+NO_HANDLE = -1  # the debug handle of a node that has none
+
+# An argument of a call that is no tensor: a number, a switch, or numbers per dimension.
+Setting = bool | int | float | tuple[bool | int | float, ...]
+
+# Frames below these folders belong to libraries, and torch names code that it made itself
+# <eval_with_key>: the line that a user wrote is the last other one.
+_LIBRARY = re.compile(
+    r"[/\\](site-packages|dist-packages)[/\\]|[/\\]lib[/\\]python\d|^torch[/\\]|^<eval_with_key>"
+)
+_FRAME = re.compile(r' *File "([^"\n]*)", line (\d{1,9}), in (\S[^\n]*)')
+_CONVOLUTION = re.compile(r"conv(_transpose)?[123]d")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One line of a Python stack trace, as recorded. The path is data: never opened unchecked."""
+
+    path: str
+    line: int
+    function: str
+    text: str
+
+    @property
+    def is_library(self) -> bool:
+        """Whether the line lies in an installed package rather than in the user's own code."""
+        return _LIBRARY.search(self.path) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """Name, dtype ("f32") and shape of a value; symbolic sizes are texts, None if unknown.
+
+    parameter: the path of the parameter, buffer or constant that it is, "features.0.weight"; "" for
+    a value that is computed or given.
+    """
+
+    name: str
+    dtype: str = ""
+    shape: tuple[int | str, ...] | None = None
+    parameter: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphNode:
+    """One call of a graph, most often of the edge dialect.
+
+    op: the operator without its namespace path, "aten.convolution.default"; "" where a debug handle
+    map does not tell it. debug_handle: -1 for a
+    node that has none. source_op: the ATen call that it was decomposed from, in MLIR the operation
+    itself, "" if the record does not say. modules: (path, type) from the outermost module inwards.
+    aten: the name of the node in the ATen program that it came from, "" if the record does not say.
+    branch: the part of control flow that it lies in, "true branch of cond"; "" at the top.
+    settings: (name, value) of its arguments that are numbers and no tensors, as the record has
+    them: ("stride", (1, 1)), ("transposed", False); those left at their default are often absent.
+    """
+
+    name: str
+    op: str
+    debug_handle: int
+    frames: tuple[Frame, ...] = ()
+    modules: tuple[tuple[str, str], ...] = ()
+    source_op: str = ""
+    inputs: tuple[Tensor, ...] = ()
+    outputs: tuple[Tensor, ...] = ()
+    aten: str = ""
+    branch: str = ""
+    settings: tuple[tuple[str, Setting], ...] = ()
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One call in the model's source, with the graph nodes that it became.
+
+    index: position in its program, the base of its colour. debug_handle: -1 for an MLIR operation,
+    and for a call without one, to which nothing can be linked. place: "L11" of an MLIR operation,
+    which has no module to be told by; else "".
+    """
+
+    index: int
+    method: str
+    debug_handle: int
+    nodes: tuple[GraphNode, ...]
+    place: str = ""
+
+    @cached_property
+    def ops(self) -> tuple[str, ...]:
+        """The distinct edge dialect operators of its nodes, in graph order; none if not known."""
+        return tuple(dict.fromkeys(node.op for node in self.nodes if node.op))
+
+    @cached_property
+    def base_names(self) -> frozenset[str]:
+        """What its kernels may be called: "where" for aten.where.self."""
+        return frozenset(base_name(op) for op in self.ops)
+
+    @cached_property
+    def op(self) -> str:
+        """The short name of the source call: "convolution", "linear"."""
+        name = next((n.source_op for n in self.nodes if n.source_op), "")
+        name = name or base_name(self.nodes[0].op)
+        # The three convolutions and their transposes are one operator of the edge dialect.
+        return "convolution" if _CONVOLUTION.fullmatch(name) else name
+
+    @cached_property
+    def module_path(self) -> str:
+        """The path of the innermost module, "features.4"; "" at the top level."""
+        return self._module[0]
+
+    @cached_property
+    def module_type(self) -> str:
+        """The class name of the innermost module, "Conv2d"."""
+        return self._module[1].rpartition(".")[2]
+
+    @property
+    def label(self) -> str:
+        """Module path and operator, "features.4 · convolution"; of MLIR "tosa.conv2d@L11"."""
+        return f"{self.module_path} · {self.name}" if self.module_path else self.name
+
+    @property
+    def name(self) -> str:
+        """The operator without its module; of MLIR with its line, "tosa.conv2d@L11"."""
+        return f"{self.op}@{self.place}" if self.place else self.op
+
+    @property
+    def is_function(self) -> bool:
+        """Whether it is a function of an MLIR text, the caller side of most locations."""
+        return self.nodes[0].op.endswith(".func")
+
+    @property
+    def branch(self) -> str:
+        """The part of control flow that it lies in, "true branch of cond"; "" at the top."""
+        return next((n.branch for n in self.nodes if n.branch), "")
+
+    @cached_property
+    def aten(self) -> tuple[str, ...]:
+        """The names of the ATen nodes that it came from, each once."""
+        return tuple(dict.fromkeys(node.aten for node in self.nodes if node.aten))
+
+    @cached_property
+    def frames(self) -> tuple[Frame, ...]:
+        """The stack trace of the call, outermost first, without torch's own export frames."""
+        frames = next((n.frames for n in self.nodes if n.frames), ())
+        first = next((i for i, frame in enumerate(frames) if not frame.is_library), 0)
+        return frames[first:]
+
+    @cached_property
+    def source(self) -> Frame | None:
+        """The innermost line of the user's own code."""
+        own = [frame for frame in self.frames if not frame.is_library]
+        return own[-1] if own else (self.frames[-1] if self.frames else None)
+
+    @cached_property
+    def _module(self) -> tuple[str, str]:
+        return next((n.modules[-1] for n in self.nodes if n.modules), ("", ""))
+
+
+@dataclass(frozen=True)
+class Method:
+    """One method of a program and what the export wrote about its instructions.
+
+    handles: instruction id -> debug handles, in the record's order, duplicates kept. delegates:
+    instruction id of a DELEGATE_CALL -> its map; under `NO_INSTRUCTION` that of calls which have
+    none of their own. delegates_only: nothing is known of what runs outside of delegates, nor, of a
+    call, beyond its map. by_handle: debug handle -> operator. later_names:
+    debug handle -> what the graph after transform passes has there; `NO_HANDLE`: what they added.
+    flow: what its operators take of one another, None where no graph says it. results: the names of
+    the values that it hands out.
+    """
+
+    name: str
+    operators: tuple[Operator, ...]
+    handles: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    delegates: Mapping[int, DelegateMap] = field(default_factory=dict)
+    later_names: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    flow: MethodFlow | None = None
+    results: frozenset[str] = frozenset()
+    delegates_only: bool = False
+
+    def delegate_at(self, instruction: int) -> DelegateMap | None:
+        """The map of a DELEGATE_CALL: its own, else the one that is of any call."""
+        return self.delegates.get(instruction) or self.delegates.get(NO_INSTRUCTION)
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether the export said anything about its instructions; if not, nothing is compared.
+
+        What lies in branches has no instruction in the maps: a method may be nothing but branches.
+        """
+        inside = (op for operators in self.in_branches.values() for op in operators)
+        return bool(self.handles or self.delegates) or any(op.debug_handle >= 0 for op in inside)
+
+    def kernel_names(self, handle: int) -> frozenset[str]:
+        """What the kernels behind a debug handle may be called; empty if no operator has it."""
+        operator = self.by_handle.get(handle)
+        if operator is None:
+            return frozenset()
+        return self.later_names.get(handle) or operator.base_names
+
+    @cached_property
+    def in_branches(self) -> dict[str, tuple[Operator, ...]]:
+        """Base name -> the operators that have such a node inside control flow, in graph order."""
+        found: dict[str, dict[int, Operator]] = {}
+        for operator in self.operators:
+            for node in operator.nodes:
+                if node.branch:
+                    found.setdefault(base_name(node.op), {})[operator.index] = operator
+        return {name: tuple(operators.values()) for name, operators in found.items()}
+
+    @cached_property
+    def by_handle(self) -> dict[int, Operator]:
+        return {op.debug_handle: op for op in self.operators if op.debug_handle >= 0}
+
+
+@dataclass(frozen=True, slots=True)
+class ExtraGraph:
+    """A graph of the model at another stage of its export; no instruction is linked to it.
+
+    name: as the record calls it, "exported_program" (ATen) or "<stage>/<method>".
+    """
+
+    name: str
+    nodes: tuple[GraphNode, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """One model file, read: an ETRecord, a debug handle map or MLIR text.
+
+    text_lines: the file's own lines where the program is a text (MLIR), else empty. graphs: what
+    a record holds beside the methods that are linked. dispatches: what a text says as Torq debug
+    info; it is of operations after lowering then, and none of its own lines is source.
+    """
+
+    path: str
+    format: str
+    generation: str
+    methods: tuple[Method, ...]
+    problems: tuple[Problem, ...] = ()
+    text_lines: tuple[str, ...] = ()
+    graphs: tuple[ExtraGraph, ...] = ()
+    dispatches: tuple[Dispatch, ...] = ()
+
+    @property
+    def is_mlir(self) -> bool:
+        """Whether it is a text whose operations can be linked; Python sources have none."""
+        return bool(self.text_lines and self.methods)
+
+    @property
+    def delegates_only(self) -> bool:
+        """Whether it tells of nothing but delegates: a debug handle map and no record."""
+        return bool(self.methods) and all(method.delegates_only for method in self.methods)
+
+    @property
+    def noun(self) -> str:
+        """What to call it: "source", "debug handle map" or "record"."""
+        if self.text_lines:
+            return "source"
+        return "debug handle map" if self.delegates_only else "record"
+
+    @cached_property
+    def operators(self) -> tuple[Operator, ...]:
+        """All operators; `operators[i].index == i`."""
+        return tuple(op for method in self.methods for op in method.operators)
+
+    @cached_property
+    def operation_places(self) -> OperationPlaces:
+        """Where the operations of its text stand."""
+        return OperationPlaces(self.text_lines)
+
+    @cached_property
+    def dataflow(self) -> Dataflow:
+        """Which operators take the results of which; worked out when first asked for."""
+        return dataflow_of(self)
+
+    def method(self, name: str) -> Method | None:
+        """The method of that name."""
+        return next((m for m in self.methods if m.name == name), None)
+
+
+def base_name(op: str) -> str:
+    """ "aten.where.self" and "where.self_out" as "where": what kernels and graph nodes share."""
+    parts = op.split(".")
+    return parts[-2] if len(parts) > 2 else parts[0]
+
+
+def parse_frames(stack_trace: str) -> tuple[Frame, ...]:
+    """The frames of a Python traceback text, outermost first; lines that are none are skipped."""
+    frames: list[Frame] = []
+    lines = stack_trace.split("\n")
+    for i, line in enumerate(lines):
+        match = _FRAME.fullmatch(line)
+        if match:
+            text = lines[i + 1].strip() if i + 1 < len(lines) else ""
+            is_frame = _FRAME.fullmatch(text) is not None
+            frames.append(
+                Frame(match[1], int(match[2]), match[3].rstrip(), "" if is_frame else text)
+            )
+    return tuple(frames)

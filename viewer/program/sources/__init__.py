@@ -1,0 +1,1 @@
+"""Source files on this machine for recorded paths."""

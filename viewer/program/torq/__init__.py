@@ -1,0 +1,1 @@
+"""Debug info of the Torq compiler."""

@@ -1,0 +1,508 @@
+"""Torq debug info: which actions, NSS jobs and tasks a compiled dispatch has, out of its MLIR text.
+
+`torq-compile --torq-debug-info=DIR` writes one `<dispatch>.mlirb` per dispatch: the module after
+all lowering. Printed in generic form with locations (see `viewer.formats.source.mlir`) it is read
+here; of the operations only these attributes and operands count:
+
+    "torq-action-id"   on what the runtime does one by one: memref.alloc, torq_hl.host_copy,
+                       torq_hl.start_program, torq_hl.wait_program; a profile's action_id
+    "torq-job-id"      on the torq_hl.create_invocation of an NSS program; a profile's job_id
+    "torq-task-id"     on torq_hw.nss_task inside the program; a compile profile's taskId
+    "torq-start-time-cycles", "torq-end-time-cycles"   on tasks and on start and wait actions
+    "torq-async-duration-cycles"                       on torq_hw.*_start
+
+An action that starts a program names the invocation as its first operand, and so its job. Inside
+the tasks of a job, in the order in which jobs are started, `torq_hw.dma_in_start` opens a piece of
+work of its unit and `torq_hw.dma_in_wait` closes the oldest open one, maybe in a later task or job;
+likewise dma_out, cdma, css, and slice per slice unit. Work begins with the task of its start, ends
+with the task of its wait, and is ready after its own duration. Cycles are there only if the
+profiling pass ran (`--torq-enable-profiling`).
+
+Any text is answered: what does not fit is counted, never raised.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from viewer.model.torq_names import START_PROGRAM, WAIT_PROGRAM
+from viewer.model.trace import Problem, Unit
+from viewer.program.mlir.aliases import LocationAliases
+from viewer.program.mlir.locations import STRING_CONTENT, unescape
+from viewer.program.mlir.operations import OperationReader, OperationText
+
+MARK = '"torq-'  # what a text has that is debug info
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing that the runtime does in a dispatch.
+
+    op: "torq_hl.start_program". job: of the NSS program that it starts or waits for, else None.
+    location: the text of its MLIR location, "" if none was printed. start, end: cycles, None if
+    not estimated. invocation: the name of what it starts or waits for. line, col: in the text.
+    """
+
+    id: int
+    op: str
+    job: int | None
+    location: str
+    start: int | None
+    end: int | None
+    invocation: str
+    line: int
+    col: int
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One piece of work of one unit: started, ready after its duration, waited for (cycles).
+
+    number: which slice unit; 0 for units of which there is one. end: None where nothing waits for
+    it. details: of a slice unit the program that it runs, "conv2d_0".
+    """
+
+    unit: Unit
+    number: int
+    start: int | None
+    ready: int | None
+    end: int | None
+    location: str
+    details: str
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task of an NSS job, with the work that it starts."""
+
+    id: int
+    job: int | None
+    start: int | None
+    end: int | None
+    location: str
+    work: tuple[Work, ...]
+    line: int
+    col: int
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One NSS program in flight: from the start of its first task to the end of its last (cycles).
+
+    start_action, wait_action: None if no action starts it or waits for it. units: (unit, number) of
+    all that work in it.
+    """
+
+    id: int
+    name: str
+    start_action: int | None
+    wait_action: int | None
+    tasks: tuple[int, ...]
+    units: tuple[tuple[Unit, int], ...]
+    start: int | None
+    end: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """The debug info of one dispatch: the function `name` of the text at `path`."""
+
+    path: str
+    name: str
+    actions: Mapping[int, Action] = field(default_factory=dict)
+    jobs: Mapping[int, Job] = field(default_factory=dict)
+    tasks: Mapping[int, Task] = field(default_factory=dict)
+
+
+def read_dispatches(
+    path: str,
+    operations: Sequence[OperationText],
+    text: OperationReader,
+    aliases: LocationAliases,
+) -> tuple[tuple[Dispatch, ...], tuple[Problem, ...]]:
+    """The dispatches of a text, and what in them is odd; none for a text that is no debug info.
+
+    operations: all that `text` has given, which is read to its end. aliases: of its locations.
+    """
+    parts = _Parts(operations, text, aliases)
+    drafts = _drafts(parts)
+    found = tuple(_DispatchReader(path, parts, draft).dispatch() for draft in drafts)
+    return found, tuple(Problem(k, n, f"line {at}") for k, (n, at) in parts.problems.items())
+
+
+_NUMBER = r"-?[0-9]{1,18}(?![0-9])"
+_TOKEN = re.compile(
+    rf'(?P<key>"{STRING_CONTENT}"|(?<![\w$.])[A-Za-z_][\w$.]*)\s*=\s*'
+    rf'(?:(?P<number>{_NUMBER})|(?P<text>"{STRING_CONTENT}")|)'
+    rf'|"{STRING_CONTENT}"?|(?P<brace>[{{}}])'
+)
+_LOCATION_TOKEN = re.compile(rf'"{STRING_CONTENT}"?|(?P<loc>\bloc\()|[()]')
+_OPERANDS = re.compile(rf'\s*"{STRING_CONTENT}"\s*\(([^()"]*)\)')
+_VALUE = re.compile(r"%[\w$.-]+")
+_ARGUMENT = re.compile(r"(%[\w$.-]+)\s*:")
+_SEGMENTS = re.compile(r"\boperandSegmentSizes\s*=\s*array<i32:\s*([0-9,\s]*)>")
+_WORK = re.compile(r"torq_hw\.(dma_in|dma_out|cdma|slice|css)_(start|wait)")
+_UNITS = {
+    "dma_in": Unit.DMA_IN, "dma_out": Unit.DMA_OUT, "cdma": Unit.CDMA, "slice": Unit.SLICE,
+    "css": Unit.CSS,
+}  # fmt: skip
+_TASK, _PROGRAM, _INVOCATION = "torq_hw.nss_task", "torq_hl.program", "torq_hl.create_invocation"
+# Values stand in the region of their use or in one around it; nothing real lies deeper.
+_MOST_REGIONS = 64
+
+
+@dataclass(slots=True)
+class _Invocation:
+    """What programs are started by. program: the number of its operation, -1 if it is not there."""
+
+    program: int
+    name: str
+    job: int | None
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A dispatch while the operations are sorted out.
+
+    jobs: job -> its invocation. given: job -> the values that its program is started with.
+    tasks: program -> the operations of its tasks. work: task -> the starts and waits in it.
+    """
+
+    name: str
+    actions: dict[int, Action] = field(default_factory=dict)
+    jobs: dict[int, _Invocation] = field(default_factory=dict)
+    given: dict[int, list[str]] = field(default_factory=dict)
+    tasks: dict[int, list[int]] = field(default_factory=dict)
+    work: dict[int, list[int]] = field(default_factory=dict)
+
+
+class _Parts:
+    """What single operations say, and what of that is odd."""
+
+    def __init__(
+        self,
+        operations: Sequence[OperationText],
+        text: OperationReader,
+        aliases: LocationAliases,
+    ) -> None:
+        self.operations = operations
+        self.text = text
+        self._aliases = aliases
+        self.problems: dict[str, tuple[int, int]] = {}  # kind -> how often, first line
+        self.invocations: dict[int, _Invocation] = {}
+        self._values: dict[tuple[int, str], int] = {}
+
+    def odd(self, kind: str, number: int) -> None:
+        """Count something odd about an operation."""
+        count, line = self.problems.get(kind, (0, self.operations[number].line))
+        self.problems[kind] = count + 1, line
+
+    def attributes(self, number: int) -> dict[str, str]:
+        """The attributes that are numbers or texts, as written; of equal names the first."""
+        found: dict[str, str] = {}
+        for depth, text in ((0, self.operations[number].text), (1, self.text.tail(number))):
+            for token in _TOKEN.finditer(_before_location(text)):
+                if brace := token["brace"]:
+                    depth += 1 if brace == "{" else -1
+                elif depth == 1 and (value := token["number"] or token["text"]):
+                    key = token["key"]
+                    found.setdefault(key[1:-1] if key[0] == '"' else key, value)
+        return found
+
+    def cycles(self, number: int, attributes: Mapping[str, str]) -> tuple[int | None, int | None]:
+        """When the operation begins and ends, both or none."""
+        start = _number(attributes, "torq-start-time-cycles")
+        end = _number(attributes, "torq-end-time-cycles")
+        if start is None or end is None:
+            return None, None
+        if end < start:
+            self.odd("cycles that end before they begin: left out", number)
+            return None, None
+        return start, end
+
+    def location(self, number: int) -> str:
+        """The location at the end of the operation, "" if there is none."""
+        tail = self.text.tail(number)
+        return self._aliases.resolved(_trailing_location(tail or self.operations[number].text))
+
+    def define(self, number: int) -> None:
+        """Remember which values an operation makes."""
+        for value in _VALUE.findall(self.operations[number].result):
+            self._values[self.text.parent(number), value] = number
+
+    def maker(self, user: int, value: str) -> int:
+        """The operation that makes a value which an operation uses, -1 if none is found."""
+        region = self.text.parent(user)
+        for _ in range(_MOST_REGIONS):
+            found = self._values.get((region, value))
+            if found is not None or region < 0:
+                return -1 if found is None else found
+            region = self.text.parent(region)
+        return -1
+
+
+def _drafts(parts: _Parts) -> list[_Draft]:
+    """Find out what every operation is, dispatch by dispatch; other dialects are passed over."""
+    drafts: dict[int, _Draft] = {}  # the line of a function -> its dispatch
+    task_of: list[int] = []  # the innermost task and program around each operation, or itself
+    program_of: list[int] = []
+    for number, operation in enumerate(parts.operations):
+        parent, name = parts.text.parent(number), operation.name
+        task_of.append(number if name == _TASK else task_of[parent] if parent >= 0 else -1)
+        inner = program_of[parent] if parent >= 0 else -1
+        program_of.append(number if name == _PROGRAM else inner)
+        is_torq = name.startswith("torq_h")
+        if not is_torq and MARK not in operation.text:
+            continue
+        draft = drafts.setdefault(operation.function_line, _Draft(operation.func))
+        if operation.result:
+            parts.define(number)
+        if name == _TASK:
+            draft.tasks.setdefault(inner, []).append(number)
+        elif _WORK.fullmatch(name):
+            draft.work.setdefault(task_of[-1], []).append(number)
+        elif name == _INVOCATION:
+            _add_invocation(parts, draft, number)
+        else:
+            _add_action(parts, draft, number)
+    return [draft for draft in drafts.values() if draft.actions or draft.jobs or draft.tasks]
+
+
+def _add_invocation(parts: _Parts, draft: _Draft, number: int) -> None:
+    attributes = parts.attributes(number)
+    operands = _operands(parts.operations[number])
+    program = parts.maker(number, operands[0]) if operands else -1
+    job = _number(attributes, "torq-job-id")
+    made = _Invocation(program, _text(attributes, "name"), job)
+    parts.invocations[number] = made
+    if job is None:
+        return
+    if job in draft.jobs:
+        parts.odd("a job id twice in one dispatch: the first one counts", number)
+    draft.jobs.setdefault(job, made)
+
+
+def _add_action(parts: _Parts, draft: _Draft, number: int) -> None:
+    operation, attributes = parts.operations[number], parts.attributes(number)
+    action = _number(attributes, "torq-action-id")
+    if action is None:
+        return
+    if action in draft.actions:
+        parts.odd("an action id twice in one dispatch: the first one counts", number)
+        return
+    invocation = None
+    if operation.name in (START_PROGRAM, WAIT_PROGRAM):
+        operands = _operands(operation)
+        if operands:
+            invocation = parts.invocations.get(parts.maker(number, operands[0]))
+        if invocation is None:
+            parts.odd("a start or wait of which no invocation is found", number)
+        elif operation.name == START_PROGRAM and invocation.job is not None:
+            draft.given.setdefault(invocation.job, _arguments(operands, operation.text))
+    start, end = parts.cycles(number, attributes)
+    job, name = (invocation.job, invocation.name) if invocation else (None, "")
+    draft.actions[action] = Action(
+        action, operation.name, job, parts.location(number), start, end, name,
+        operation.line, operation.col,
+    )  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Started:
+    """Work that nothing has waited for yet: the task that it is started in, and the start."""
+
+    task: int
+    number: int
+    details: str
+
+
+class _DispatchReader:
+    """Follows the work of one dispatch through its jobs, in the order in which they are started."""
+
+    def __init__(self, path: str, parts: _Parts, draft: _Draft) -> None:
+        self._path = path
+        self._parts = parts
+        self._draft = draft
+        self._tasks: dict[int, Task] = {}
+        # Task -> the work that is started in it, with the starts.
+        self._work: dict[int, list[tuple[int, Work]]] = {}
+        self._open: dict[tuple[Unit, int], deque[_Started]] = {}
+        # Program -> its block arguments, and where they stand among them.
+        self._argument_at: dict[int, dict[str, int]] = {}
+
+    def dispatch(self) -> Dispatch:
+        """All that is known of it."""
+        draft = self._draft
+        actions = sorted(draft.actions.values(), key=lambda action: -action.id)
+        starts = {a.job: a.id for a in actions if a.op == START_PROGRAM}
+        waits = {a.job: a.id for a in actions if a.op == WAIT_PROGRAM}
+        order = sorted(draft.jobs, key=lambda job: (job not in starts, starts.get(job, job)))
+        # A program that several jobs start has the same tasks in each; they are the first job's.
+        tasks_of: dict[int, tuple[int, ...]] = {}
+        for job in order:
+            program = draft.jobs[job].program
+            if program not in tasks_of:
+                tasks_of[program] = self._follow(draft.tasks.get(program, []), job)
+        for program, numbers in draft.tasks.items():
+            if program not in tasks_of:
+                self._follow(numbers, None)
+        self._give_up()
+        tasks = {
+            task: replace(known, work=tuple(w for _, w in sorted(self._work.get(task, ()))))
+            for task, known in self._tasks.items()
+        }
+        summed = {
+            program: _summed(program_tasks, tasks) for program, program_tasks in tasks_of.items()
+        }
+        jobs = {}
+        for job in sorted(order):
+            program = draft.jobs[job].program
+            units, start, end = summed[program]
+            jobs[job] = Job(
+                job, draft.jobs[job].name, starts.get(job), waits.get(job), tasks_of[program],
+                units, start, end,
+            )  # fmt: skip
+        return Dispatch(self._path, draft.name, dict(sorted(draft.actions.items())), jobs, tasks)
+
+    def _follow(self, numbers: Sequence[int], job: int | None) -> tuple[int, ...]:
+        """Go through the tasks of one program, once; returns their ids, each once."""
+        own: dict[int, None] = {}
+        for number in numbers:
+            operation, attributes = self._parts.operations[number], self._parts.attributes(number)
+            task = _number(attributes, "torq-task-id")
+            if task is None:
+                self._parts.odd("a task without an id: left out", number)
+                continue
+            if task in self._tasks:
+                self._parts.odd("a task id twice in one dispatch: the first one counts", number)
+                continue
+            own[task] = None
+            start, end = self._parts.cycles(number, attributes)
+            place = self._parts.location(number)
+            self._tasks[task] = Task(
+                task, job, start, end, place, (), operation.line, operation.col
+            )  # fmt: skip
+            for at in self._draft.work.get(number, ()):
+                self._take(at, task, job)
+        return tuple(own)
+
+    def _take(self, number: int, task: int, job: int | None) -> None:
+        """A start opens a piece of work, a wait closes the oldest open one of its unit."""
+        operation = self._parts.operations[number]
+        match = _WORK.fullmatch(operation.name)
+        assert match is not None
+        unit, which = _UNITS[match[1]], 0
+        if unit is Unit.SLICE:
+            found = _number(self._parts.attributes(number), "id")
+            if found is None:
+                self._parts.odd("a slice unit without an id: left out", number)
+                return
+            which = found
+        waiting = self._open.setdefault((unit, which), deque())
+        if match[2] == "start":
+            details = self._program_name(number, job) if unit is Unit.SLICE else ""
+            waiting.append(_Started(task, number, details))
+        elif waiting:
+            self._close(unit, which, waiting.popleft(), self._tasks[task].end)
+        else:
+            self._parts.odd("a wait for work that was not started", number)
+
+    def _close(self, unit: Unit, which: int, started: _Started, end: int | None) -> None:
+        start = self._tasks[started.task].start
+        duration = _number(self._parts.attributes(started.number), "torq-async-duration-cycles")
+        ready = None if start is None or duration is None else start + duration
+        place = self._parts.location(started.number)
+        work = Work(unit, which, start, ready, end, place, started.details)
+        self._work.setdefault(started.task, []).append((started.number, work))
+
+    def _give_up(self) -> None:
+        for (unit, which), waiting in self._open.items():
+            for started in waiting:
+                self._parts.odd("work that nothing waits for: without an end", started.number)
+                self._close(unit, which, started, None)
+
+    def _program_name(self, number: int, job: int | None) -> str:
+        """What a slice unit runs: the invocation that it is started with.
+
+        That is made beside the start, or given to the NSS program as an argument of its block.
+        """
+        operands = _operands(self._parts.operations[number])
+        if not operands:
+            return ""
+        source = self._parts.maker(number, operands[0])
+        if source < 0 and job is not None:
+            program = self._draft.jobs[job].program
+            given = self._draft.given.get(job, [])
+            at = self._arguments_of(program).get(operands[0], len(given))
+            source = self._parts.maker(program, given[at]) if at < len(given) else -1
+        found = self._parts.invocations.get(source)
+        return found.name.removeprefix("slice_program_").removeprefix("torq_hl.") if found else ""
+
+    def _arguments_of(self, program: int) -> dict[str, int]:
+        if program not in self._argument_at:
+            names = _ARGUMENT.findall(self._parts.text.entry(program)) if program >= 0 else []
+            self._argument_at[program] = {name: i for i, name in enumerate(names)}
+        return self._argument_at[program]
+
+
+def _summed(
+    own: Sequence[int], tasks: Mapping[int, Task]
+) -> tuple[tuple[tuple[Unit, int], ...], int | None, int | None]:
+    """The units that work in some tasks, when the first one begins and the last one ends."""
+    units = {(work.unit, work.number) for task in own for work in tasks[task].work}
+    begun = [start for task in own if (start := tasks[task].start) is not None]
+    done = [end for task in own if (end := tasks[task].end) is not None]
+    known = len(begun) == len(own) > 0
+    return tuple(sorted(units)), min(begun) if known else None, max(done) if known else None
+
+
+def _number(attributes: Mapping[str, str], name: str) -> int | None:
+    value = attributes.get(name, '"')
+    return None if value[0] == '"' else int(value)
+
+
+def _text(attributes: Mapping[str, str], name: str) -> str:
+    value = attributes.get(name, "")
+    return unescape(value[1:-1]) if value[:1] == '"' else ""
+
+
+def _operands(operation: OperationText) -> list[str]:
+    """The values that an operation in generic form takes, without "#1" of several results."""
+    text = operation.text
+    match = _OPERANDS.match(text, text.index("=") + 1 if operation.result else 0)
+    return _VALUE.findall(match[1]) if match else []
+
+
+def _arguments(operands: Sequence[str], text: str) -> list[str]:
+    """What a program is started with: behind its invocation and the values of its code."""
+    match = _SEGMENTS.search(text)
+    sizes = [int(n) for n in re.findall(r"[0-9]{1,9}", match[1])] if match else []
+    return list(operands[sum(sizes[:2]) :]) if len(sizes) == 3 else []
+
+
+def _before_location(text: str) -> str:
+    """A statement without its location, where that is easily told; else all of it."""
+    at = text.find(" loc(")
+    return text[:at] if at >= 0 and text.count('"', 0, at) % 2 == 0 and "\\" not in text else text
+
+
+def _trailing_location(text: str) -> str:
+    """The "loc(...)" that ends a statement; a string may hold anything and is told apart."""
+    at = text.find("loc(")
+    if at < 0 or not text.endswith(")"):
+        return ""
+    if text.find("loc(", at + 1) < 0 and text.count('"', 0, at) % 2 == 0 and "\\" not in text:
+        return text[at:]
+    depth, start = 0, -1
+    for token in _LOCATION_TOKEN.finditer(text):
+        if token["loc"] is not None or token[0] == "(":
+            if depth == 0 and token["loc"] is not None:
+                start = token.start()
+            depth += 1
+        elif token[0] == ")":
+            # What stands behind regions begins inside of their brackets.
+            depth = max(depth - 1, 0)
+    return text[start:] if start >= 0 and depth == 0 else ""

@@ -1,0 +1,1 @@
+"""From traces to pixels as numpy arrays. No Qt."""

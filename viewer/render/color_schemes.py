@@ -1,0 +1,460 @@
+"""What slices are coloured by: seven schemes, and the classes that each cuts a trace into.
+
+A *scheme* says of every slice which *class* it is of: its operator, its module, how long it took.
+A class has a title, a palette index (`viewer.render.palette`), and is the same class in every
+file in which that title stands. What decides over a class is a key, or a name, or a length, so
+nothing here is done slice by slice except the look-up at the end.
+
+Colours come from what a class is and never from what else is open, so that they are the same in
+every panel, in all open files, and after opening them again: operators and modules take turns in
+the order of their program; operator types and backends have a place in a fixed list, or one that
+follows from their name, as names have. Twelve colours come again after twelve classes: neighbours
+differ, and the label and the legend tell the rest. Lengths are the exception: their ramp runs over
+all that is open. Scopes of the runtime, what is shared by several, and what is not known are grey
+in every scheme but that of links, which is about them.
+
+Where a trace has nothing to be told apart by a scheme, `why_not` says why, and its slices are
+coloured by name (`scheme_for`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.analysis.links.labels import key_labels, unlinked_text
+from viewer.analysis.links.link_table import LinkTable
+from viewer.model.intervals import durations
+from viewer.model.queries import NATIVE_DURATION, foreign
+from viewer.model.times import NARROW_SPACE, format_time
+from viewer.model.trace import Bools, Ints, KeyKind, Trace
+from viewer.program.program import Operator, Program
+from viewer.render.palette import (
+    FRAME,
+    KERNELS,
+    OPERATORS,
+    PLAIN,
+    RAMP,
+    RAMP_STEPS,
+    SLAB,
+    UNATTRIBUTED,
+    UNLINKED,
+    Palette,
+    by_name,
+)
+
+Numbers = NDArray[np.int32]
+
+# A ramp over lengths that differ less is none: its values would be told alike.
+_LEAST_RATIO = 1.01
+_COARSE = 1.2
+
+# In `Classes.of_key`: the slices of such a key are told apart by their names, or by their lengths.
+BY_NAME, BY_LENGTH = -1, -2
+
+SCOPES = "Scopes of the runtime"
+GAPS = "Unattributed time"
+NOT_LINKED = "Not linked"
+NOTHING_TO_LINK = "Nothing to link"
+TOP_LEVEL = "Top level of the model"
+OWN_KERNELS = "Kernels of the runtime"
+OTHER_CLOCK = "Timed by another clock"
+NO_LENGTH = "Without a length"
+
+# Operators of one family share a colour: a model has one or two of each, and all families differ.
+_FAMILIES = (
+    "convolution conv2d depthwise_conv2d transpose_conv2d",
+    "view reshape transpose permute cat concat slice chunk split expand unsqueeze squeeze flatten",
+    "max_pool2d avg_pool2d adaptive_avg_pool2d mean sum reduce_sum reduce_max amax argmax",
+    "add sub rescale",
+    "linear addmm fully_connected",
+    "matmul bmm mm scaled_dot_product_attention einsum",
+    "relu gelu silu hardtanh hardswish leaky_relu clamp sigmoid tanh elu softplus",
+    "mul div pow sqrt rsqrt reciprocal",
+    "layer_norm batch_norm group_norm rms_norm native_layer_norm",
+    "softmax _softmax log_softmax exp log",
+    "embedding index index_select gather where select cast const constant",
+    "quantize_per_tensor dequantize_per_tensor quantize_per_channel dequantize_per_channel",
+)
+_TYPE_COLOURS = {op: i for i, family in enumerate(_FAMILIES) for op in family.split()}
+_BACKENDS = (
+    "XnnpackBackend", "QnnBackend", "VulkanBackend", "CoreMLBackend", "MPSBackend", "EthosUBackend",
+    "NeuropilotBackend", "OpenvinoBackend", "VgfBackend", "CudaBackend",
+)  # fmt: skip
+_KERNEL_COLOUR = len(_BACKENDS)  # no backend of the list has it
+# Of the classes of links, far apart for every eye: one operator, several, none, none but some near.
+_ONE, _SEVERAL, _NONE, _NEAR = 8, 5, 2, 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Classes:
+    """The classes of one trace under one scheme.
+
+    titles: what each is called. colour: the palette index of each. Both together name a class.
+    of_key: the class of each key of the trace, or `BY_NAME`, or `BY_LENGTH`. of_name: the class of
+    each of the trace's strings, empty unless a key asks for it. edges: ascending lengths in ticks
+    at which the next step of the ramp begins; class 0 is its first step. faded: whether a key's
+    slices are kernels inside of a call that has the same colour. measured: whether any key asks
+    for lengths. by_operator: classes are of operators, whose time is that of their calls.
+    """
+
+    titles: tuple[str, ...]
+    colour: Palette
+    of_key: Numbers
+    faded: Bools
+    of_name: Numbers
+    edges: NDArray[np.uint64]
+    measured: bool = False
+    by_operator: bool = False
+
+    def of(self, trace: Trace, which: Ints | slice = slice(None)) -> Numbers:
+        """The class of every slice, or of some slices."""
+        slices = trace.slices
+        found: Numbers = self.of_key[slices.key[which]]
+        if len(self.of_name):
+            named = found == BY_NAME
+            found[named] = self.of_name[slices.name[which][named]]
+        if self.measured:
+            measured = found == BY_LENGTH
+            lengths = durations(slices.start[which], slices.end[which])
+            found[measured] = self._steps(lengths[measured])
+            native = slices.columns.get(NATIVE_DURATION)
+            if native is not None:
+                other = True if native.valid is None else native.valid[which]
+                found[measured & other] = self.titles.index(OTHER_CLOCK)
+        return found
+
+    def _steps(self, lengths: NDArray[np.uint64]) -> Numbers:
+        step = np.searchsorted(self.edges, lengths, "right").astype(np.int32)
+        step[lengths == 0] = self.titles.index(NO_LENGTH)
+        return step
+
+    def palette(self, trace: Trace) -> Palette:
+        """The palette index of every slice (uint8)."""
+        faded = np.where(self.faded, KERNELS, 0).astype(np.uint8)
+        if (self.of_key >= 0).all():
+            # The usual case is one look-up for a slice.
+            per_key: Palette = self.colour[self.of_key] + faded
+            return per_key[trace.slices.key]
+        per_slice: Palette = self.colour[self.of(trace)] + faded[trace.slices.key]
+        return per_slice
+
+    def numbers(self, name: tuple[str, int]) -> Ints:
+        """The classes of a title and colour; none, one, or where names are those of keys, more."""
+        same = np.flatnonzero(self.colour == name[1]).tolist()
+        return np.array([i for i in same if self.titles[i] == name[0]], np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """The lengths of the shortest and the longest slice, in ticks or in ns."""
+
+    least: Fraction
+    most: Fraction
+
+    def times(self, ns_per_tick: Fraction) -> Lengths:
+        """Ticks as ns."""
+        return Lengths(self.least * ns_per_tick, self.most * ns_per_tick)
+
+    def steps(self) -> tuple[Fraction, ...]:
+        """Where each step of the ramp begins, each as many times the one before; only one step
+        where all slices are as good as equally long."""
+        ratio = float(self.most / self.least) ** (1 / RAMP_STEPS)
+        if ratio < _LEAST_RATIO:
+            return (self.least,)
+        exact = [self.least * Fraction(ratio**i) for i in range(1, RAMP_STEPS)]
+        # In digits that the legend shows in full; steps are further apart than what is cut.
+        digits = 2 if ratio > _COARSE else 3
+        return (self.least, *(Fraction(f"{float(edge):.{digits}g}") for edge in exact))
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """One way to colour: its name in states and commands, its title, and what it tells."""
+
+    id: str
+    title: str
+    tells: str
+
+
+SCHEMES = (
+    Scheme("operator", "Operator", "Every operator has a colour of its own"),
+    Scheme("name", "Name", "Slices of one name have one colour"),
+    Scheme("type", "Operator type", "Operators of one type, such as convolutions, have one colour"),
+    Scheme("module", "Module", "Operators of one module of the model have one colour"),
+    Scheme("delegate", "Delegate", "What each backend ran has a colour, and what none ran"),
+    Scheme("duration", "Duration", "The longer a slice took, the more it stands out"),
+    Scheme("links", "Link state", "What is linked to one operator, to several, or to none"),
+)
+BY_ID = {scheme.id: scheme for scheme in SCHEMES}
+DEFAULT, NAMES = "operator", "name"
+
+
+def why_not(scheme: str, table: LinkTable) -> str:
+    """Why a trace cannot be coloured by a scheme, as a sentence; "" if it can."""
+    if scheme in ("operator", "type", "module"):
+        if table.program is None:
+            source = unlinked_text(table.trace)
+            return f"{source.capitalize()} is linked, so no slice has an operator"
+        if not table.sets:
+            return "No slice is linked to an operator"
+        if scheme == "module" and not any(op.module_path for op in _linked(table)):
+            return "No operator that ran is of a module"
+    elif scheme == "delegate":
+        kinds = (KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT)
+        if not np.isin(table.trace.keys.kind, kinds).any():
+            return "No slice was run by a delegate"
+    elif scheme == "duration":
+        if lengths_of(table.trace) is None:
+            return "No slice has a length"
+    elif scheme == "links" and not (table.states > 0).any():
+        return "The file gives no identity that could be linked"
+    return ""
+
+
+def scheme_for(scheme: str, table: LinkTable) -> str:
+    """The scheme that a trace is really coloured by: the asked one, or else by name."""
+    return NAMES if why_not(scheme, table) else scheme
+
+
+def classes_of(
+    scheme: str,
+    table: LinkTable,
+    lengths: Lengths | None = None,
+    ns_per_tick: Fraction = Fraction(1),
+) -> Classes:
+    """The classes of a trace under a scheme that it can have.
+
+    lengths, in ns, and ns_per_tick: what the ramp of durations runs over; no other scheme asks.
+    """
+    if scheme == "name":
+        return _by_name(table)
+    if scheme == "duration":
+        return _by_duration(table, lengths or lengths_together([]), ns_per_tick)
+    if scheme == "delegate":
+        return _of_keys(table, [_backend_class(table, key) for key in range(len(table.links))])
+    if scheme == "links":
+        return _of_keys(table, [_link_class(table, key) for key in range(len(table.links))])
+    return _by_operator(scheme, table)
+
+
+def operator_colours(scheme: str, table: LinkTable) -> Palette:
+    """The palette index of every operator of a trace's program under a scheme it can have (uint8).
+
+    Where a scheme tells nothing of operators as such (names, durations, links), it is the colour
+    that each operator has of its own.
+    """
+    program = table.program
+    operators = () if program is None else program.operators
+    colour = np.arange(len(operators)) % OPERATORS
+    if program is not None and scheme in ("type", "module"):
+        colour = np.array([c for _, c in _operator_classes(scheme, program)], np.int64)
+    elif scheme == "delegate":
+        colour[:] = PLAIN
+        ran: dict[int, set[int]] = {}
+        for key, link in enumerate(table.links):
+            if table.trace.keys.kind[key] in _CALLS:
+                for operator in link.operators:
+                    ran.setdefault(operator, set()).add(_backend_class(table, key)[1])
+        for operator, backends in ran.items():
+            # Part of it in a delegate and part as a kernel is neither.
+            colour[operator] = backends.pop() if len(backends) == 1 else SLAB
+    return colour.astype(np.uint8)
+
+
+def lengths_of(trace: Trace) -> Lengths | None:
+    """The shortest and longest slice of a trace that the ramp is of, in ticks; None without any.
+
+    Scopes of the runtime hold all the rest and would be longest always; slices that a clock of
+    their own timed have no length on this one.
+    """
+    long = durations(trace.slices.start, trace.slices.end)
+    counted = ~np.isin(trace.keys.kind, tuple(_CONTEXT))[trace.slices.key] & (long > 0)
+    counted[foreign(trace.slices)] = False
+    if not counted.any():
+        return None
+    least = long.min(where=counted, initial=np.iinfo(np.uint64).max)
+    return Lengths(Fraction(int(least)), Fraction(int(long.max(where=counted, initial=0))))
+
+
+def lengths_together(every: Iterable[Lengths | None]) -> Lengths:
+    """One ramp for several traces, in ns, so that a colour is one length in all of them."""
+    known = [x for x in every if x is not None]
+    if not known:
+        return Lengths(Fraction(1), Fraction(1))
+    return Lengths(min(x.least for x in known), max(x.most for x in known))
+
+
+# What is grey in every scheme, by the kind of its key.
+_CONTEXT = {
+    int(KeyKind.FRAMEWORK): (SCOPES, FRAME),
+    int(KeyKind.UNATTRIBUTED): (GAPS, UNATTRIBUTED),
+}
+_CALLS = (KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL)
+_SEVERAL_OF = {
+    "operator": "Shared by several operators",
+    "type": "Shared by several types",
+    "module": "Shared by several modules",
+}  # fmt: skip
+
+
+def _by_operator(scheme: str, table: LinkTable) -> Classes:
+    program = table.program
+    known = () if program is None else _operator_classes(scheme, program)
+    linkable = table.states > 0
+
+    def of(key: int) -> tuple[str, int]:
+        members = {known[i] for i in table.links[key].operators}
+        if len(members) == 1:
+            return members.pop()
+        if members:
+            return _SEVERAL_OF[scheme], SLAB
+        return (NOT_LINKED, UNLINKED) if linkable[key] else (NOTHING_TO_LINK, PLAIN)
+
+    made = _of_keys(table, [of(key) for key in range(len(table.links))])
+    return replace(made, by_operator=True)
+
+
+def _operator_classes(scheme: str, program: Program) -> tuple[tuple[str, int], ...]:
+    """Title and palette index of the class of every operator of a program."""
+    operators = program.operators
+    if scheme == "type":
+        return tuple((op.op, _type_colour(op.op)) for op in operators)
+    if scheme == "module":
+        modules = dict.fromkeys(op.module_path for op in operators)
+        turns = {module: i % OPERATORS for i, module in enumerate(modules)}
+        return tuple((op.module_path or TOP_LEVEL, turns[op.module_path]) for op in operators)
+    labels = [op.label for op in operators]
+    often = {label for label, n in Counter(labels).items() if n > 1}
+    return tuple((_own_title(op, op.label in often), op.index % OPERATORS) for op in operators)
+
+
+def _own_title(op: Operator, ambiguous: bool) -> str:
+    """What an operator is called; several calls of one module tell their debug handles."""
+    if not ambiguous:
+        return op.label
+    if op.debug_handle >= 0:
+        return f"{op.label} · debug handle {op.debug_handle}"
+    return f"{op.label} · number {op.index}"
+
+
+def _type_colour(op: str) -> int:
+    """Of its family, else from its name; "tosa.conv2d" is of the family of conv2d."""
+    family = _TYPE_COLOURS.get(op.rpartition(".")[2])
+    return int(by_name([op])[0]) if family is None else family
+
+
+def _backend_class(table: LinkTable, key: int) -> tuple[str, int]:
+    kind, backend = table.trace.keys.kind[key], table.links[key].backend
+    if kind in (KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT):
+        if not backend:
+            return "A delegate that no record names", SLAB
+        known = backend in _BACKENDS
+        return backend, _BACKENDS.index(backend) if known else int(by_name([backend])[0])
+    if kind in (KeyKind.OPERATOR_CALL, KeyKind.KERNEL):
+        return OWN_KERNELS, _KERNEL_COLOUR
+    return "Neither", PLAIN
+
+
+def _link_class(table: LinkTable, key: int) -> tuple[str, int]:
+    link, state = table.links[key], table.states[key]
+    if link.operators:
+        many = len(link.operators) > 1
+        return ("Linked to several operators", _SEVERAL) if many else ("Linked to one", _ONE)
+    if state == 0:
+        return NOTHING_TO_LINK, PLAIN
+    return ("Not linked, its call is", _NEAR) if link.near else (NOT_LINKED, _NONE)
+
+
+def _by_name(table: LinkTable) -> Classes:
+    """By what slices are called on screen, so that a call and the kernel in it are one."""
+    trace = table.trace
+    keys = trace.keys
+    labels = key_labels(table)
+    colour = by_name(labels)
+    own = [
+        ("Instructions without an operator", PLAIN) if kind == KeyKind.CONTROL else (label, int(c))
+        for label, c, kind in zip(labels, colour.tolist(), keys.kind.tolist(), strict=True)
+    ]
+    # Slices of one identity may have names of their own.
+    named = np.isin(keys.kind, (KeyKind.PLAIN, KeyKind.LOCATION))
+    return _of_keys(table, own, named=named)
+
+
+def _by_duration(table: LinkTable, lengths: Lengths, ns_per_tick: Fraction) -> Classes:
+    starts = lengths.steps()
+    texts = [_short_time(length) for length in (*starts, lengths.most)]
+    if len(starts) > 1:
+        steps = [(f"{a} – {b}", RAMP + i) for i, (a, b) in enumerate(pairwise(texts))]
+    else:
+        steps = [(texts[0], RAMP + RAMP_STEPS - 1)]
+    # The first whole tick that is as long as the step: what is shorter is of the one before.
+    edges = [ceil(start / ns_per_tick) for start in starts[1:]]
+    keys = [("", BY_LENGTH)] * len(table.links)
+    return _of_keys(
+        table, keys, first=[*steps, (NO_LENGTH, PLAIN), (OTHER_CLOCK, PLAIN)], edges=edges
+    )
+
+
+def _short_time(ns: Fraction) -> str:
+    """ "1.6 µs" for 1.600 µs."""
+    number, space, unit = format_time(float(ns)).rpartition(NARROW_SPACE)
+    return f"{number.rstrip('0').rstrip('.') if '.' in number else number}{space}{unit}"
+
+
+def _of_keys(
+    table: LinkTable,
+    of_key: Sequence[tuple[str, int]],
+    *,
+    named: Bools | None = None,
+    first: Sequence[tuple[str, int]] = (),
+    edges: Sequence[int] = (),
+) -> Classes:
+    """Number the classes that keys are of; what is context in every scheme comes in here.
+
+    of_key: title and palette index, or `BY_LENGTH`, of the class of each key. named: the keys whose
+    slices are told apart by their names. first: the classes that are numbered before all others.
+    """
+    trace = table.trace
+    kind = trace.keys.kind
+    numbers = {one: i for i, one in enumerate(first)}
+
+    def number(one: tuple[str, int]) -> int:
+        return numbers.setdefault(one, len(numbers))
+
+    found = np.array(
+        [
+            number(_CONTEXT[k]) if k in _CONTEXT else own[1] if own[1] < 0 else number(own)
+            for own, k in zip(of_key, kind.tolist(), strict=True)
+        ],
+        np.int32,
+    )
+    of_name = np.empty(0, np.int32)
+    if named is not None and named.any():
+        found[named] = BY_NAME
+        # There may be millions of them, so none is looked up; some may be of keys already.
+        of_name = np.arange(len(numbers), len(numbers) + len(trace.strings), dtype=np.int32)
+    colour = np.array([c for _, c in numbers], np.uint8)
+    faded = (kind == KeyKind.KERNEL) & (found >= 0)
+    faded[faded] = colour[found[faded]] < OPERATORS
+    titles = tuple(title for title, _ in numbers)
+    if len(of_name):
+        titles += trace.strings
+        colour = np.concatenate([colour, by_name(trace.strings)])
+    measured = bool((found == BY_LENGTH).any())
+    return Classes(
+        titles, colour, found, faded, of_name, np.array(edges, np.uint64), measured=measured
+    )
+
+
+def _linked(table: LinkTable) -> Collection[Operator]:
+    program = table.program
+    members = {i for operators in table.sets for i in operators}
+    return [] if program is None else [program.operators[i] for i in members]

@@ -1,0 +1,141 @@
+"""Counters as pixels: a step area per counter, computed per column and never per change.
+
+In a column the area reaches up to the time-weighted mean of the values that hold there, and a
+paler one above it up to the greatest of them: what exists is never invisible, though it lasts a
+tick. The greatest comes from a pyramid of maxima, the mean from a prefix sum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.model.counter import Counter, Floats
+from viewer.model.intervals import durations
+from viewer.model.trace import Ints
+from viewer.render.layout import XMap
+from viewer.render.palette import Pixels
+
+_FIRST_TICK = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True, slots=True)
+class CounterColours:
+    """0xffRRGGBB: `area` up to the mean, `peak` above it, `line` on top, `ground` below all."""
+
+    area: int
+    peak: int
+    line: int
+    ground: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CounterRaster:
+    """One counter, ready to be drawn. Immutable: safe to share between threads.
+
+    top: the greatest value of all. maxima[k]: the greatest of each 2**(k + 1) neighbours, as many
+    as are complete. area: the integral of the values from the first tick to each.
+    """
+
+    counter: Counter
+    top: float
+    maxima: tuple[NDArray[Any], ...]
+    area: Floats
+
+    @staticmethod
+    def of(counter: Counter) -> CounterRaster:
+        """Prepare a counter; linear."""
+        value = counter.value
+        maxima = []
+        level = value
+        while len(level) > 1:
+            pairs = len(level) // 2 * 2
+            level = np.maximum(level[:pairs:2], level[1:pairs:2])
+            maxima.append(level)
+        area = np.zeros(len(value))
+        np.cumsum(value[:-1] * durations(counter.tick[:-1], counter.tick[1:]), out=area[1:])
+        return CounterRaster(counter, float(value.max(initial=0)), tuple(maxima), area)
+
+    def columns(self, xmap: XMap) -> tuple[Floats, Floats]:
+        """The greatest value and the mean of each column; `xmap` is on the axis of the trace."""
+        return self._between(xmap.edges)
+
+    def at(self, x: int, xmap: XMap) -> tuple[float, float]:
+        """The greatest value and the mean of one column, both 0 outside of the view."""
+        if not 0 <= x < xmap.width:
+            return 0.0, 0.0
+        greatest, mean = self._between(xmap.edges[x : x + 2])
+        return float(greatest[0]), float(mean[0])
+
+    def _between(self, edges: Ints) -> tuple[Floats, Floats]:
+        edges = np.maximum(edges, _FIRST_TICK + 1)
+        # Of a tick that is wider than a column, the columns after its first have no tick of their
+        # own: there holds what held before the next tick.
+        left, right = np.minimum(edges[:-1], edges[1:] - 1), edges[1:] - 1
+        first = np.searchsorted(self.counter.tick, left, side="right") - 1
+        last = np.searchsorted(self.counter.tick, right, side="right")
+        greatest = self._greatest(first, last)
+        mean = greatest.copy()
+        mixed = np.flatnonzero(last - first > 1)
+        if len(mixed):
+            begin, end = edges[mixed], edges[mixed + 1]
+            mean[mixed] = (self._until(end) - self._until(begin)) / durations(begin, end)
+            # A sum over the whole trace has no digits left for a column of a few ticks.
+            np.clip(mean, 0, greatest, out=mean)
+        return greatest, mean
+
+    def _greatest(self, first: Ints, last: Ints) -> Floats:
+        """The greatest of values first .. last-1, where -1 stands for the 0 before all."""
+        lo, hi = np.maximum(first, 0), last.copy()
+        best = np.zeros(len(first))
+        for level in (self.counter.value, *self.maxima):
+            if not (lo < hi).any():
+                break
+            odd = np.flatnonzero((lo & 1 == 1) & (lo < hi))
+            best[odd] = np.maximum(best[odd], level[lo[odd]])
+            lo[odd] += 1
+            odd = np.flatnonzero((hi & 1 == 1) & (lo < hi))
+            best[odd] = np.maximum(best[odd], level[hi[odd] - 1])
+            lo, hi = lo >> 1, hi >> 1
+        return best
+
+    def _until(self, ticks: Ints) -> Floats:
+        """The integral up to some ticks."""
+        at = np.searchsorted(self.counter.tick, ticks, side="right") - 1
+        some = np.maximum(at, 0)
+        begun = np.maximum(ticks, self.counter.tick[some])
+        since = durations(self.counter.tick[some], begun)
+        return np.where(at < 0, 0.0, self.area[some] + self.counter.value[some] * since)
+
+    def lines(self, values: Floats, height: int) -> NDArray[np.int16]:
+        """How many of `height` pixel lines values are high: one at least for all above 0."""
+        if not self.top:
+            return np.zeros(len(values), np.int16)
+        high = np.rint(values * (height / self.top))
+        np.maximum(high, values > 0, out=high)
+        return high.astype(np.int16)
+
+
+def stamp(
+    image: Pixels, y: int, height: int, raster: CounterRaster, xmap: XMap, colours: CounterColours
+) -> None:
+    """Draw a counter on the lines [y, y + height) of an image; what lies outside is cut off."""
+    top, bottom = max(y, 0), min(y + height, len(image))
+    if bottom <= top:
+        return  # a band of which no more is seen than its edge
+    greatest, mean = raster.columns(xmap)
+    high, low = raster.lines(greatest, height), raster.lines(mean, height)
+    # The line runs on to the lower neighbours, so that an edge is drawn as one.
+    beside = np.minimum(np.append(high[:1], high[:-1]), np.append(high[1:], high[-1:]))
+    foot = np.minimum(beside, high - 1)
+    below = (y + height - 1 - np.arange(top, bottom, dtype=np.int16))[:, None]  # lines of the area
+    lines = image[top:bottom]
+    inside = below < high
+    np.copyto(lines, np.uint32(colours.peak), where=inside)
+    np.copyto(lines, np.uint32(colours.area), where=below < low)
+    np.copyto(lines, np.uint32(colours.line), where=inside & (below >= foot))
+    if bottom == y + height > top:
+        lines[-1, high == 0] = colours.ground

@@ -1,0 +1,1 @@
+"""Layered graph drawing as numpy arrays. No Qt."""

@@ -1,0 +1,81 @@
+"""Bands as processes and tracks: which part a band is of, and which bands name one. No Qt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from viewer.render.layout import BandKind, Layout, Part
+from viewer.render.track_table import Stock
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A stock, and a layout of it."""
+
+    stock: Stock
+    layout: Layout
+
+    def part_of(self, band: int) -> Part | None:
+        """The track of a row, the process of a header or a counter; None of anything else."""
+        if band < 0:
+            return None
+        if self.layout.track[band] >= 0:
+            return int(self.layout.trace[band]), int(self.layout.track[band])
+        process = int(self.layout.process[band])
+        return self.stock.processes[process].part if process >= 0 else None
+
+    def process_of(self, band: int) -> int:
+        """The process that a band is of, also where it is pinned; -1 if it is of none."""
+        part = self.part_of(band)
+        return -1 if part is None else self.stock.process_of(part)
+
+    def is_title(self, band: int) -> bool:
+        """Whether a band is the header of a process, or the first of a track."""
+        if band < 0 or self.part_of(band) is None:
+            return False
+        if self.layout.track[band] < 0:
+            return bool(self.layout.kind[band] == BandKind.PROCESS)
+        return band == 0 or self.part_of(band - 1) != self.part_of(band)
+
+    def titles(self) -> list[int]:
+        """All bands that are titles, from top to bottom."""
+        layout = self.layout
+        tracks = np.column_stack([layout.trace, layout.track])
+        begins = np.append(True, (tracks[1:] != tracks[:-1]).any(axis=1))[: len(tracks)]
+        headers = (layout.kind == BandKind.PROCESS) & (layout.process >= 0)
+        found: list[int] = np.flatnonzero(headers | ((layout.track >= 0) & begins)).tolist()
+        return found
+
+    def first_band(self, part: Part) -> int:
+        """The band that names a part, -1 while it is not shown."""
+        layout = self.layout
+        if self.stock.track_of(part) >= 0:
+            own = (layout.trace == part[0]) & (layout.track == part[1])
+        else:
+            process = self.stock.process_of(part)
+            own = (layout.process == process) & (layout.kind == BandKind.PROCESS) & (process >= 0)
+        return int(np.argmax(own)) if own.any() else -1
+
+    def can_fold(self, part: Part) -> bool:
+        """Whether folding takes something away: always of a process, of a track if more than one
+        row, or a strip, is below its name."""
+        track = self.stock.track_of(part)
+        if track < 0:
+            return True
+        first, last = self.stock.row_ptr[track : track + 2].tolist()
+        both = last > first and self.stock.has_lengths[first] and self.stock.has_zeros[first]
+        return last - first > 1 or bool(both)
+
+    def has_rows(self, band: int) -> bool:
+        """Whether a band is a row, or a header with rows right below, whose height can be set."""
+        kinds = self.layout.kind
+        if band < 0 or kinds[band] == BandKind.ROW:
+            return band >= 0
+        below = band + 1 < len(kinds) and kinds[band + 1] == BandKind.ROW
+        return bool(kinds[band] == BandKind.PROCESS and self.layout.process[band] >= 0 and below)
+
+    def all_processes(self) -> frozenset[Part]:
+        """Every process, also those that are not shown."""
+        return frozenset(process.part for process in self.stock.processes)

@@ -1,0 +1,212 @@
+"""The colours that slices have: one palette for all schemes, and the pixels that it becomes.
+
+A scheme (`viewer.render.color_schemes`) gives every slice a palette index (uint8, below 64):
+
+    0..11   operators: position in the program mod 12     14   linkable but not linked (hatched)
+    12      slab: shared by several operators             15   plain: no operator to be expected
+    13      frame: a scope of the runtime                 16..27  kernel twins of 0..11
+    28      unattributed: hatched on hardly any fill
+    29..35  the ramp, from little to much
+
+The raster draws *cells*, not colours: uint16 = shade << 8 | part << 6 | palette index. Shade 0 is
+empty, 255 is full, between is how much of the time of a shared pixel is covered. `cell_colours`
+turns cells into 0xffRRGGBB for one theme and emphasis, so a change of theme or selection touches no
+cell. The fills are Paul Tol's light set, moved until all pairs stay apart under normal vision and
+simulated protanopia, deuteranopia and tritanopia. The ramp runs from blue to yellow and its
+lightness rises with every step, so that it is one for every eye; in the light theme it runs the
+other way, as much is what stands out most.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.model.torq_names import NSS_START, NSS_WAIT, job_name
+
+Palette = NDArray[np.uint8]
+Pixels = NDArray[np.uint32]
+
+OPERATOR_FILLS = (
+    0x61EFC1, 0xEAD2F3, 0xA47E25, 0x8EB9AF, 0xF6D67B, 0x009878,
+    0x9DB14B, 0xAC89AA, 0x5FBBFF, 0xEEAD92, 0x6F81DC, 0xE46780,
+)  # fmt: skip
+OPERATORS = len(OPERATOR_FILLS)
+SLAB, FRAME, UNLINKED, PLAIN, KERNELS = 12, 13, 14, 15, 16
+UNATTRIBUTED = KERNELS + OPERATORS
+RAMP_FILLS = (0x4055A3, 0x5872A6, 0x738CA6, 0x90A5A3, 0xAFBC9D, 0xCFD394, 0xF1EA85)
+RAMP, RAMP_STEPS = UNATTRIBUTED + 1, len(RAMP_FILLS)
+PALETTE_SIZE = 64
+
+# What stands side by side in every Torq profile would else meet in a colour: the actions of a host
+# take eight of the twelve, and NSS jobs, which follow one another, take turns in the other four.
+_ACTIONS = {
+    NSS_START: 0, NSS_WAIT: 6, "HOST_COPY": 11, "HOST_START": 1, "HOST_WAIT": 8, "HOST_PROGRAM": 3,
+    "ALLOC": 5, "DEALLOC": 7,
+}  # fmt: skip
+_PLACED = _ACTIONS | {job_name(i): (4, 10, 9, 2)[i % 4] for i in range(256)}
+
+# How a cell lies in its slice; two bits. Only slices wider than 3 px have parts.
+INNER, SIDE, ROUND_SIDE = 1, 2, 3
+
+_CANVAS = {True: 0x14161A, False: 0xFFFFFF}
+# slab, frame, unlinked, plain, by dark theme or not
+_GREYS = {
+    True: (0x4A5361, 0x2B3139, 0x3D434B, 0x5A6370),
+    False: (0xC3CBD7, 0xE8ECF1, 0xDCE0E6, 0xB3BCC8),
+}
+_GREY_LABELS = {True: (0xF2F4F7, 0xC9D0D9), False: (0x191C21, 0x3A424E)}
+_DARK_LABEL, _LIGHT_LABEL = 0x101318, 0xFFFFFF
+_KERNEL_MIX = 0.42
+_EDGE_MIX = 0.35
+# Unattributed time is no slice of the file, but nothing that exists is ever invisible.
+_UNATTRIBUTED_MIX = 0.72
+_HIDDEN_MIX = 0.68
+# A shared pixel with hardly anything in it must still be seen.
+_FAINTEST = 0.5
+_CORNER_MIX = 0.7
+
+
+class Emphasis(Enum):
+    """How strongly slices are drawn: in full, behind a selection, or behind hits only."""
+
+    FULL = "full"
+    DIMMED = "dimmed"
+    HIDDEN = "hidden"
+
+
+@dataclass(frozen=True, slots=True)
+class CellColours:
+    """Tables of 65 536 pixels, indexed by cell: `body`, and `line` for a slice's first and last
+    pixel line (edge in the light theme, rounded corners in both)."""
+
+    body: Pixels
+    line: Pixels
+
+
+def mix(a: int, b: int, t: float) -> int:
+    """The 0xRRGGBB that is t of the way from a to b."""
+    return sum(int((a >> s & 255) * (1 - t) + (b >> s & 255) * t + 0.5) << s for s in (16, 8, 0))
+
+
+def contrast(a: int, b: int) -> float:
+    """The WCAG contrast of two 0xRRGGBB, 1 to 21."""
+    low, high = sorted((_luminance(a), _luminance(b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def label_rgb(fill: int) -> int:
+    """The better legible of the dark and the light label colour on a fill."""
+    return max((_DARK_LABEL, _LIGHT_LABEL), key=lambda label: contrast(label, fill))
+
+
+def edge_rgb(fill: int) -> int:
+    """The edge of a slice in the light theme: its fill, 35 % darker."""
+    return mix(fill, 0, _EDGE_MIX)
+
+
+def canvas_rgb(dark: bool) -> int:
+    """What lies behind the slices."""
+    return _CANVAS[dark]
+
+
+@lru_cache
+def fills(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> tuple[int, ...]:
+    """The fill of every palette index in use, as 0xRRGGBB."""
+    canvas = _CANVAS[dark]
+    full = (
+        *OPERATOR_FILLS,
+        *_GREYS[dark],
+        *(mix(fill, canvas, _KERNEL_MIX) for fill in OPERATOR_FILLS),
+        mix(_GREYS[dark][PLAIN - SLAB], canvas, _UNATTRIBUTED_MIX),
+        *(RAMP_FILLS if dark else reversed(RAMP_FILLS)),
+    )
+    if emphasis is Emphasis.HIDDEN:
+        # One faint grey: what is left of colour is where the hits are.
+        return (mix(_GREYS[dark][PLAIN - SLAB], canvas, _HIDDEN_MIX),) * len(full)
+    part = (0.34 if dark else 0.42) if emphasis is Emphasis.DIMMED else 0.0
+    return tuple(mix(fill, canvas, part) for fill in full)
+
+
+@lru_cache
+def label_colours(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> tuple[int, ...]:
+    """The label colour of every palette index in use, as 0xRRGGBB."""
+    labels = [label_rgb(fill) for fill in fills(dark, emphasis)]
+    if emphasis is Emphasis.FULL:
+        labels[SLAB], labels[FRAME] = _GREY_LABELS[dark]
+    return tuple(labels)
+
+
+@lru_cache
+def rgb_table(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> Pixels:
+    """0xffRRGGBB of every palette index (64 of them; those not in use look plain). Read-only."""
+    table = np.full(PALETTE_SIZE, fills(dark, emphasis)[PLAIN], np.uint32)
+    table[: len(fills(dark, emphasis))] = fills(dark, emphasis)
+    table |= np.uint32(0xFF000000)
+    table.flags.writeable = False
+    return table
+
+
+@lru_cache
+def edge_table(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> Pixels:
+    """0xffRRGGBB of every index's edge: darker in the light theme, the fill in the dark one."""
+    if dark:
+        return rgb_table(dark, emphasis)
+    table = np.array([edge_rgb(int(fill)) for fill in rgb_table(dark, emphasis)], np.uint32)
+    table |= np.uint32(0xFF000000)
+    table.flags.writeable = False
+    return table
+
+
+@lru_cache
+def cell_colours(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> CellColours:
+    """The pixels of every cell for one theme and emphasis. Read-only, made once."""
+    canvas = _CANVAS[dark]
+    fill, edge = rgb_table(dark, emphasis), edge_table(dark, emphasis)
+    corner = _mixed(edge, canvas, np.array([[_CORNER_MIX]]))[0]
+    shade = np.arange(256)[:, None] / 255
+    away = np.where(shade > 0, (1 - _FAINTEST) * (1 - shade), 1.0)
+    tables = []
+    # by part: plain, INNER, SIDE, ROUND_SIDE
+    for parts in ((fill, fill, edge, edge), (fill, edge, edge, corner)):
+        table = np.stack([_mixed(part, canvas, away) for part in parts], axis=1).reshape(-1)
+        table.flags.writeable = False
+        tables.append(table)
+    return CellColours(*tables)
+
+
+def by_name(names: Sequence[str]) -> Palette:
+    """One palette index per name, from the text alone: the same in every file."""
+    return np.fromiter(
+        (
+            _PLACED[name] if name in _PLACED
+            else zlib.crc32(name.encode("utf-8", "surrogatepass")) % OPERATORS
+            for name in names
+        ),
+        np.uint8,
+        len(names),
+    )  # fmt: skip
+
+
+def _luminance(rgb: int) -> float:
+    red, green, blue = (
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+        for c in ((rgb >> s & 255) / 255 for s in (16, 8, 0))
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _mixed(colours: Pixels, canvas: int, part: NDArray[np.float64]) -> Pixels:
+    """colours (n) mixed to the canvas by each part (m, 1): (m, n) pixels."""
+    result = np.full((len(part), len(colours)), 0xFF000000, np.uint32)
+    for shift in (16, 8, 0):
+        channel = (colours >> np.uint32(shift) & np.uint32(255)).astype(np.float64)
+        level = channel + (float(canvas >> shift & 255) - channel) * part
+        result |= (level + 0.5).astype(np.uint32) << np.uint32(shift)
+    return result

@@ -1,0 +1,421 @@
+"""Rows as pixels: what a frame of the timeline shows, computed per pixel and never per slice.
+
+The picture of a row is defined exactly. A slice with a length fills the columns from floor(x of its
+start) to floor(x of its end), one at least. A column in which several slices begin is shared: it
+has the colour of the longest and the share of its time that they cover as shade. A slice wider than
+3 px leaves its last column empty, as a gap, and has sides. Three ways lead to that picture:
+
+* at most as many slices in view as columns: computed slice by slice, all rows in one batch;
+* more, and the row's mipmap is fine enough: two reads per column. Slices wider than 3 px are then
+  painted over that exactly; the others are within one column of where they belong;
+* more, in a burst that is finer than the mipmap: binary search for each column's edges. The colour
+  of a column shared by more than 8 slices is that of the longest of a sample.
+
+Slices without a length are not drawn here: `zero_marks` says where their marks stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.model.trace import Ints, Slices
+from viewer.render.layout import SLICE_TOP, Axis, BandKind, Layout, XMap
+from viewer.render.lod import (
+    FULL_SHADE,
+    Cells,
+    DrawnSlices,
+    RowMip,
+    build_mips,
+    shade_of,
+    weights_of,
+)
+from viewer.render.palette import INNER, ROUND_SIDE, SIDE, CellColours, Palette, Pixels
+
+# Only slices wider than this have a gap and sides; only those from ROUND_WIDTH on, round corners.
+GAP_WIDTH = 3
+ROUND_WIDTH = 8
+LABEL_WIDTH = 30
+_SAMPLES = 8
+_COLOUR = 0x3F
+_FULL = FULL_SHADE << 8
+# A pixel that more slices share than this is hit by time alone, to bound the work.
+_HIT_LIMIT = 1 << 16
+_LONG_AGO = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroMarks:
+    """One mark per column that has slices without a length: its x, how many, and the first one."""
+
+    x: Ints
+    count: Ints
+    first: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Slices wide enough for a label: position in the rows asked for, slice, visible columns."""
+
+    position: Ints
+    slice: Ints
+    x0: Ints
+    x1: Ints
+
+
+class RowRaster:
+    """Draws, finds and labels the slices of one trace. Immutable: safe to share between threads."""
+
+    def __init__(self, drawn: DrawnSlices, colour: Palette, mips: dict[int, RowMip]) -> None:
+        """drawn: the slices; colour: palette index of each drawn one; mips: of the crowded rows."""
+        self.drawn = drawn
+        self.colour = colour
+        self.mips = mips
+
+    @staticmethod
+    def of(slices: Slices, colour: Palette, drawn: DrawnSlices | None = None) -> RowRaster:
+        """The raster of a trace; colour: palette index of each slice, such as `scheme[slices.key]`.
+
+        For a new scheme pass the `drawn` of the raster before: it does not depend on colours.
+        """
+        drawn = drawn or DrawnSlices.of(slices)
+        own = drawn.values(colour)
+        return RowRaster(drawn, own, build_mips(drawn, own))
+
+    @staticmethod
+    def subset(slices: Slices, colour: Palette, indices: Ints) -> RowRaster:
+        """The raster of some slices alone (ascending numbers), on the same rows: the hits."""
+        return RowRaster.of(slices, colour, DrawnSlices.chosen(slices, indices))
+
+    def draw(self, rows: Sequence[int], xmap: XMap) -> Cells:
+        """The cells of some rows: (rows, width) uint16; `xmap` is on the axis of this trace."""
+        cells = np.zeros((len(rows), xmap.width), np.uint16)
+        batch = _Batch(xmap)
+        strips: list[tuple[int, Cells]] = []
+        step = float(xmap.ticks_per_pixel)
+        for position, row in enumerate(rows):
+            first = int(self.drawn.row_ptr[row])
+            lo, hi = self._visible(row, xmap)
+            mip = self.mips.get(row)
+            if hi <= lo:
+                continue
+            if hi - lo <= xmap.width:
+                start, end = self.drawn.start[lo:hi], self.drawn.end[lo:hi]
+                batch.add(position, start, end, self.colour[lo:hi])
+            elif mip is not None and mip.fits(step):
+                strips.append((position, mip.strip(xmap.edges, step)))
+                self._add_wide(batch, position, row, mip.wide_between(lo - first, hi - first, step))
+            else:
+                self._add_burst(batch, position, lo, hi)
+        gaps = batch.paint(cells)
+        for position, strip in strips:
+            np.copyto(cells[position], strip, where=cells[position] == 0)
+        cells.reshape(-1)[gaps] = 0
+        return cells
+
+    def _visible(self, row: int, xmap: XMap) -> tuple[int, int]:
+        """The slices of a row that have a column in view."""
+        first, last = int(self.drawn.row_ptr[row]), int(self.drawn.row_ptr[row + 1])
+        lo, hi = self.drawn.start[first:last].searchsorted(xmap.ends).tolist()
+        # What began before the view is in it only if it reaches the end of the first column.
+        if lo and self.drawn.end[first + lo - 1] >= xmap.edges[1]:
+            lo -= 1
+        return first + lo, first + hi
+
+    def _add_wide(self, batch: _Batch, position: int, row: int, wide: Ints) -> None:
+        start, end = self.drawn.start, self.drawn.end
+        first = self.drawn.row_ptr[row]
+        i = wide + first
+        i = i[end[i] - start[i] > GAP_WIDTH * float(batch.xmap.ticks_per_pixel)]
+        if len(i):
+            before = np.where(i > first, start[i - 1], _LONG_AGO)
+            batch.add(position, start[i], end[i], self.colour[i], before)
+
+    def _add_burst(self, batch: _Batch, position: int, lo: int, hi: int) -> None:
+        start, end = self.drawn.start, self.drawn.end
+        edges = batch.xmap.edges
+        bound = lo + np.searchsorted(start[lo:hi], edges)
+        count = np.diff(bound)
+        some = np.flatnonzero(count)
+        last = bound[some + 1] - 1
+        # The last slice begun in a column is the only one that can go on to the next.
+        alone = last if bound[0] == lo else np.concatenate([[lo], last])
+        batch.add(position, start[alone], end[alone], self.colour[alone])
+        shared = np.flatnonzero(count > 1)
+        first, stop = bound[shared], bound[shared + 1]
+        right = edges[shared + 1]
+        over = np.maximum(end[stop - 1] - right, 0).astype(np.uint64)
+        busy = self.drawn.busy_before(bound)
+        covered = (busy[shared + 1] - busy[shared] - over).astype(np.float64)
+        sample = first[:, None] + (stop - first)[:, None] * np.arange(_SAMPLES) // _SAMPLES
+        weight = weights_of(start[sample], end[sample], self.colour[sample]).max(axis=1)
+        many = np.flatnonzero(stop - first > _SAMPLES)
+        if len(many):
+            # A sample can miss one slice that fills most of the column; its middle does not.
+            left = edges[shared[many]]
+            middle = left + (right[many] - left) // 2
+            centre = lo + np.searchsorted(start[lo:hi], middle, side="right") - 1
+            centre = np.clip(centre, first[many], stop[many] - 1)
+            own = weights_of(start[centre], end[centre], self.colour[centre])
+            weight[many] = np.maximum(weight[many], own)
+        batch.share(position, shared, covered, weight)
+
+    def hit(self, row: int, x: float, xmap: XMap) -> int:
+        """The slice that column floor(x) of a row shows, -1 if none; if shared, the longest."""
+        column = int(x // 1)
+        if not 0 <= column < xmap.width:
+            return -1
+        first, last = int(self.drawn.row_ptr[row]), int(self.drawn.row_ptr[row + 1])
+        start, end = self.drawn.start[first:last], self.drawn.end[first:last]
+        left, right = xmap.edges[column], xmap.edges[column + 1]
+        lo, hi = (int(i) for i in np.searchsorted(start, np.array([left, right])))
+        if hi == lo:
+            reaches = lo > 0 and end[lo - 1] >= right
+            return self.drawn.number(first + lo - 1) if reaches else -1
+        if hi - lo > _HIT_LIMIT:
+            time = np.int64(min(max(xmap.t_of(x), int(left)), int(right)))
+            at = int(np.searchsorted(start, time, side="right")) - 1
+            return self.drawn.number(first + min(max(at, lo), hi - 1))
+        weight = weights_of(start[lo:hi], end[lo:hi], self.colour[first + lo : first + hi])
+        return self.drawn.number(first + lo + int(np.argmax(weight)))
+
+    def labels(self, rows: Sequence[int], xmap: XMap, min_width: int = LABEL_WIDTH) -> Labels:
+        """Slices of which `min_width` columns or more are in view, at most width / min_width a row.
+
+        x0, x1 are clipped to the view, so a label sticks to the left edge.
+        """
+        # Whatever is that wide covers the left edge of one of these columns, though perhaps not of
+        # its own first one.
+        probes = xmap.edges[np.arange(0, xmap.width, max(min_width - 1, 1))]
+        # A column more than there are probes: what is before the first slice of a row is none.
+        near = np.empty((len(rows), len(probes) + 1), np.int64)
+        for i, row in enumerate(rows):
+            first, last = int(self.drawn.row_ptr[row]), int(self.drawn.row_ptr[row + 1])
+            near[i, 0] = first - 1
+            near[i, 1:] = self.drawn.start[first:last].searchsorted(probes, side="right")
+            near[i, 1:] += first - 1
+        # Ascending as the probes are: of equal ones the first.
+        where, probe = np.nonzero(near[:, 1:] != near[:, :-1])
+        slices = near[where, probe + 1]
+        x0 = xmap.pixel_of(self.drawn.start[slices])
+        x1 = xmap.pixel_of(self.drawn.end[slices])
+        wide = x1 - x0 >= min_width
+        return Labels(where[wide], self.drawn.numbers(slices[wide]), x0[wide], x1[wide])
+
+    def zero_marks(self, row: int, xmap: XMap) -> ZeroMarks:
+        """The marks of a row's slices without a length: one per column, however many there are."""
+        drawn = self.drawn
+        first, last = int(drawn.zero_ptr[row]), int(drawn.zero_ptr[row + 1])
+        times = drawn.zero_time[first:last]
+        lo, hi = (int(i) for i in np.searchsorted(times, xmap.edges[[0, -1]]))
+        if hi - lo <= xmap.width:
+            x, begin = np.unique(xmap.pixel_of(times[lo:hi]), return_index=True)
+            count = np.diff(begin, append=hi - lo)
+        else:
+            bound = np.searchsorted(times[lo:hi], xmap.edges)
+            x = np.flatnonzero(np.diff(bound))
+            begin, count = bound[x], bound[x + 1] - bound[x]
+        return ZeroMarks(x, count, drawn.zero_index[first + lo + begin].astype(np.int64))
+
+
+class _Batch:
+    """Slices of several rows, collected and then painted in one go."""
+
+    def __init__(self, xmap: XMap) -> None:
+        self.xmap = xmap
+        self._base: list[int] = []
+        self._start: list[Ints] = []
+        self._end: list[Ints] = []
+        self._colour: list[Palette] = []
+        self._before: list[Ints | None] = []
+        self._shared: list[tuple[Ints, Cells]] = []
+
+    def add(
+        self,
+        position: int,
+        start: Ints,
+        end: Ints,
+        colour: Palette,
+        before: Ints | None = None,
+    ) -> None:
+        """Slices of one row in order of time, each with a column in view; rows in order.
+
+        before: the starts of the slices before each of them, where these are not given themselves:
+        a first column that they share stays empty.
+        """
+        self._base.append(position * self.xmap.width)
+        self._start.append(start)
+        self._end.append(end)
+        self._colour.append(colour)
+        self._before.append(before)
+
+    def share(
+        self, position: int, column: Ints, covered: NDArray[np.float64], weight: NDArray[np.uint32]
+    ) -> None:
+        """Shared columns of one row: ticks covered, and the weight of the longest slice."""
+        self._note(position * self.xmap.width + column, covered, weight)
+
+    def _note(self, at: Ints, covered: NDArray[np.float64], weight: NDArray[np.uint32]) -> None:
+        shade = shade_of(covered / float(self.xmap.ticks_per_pixel))
+        cells: Cells = (shade.astype(np.uint32) << 8 | weight & _COLOUR).astype(np.uint16)
+        self._shared.append((at, cells))
+
+    def paint(self, cells: Cells) -> Ints:
+        """Paint all cells, empty where no slice is; returns the flat positions of the gaps."""
+        if not self._base:
+            return np.empty(0, np.int64)
+        width, edges = self.xmap.width, self.xmap.edges
+        start, end = np.concatenate(self._start), np.concatenate(self._end)
+        colour, before = np.concatenate(self._colour), self._starts_before()
+        base = np.repeat(self._base, [len(part) for part in self._start])
+        column = self.xmap.pixel_of(start)
+        x0 = base + column
+        same = x0[1:] == x0[:-1]
+        if same.any():
+            # Of slices that share their first column, the last alone can go on to the next.
+            last = np.flatnonzero(np.append(~same, True))
+            self._find_shared(last, x0, edges[column + 1], start, end, colour)
+            start, end, colour = start[last], end[last], colour[last]
+            before = None if before is None else before[last]
+            base, column, x0 = base[last], column[last], x0[last]
+        x1 = np.maximum(base + self.xmap.pixel_of(end), x0 + 1)
+
+        wide = x1 - x0 > GAP_WIDTH
+        bounds = np.empty(2 * len(x0) + 2, np.int64)
+        bounds[0], bounds[-1] = 0, cells.size
+        bounds[1:-1:2] = x0
+        bounds[2:-1:2] = x1
+        values = np.zeros(len(bounds) - 1, np.uint16)
+        values[1::2] = wide.astype(np.uint16) * INNER << 6 | colour | np.uint16(_FULL)
+        flat = cells.reshape(-1)
+        flat[:] = np.repeat(values, np.diff(bounds))
+
+        part = np.where(x1 - x0 >= ROUND_WIDTH, ROUND_SIDE, SIDE).astype(np.uint16)
+        side = part << 6 | colour | np.uint16(_FULL)
+        begins = wide & (start >= edges[0])
+        ends = wide & (end <= self.xmap.t_of(width))
+        flat[x0[begins]] = side[begins]
+        flat[x1[ends] - 2] = side[ends]
+        gaps = x1[ends] - 1
+        flat[gaps] = 0
+        if before is not None:
+            flat[x0[(before >= edges[column]) & (before > _LONG_AGO)]] = 0
+        for at, shared in self._shared:
+            flat[at] = shared
+        return gaps
+
+    def _starts_before(self) -> Ints | None:
+        """The starts before all slices, None where none is asked for."""
+        if all(part is None for part in self._before):
+            return None
+        return np.concatenate(
+            [
+                np.full(len(start), _LONG_AGO) if part is None else part
+                for part, start in zip(self._before, self._start, strict=True)
+            ]
+        )
+
+    def _find_shared(
+        self, last: Ints, x0: Ints, right: Ints, start: Ints, end: Ints, colour: Palette
+    ) -> None:
+        """Note the columns in which several slices begin; `last`: the last of each column."""
+        first = np.append(0, last[:-1] + 1)
+        several = last > first
+        covered = np.add.reduceat(np.minimum(end, right) - start, first)[several]
+        best = np.maximum.reduceat(weights_of(start, end, colour), first)[several]
+        self._note(x0[last[several]], covered.astype(np.float64), best)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One open trace as the frame needs it. `hits` are drawn over the rest, in `hit_colours`."""
+
+    raster: RowRaster
+    axis: Axis
+    colours: CellColours
+    hits: RowRaster | None = None
+    hit_colours: CellColours | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Backdrop:
+    """What shows where no slice is: 0xffRRGGBB of the canvas, and grid lines at some columns."""
+
+    canvas: int
+    grid: int
+    columns: Ints
+
+
+def draw_frame(
+    layout: Layout,
+    y0: int,
+    height: int,
+    xmap: XMap,
+    sources: Sequence[Source],
+    backdrop: Backdrop,
+    out: Pixels | None = None,
+    ratio: float = 1.0,
+) -> Pixels:
+    """The lines [y0, y0 + height) of the content as (height, width) pixels 0xffRRGGBB.
+
+    Only rows are drawn; headers, strips and gaps show the backdrop. `xmap` is on the shared axis,
+    its columns are device pixels. `out` is reused if given. Rows of a trace that is not in
+    `sources` stay empty. ratio: device pixels per line of the content; the picture has as many more
+    lines.
+    """
+    image = np.empty((round(height * ratio), xmap.width), np.uint32) if out is None else out
+    bands = layout.bands_between(y0, y0 + height)
+    bands = bands[layout.kind[bands] == BandKind.ROW]
+    tops = layout.y[bands] - y0 + SLICE_TOP
+    bottoms = np.rint((tops + layout.slice_height[bands]) * ratio).astype(np.int64)
+    tops = np.rint(tops * ratio).astype(np.int64)
+    of = layout.trace[bands]
+    drawn = (of >= 0) & (of < len(sources))
+    _lay_ground(image, tops[drawn], bottoms[drawn], backdrop)
+    for number, source in enumerate(sources):
+        own = np.flatnonzero(of == number)
+        if not len(own):
+            continue
+        rows, here = layout.row[bands[own]].tolist(), xmap.on(source.axis)
+        cells = source.raster.draw(rows, here)
+        body, line = source.colours.body[cells], source.colours.line[cells]
+        if source.hits is not None:
+            over = source.hit_colours or source.colours
+            hits = source.hits.draw(rows, here)
+            marked = hits != 0
+            cells = np.maximum(cells, hits)
+            np.copyto(body, over.body[hits], where=marked)
+            np.copyto(line, over.line[hits], where=marked)
+        row, column = np.nonzero(cells[:, backdrop.columns] == 0)
+        column = backdrop.columns[column]
+        body[row, column] = line[row, column] = backdrop.grid
+        expand(image, body, line, tops[own], (bottoms - tops)[own])
+    return image
+
+
+def _lay_ground(image: Pixels, tops: Ints, bottoms: Ints, backdrop: Backdrop) -> None:
+    """The backdrop on all lines but those of rows, which are painted whole: a tenth of a frame."""
+    line = np.full(image.shape[1], backdrop.canvas, np.uint32)
+    line[backdrop.columns] = backdrop.grid
+    bare = np.ones(len(image), np.bool_)
+    for top, bottom in zip(np.maximum(tops, 0).tolist(), bottoms.tolist(), strict=True):
+        bare[top : max(bottom, 0)] = False
+    image[bare] = line
+
+
+def expand(image: Pixels, body: Pixels, line: Pixels, tops: Ints, heights: Ints) -> None:
+    """Give rows of pixels their height: row i fills lines tops[i] to tops[i] + heights[i] of image.
+
+    The first and the last line come from `line`, those between from `body`; what lies outside the
+    image is cut off.
+    """
+    limit = len(image)
+    for i, (top, height) in enumerate(zip(tops.tolist(), heights.tolist(), strict=True)):
+        bottom = top + height - 1
+        image[max(top + 1, 0) : max(min(bottom, limit), 0)] = body[i]
+        for y in (top, bottom):
+            if 0 <= y < limit:
+                image[y] = line[i]

@@ -1,0 +1,150 @@
+"""From what is to be seen to where it lies: the bands of a `Layout`. Array work alone, no Qt.
+
+The section of the pinned tracks comes first, under a header of its own; then process by process a
+header, the rows of its tracks with a strip for slices without a length, and its counters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from viewer.model.trace import Bools, Ints
+from viewer.render.arrangement import Arrangement, TrackView, arrange
+from viewer.render.layout import (
+    COUNTER_HEIGHT,
+    HEADER_HEIGHT,
+    KERNEL_HEIGHT,
+    PROCESS_GAP,
+    ROW_HEIGHT,
+    SLICE_HEIGHT,
+    STRIP_HEIGHT,
+    BandKind,
+    Layout,
+)
+from viewer.render.track_table import Stock
+
+LOWEST_COUNTER, LOWEST_STRIP = 16, 8  # px
+# The pinned section ends on a whole device pixel at 125 and 150 % too.
+_WHOLE = 4
+
+
+def stack(stock: Stock, view: TrackView, arrangement: Arrangement | None = None) -> Layout:
+    """Stack what is seen of a stock, from top to bottom.
+
+    A folded process keeps its header, a folded track its first row. What all is seen is worked out
+    anew unless it is given.
+    """
+    seen = arrange(stock, view) if arrangement is None else arrangement
+    height = _row_heights(stock, view)
+    on_top = _rows_of(stock, seen.pinned, seen.folded, height)
+    below = _rows_of(stock, seen.tracks, seen.folded, height)
+    shown = seen.processes
+    rows = np.bincount(below.process, minlength=len(stock.processes))[shown]
+    plotted = np.array([len(numbers) for numbers in seen.counters], np.int64)
+    pinned = len(on_top.row) + 2 if len(seen.pinned) else 0
+    gap = np.ones(len(shown), np.int64)
+    gap[:1] = 0  # before it is nothing, or the end of the pinned section
+    end = pinned + np.cumsum(gap + 1 + rows + plotted)
+    header = end - plotted - rows - 1
+    total = int(end[-1]) if len(end) else pinned
+
+    bands = _Bands.of(total, BandKind.GAP)
+    bands.height[:] = PROCESS_GAP
+    if pinned:
+        bands.kind[0], bands.height[0] = BandKind.PROCESS, HEADER_HEIGHT
+        bands.put(np.arange(1, pinned - 1), on_top)
+        bands.process[:pinned] = -1
+        above = int(bands.height[: pinned - 1].sum()) + PROCESS_GAP
+        bands.height[pinned - 1] += -above % _WHOLE
+    trace = np.array([process.trace for process in stock.processes], np.int64)
+    bands.kind[header], bands.height[header] = BandKind.PROCESS, HEADER_HEIGHT
+    bands.process[header], bands.trace[header] = shown, trace[shown]
+    bands.put(_within(header + 1, rows), below)
+    counter = _within(header + 1 + rows, plotted)
+    owner = np.repeat(shown, plotted)
+    bands.kind[counter], bands.process[counter] = BandKind.COUNTER, owner
+    bands.trace[counter] = trace[owner]
+    bands.height[counter] = np.maximum(height * COUNTER_HEIGHT // ROW_HEIGHT, LOWEST_COUNTER)[owner]
+    bands.counter[counter] = [number for numbers in seen.counters for number in numbers]
+    return Layout(
+        kind=bands.kind.astype(np.uint8), y=np.cumsum(bands.height) - bands.height,
+        height=bands.height, slice_height=bands.slice_height, process=bands.process,
+        trace=bands.trace, track=bands.track, row=bands.row, counter=bands.counter, pinned=pinned,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Bands:
+    """The columns of a layout while they are filled."""
+
+    kind: Ints
+    height: Ints
+    slice_height: Ints
+    process: Ints
+    trace: Ints
+    track: Ints
+    row: Ints
+    counter: Ints
+
+    @staticmethod
+    def of(size: int, kind: BandKind) -> _Bands:
+        """So many bands of a kind that are of nothing."""
+        nothing = [np.full(size, -1, np.int64) for _ in range(5)]
+        return _Bands(np.full(size, kind), np.zeros(size, np.int64), np.zeros(size, np.int64),
+                      *nothing)  # fmt: skip
+
+    def put(self, at: Ints, bands: _Bands) -> None:
+        """Set some bands, as others are."""
+        for name in ("kind", "height", "slice_height", "process", "trace", "track", "row"):
+            getattr(self, name)[at] = getattr(bands, name)
+
+
+def _rows_of(stock: Stock, tracks: Ints, folded: Bools, height: Ints) -> _Bands:
+    """The rows and strips of some tracks, in their order; heights are of the rows of processes."""
+    size = np.diff(stock.row_ptr)[tracks]
+    fold = folded[tracks]
+    size = np.where(fold, np.minimum(size, 1), size)
+    of = np.repeat(tracks, size)
+    at = _within(stock.row_ptr[tracks], size)
+    closed = np.repeat(fold, size)
+    # A folded track keeps a row to be folded open by, even if that row is a strip alone.
+    drawn = np.column_stack([stock.has_lengths[at] | closed, stock.has_zeros[at] & ~closed])
+    band = np.flatnonzero(drawn)
+    at, of, is_row = at[band >> 1], of[band >> 1], (band & 1) == 0
+    process = stock.process[of]
+    strip = np.clip(height, LOWEST_STRIP, STRIP_HEIGHT)[process]
+    kernels = (height * KERNEL_HEIGHT // ROW_HEIGHT)[process]
+    lower = np.where(stock.kernels[at], kernels, _slice_height(height)[process])
+    return _Bands(
+        kind=np.where(is_row, BandKind.ROW, BandKind.STRIP),
+        height=np.where(is_row, height[process], strip),
+        slice_height=np.where(is_row, lower, 0),
+        process=process,
+        trace=stock.trace[of],
+        track=stock.number[of],
+        row=stock.row[at],
+        counter=np.empty(0, np.int64),
+    )
+
+
+def _slice_height(row: Ints) -> Ints:
+    """How high slices are in rows of a height: a tenth of it is air, 1 px at least."""
+    air: Ints = row - np.maximum(row * (ROW_HEIGHT - SLICE_HEIGHT) // ROW_HEIGHT, 1)
+    return air
+
+
+def _row_heights(stock: Stock, view: TrackView) -> Ints:
+    heights = np.full(len(stock.processes), ROW_HEIGHT, np.int64)
+    for part, height in view.heights:
+        process = stock.process_of(part)
+        if process >= 0:
+            heights[process] = height
+    return heights
+
+
+def _within(first: Ints, size: Ints) -> Ints:
+    """first[0], first[0] + 1 ... size[0] of them, then those from first[1] on, and so on."""
+    before = np.cumsum(size) - size
+    return np.repeat(first - before, size) + np.arange(int(size.sum()))

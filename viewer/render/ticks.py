@@ -1,0 +1,145 @@
+"""Where the ruler has its lines and what stands beside them: whole nanoseconds, one unit.
+
+Steps are 1, 2 or 5 times a power of ten; the unit follows the visible range, the count of labels
+follows their width. What is counted, and from where, is a `Scale`: normally ns from the start of
+the trace.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from viewer.model.times import (
+    MINUS,
+    NARROW_SPACE,
+    format_in,
+    format_time,
+    group_digits,
+    nice_step,
+    unit_for,
+)
+from viewer.model.trace import Ints
+from viewer.render.layout import Axis, XMap
+
+_FARTHEST = 1 << 63  # beyond it a line has no int64
+_LABEL_GAP = 20
+_DIGIT_WIDTH = 7
+_MINOR_GAP = 6
+_MINOR_PARTS = {1: 5, 2: 4, 5: 5}
+
+
+CYCLES = ("cycles", 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Ruler:
+    """Lines of the ruler, in what it counts: `major` has labels, `minor` is between them."""
+
+    unit: str
+    major: Ints
+    labels: tuple[str, ...]
+    minor: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What the ruler counts: ns of the shared axis from `origin`, or cycles of one file.
+
+    cycles: how the cycles lie on the shared axis, None to count ns; `origin` is one of them then.
+    start: what the origin is, "trace start".
+    """
+
+    origin: int = 0
+    cycles: Axis | None = None
+    start: str = "trace start"
+
+    def lines(self, xmap: XMap, width: int) -> Ruler:
+        """The lines of a view as its columns; `width` is what labels have room in, in pixels."""
+        here = xmap if self.cycles is None else xmap.on(self.cycles)
+        t0, t1 = (here.axis.to_ticks_floor(ns) for ns in (xmap.t0, xmap.t1))
+        unit = None if self.cycles is None else CYCLES
+        found = ruler(t0, t1, width, self.origin, unit=unit)
+        return replace(found, major=here.pixel_of(found.major), minor=here.pixel_of(found.minor))
+
+    def caption(self, span: int) -> str:
+        """What the labels of a view of `span` ns count: "µs from trace start"."""
+        unit = unit_for(span) if self.cycles is None else CYCLES
+        return f"{unit[0]} from {self.start}"
+
+    def text(self, ns: int) -> str:
+        """A time on the shared axis as the ruler counts it: "1.250 µs", "1 000 cycles"."""
+        if self.cycles is None:
+            return format_time(ns - self.origin)
+        cycles = self.cycles.to_ticks_floor(ns) - self.origin
+        sign = MINUS if cycles < 0 else ""
+        return f"{sign}{group_digits(abs(cycles))}{NARROW_SPACE}cycles"
+
+
+def ruler(
+    t0: int,
+    t1: int,
+    width: int,
+    origin: int = 0,
+    min_gap: int = 60,
+    unit: tuple[str, int] | None = None,
+) -> Ruler:
+    """Lines for [t0, t1] ns on `width` pixels, at least `min_gap` pixels from label to label.
+
+    Labels count from `origin` in one unit: the given one (name, how many of the times it is), else
+    the one that suits the range. An empty range has no lines.
+    """
+    span = t1 - t0
+    if span <= 0 or width <= 0:
+        none = np.empty(0, np.int64)
+        return Ruler("ns", none, (), none)
+    name, factor = unit or unit_for(span)
+    gap = min_gap
+    while True:
+        step, digit = nice_step(-(-span * gap // width))
+        decimals = _decimals(step, factor)
+        first, last = -(-(t0 - origin) // step), (t1 - origin) // step
+        ends = (_label(n * step, factor, decimals) for n in (first, last))
+        needed = max(map(len, ends)) * _DIGIT_WIDTH + _LABEL_GAP
+        if needed <= gap:
+            break
+        gap = needed
+    steps = [n for n in range(first, last + 1) if abs(origin + n * step) < _FARTHEST]
+    labels = tuple(_label(n * step, factor, decimals) for n in steps)
+    major = np.array([origin + n * step for n in steps], np.int64)
+    return Ruler(name, major, labels, _minor(t0, t1, width, origin, step, digit))
+
+
+def _decimals(step: int, factor: int) -> int:
+    """How many decimals of the unit a multiple of the step needs."""
+    decimals = 0
+    while factor > 1 and step % factor:
+        factor //= 10
+        decimals += 1
+    return decimals
+
+
+def _label(ns: int, factor: int, decimals: int) -> str:
+    """A multiple of the step in the unit, exact: the decimals apart, as a float has 53 bits."""
+    if ns == 0:
+        return "0"
+    whole, rest = divmod(abs(ns), factor)
+    sign = format_in(-1, 1)[0] if ns < 0 else ""
+    text = sign + format_in(whole, 1)
+    return f"{text}.{rest * 10**decimals // factor:0{decimals}d}" if decimals else text
+
+
+def _minor(t0: int, t1: int, width: int, origin: int, step: int, digit: int) -> Ints:
+    parts = next(
+        (
+            n
+            for n in (_MINOR_PARTS[digit], 2)
+            if step % n == 0 and step * width >= n * _MINOR_GAP * (t1 - t0)
+        ),
+        1,
+    )
+    part = step // parts
+    between = range(-(-(t0 - origin) // part), (t1 - origin) // part + 1)
+    lines = (origin + n * part for n in between if n % parts)
+    return np.array([line for line in lines if abs(line) < _FARTHEST], np.int64)

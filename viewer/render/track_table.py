@@ -1,0 +1,214 @@
+"""What there is to stack: the rows, tracks and processes of the open traces, as columns. No Qt.
+
+`TrackTable` is of one trace and made once, off the GUI thread where that is large. `Stock` joins
+the tables of all open traces; it knows nothing of what the user folded, hid or moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.model.intervals import durations, union
+from viewer.model.trace import Bools, Ints, KeyKind, Trace
+from viewer.render.layout import Axis, Part
+
+NEVER = np.iinfo(np.int64).max  # the first tick of a track without slices
+Busy = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TrackTable:
+    """The tracks of one trace and the rows of each, from top to bottom.
+
+    Per track: its name on screen, its process (an index into `processes`) and its first tick,
+    `NEVER` if it has no slice; the rows of track t are row_ptr[t] to row_ptr[t + 1]. Per row: its
+    number in the trace, whether it is of kernels alone, whose slices are lower, and whether it has
+    slices with a length, and without.
+    """
+
+    names: tuple[str, ...]
+    processes: tuple[str, ...]
+    process: Ints
+    first: Ints
+    row_ptr: Ints
+    row: Ints
+    kernels: Bools
+    has_lengths: Bools
+    has_zeros: Bools
+
+
+def table_of(trace: Trace, names: Sequence[str]) -> TrackTable:
+    """The table of a trace, its tracks under the names that the screen has for them."""
+    slices, first = trace.slices, trace.slices.row_ptr[:-1]
+
+    def count(mask: Bools) -> Ints:
+        return np.diff(np.searchsorted(np.flatnonzero(mask), slices.row_ptr))
+
+    size = np.diff(slices.row_ptr)
+    longs = size - count(slices.start == slices.end)
+    # What a column says to be a delegate's event stands where the file has it, inside no call.
+    inner = (
+        [KeyKind.KERNEL] if trace.identifier_column else [KeyKind.KERNEL, KeyKind.DELEGATE_EVENT]
+    )
+    kernels, inside = np.zeros(len(first), np.int64), np.isin(trace.keys.kind, inner)
+    if inside.any():
+        kernels = count((slices.end > slices.start) & inside[slices.key])
+    begin = np.full(len(first), NEVER, np.int64)
+    begin[size > 0] = slices.start[first[size > 0]]
+    row_track = slices.row_track.astype(np.int64)
+    order = np.argsort(row_track, kind="stable")
+    first_of_track = np.full(len(trace.tracks), NEVER, np.int64)
+    np.minimum.at(first_of_track, row_track, begin)
+    numbers: dict[str, int] = {}
+    process = [numbers.setdefault(track.process, len(numbers)) for track in trace.tracks]
+    return TrackTable(
+        names=tuple(names),
+        processes=tuple(numbers),
+        process=np.array(process, np.int64),
+        first=first_of_track,
+        row_ptr=np.append(0, np.cumsum(np.bincount(row_track, minlength=len(process)))),
+        row=order,
+        kernels=((longs > 0) & (longs == kernels))[order],
+        has_lengths=(longs > 0)[order],
+        has_zeros=(size > longs)[order],
+    )
+
+
+def busy_of_tracks(trace: Trace) -> Busy:
+    """For how many ticks something lies on each track: the length of the union of its slices."""
+    slices, tracks = trace.slices, len(trace.tracks)
+    total = np.append(np.uint64(0), np.cumsum(durations(slices.start, slices.end)))
+    # Within a row nothing overlaps. A total that has passed 2**64 still has the right differences.
+    of_row = np.diff(total[slices.row_ptr]).astype(np.float64)
+    row_track = slices.row_track.astype(np.int64)
+    busy = np.zeros(tracks, np.float64)
+    np.add.at(busy, row_track, of_row)
+    order = np.argsort(row_track, kind="stable")
+    ptr = np.searchsorted(row_track[order], np.arange(tracks + 1))
+    for track in np.flatnonzero(np.diff(ptr) > 1).tolist():
+        rows = order[ptr[track] : ptr[track + 1]].tolist()
+        parts = [slice(int(slices.row_ptr[r]), int(slices.row_ptr[r + 1])) for r in rows]
+        starts, ends = union(
+            np.concatenate([slices.start[part] for part in parts]),
+            np.concatenate([slices.end[part] for part in parts]),
+        )
+        busy[track] = float(durations(starts, ends).sum())
+    return busy
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessSpec:
+    """One process of one open trace (`trace` is the trace's position among the open ones).
+
+    counters: its counters, by their numbers among those of the trace, with their names.
+    """
+
+    trace: int
+    name: str
+    counters: tuple[int, ...] = ()
+    counter_names: tuple[str, ...] = ()
+
+    @property
+    def part(self) -> Part:
+        """What the process is called in a `TrackView`."""
+        return self.trace, self.name
+
+
+@dataclass(frozen=True, eq=False)
+class Stock:
+    """The tracks and processes of all open traces, in the order of files.
+
+    processes: all of them. Per track: its trace, its number there, its process, its name and its
+    first tick. Rows: as in `TrackTable`, for all tracks one after another.
+    """
+
+    processes: tuple[ProcessSpec, ...]
+    trace: Ints
+    number: Ints
+    process: Ints
+    names: tuple[str, ...]
+    first: Ints
+    row_ptr: Ints
+    row: Ints
+    kernels: Bools
+    has_lengths: Bools
+    has_zeros: Bools
+    axes: tuple[Axis, ...]
+
+    @cached_property
+    def first_of_trace(self) -> Ints:
+        """Where the tracks of each trace begin, and one past the last."""
+        return np.searchsorted(self.trace, np.arange(len(self.axes) + 1))
+
+    def track_of(self, part: Part) -> int:
+        """The position of a track that is given as (trace, number); -1 if it is none."""
+        trace, number = part
+        if isinstance(number, str) or not 0 <= trace < len(self.axes) or number < 0:
+            return -1
+        at = int(self.first_of_trace[trace]) + number
+        return at if at < self.first_of_trace[trace + 1] else -1
+
+    @cached_property
+    def _process_of(self) -> dict[Part, int]:
+        return {process.part: i for i, process in enumerate(self.processes)}
+
+    def process_of(self, part: Part) -> int:
+        """The position of the process that a part is, or that a track is of; -1 if it is none."""
+        track = self.track_of(part)
+        return int(self.process[track]) if track >= 0 else self._process_of.get(part, -1)
+
+    def part(self, track: int) -> tuple[int, int]:
+        """The (trace, number) of a track."""
+        return int(self.trace[track]), int(self.number[track])
+
+    def process_starts(self) -> list[int | None]:
+        """When the first slice of each process begins, in ns of the axis; None without any."""
+        first = np.full(len(self.processes), NEVER, np.int64)
+        np.minimum.at(first, self.process, self.first)
+        return [
+            None if tick == NEVER else self.axes[process.trace].to_ns(tick)
+            for process, tick in zip(self.processes, first.tolist(), strict=True)
+        ]
+
+
+def stock_of(
+    tables: Sequence[TrackTable],
+    axes: Sequence[Axis] | None = None,
+    counters: Sequence[Sequence[tuple[str, str]]] = (),
+) -> Stock:
+    """All that can be stacked of some traces; of each its counters as (process, name)."""
+    axes = [Axis()] * len(tables) if axes is None else axes
+    processes: list[ProcessSpec] = []
+    own: list[Ints] = []
+    for trace, table in enumerate(tables):
+        plotted: dict[str, list[int]] = {}
+        named = counters[trace] if counters else ()
+        for number, (process, _) in enumerate(named):
+            plotted.setdefault(process, []).append(number)
+        own.append(table.process + len(processes))
+        for name in table.processes:
+            numbers = tuple(plotted.get(name, ()))
+            texts = tuple(named[n][1] for n in numbers)
+            processes.append(ProcessSpec(trace, name, numbers, texts))
+    sizes = [len(table.names) for table in tables]
+    rows = np.concatenate([[0], *(np.diff(table.row_ptr) for table in tables)])
+    none, no_bools = np.empty(0, np.int64), np.empty(0, np.bool_)
+    return Stock(
+        processes=tuple(processes),
+        trace=np.repeat(np.arange(len(tables)), sizes),
+        number=np.concatenate([none, *(np.arange(size) for size in sizes)]),
+        process=np.concatenate([none, *own]),
+        names=tuple(name for table in tables for name in table.names),
+        first=np.concatenate([none, *(table.first for table in tables)]),
+        row_ptr=np.cumsum(rows, dtype=np.int64),
+        row=np.concatenate([none, *(table.row for table in tables)]),
+        kernels=np.concatenate([no_bools, *(table.kernels for table in tables)]),
+        has_lengths=np.concatenate([no_bools, *(table.has_lengths for table in tables)]),
+        has_zeros=np.concatenate([no_bools, *(table.has_zeros for table in tables)]),
+        axes=tuple(axes),
+    )

@@ -1,0 +1,1 @@
+"""What the commands print, as plain data and as text."""

@@ -1,0 +1,301 @@
+"""What `opscope delegation` says: delegates, what stayed outside, links, handle maps. No Qt.
+
+The data is the contract that scripts rely on; the text is made from it. Every profile is answered
+in ticks of its own clock, with their nanoseconds beside them (floored, at the workspace's rate). Of
+records alone, where nothing ran, every time is null.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from viewer import __version__
+from viewer.analysis.delegates.delegation import (
+    Delegation,
+    Instance,
+    Outside,
+    Report,
+    Unlinked,
+    recorded,
+)
+from viewer.analysis.delegates.handle_maps import (
+    NO_MAP,
+    HandleMaps,
+    MapRow,
+    Standing,
+    recorded_rows,
+)
+from viewer.analysis.links.link_table import LinkState
+from viewer.model.times import format_time, plain_spaces, tick_to_ns
+from viewer.model.trace import Trace
+from viewer.program.program import Program
+from viewer.reports.info import Facts, clock_facts, one_line
+from viewer.workspace.workspace import Workspace
+
+UPPER_BOUND = "delegating these would save at most this: an upper bound, a delegate takes time too"
+NOTHING = "nothing open has slices, or operators that could be delegated"
+
+
+def delegation_facts(workspace: Workspace) -> Facts:
+    """All profiles, or all records where there is no profile, as `--json` prints them."""
+    files = [_trace_facts(workspace, trace) for trace in workspace.traces]
+    if not workspace.traces:
+        files = [_program_facts(p) for p in workspace.programs if p.methods and not p.is_mlir]
+    return {"opscope": __version__, "files": files}
+
+
+def _trace_facts(workspace: Workspace, trace: Trace) -> Facts:
+    table, rate = workspace.links(trace), workspace.ns_per_tick(trace)
+    report = Delegation(table).report()
+    return {
+        "path": trace.path,
+        "program": table.program.path if table.program else None,
+        "kind": "profile",
+        "clock": clock_facts(workspace, trace),
+        **_report_facts(report, table.program, rate),
+        "handle_map": _map_facts(HandleMaps(table).rows(), table.program, rate),
+    }
+
+
+def _program_facts(program: Program) -> Facts:
+    return {
+        "path": program.path,
+        "program": program.path,
+        "kind": program.noun,
+        "clock": None,
+        **_report_facts(recorded(program), program, None),
+        "handle_map": _map_facts(recorded_rows(program), program, None),
+    }
+
+
+def _report_facts(report: Report, program: Program | None, rate: Fraction | None) -> Facts:
+    """whole = delegated + outside + neither; `share` is of the whole."""
+    found = report.coverage
+    return {
+        "has_delegate_calls": report.has_calls,
+        **_time("whole", report.whole, rate),
+        **_time("delegated", report.delegated, rate),
+        **_time("outside", report.stayed, rate),
+        **_time("neither", report.neither, rate),
+        "delegates": [_instance_facts(row, report, program, rate) for row in report.instances],
+        "stayed_outside": [_outside_facts(row, report, program, rate) for row in report.outside],
+        "coverage": {
+            "linkable": found.linkable,
+            "linked": found.linked,
+            "of_slices": _ratio(found.linked, found.linkable),
+            "of_time": _ratio(found.linked_ticks, found.linkable_ticks),
+        },
+        "unlinked": [_unlinked_facts(row, rate) for row in report.unlinked],
+    }
+
+
+def _instance_facts(
+    row: Instance, report: Report, program: Program | None, rate: Fraction | None
+) -> Facts:
+    return {
+        "label": row.label,
+        "method": row.method,
+        "instruction_id": row.instruction if row.instruction >= 0 else None,
+        "backend": row.backend or None,
+        "operators": None if row.why else _labels(row.operators, program),
+        "operators_unknown": row.why or None,
+        "calls": row.calls,
+        "events": row.events,
+        **_time("time", row.ticks, rate),
+        "share": _ratio(row.ticks, report.whole),
+        **_time("unattributed", row.unattributed, rate),
+        "unattributed_unknown": row.why_not_attributed or None,
+    }
+
+
+def _outside_facts(
+    row: Outside, report: Report, program: Program | None, rate: Fraction | None
+) -> Facts:
+    return {
+        "label": row.label,
+        "operators": _labels(row.operators, program),
+        "slices": row.slices,
+        **_time("time", row.ticks, rate),
+        "share": _ratio(row.ticks, report.whole),
+    }
+
+
+def _unlinked_facts(row: Unlinked, rate: Fraction | None) -> Facts:
+    return {
+        "reason": row.reason.text,
+        "linkable": row.reason.state is LinkState.UNLINKED,
+        "backend": row.backend or None,
+        "slices": row.slices,
+        **_time("time", row.ticks, rate),
+        "detail": row.detail,
+        "what_to_do": row.remedy,
+    }
+
+
+def _map_facts(
+    rows: Sequence[MapRow], program: Program | None, rate: Fraction | None
+) -> list[Facts]:
+    return [
+        {
+            "method": row.method,
+            "instruction_id": row.instruction if row.instruction >= 0 else None,
+            "backend": row.backend or None,
+            "identifier": row.identifier or None,
+            "standing": row.standing.value,
+            "debug_handles": list(row.handles),
+            "operators": _labels(row.operators, program),
+            "slices": row.slices,
+            "on_own_clock": row.foreign,
+            **_time("time", row.ticks if row.has_time else None, rate),
+            "note": row.detail or None,
+        }
+        for row in rows
+    ]
+
+
+def _labels(operators: Sequence[int], program: Program | None) -> list[str]:
+    return [program.operators[i].label for i in operators] if program else []
+
+
+def _time(name: str, ticks: int | None, rate: Fraction | None) -> Facts:
+    """A time in ticks and, floored, in ns; null where it is not known or nothing ran."""
+    if ticks is None or rate is None:
+        return {f"{name}_ticks": None, f"{name}_ns": None}
+    return {f"{name}_ticks": ticks, f"{name}_ns": tick_to_ns(ticks, rate)}
+
+
+def _ratio(part: int, whole: int) -> float | None:
+    return round(part / whole, 6) if whole else None
+
+
+# -- text ------------------------------------------------------------------------------------------
+
+
+def delegation_text(facts: Facts) -> str:
+    """The same facts for people: what is dear first, what is not known in words."""
+    if not facts["files"]:
+        return NOTHING
+    text = "\n\n".join("\n".join(_file_lines(file)) for file in facts["files"])
+    return plain_spaces(text)
+
+
+def _file_lines(file: Facts) -> list[str]:
+    record = f" -> {os.path.basename(file['program'])}" if file["program"] else ""
+    ran = file["clock"] is not None
+    head = f"{os.path.basename(file['path'])}{record if ran else ''}"
+    lines = [head if ran else f"{head}: a {file['kind']}, and no run"]
+    if not file["has_delegate_calls"]:
+        lines.append("  no delegate calls, and no operators of a runtime that could have made them")
+    elif ran:
+        lines.append(f"  whole {_ns(file['whole_ns'])}")
+        lines += [
+            f"  {name} {_ns(file[f'{key}_ns'])}{_share(file, key)}"
+            for name, key in (
+                ("delegates", "delegated"), ("outside", "outside"), ("neither", "neither")
+            )
+        ]  # fmt: skip
+    if file["delegates"]:
+        lines += ["", "delegates", *_aligned([_DELEGATE, *map(_instance_cells, file["delegates"])])]
+    if file["delegates"] and ran:
+        asked = ("operators", "unattributed")
+        told = [(of, row[f"{of}_unknown"]) for of in asked for row in file["delegates"]]
+        lines += [f"  {of} not known: {why}" for of, why in dict.fromkeys(told) if why]
+    if file["stayed_outside"] and file["has_delegate_calls"]:
+        said = f" ({UPPER_BOUND})" if ran else ""
+        outside = [_OUTSIDE, *map(_outside_cells, file["stayed_outside"])]
+        lines += ["", f"stayed outside{said}", *_aligned(outside, left=1)]
+    if ran:
+        lines += ["", *_link_lines(file)]
+    if file["handle_map"]:
+        lines += ["", *_map_lines(file["handle_map"])]
+    return lines
+
+
+def _map_lines(rows: Sequence[Facts]) -> list[str]:
+    """What is odd in the handle maps; of backends without a map only that, and how much it is."""
+    wordless = Counter(row["note"] for row in rows if (row["note"] or "").endswith(NO_MAP))
+    lines = [
+        f"handle map: {len(rows)} rows, --json and opscope export --table handle_map have them all"
+    ]
+    lines += [f"  {note}: {count} rows" for note, count in wordless.items()]
+    told = [row for row in rows if row["note"] not in wordless]
+    odd = [row for row in told if row["standing"] != Standing.LOGGED.value or row["note"]]
+    if odd:
+        lines += _aligned([_IDENTIFIER, *map(_map_cells, odd)], left=5)
+    elif told:
+        lines.append("  every identifier is registered and logged")
+    return lines
+
+
+_DELEGATE = ("delegate", "method", "instruction", "operators", "time", "share", "unattributed")
+_OUTSIDE = ("operators", "slices", "time", "share")
+_IDENTIFIER = ("identifier", "standing", "instruction", "handles", "note")
+
+
+def _outside_cells(row: Facts) -> tuple[str, ...]:
+    return one_line(row["label"]), str(row["slices"]), _ns(row["time_ns"]), _part(row["share"])
+
+
+def _map_cells(row: Facts) -> tuple[str, ...]:
+    return (
+        one_line(row["identifier"] or "-"), row["standing"], _number(row["instruction_id"]),
+        ", ".join(map(str, row["debug_handles"])) or "-", one_line(row["note"] or ""),
+    )  # fmt: skip
+
+
+def _link_lines(file: Facts) -> list[str]:
+    found = file["coverage"]
+    lines = ["links: no slice has an identity that a record or a source could know"]
+    if found["linkable"]:
+        lines = [
+            f"links: {found['linked']} of {found['linkable']} linkable slices linked "
+            f"({_part(found['of_slices'])} of slices, {_part(found['of_time'])} of time)"
+        ]
+    for row in file["unlinked"]:
+        mark = "" if row["linkable"] else " (not linkable)"
+        lines.append(f"  {row['slices']} x {row['reason']}{mark}")
+        if row["linkable"]:
+            lines.append(f"    {one_line(row['what_to_do'])}")
+    return lines
+
+
+def _instance_cells(row: Facts) -> tuple[str, ...]:
+    operators = row["operators"]
+    return (
+        one_line(row["label"]), one_line(row["method"]), _number(row["instruction_id"]),
+        "-" if operators is None else str(len(operators)), _ns(row["time_ns"]),
+        _part(row["share"]), _ns(row["unattributed_ns"]),
+    )  # fmt: skip
+
+
+def _ns(ns: int | None) -> str:
+    return "-" if ns is None else format_time(ns)
+
+
+def _part(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}"
+
+
+def _share(file: Facts, key: str) -> str:
+    whole: Any = file["whole_ticks"]
+    return f" ({file[f'{key}_ticks'] / whole:.1%})" if whole else ""
+
+
+def _number(value: int | None) -> str:
+    return "-" if value is None else str(value)
+
+
+def _aligned(table: Sequence[tuple[str, ...]], left: int = 2) -> list[str]:
+    """Rows as text: the first `left` columns begin below one another, the others end so."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return [
+        "  " + "  ".join(
+            cell.ljust(width) if i < left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in table
+    ]  # fmt: skip

@@ -1,0 +1,158 @@
+"""What `opscope estimates` says: estimate beside measurement as plain data and as text. No Qt.
+
+The data is the contract that scripts rely on; the text is made from it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+
+from viewer import __version__
+from viewer.analysis.torq.estimates import (
+    ASSUMED_CYCLES,
+    ActionRow,
+    Compared,
+    Estimates,
+    OperatorRow,
+    estimates,
+)
+from viewer.model.times import format_rate, format_time, group_digits, plain_spaces
+from viewer.reports.info import Facts, clock_text
+from viewer.workspace.workspace import Workspace
+
+_COLUMNS = ("estimate", "measured", "p50", "min", "max", "runs", "ratio")
+NOTHING = (
+    "Nothing open has actions or jobs of a Torq dispatch: open a runtime profile together with its "
+    "compile profile or its debug info"
+)
+
+
+def of_workspace(workspace: Workspace) -> Estimates:
+    """The comparison of everything that is open."""
+    return estimates(
+        workspace.traces, workspace.dispatches, workspace.links, workspace.clock_rate,
+        workspace.cycle_rate or ASSUMED_CYCLES,
+    )  # fmt: skip
+
+
+def estimate_facts(made: Estimates) -> Facts:
+    """All rows, as `opscope estimates --json` prints them; times in ns, null where unknown."""
+    return {
+        "opscope": __version__,
+        "ns_per_cycle": float(made.cycles.ns_per_tick),
+        "rate": plain_spaces(format_rate(made.cycles.ns_per_tick)),
+        "rate_origin": str(made.cycles.origin),
+        "sources": [{"path": path, "gives": gives} for path, gives in made.sources],
+        "notes": list(made.notes),
+        "actions": [_action_facts(made, row) for row in made.actions],
+        "operators": [_operator_facts(made, row) for row in made.operators],
+    }
+
+
+def _action_facts(made: Estimates, row: ActionRow) -> Facts:
+    return {
+        "dispatch": row.dispatch or None,
+        "start_action": row.start_action,
+        "action": row.action,
+        "job": row.job,
+        "operation": row.operation,
+        **_compared_facts(made, row),
+    }
+
+
+def _operator_facts(made: Estimates, row: OperatorRow) -> Facts:
+    return {"actions": row.actions, **_compared_facts(made, row)}
+
+
+def _compared_facts(made: Estimates, row: Compared) -> Facts:
+    measured = row.measured
+    return {
+        "operators": operator_places(made, row.operators),
+        "on_npu": row.on_npu,
+        "estimate_cycles": row.estimate,
+        "estimate_ns": row.estimate_ns,
+        "runs": measured.runs if measured else 0,
+        "mean_ns": measured.mean if measured else None,
+        "p50_ns": measured.p50 if measured else None,
+        "min_ns": measured.min if measured else None,
+        "max_ns": measured.max if measured else None,
+        "ratio": None if row.ratio is None else round(row.ratio, 4),
+        "reason": row.reason or None,
+    }
+
+
+def operator_places(made: Estimates, operators: Sequence[int]) -> list[str]:
+    """ "tosa.conv2d@L11" of every operator, in the order of the text."""
+    program = made.table.program if made.table else None
+    return [] if program is None else [program.operators[i].label for i in sorted(operators)]
+
+
+def estimate_text(made: Estimates) -> str:
+    """The same rows for people, as aligned columns; the reasons of what is missing below."""
+    if not made.actions and not made.operators:
+        return "\n".join([NOTHING, *made.notes])
+    blocks = [f"clock: {clock_text(made.cycles)}"]
+    blocks += [f"{gives}: {os.path.basename(path)}" for path, gives in made.sources]
+    blocks += [f"note: {note}" for note in made.notes]
+    dispatches = dict.fromkeys(row.dispatch for row in made.actions)
+    for dispatch in dispatches:
+        rows = [row for row in made.actions if row.dispatch == dispatch]
+        table: list[tuple[str, ...]] = [("actions", "job", "operation", "operators", *_COLUMNS)]
+        table += [
+            (_action_text(row), _text(row.job), row.operation,
+             " + ".join(operator_places(made, row.operators)), *_compared_text(row))
+            for row in rows
+        ]  # fmt: skip
+        blocks += ["", dispatch or "dispatch not named", *_aligned(table, left=4)]
+    if made.operators:
+        table = [("operators", "on", "actions", *_COLUMNS)]
+        table += [
+            (" + ".join(operator_places(made, row.operators)), "NPU" if row.on_npu else "host",
+             str(row.actions), *_compared_text(row))
+            for row in made.operators
+        ]  # fmt: skip
+        blocks += ["", "operators", *_aligned(table, left=2)]
+    everything: list[Compared] = [*made.actions, *made.operators]
+    reasons = Counter(row.reason for row in everything if row.reason)
+    if reasons:
+        blocks += ["", *(f"{count} without both sides: {why}" for why, count in reasons.items())]
+    return "\n".join(blocks)
+
+
+def _action_text(row: ActionRow) -> str:
+    """ "3 .. 4" of a job, "2" of another action."""
+    known = [a for a in (row.start_action, row.action) if a is not None]
+    return " .. ".join(map(str, known)) or "-"
+
+
+def _compared_text(row: Compared) -> tuple[str, ...]:
+    measured = row.measured
+    times = (measured.mean, measured.p50, measured.min, measured.max) if measured else (None,) * 4
+    return (
+        _time(row.estimate_ns),
+        *map(_time, times),
+        group_digits(measured.runs) if measured else "-",
+        "-" if row.ratio is None else f"{row.ratio:.2f}",
+    )
+
+
+def _time(ns: float | None) -> str:
+    return "-" if ns is None else format_time(ns)
+
+
+def _text(value: int | None) -> str:
+    return "-" if value is None else str(value)
+
+
+def _aligned(table: Sequence[tuple[str, ...]], left: int) -> list[str]:
+    """Rows as text: the first `left` columns begin below one another, the others end so."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return [
+        "  " + "  ".join(
+            cell.ljust(width) if i < left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in table
+    ]  # fmt: skip

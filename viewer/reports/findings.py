@@ -1,0 +1,154 @@
+"""What `opscope findings` says: what every profile proves, with the rule behind it. No Qt.
+
+The data is the contract that scripts rely on; the text is made from it. Every profile is answered
+in ticks of its own clock, with their nanoseconds beside them (floored, at the workspace's rate).
+"""
+
+from __future__ import annotations
+
+import os
+
+from viewer import __version__
+from viewer.analysis.findings.finding import (
+    Finding,
+    OfKeys,
+    OfRun,
+    OfSets,
+    Place,
+    Report,
+    Silent,
+    Slices,
+    Stretch,
+)
+from viewer.analysis.findings.findings import FindingsOf
+from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.torq.estimates import Estimates
+from viewer.model.times import plain_spaces, tick_to_ns
+from viewer.model.trace import Run, Trace
+from viewer.reports.estimates import of_workspace
+from viewer.reports.info import Facts, clock_facts, one_line
+from viewer.workspace.workspace import Workspace
+
+NOTHING = "nothing open has slices"
+
+
+class NoSuchRun(ValueError):
+    """No open profile has an inference of that number; the message says which there are."""
+
+
+def findings_facts(workspace: Workspace, number: int | None = None) -> Facts:
+    """The findings of all profiles, as `--json` prints them.
+
+    number: of the inferences with this number alone, in each profile that has one. Raises
+    `NoSuchRun` if none has.
+    """
+    made = of_workspace(workspace)
+    answers = []
+    for trace in workspace.traces:
+        runs: list[Run | None] = [None]
+        if number is not None:
+            runs = [run for run in trace.inferences() if run.number == number]
+        findings = FindingsOf(workspace.links(trace))
+        answers += [_facts(workspace, trace, findings, run, made) for run in runs]
+    if number is not None and not answers:
+        numbers = [run.number for trace in workspace.traces for run in trace.inferences()]
+        most = max(numbers, default=0)
+        there = f"the inferences are numbered 1 to {most}" if most else "no file has inferences"
+        raise NoSuchRun(f"there is no run {number}: {there}")
+    return {"opscope": __version__, "files": answers}
+
+
+def _facts(
+    workspace: Workspace, trace: Trace, findings: FindingsOf, run: Run | None, made: Estimates
+) -> Facts:
+    rate = workspace.ns_per_tick(trace)
+    answer = findings.of(run, rate, made)
+    table = workspace.links(trace)
+    return {
+        "path": trace.path,
+        "program": table.program.path if table.program else None,
+        "clock": clock_facts(workspace, trace),
+        "run": run.number if run else None,
+        "scope": plain_spaces(answer.scope),
+        "findings": [
+            {
+                "kind": one.family.key,
+                "title": plain_spaces(one.title),
+                "detail": plain_spaces(one.detail),
+                "threshold": plain_spaces(one.threshold),
+                "compares_all_inferences": one.across,
+                "ticks": one.ticks,
+                "ns": tick_to_ns(one.ticks, rate),
+                "share": None if one.share is None else round(one.share, 6),
+                "place": _place_facts(one, table, findings, run),
+            }
+            for one in answer.found
+        ],
+        "left_out": answer.left_out,
+        "not_told": [_silent_facts(one) for one in answer.silent],
+    }
+
+
+def _silent_facts(one: Silent) -> Facts:
+    return {"kind": one.family.key, "rule_asked": one.asked, "why": plain_spaces(one.why)}
+
+
+def _place_facts(
+    finding: Finding, table: LinkTable, findings: FindingsOf, run: Run | None
+) -> Facts:
+    """Where a finding is: ticks and tracks, a run, a command, or how many slices of what."""
+    place: Place = finding.place
+    if isinstance(place, Stretch):
+        tracks = [table.trace.tracks[i].thread for i in place.tracks]
+        return {"start_ticks": place.start, "end_ticks": place.end, "threads": tracks}
+    if isinstance(place, OfRun):
+        return {"run": table.trace.runs[place.run].number}
+    if isinstance(place, Report):
+        return {"command": place.name}
+    facts: Facts = {"slices": len(findings.slices_of(finding, run))}
+    if isinstance(place, OfSets) and table.program is not None:
+        operators = table.program.operators
+        facts["operators"] = [[operators[i].label for i in own] for own in place.sets]
+    elif isinstance(place, OfKeys):
+        keys = table.trace.keys
+        names = (table.trace.strings[int(keys.name[key])] for key in place.keys)
+        facts["names"] = list(dict.fromkeys(names))
+    elif isinstance(place, Slices):
+        facts["source_rows"] = table.trace.slices.source_row[list(place.numbers)].tolist()
+    return facts
+
+
+# -- text ------------------------------------------------------------------------------------------
+
+
+def findings_text(facts: Facts) -> str:
+    """The same facts for people."""
+    if not facts["files"]:
+        return NOTHING
+    return "\n\n".join("\n".join(_file_lines(file)) for file in facts["files"])
+
+
+def _file_lines(file: Facts) -> list[str]:
+    record = f" -> {os.path.basename(file['program'])}" if file["program"] else ""
+    lines = [f"{os.path.basename(file['path'])}{record}: {file['scope']}"]
+    for number, one in enumerate(file["findings"], 1):
+        lines += _finding_lines(number, one)
+    if not file["findings"]:
+        lines.append("  no finding: every rule was looked at, and none was met")
+    if file["left_out"]:
+        lines.append(f"  and {file['left_out']} more")
+    for title, asked in (("rules that were not met", True), ("rules that do not apply", False)):
+        told = [one for one in file["not_told"] if one["rule_asked"] is asked]
+        if told:
+            lines += ["", f"  {title}"]
+            lines += [f"    {one['kind']}: {one_line(one['why'])}" for one in told]
+    return lines
+
+
+def _finding_lines(number: int, one: Facts) -> list[str]:
+    return [
+        "",
+        f"  {number}. {one_line(one['title'])}",
+        f"     {one_line(one['detail'])}",
+        f"     {one_line(one['threshold'])}",
+    ]

@@ -1,0 +1,407 @@
+"""What `opscope info` says: the open files and their links as plain data and as text.
+
+The data is the contract that scripts rely on; the text is made from it. No Qt.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from viewer import __version__
+from viewer.analysis.links.coverage import covered_ticks, stated_per_key
+from viewer.analysis.links.labels import run_label
+from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.links.match import UNCHECKABLE, mean_agreement
+from viewer.analysis.links.pairing import Candidate
+from viewer.model.queries import unattributed_time
+from viewer.model.times import (
+    ClockRate,
+    RateOrigin,
+    format_rate,
+    format_time,
+    plain_spaces,
+    tick_to_ns,
+)
+from viewer.model.trace import Ints, Problem, Trace, UntimedKind
+from viewer.model.untimed import counts_text
+from viewer.program.program import Program
+from viewer.workspace.workspace import Workspace
+
+Facts = dict[str, Any]
+
+MOST_TOLD = 10  # inferences that the text lists
+
+# The generations of the schema, by the releases of ExecuTorch that write them.
+_ETDUMPS = {
+    "G1": "as of ExecuTorch 0.1",
+    "G2/G3": "as of ExecuTorch 0.2 and later",
+    "G3": "as of ExecuTorch 0.4 and later",
+}
+
+
+def info(workspace: Workspace) -> Facts:
+    """All files and all links, as `opscope info --json` prints them."""
+    return {
+        "opscope": __version__,
+        "files": [
+            *(trace_facts(workspace, t) for t in workspace.traces),
+            *(program_facts(workspace, p) for p in workspace.programs),
+        ],
+        "links": [entry for t in workspace.traces for entry in link_facts(workspace, t)],
+        "identifier_columns": [e for t in workspace.traces for e in column_facts(workspace, t)],
+    }
+
+
+def trace_facts(workspace: Workspace, trace: Trace) -> Facts:
+    """One trace; `slices` are the intervals that the file states, `derived` those computed.
+
+    `untimed`: how many events without a time there are of each kind. `clock`: how long a tick is,
+    that as a rate, and whether the file states it, nothing does (assumed) or the user chose it.
+    """
+    derived = trace.slices.derived_count
+    part, whole = unattributed_time(trace)
+    return {
+        "path": trace.path,
+        "format": trace.format,
+        "generation": trace.generation,
+        "kind": "trace",
+        "tracks": len(trace.tracks),
+        "slices": len(trace.slices) - derived,
+        "derived": derived,
+        "unattributed": {"ticks": part, "of_ticks": whole},
+        "untimed": {k.name.lower(): trace.untimed.count(k) for k in UntimedKind},
+        "origin": trace.start,
+        "clock": clock_facts(workspace, trace),
+        "inferences": inference_facts(workspace, trace),
+        "problems": _problems(trace.problems),
+    }
+
+
+def inference_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
+    """When each inference ran, in ns of the shared axis, as `opscope stats --range` takes it."""
+    rate, offset = workspace.ns_per_tick(trace), workspace.offset_ns(trace)
+    table = workspace.links(trace)
+    facts = []
+    for run in trace.inferences():
+        start, end = (tick_to_ns(tick, rate) + offset for tick in (run.start, run.end))
+        facts.append({"label": run_label(table, run), "start_ns": start, "dur_ns": end - start})
+    return facts
+
+
+def clock_facts(workspace: Workspace, trace: Trace) -> Facts:
+    """How long a tick of a trace is, and who says so."""
+    clock = workspace.clock_rate(trace)
+    ratio = clock.ns_per_tick
+    return {
+        "unit": clock.unit,
+        "ns_per_tick": ratio.numerator if ratio.denominator == 1 else float(ratio),
+        "rate": plain_spaces(format_rate(ratio)),
+        "origin": str(clock.origin),
+        "assumed": clock.origin is RateOrigin.ASSUMED,
+        "domain": trace.clock.domain,
+    }
+
+
+def program_facts(workspace: Workspace, program: Program) -> Facts:
+    """One program: no tracks, no slices, no clock, but methods with their number of operators.
+
+    `graphs` are those beside the methods, with their number of nodes; `dispatches` what a text is
+    the Torq debug info of. `found_for`: the trace with which it was opened without being asked for,
+    None for what was.
+    """
+    return {
+        "path": program.path,
+        "format": program.format,
+        "generation": program.generation,
+        "kind": "program",
+        "tracks": 0,
+        "slices": 0,
+        "derived": 0,
+        "unattributed": {"ticks": 0, "of_ticks": 0},
+        "untimed": {k.name.lower(): 0 for k in UntimedKind},
+        "origin": None,
+        "clock": None,
+        "inferences": [],
+        "found_for": workspace.found_for(program),
+        "problems": _problems(program.problems),
+        "methods": {m.name: len(m.operators) for m in program.methods},
+        "graphs": {g.name: len(g.nodes) for g in program.graphs},
+        "dispatches": {
+            d.name: {"actions": len(d.actions), "jobs": len(d.jobs), "tasks": len(d.tasks)}
+            for d in program.dispatches
+        },
+    }
+
+
+def link_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
+    """One entry per method of the program that the trace is linked to.
+
+    A trace that is not linked gives an entry for every program that was considered, so that its
+    agreement can be seen.
+    """
+    table = workspace.links(trace)
+    if table.program is not None:
+        return _per_method(table)
+    return [_considered(table, candidate) for candidate in workspace.candidates(trace)]
+
+
+def column_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
+    """One entry per column whose values are identifiers of an open record, best first.
+
+    in_force: whether slices are linked through it; by: who said so. A column that was chosen and
+    has no such value has an entry without a program.
+    """
+    chosen = workspace.identifier_column(trace)
+    entries = [
+        {
+            "trace": trace.path,
+            "program": program.path,
+            "column": match.column,
+            "in_force": match.column == chosen.column,
+            "by": chosen.by.value if match.column == chosen.column else None,
+            "values": match.values,
+            "known": match.known,
+            "identifiers": match.identifiers,
+            "met": match.met,
+            "words": match.words,
+            "of_slices": round(match.of_slices, 4),
+            "of_time": round(match.of_time, 4),
+        }
+        for program, match in workspace.column_matches(trace)
+    ]
+    if chosen.column is not None and not any(entry["in_force"] for entry in entries):
+        entries.append(
+            {
+                "trace": trace.path, "program": None, "column": chosen.column, "in_force": True,
+                "by": chosen.by.value,
+            }
+        )  # fmt: skip
+    return entries
+
+
+def _problems(problems: tuple[Problem, ...]) -> list[Facts]:
+    return [{"kind": p.kind, "count": p.count, "first": p.first} for p in problems]
+
+
+def _considered(table: LinkTable, candidate: Candidate) -> Facts:
+    known = [m for m in candidate.fit.methods if m]
+    agreement = candidate.fit.agreement
+    return {
+        "trace": table.trace.path,
+        "program": candidate.program.path,
+        "method": known[0] if len(set(known)) == 1 else None,
+        **coverage_of(table),
+        "agreement": round(agreement.value, 4),
+        "evidence": agreement.evidence,
+    }
+
+
+def _per_method(table: LinkTable) -> list[Facts]:
+    assert table.program is not None
+    assert table.fit is not None
+    scopes: dict[str | None, list[int]] = {m.name: [] for m in table.program.methods}
+    if table.program.text_lines:
+        scopes = {}
+    for scope in range(len(table.trace.scopes)):
+        scopes.setdefault(table.method_of_scope(scope), []).append(scope)
+    used = [name for name in scopes if name and scopes[name]]
+    if len(used) == 1 and None in scopes:
+        # Loads are of the one method that ran.
+        scopes[used[0]] += scopes.pop(None)
+    entries = []
+    for method, members in scopes.items():
+        found = [a for s in members if (a := table.fit.by_scope[s]) is not None]
+        agreement = mean_agreement(found)
+        entries.append(
+            {
+                "trace": table.trace.path,
+                "program": table.program.path,
+                "method": method,
+                **coverage(table, np.array(members, np.int64)),
+                "agreement": round(agreement.value, 4) if found else None,
+                "evidence": agreement.evidence,
+            }
+        )
+    return entries
+
+
+def coverage(table: LinkTable, scopes: Ints) -> Facts:
+    """How much of the linkable is linked in some scopes, by slices and by time, and why."""
+    trace = table.trace
+    keys = trace.keys
+    key_in = np.isin(keys.scope, scopes)
+    # A record may have hundreds of methods that no run is of.
+    count = stated_per_key(trace) if key_in.any() else np.zeros(len(keys), np.int64)
+    by_reason: dict[str, int] = {}
+    for k in np.flatnonzero(key_in & (count > 0)).tolist():
+        text = table.links[k].reason.text
+        by_reason[text] = by_reason.get(text, 0) + int(count[k])
+    linkable = int(count[key_in & (table.states > 0)].sum())
+    linked = int(count[key_in & (table.states == 2)].sum())
+    possible = covered_ticks(trace, key_in & (table.states > 0))
+    return {
+        "linkable": linkable,
+        "linked": linked,
+        "coverage": round(linked / linkable, 4) if linkable else None,
+        "covered_time": (
+            round(covered_ticks(trace, key_in & (table.states == 2)) / possible, 4)
+            if possible
+            else None
+        ),
+        "by_reason": dict(sorted(by_reason.items())),
+    }
+
+
+_coverage: WeakKeyDictionary[LinkTable, Facts] = WeakKeyDictionary()
+
+
+def coverage_of(table: LinkTable) -> Facts:
+    """The coverage of a whole trace; it is asked for with every selection and worked out once."""
+    if table not in _coverage:
+        _coverage[table] = coverage(table, np.arange(len(table.trace.scopes)))
+    return _coverage[table]
+
+
+# -- text -----------------------------------------------------------------------------------------
+
+
+def info_text(workspace: Workspace) -> str:
+    """The same facts for people."""
+    blocks = [_trace_text(workspace, t) for t in workspace.traces]
+    blocks += [_program_text(workspace, p) for p in workspace.programs]
+    for trace in workspace.traces:
+        columns = [_column_text(entry) for entry in column_facts(workspace, trace)]
+        blocks += ["\n".join(columns)] if columns else []
+        blocks += [link_text(entry) for entry in link_facts(workspace, trace)]
+    return "\n\n".join(blocks)
+
+
+def format_words(format: str, generation: str) -> str:
+    """A format and its generation for people: "Torq host profile H4", "ETDump, as of …"."""
+    told = _ETDUMPS.get(generation) if format == "ETDump" else None
+    return f"{format}, {told}" if told else f"{format} {generation}".rstrip()
+
+
+def _trace_text(workspace: Workspace, trace: Trace) -> str:
+    clock = workspace.clock_rate(trace)
+    span = tick_to_ns(trace.end - trace.start, clock.ns_per_tick)
+    lines = [
+        f"{trace.path}",
+        f"  {format_words(trace.format, trace.generation)}",
+        f"  {_counted(len(trace.slices) - trace.slices.derived_count, 'slice')} on "
+        f"{_counted(len(trace.tracks), 'track')}, {format_time(span)}",
+        *_derived_lines(trace, clock),
+        f"  clock: {clock_text(clock)}",
+    ]
+    runs = inference_facts(workspace, trace)
+    if runs:
+        lines.append(f"  {_counted(len(runs), 'inference')}")
+        first = [f"    {_inference_text(run)}" for run in runs[:MOST_TOLD]]
+        rest = len(runs) - len(first)
+        lines += first + ([f"    and {rest} more"] if rest else [])
+    bundled = [r.bundled_input for r in trace.runs if r.bundled_input >= 0]
+    if bundled:
+        lines.append(f"  bundled inputs: {', '.join(map(str, bundled))}")
+    if len(trace.untimed):
+        lines.append(f"  {counts_text(trace.untimed)}: order known, time not")
+    return "\n".join([*lines, *_problem_lines(trace.problems)])
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
+def one_line(text: str) -> str:
+    """A name or a sentence as one line, whatever characters of files are in it."""
+    escaped = (
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in plain_spaces(text)
+    )
+    return "".join(escaped)
+
+
+def _inference_text(run: Facts) -> str:
+    """ "inference · run 1 of 2: 1.118 ms, --range 2299000ns:3417000ns", with the exact range."""
+    first, length = run["start_ns"], run["dur_ns"]
+    return f"{run['label']}: {format_time(length)}, --range {first}ns:{first + length}ns"
+
+
+def clock_text(clock: ClockRate) -> str:
+    """ "1 cycle = 1.25 ns, 800 MHz (assumed)"."""
+    text = clock.tick_text
+    if clock.unit == "cycle":
+        text += f", {format_rate(clock.ns_per_tick)}"
+    return plain_spaces(text if clock.origin is RateOrigin.STATED else f"{text} ({clock.origin})")
+
+
+def _derived_lines(trace: Trace, clock: ClockRate) -> list[str]:
+    """How much of the delegate calls none of their events covers."""
+    part, whole = unattributed_time(trace)
+    if not part:
+        return []
+    amount = format_time(tick_to_ns(part, clock.ns_per_tick))
+    return [f"  unattributed: {amount}, {part / whole:.1%} of the delegate calls that log events"]
+
+
+def _program_text(workspace: Workspace, program: Program) -> str:
+    methods = ", ".join(
+        f"{m.name} ({_counted(len(m.operators), 'operator')})" for m in program.methods
+    )
+    lines = [f"{program.path}", f"  {program.format} {program.generation}".rstrip(), f"  {methods}"]
+    found_for = workspace.found_for(program)
+    if found_for is not None:
+        lines.append(f"  opened with {os.path.basename(found_for)}, whose locations name it")
+    if program.graphs:
+        graphs = ", ".join(f"{g.name} ({_counted(len(g.nodes), 'node')})" for g in program.graphs)
+        lines.append(f"  other graphs: {graphs}")
+    lines += [
+        f"  debug info of {d.name}: {len(d.actions)} actions, {len(d.jobs)} NSS jobs, "
+        f"{len(d.tasks)} tasks"
+        for d in program.dispatches
+    ]
+    return "\n".join([*lines, *_problem_lines(program.problems)])
+
+
+def _problem_lines(problems: tuple[Problem, ...]) -> list[str]:
+    return [
+        f"  problem: {p.count} x {p.kind}{f', first: {p.first}' if p.first else ''}"
+        for p in problems
+    ]
+
+
+def _column_text(entry: Facts) -> str:
+    """One column of identifiers, for people."""
+    by = f" (by {entry['by']})" if entry["in_force"] else ", not used"
+    head = f"{os.path.basename(entry['trace'])}: identifiers in column {entry['column']}{by}"
+    if entry["program"] is None:
+        return f"{head}: no open record has any of its values"
+    return (
+        f"{head}: {entry['known']} of {entry['values']} values in the map of "
+        f"{os.path.basename(entry['program'])}, {entry['met']} of its {entry['identifiers']} "
+        f"identifiers, {entry['of_slices']:.1%} of slices, {entry['of_time']:.1%} of time"
+    )
+
+
+def link_text(entry: Facts) -> str:
+    """One entry of the links, for people."""
+    names = f"{os.path.basename(entry['trace'])} -> {os.path.basename(entry['program'])}"
+    method = f" · {entry['method']}" if entry["method"] else ""
+    lines = [f"{names}{method}"]
+    if entry["linkable"]:
+        time = f", {entry['covered_time']:.1%} of time" if entry["covered_time"] is not None else ""
+        lines.append(
+            f"  {entry['linked']} of {entry['linkable']} linkable slices linked "
+            f"({entry['coverage']:.1%}{time})"
+        )
+    if entry["agreement"] is not None:
+        checked = (
+            f"{entry['agreement']:.2f} on {_counted(entry['evidence'], 'name')} compared"
+            if entry["evidence"]
+            else UNCHECKABLE
+        )
+        lines.append(f"  agreement: {checked}")
+    lines += [f"    {count} x {reason}" for reason, count in entry["by_reason"].items()]
+    return "\n".join(lines)

@@ -1,0 +1,175 @@
+"""What `opscope stats` says: the statistics of the open profiles by one key, as data and as text.
+
+The data is the contract that scripts rely on; the text is made from it. Every profile is answered
+in ticks of its own clock, with their nanoseconds beside them (floored, at the workspace's rate);
+nothing is added up over files. No Qt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from viewer import __version__
+from viewer.analysis.statistics.grouping import KEYS, Grouping, GroupTable
+from viewer.export.tables.statistics import LENGTHS, group_row, in_ticks_and_ns
+from viewer.model.times import format_in, group_digits, ns_to_tick, unit_for
+from viewer.model.trace import Trace
+from viewer.program.sources.files import short_names
+from viewer.reports.info import Facts, clock_facts, format_words, one_line
+from viewer.workspace.workspace import Workspace
+
+WHOLE, UNGROUPED = "whole", "ungrouped"
+
+
+class NoSuchGroups(Exception):
+    """No open profile has groups of the asked key; the message says which keys there are."""
+
+
+def stats(workspace: Workspace, key: str, span: tuple[int, int] | None = None) -> Facts:
+    """The statistics by a key, as `opscope stats --json` prints them.
+
+    span: ns from the start of the shared axis, or all. Raises NoSuchGroups. `files` tells the clock
+    of each profile, the ticks asked about, what the shares are of, and why a profile has no such
+    groups (`missing`); `rows` are the groups of all of them, file by file.
+    """
+    if not workspace.traces:
+        raise NoSuchGroups("no profile is open: there is nothing that took time")
+    groupings = [(trace, Grouping(workspace.links(trace))) for trace in workspace.traces]
+    missing = {trace.path: grouping.missing(key) for trace, grouping in groupings}
+    if all(missing.values()):
+        known = [k for k in KEYS if any(not grouping.missing(k) for _, grouping in groupings)]
+        why = "; ".join(dict.fromkeys(missing.values()))
+        there = f". There are {', '.join(known)}" if known else ""
+        raise NoSuchGroups(f"no statistics by {key}: {why}{there}")
+    files, rows = [], []
+    for trace, grouping in groupings:
+        rate = workspace.ns_per_tick(trace)
+        first, last = _ticks(workspace, trace, span)
+        found = None if missing[trace.path] else grouping.by(key, first, last)
+        files.append(_file_facts(workspace, trace, (first, last), found, missing[trace.path]))
+        rows += [group_row(trace.path, rate, group) for group in found.groups] if found else []
+    return {
+        "opscope": __version__,
+        "by": key,
+        "range_ns": list(span) if span else None,
+        "files": files,
+        "rows": rows,
+    }
+
+
+def _ticks(workspace: Workspace, trace: Trace, span: tuple[int, int] | None) -> tuple[int, int]:
+    """The ticks of a range of the shared axis inside the trace; empty where it is beside it.
+
+    One behind the trace is after its end, not at it: what begins at the end is not in it.
+    """
+    if span is None:
+        return trace.start, trace.end
+    rate, offset = workspace.ns_per_tick(trace), workspace.offset_ns(trace)
+    first, last = (ns_to_tick(ns - offset, rate) for ns in span)
+    first = min(max(first, trace.start), trace.end + 1)
+    return first, max(min(last, trace.end), first)
+
+
+def _file_facts(
+    workspace: Workspace,
+    trace: Trace,
+    ticks: tuple[int, int],
+    found: GroupTable | None,
+    missing: str,
+) -> Facts:
+    rate = workspace.ns_per_tick(trace)
+    amounts: Facts = {"ungrouped_label": found.ungrouped_label} if found else {}
+    if found:
+        amounts |= in_ticks_and_ns(WHOLE, found.whole, rate)
+        amounts |= in_ticks_and_ns(UNGROUPED, found.ungrouped, rate)
+    return {
+        "path": trace.path,
+        "format": trace.format,
+        "generation": trace.generation,
+        "clock": clock_facts(workspace, trace),
+        "range_ticks": list(ticks),
+        **amounts,
+        "foreign": found.foreign if found else 0,
+        "missing": missing or None,
+    }
+
+
+# -- text ------------------------------------------------------------------------------------------
+
+
+def stats_text(facts: Facts) -> str:
+    """The same facts for people: a line or two about each profile, and one table of all.
+
+    The group stands last in its line, since a location can be longer than any terminal is wide.
+    """
+    answered = [file for file in facts["files"] if file["missing"] is None]
+    several = len(facts["files"]) > 1
+    heads = [line for file in answered for line in _file_lines(file)]
+    rows = []
+    for file in answered:
+        rows += [row for row in facts["rows"] if row["file"] == file["path"]]
+        if facts["by"] != "unit":
+            rows += _sums(file)
+    if not facts["rows"]:
+        return "\n".join([*heads, "nothing in this range"])
+    names = short_names(row["file"] for row in rows)
+    columns = [
+        *_number_columns(rows),
+        *([("File", [one_line(names[row["file"]]) for row in rows])] if several else []),
+        (str(facts["by"]).capitalize(), [one_line(row["label"]) for row in rows]),
+    ]
+    return "\n".join([*heads, "", *_lines(columns, right=len(columns) - 1 - several)])
+
+
+def _file_lines(file: Facts) -> list[str]:
+    clock = file["clock"]
+    tick = "cycle" if clock["unit"] == "cycle" else "tick"
+    rate = f"1 {tick} = {clock['ns_per_tick']:g} ns ({clock['origin']})"
+    what = format_words(file["format"], file["generation"])
+    lines = [f"{one_line(file['path'])}: {what}, clock {rate}"]
+    if file["foreign"]:
+        lines.append(f"  {file['foreign']} slices on clocks of their own are in no number")
+    return lines
+
+
+def _sums(file: Facts) -> list[Facts]:
+    """What is in no group, where there is any, and the whole, as rows."""
+    return [
+        {
+            "file": file["path"], "label": label, "total_ns": file[f"{name}_ns"],
+            "share": file[f"{name}_ticks"] / max(file[f"{WHOLE}_ticks"], 1),
+        }
+        for name, label in ((UNGROUPED, file["ungrouped_label"]), (WHOLE, WHOLE))
+        if file[f"{name}_ticks"]
+    ]  # fmt: skip
+
+
+def _number_columns(rows: list[Facts]) -> list[tuple[str, list[str]]]:
+    """Totals in one unit, lengths of slices in one of their own; no column that is all empty."""
+    unit, factor = unit_for(max(row["total_ns"] for row in rows))
+    length, per_length = unit_for(max(row.get("max_ns", 0) for row in rows))
+
+    def cells(name: str, text: Callable[[Any], str]) -> list[str]:
+        return [text(row[name]) if name in row else "" for row in rows]
+
+    columns = [
+        (f"Total, {unit}", cells("total_ns", lambda ns: format_in(ns, factor))),
+        (f"Self, {unit}", cells("self_ns", lambda ns: format_in(ns, factor))),
+        ("Share, %", cells("share", lambda share: f"{100 * share:.1f}")),
+        ("Count", cells("count", group_digits)),
+    ]
+    for name in LENGTHS:
+        title = f"{name if name[0] == 'p' else name.capitalize()}, {length}"
+        columns.append((title, cells(f"{name}_ns", lambda ns: format_in(ns, per_length))))
+    return [(title, texts) for title, texts in columns if any(texts)]
+
+
+def _lines(columns: list[tuple[str, list[str]]], right: int) -> list[str]:
+    """The rows under their titles; the first `right` columns are numbers."""
+    padded = []
+    for number, (title, texts) in enumerate(columns):
+        width = max(map(len, (title, *texts)))
+        pad = str.rjust if number < right else str.ljust
+        padded.append([pad(text, width) for text in (title, *texts)])
+    return ["  ".join(cells).rstrip() for cells in zip(*padded, strict=True)]

@@ -1,1 +1,0 @@
-"""The drawing: layout, lod, raster, colouring and ticks are pure numpy; the other modules Qt."""

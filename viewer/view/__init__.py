@@ -1,0 +1,1 @@
+"""What is seen, as immutable values, and its file form (`.opscope`). No Qt."""

@@ -1,0 +1,216 @@
+"""What the window keeps beside each open trace: labels, costs, and other views of its inferences.
+
+All of it is worked out of a workspace and frozen columns alone. So the session has it made off the
+GUI thread where a trace is large, and shows the answer once it is there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+
+from viewer.analysis.cost.costs import Costs
+from viewer.analysis.links.labels import slice_labels, track_name
+from viewer.analysis.links.link_table import Link, LinkTable
+from viewer.model.counter import unit_counters
+from viewer.model.inference_views import aligned_runs, has_run_views, mean_run
+from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT
+from viewer.model.times import NARROW_SPACE, ClockRate, format_time, group_digits
+from viewer.model.trace import Codes, Ints, Trace
+from viewer.render.color_schemes import (
+    DEFAULT,
+    SCHEMES,
+    Classes,
+    Lengths,
+    lengths_of,
+    operator_colours,
+    why_not,
+)
+from viewer.render.counter_raster import CounterRaster
+from viewer.render.layout import Axis
+from viewer.render.palette import Palette
+from viewer.render.raster import RowRaster
+from viewer.render.track_table import Busy, TrackTable, busy_of_tracks, table_of
+from viewer.workspace.workspace import Workspace
+
+# Up to so many slices links, labels, views and rasters take less than 50 ms: no thread.
+AT_ONCE = 20_000
+
+
+class Inferences(Enum):
+    """How the inferences of profiles are shown."""
+
+    AS_RUN = "as they ran"
+    ALIGNED = "aligned at their starts"
+    MEAN = "their mean"
+
+
+@dataclass
+class OpenTrace:
+    """What the window keeps beside one open trace, all made once.
+
+    trace: what is shown; file: what was read. They differ where inferences are aligned or meant.
+    palettes: the palette index of every slice, by scheme, as far as the timeline has asked;
+    classes: what these colours mean. drawing: what the timeline draws with, and the palette that
+    this is made for.
+    """
+
+    file: Trace
+    trace: Trace
+    table: LinkTable
+    axis: Axis
+    rate: ClockRate
+    labels: Codes
+    label_strings: tuple[str, ...]
+    costs: Costs
+    palettes: dict[str, Palette] = field(default_factory=dict)
+    classes: dict[str, Classes] = field(default_factory=dict)
+    drawing: tuple[Palette, RowRaster] | None = None
+    _operators: dict[str, Palette] = field(default_factory=dict)
+
+    @cached_property
+    def counters(self) -> tuple[CounterRaster, ...]:
+        """The counters of its units, made when first asked for: 0.2 s for a million slices."""
+        return tuple(CounterRaster.of(counter) for counter in unit_counters(self.trace))
+
+    @cached_property
+    def tracks(self) -> TrackTable:
+        """Its tracks and rows, to be stacked."""
+        return table_of(
+            self.trace, [track_name(self.table, t) for t in range(len(self.trace.tracks))]
+        )
+
+    @cached_property
+    def busy(self) -> Busy:
+        """The ticks for which something lies on each track: a second for ten million slices."""
+        return busy_of_tracks(self.trace)
+
+    @cached_property
+    def left_out(self) -> int:
+        """How many inferences of the file this view of them has no room for."""
+        shown = sum(run.count for run in self.trace.inferences())
+        return sum(1 for _ in self.file.inferences()) - shown
+
+    @cached_property
+    def lengths(self) -> Lengths | None:
+        """The shortest and longest slice in ticks, as `lengths_of`; a pass over all slices."""
+        return lengths_of(self.trace)
+
+    @cached_property
+    def barred(self) -> dict[str, str]:
+        """Scheme -> why slices cannot be coloured by it, for those that they cannot."""
+        reasons = {scheme.id: why_not(scheme.id, self.table) for scheme in SCHEMES}
+        return {scheme: why for scheme, why in reasons.items() if why}
+
+    def operator_colours(self, scheme: str) -> Palette:
+        """The palette index of every operator of its program under a scheme, for swatches."""
+        if scheme not in self._operators:
+            real = DEFAULT if scheme in self.barred else scheme
+            self._operators[scheme] = operator_colours(real, self.table)
+        return self._operators[scheme]
+
+    def placed(self, axis: Axis, rate: ClockRate) -> OpenTrace:
+        """The same at another rate or place; labels, costs, colours and counters are of ticks."""
+        made = replace(self, axis=axis, rate=rate)
+        for name in ("counters", "left_out", "lengths", "barred", "tracks", "busy"):
+            if name in vars(self):
+                vars(made)[name] = vars(self)[name]
+        return made
+
+    def label(self, i: int) -> str:
+        """What slice i is called on screen."""
+        return self.label_strings[int(self.labels[i])]
+
+    def link(self, i: int) -> Link:
+        """The link of slice i."""
+        return self.table.links[int(self.trace.slices.key[i])]
+
+    def slices_of(self, operators: tuple[int, ...]) -> Ints:
+        """Every slice of one operator, alone or shared; or those of exactly a set of several."""
+        hit = self.table.keys_of(operators, exact=len(operators) != 1)
+        return np.flatnonzero(hit[self.trace.slices.key])
+
+    def span_ns(self, i: int) -> tuple[int, int]:
+        """Where slice i lies on the common axis."""
+        slices = self.trace.slices
+        return self.axis.to_ns(int(slices.start[i])), self.axis.to_ns(int(slices.end[i]))
+
+    def native(self, i: int, column: str = NATIVE_DURATION) -> tuple[str, str] | None:
+        """What a clock of its own measured of slice i, as number and unit.
+
+        None if the clock of the file timed it; else its extent is for drawing only.
+        """
+        columns = self.trace.slices.columns
+        value = columns[column].value(i) if column in columns else None
+        if value is None or isinstance(value, str):
+            return None
+        unit = columns[NATIVE_UNIT].value(i) if NATIVE_UNIT in columns else None
+        number = group_digits(value) if isinstance(value, int) else f"{value:g}"
+        return number, str(unit or "ticks")
+
+    def length_text(self, i: int) -> str:
+        """How long slice i took: "1.252 µs", or in the unit of its own clock "5 000 cycles"."""
+        native = self.native(i)
+        if native is not None:
+            return NARROW_SPACE.join(native)
+        start, end = self.span_ns(i)
+        return format_time(end - start)
+
+
+def display_name(path: str) -> str:
+    """The last component of a path, as headers and messages show it."""
+    return os.path.basename(path) or path
+
+
+# By the identity of a trace, which its `OpenTrace` keeps alive, and how its inferences are shown.
+Views = Mapping[tuple[int, Inferences], OpenTrace]
+Work = Callable[[OpenTrace], object]
+
+
+def views_of(
+    space: Workspace, wanted: Collection[Inferences], known: Views, also: Sequence[Work] = ()
+) -> dict[tuple[int, Inferences], OpenTrace]:
+    """The wanted views of every trace of a workspace, and all known ones that still hold.
+
+    also: what is done with each that is made anew, as long as nobody waits for it.
+    """
+    views: dict[tuple[int, Inferences], OpenTrace] = {}
+    for trace in space.traces:
+        table, rate = space.links(trace), space.clock_rate(trace)
+        for view in Inferences:
+            old = known.get((id(trace), view))
+            if old is None and view not in wanted:
+                continue
+            axis = _axis(space, trace, view)
+            if old is not None and old.table.links is table.links:
+                kept = old.axis == axis and old.rate == rate
+                views[id(trace), view] = old if kept else old.placed(axis, rate)
+            elif view in wanted:
+                made = views[id(trace), view] = _opened(trace, table, axis, rate, view)
+                if old is not None and old.trace is made.trace:
+                    made.drawing = old.drawing
+                for work in also:
+                    work(made)
+    return views
+
+
+def _axis(space: Workspace, trace: Trace, inferences: Inferences) -> Axis:
+    as_run = inferences is Inferences.AS_RUN or not has_run_views(trace)
+    return Axis(space.ns_per_tick(trace), space.offset_ns(trace) if as_run else 0)
+
+
+def _opened(
+    trace: Trace, table: LinkTable, axis: Axis, rate: ClockRate, inferences: Inferences
+) -> OpenTrace:
+    """One trace as it is shown; the links of its keys hold for every view of it."""
+    shown = trace
+    if inferences is not Inferences.AS_RUN and has_run_views(trace):
+        shown = aligned_runs(trace) if inferences is Inferences.ALIGNED else mean_run(trace)
+        table = replace(table, trace=shown)
+    labels, strings = slice_labels(table)
+    return OpenTrace(trace, shown, table, axis, rate, labels, strings, Costs(table))

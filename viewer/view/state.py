@@ -1,0 +1,217 @@
+"""What the user can change about the view, as one immutable value: undo is a list of these.
+
+No Qt. Times are ns of the common axis. Slices, tracks and runs are named by the position of their
+trace among the open ones, so a state holds for what is open now alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from types import MappingProxyType
+from typing import overload
+
+import numpy as np
+
+from viewer.model.trace import Codes, Ints
+from viewer.render.arrangement import TrackOrder as TrackOrder
+from viewer.render.arrangement import TrackView as TrackView
+from viewer.view.open_trace import Inferences
+from viewer.workspace.workspace import Clocks
+
+# Of the name and the note of a mark, in characters.
+LONGEST_NAME, LONGEST_NOTE = 200, 4000
+
+
+@dataclass(frozen=True, slots=True)
+class SliceRef:
+    """One slice of one open trace, by the trace's position among the open ones."""
+
+    trace: int
+    index: int
+
+
+class SliceSet(Sequence[SliceRef]):
+    """Some slices of the open traces: ascending numbers (uint32) per trace, so a million are cheap.
+
+    As a sequence they stand trace by trace, in the order of their numbers. Never changed.
+    """
+
+    __slots__ = ("_larger", "of")
+
+    def __init__(self, of: Mapping[int, Codes | Ints]) -> None:
+        """of: per trace distinct ascending numbers; empty columns are dropped."""
+        kept = {
+            trace: np.asarray(numbers, np.uint32)
+            for trace, numbers in sorted(of.items())
+            if len(numbers)
+        }
+        self.of: Mapping[int, Codes] = MappingProxyType(kept)
+        # The set that this one was taken from, and the slice that it lacks of it.
+        self._larger: tuple[SliceRef, SliceSet] | None = None
+
+    @staticmethod
+    def of_refs(refs: Iterable[SliceRef]) -> SliceSet:
+        """The set of some single slices."""
+        if isinstance(refs, SliceSet):
+            return refs
+        found: dict[int, set[int]] = {}
+        for ref in refs:
+            found.setdefault(ref.trace, set()).add(ref.index)
+        return SliceSet({trace: np.array(sorted(own), np.uint32) for trace, own in found.items()})
+
+    def with_one(self, ref: SliceRef) -> SliceSet:
+        """These and one more."""
+        if self._larger is not None and self._larger[0] == ref:
+            return self._larger[1]  # asked for with every change of the selection
+        if ref in self:
+            return self
+        numbers = self.of.get(ref.trace, np.empty(0, np.uint32))
+        at = int(np.searchsorted(numbers, np.uint32(ref.index)))
+        return SliceSet({**self.of, ref.trace: np.insert(numbers, at, ref.index)})
+
+    def without(self, ref: SliceRef) -> SliceSet:
+        """All but one."""
+        if ref not in self:
+            return self
+        numbers = self.of[ref.trace]
+        at = int(np.searchsorted(numbers, np.uint32(ref.index)))
+        made = SliceSet({**self.of, ref.trace: np.delete(numbers, at)})
+        made._larger = ref, self
+        return made
+
+    def __len__(self) -> int:
+        return sum(len(numbers) for numbers in self.of.values())
+
+    def __iter__(self) -> Iterator[SliceRef]:
+        for trace, numbers in self.of.items():
+            for index in numbers.tolist():
+                yield SliceRef(trace, index)
+
+    def __contains__(self, ref: object) -> bool:
+        if not isinstance(ref, SliceRef) or ref.trace not in self.of:
+            return False
+        numbers = self.of[ref.trace]
+        at = int(np.searchsorted(numbers, np.uint32(ref.index)))
+        return at < len(numbers) and int(numbers[at]) == ref.index
+
+    @overload
+    def __getitem__(self, at: int) -> SliceRef: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[SliceRef]: ...
+    def __getitem__(self, at: int | slice) -> SliceRef | Sequence[SliceRef]:
+        if isinstance(at, slice):
+            return list(self)[at]
+        place = at + len(self) if at < 0 else at
+        for trace, numbers in self.of.items():
+            if 0 <= place < len(numbers):
+                return SliceRef(trace, int(numbers[place]))
+            place -= len(numbers)
+        raise IndexError(at)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, SliceSet) or self.of.keys() != other.of.keys():
+            return False
+        return all(np.array_equal(own, other.of[trace]) for trace, own in self.of.items())
+
+    def __hash__(self) -> int:
+        return hash(tuple((trace, len(own), int(own[0])) for trace, own in self.of.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A span of time, in ns of the axis, on some tracks, given as (trace, track)."""
+
+    t0: int
+    t1: int
+    tracks: frozenset[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A moment (t0 == t1) or a span of time with a name and a note, both the user's own words."""
+
+    t0: int
+    t1: int
+    name: str = ""
+    note: str = ""
+
+
+class RulerUnit(Enum):
+    """What the ruler counts."""
+
+    FROM_START = "from trace start"
+    ABSOLUTE = "clock of the file"
+    FROM_SELECTION = "from the selection"
+    CYCLES = "cycles"
+
+
+@dataclass(frozen=True, slots=True)
+class ViewState:
+    """All that the user can change about the view.
+
+    slice: what is selected, `others` with it: a `SliceSet`, or () for none. operators: (trace,
+    indexes into its program's operators) that are highlighted. run: (trace, position in
+    `Trace.runs`) that costs are of, None for all inferences. inferences: how they lie; slices,
+    tracks and runs are those of that view.
+    clocks: the chosen rates, as `Workspace.clocks`. They are of the workspace, and here since range
+    and area are ns that hold for these rates alone: undo takes both back together. measured: a
+    span that is shown with its length until something else is measured; of no length while its end
+    is still to be chosen. mark: which of `marks` is the current one. query: what is searched for;
+    only_hits: everything else is dimmed. scheme: what slices are coloured by; lit: the class
+    of it, by title and palette index, that alone is drawn in full.
+    """
+
+    t0: int = 0
+    t1: int = 1_000_000
+    slice: SliceRef | None = None
+    others: Sequence[SliceRef] = ()
+    operators: tuple[int, tuple[int, ...]] | None = None
+    area: Area | None = None
+    tracks: TrackView = field(default_factory=TrackView)
+    scheme: str = "operator"
+    lit: tuple[str, int] | None = None
+    run: tuple[int, int] | None = None
+    inferences: Inferences = Inferences.AS_RUN
+    clocks: Clocks = field(default_factory=dict)
+    measured: tuple[int, int] | None = None
+    marks: tuple[Mark, ...] = ()
+    mark: int | None = None
+    query: str = ""
+    only_hits: bool = False
+    ruler: RulerUnit = RulerUnit.FROM_START
+
+    @property
+    def slices(self) -> SliceSet:
+        """All selected slices. Of a million it takes some ms: keep it, do not ask in a frame."""
+        others = SliceSet.of_refs(self.others)
+        return others if self.slice is None else others.with_one(self.slice)
+
+    @property
+    def selection(self) -> tuple[object, ...]:
+        """What is selected, as one value to compare."""
+        return self.slice, self.others, self.operators, self.area
+
+    @property
+    def marking(self) -> tuple[object, ...]:
+        """Marks and what is measured, as one value to compare."""
+        return self.marks, self.mark, self.measured
+
+    def is_at(self, other: ViewState) -> bool:
+        """Whether another state shows the same place: range, selection, inferences, rates."""
+        return (self.t0, self.t1, self.run, self.inferences, self.clocks, *self.selection) == (
+            other.t0, other.t1, other.run, other.inferences, other.clocks, *other.selection
+        )  # fmt: skip
+
+    def at(self, place: ViewState) -> ViewState:
+        """This state, moved to the place that another one shows."""
+        has_others = place.inferences is not self.inferences
+        return replace(
+            self, t0=place.t0, t1=place.t1, slice=place.slice, others=place.others,
+            operators=place.operators, area=place.area, run=place.run,
+            inferences=place.inferences, clocks=place.clocks,
+            tracks=self.tracks.of_processes() if has_others else self.tracks,
+        )  # fmt: skip

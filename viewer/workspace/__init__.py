@@ -1,0 +1,1 @@
+"""What is open and how it belongs together, without a window."""

@@ -1,0 +1,230 @@
+"""What the workspace writes: traces and their links, as a Perfetto trace or a table. No Qt."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from viewer.analysis.delegates.handle_maps import HandleMaps, recorded_rows
+from viewer.analysis.links.untimed_links import HOW_TO_LOG
+from viewer.analysis.statistics.grouping import Grouping
+from viewer.codecs.atomic_file import Cancelled, Progress, never_cancelled, no_progress
+from viewer.codecs.atomic_file import NothingToExport as NothingToExport
+from viewer.export.tables.delimited import write_table
+from viewer.export.tables.handle_maps import HANDLE_MAP_COLUMNS, handle_map_columns
+from viewer.export.tables.operators import (
+    COSTED_OPERATOR_COLUMNS,
+    OPERATOR_COLUMNS,
+    costed_operator_columns,
+    operator_columns,
+)
+from viewer.export.tables.parquet import NoParquet, require
+from viewer.export.tables.slices import COLUMNS, SliceTableSource, slice_columns
+from viewer.export.tables.statistics import STATISTICS_COLUMNS, statistics_columns
+from viewer.export.tables.untimed import UNTIMED_COLUMNS, untimed_columns
+from viewer.workspace.workspace import Workspace
+
+# The Perfetto exporter loads the official protos, which the first window need not wait for.
+PERFETTO_SUFFIXES = (".pftrace", ".pftrace.gz", ".pb", ".pb.gz")
+TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
+EXPORT_SUFFIXES = PERFETTO_SUFFIXES + TABLE_SUFFIXES
+TABLES = ("slices", "operators", "statistics", "untimed", "handle_map")
+
+
+Job = Callable[[Progress, Cancelled], int]
+
+
+def export(
+    workspace: Workspace,
+    path: str,
+    *,
+    table: str = "slices",
+    by: str | None = None,
+    ns_range: tuple[int, int] | None = None,
+    progress: Progress = no_progress,
+    cancelled: Cancelled = never_cancelled,
+) -> int:
+    """Write what is open to `path`, in the format of its suffix; returns slices or rows written.
+
+    table: which of TABLES is meant by a suffix of TABLE_SUFFIXES; by: the key of statistics, one of
+    `viewer.analysis.statistics.grouping.KEYS`. ns_range: the part of the common axis that slices
+    are of, in ns from the start of the trace; a slice that reaches over an edge is written whole.
+    The file appears whole or not at all. Raises NothingToExport, OSError, WriteCancelled, and
+    ValueError for a suffix that is not in EXPORT_SUFFIXES.
+    """
+    return prepare(workspace, path, table, by, ns_range)(progress, cancelled)
+
+
+def prepare(
+    workspace: Workspace,
+    path: str,
+    table: str = "slices",
+    by: str | None = None,
+    ns_range: tuple[int, int] | None = None,
+) -> Job:
+    """Gather all that an export needs as frozen data; the job may then run on another thread.
+
+    Raises NothingToExport and ValueError as `export` does; the job raises the rest.
+    """
+    name = path.lower()
+    if name.endswith(PERFETTO_SUFFIXES):
+        from viewer.workspace.perfetto_export import RANGE, PerfettoJob, PerfettoWish
+
+        wish = PerfettoWish() if ns_range is None else PerfettoWish(RANGE, ns_range)
+        job = PerfettoJob(workspace, wish)
+        return lambda progress, cancelled: job.write(path, progress, cancelled)
+    if not name.endswith(TABLE_SUFFIXES):
+        raise ValueError(f"{path}: the name must end in one of {', '.join(EXPORT_SUFFIXES)}")
+    if name.endswith(".parquet"):
+        try:
+            require()
+        except NoParquet as error:
+            raise NothingToExport(str(error)) from error
+    if table == "operators":
+        return _prepare_operators(workspace, path)
+    if table == "untimed":
+        return _prepare_untimed(workspace, path)
+    if table == "handle_map":
+        return _prepare_handle_map(workspace, path)
+    if table == "statistics":
+        return _prepare_statistics(workspace, path, by)
+    if workspace.traces:
+        # Unrelated clocks have no common zero: then every file counts from its own start, as in
+        # the window. A file alone keeps the times that it states.
+        aligned = len({t.clock.domain or t.path for t in workspace.traces}) > 1
+        linked = [
+            SliceTableSource(
+                workspace.links(t),
+                workspace.ns_per_tick(t),
+                workspace.offset_ns(t) if aligned else 0,
+                tuple(workspace.process_name(t, k.process) for k in t.tracks),
+            )
+            for t in workspace.traces
+        ]
+        if ns_range is not None:
+            zeros = [workspace.offset_ns(trace) for trace in workspace.traces]
+            linked = [
+                replace(one, ns_range=(ns_range[0] - zero, ns_range[1] - zero))
+                for one, zero in zip(linked, zeros, strict=True)
+            ]
+        return lambda progress, cancelled: _write_slices(path, linked, progress, cancelled)
+    return _prepare_operators(workspace, path)
+
+
+def _prepare_operators(workspace: Workspace, path: str) -> Job:
+    """The operators of every profile's record with what they cost; of records where nothing ran."""
+    linked = [(workspace.links(t), workspace.ns_per_tick(t)) for t in workspace.traces]
+    costed = [(table, rate) for table, rate in linked if table.program is not None]
+    if linked and not costed:
+        raise NothingToExport("No record or source that is open belongs to a profile")
+    programs = [] if linked else list(workspace.programs)
+
+    def write(progress: Progress, cancelled: Cancelled) -> int:
+        tables = [costed_operator_columns(table, rate) for table, rate in costed]
+        tables += [operator_columns(program) for program in programs]
+        first = COSTED_OPERATOR_COLUMNS if costed else OPERATOR_COLUMNS
+        return _write_joined(path, first, tables, progress, cancelled)
+
+    return write
+
+
+def _prepare_untimed(workspace: Workspace, path: str) -> Job:
+    told = [trace for trace in workspace.traces if len(trace.untimed)]
+    if not told:
+        raise NothingToExport(f"No open file has events without a time. {HOW_TO_LOG}")
+    linked = [
+        (workspace.links(t), workspace.process_name(t, os.path.basename(t.path))) for t in told
+    ]
+    return lambda progress, cancelled: _write_joined(
+        path, UNTIMED_COLUMNS, [untimed_columns(*one) for one in linked], progress, cancelled
+    )
+
+
+def _prepare_handle_map(workspace: Workspace, path: str) -> Job:
+    """Of every profile; of records too where no profile is open."""
+    tables = [
+        handle_map_columns(
+            HandleMaps(workspace.links(t)).rows(), workspace.links(t).program, t.path,
+            workspace.ns_per_tick(t),
+        )
+        for t in workspace.traces
+    ]  # fmt: skip
+    if not tables:
+        tables = [handle_map_columns(recorded_rows(p), p, p.path, None) for p in workspace.programs]
+    if not any(table["file"] for table in tables):
+        raise NothingToExport(
+            "No delegate logged an identifier, and no record that is linked has a delegate"
+        )
+    return lambda progress, cancelled: _write_joined(
+        path, HANDLE_MAP_COLUMNS, tables, progress, cancelled
+    )
+
+
+def _prepare_statistics(workspace: Workspace, path: str, by: str | None) -> Job:
+    """Of every profile that has groups by the key; without a key by operators, else by names."""
+    if not workspace.traces:
+        raise NothingToExport("No profile is open: there is nothing that took time")
+    groupings = [Grouping(workspace.links(t)) for t in workspace.traces]
+    key = by
+    if key is None:
+        key = "name" if all(g.missing("operator") for g in groupings) else "operator"
+    missing = [grouping.missing(key) for grouping in groupings]
+    if all(missing):
+        raise NothingToExport(f"No statistics by {key}: {'; '.join(dict.fromkeys(missing))}")
+    tables = [
+        statistics_columns(trace.path, workspace.ns_per_tick(trace), found, found.groups)
+        for trace, grouping, why in zip(workspace.traces, groupings, missing, strict=True)
+        if not why and (found := grouping.by(key))
+    ]
+    return lambda progress, cancelled: _write_joined(
+        path, STATISTICS_COLUMNS, tables, progress, cancelled
+    )
+
+
+def table_job(path: str, names: Sequence[str], columns: Mapping[str, Sequence[Any]]) -> Job:
+    """A job that writes the columns of these names as a table."""
+    return lambda progress, cancelled: write_table(
+        path, names, [columns[name] for name in names], progress=progress, cancelled=cancelled
+    )
+
+
+def _write_slices(
+    path: str, linked: list[SliceTableSource], progress: Progress, cancelled: Cancelled
+) -> int:
+    try:
+        tables = [slice_columns(one) for one in linked]
+    except OverflowError as error:
+        raise NothingToExport(
+            "The times lie more than 292 years apart. Export the files one by one"
+        ) from error
+    return _write_joined(path, COLUMNS, tables, progress, cancelled)
+
+
+def _write_joined(
+    path: str,
+    first: tuple[str, ...],
+    tables: list[dict[str, Any]],
+    progress: Progress,
+    cancelled: Cancelled,
+) -> int:
+    """Several tables below one another; a column that one of them lacks is empty there."""
+    names = list(dict.fromkeys([*first, *(name for table in tables for name in table)]))
+    columns = [
+        np.concatenate([_column(table, name) for table in tables]) if len(tables) > 1
+        else _column(tables[0], name)
+        for name in names
+    ]  # fmt: skip
+    return write_table(path, names, columns, progress=progress, cancelled=cancelled)
+
+
+def _column(table: dict[str, Any], name: str) -> Any:
+    if name in table:
+        return table[name]
+    size = len(next(iter(table.values()), ()))
+    empty = np.empty(size, object)
+    empty[:] = ""
+    return empty

@@ -1,0 +1,122 @@
+"""What a command line says beside its files, and how it is applied to what they are opened into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from viewer.analysis.links.identifier_columns import column_names, said, takes_column
+from viewer.model.times import RateOrigin, format_rate
+from viewer.program.sources.files import Substitution
+from viewer.workspace.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a command line, or a session file, says beside its files.
+
+    pairs: (profile, record) pairs, the record None for none. methods: (runs, method) pairs, of all
+    profiles with such runs; methods_of: (profile, runs, method), of one.
+    columns: (profile, column of identifiers) pairs; the profile is None for all that have such a
+    column, the column is "" for none.
+    clocks: (profile, ns per tick); a rate without a profile is of all files that state none,
+    and of the cycles in debug info; cycles: a rate of these alone.
+    source_paths: recorded folders and where they lie on this machine.
+    """
+
+    pairs: tuple[tuple[str, str | None], ...] = ()
+    methods: tuple[tuple[str, str], ...] = ()
+    columns: tuple[tuple[str | None, str], ...] = ()
+    clocks: tuple[tuple[str, Fraction], ...] = ()
+    source_paths: tuple[Substitution, ...] = ()
+    methods_of: tuple[tuple[str, str, str], ...] = ()
+    cycles: Fraction | None = None
+
+
+NO_CHOICES = Choices()
+
+
+def apply(choices: Choices, workspace: Workspace) -> list[str]:
+    """Apply choices to a workspace; returns a sentence for each that cannot be.
+
+    Not the source paths: they are told to it before, since companions are looked for there.
+    """
+    complaints = _apply_clocks(choices.clocks, workspace)
+    if choices.cycles is not None and workspace.cycle_rate is not None:
+        workspace.set_cycle_rate(choices.cycles)
+    for of, column in choices.columns:
+        complaints += _apply_column(of, column, workspace)
+    for profile, record in choices.pairs:
+        try:
+            workspace.pair(profile, record)
+        except ValueError as error:
+            complaints.append(f"--pair {profile}={record}: {error}")
+    for profile, scope, method in choices.methods_of:
+        try:
+            workspace.choose_method(profile, scope, method)
+        except ValueError as error:
+            complaints.append(f"the method of {scope}: {error}")
+    for scope, method in choices.methods:
+        traces = [t for t in workspace.traces if any(s.name == scope for s in t.scopes)]
+        written = f"--method {scope}={method}: "
+        if not traces:
+            names = sorted({s.name for t in workspace.traces for s in t.scopes})
+            complaints.append(f"{written}there are no such runs, only {', '.join(names)}")
+        for trace in traces:
+            try:
+                workspace.choose_method(trace.path, scope, method)
+            except ValueError as error:
+                complaints.append(f"{written}{error}")
+    return complaints
+
+
+def chosen(workspace: Workspace) -> Choices:
+    """What the user chose in a workspace, as choices that can be applied to another one of the same
+    files."""
+    open_now = {trace.path for trace in workspace.traces}
+    rates = {path: rate for path, rate in workspace.clocks.items() if path in open_now}
+    cycles = workspace.cycle_rate
+    is_chosen = cycles is not None and cycles.origin is RateOrigin.CHOSEN
+    return Choices(
+        pairs=tuple(workspace.chosen_pairs.items()),
+        methods_of=tuple(workspace.chosen_methods),
+        columns=tuple((path, column or "") for path, column in workspace.chosen_columns.items()),
+        clocks=tuple(rates.items()),
+        cycles=cycles.ns_per_tick if cycles is not None and is_chosen else None,
+        source_paths=workspace.substitutions,
+    )
+
+
+def _apply_column(of: str | None, column: str, workspace: Workspace) -> list[str]:
+    """One column of identifiers, of one profile or of all that have it."""
+    written = f"--identifier-column {column if of is None else f'{of}={column}'}: "
+    try:
+        asked = workspace.traces if of is None else [workspace.open_trace(of)]
+        has = [t for t in asked if takes_column(t) and column in ("", *column_names(t))]
+        for trace in has if of is None else asked:
+            workspace.identify(trace.path, column or None)
+    except ValueError as error:
+        return [f"{written}{error}"]
+    if has or not column:
+        return []
+    names = dict.fromkeys(n for t in asked if takes_column(t) for n in column_names(t))
+    there_are = f"there are {said(list(names))}" if names else "none takes a column"
+    return [f"{written}no open profile has such a column; {there_are}"]
+
+
+def _apply_clocks(clocks: tuple[tuple[str, Fraction], ...], workspace: Workspace) -> list[str]:
+    """Clock rates; what is said of one file wins over what is said of all."""
+    complaints = []
+    for path, rate in sorted(clocks, key=lambda clock: clock[0] != ""):
+        written = f"--clock {path}={format_rate(rate)}" if path else f"--clock {format_rate(rate)}"
+        asked = [path] if path else [t.path for t in workspace.traces if t.clock.assumed]
+        if not path and workspace.cycle_rate is not None:
+            workspace.set_cycle_rate(rate)
+        elif not asked:
+            complaints.append(f"{written}: every open profile states the rate of its clock")
+        for each in asked:
+            try:
+                workspace.set_clock(each, rate)
+            except ValueError as error:
+                complaints.append(f"{written}: {error}")
+    return complaints

@@ -1,0 +1,231 @@
+"""A Perfetto export of a workspace: what of it, with what beside it, how large, and written. No Qt.
+
+`PerfettoWish` is what a user asks for, in the window or on the command line; `PerfettoJob` holds
+all data of that moment, so that it can be measured and written on other threads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from viewer.analysis.links.labels import set_label, slice_labels, track_name
+from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.torq.measured_actions import jobs_of_keys
+from viewer.codecs.atomic_file import Cancelled, NothingToExport, Progress
+from viewer.codecs.file_stamps import hash_facts
+from viewer.export.perfetto.flows import flows_among
+from viewer.export.perfetto.metadata import inputs_of
+from viewer.export.perfetto.source import (
+    Beside,
+    ExportTrack,
+    FlowEdges,
+    KeyFacts,
+    PerfettoMark,
+    PerfettoSource,
+    TimesTooFarApart,
+)
+from viewer.export.perfetto.writer import FileSize, export_perfetto, size_of_perfetto
+from viewer.export.tables.slices import operator_names, source_places
+from viewer.model.provenance import is_of_one_file
+from viewer.model.trace import Ints, Trace
+from viewer.reports.estimates import of_workspace
+from viewer.workspace.workspace import Workspace
+
+WHOLE, RANGE, SELECTION = "whole trace", "range", "selection"
+EDGES_WHOLE = "slices that reach over an edge of the range are written whole"
+_NO_HASH = {"sha256": "0" * 64}  # as long as a real one, for the size of a file
+
+
+@dataclass(frozen=True, slots=True)
+class PerfettoWish:
+    """What of the open files is to be written, and what with it.
+
+    what: WHOLE, RANGE or SELECTION. ns_range: on the common axis, which starts at 0; of a selection
+    the time that counters and marks are of. only: of a selection the slices of each trace, by its
+    number among the open ones, ascending; a trace without an entry has none. order: (trace, track)
+    as displayed.
+    """
+
+    what: str = WHOLE
+    ns_range: tuple[int, int] | None = None
+    only: Mapping[int, Ints] | None = None
+    order: tuple[tuple[int, int], ...] = ()
+    marks: tuple[PerfettoMark, ...] = ()
+    flows: bool = True
+    counters: bool = True
+    annotations: bool = True
+
+
+class Flows:
+    """The flows of open traces, looked up once for each choice of slices."""
+
+    def __init__(self) -> None:
+        self._known: list[tuple[LinkTable, Ints | None, FlowEdges]] = []
+
+    def of(self, table: LinkTable) -> Callable[[Ints | None], FlowEdges]:
+        """How the exporter asks for those of one trace."""
+
+        def found(only: Ints | None) -> FlowEdges:
+            for known, chosen, edges in self._known:
+                if known is table and (
+                    chosen is only if only is None or chosen is None else
+                    len(chosen) == len(only) and bool((chosen == only).all())
+                ):  # fmt: skip
+                    return edges
+            edges = flows_among(table, only)
+            self._known = [*self._known[-7:], (table, only, edges)]
+            return edges
+
+        return found
+
+
+class PerfettoJob:
+    """One export, ready to be measured and written; nothing in it changes any more.
+
+    Raises NothingToExport where no profile is open. flows: those that an earlier job looked up.
+    """
+
+    def __init__(
+        self, workspace: Workspace, wish: PerfettoWish, flows: Flows | None = None
+    ) -> None:
+        if not workspace.traces:
+            raise NothingToExport(
+                "A record holds the model, not a run: there is no time to show. Open a profile of "
+                "it too, or export its operators as .csv"
+            )
+        self._wish = wish
+        self._sources: list[PerfettoSource] = []
+        kept = [
+            number for number in range(len(workspace.traces))
+            if wish.only is None or number in wish.only
+        ]  # fmt: skip
+        flows = flows or Flows()
+        for number in kept:
+            made = perfetto_source(workspace, number)
+            self._sources.append(
+                replace(
+                    made,
+                    counters=wish.counters,
+                    annotations=wish.annotations,
+                    only=None if wish.only is None else wish.only[number],
+                    flows=flows.of(workspace.links(made.trace)) if wish.flows else None,
+                )
+            )
+        place = {number: at for at, number in enumerate(kept)}
+        facts: dict[str, int | str] = {"range": wish.what}
+        if wish.ns_range is not None:
+            facts |= {
+                "range_start_ns": wish.ns_range[0], "range_end_ns": wish.ns_range[1],
+                "range_edges": EDGES_WHOLE,
+            }  # fmt: skip
+        self._beside = Beside(
+            tuple((place[trace], track) for trace, track in wish.order if trace in place),
+            wish.marks,
+            facts,
+        )
+        # After those that an import was made with.
+        known = inputs_of(self._sources[0].trace) if len(self._sources) == 1 else 0
+        self._inputs = [
+            (f"input{known + n}", program.path) for n, program in enumerate(workspace.programs, 1)
+        ]
+        paths = [s.trace.path for s in self._sources] + [path for _, path in self._inputs]
+        self._stamps = {path: workspace.stamp(path) for path in paths}
+
+    def size(self) -> FileSize:
+        """What the file will hold and how large it will be. Raises NothingToExport."""
+        sources, beside = self._with_hashes(lambda path: _NO_HASH)
+        try:
+            return size_of_perfetto(sources, ns_range=self._wish.ns_range, beside=beside)
+        except TimesTooFarApart as error:
+            raise NothingToExport(f"{error}. Export the files one by one") from error
+
+    def write(self, path: str, progress: Progress, cancelled: Cancelled) -> int:
+        """Hash the inputs and write the file; returns the slices written.
+
+        Raises NothingToExport, OSError, WriteCancelled.
+        """
+        sources, beside = self._with_hashes(lambda of: hash_facts(of, self._stamps[of], cancelled))
+        try:
+            return export_perfetto(
+                sources, path, ns_range=self._wish.ns_range, beside=beside, progress=progress,
+                cancelled=cancelled,
+            )  # fmt: skip
+        except TimesTooFarApart as error:
+            raise NothingToExport(f"{error}. Export the files one by one") from error
+
+    def _with_hashes(
+        self, hashed: Callable[[str], Mapping[str, str]]
+    ) -> tuple[list[PerfettoSource], Beside]:
+        """The sources and what is beside them, with the hashes of all input files."""
+        sources = [
+            # Of an import the hash of its own input is carried over.
+            s if is_of_one_file(s.trace.provenance) else replace(s, input=hashed(s.trace.path))
+            for s in self._sources
+        ]
+        facts = dict(self._beside.facts)
+        for name, path in self._inputs:
+            facts[f"{name}.file"] = os.path.basename(path)
+            facts |= {f"{name}.{key}": value for key, value in hashed(path).items()}
+        return sources, replace(self._beside, facts=facts)
+
+
+def perfetto_source(workspace: Workspace, number: int) -> PerfettoSource:
+    """One open trace as the Perfetto exporter wants it: display names, labels, facts per key."""
+    trace = workspace.traces[number]
+    table = workspace.links(trace)
+    labels, strings = slice_labels(table)
+    return PerfettoSource(
+        trace=trace,
+        ns_per_tick=workspace.ns_per_tick(trace),
+        tracks=[
+            ExportTrack(workspace.process_name(trace, t.process), track_name(table, i))
+            for i, t in enumerate(trace.tracks)
+        ],
+        offset_ns=workspace.offset_ns(trace),
+        rate_origin=workspace.clock_rate(trace).origin,
+        labels=labels,
+        label_strings=strings,
+        facts=_key_facts(table, job_estimates(workspace, trace)),
+        counters=True,
+    )
+
+
+def job_estimates(workspace: Workspace, trace: Trace) -> dict[int, tuple[int, float]]:
+    """Key -> what the compiler expected of the NSS job that its slices are: ticks of the compile
+    clock, and ns at its rate in force. Empty without estimates."""
+    jobs = jobs_of_keys(trace, workspace.dispatches)
+    if not jobs:
+        return {}
+    expected = {
+        (row.dispatch, row.job): (row.estimate, row.estimate_ns)
+        for row in of_workspace(workspace).actions
+        if row.estimate is not None and row.estimate_ns is not None
+    }
+    return {key: expected[job] for key, job in jobs.items() if job in expected}
+
+
+def _key_facts(table: LinkTable, expected: Mapping[int, tuple[int, float]]) -> KeyFacts:
+    keys = range(len(table.trace.keys))
+    operators = [table.operators(k) for k in keys]
+    return KeyFacts(
+        correlation=[_correlation(table, k) for k in keys],
+        debug_handles=[link.handles for link in table.links],
+        operators=[tuple(operator_names(found)) for found in operators],
+        modules=[
+            set_label(table, link.operators) if link.operators else None for link in table.links
+        ],
+        sources=["; ".join(source_places(found)) or None for found in operators],
+        reasons=[link.reason.text for link in table.links],
+        estimates=expected,
+    )
+
+
+def _correlation(table: LinkTable, key: int) -> str | None:
+    """ "forward/10": equal for all slices of one operator, so that they share one colour."""
+    operators = table.operators(key)
+    if not operators:
+        return None
+    names = [str(o.debug_handle) if o.debug_handle >= 0 else f"{o.op}#{o.index}" for o in operators]
+    return f"{operators[0].method}/{'+'.join(names)}"
