@@ -16,7 +16,7 @@ from viewer.export.perfetto.writer import write_perfetto
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.counter import unit_counters
 from viewer.model.trace import Clock, Column, KeyKind, Trace, Unit
-from viewer.render.counter_raster import CounterColours, CounterRaster, stamp
+from viewer.render.counter_raster import CounterColors, CounterRaster, stamp
 from viewer.render.layout import XMap
 
 SLICES = int(os.environ.get("OPSCOPE_BENCH_SLICES", "1000000"))
@@ -83,13 +83,13 @@ def test_preparing_for_the_drawing(benchmark):
 @pytest.mark.parametrize("share", [1, 10, 1000, 100_000])
 def test_a_frame_of_all_counters(benchmark, share):
     image = np.zeros((400, 1920), np.uint32)
-    colours = CounterColours(1, 2, 3, 4)
+    colors = CounterColors(1, 2, 3, 4)
     span = max(trace().end // share, 1)
     xmap = XMap(trace().end // 3, trace().end // 3 + span, 1920)
 
     def frame():
         for number, raster in enumerate(rasters()):
-            stamp(image, 34 * number, 28, raster, xmap, colours)
+            stamp(image, 34 * number, 28, raster, xmap, colors)
 
     benchmark(frame)
 

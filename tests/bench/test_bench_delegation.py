@@ -13,7 +13,7 @@ from viewer.analysis.delegates.handle_maps import HandleMaps
 from viewer.gui.panels.delegation.table import DelegationModel, DelegationView, page_of
 from viewer.gui.panels.handle_map.table import HandleMapModel, maps_of
 from viewer.gui.qt.theme.theme import Theme
-from viewer.model.scope import Scope
+from viewer.model.scope import TimeScope
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +29,8 @@ def test_the_report_of_all_runs(benchmark, shown):
 def test_the_report_of_another_run(benchmark, shown):
     delegation = Delegation(shown.table)
     run = shown.trace.runs[RUNS // 2]
-    delegation.report(*Scope(run).span)
-    assert benchmark(delegation.report, *Scope(run).span).whole
+    delegation.report(*TimeScope(run).span)
+    assert benchmark(delegation.report, *TimeScope(run).span).whole
 
 
 def test_the_rows_of_the_handle_maps(benchmark, shown):

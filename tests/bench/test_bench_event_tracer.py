@@ -12,7 +12,7 @@ import pytest
 
 from viewer.record import EventTracer
 from viewer.record.etdump_writer import write_etdump
-from viewer.record.event_batches import EventBatches, Kind
+from viewer.record.event_batches import EventBatches, EventKind
 
 PAIRS = 10_000  # a round; the bench divides by it
 EVENTS = 1_000_000
@@ -83,7 +83,7 @@ def test_write_a_million_events(benchmark, tmp_path):
     batches = EventBatches(1 << 30, None)
     for i in range(count):
         block, at = i * 1000 // count, 10 * i
-        batches.add(Kind.TEXT, block, f"fused {i % 500}", 0, i % 100, at, at + 9, b"tiles=4")
+        batches.add(EventKind.TEXT, block, f"fused {i % 500}", 0, i % 100, at, at + 9, b"tiles=4")
     path = tmp_path / "run.etdp"
     listed = batches.snapshot()
     benchmark(write_etdump, path, ["Execute"] * 1000, [], listed)

@@ -17,7 +17,7 @@ from PySide6.QtGui import QPainter, QPixmap
 from tests.bench.test_bench_model import OPERATORS, program, trace
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.operators import operator_costs
-from viewer.analysis.flows.neighborhood import neighbourhood
+from viewer.analysis.flows.neighborhood import neighborhood
 from viewer.analysis.links.link_table import link
 from viewer.gui.panels.graph.panel import GraphPanel
 from viewer.gui.qt.background import Latest
@@ -52,20 +52,20 @@ def flow() -> MethodFlow:
 
 
 def drawn(flow: Dataflow, hops: int):
-    around = neighbourhood(flow, [OPERATORS // 2], hops)
+    around = neighborhood(flow, [OPERATORS // 2], hops)
     sides = np.full(len(around), 190.0), np.full(len(around), 52.0)
     return around, layered(
         *sides, around.producer, around.consumer, around.operators, across=True
     )  # fmt: skip
 
 
-def test_neighbourhood_and_layout(flow):
+def test_neighborhood_and_layout(flow):
     whole = joined(OPERATORS, [flow], {})
     told("floor: every edge read once", lambda: (whole.inputs.sum(), whole.outputs.sum()))
     for hops in (1, 2, 3, 6):
         around, _ = drawn(whole, hops)
         size = f"{len(around)} operators of {around.within}, {len(around.producer)} edges"
-        told(f"{hops} hops, {size}", lambda hops=hops: neighbourhood(whole, [2500], hops))
+        told(f"{hops} hops, {size}", lambda hops=hops: neighborhood(whole, [2500], hops))
         told("  with its layout", lambda hops=hops: drawn(whole, hops))
     print()
 

@@ -18,7 +18,7 @@ from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.modules import module_costs, run_medians
 from viewer.analysis.links.link_table import link
 from viewer.gui.panels.model.panel import ModelPanel
-from viewer.gui.panels.model.rows import Kind
+from viewer.gui.panels.model.rows import RowKind
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.session import Session
 from viewer.model.trace import Trace
@@ -110,7 +110,7 @@ def test_answers_on_the_gui_thread(trace, program, qapp, qtbot):
     rows = model.rows
     one = rows.made[rows.find((2001,))]
     told("the slices of an operator", lambda: setattr(one, "inside", None) or rows.inside(one))
-    assert rows.made[rows.inside(one)[0]].kind is Kind.SLICE
+    assert rows.made[rows.inside(one)[0]].kind is RowKind.SLICE
     block = rows.made[rows.row_of_module(2)]
     told("a block of 100 operators is chosen", lambda: panel._choose(block))
     told("all of the model is chosen", lambda: panel._choose(rows.made[rows.top[0]]))

@@ -16,7 +16,7 @@ from tests.builders import many_operators
 from tests.builders.many_operators import RUNS
 from tests.gui.events import desk_of, put_away
 from viewer.gui.qt.background import Latest
-from viewer.gui.window.controller import Desk
+from viewer.gui.window.controller import WindowController
 from viewer.view.state import Area
 
 DETAILS = "details"
@@ -36,7 +36,7 @@ def large(qtbot, qapp, tmp_path, monkeypatch):
     put_away(made.window, qapp)
 
 
-def wait(desk: Desk) -> float:
+def wait(desk: WindowController) -> float:
     """Let all that is under way come to an end; the longest turn of the event loop in s."""
     longest, quiet = 0.0, 0
     while quiet < 3:
@@ -52,7 +52,7 @@ def wait(desk: Desk) -> float:
     return longest
 
 
-def told(desk: Desk, act: Callable[[int], None]) -> str:
+def told(desk: WindowController, act: Callable[[int], None]) -> str:
     """ "12.3 (5.1)": the median over some acts, and the longest turn of the event loop in any."""
     whole, longest = [], 0.0
     for number in range(ROUNDS):
@@ -87,7 +87,7 @@ def test_panels_follow(large):
         if name == "all shown":
             desk._docks.show_all(True)
         elif name != "no panel":
-            desk._docks.bring(name)
+            desk._docks.show_panel(name)
         wait(desk)
         session.clear_selection()
         wait(desk)

@@ -10,7 +10,7 @@ import tracemalloc
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tests.bench.test_bench_perfetto import generated
-from viewer.codecs.protobuf.reader import Block, padded
+from viewer.codecs.protobuf.reader import PaddedBytes, padded
 from viewer.export.perfetto.writer import PerfettoSource, export_perfetto
 from viewer.formats import open_file
 from viewer.formats.perfetto import trace_reader as perfetto_reading
@@ -20,7 +20,7 @@ SLICES = int(os.environ.get("OPSCOPE_BENCH_IMPORT", "200000"))
 
 def with_official_protos(data: bytes, most: int) -> int:
     """Begins and ends paired by a stack, an object a packet; returns the slices."""
-    begin, end, _ = Block(padded(data)).records()
+    begin, end, _ = PaddedBytes(padded(data)).records()
     found, stacks = [], {}
     for a, b in zip(begin.tolist(), end.tolist(), strict=True):
         packet = pb.TracePacket.FromString(data[a:b])

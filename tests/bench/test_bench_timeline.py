@@ -29,18 +29,18 @@ from viewer.gui.qt.background import Latest
 from viewer.model.trace import Slices
 from viewer.render import stacking
 from viewer.render.arrangement import TrackView
-from viewer.render.layout import Axis, BandKind, Layout, XMap
+from viewer.render.layout import Axis, BandKind, TimelineLayout, XMap
 from viewer.render.lod import DrawnSlices, build_mips
-from viewer.render.palette import cell_colours
-from viewer.render.raster import Backdrop, RowRaster, Source, draw_frame
-from viewer.render.track_table import stock_of
+from viewer.render.palette import cell_colors
+from viewer.render.raster import Backdrop, RasterSource, RowRaster, draw_frame
+from viewer.render.track_table import track_list
 
 SLICES = many_slices.SLICES
 ROWS = 60
 WIDTH, HEIGHT = 1920, 1080
 ORIGIN = 1_700_000_000_000_000_000
 SPAN = 100_000_000_000
-LABELLED = 48  # px from slice to slice: narrower ones have no room for three letters
+LABELED = 48  # px from slice to slice: narrower ones have no room for three letters
 BACKDROP = Backdrop(0xFF14161A, 0xFF1F2329, np.arange(0, WIDTH, 120))
 ZOOMS = {"fit-all": 1, "x10": 10, "x100": 100, "close": SLICES // 200}
 
@@ -84,9 +84,9 @@ def raster() -> RowRaster:
 
 
 @cache
-def stack() -> Layout:
+def stack() -> TimelineLayout:
     tracks = (Tracked("bench", f"track {t}") for t in range(ROWS))
-    return stacking.stack(stock_of([table(*tracks)]), TrackView())
+    return stacking.stack(track_list([table(*tracks)]), TrackView())
 
 
 def view(zoom: str) -> XMap:
@@ -97,8 +97,8 @@ def view(zoom: str) -> XMap:
 
 def frame(zoom: str, image: np.ndarray, hits: RowRaster | None = None) -> np.ndarray:
     """A frame of 1080 lines: all 60 rows as the raster sees them, 34 of them in the picture."""
-    colours = cell_colours(True)
-    source = Source(raster(), Axis(), colours, hits, colours)
+    colors = cell_colors(True)
+    source = RasterSource(raster(), Axis(), colors, hits, colors)
     return draw_frame(stack(), 0, HEIGHT, view(zoom), [source], BACKDROP, image)
 
 
@@ -241,7 +241,7 @@ class Shown:
         columns["height"] = np.full(count, height)
         columns["slice_height"] = np.full(count, max(height - 1, 1))
         columns["y"] = np.arange(count) * height
-        self.scene.layout = Layout(**columns)
+        self.scene.layout = TimelineLayout(**columns)
         self.scene.scroll_to(0)
 
 
@@ -277,7 +277,7 @@ def test_frames_of_the_window_beside_a_blit(qtbot, desk, tmp_path):
         shown.look(1)
         lines.append(line("360 rows of 3 px"))
         shown = Shown(qtbot, desk, many_slices.even(size))
-        shown.look(shown.session.span_ns() * LABELLED / (many_slices.EVEN_STEP * WIDTH))
+        shown.look(shown.session.span_ns() * LABELED / (many_slices.EVEN_STEP * WIDTH))
         lines += [line("most labels"), ""]
     text = "\n".join(lines)
     print("\n" + text)

@@ -17,7 +17,7 @@ from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, Slices, Trace
 from viewer.render.arrangement import TrackOrder, TrackView, arrange
 from viewer.render.stacking import stack
-from viewer.render.track_table import busy_of_tracks, stock_of, table_of
+from viewer.render.track_table import busy_of_tracks, table_of, track_list
 
 LANES = 1_000_000
 LAYOUT_SECONDS = 0.3
@@ -58,7 +58,7 @@ def test_a_million_lanes_are_laid_out(tracks):
     names = [f"track {number}" for number in range(tracks)]
     began = time.process_time()
     table = table_of(trace, names)
-    stock = stock_of([table])
+    stock = track_list([table])
     print(
         f"\n{LANES} lanes on {tracks} tracks: columns {time.process_time() - began:.3f} s", end=""
     )

@@ -15,7 +15,7 @@ import pytest
 from tests.browser.chromium import Chromium, browser_path
 from viewer.formats import never_cancelled, no_progress
 from viewer.resources import SAMPLES
-from viewer.workspace.perfetto_export import PerfettoJob, PerfettoWish, perfetto_source
+from viewer.workspace.perfetto_export import PerfettoJob, PerfettoOptions, perfetto_source
 from viewer.workspace.workspace import Workspace
 
 PORT = 9001  # the only one on loopback that the page's content policy allows
@@ -69,7 +69,7 @@ def test_the_page_shows_the_tracks_of_a_sample(key, site, tmp_path):
     workspace = Workspace()
     for path in next(s.paths() for s in SAMPLES if s.key == key):
         workspace.open(path)
-    job = PerfettoJob(workspace, PerfettoWish())
+    job = PerfettoJob(workspace, PerfettoOptions())
     job.write(os.fspath(site / "sample.pftrace"), no_progress, never_cancelled)
     names = {
         name for number in range(len(workspace.traces))

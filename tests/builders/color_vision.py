@@ -1,4 +1,4 @@
-"""How colours look to eyes that lack one kind of cone, and how far apart two of them are.
+"""How colors look to eyes that lack one kind of cone, and how far apart two of them are.
 
 The matrices are those of Machado, Oliveira and Fernandes, "A Physiologically-based Model for
 Simulation of Color Vision Deficiency" (2009), for a severity of 1.0, on linear RGB. The distance is
@@ -44,18 +44,18 @@ def lab(rgb: int, eye: str = "normal") -> tuple[float, float, float]:
 
 
 def difference(one: tuple[float, float, float], other: tuple[float, float, float]) -> float:
-    """CIEDE2000 of two CIELAB colours; about 2 can just be told apart, side by side."""
+    """CIEDE2000 of two CIELAB colors; about 2 can just be told apart, side by side."""
     (l1, a1, b1), (l2, a2, b2) = one, other
     c7 = ((hypot(a1, b1) + hypot(a2, b2)) / 2) ** 7
     g = 0.5 * (1 - sqrt(c7 / (c7 + 25**7)))
     a1, a2 = a1 * (1 + g), a2 * (1 + g)
     c1, c2 = hypot(a1, b1), hypot(a2, b2)
     h1, h2 = degrees(atan2(b1, a1)) % 360, degrees(atan2(b2, a2)) % 360
-    grey = c1 * c2 == 0
-    turn = 0.0 if grey else (h2 - h1 + 180) % 360 - 180
+    gray = c1 * c2 == 0
+    turn = 0.0 if gray else (h2 - h1 + 180) % 360 - 180
     dh = 2 * sqrt(c1 * c2) * sin(radians(turn) / 2)
     mean_l, mean_c = (l1 + l2) / 2, (c1 + c2) / 2
-    if grey:
+    if gray:
         h = h1 + h2
     elif abs(h1 - h2) <= 180:
         h = (h1 + h2) / 2

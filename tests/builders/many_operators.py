@@ -21,7 +21,7 @@ _LONG = 1000  # ticks of a call
 def program(source: str = "/m/models.py") -> Program:
     """A model of one source file: 50 blocks of 20 modules of 5 operators.
 
-    Every tenth call is of two neighbours.
+    Every tenth call is of two neighbors.
     """
     operators = []
     for i in range(OPERATORS):

@@ -7,9 +7,9 @@ import numpy as np
 
 from viewer.model.trace import Trace
 from viewer.render.arrangement import TrackView
-from viewer.render.layout import Layout
+from viewer.render.layout import TimelineLayout
 from viewer.render.stacking import stack
-from viewer.render.track_table import NEVER, TrackTable, stock_of, table_of
+from viewer.render.track_table import NEVER, TrackTable, table_of, track_list
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,6 @@ def table(*tracks: Tracked) -> TrackTable:
     )
 
 
-def stacked(trace: Trace) -> Layout:
+def stacked(trace: Trace) -> TimelineLayout:
     """The layout of one trace as it is opened."""
-    return stack(stock_of([table_of(trace, [t.thread for t in trace.tracks])]), TrackView())
+    return stack(track_list([table_of(trace, [t.thread for t in trace.tracks])]), TrackView())

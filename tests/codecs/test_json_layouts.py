@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewer.codecs import json_layouts
-from viewer.codecs.json_layouts import Layout, Objects, decimals, distinct, whole_numbers
+from viewer.codecs.json_layouts import JsonLayout, Objects, decimals, distinct, whole_numbers
 
 
 def padded(text: bytes) -> np.ndarray:
@@ -79,7 +79,7 @@ def test_values_that_all_objects_share_are_constants_until_one_differs(monkeypat
     ],
 )  # fmt: skip
 def test_what_is_no_object_or_has_a_key_twice_has_no_layout(text):
-    assert Layout.of(text.encode(), "args") is None
+    assert JsonLayout.of(text.encode(), "args") is None
 
 
 @pytest.mark.parametrize("text", ['x{"a":1}', '{"a":1}x', '{"a":"\\\\"}', "", "}{", "[{}]"])

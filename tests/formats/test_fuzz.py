@@ -33,7 +33,7 @@ from viewer.compat.inspector import official as official_inspector
 from viewer.compat.inspector import official_events as inspector_events
 from viewer.compat.inspector import official_record as inspector_record
 from viewer.compat.inspector.answers import InspectorAnswers
-from viewer.compat.inspector.official_errors import InspectorStops
+from viewer.compat.inspector.official_errors import InspectorError
 from viewer.export.perfetto.writer import PerfettoSource, write_perfetto
 from viewer.export.tables.slices import SliceTableSource, slice_columns
 from viewer.export.tables.untimed import untimed_columns
@@ -302,7 +302,7 @@ def what_follows(workspace: Workspace, trace: Trace) -> list[str]:
 def inspect(path: Path, kind: str) -> None:
     """Both answers of `opscope inspect`, the official one as far as it goes."""
     dump, record = (path, None) if kind == "dump" else (DATA / "etdump/demo_str_x4.etdp", path)
-    with contextlib.suppress(UnreadableFile, InspectorStops):
+    with contextlib.suppress(UnreadableFile, InspectorError):
         found = inspector_record.read(str(record)) if record else None
         answer = official_inspector.answer(*inspector_events.read(str(dump)), found)
         list(answer.sheet(include_metadata=True).grid())

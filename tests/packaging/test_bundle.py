@@ -153,17 +153,17 @@ def made_on(monkeypatch):
     return make
 
 
-def test_linux_gets_one_program_with_all_readers_resources_and_licences(made_on):
+def test_linux_gets_one_program_with_all_readers_resources_and_licenses(made_on):
     made = made_on("linux")
     assert set(made) == {"analysis", "PYZ", "opscope"}
     assert made["opscope"]["console"] is True
     assert "viewer.formats.executorch.etdump.reader" in made["analysis"]["hiddenimports"]
     assert (str(ROOT / "resources"), "resources") in made["analysis"]["datas"]
     texts = {folder for _, folder in made["analysis"]["datas"]}
-    assert {"licences/opscope", "licences/Qt and PySide6", "licences/pandas"} <= texts
+    assert {"licenses/opscope", "licenses/Qt and PySide6", "licenses/pandas"} <= texts
 
 
-def test_about_has_the_versions_and_licences_that_the_parts_state(made_on):
+def test_about_has_the_versions_and_licenses_that_the_parts_state(made_on):
     """Copied as the spec asks, each part is found by name; nothing tells of the machine."""
     copied = [
         (Path(file), folder)

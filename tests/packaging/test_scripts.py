@@ -113,7 +113,9 @@ def test_without_a_display_run_writes_a_picture_and_a_trace(project, name):
     assert (done.returncode, done.stderr) == (0, "")
     drawn, exported, said, picture, trace, more = done.stdout.splitlines()
     assert ".venv/bin/opscope" in more
-    assert drawn == f"opscope <screenshot> <my profile.csv> <--select-dearest> <-o> <{picture}>"
+    assert (
+        drawn == f"opscope <screenshot> <my profile.csv> <--select-most-expensive> <-o> <{picture}>"
+    )
     assert exported == f"opscope <export> <my profile.csv> <-o> <{trace}>"
     assert "no display" in said
     for path, suffix in ((picture, ".png"), (trace, ".pftrace")):
@@ -240,10 +242,10 @@ def test_a_wheel_carries_the_samples(wheel):
     assert "viewer/_resources/samples/README.md" in names
 
 
-def test_a_wheel_carries_the_licence_and_the_commands(wheel):
-    (licence,) = [n for n in wheel.namelist() if n.endswith("/LICENSE")]
-    assert wheel.read(licence) == (ROOT / "packaging/LICENSE").read_bytes()
-    assert b"Apache License" in wheel.read(licence)
+def test_a_wheel_carries_the_license_and_the_commands(wheel):
+    (license,) = [n for n in wheel.namelist() if n.endswith("/LICENSE")]
+    assert wheel.read(license) == (ROOT / "packaging/LICENSE").read_bytes()
+    assert b"Apache License" in wheel.read(license)
     (entries,) = [n for n in wheel.namelist() if n.endswith("entry_points.txt")]
     assert "opscope = viewer.cli:main" in wheel.read(entries).decode()
 

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewer.program.dataflow import Given, MethodFlow, joined, neighbours_of
+from viewer.program.dataflow import ExternalInput, MethodFlow, joined, neighbors_of
 
 EDGES = st.integers(1, 30).flatmap(
     lambda n: st.tuples(
@@ -29,14 +29,14 @@ def test_both_directions_hold_the_edges_that_were_put_in(case):
     for i in range(count):
         assert flow.inputs_of(i).tolist() == sorted(p for c, p in pairs if c == i)
         assert flow.outputs_of(i).tolist() == sorted(c for c, p in pairs if p == i)
-    around = neighbours_of(flow, tuple(chosen))
+    around = neighbors_of(flow, tuple(chosen))
     assert set(around.inputs) == {p for c, p in pairs if c in chosen} - chosen
     assert set(around.outputs) == {c for c, p in pairs if p in chosen} - chosen
 
 
 def test_what_is_given_from_outside_and_what_is_unknown_are_said_of_the_whole_set():
-    weight = Given("fc.weight", True)
+    weight = ExternalInput("fc.weight", True)
     flow = joined(3, [MethodFlow((1,), (0,), {0: (weight,), 1: (weight,)}, frozenset([2]))], {})
-    assert neighbours_of(flow, (0, 1)).given == (weight,)
-    assert neighbours_of(flow, (0, 1)).reason == ""
-    assert neighbours_of(flow, (1, 2)).reason != ""
+    assert neighbors_of(flow, (0, 1)).given == (weight,)
+    assert neighbors_of(flow, (0, 1)).reason == ""
+    assert neighbors_of(flow, (1, 2)).reason != ""

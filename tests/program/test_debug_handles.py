@@ -8,12 +8,12 @@ import pytest
 from tests.builders.etdump_writer import Run as Block
 from tests.builders.etdump_writer import delegate, framework, operator, write_dump
 from viewer.analysis.links.link_table import LinkTable, Reason, link
-from viewer.analysis.links.match import Agreement
+from viewer.analysis.links.match import Match
 from viewer.formats import open_file
 from viewer.model.trace import Trace
 from viewer.program.debug_handles import (
     DelegateMap,
-    Entry,
+    MapEntry,
     Via,
     is_of_whole_call,
     is_word,
@@ -43,8 +43,8 @@ def test_identifiers_are_found_by_their_exact_text_alone(identifier, handles):
 
 
 def test_a_shader_of_vulkan_is_found_by_its_node_never_by_digits_in_its_name():
-    assert INTS.find(shader(1)) == Entry((2, 3), "1", Via.NODE_ID)
-    assert INTS.find(shader(10)) == Entry((4,), "10", Via.NODE_ID)
+    assert INTS.find(shader(1)) == MapEntry((2, 3), "1", Via.NODE_ID)
+    assert INTS.find(shader(10)) == MapEntry((4,), "10", Via.NODE_ID)
     assert INTS.find(shader(5, name="conv_1_10", kernel="10")) is None
 
 
@@ -68,18 +68,18 @@ def test_json_that_states_no_node_is_not_found(text):
     ],
 )
 def test_an_operation_of_qnn_is_found_by_its_tensor(identifier, key):
-    assert TENSORS.find(identifier) == Entry(TENSORS.entries[key], key, Via.TENSOR)
+    assert TENSORS.find(identifier) == MapEntry(TENSORS.entries[key], key, Via.TENSOR)
 
 
 def test_a_tensor_is_not_found_by_a_part_of_its_name():
     assert TENSORS.find("aten_relu_default_1:OpId_14 (cycles)") is None
     assert TENSORS.find("relu:OpId_14 (cycles)") is None
-    assert TENSORS.find("aten_relu_default") == Entry((2,), "aten_relu_default", Via.EXACT)
+    assert TENSORS.find("aten_relu_default") == MapEntry((2,), "aten_relu_default", Via.EXACT)
 
 
 def test_an_identifier_of_the_map_goes_before_what_it_looks_like():
     odd = DelegateMap("Own", {"a:OpId_1": (1,), "a": (2,)})
-    assert odd.find("a:OpId_1") == Entry((1,), "a:OpId_1", Via.EXACT)
+    assert odd.find("a:OpId_1") == MapEntry((1,), "a:OpId_1", Via.EXACT)
 
 
 def test_long_texts_are_looked_up_in_no_time():
@@ -162,7 +162,7 @@ def test_vulkan_and_qnn_state_the_key_of_their_map(tmp_path):
 def test_totals_do_not_speak_against_a_pair(tmp_path):
     names = ["relu_default:OpId_3 (cycles)", "QNN (execute) time (cycles)", "ETVK_EXECUTE"]
     table = delegate_table(tmp_path, names, {"relu_default": (2,)})
-    assert table.fit.agreement == Agreement(1.0, 1)
+    assert table.fit.agreement == Match(1.0, 1)
 
 
 def test_a_total_that_a_map_lists_is_linked_all_the_same(tmp_path):

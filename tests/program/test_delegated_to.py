@@ -1,7 +1,7 @@
 """Which delegates' calls an operator went into, by the maps of real records."""
 
 from viewer.formats import open_file
-from viewer.program.delegated_to import Identifier, instructions_of, lowered_into
+from viewer.program.delegated_to import DelegateIdentifier, instructions_of, lowered_into
 
 CONV1, RELU1, CONV2, RELU2, TAN = range(5)
 
@@ -15,7 +15,7 @@ def test_an_identifier_of_several_handles_is_a_fusion(data):
     (found,) = lowerings(data, "demo_str.etrecord", RELU1)
     assert (found.instruction, found.backend, found.has_map) == (0, "BackendStrDemo", True)
     assert found.others == (CONV1, CONV2, RELU2, TAN)
-    assert found.identifiers == (Identifier("Fancy Fusion", (CONV1,)),)
+    assert found.identifiers == (DelegateIdentifier("Fancy Fusion", (CONV1,)),)
 
 
 def test_one_operator_may_have_several_identifiers(data):

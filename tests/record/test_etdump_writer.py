@@ -17,7 +17,7 @@ from viewer.formats import open_file
 from viewer.model.trace import Trace
 from viewer.record import EventTracer
 from viewer.record.etdump_writer import write_etdump
-from viewer.record.event_batches import EventBatches, Kind
+from viewer.record.event_batches import EventBatches, EventKind
 
 # -- any small log ---------------------------------------------------------------------------------
 
@@ -195,13 +195,13 @@ def test_a_million_events_are_read_back(tmp_path):
         for call in range(calls):
             number = run * calls + call
             identifier = number % 5000 if number % 2 else f"fused {number % 3000}"
-            kind = Kind.NUMBER if number % 2 else Kind.TEXT
+            kind = EventKind.NUMBER if number % 2 else EventKind.TEXT
             metadata = b"" if number % 3 else b"%d" % number
             batches.add(kind, run, identifier, 0, call, at + 1, at + 7, metadata)
-            batches.add(Kind.OPERATOR, run, "DELEGATE_CALL", 0, call, at, at + 9)
-            batches.add(Kind.OPERATOR, run, "MOVE_CALL", 0, calls, at + 9, at + 10)
+            batches.add(EventKind.OPERATOR, run, "DELEGATE_CALL", 0, call, at, at + 9)
+            batches.add(EventKind.OPERATOR, run, "MOVE_CALL", 0, calls, at + 9, at + 10)
             at += 10
-        batches.add(Kind.OPERATOR, run, "Method::execute", -1, 0, begin, at)
+        batches.add(EventKind.OPERATOR, run, "Method::execute", -1, 0, begin, at)
     path = tmp_path / "million.etdp"
     write_etdump(path, ["Execute"] * runs, [], batches.snapshot())
     trace = open_file(str(path))

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from tests.builders.stocks import Tracked, table
 from viewer.render.arrangement import HIGHEST_ROW, LOWEST_ROW, TrackOrder, TrackView, arrange
 from viewer.render.layout import ROW_HEIGHT
-from viewer.render.track_table import stock_of
+from viewer.render.track_table import track_list
 
 A, B = (0, "a"), (1, "b")
-STOCK = stock_of(
+STOCK = track_list(
     [table(Tracked("a", "cpu"), Tracked("a", "gpu"), Tracked("a", "dma")), table(Tracked("b", "x"))]
 )
 PARTS = [A, B, (0, 0), (0, 1), (0, 2), (1, 0)]

@@ -1,4 +1,4 @@
-"""What slices are coloured by: the class of every slice, compared with one worked out by hand."""
+"""What slices are colored by: the class of every slice, compared with one worked out by hand."""
 
 from fractions import Fraction
 
@@ -7,7 +7,7 @@ import pytest
 
 from viewer.analysis.cost.costs import Costs
 from viewer.formats import open_file
-from viewer.gui.timeline.scene.trace_rasters import colour_classes, palette_of, ramp_of, scheme_key
+from viewer.gui.timeline.scene.trace_rasters import color_classes, palette_of, ramp_of, scheme_key
 from viewer.model.queries import foreign, run_of_slices, self_time
 from viewer.model.trace import KeyKind
 from viewer.render.color_schemes import (
@@ -20,10 +20,10 @@ from viewer.render.color_schemes import (
     SCHEMES,
     SCOPES,
     TOP_LEVEL,
-    Lengths,
+    LengthRange,
     classes_of,
     lengths_of,
-    operator_colours,
+    operator_colors,
     scheme_for,
     why_not,
 )
@@ -52,7 +52,7 @@ def traces_of(opened, key):
 
 def names(shown, scheme):
     """Per slice the title of its class."""
-    classes = colour_classes(shown, scheme)
+    classes = color_classes(shown, scheme)
     return [classes.titles[i] for i in classes.of(shown.trace).tolist()]
 
 
@@ -98,23 +98,23 @@ def test_every_slice_has_the_class_that_its_link_tells(opened, key, scheme):
 
 
 @pytest.mark.parametrize("key", list(_PATHS))
-def test_by_operator_single_ones_take_turns_and_the_rest_is_grey(opened, key):
+def test_by_operator_single_ones_take_turns_and_the_rest_is_gray(opened, key):
     for shown in traces_of(opened, key):
         palette = palette_of(shown, "operator").tolist()
         kinds = shown.trace.keys.kind[shown.trace.slices.key].tolist()
-        for i, (colour, kind) in enumerate(zip(palette, kinds, strict=True)):
+        for i, (color, kind) in enumerate(zip(palette, kinds, strict=True)):
             link = shown.link(i)
             if len(link.operators) == 1:
                 twin = KERNELS if kind == KeyKind.KERNEL else 0
-                assert colour == link.operators[0] % OPERATORS + twin
+                assert color == link.operators[0] % OPERATORS + twin
             elif link.operators:
-                assert colour == SLAB
+                assert color == SLAB
             elif kind == KeyKind.FRAMEWORK:
-                assert colour == FRAME
+                assert color == FRAME
             elif kind == KeyKind.UNATTRIBUTED:
-                assert colour == UNATTRIBUTED
+                assert color == UNATTRIBUTED
             else:
-                assert colour == (UNLINKED if link.reason.state.name == "UNLINKED" else PLAIN)
+                assert color == (UNLINKED if link.reason.state.name == "UNLINKED" else PLAIN)
 
 
 @pytest.mark.parametrize("key", list(_PATHS))
@@ -124,15 +124,15 @@ def test_a_duration_lies_in_the_step_that_the_legend_gives(opened, key):
         titles = names(shown, "duration")
         starts = ramp_of([shown]).steps()
         rate = shown.axis.ns_per_tick
-        for i, (colour, title) in enumerate(zip(palette, titles, strict=True)):
+        for i, (color, title) in enumerate(zip(palette, titles, strict=True)):
             ns = int(shown.trace.slices.end[i] - shown.trace.slices.start[i]) * rate
             if title in (SCOPES, GAPS, OTHER_CLOCK):
                 continue
             if ns == 0:
-                assert (title, colour) == (NO_LENGTH, PLAIN)
+                assert (title, color) == (NO_LENGTH, PLAIN)
                 continue
             step = max(k for k, start in enumerate(starts) if start <= ns)
-            assert colour == RAMP + step
+            assert color == RAMP + step
         assert len(starts) == RAMP_STEPS
 
 
@@ -142,7 +142,7 @@ def test_the_ramp_runs_over_all_that_is_open():
     table = Workspace()
     table.add(trace)
     lengths = lengths_of(trace).times(rate)
-    wide = Lengths(lengths.least / 100, lengths.most * 100)
+    wide = LengthRange(lengths.least / 100, lengths.most * 100)
     own = classes_of("duration", table.links(trace), lengths, rate).of(trace)
     among = classes_of("duration", table.links(trace), wide, rate).of(trace)
     measured = own < RAMP_STEPS
@@ -152,22 +152,22 @@ def test_the_ramp_runs_over_all_that_is_open():
 
 
 def test_equal_lengths_are_one_step_and_steps_are_what_their_texts_say():
-    assert Lengths(Fraction(7), Fraction(7)).steps() == (7,)
-    assert Lengths(Fraction(10**9), Fraction(10**9 + 1)).steps() == (10**9,)
-    steps = Lengths(Fraction(40), Fraction(25_341)).steps()
+    assert LengthRange(Fraction(7), Fraction(7)).steps() == (7,)
+    assert LengthRange(Fraction(10**9), Fraction(10**9 + 1)).steps() == (10**9,)
+    steps = LengthRange(Fraction(40), Fraction(25_341)).steps()
     assert [float(s) for s in steps] == [40, 100, 250, 640, 1600, 4000, 10000]
 
 
 @pytest.mark.parametrize("key", list(_PATHS))
 @pytest.mark.parametrize("scheme", IDS)
-def test_a_call_and_its_operator_have_one_colour(opened, key, scheme):
+def test_a_call_and_its_operator_have_one_color(opened, key, scheme):
     """Swatches and slices: the same palette index wherever a class is of one operator."""
     if scheme not in ("operator", "type", "module"):
         return
     for shown in traces_of(opened, key):
         if scheme in shown.barred:
             continue
-        swatches = shown.operator_colours(scheme)
+        swatches = shown.operator_colors(scheme)
         palette = palette_of(shown, scheme)
         for i in range(len(palette)):
             operators = shown.link(i).operators
@@ -175,12 +175,12 @@ def test_a_call_and_its_operator_have_one_colour(opened, key, scheme):
                 assert palette[i] % KERNELS == swatches[operators[0]]
 
 
-def test_colours_are_the_same_in_another_file_and_after_opening_again(opened):
+def test_colors_are_the_same_in_another_file_and_after_opening_again(opened):
     """The same model, as XNNPACK and as portable kernels ran it; and the same dump once more."""
 
-    def colours(shown, scheme):
-        classes = colour_classes(shown, scheme)
-        return dict(zip(classes.titles, classes.colour.tolist(), strict=True))
+    def colors(shown, scheme):
+        classes = color_classes(shown, scheme)
+        return dict(zip(classes.titles, classes.color.tolist(), strict=True))
 
     first = traces_of(opened, "attention_xnnpack")[0]
     together = opened(*_PATHS["delegate_handle_map"], *_PATHS["attention_xnnpack"]).traces
@@ -190,36 +190,36 @@ def test_colours_are_the_same_in_another_file_and_after_opening_again(opened):
         assert scheme_key(first, scheme) == scheme_key(again, scheme)
         assert (palette_of(first, scheme) == palette_of(again, scheme)).all()
     for scheme in ("name", "type", "delegate", "links"):
-        here, there = colours(again, scheme), colours(other, scheme)
+        here, there = colors(again, scheme), colors(other, scheme)
         assert {t: here[t] for t in here.keys() & there} == {
             t: there[t] for t in here.keys() & there
         }
 
 
-def test_types_of_one_family_share_a_colour_and_common_families_differ(opened):
+def test_types_of_one_family_share_a_color_and_common_families_differ(opened):
     shown = traces_of(opened, "attention_xnnpack")[0]
-    colours = dict(zip([o.op for o in shown.table.program.operators],
-                       operator_colours("type", shown.table).tolist(), strict=True))  # fmt: skip
-    assert colours["view"] == colours["transpose"] == colours["chunk"]
+    colors = dict(zip([o.op for o in shown.table.program.operators],
+                       operator_colors("type", shown.table).tolist(), strict=True))  # fmt: skip
+    assert colors["view"] == colors["transpose"] == colors["chunk"]
     apart = ["linear", "layer_norm", "gelu", "view", "scaled_dot_product_attention", "add"]
-    assert len({colours[op] for op in apart}) == len(apart)
+    assert len({colors[op] for op in apart}) == len(apart)
     torq = next(t for t in traces_of(opened, "torq_npu") if t.table.program is not None)
     ops = [o.op for o in torq.table.program.operators]
-    assert operator_colours("type", torq.table)[ops.index("tosa.conv2d")] == 0  # as "convolution"
+    assert operator_colors("type", torq.table)[ops.index("tosa.conv2d")] == 0  # as "convolution"
 
 
 def test_an_operator_that_ran_in_a_delegate_and_as_a_kernel_is_neither(opened):
     shown = traces_of(opened, "attention_xnnpack")[0]
     found = dict(zip([o.label for o in shown.table.program.operators],
-                     shown.operator_colours("delegate").tolist(), strict=True))  # fmt: skip
-    colours = colour_classes(shown, "delegate")
-    of = dict(zip(colours.titles, colours.colour.tolist(), strict=True))
+                     shown.operator_colors("delegate").tolist(), strict=True))  # fmt: skip
+    colors = color_classes(shown, "delegate")
+    of = dict(zip(colors.titles, colors.color.tolist(), strict=True))
     assert found["blocks.0.qkv · linear"] == of["XnnpackBackend"]
     assert found["blocks.0.ln1 · layer_norm"] == of[OWN_KERNELS]
     assert found["blocks.0 · scaled_dot_product_attention"] == SLAB
 
 
-def test_what_a_file_cannot_be_coloured_by_is_said_and_names_stand_in(opened):
+def test_what_a_file_cannot_be_colored_by_is_said_and_names_stand_in(opened):
     alone = opened(_PATHS["attention_xnnpack"][0]).traces[0]
     assert set(alone.barred) == {"operator", "type", "module"}
     assert alone.barred["module"] == "No record is linked, so no slice has an operator"
@@ -238,7 +238,7 @@ def test_a_hostile_name_is_a_class_of_its_own(opened, tmp_path):
     path.write_text(text.replace("p,t,", "process,thread,", 1), encoding="utf-8")
     shown = opened(path).traces[0]
     found = dict(zip(names(shown, "name"), palette_of(shown, "name").tolist(), strict=True))
-    assert found[SCOPES] < OPERATORS  # told from the real scopes by its colour
+    assert found[SCOPES] < OPERATORS  # told from the real scopes by its color
     assert "<b>x</b>" in found
 
 
@@ -248,7 +248,7 @@ def test_shares_count_every_slice_once_and_add_up_to_what_costs_are_of(opened, k
     for shown in traces_of(opened, key):
         if scheme in shown.barred:
             continue
-        trace, classes = shown.trace, colour_classes(shown, scheme)
+        trace, classes = shown.trace, color_classes(shown, scheme)
         counted = shares([Counted(trace, classes, Fraction(1))])
         found = counted.listed
         assert sum(share.count for share in found) == len(trace.slices)
@@ -267,12 +267,12 @@ def test_shares_count_every_slice_once_and_add_up_to_what_costs_are_of(opened, k
 
 def test_a_run_is_counted_alone(opened):
     shown = traces_of(opened, "attention_xnnpack")[0]
-    classes = colour_classes(shown, "operator")
+    classes = color_classes(shown, "operator")
     number = next(i for i, run in enumerate(shown.trace.runs) if run.number == 2)
     run = shown.trace.runs[number]
     found = shares([Counted(shown.trace, classes, Fraction(1), number)]).listed
     assert sum(share.ns for share in found) == pytest.approx(run.end - run.start)
-    longest = next(share for share in found if share.colour < OPERATORS)
+    longest = next(share for share in found if share.color < OPERATORS)
     assert longest.title == "blocks.0 · scaled_dot_product_attention"
     assert longest.ns == pytest.approx(8544)  # as the operators panel has it: 8.544 µs
 
@@ -284,13 +284,13 @@ def test_shares_of_operators_are_their_costs(opened, key, number):
     shown = traces_of(opened, key)[0]
     trace = shown.trace
     run = next((i for i, each in enumerate(trace.runs) if each.number == number), None)
-    found = shares([Counted(trace, colour_classes(shown, "operator"), Fraction(1), run)]).listed
+    found = shares([Counted(trace, color_classes(shown, "operator"), Fraction(1), run)]).listed
     costs = Costs(shown.table)
     rows = (costs.table() if run is None else costs.of_run(trace.runs[run])).rows
     own = [row.ticks for row in rows if not row.is_shared and row.ticks]
-    assert sorted(share.ns for share in found if share.colour < OPERATORS) == sorted(own)
+    assert sorted(share.ns for share in found if share.color < OPERATORS) == sorted(own)
     shared = sum(row.ticks for row in rows if row.is_shared)
-    assert sum(share.ns for share in found if share.colour == SLAB) == shared
+    assert sum(share.ns for share in found if share.color == SLAB) == shared
 
 
 @pytest.mark.parametrize("key", list(_PATHS))
@@ -299,7 +299,7 @@ def test_shares_of_what_is_no_operator_are_the_own_time_of_its_slices(opened, ke
     shown = traces_of(opened, key)[0]
     trace = shown.trace
     run = next(i for i, each in enumerate(trace.runs) if each.number == 2)
-    found = shares([Counted(trace, colour_classes(shown, scheme), Fraction(1), run)]).listed
+    found = shares([Counted(trace, color_classes(shown, scheme), Fraction(1), run)]).listed
     counted = run_of_slices(trace) == run
     if trace.slices.derived is not None:
         counted &= ~trace.slices.derived

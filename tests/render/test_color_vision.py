@@ -18,7 +18,7 @@ from viewer.render.palette import (
     canvas_rgb,
     contrast,
     fills,
-    label_colours,
+    label_colors,
 )
 
 
@@ -35,12 +35,12 @@ def test_the_distance_is_that_of_its_definition():
         assert difference(one, other) == pytest.approx(expected, abs=1e-4)
 
 
-def least(colours, eye, pairs=combinations):
-    return min(difference(lab(a, eye), lab(b, eye)) for a, b in pairs(colours, 2))
+def least(colors, eye, pairs=combinations):
+    return min(difference(lab(a, eye), lab(b, eye)) for a, b in pairs(colors, 2))
 
 
 @pytest.mark.parametrize("eye", EYES)
-def test_the_twelve_colours_of_classes_are_all_apart(eye):
+def test_the_twelve_colors_of_classes_are_all_apart(eye):
     assert least(OPERATOR_FILLS, eye) >= (17 if eye == "normal" else 10)
     ring = [*OPERATOR_FILLS, OPERATOR_FILLS[0]]
     assert min(difference(lab(a, eye), lab(b, eye)) for a, b in pairwise(ring)) >= 16
@@ -49,9 +49,9 @@ def test_the_twelve_colours_of_classes_are_all_apart(eye):
 @pytest.mark.parametrize("eye", EYES)
 @pytest.mark.parametrize("dark", [True, False])
 def test_no_class_looks_like_what_is_shared_or_unknown(eye, dark):
-    greys = fills(dark)[SLAB : PLAIN + 1]
+    grays = fills(dark)[SLAB : PLAIN + 1]
     found = min(
-        difference(lab(fill, eye), lab(grey, eye)) for fill in OPERATOR_FILLS for grey in greys
+        difference(lab(fill, eye), lab(gray, eye)) for fill in OPERATOR_FILLS for gray in grays
     )
     # Lilac and the slab of the light theme, to an eye without green; the slab has its ribbon too.
     assert found >= 5
@@ -81,6 +81,6 @@ def test_what_is_linked_and_what_is_not_are_far_apart(eye):
 
 @pytest.mark.parametrize("dark", [True, False])
 def test_every_label_can_be_read_on_its_fill(dark):
-    for fill, label in zip(fills(dark), label_colours(dark), strict=True):
+    for fill, label in zip(fills(dark), label_colors(dark), strict=True):
         assert contrast(fill, label) >= 4.5
     assert len(fills(dark)) == KERNELS + OPERATORS + 1 + RAMP_STEPS

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewer.model.counter import Counter
-from viewer.render.counter_raster import CounterColours, CounterRaster, stamp
+from viewer.render.counter_raster import CounterColors, CounterRaster, stamp
 from viewer.render.layout import Axis, XMap
 
 AREA, PEAK, LINE, GROUND = 1, 2, 3, 4
-COLOURS = CounterColours(AREA, PEAK, LINE, GROUND)
+COLORS = CounterColors(AREA, PEAK, LINE, GROUND)
 
 
 def raster_of(*steps):
@@ -24,7 +24,7 @@ def raster_of(*steps):
 
 def picture(raster, xmap, height=8, *, lines=8, y=0):
     image = np.zeros((lines, xmap.width), np.uint32)
-    stamp(image, y, height, raster, xmap, COLOURS)
+    stamp(image, y, height, raster, xmap, COLORS)
     return image
 
 
@@ -113,7 +113,7 @@ def test_whatever_is_above_nothing_has_a_line_of_pixels():
 def test_what_lies_outside_of_the_image_is_cut_off(y):
     raster, xmap = raster_of((2, 4), (5, 8), (6, 0)), XMap(0, 8, 8)
     whole = np.zeros((60, 8), np.uint32)
-    stamp(whole, 20 + y, 8, raster, xmap, COLOURS)
+    stamp(whole, 20 + y, 8, raster, xmap, COLORS)
     assert picture(raster, xmap, lines=10, y=y).tolist() == whole[20:30].tolist()
 
 

@@ -46,12 +46,12 @@ def near(columns: np.ndarray) -> np.ndarray:
 @pytest.fixture(scope="module")
 def many():
     slices = many_slices.trace(SLICES).slices
-    colour = (slices.key % 12).astype(np.uint8)
+    color = (slices.key % 12).astype(np.uint8)
     lists = [
         (slices.start[lo:hi].tolist(), slices.end[lo:hi].tolist())
         for lo, hi in zip(slices.row_ptr[:-1].tolist(), slices.row_ptr[1:].tolist(), strict=True)
     ]
-    return slices, RowRaster.of(slices, colour), lists
+    return slices, RowRaster.of(slices, color), lists
 
 
 def views(starts: list[int], ends: list[int], seed: int, width: int):

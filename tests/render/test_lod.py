@@ -81,13 +81,13 @@ def test_every_cell_of_every_level_says_what_its_time_holds(seed, scale, origin)
     end = np.cumsum(length + gap)
     start = end - length
     start, end = start - start[0], end - start[0]
-    colour = rng.integers(0, 28, n).astype(np.uint8)
+    color = rng.integers(0, 28, n).astype(np.uint8)
     row = np.column_stack([start, end]) + origin
-    mip = build_mips(DrawnSlices.of(slices_of(row.tolist())), colour)[0]
+    mip = build_mips(DrawnSlices.of(slices_of(row.tolist())), color)[0]
     assert mip.origin == origin
     assert n - 1 < len(mip.levels[0]) <= 2 * n
     assert len(mip.levels[-1]) == 1
-    weights = weights_of(start, end, colour)
+    weights = weights_of(start, end, color)
     for number, cells in enumerate(mip.levels):
         size = 1 << mip.shift + number
         for c in range(len(cells)):
@@ -96,7 +96,7 @@ def test_every_cell_of_every_level_says_what_its_time_holds(seed, scale, origin)
                 assert cells[c] == 0
                 continue
             longest = inside[np.argmax(weights[inside])]
-            assert cells[c] & 0x3F == colour[longest]
+            assert cells[c] & 0x3F == color[longest]
             covered = np.minimum(end[inside], (c + 1) * size) - np.maximum(start[inside], c * size)
             share = float(covered.sum() / size)
             expected = FULL_SHADE if len(inside) == 1 else 1 + share * 254
@@ -108,12 +108,12 @@ def test_rows_with_few_slices_have_no_mipmap():
     many = [(2 * i, 2 * i + 1) for i in range(MIN_SLICES)]
     zeros = [(i, i) for i in range(MIN_SLICES)]
     drawn = DrawnSlices.of(slices_of(few, many, zeros))
-    colour = np.zeros(len(drawn.start), np.uint8)
-    assert list(build_mips(drawn, colour)) == [1]
-    assert build_mips(drawn, colour, cancelled=lambda: True) == {}
+    color = np.zeros(len(drawn.start), np.uint8)
+    assert list(build_mips(drawn, color)) == [1]
+    assert build_mips(drawn, color, cancelled=lambda: True) == {}
 
 
-def test_weights_order_by_length_and_end_in_the_colour():
+def test_weights_order_by_length_and_end_in_the_color():
     start = np.array([0, 0, -(2**63)])
     end = np.array([10, 20, 2**63 - 1])
     weights = weights_of(start, end, np.array([27, 3, 9], np.uint8))

@@ -1,4 +1,4 @@
-"""Colours: legible labels, stable schemes, and the pixels of cells."""
+"""Colors: legible labels, stable schemes, and the pixels of cells."""
 
 import numpy as np
 import pytest
@@ -12,12 +12,12 @@ from viewer.render.palette import (
     Emphasis,
     by_name,
     canvas_rgb,
-    cell_colours,
+    cell_colors,
     contrast,
     edge_rgb,
     edge_table,
     fills,
-    label_colours,
+    label_colors,
     label_rgb,
     mix,
     rgb_table,
@@ -41,7 +41,7 @@ DESIGN = [
 
 
 @pytest.mark.parametrize(("number", "row"), list(enumerate(DESIGN)))
-def test_operator_colours_have_the_contrasts_of_the_design(number, row):
+def test_operator_colors_have_the_contrasts_of_the_design(number, row):
     fill, label, canvas, edge, on_white = row
     assert OPERATOR_FILLS[number] == fill
     assert label_rgb(fill) == 0x101318
@@ -54,11 +54,11 @@ def test_operator_colours_have_the_contrasts_of_the_design(number, row):
 @pytest.mark.parametrize("dark", [True, False])
 @pytest.mark.parametrize(("emphasis", "least"), [(Emphasis.FULL, 4.5), (Emphasis.DIMMED, 4.4)])
 def test_every_label_is_legible(dark, emphasis, least):
-    pairs = zip(fills(dark, emphasis), label_colours(dark, emphasis), strict=True)
+    pairs = zip(fills(dark, emphasis), label_colors(dark, emphasis), strict=True)
     assert min(contrast(fill, label) for fill, label in pairs) >= least
 
 
-def test_context_is_grey_and_operators_are_not():
+def test_context_is_gray_and_operators_are_not():
     for dark in (True, False):
         for fill in fills(dark)[SLAB:KERNELS]:
             channels = [fill >> s & 255 for s in (16, 8, 0)]
@@ -71,7 +71,7 @@ def test_mixing_and_contrast_have_known_ends():
     assert contrast(0x000000, 0xFFFFFF) == contrast(0xFFFFFF, 0x000000) == pytest.approx(21)
 
 
-def test_a_name_has_its_colour_whatever_else_is_there():
+def test_a_name_has_its_color_whatever_else_is_there():
     names = ["convolution", "aten::mm", "", "größe", "\udc80"]
     together = by_name(names)
     assert [int(by_name([n])[0]) for n in names] == together.tolist()
@@ -81,20 +81,20 @@ def test_a_name_has_its_colour_whatever_else_is_there():
 
 
 @pytest.mark.parametrize("dark", [True, False])
-def test_cells_become_the_colours_of_the_palette(dark):
-    colours, table = cell_colours(dark), rgb_table(dark)
+def test_cells_become_the_colors_of_the_palette(dark):
+    colors, table = cell_colors(dark), rgb_table(dark)
     canvas = 0xFF000000 | canvas_rgb(dark)
     full = 0xFF00 | np.arange(36)
-    assert colours.body[full].tolist() == table[:36].tolist()
-    assert (colours.body[np.arange(64)] == canvas).all()
-    assert colours.body[full | SIDE << 6].tolist() == edge_table(dark)[:36].tolist()
+    assert colors.body[full].tolist() == table[:36].tolist()
+    assert (colors.body[np.arange(64)] == canvas).all()
+    assert colors.body[full | SIDE << 6].tolist() == edge_table(dark)[:36].tolist()
     for cell in (full | SIDE << 6).tolist():
-        assert colours.line[cell] == edge_table(dark)[cell & 63]
-    assert (colours.line[full | ROUND_SIDE << 6] != colours.line[full | SIDE << 6]).all()
+        assert colors.line[cell] == edge_table(dark)[cell & 63]
+    assert (colors.line[full | ROUND_SIDE << 6] != colors.line[full | SIDE << 6]).all()
 
 
 def test_a_shared_pixel_is_seen_and_grows_with_what_is_covered():
-    body = cell_colours(True).body
+    body = cell_colors(True).body
     steps = [contrast(int(body[s << 8 | 3]) & 0xFFFFFF, canvas_rgb(True)) for s in range(1, 256)]
     assert steps[0] > 2
     assert (np.diff(steps) >= 0).all()
@@ -105,10 +105,10 @@ def test_emphasis_mixes_to_the_canvas():
     assert fills(False, Emphasis.DIMMED)[0] == mix(OPERATOR_FILLS[0], 0xFFFFFF, 0.42)
 
 
-def test_what_is_no_hit_is_one_faint_grey_that_is_still_seen():
+def test_what_is_no_hit_is_one_faint_gray_that_is_still_seen():
     for dark in (True, False):
-        (grey,) = set(fills(dark, Emphasis.HIDDEN))
-        assert 1.15 < contrast(grey, canvas_rgb(dark)) < 1.8
+        (gray,) = set(fills(dark, Emphasis.HIDDEN))
+        assert 1.15 < contrast(gray, canvas_rgb(dark)) < 1.8
         assert (
-            max(grey >> s & 255 for s in (0, 8, 16)) - min(grey >> s & 255 for s in (0, 8, 16)) < 16
+            max(gray >> s & 255 for s in (0, 8, 16)) - min(gray >> s & 255 for s in (0, 8, 16)) < 16
         )

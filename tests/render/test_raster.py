@@ -13,8 +13,8 @@ from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, Slices, Trace
 from viewer.render import layout as lay
 from viewer.render.layout import Axis, XMap
-from viewer.render.palette import INNER, ROUND_SIDE, SIDE, Emphasis, cell_colours
-from viewer.render.raster import Backdrop, RowRaster, Source, draw_frame, expand
+from viewer.render.palette import INNER, ROUND_SIDE, SIDE, Emphasis, cell_colors
+from viewer.render.raster import Backdrop, RasterSource, RowRaster, draw_frame, expand
 
 ANCHOR = 1_700_000_000_000_000_000
 
@@ -35,12 +35,12 @@ def trace_of(*rows: list[tuple[int, int]], name: str = "a") -> Trace:
     return builder.build()
 
 
-def colours(slices: Slices) -> np.ndarray:
+def colors(slices: Slices) -> np.ndarray:
     return (slices.key % 12).astype(np.uint8)
 
 
 def raster_of(trace: Trace) -> RowRaster:
-    return RowRaster.of(trace.slices, colours(trace.slices))
+    return RowRaster.of(trace.slices, colors(trace.slices))
 
 
 def reference_row(slices: Slices, row: int, xmap: XMap) -> list[list[int]]:
@@ -62,7 +62,7 @@ def reference_row(slices: Slices, row: int, xmap: XMap) -> list[list[int]]:
 
 
 def check_against_reference(trace: Trace, xmap: XMap) -> None:
-    slices, own = trace.slices, colours(trace.slices)
+    slices, own = trace.slices, colors(trace.slices)
     rows = list(range(len(slices.row_ptr) - 1))
     raster = raster_of(trace)
     cells = raster.draw(rows, xmap)
@@ -186,9 +186,9 @@ def test_crowded_rows_miss_no_slice_by_more_than_a_pixel(width):
 
 
 def test_wide_slices_of_a_crowded_row_are_drawn_exactly():
-    """As if the row held nothing else, but for columns that they share with their neighbours."""
+    """As if the row held nothing else, but for columns that they share with their neighbors."""
     trace = crowded(20_000, seed=8)
-    slices, own, raster = trace.slices, colours(trace.slices), raster_of(trace)
+    slices, own, raster = trace.slices, colors(trace.slices), raster_of(trace)
     span = trace.end - trace.start
     compared = 0
     for t0, t1 in ((0, span), (span // 7, span // 2), (-span // 3, span)):
@@ -217,13 +217,13 @@ def test_the_mipmap_weighs_time_not_count():
     assert abs(shade[:-1] - 128).max() <= 32
 
 
-def test_the_longest_slice_of_a_pixel_gives_the_colour_at_every_zoom():
+def test_the_longest_slice_of_a_pixel_gives_the_color_at_every_zoom():
     lengths = np.ones(4096, np.int64)
     lengths[::64] = 30
     start = np.cumsum(lengths + 1) - lengths
     trace = trace_of(np.column_stack([start, start + lengths]).tolist())
-    colour = np.where(lengths == 30, 7, 2).astype(np.uint8)
-    raster = RowRaster.of(trace.slices, colour)
+    color = np.where(lengths == 30, 7, 2).astype(np.uint8)
+    raster = RowRaster.of(trace.slices, color)
     for width in (4, 8, 16):
         (row,) = raster.draw([0], XMap(0, trace.end + 1, width))
         assert set((row & 0x3F).tolist()) == {7}
@@ -256,7 +256,7 @@ def test_a_burst_shows_the_slice_that_fills_most_of_a_column():
 
 def test_hits_are_drawn_from_a_subset_on_the_same_rows():
     trace = trace_of([(0, 10), (10, 20), (25, 25), (30, 40)], [(0, 40)])
-    own = colours(trace.slices)
+    own = colors(trace.slices)
     hits = RowRaster.subset(trace.slices, own, np.array([1, 2]))
     xmap = XMap(0, 40, 40)
     first, second = hits.draw([0, 1], xmap)
@@ -334,9 +334,9 @@ def test_rows_get_their_height_and_are_cut_at_the_frame():
 
 def test_a_frame_has_rows_hits_grid_and_canvas_where_the_layout_says():
     trace = trace_of([(0, 50), (60, 100)])
-    own = colours(trace.slices)
-    full, dim = cell_colours(True), cell_colours(True, Emphasis.DIMMED)
-    source = Source(
+    own = colors(trace.slices)
+    full, dim = cell_colors(True), cell_colors(True, Emphasis.DIMMED)
+    source = RasterSource(
         raster_of(trace), Axis(), dim, RowRaster.subset(trace.slices, own, np.array([1])), full
     )
     layout = stacked(trace)
@@ -354,10 +354,10 @@ def test_a_frame_has_rows_hits_grid_and_canvas_where_the_layout_says():
 
 def test_grid_lines_pass_behind_hits_that_a_crowded_row_shows_a_column_away():
     trace = crowded(5000)
-    own, n = colours(trace.slices), len(trace.slices)
+    own, n = colors(trace.slices), len(trace.slices)
     hits = RowRaster.subset(trace.slices, own, np.arange(0, n, 10))
-    full = cell_colours(True)
-    source = Source(raster_of(trace), Axis(), cell_colours(True, Emphasis.DIMMED), hits, full)
+    full = cell_colors(True)
+    source = RasterSource(raster_of(trace), Axis(), cell_colors(True, Emphasis.DIMMED), hits, full)
     xmap = XMap(trace.start, trace.end, 700)
     backdrop = Backdrop(0xFF000001, 0xFF000002, np.arange(700))
     image = draw_frame(stacked(trace), 0, 56, xmap, [source], backdrop)

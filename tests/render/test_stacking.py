@@ -21,10 +21,10 @@ from viewer.render.layout import (
     BandKind,
 )
 from viewer.render.stacking import stack
-from viewer.render.track_table import NEVER, stock_of
+from viewer.render.track_table import NEVER, track_list
 
 ZEROS = Row(lengths=False, zeros=True)
-STOCK = stock_of(
+STOCK = track_list(
     [
         table(
             Tracked("a.etdp", "forward", (Row(), Row(), Row(zeros=True, kernels=True))),
@@ -105,7 +105,7 @@ def test_pinned_tracks_come_first_in_their_order_and_leave_their_processes():
 
 def test_nothing_has_no_height():
     for layout in (
-        stack(stock_of([]), TrackView()),
+        stack(track_list([]), TrackView()),
         stack(STOCK, TrackView(hidden=frozenset({(0, "a.etdp"), (1, "b.etdp")}))),
     ):
         assert layout.total_height == 0
@@ -142,7 +142,7 @@ def test_stuck_tracks_lie_over_what_is_scrolled_to():
 
 
 def test_all_pinned_alone_is_as_high_as_its_rows():
-    alone = stock_of([table(Tracked("a", "x"))])
+    alone = track_list([table(Tracked("a", "x"))])
     view = TrackView(pinned=((0, 0),), hidden=frozenset({(0, "a")}))
     plain = stack(alone, view)
     assert plain.scrolled(55).total_height == plain.total_height == plain.pinned_height
@@ -278,7 +278,7 @@ def test_any_choice_stacks_as_a_plain_walk_does(traces, data):
         filter=data.draw(st.sampled_from(["", " ", "CORE", "p", "10", "nothing"])),
         order=data.draw(st.sampled_from(TrackOrder)),
     )
-    stock = stock_of([table(*tracks) for tracks, _ in traces], None, [c for _, c in traces])
+    stock = track_list([table(*tracks) for tracks, _ in traces], None, [c for _, c in traces])
     work = [data.draw(st.sampled_from([0, 5, 9])) for _ in stock.names]
     busy = {stock.part(i): amount for i, amount in enumerate(work)}
     expected, hidden, filtered = walk(traces, view, busy)
@@ -294,7 +294,7 @@ def test_any_choice_stacks_as_a_plain_walk_does(traces, data):
 
 
 def test_counters_lie_below_the_tracks_of_their_process_and_fold_with_it():
-    stock = stock_of(
+    stock = track_list(
         [table(Tracked("a", "t"), Tracked("b", "t"))], None,
         [[("b", "busy"), ("a", "busy"), ("gone", "busy"), ("b", "power")]],
     )  # fmt: skip

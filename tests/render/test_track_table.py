@@ -10,7 +10,7 @@ from tests.builders.stocks import Tracked, table
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind
 from viewer.render.layout import Axis
-from viewer.render.track_table import NEVER, busy_of_tracks, stock_of, table_of
+from viewer.render.track_table import NEVER, busy_of_tracks, table_of, track_list
 
 
 def test_the_rows_of_a_trace_tell_kernels_and_zero_lengths():
@@ -59,7 +59,7 @@ def test_a_track_is_busy_while_anything_lies_on_it(tracks):
 
 
 def test_a_stock_numbers_tracks_and_processes_over_all_traces():
-    stock = stock_of(
+    stock = track_list(
         [table(Tracked("a", "x"), Tracked("b", "y")), table(), table(Tracked("a", "z", first=6))],
         [Axis(), Axis(), Axis(Fraction(5), 100)],
         [[("b", "power"), ("gone", "heat"), ("a", "load")], [], []],

@@ -7,11 +7,11 @@ import pytest
 
 from tests.gui.events import SAMPLE
 from viewer.gui.panels.base.slice_facts import scope_text
-from viewer.gui.session import navigation as going
+from viewer.gui.session import navigation
 from viewer.gui.session.costs import CostFeed
 from viewer.gui.session.selection import clear
 from viewer.gui.window.frame.status_text import selection_text
-from viewer.model.scope import WHOLE, Scope, begin_in
+from viewer.model.scope import WHOLE, TimeScope, begin_in
 from viewer.model.trace import KeyKind
 from viewer.view.open_trace import Inferences
 from viewer.view.state import Area, SliceRef, SliceSet
@@ -33,12 +33,12 @@ def area_of_run(session, number, share=1.0):
 
 def test_costs_are_of_the_picked_run_until_an_area_is_selected(session):
     picked = session.traces[0].trace.runs[session.state.run[1]]
-    assert session.scope(0) == Scope(run=picked)
+    assert session.scope(0) == TimeScope(run=picked)
     area = area_of_run(session, 3, 0.5)
     session.select_area(area)
     axis = session.traces[0].axis  # a tick of this file is a ns, from another zero on
-    assert session.scope(0) == Scope(ticks=(area.t0 - axis.offset_ns, area.t1 - axis.offset_ns))
-    assert session.scope(0, ranges=False) == Scope(run=picked)
+    assert session.scope(0) == TimeScope(ticks=(area.t0 - axis.offset_ns, area.t1 - axis.offset_ns))
+    assert session.scope(0, ranges=False) == TimeScope(run=picked)
     session.clear_selection()
     session.pick_run(None)
     assert session.scope(0) == WHOLE
@@ -100,7 +100,7 @@ def test_ranges_side_by_side_add_up_to_the_whole(session):
         found = [r for p in parts for r in p.rows if r.operators == row.operators]
         assert sum(r.ticks for r in found) == row.ticks
         assert sum(r.slices for r in found) == row.slices
-        scopes = [Scope(ticks=(a if a is not None else trace.start, b or trace.end))
+        scopes = [TimeScope(ticks=(a if a is not None else trace.start, b or trace.end))
                   for a, b in itertools.pairwise(cuts)]  # fmt: skip
         slices = [i for s in scopes for i in costs.slices_of([row.operators], s).tolist()]
         assert sorted(slices) == costs.slices_of([row.operators], WHOLE).tolist()
@@ -111,7 +111,7 @@ def test_what_begins_in_a_scope_is_counted_in_it_alone(session):
     every = np.arange(len(shown.trace.slices))
     assert begin_in(shown.trace, WHOLE, every) is every
     runs = list(shown.trace.inferences())
-    of_runs = [begin_in(shown.trace, Scope(run=run), every) for run in runs]
+    of_runs = [begin_in(shown.trace, TimeScope(run=run), every) for run in runs]
     assert len(np.unique(np.concatenate(of_runs))) == sum(map(len, of_runs))
 
 
@@ -135,7 +135,7 @@ def test_an_operator_chosen_in_an_area_keeps_it_and_shows_its_slice_in_it(sessio
     assert selection_text(session).endswith(
         f"selected on 1 track · {calls} slices of the operator in it, 3 shared calls"
     )
-    going.fit_selection(session)
+    navigation.fit_selection(session)
     assert area.t0 <= session.state.t0 < session.state.t1 <= area.t1
 
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from viewer.view.history import LONGEST, History
 from viewer.view.open_trace import Inferences
-from viewer.view.state import Mark, SliceRef, TrackView, ViewState
+from viewer.view.state import Bookmark, SliceRef, TrackView, ViewState
 
 HERE = ViewState(t0=0, t1=100)
 THERE = replace(HERE, t0=50, t1=60)
@@ -36,8 +36,8 @@ def test_what_is_taken_back_while_it_is_made_is_no_step():
     assert not history.can_undo
 
 
-def test_back_goes_to_the_place_before_and_leaves_the_colours_and_marks_as_they_are():
-    marked = replace(BLUE, marks=(Mark(1, 1, "here"),))
+def test_back_goes_to_the_place_before_and_leaves_the_colors_and_marks_as_they_are():
+    marked = replace(BLUE, marks=(Bookmark(1, 1, "here"),))
     history = seen(HERE, THERE, BLUE, marked)
     back = history.back(marked)
     assert (back.t0, back.t1) == (0, 100)

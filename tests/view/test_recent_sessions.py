@@ -5,14 +5,14 @@ import os
 import msgspec
 import pytest
 
-from viewer.view.recent_sessions import MOST, KeptSessions, work_of
+from viewer.view.recent_sessions import MOST, RecentSessions, work_of
 from viewer.view.session_file import (
     VERSION,
-    Input,
     LinkChoice,
-    Place,
+    SavedBookmark,
     SavedChoices,
-    SavedMark,
+    SavedInput,
+    SavedPlace,
     SavedSession,
     SavedTracks,
     SavedView,
@@ -22,9 +22,9 @@ from viewer.view.session_file import (
 
 
 def session(name, *marks, **view):
-    marked = tuple(SavedMark(at, at, f"mark {at}") for at in marks)
+    marked = tuple(SavedBookmark(at, at, f"mark {at}") for at in marks)
     return SavedSession(
-        VERSION, (Input(name, absolute=f"/data/{name}"),), view=SavedView(marks=marked, **view)
+        VERSION, (SavedInput(name, absolute=f"/data/{name}"),), view=SavedView(marks=marked, **view)
     )
 
 
@@ -34,7 +34,7 @@ def names(kept):
 
 @pytest.fixture
 def kept(tmp_path):
-    return KeptSessions(str(tmp_path / "settings"))
+    return RecentSessions(str(tmp_path / "settings"))
 
 
 def test_the_newest_is_the_first_and_none_is_lost(kept):
@@ -96,7 +96,7 @@ def test_a_folder_that_takes_nothing_keeps_what_it_has(kept, monkeypatch):
     assert names(kept) == ["a"]
 
 
-PLACE = Place(0, "a")
+PLACE = SavedPlace(0, "a")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ PLACE = Place(0, "a")
     [
         (session("a"), False),
         (session("a", 1), True),
-        (session("a", start_ns=1, end_ns=5, search="conv", colour_by="name"), False),
+        (session("a", start_ns=1, end_ns=5, search="conv", color_by="name"), False),
         (session("a", tracks=SavedTracks(folded=(PLACE,), filter="x", order="by name")), False),
         (session("a", tracks=SavedTracks(pinned=(PLACE,))), True),
         (session("a", tracks=SavedTracks(hidden=(PLACE,))), True),

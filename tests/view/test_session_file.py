@@ -16,7 +16,7 @@ from viewer.codecs.atomic_file import WriteCancelled
 from viewer.codecs.file_stamps import stamp_of
 from viewer.formats import UnreadableFile, never_cancelled, no_progress
 from viewer.view.session_file import (
-    Input,
+    SavedInput,
     SavedSession,
     changed_inputs,
     choices_of,
@@ -143,7 +143,7 @@ def test_a_cancelled_save_leaves_the_old_file(inputs):
     stamps = [stamp_of(str(path)) for path in inputs]
     with pytest.raises(WriteCancelled):
         write(
-            str(to), SavedSession(1, (Input("x", absolute=str(inputs[0])),)), stamps[:1],
+            str(to), SavedSession(1, (SavedInput("x", absolute=str(inputs[0])),)), stamps[:1],
             no_progress, lambda: True,
         )  # fmt: skip
     assert to.read_bytes() == before
@@ -172,7 +172,7 @@ def test_paths_of_other_machines_and_devices_are_never_looked_at(tmp_path, monke
     looked = []
     monkeypatch.setattr("viewer.view.session_file.stamp_of", lambda path: looked.append(path))
     names = ("//server/share/x", "\\\\server\\x", "/dev/zero", "a\0b", "", "../../etc/x")
-    session = SavedSession(1, tuple(Input(name, 5, "f" * 64, name) for name in names))
+    session = SavedSession(1, tuple(SavedInput(name, 5, "f" * 64, name) for name in names))
     assert [one.path for one in find_inputs(session, str(tmp_path), never_cancelled)] == (
         [None] * len(names)
     )
@@ -182,7 +182,7 @@ def test_paths_of_other_machines_and_devices_are_never_looked_at(tmp_path, monke
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=60), st.integers(0, 400), st.integers(0, 255))
 def test_a_damaged_file_is_read_or_refused(tmp_path_factory, tail, at, byte):
-    session = SavedSession(1, (Input("a.etdp", 3, "0" * 64, "/a.etdp"),))
+    session = SavedSession(1, (SavedInput("a.etdp", 3, "0" * 64, "/a.etdp"),))
     data = bytearray(encoded(session))
     data[at % len(data)] = byte
     path = tmp_path_factory.mktemp("odd") / "x.opscope"

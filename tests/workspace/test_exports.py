@@ -21,7 +21,7 @@ from viewer.model.times import RateOrigin
 from viewer.model.trace import Trace
 from viewer.resources import SAMPLES
 from viewer.workspace.exports import NothingToExport, export
-from viewer.workspace.perfetto_export import Flows, perfetto_source
+from viewer.workspace.perfetto_export import ExportFlows, perfetto_source
 from viewer.workspace.workspace import Workspace
 
 DATA = Path(__file__).parents[1] / "data"
@@ -170,7 +170,7 @@ def test_every_sample_comes_back_from_the_engine(tmp_path):
             made = perfetto_source(workspace, number)
             named = [replace(t, process=f"{sample.key} {t.process}") for t in made.tracks]
             linked = workspace.links(trace)
-            sources.append(replace(made, tracks=named, flows=Flows().of(linked)))
+            sources.append(replace(made, tracks=named, flows=ExportFlows().of(linked)))
             labels, strings = slice_labels(linked)
             for i in range(len(trace.slices)):
                 track = trace.slices.track(i)

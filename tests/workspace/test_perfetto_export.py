@@ -10,16 +10,16 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.codecs.atomic_file import NothingToExport, WriteCancelled
 from viewer.codecs.file_stamps import CHANGED
-from viewer.export.perfetto.source import PerfettoMark
+from viewer.export.perfetto.source import PerfettoBookmark
 from viewer.model.trace import Unit
 from viewer.resources import SAMPLES
 from viewer.workspace.perfetto_export import (
     EDGES_WHOLE,
     RANGE,
     SELECTION,
-    Flows,
+    ExportFlows,
     PerfettoJob,
-    PerfettoWish,
+    PerfettoOptions,
     job_estimates,
 )
 from viewer.workspace.workspace import Workspace
@@ -45,7 +45,7 @@ def written(job, path):
 
 def test_a_file_names_its_inputs_and_their_hashes(tmp_path):
     workspace = opened("attention_xnnpack")
-    _, facts = written(PerfettoJob(workspace, PerfettoWish()), tmp_path / "a.pftrace")
+    _, facts = written(PerfettoJob(workspace, PerfettoOptions()), tmp_path / "a.pftrace")
     dump, record = workspace.traces[0].path, workspace.programs[0].path
     assert facts["source1.file"] == Path(dump).name
     assert facts["source1.sha256"] == hashlib.sha256(Path(dump).read_bytes()).hexdigest()
@@ -59,11 +59,11 @@ def test_an_input_that_changed_after_it_was_read_is_told(tmp_path):
     workspace = opened("plain_csv", tmp_path)
     with open(workspace.traces[0].path, "a", encoding="utf-8") as file:
         file.write("\n")
-    _, facts = written(PerfettoJob(workspace, PerfettoWish()), tmp_path / "a.pftrace")
+    _, facts = written(PerfettoJob(workspace, PerfettoOptions()), tmp_path / "a.pftrace")
     assert "source1.sha256" not in facts
     assert facts["source1.sha256_missing"] == CHANGED
     # A workspace that is copied, as every change in the window makes one, knows it too.
-    _, again = written(PerfettoJob(workspace.copy(), PerfettoWish()), tmp_path / "b.pftrace")
+    _, again = written(PerfettoJob(workspace.copy(), PerfettoOptions()), tmp_path / "b.pftrace")
     assert again == facts
 
 
@@ -71,7 +71,7 @@ def test_a_range_is_told_with_what_becomes_of_its_edges(tmp_path):
     workspace = opened("attention_xnnpack")
     trace = workspace.traces[0]
     span = workspace.span_ns()
-    wish = PerfettoWish(RANGE, (span // 2, span // 2 + span // 100))
+    wish = PerfettoOptions(RANGE, (span // 2, span // 2 + span // 100))
     job = PerfettoJob(workspace, wish)
     count, facts = written(job, tmp_path / "a.pftrace")
     start, end = trace.slices.start - trace.start, trace.slices.end - trace.start
@@ -85,7 +85,7 @@ def test_a_range_is_told_with_what_becomes_of_its_edges(tmp_path):
 
 def test_of_a_selection_only_its_files_are_written(tmp_path):
     workspace = opened("torq_npu")
-    wish = PerfettoWish(SELECTION, (0, 10**6), {1: np.array([2, 3, 40])})
+    wish = PerfettoOptions(SELECTION, (0, 10**6), {1: np.array([2, 3, 40])})
     count, facts = written(PerfettoJob(workspace, wish), tmp_path / "a.pftrace")
     assert count == 3
     assert facts["source1.file"] == "compile.csv"
@@ -94,7 +94,7 @@ def test_of_a_selection_only_its_files_are_written(tmp_path):
 
 def test_marks_are_written_and_switches_leave_things_out(tmp_path):
     workspace = opened("torq_npu")
-    mark = PerfettoMark(100, 900, "warm-up", "ignore")
+    mark = PerfettoBookmark(100, 900, "warm-up", "ignore")
 
     def parts(wish):
         written(PerfettoJob(workspace, wish), tmp_path / "a.pftrace")
@@ -107,8 +107,8 @@ def test_marks_are_written_and_switches_leave_things_out(tmp_path):
                 for e in events),
         )  # fmt: skip
 
-    assert parts(PerfettoWish(marks=(mark,))) == (True, True, True)
-    assert parts(PerfettoWish(flows=False, counters=False)) == (False, False, False)
+    assert parts(PerfettoOptions(marks=(mark,))) == (True, True, True)
+    assert parts(PerfettoOptions(flows=False, counters=False)) == (False, False, False)
 
 
 def test_jobs_have_the_estimate_of_the_compiler():
@@ -138,10 +138,10 @@ def test_flows_are_looked_up_once_for_the_size_and_the_file(monkeypatch, tmp_pat
         return flows_among(table, only)
 
     monkeypatch.setattr("viewer.workspace.perfetto_export.flows_among", count)
-    workspace, flows = opened("attention_xnnpack"), Flows()
-    PerfettoJob(workspace, PerfettoWish(), flows).size()
-    written(PerfettoJob(workspace, PerfettoWish(), flows), tmp_path / "a.pftrace")
-    part = PerfettoWish(RANGE, (0, workspace.span_ns() // 3))
+    workspace, flows = opened("attention_xnnpack"), ExportFlows()
+    PerfettoJob(workspace, PerfettoOptions(), flows).size()
+    written(PerfettoJob(workspace, PerfettoOptions(), flows), tmp_path / "a.pftrace")
+    part = PerfettoOptions(RANGE, (0, workspace.span_ns() // 3))
     for _ in range(2):
         PerfettoJob(workspace, part, flows).size()
     assert len(asked) == 2
@@ -152,11 +152,11 @@ def test_a_record_alone_has_no_time():
     workspace.open(next(s for s in SAMPLES if s.key == "attention_xnnpack").paths()[1])
     workspace.traces.clear()
     with pytest.raises(NothingToExport, match="holds the model, not a run"):
-        PerfettoJob(workspace, PerfettoWish())
+        PerfettoJob(workspace, PerfettoOptions())
 
 
 def test_hashing_and_writing_can_be_cancelled(tmp_path):
-    job = PerfettoJob(opened("plain_csv"), PerfettoWish())
+    job = PerfettoJob(opened("plain_csv"), PerfettoOptions())
     with pytest.raises(WriteCancelled):
         job.write(str(tmp_path / "a.pftrace"), lambda done, total: None, lambda: True)
     assert list(tmp_path.iterdir()) == []

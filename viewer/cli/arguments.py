@@ -1,4 +1,4 @@
-"""What a command line may say beside a command: files, choices about them, colours.
+"""What a command line may say beside a command: files, choices about them, colors.
 
 Nothing is imported for what is not said: the first window waits for this module.
 """

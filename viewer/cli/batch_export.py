@@ -34,7 +34,7 @@ ENDED = "the process that wrote it ended; the file may be broken or too big for 
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ExportTask:
     """A profile to write to a target, and the records to link it with; note: why there are none,
     where that needs a word."""
 
@@ -48,7 +48,7 @@ class Task:
 class Outcome:
     """What came of a task: slices or rows written, or why nothing was; and what must be known."""
 
-    task: Task
+    task: ExportTask
     count: int = 0
     failure: str = ""
     warnings: tuple[str, ...] = ()
@@ -58,12 +58,12 @@ class Outcome:
 class Plan:
     """The tasks of a folder, what cannot be read, and how many files are of other kinds."""
 
-    tasks: tuple[Task, ...]
+    tasks: tuple[ExportTask, ...]
     unreadable: tuple[str, ...]
     others: int
 
 
-Work = Callable[[Task, str, str | None], Outcome]
+Work = Callable[[ExportTask, str, str | None], Outcome]
 
 
 def plan(folder: str, out: str, suffix: str) -> Plan:
@@ -99,7 +99,7 @@ def plan(folder: str, out: str, suffix: str) -> Plan:
         if often[os.path.normcase(target)] > 1:
             target = os.path.join(out, os.path.relpath(path, folder)) + suffix
         chosen, note = _records_of(path, records.get(os.path.dirname(path), ()))
-        tasks.append(Task(path, chosen, target, note))
+        tasks.append(ExportTask(path, chosen, target, note))
     return Plan(tuple(tasks), tuple(unreadable), others)
 
 
@@ -131,7 +131,7 @@ def _records_of(profile: str, beside: Sequence[str]) -> tuple[tuple[str, ...], s
 
 
 def run(
-    tasks: Sequence[Task],
+    tasks: Sequence[ExportTask],
     jobs: int,
     table: str,
     by: str | None,
@@ -144,7 +144,7 @@ def run(
     """
     work = work or write
     mark = secrets.token_hex(8)
-    found: dict[Task, Outcome] = {}
+    found: dict[ExportTask, Outcome] = {}
 
     def take(outcome: Outcome) -> None:
         found[outcome.task] = outcome
@@ -163,15 +163,15 @@ def run(
 
 
 def _run(
-    tasks: Sequence[Task], jobs: int, *, table: str, by: str | None,
+    tasks: Sequence[ExportTask], jobs: int, *, table: str, by: str | None,
     take: Callable[[Outcome], None], work: Work, mark: str,
-) -> list[Task]:  # fmt: skip
+) -> list[ExportTask]:  # fmt: skip
     """The tasks that came to no end since the pool broke."""
     spawn = multiprocessing.get_context("spawn")  # of a forked Qt or thread nothing good comes
-    lost: list[Task] = []
+    lost: list[ExportTask] = []
     count = min(jobs, max(len(tasks), 1))
     with ProcessPoolExecutor(count, spawn, initializer=mark_parts, initargs=(mark,)) as pool:
-        waiting: dict[Future[Outcome], Task] = {}
+        waiting: dict[Future[Outcome], ExportTask] = {}
         try:
             for task in tasks:
                 waiting[pool.submit(work, task, table, by)] = task
@@ -190,7 +190,7 @@ def _run(
     return [task for task in tasks if task in set(lost)]
 
 
-def write(task: Task, table: str, by: str | None) -> Outcome:
+def write(task: ExportTask, table: str, by: str | None) -> Outcome:
     """Write one profile, in a process that does nothing else. Never raises an Exception."""
     keep_freed()
     warnings = [f"{task.profile}: {task.note}"] if task.note else []

@@ -283,8 +283,13 @@ def _screenshot(arguments: list[str]) -> int:
         "--range", metavar="START:END", help="visible range from the trace's start, as 1.5ms:2ms"
     )
     parser.add_argument(
-        "--select-dearest", action="store_true",
-        help="select what took most, as a click on its row in Operators does, and tell what it is",
+        "--select-most-expensive", action="store_true",
+        help="select the most expensive operator and print its name",
+    )  # fmt: skip
+    # What the option was called before.
+    parser.add_argument(
+        "--select-dearest", dest="select_most_expensive", action="store_true",
+        help=argparse.SUPPRESS,
     )  # fmt: skip
     chosen = parser.parse_args(arguments)
     try:
@@ -305,14 +310,14 @@ def _screenshot(arguments: list[str]) -> int:
         size=size,
         visible=visible,
         theme=chosen.theme or ("dark" if chosen.output.lower().endswith(".png") else "light"),
-        tell_dearest=_tell_dearest if chosen.select_dearest else None,
+        report_most_expensive=_print_most_expensive if chosen.select_most_expensive else None,
     )
     for failure in failures:
         complain(failure)
     return 1 if failures else 0
 
 
-def _tell_dearest(what: str) -> None:
+def _print_most_expensive(what: str) -> None:
     print(f"Selected in the picture, since it took most: {what}")
 
 

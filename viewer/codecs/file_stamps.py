@@ -19,24 +19,24 @@ CHANGED = "it changed after it was read"
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class FileStamp:
     """By what a change of a file is noticed: its size in bytes, and when it was written last."""
 
     size: int
     mtime_ns: int
 
 
-def stamp_of(path: str) -> Stamp | None:
+def stamp_of(path: str) -> FileStamp | None:
     """The stamp of a plain file, None where there is none (a pipe, a folder, a path with a NUL)."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):
         return None
-    return Stamp(found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
+    return FileStamp(found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
 
 
 def hash_facts(
-    path: str, stamp: Stamp | None, cancelled: Cancelled = never_cancelled
+    path: str, stamp: FileStamp | None, cancelled: Cancelled = never_cancelled
 ) -> dict[str, str]:
     """`sha256` of a file in hexadecimal digits, or `sha256_missing` with the reason.
 

@@ -63,7 +63,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layout:
+class JsonLayout:
     """What is the same in objects of one layout.
 
     every: all values, those that are the same in all objects too; between: the text before each and
@@ -80,7 +80,7 @@ class Layout:
     constants: tuple[tuple[Value, tuple[Ints, Ints]], ...] = ()
 
     @staticmethod
-    def of(raw: bytes, nested: str) -> Layout | None:
+    def of(raw: bytes, nested: str) -> JsonLayout | None:
         """The layout of one object, the members of its member `nested` taken apart, none of its
         values a constant; None if it is no JSON, or has a key twice."""
         text = raw.decode("latin-1")
@@ -108,10 +108,10 @@ class Layout:
             between.append(raw[before:first])
             before = last
         between.append(raw[before:])
-        made = Layout(tuple(values), tuple(between), Objects(raw))
+        made = JsonLayout(tuple(values), tuple(between), Objects(raw))
         return made.with_constants([False] * len(values))
 
-    def with_constants(self, which: Sequence[bool]) -> Layout | None:
+    def with_constants(self, which: Sequence[bool]) -> JsonLayout | None:
         """The same with some values as constants; None if too long a text is the same then."""
         values, constants, fixed = [], [], [self.between[0]]
         at = len(self.between[0])
@@ -131,14 +131,14 @@ class Layout:
             constants=tuple(constants),
         )  # fmt: skip
 
-    def is_like(self, other: Layout) -> bool:
+    def is_like(self, other: JsonLayout) -> bool:
         """Whether nothing but values differs."""
         return self.between == other.between and all(
             (a.path, a.is_text, a.first, a.last) == (b.path, b.is_text, b.first, b.last)
             for a, b in zip(self.every, other.every, strict=True)
         )
 
-    def in_common(self, other: Layout) -> Layout:
+    def in_common(self, other: JsonLayout) -> JsonLayout:
         """The same with those constants that a like one has too."""
         both = zip(self.is_constant, self.every, other.is_constant, other.every, strict=True)
         same = [mine and its and a.sample == b.sample for mine, a, its, b in both]
@@ -182,10 +182,10 @@ def _members(text: str, nested: str) -> Iterator[tuple[tuple[str, ...], int, int
 
 
 @dataclass(frozen=True, slots=True)
-class Alike:
+class AlikeObjects:
     """Objects of one layout in a block: which of its objects they are, and their values."""
 
-    layout: Layout
+    layout: JsonLayout
     rows: Ints
     spans: tuple[tuple[Ints, Ints], ...]
 
@@ -241,11 +241,13 @@ class Objects:
         self._first = np.searchsorted(quotes, self.begin)
         return True
 
-    def alike(self, known: dict[int, list[Layout]], nested: str) -> tuple[list[Alike], Ints]:
+    def alike(
+        self, known: dict[int, list[JsonLayout]], nested: str
+    ) -> tuple[list[AlikeObjects], Ints]:
         """Objects by layout, and those that are left. known: the layouts by their quotes."""
         first = self._first
         count = np.diff(first, append=len(self._quotes))
-        found: list[Alike] = []
+        found: list[AlikeObjects] = []
         left: list[Ints] = []
         for quotes in np.flatnonzero(np.bincount(count)).tolist():
             rows = np.flatnonzero(count == quotes)
@@ -257,7 +259,7 @@ class Objects:
                 if len(rows) < FEWEST:
                     break
                 at = int(rows[0])
-                made = Layout.of(self.text[self.begin[at] : self.end[at]], nested)
+                made = JsonLayout.of(self.text[self.begin[at] : self.end[at]], nested)
                 rest = rows if made is None else self._take(made, rows, found)
                 if made is None or len(rest) == len(rows):
                     break
@@ -266,20 +268,20 @@ class Objects:
             left.append(rows)
         return found, np.sort(np.concatenate(left))
 
-    def _take(self, layout: Layout, rows: Ints, found: list[Alike]) -> Ints:
+    def _take(self, layout: JsonLayout, rows: Ints, found: list[AlikeObjects]) -> Ints:
         """Those of some objects that do not have a layout, or all if few have it."""
         same, spans = self._matched(layout, rows, self._first[rows])
         fits = int(np.count_nonzero(same))
         if fits < FEWEST:
             return rows
         if fits == len(rows):
-            found.append(Alike(layout, rows, tuple(spans)))
+            found.append(AlikeObjects(layout, rows, tuple(spans)))
         else:
             spans = [(start[same], end[same]) for start, end in spans]
-            found.append(Alike(layout, rows[same], tuple(spans)))
+            found.append(AlikeObjects(layout, rows[same], tuple(spans)))
         return rows[~same]
 
-    def _with_constants(self, found: Alike) -> Layout:
+    def _with_constants(self, found: AlikeObjects) -> JsonLayout:
         """A layout without constants with those values as such that some of its objects share."""
         layout, text = found.layout, self.text
         some = np.linspace(0, len(found.rows) - 1, _LOOKED_AT).astype(np.int64)
@@ -293,7 +295,7 @@ class Objects:
         return layout.with_constants(same) or layout
 
     def _matched(
-        self, layout: Layout, rows: Ints, quote: Ints
+        self, layout: JsonLayout, rows: Ints, quote: Ints
     ) -> tuple[Bools, list[tuple[Ints, Ints]]]:
         """Which of some objects have a layout, and where the values of all of them are."""
         same = np.ones(len(rows), np.bool_)
@@ -323,7 +325,7 @@ class Objects:
         return same
 
 
-def _keep(layouts: list[Layout], made: Layout) -> None:
+def _keep(layouts: list[JsonLayout], made: JsonLayout) -> None:
     """Keep a layout for the next block; of two that differ in values alone, one with the constants
     of both."""
     for i, layout in enumerate(layouts):
@@ -428,7 +430,7 @@ def _eight_digits(data: Bytes, end: Ints, digits: Ints) -> tuple[Ints, Bools]:
 def _number(word: Words, digits: Ints) -> tuple[Ints, Bools]:
     """The last digits, up to eight, of words as numbers, and where they are digits.
 
-    All eight at once: neighbours are joined to numbers below 100, those below 10^4, and these.
+    All eight at once: neighbors are joined to numbers below 100, those below 10^4, and these.
     """
     before = _MASKS[8 - np.minimum(np.maximum(digits, 0), 8)]
     word = (word & ~before) | (_ZEROS & before)

@@ -28,8 +28,8 @@ from viewer.compat.inspector import official as official_inspector
 from viewer.compat.inspector import official_events as inspector_events
 from viewer.compat.inspector import official_record as inspector_record
 from viewer.compat.inspector.answers import InspectorAnswers
-from viewer.compat.inspector.official_errors import VERSION, InspectorStops
-from viewer.compat.inspector.table import Sheet
+from viewer.compat.inspector.official_errors import VERSION, InspectorError
+from viewer.compat.inspector.table import AnswerTable
 from viewer.compat.inspector.time_scales import MIXED, PER_SECOND, is_mixed
 from viewer.formats import UnreadableFile
 from viewer.formats.executorch.etdump import reader as etdump
@@ -56,7 +56,7 @@ def run(arguments: Sequence[str], complain: Complain) -> int:
         if chosen.debug_buffer_path:
             _check_readable(chosen.debug_buffer_path)
         sheet, facts = (_official if chosen.compat else _right)(chosen, complain)
-    except (UnreadableFile, InspectorStops) as error:
+    except (UnreadableFile, InspectorError) as error:
         remedy = "; without --compat opscope inspect answers" if _is_theirs(error) else ""
         complain(f"{error}{remedy}")
         return 1
@@ -102,7 +102,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _right(
     chosen: argparse.Namespace, complain: Complain
-) -> tuple[Sheet, Callable[[], dict[str, Any]]]:
+) -> tuple[AnswerTable, Callable[[], dict[str, Any]]]:
     workspace = Workspace()
     trace = workspace.open(chosen.etdump_path)
     if not isinstance(trace, Trace) or trace.format != etdump.FORMAT.name:
@@ -150,7 +150,7 @@ def _right(
 
 def _official(
     chosen: argparse.Namespace, _: Complain
-) -> tuple[Sheet, Callable[[], dict[str, Any]]]:
+) -> tuple[AnswerTable, Callable[[], dict[str, Any]]]:
     record = inspector_record.read(chosen.etrecord_path) if chosen.etrecord_path else None
     runs, events = inspector_events.read(chosen.etdump_path)
     found = official_inspector.answer(
@@ -192,4 +192,4 @@ def _check_readable(path: str) -> None:
 
 
 def _is_theirs(error: Exception) -> bool:
-    return isinstance(error, InspectorStops) and error.text != MIXED
+    return isinstance(error, InspectorError) and error.text != MIXED

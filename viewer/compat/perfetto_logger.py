@@ -37,7 +37,7 @@ from viewer.codecs.atomic_file import is_same_file, replacing
 from viewer.compat.torq_logger import original as original_logger
 from viewer.compat.torq_logger.charts import MlirSource, TorqChart, compile_chart, runtime_chart
 from viewer.compat.torq_logger.names import COMPILE_PROCESS
-from viewer.compat.torq_logger.overview import Overview
+from viewer.compat.torq_logger.overview import TorqOverview
 from viewer.compat.torq_logger.time_chart import (
     TYPE_SLICE_BEGIN,
     TYPE_SLICE_END,
@@ -135,7 +135,7 @@ def _convert(
     count: int,
     num_slices: int,
     source: MlirSource | None,
-) -> Overview:
+) -> TorqOverview:
     """Render one file and its overview as the original of its time named them."""
     alone = count == 1
     if trace.generation in ("C2", "C3"):

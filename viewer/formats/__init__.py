@@ -4,7 +4,7 @@ A format is a module with two functions: `sniff` looks at the first 4096 bytes a
 a `Trace` or a `Program`. A module is imported when a file is looked at, not for the list of them.
 Content decides; the suffix is only told to people. May import model and program; no Qt.
 
-To add a format, write one module like its neighbours and add it to `_FORMATS`, before any format
+To add a format, write one module like its neighbors and add it to `_FORMATS`, before any format
 whose `sniff` would also accept it.
 """
 
@@ -33,7 +33,7 @@ Cancelled = Callable[[], bool]
 class UnreadableFile(Exception):
     """A file that cannot be opened: which one, where in it, what is wrong and what to do.
 
-    The one error that readers raise. Odd data inside a recognised file is not an error but a
+    The one error that readers raise. Odd data inside a recognized file is not an error but a
     counted `Problem` of the trace.
     """
 
@@ -56,7 +56,7 @@ class ReadCancelled(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One file format: how it is called, usually named, recognised and read.
+    """One file format: how it is called, usually named, recognized and read.
 
     `sniff(head)` gets at most the first 4096 bytes and must not raise. `read(path, progress,
     cancelled)` returns a Trace or a Program and raises only `UnreadableFile` or `ReadCancelled`.

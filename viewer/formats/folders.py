@@ -43,7 +43,7 @@ class FoundFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FolderContents:
     """What a folder has, by name. is_whole: all of it was looked at."""
 
     folder: str
@@ -61,7 +61,7 @@ class Found:
             return []
 
 
-def look_through(folder: str, clock: Callable[[], float] = time.monotonic) -> Found:
+def look_through(folder: str, clock: Callable[[], float] = time.monotonic) -> FolderContents:
     """Find what opens in a folder. What cannot be listed or read is passed over."""
     until = clock() + LONGEST_LOOK
     found: list[FoundFile] = []
@@ -72,7 +72,7 @@ def look_through(folder: str, clock: Callable[[], float] = time.monotonic) -> Fo
         for entry in _listed(here):
             looked += 1
             if looked > MOST_LOOKED_AT or len(found) >= MOST_FOUND or clock() > until:
-                return Found(folder, _sorted(found), is_whole=False)
+                return FolderContents(folder, _sorted(found), is_whole=False)
             if entry.name.startswith("."):
                 continue
             if _is_folder(entry):
@@ -80,7 +80,7 @@ def look_through(folder: str, clock: Callable[[], float] = time.monotonic) -> Fo
                     waiting.append((entry.path, depth + 1))
             elif (file := _file(entry.path, folder)) is not None:
                 found.append(file)
-    return Found(folder, _sorted(found))
+    return FolderContents(folder, _sorted(found))
 
 
 def _sorted(found: list[FoundFile]) -> tuple[FoundFile, ...]:

@@ -28,7 +28,7 @@ _ROWS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class TextColumn:
     """A column of texts: codes into the distinct ones."""
 
     codes: Codes
@@ -46,7 +46,7 @@ class DistinctTexts(dict[str, int]):
         """The codes of many texts (uint32)."""
         return np.fromiter(map(self.__getitem__, texts), np.uint32, len(texts))
 
-    def codes_of(self, texts: Texts) -> Codes:
+    def codes_of(self, texts: TextColumn) -> Codes:
         """The codes of a column that is given by its own distinct texts (uint32)."""
         distinct, first = texts.distinct, len(self)
         if self.keys().isdisjoint(distinct):
@@ -57,11 +57,11 @@ class DistinctTexts(dict[str, int]):
         return numbers[texts.codes]
 
 
-def distinct_texts(cells: Sequence[str]) -> Texts:
+def distinct_texts(cells: Sequence[str]) -> TextColumn:
     """A column of texts as codes into the distinct ones."""
     known = DistinctTexts()
     codes = known.codes(cells)
-    return Texts(codes, list(known))
+    return TextColumn(codes, list(known))
 
 
 def combined_codes(columns: Sequence[Codes]) -> tuple[Ints, Ints]:

@@ -55,7 +55,7 @@ class Counter:
     """A step function of one process: value[i] holds from tick[i] until tick[i + 1].
 
     process: as the tracks of the trace name it. tick: int64, ascending and distinct. value: int64
-    or float64; 0 before the first tick, and the last one, normally 0, holds to the end. Neighbours
+    or float64; 0 before the first tick, and the last one, normally 0, holds to the end. Neighbors
     differ. unit: "" for a number of things, "B", "%" or "GB/s". per_tick: the values are per tick
     of the file and become those of the unit once divided by its ns (see `scale`), since the rate of
     a clock may be a guess and be changed. note: what is not in it, or "".

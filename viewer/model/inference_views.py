@@ -1,6 +1,6 @@
 """Other views of a trace's inferences: all of them from one start, or one that is their mean.
 
-Both are traces of their own over the same keys, so links, colours and costs hold for them as well.
+Both are traces of their own over the same keys, so links, colors and costs hold for them as well.
 Loads, what lies outside of inferences and events without a time are not in them. A trace without
 two inferences has no other view.
 """

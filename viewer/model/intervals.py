@@ -86,5 +86,5 @@ def _both(a: Intervals, b: Intervals) -> tuple[Ints, Bools, Bools]:
 
 
 def _pieces(times: Ints, inside: Bools) -> Intervals:
-    """The united intervals between neighbouring times that are inside."""
+    """The united intervals between neighboring times that are inside."""
     return union(times[:-1][inside[:-1]], times[1:][inside[:-1]])

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from viewer.model.queries import begin_in_run, begins
 from viewer.model.trace import Ints, Run, Trace
 
-Span = tuple[int | None, int | None, int | None]
+ScopeSpan = tuple[int | None, int | None, int | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class TimeScope:
     """A run, or the ticks from `ticks[0]` to `ticks[1]`; neither: the whole trace, all its runs.
 
     At most one of them is given.
@@ -24,7 +24,7 @@ class Scope:
     ticks: tuple[int, int] | None = None
 
     @property
-    def span(self) -> Span:
+    def span(self) -> ScopeSpan:
         """First and last tick and the track, as the functions that count in a range take them;
         None: no bound, all tracks."""
         if self.run is not None:
@@ -32,10 +32,10 @@ class Scope:
         return (*self.ticks, None) if self.ticks is not None else (None, None, None)
 
 
-WHOLE = Scope()
+WHOLE = TimeScope()
 
 
-def begin_in(trace: Trace, scope: Scope, some: Ints) -> Ints:
+def begin_in(trace: Trace, scope: TimeScope, some: Ints) -> Ints:
     """Of some slices those that begin in the scope, as its figures count them."""
     if scope.run is not None:
         return begin_in_run(trace, scope.run, some)

@@ -99,7 +99,7 @@ class KeyKind(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class InstructionScope:
     """Where instruction ids mean one thing: the runs of one method (or one whole file).
 
     `method` is set only where the file names it. ETDumps never do; the record that is linked
@@ -370,7 +370,7 @@ class Trace:
     clock: Clock
     tracks: tuple[Track, ...]
     strings: tuple[str, ...]
-    scopes: tuple[Scope, ...]
+    scopes: tuple[InstructionScope, ...]
     keys: Keys
     slices: Slices
     runs: tuple[Run, ...] = ()

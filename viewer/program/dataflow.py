@@ -25,7 +25,7 @@ NO_INPUTS = "The record does not say exactly what this operator takes"
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ExternalInput:
     """A value from outside. is_kept: a parameter, buffer or constant, by its path in the model;
     else an input of the model, or an argument of a function, by its name."""
 
@@ -40,7 +40,7 @@ class MethodFlow:
 
     consumers: tuple[int, ...] = ()
     producers: tuple[int, ...] = ()
-    given: Mapping[int, tuple[Given, ...]] | None = None
+    given: Mapping[int, tuple[ExternalInput, ...]] | None = None
     unknown: frozenset[int] = frozenset()
 
 
@@ -57,7 +57,7 @@ class Dataflow:
     inputs: Ints
     output_ptr: Ints
     outputs: Ints
-    given: Mapping[int, tuple[Given, ...]]
+    given: Mapping[int, tuple[ExternalInput, ...]]
     unknown: Mapping[int, str]
 
     def inputs_of(self, operator: int) -> Ints:
@@ -74,7 +74,7 @@ class Dataflow:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbours:
+class Neighbors:
     """What a set of operators takes from others and hands to others, without what stays inside.
 
     given: what it takes from outside the program. reason: why inputs are not known; "" if they are.
@@ -82,11 +82,11 @@ class Neighbours:
 
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    given: tuple[Given, ...]
+    given: tuple[ExternalInput, ...]
     reason: str = ""
 
 
-def neighbours_of(flow: Dataflow, operators: Sequence[int]) -> Neighbours:
+def neighbors_of(flow: Dataflow, operators: Sequence[int]) -> Neighbors:
     """The operators around some that count as one, as those of a delegate's call do."""
     own = np.array(operators, np.int64)
     sides = (
@@ -95,7 +95,7 @@ def neighbours_of(flow: Dataflow, operators: Sequence[int]) -> Neighbours:
     )
     inputs, outputs = (np.setdiff1d(side, own) for side in sides)
     given = dict.fromkeys(g for o in operators for g in flow.given.get(o, ()))
-    return Neighbours(
+    return Neighbors(
         tuple(inputs.tolist()), tuple(outputs.tolist()), tuple(given),
         next((flow.unknown[o] for o in operators if o in flow.unknown), ""),
     )  # fmt: skip
@@ -125,7 +125,7 @@ def joined(count: int, flows: list[MethodFlow], unknown: Mapping[int, str]) -> D
     consumers = np.array([c for flow in flows for c in flow.consumers], np.int64)
     producers = np.array([p for flow in flows for p in flow.producers], np.int64)
     why = dict(unknown)
-    given: dict[int, tuple[Given, ...]] = {}
+    given: dict[int, tuple[ExternalInput, ...]] = {}
     for flow in flows:
         why.update(dict.fromkeys(flow.unknown, NO_INPUTS))
         given.update(flow.given or {})

@@ -51,7 +51,7 @@ class Via(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MapEntry:
     """What a map says about an identifier, and under which key it was found."""
 
     handles: tuple[int, ...]
@@ -71,7 +71,7 @@ class DelegateMap:
     backend: str
     entries: Mapping[Identifier, tuple[int, ...]] | None
 
-    def find(self, identifier: Identifier) -> Entry | None:
+    def find(self, identifier: Identifier) -> MapEntry | None:
         """The entry of an identifier: under its exact text, else under the key that it states."""
         if not self.entries:
             return None
@@ -80,7 +80,7 @@ class DelegateMap:
             for key in _forms(asked):
                 handles = self.entries.get(key)
                 if handles is not None:
-                    return Entry(handles, key, via)
+                    return MapEntry(handles, key, via)
         return None
 
     def handles(self, identifier: Identifier) -> tuple[int, ...] | None:

@@ -13,7 +13,7 @@ from viewer.program.program import Method, Operator
 
 
 @dataclass(frozen=True, slots=True)
-class Identifier:
+class DelegateIdentifier:
     """One name under which a delegate logs an operator, as its map has it. fused: the others that
     it stands for."""
 
@@ -33,7 +33,7 @@ class Lowering:
     instruction: int
     backend: str
     others: tuple[int, ...]
-    identifiers: tuple[Identifier, ...]
+    identifiers: tuple[DelegateIdentifier, ...]
     has_map: bool
 
 
@@ -45,7 +45,7 @@ def lowered_into(method: Method, operator: Operator) -> tuple[Lowering, ...]:
         handles = method.handles.get(instruction, ())
         entries = delegate.entries or {}
         identifiers = tuple(
-            Identifier(key, _others(method, stood_for, handle))
+            DelegateIdentifier(key, _others(method, stood_for, handle))
             for key, stood_for in entries.items()
             if handle in stood_for
         )

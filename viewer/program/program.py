@@ -1,7 +1,7 @@
 """A program: the model as it was exported, operator by operator.
 
 An *operator* is one debug handle of one method, that is one call in the model's source. Its graph
-nodes (one to dozens after decomposition) are its members. It is the unit of colour, cost, selection
+nodes (one to dozens after decomposition) are its members. It is the unit of color, cost, selection
 and correlation id. An MLIR file is a program too: there an operator is one operation of the text.
 """
 
@@ -92,7 +92,7 @@ class GraphNode:
 class Operator:
     """One call in the model's source, with the graph nodes that it became.
 
-    index: position in its program, the base of its colour. debug_handle: -1 for an MLIR operation,
+    index: position in its program, the base of its color. debug_handle: -1 for an MLIR operation,
     and for a call without one, to which nothing can be linked. place: "L11" of an MLIR operation,
     which has no module to be told by; else "".
     """

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.codecs.atomic_file import replacing
-from viewer.record.event_batches import FIELDS, Batch, Kind
+from viewer.record.event_batches import FIELDS, Batch, EventKind
 
 _IDENTIFIER = b"ED00"
 _MOST = (1 << 31) - 1
@@ -56,11 +56,14 @@ def _vtable(size: int, *fields: int) -> bytes:
     return struct.pack(f"<{2 + len(fields)}H", 4 + 2 * len(fields), size, *fields)
 
 
-def _timed_vtable(kind: Kind, metadata: bool) -> bytes:
+def _timed_vtable(kind: EventKind, metadata: bool) -> bytes:
     def at(field: str) -> int:
         return int(_TIMED.fields[field][1]) - int(_TABLE)  # type: ignore[index]
 
-    what = [at("what") if kind is k else 0 for k in (Kind.OPERATOR, Kind.NUMBER, Kind.TEXT)]
+    what = [
+        at("what") if kind is k else 0
+        for k in (EventKind.OPERATOR, EventKind.NUMBER, EventKind.TEXT)
+    ]
     return _vtable(
         at("padding"), what[0], at("chain"), at("instruction"), what[1], what[2],
         at("metadata") if metadata else 0, at("start"), at("end"),
@@ -73,7 +76,11 @@ _VTABLES = (
     _vtable(8, 4),
     _vtable(8, 0, 4),
     _vtable(16, 4, 8),
-    *(_timed_vtable(k, m) for k in (Kind.OPERATOR, Kind.NUMBER, Kind.TEXT) for m in (False, True)),
+    *(
+        _timed_vtable(k, m)
+        for k in (EventKind.OPERATOR, EventKind.NUMBER, EventKind.TEXT)
+        for m in (False, True)
+    ),
 )
 _TIMED_EVENT, _ALLOCATION_EVENT, _AN_ALLOCATION, _FIRST_TIMED = range(4)
 _VTABLE_AT = np.cumsum([0, *map(len, _VTABLES)])
@@ -151,7 +158,7 @@ def _runs(batches: Sequence[Batch], blocks: int) -> _Runs:
     for batch in batches:
         rows, _ = _rows(batch)
         length += np.bincount(rows["block"], minlength=blocks)
-        own = rows[rows["kind"] == Kind.ALLOCATION]
+        own = rows[rows["kind"] == EventKind.ALLOCATION]
         np.maximum.at(allocators, own["block"], own["value"])
     used = np.flatnonzero(length)
     return _Runs(used, length[used], allocators[used])
@@ -247,12 +254,12 @@ def _write_batch(
     records = np.zeros(len(rows), _TIMED)
     records["event_vtable"] = event - (vtables_at + _VTABLE_AT[_TIMED_EVENT])
     records["event"] = int(_TABLE) - 4  # from where it stands itself
-    allocated = kind == Kind.ALLOCATION
+    allocated = kind == EventKind.ALLOCATION
     shape = np.where(allocated, 0, _FIRST_TIMED + 2 * kind + has_metadata)
     records["vtable"] = table - (vtables_at + _VTABLE_AT[shape])
     places = texts_at + rows["value"].astype(np.int64) - (event + int(_WHAT))
     records["what"] = np.where(
-        kind == Kind.NUMBER, rows["value"].view(np.uint32), places.astype(np.uint32)
+        kind == EventKind.NUMBER, rows["value"].view(np.uint32), places.astype(np.uint32)
     )
     scale = np.uint64(ns_per_tick)
     records["start"], records["end"] = rows["start"] * scale, rows["end"] * scale

@@ -31,7 +31,7 @@ _pack_length = struct.Struct("<I").pack
 _PADDING = tuple(bytes(4 - rest) for rest in range(4))
 
 
-class Kind(IntEnum):
+class EventKind(IntEnum):
     """What an event is."""
 
     OPERATOR = 0

@@ -32,9 +32,9 @@ from types import TracebackType
 
 from viewer.program.debug_handles import Identifier
 from viewer.record.debug_handle_map import checked_identifier
-from viewer.record.event_batches import MOST_BYTES, EventBatches, Kind, Spill
+from viewer.record.event_batches import MOST_BYTES, EventBatches, EventKind, Spill
 
-_OPERATOR, _NUMBER, _TEXT, _ALLOCATION = map(int, Kind)  # numbers of an enum take 40 ns more
+_OPERATOR, _NUMBER, _TEXT, _ALLOCATION = map(int, EventKind)  # numbers of an enum take 40 ns more
 
 Clock = Callable[[], int]
 

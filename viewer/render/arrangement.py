@@ -1,7 +1,7 @@
 """Which tracks are seen and in which order they lie: what the user chose, put to what there is.
 
-`TrackView` is the choice, a value that undo keeps. `arrange` puts it to a `Stock`. A track that is
-pinned leaves its process for the section on top, so no slice is ever drawn twice, and it stays
+`TrackView` is the choice, a value that undo keeps. `arrange` puts it to a `TrackList`. A track that
+is pinned leaves its process for the section on top, so no slice is ever drawn twice, and it stays
 there whatever is filtered or folded below, until it is itself hidden. No Qt.
 """
 
@@ -16,8 +16,8 @@ from typing import TypeVar
 import numpy as np
 
 from viewer.model.trace import Bools, Ints
-from viewer.render.layout import ROW_HEIGHT, Part
-from viewer.render.track_table import Busy, Stock
+from viewer.render.layout import ROW_HEIGHT, HeaderPart
+from viewer.render.track_table import Busy, TrackList
 
 LOWEST_ROW, HIGHEST_ROW = 8, 60  # px
 T = TypeVar("T")
@@ -43,15 +43,15 @@ class TrackView:
     filter: only tracks, or processes, whose name holds this text are shown.
     """
 
-    collapsed: frozenset[Part] = frozenset()
+    collapsed: frozenset[HeaderPart] = frozenset()
     pinned: tuple[tuple[int, int], ...] = ()
-    hidden: frozenset[Part] = frozenset()
-    moved: tuple[tuple[Part, Part | None], ...] = ()
-    heights: tuple[tuple[Part, int], ...] = ()
+    hidden: frozenset[HeaderPart] = frozenset()
+    moved: tuple[tuple[HeaderPart, HeaderPart | None], ...] = ()
+    heights: tuple[tuple[HeaderPart, int], ...] = ()
     filter: str = ""
     order: TrackOrder = TrackOrder.FILE
 
-    def toggled(self, part: Part) -> TrackView:
+    def toggled(self, part: HeaderPart) -> TrackView:
         """The same with a part folded, or opened again."""
         return replace(self, collapsed=self.collapsed ^ {part})
 
@@ -61,7 +61,7 @@ class TrackView:
             return replace(self, pinned=tuple(part for part in self.pinned if part != track))
         return replace(self, pinned=(*self.pinned, track), hidden=self.hidden - {track})
 
-    def without(self, part: Part) -> TrackView:
+    def without(self, part: HeaderPart) -> TrackView:
         """The same with a part hidden; a track that was pinned is not any more."""
         pinned = tuple(track for track in self.pinned if track != part)
         return replace(self, hidden=self.hidden | {part}, pinned=pinned)
@@ -80,13 +80,13 @@ class TrackView:
         """The same with nothing hidden or filtered away."""
         return replace(self, hidden=frozenset(), filter="")
 
-    def placed_before(self, part: Part, before: Part | None) -> TrackView:
+    def placed_before(self, part: HeaderPart, before: HeaderPart | None) -> TrackView:
         """The same with a part before one of its fellows, or after them all.
 
         A pinned track is placed among the pinned ones.
         """
         if part in self.pinned:
-            order: list[Part] = _placed(list(self.pinned), part, before)
+            order: list[HeaderPart] = _placed(list(self.pinned), part, before)
             return replace(self, pinned=tuple(t for t in order if t in self.pinned))
         return replace(self, moved=(*self.moved, (part, before)))
 
@@ -94,11 +94,11 @@ class TrackView:
         """The same in another order; what was dragged is in its place again."""
         return replace(self, order=order, moved=())
 
-    def row_height(self, process: Part) -> int:
+    def row_height(self, process: HeaderPart) -> int:
         """How high the rows of a process are, in px."""
         return dict(self.heights).get(process, ROW_HEIGHT)
 
-    def with_row_height(self, process: Part, height: int) -> TrackView:
+    def with_row_height(self, process: HeaderPart, height: int) -> TrackView:
         """The same with rows of a process so many px high, kept within what can be read."""
         chosen = dict(self.heights) | {process: min(max(height, LOWEST_ROW), HIGHEST_ROW)}
         if chosen[process] == ROW_HEIGHT:
@@ -116,10 +116,10 @@ class TrackView:
             filter=self.filter if found else "",
         )  # fmt: skip
 
-    def showing_only(self, stock: Stock, part: Part) -> TrackView:
+    def showing_only(self, stock: TrackList, part: HeaderPart) -> TrackView:
         """The same with everything hidden but a process, or a track; pinned tracks stay."""
         process = stock.process_of(part)
-        hidden: set[Part] = {p.part for i, p in enumerate(stock.processes) if i != process}
+        hidden: set[HeaderPart] = {p.part for i, p in enumerate(stock.processes) if i != process}
         if stock.track_of(part) >= 0:
             fellows = np.flatnonzero(stock.process == process).tolist()
             hidden |= {stock.part(track) for track in fellows} - {part, *self.pinned}
@@ -147,7 +147,7 @@ class Arrangement:
     filtered: int
 
 
-def arrange(stock: Stock, view: TrackView, busy: Busy | None = None) -> Arrangement:
+def arrange(stock: TrackList, view: TrackView, busy: Busy | None = None) -> Arrangement:
     """Put a choice to what there is. Parts that do not exist are ignored.
 
     busy: the ns for which something lies on each track, for the order by it alone; without it that
@@ -192,7 +192,7 @@ def arrange(stock: Stock, view: TrackView, busy: Busy | None = None) -> Arrangem
     )  # fmt: skip
 
 
-def _masks(stock: Stock, parts: Iterable[Part]) -> tuple[Bools, Bools]:
+def _masks(stock: TrackList, parts: Iterable[HeaderPart]) -> tuple[Bools, Bools]:
     """Which tracks and which processes some parts are."""
     tracks = np.zeros(len(stock.names), np.bool_)
     processes = np.zeros(len(stock.processes), np.bool_)
@@ -213,7 +213,7 @@ def _holds(text: str, names: Sequence[str]) -> Bools:
     return np.fromiter((wanted in name.casefold() for name in names), np.bool_, len(names))
 
 
-def _process_order(stock: Stock, view: TrackView, busy: Busy | None) -> list[int]:
+def _process_order(stock: TrackList, view: TrackView, busy: Busy | None) -> list[int]:
     """All processes in their order."""
     order = list(range(len(stock.processes)))
     if view.order is TrackOrder.NAME:
@@ -231,7 +231,7 @@ def _process_order(stock: Stock, view: TrackView, busy: Busy | None) -> list[int
     return order
 
 
-def _track_order(stock: Stock, view: TrackView, rank: Ints, busy: Busy | None) -> Ints:
+def _track_order(stock: TrackList, view: TrackView, rank: Ints, busy: Busy | None) -> Ints:
     """All tracks, one process after another."""
     tracks = len(stock.names)
     if view.order is TrackOrder.NAME:

@@ -1,6 +1,6 @@
 """The canvas as pixels of the screen: on a sharp display one logical pixel is several of them.
 
-Rows are rasterised in device pixels, so that slices stay sharp at 125 or 200 %; texts and outlines
+Rows are rasterized in device pixels, so that slices stay sharp at 125 or 200 %; texts and outlines
 are painted in logical pixels, which Qt scales. Both meet here: a column is a device pixel.
 """
 

@@ -1,20 +1,20 @@
-"""What slices are coloured by: seven schemes, and the classes that each cuts a trace into.
+"""What slices are colored by: seven schemes, and the classes that each cuts a trace into.
 
 A *scheme* says of every slice which *class* it is of: its operator, its module, how long it took.
 A class has a title, a palette index (`viewer.render.palette`), and is the same class in every
 file in which that title stands. What decides over a class is a key, or a name, or a length, so
 nothing here is done slice by slice except the look-up at the end.
 
-Colours come from what a class is and never from what else is open, so that they are the same in
+Colors come from what a class is and never from what else is open, so that they are the same in
 every panel, in all open files, and after opening them again: operators and modules take turns in
 the order of their program; operator types and backends have a place in a fixed list, or one that
-follows from their name, as names have. Twelve colours come again after twelve classes: neighbours
+follows from their name, as names have. Twelve colors come again after twelve classes: neighbors
 differ, and the label and the legend tell the rest. Lengths are the exception: their ramp runs over
-all that is open. Scopes of the runtime, what is shared by several, and what is not known are grey
+all that is open. Scopes of the runtime, what is shared by several, and what is not known are gray
 in every scheme but that of links, which is about them.
 
 Where a trace has nothing to be told apart by a scheme, `why_not` says why, and its slices are
-coloured by name (`scheme_for`).
+colored by name (`scheme_for`).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ OWN_KERNELS = "Kernels of the runtime"
 OTHER_CLOCK = "Timed by another clock"
 NO_LENGTH = "Without a length"
 
-# Operators of one family share a colour: a model has one or two of each, and all families differ.
+# Operators of one family share a color: a model has one or two of each, and all families differ.
 _FAMILIES = (
     "convolution conv2d depthwise_conv2d transpose_conv2d",
     "view reshape transpose permute cat concat slice chunk split expand unsqueeze squeeze flatten",
@@ -83,12 +83,12 @@ _FAMILIES = (
     "embedding index index_select gather where select cast const constant",
     "quantize_per_tensor dequantize_per_tensor quantize_per_channel dequantize_per_channel",
 )
-_TYPE_COLOURS = {op: i for i, family in enumerate(_FAMILIES) for op in family.split()}
+_TYPE_COLORS = {op: i for i, family in enumerate(_FAMILIES) for op in family.split()}
 _BACKENDS = (
     "XnnpackBackend", "QnnBackend", "VulkanBackend", "CoreMLBackend", "MPSBackend", "EthosUBackend",
     "NeuropilotBackend", "OpenvinoBackend", "VgfBackend", "CudaBackend",
 )  # fmt: skip
-_KERNEL_COLOUR = len(_BACKENDS)  # no backend of the list has it
+_KERNEL_COLOR = len(_BACKENDS)  # no backend of the list has it
 # Of the classes of links, far apart for every eye: one operator, several, none, none but some near.
 _ONE, _SEVERAL, _NONE, _NEAR = 8, 5, 2, 4
 
@@ -97,16 +97,16 @@ _ONE, _SEVERAL, _NONE, _NEAR = 8, 5, 2, 4
 class Classes:
     """The classes of one trace under one scheme.
 
-    titles: what each is called. colour: the palette index of each. Both together name a class.
+    titles: what each is called. color: the palette index of each. Both together name a class.
     of_key: the class of each key of the trace, or `BY_NAME`, or `BY_LENGTH`. of_name: the class of
     each of the trace's strings, empty unless a key asks for it. edges: ascending lengths in ticks
     at which the next step of the ramp begins; class 0 is its first step. faded: whether a key's
-    slices are kernels inside of a call that has the same colour. measured: whether any key asks
+    slices are kernels inside of a call that has the same color. measured: whether any key asks
     for lengths. by_operator: classes are of operators, whose time is that of their calls.
     """
 
     titles: tuple[str, ...]
-    colour: Palette
+    color: Palette
     of_key: Numbers
     faded: Bools
     of_name: Numbers
@@ -141,27 +141,27 @@ class Classes:
         faded = np.where(self.faded, KERNELS, 0).astype(np.uint8)
         if (self.of_key >= 0).all():
             # The usual case is one look-up for a slice.
-            per_key: Palette = self.colour[self.of_key] + faded
+            per_key: Palette = self.color[self.of_key] + faded
             return per_key[trace.slices.key]
-        per_slice: Palette = self.colour[self.of(trace)] + faded[trace.slices.key]
+        per_slice: Palette = self.color[self.of(trace)] + faded[trace.slices.key]
         return per_slice
 
     def numbers(self, name: tuple[str, int]) -> Ints:
-        """The classes of a title and colour; none, one, or where names are those of keys, more."""
-        same = np.flatnonzero(self.colour == name[1]).tolist()
+        """The classes of a title and color; none, one, or where names are those of keys, more."""
+        same = np.flatnonzero(self.color == name[1]).tolist()
         return np.array([i for i in same if self.titles[i] == name[0]], np.int64)
 
 
 @dataclass(frozen=True, slots=True)
-class Lengths:
+class LengthRange:
     """The lengths of the shortest and the longest slice, in ticks or in ns."""
 
     least: Fraction
     most: Fraction
 
-    def times(self, ns_per_tick: Fraction) -> Lengths:
+    def times(self, ns_per_tick: Fraction) -> LengthRange:
         """Ticks as ns."""
-        return Lengths(self.least * ns_per_tick, self.most * ns_per_tick)
+        return LengthRange(self.least * ns_per_tick, self.most * ns_per_tick)
 
     def steps(self) -> tuple[Fraction, ...]:
         """Where each step of the ramp begins, each as many times the one before; only one step
@@ -177,7 +177,7 @@ class Lengths:
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """One way to colour: its name in states and commands, its title, and what it tells."""
+    """One way to color: its name in states and commands, its title, and what it tells."""
 
     id: str
     title: str
@@ -198,7 +198,7 @@ DEFAULT, NAMES = "operator", "name"
 
 
 def why_not(scheme: str, table: LinkTable) -> str:
-    """Why a trace cannot be coloured by a scheme, as a sentence; "" if it can."""
+    """Why a trace cannot be colored by a scheme, as a sentence; "" if it can."""
     if scheme in ("operator", "type", "module"):
         if table.program is None:
             source = unlinked_text(table.trace)
@@ -220,14 +220,14 @@ def why_not(scheme: str, table: LinkTable) -> str:
 
 
 def scheme_for(scheme: str, table: LinkTable) -> str:
-    """The scheme that a trace is really coloured by: the asked one, or else by name."""
+    """The scheme that a trace is really colored by: the asked one, or else by name."""
     return NAMES if why_not(scheme, table) else scheme
 
 
 def classes_of(
     scheme: str,
     table: LinkTable,
-    lengths: Lengths | None = None,
+    lengths: LengthRange | None = None,
     ns_per_tick: Fraction = Fraction(1),
 ) -> Classes:
     """The classes of a trace under a scheme that it can have.
@@ -245,19 +245,19 @@ def classes_of(
     return _by_operator(scheme, table)
 
 
-def operator_colours(scheme: str, table: LinkTable) -> Palette:
+def operator_colors(scheme: str, table: LinkTable) -> Palette:
     """The palette index of every operator of a trace's program under a scheme it can have (uint8).
 
-    Where a scheme tells nothing of operators as such (names, durations, links), it is the colour
+    Where a scheme tells nothing of operators as such (names, durations, links), it is the color
     that each operator has of its own.
     """
     program = table.program
     operators = () if program is None else program.operators
-    colour = np.arange(len(operators)) % OPERATORS
+    color = np.arange(len(operators)) % OPERATORS
     if program is not None and scheme in ("type", "module"):
-        colour = np.array([c for _, c in _operator_classes(scheme, program)], np.int64)
+        color = np.array([c for _, c in _operator_classes(scheme, program)], np.int64)
     elif scheme == "delegate":
-        colour[:] = PLAIN
+        color[:] = PLAIN
         ran: dict[int, set[int]] = {}
         for key, link in enumerate(table.links):
             if table.trace.keys.kind[key] in _CALLS:
@@ -265,11 +265,11 @@ def operator_colours(scheme: str, table: LinkTable) -> Palette:
                     ran.setdefault(operator, set()).add(_backend_class(table, key)[1])
         for operator, backends in ran.items():
             # Part of it in a delegate and part as a kernel is neither.
-            colour[operator] = backends.pop() if len(backends) == 1 else SLAB
-    return colour.astype(np.uint8)
+            color[operator] = backends.pop() if len(backends) == 1 else SLAB
+    return color.astype(np.uint8)
 
 
-def lengths_of(trace: Trace) -> Lengths | None:
+def lengths_of(trace: Trace) -> LengthRange | None:
     """The shortest and longest slice of a trace that the ramp is of, in ticks; None without any.
 
     Scopes of the runtime hold all the rest and would be longest always; slices that a clock of
@@ -281,18 +281,18 @@ def lengths_of(trace: Trace) -> Lengths | None:
     if not counted.any():
         return None
     least = long.min(where=counted, initial=np.iinfo(np.uint64).max)
-    return Lengths(Fraction(int(least)), Fraction(int(long.max(where=counted, initial=0))))
+    return LengthRange(Fraction(int(least)), Fraction(int(long.max(where=counted, initial=0))))
 
 
-def lengths_together(every: Iterable[Lengths | None]) -> Lengths:
-    """One ramp for several traces, in ns, so that a colour is one length in all of them."""
+def lengths_together(every: Iterable[LengthRange | None]) -> LengthRange:
+    """One ramp for several traces, in ns, so that a color is one length in all of them."""
     known = [x for x in every if x is not None]
     if not known:
-        return Lengths(Fraction(1), Fraction(1))
-    return Lengths(min(x.least for x in known), max(x.most for x in known))
+        return LengthRange(Fraction(1), Fraction(1))
+    return LengthRange(min(x.least for x in known), max(x.most for x in known))
 
 
-# What is grey in every scheme, by the kind of its key.
+# What is gray in every scheme, by the kind of its key.
 _CONTEXT = {
     int(KeyKind.FRAMEWORK): (SCOPES, FRAME),
     int(KeyKind.UNATTRIBUTED): (GAPS, UNATTRIBUTED),
@@ -326,7 +326,7 @@ def _operator_classes(scheme: str, program: Program) -> tuple[tuple[str, int], .
     """Title and palette index of the class of every operator of a program."""
     operators = program.operators
     if scheme == "type":
-        return tuple((op.op, _type_colour(op.op)) for op in operators)
+        return tuple((op.op, _type_color(op.op)) for op in operators)
     if scheme == "module":
         modules = dict.fromkeys(op.module_path for op in operators)
         turns = {module: i % OPERATORS for i, module in enumerate(modules)}
@@ -345,9 +345,9 @@ def _own_title(op: Operator, ambiguous: bool) -> str:
     return f"{op.label} · number {op.index}"
 
 
-def _type_colour(op: str) -> int:
+def _type_color(op: str) -> int:
     """Of its family, else from its name; "tosa.conv2d" is of the family of conv2d."""
-    family = _TYPE_COLOURS.get(op.rpartition(".")[2])
+    family = _TYPE_COLORS.get(op.rpartition(".")[2])
     return int(by_name([op])[0]) if family is None else family
 
 
@@ -359,7 +359,7 @@ def _backend_class(table: LinkTable, key: int) -> tuple[str, int]:
         known = backend in _BACKENDS
         return backend, _BACKENDS.index(backend) if known else int(by_name([backend])[0])
     if kind in (KeyKind.OPERATOR_CALL, KeyKind.KERNEL):
-        return OWN_KERNELS, _KERNEL_COLOUR
+        return OWN_KERNELS, _KERNEL_COLOR
     return "Neither", PLAIN
 
 
@@ -378,17 +378,17 @@ def _by_name(table: LinkTable) -> Classes:
     trace = table.trace
     keys = trace.keys
     labels = key_labels(table)
-    colour = by_name(labels)
+    color = by_name(labels)
     own = [
         ("Instructions without an operator", PLAIN) if kind == KeyKind.CONTROL else (label, int(c))
-        for label, c, kind in zip(labels, colour.tolist(), keys.kind.tolist(), strict=True)
+        for label, c, kind in zip(labels, color.tolist(), keys.kind.tolist(), strict=True)
     ]
     # Slices of one identity may have names of their own.
     named = np.isin(keys.kind, (KeyKind.PLAIN, KeyKind.LOCATION))
     return _of_keys(table, own, named=named)
 
 
-def _by_duration(table: LinkTable, lengths: Lengths, ns_per_tick: Fraction) -> Classes:
+def _by_duration(table: LinkTable, lengths: LengthRange, ns_per_tick: Fraction) -> Classes:
     starts = lengths.steps()
     texts = [_short_time(length) for length in (*starts, lengths.most)]
     if len(starts) > 1:
@@ -441,16 +441,16 @@ def _of_keys(
         found[named] = BY_NAME
         # There may be millions of them, so none is looked up; some may be of keys already.
         of_name = np.arange(len(numbers), len(numbers) + len(trace.strings), dtype=np.int32)
-    colour = np.array([c for _, c in numbers], np.uint8)
+    color = np.array([c for _, c in numbers], np.uint8)
     faded = (kind == KeyKind.KERNEL) & (found >= 0)
-    faded[faded] = colour[found[faded]] < OPERATORS
+    faded[faded] = color[found[faded]] < OPERATORS
     titles = tuple(title for title, _ in numbers)
     if len(of_name):
         titles += trace.strings
-        colour = np.concatenate([colour, by_name(trace.strings)])
+        color = np.concatenate([color, by_name(trace.strings)])
     measured = bool((found == BY_LENGTH).any())
     return Classes(
-        titles, colour, found, faded, of_name, np.array(edges, np.uint64), measured=measured
+        titles, color, found, faded, of_name, np.array(edges, np.uint64), measured=measured
     )
 
 

@@ -1,4 +1,4 @@
-"""How many slices each class of a colour scheme has, and how much time they took: for the legend.
+"""How many slices each class of a color scheme has, and how much time they took: for the legend.
 
 Time is own time, the length of a slice less what lies inside of it, so that a call, the kernel in
 it and the scope around both are not counted thrice, and the shares of all classes make up the
@@ -10,7 +10,7 @@ in which all panels have their time; they are still listed, as slices.
 
 Where no run is picked, time is that of the inferences, so that shares are of `Method::execute` as
 those of operators are; loads are in it only where the runtime logs no such scope. A trace that has
-not what the scheme tells apart is coloured by names: its classes stand behind all others, and their
+not what the scheme tells apart is colored by names: its classes stand behind all others, and their
 shares are of that time alone.
 """
 
@@ -31,7 +31,7 @@ from viewer.render.color_schemes import Classes, Numbers
 from viewer.render.palette import FRAME, OPERATORS, PLAIN, SLAB, UNATTRIBUTED, UNLINKED, Palette
 
 MOST = 240
-# What is grey because it is context, and no answer to what the colours are about.
+# What is gray because it is context, and no answer to what the colors are about.
 CONTEXT = (FRAME, PLAIN, UNATTRIBUTED)
 
 
@@ -43,7 +43,7 @@ class Share:
     """
 
     title: str
-    colour: int
+    color: int
     count: int
     ns: float
     whole: float = 0.0
@@ -65,7 +65,7 @@ class Shares:
 class Counted:
     """What is counted of one trace: all of it, or the slices that begin in one of its runs.
 
-    by_name: it is coloured by names, since it has not what the scheme tells apart.
+    by_name: it is colored by names, since it has not what the scheme tells apart.
     """
 
     trace: Trace
@@ -78,7 +78,7 @@ class Counted:
 def shares(every: Iterable[Counted]) -> Shares:
     """Count the classes of some traces. Names alone may be millions: only `MOST` are listed.
 
-    A class is the same in several traces where its title and colour are.
+    A class is the same in several traces where its title and color are.
     """
     counts: dict[tuple[bool, str, int], int] = {}
     times: dict[tuple[bool, str, int], float] = {}
@@ -87,7 +87,7 @@ def shares(every: Iterable[Counted]) -> Shares:
         classes = one.classes
         count, ticks = _of_classes(one)
         for i in np.flatnonzero(count).tolist():
-            name = one.by_name, classes.titles[i], int(classes.colour[i])
+            name = one.by_name, classes.titles[i], int(classes.color[i])
             ns = float(ticks[i]) * float(one.ns_per_tick)
             counts[name] = counts.get(name, 0) + int(count[i])
             times[name] = times.get(name, 0.0) + ns
@@ -132,7 +132,7 @@ def _of_classes(one: Counted) -> tuple[Ints, NDArray[np.float64]]:
         child = shape.index[shape.parent >= 0]
         around = shape.index[shape.parent[shape.parent >= 0]]
         if one.classes.by_operator:
-            of_slice = _with_calls(one.classes.colour, of_slice, child, around)
+            of_slice = _with_calls(one.classes.color, of_slice, child, around)
     long = durations(slices.start, slices.end).astype(np.float64)
     counted = in_runs & own
     ticks: NDArray[np.float64] = np.bincount(
@@ -143,11 +143,11 @@ def _of_classes(one: Counted) -> tuple[Ints, NDArray[np.float64]]:
     return count, ticks
 
 
-def _with_calls(colour: Palette, of_slice: Numbers, child: Ints, around: Ints) -> Numbers:
+def _with_calls(color: Palette, of_slice: Numbers, child: Ints, around: Ints) -> Numbers:
     """Classes of slices, those without an operator inside of a linked one with the class of that:
     an operator's cost is that of its calls, whatever their events are called."""
-    without = (colour == UNLINKED) | (colour == PLAIN)
-    linked = (colour < OPERATORS) | (colour == SLAB)
+    without = (color == UNLINKED) | (color == PLAIN)
+    linked = (color < OPERATORS) | (color == SLAB)
     found = of_slice.copy()
     while True:  # once for each level of events inside of events
         moved = without[found[child]] & linked[found[around]]

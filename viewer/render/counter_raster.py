@@ -23,7 +23,7 @@ _FIRST_TICK = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True, slots=True)
-class CounterColours:
+class CounterColors:
     """0xffRRGGBB: `area` up to the mean, `peak` above it, `line` on top, `ground` below all."""
 
     area: int
@@ -36,7 +36,7 @@ class CounterColours:
 class CounterRaster:
     """One counter, ready to be drawn. Immutable: safe to share between threads.
 
-    top: the greatest value of all. maxima[k]: the greatest of each 2**(k + 1) neighbours, as many
+    top: the greatest value of all. maxima[k]: the greatest of each 2**(k + 1) neighbors, as many
     as are complete. area: the integral of the values from the first tick to each.
     """
 
@@ -120,7 +120,7 @@ class CounterRaster:
 
 
 def stamp(
-    image: Pixels, y: int, height: int, raster: CounterRaster, xmap: XMap, colours: CounterColours
+    image: Pixels, y: int, height: int, raster: CounterRaster, xmap: XMap, colors: CounterColors
 ) -> None:
     """Draw a counter on the lines [y, y + height) of an image; what lies outside is cut off."""
     top, bottom = max(y, 0), min(y + height, len(image))
@@ -128,14 +128,14 @@ def stamp(
         return  # a band of which no more is seen than its edge
     greatest, mean = raster.columns(xmap)
     high, low = raster.lines(greatest, height), raster.lines(mean, height)
-    # The line runs on to the lower neighbours, so that an edge is drawn as one.
+    # The line runs on to the lower neighbors, so that an edge is drawn as one.
     beside = np.minimum(np.append(high[:1], high[:-1]), np.append(high[1:], high[-1:]))
     foot = np.minimum(beside, high - 1)
     below = (y + height - 1 - np.arange(top, bottom, dtype=np.int16))[:, None]  # lines of the area
     lines = image[top:bottom]
     inside = below < high
-    np.copyto(lines, np.uint32(colours.peak), where=inside)
-    np.copyto(lines, np.uint32(colours.area), where=below < low)
-    np.copyto(lines, np.uint32(colours.line), where=inside & (below >= foot))
+    np.copyto(lines, np.uint32(colors.peak), where=inside)
+    np.copyto(lines, np.uint32(colors.area), where=below < low)
+    np.copyto(lines, np.uint32(colors.line), where=inside & (below >= foot))
     if bottom == y + height > top:
-        lines[-1, high == 0] = colours.ground
+        lines[-1, high == 0] = colors.ground

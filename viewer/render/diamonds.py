@@ -6,10 +6,10 @@ from viewer.model.trace import Ints
 from viewer.render.palette import Pixels
 
 
-def stamp_diamonds(image: Pixels, x: Ints, middle: int, reach: int, colour: int) -> None:
+def stamp_diamonds(image: Pixels, x: Ints, middle: int, reach: int, color: int) -> None:
     """Draw a diamond around every column x of line `middle`, as far as it lies in the image.
 
-    reach: half its height, in device pixels. colour: 0xAARRGGBB.
+    reach: half its height, in device pixels. color: 0xAARRGGBB.
     """
     height, width = image.shape
     for dy in range(-reach, reach + 1):
@@ -17,4 +17,4 @@ def stamp_diamonds(image: Pixels, x: Ints, middle: int, reach: int, colour: int)
         if 0 <= y < height:
             for dx in range(abs(dy) - reach, reach - abs(dy) + 1):
                 at = x + dx
-                image[y, at[(at >= 0) & (at < width)]] = colour
+                image[y, at[(at >= 0) & (at < width)]] = color

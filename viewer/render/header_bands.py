@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewer.render.layout import BandKind, Layout, Part
-from viewer.render.track_table import Stock
+from viewer.render.layout import BandKind, HeaderPart, TimelineLayout
+from viewer.render.track_table import TrackList
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class HeaderBands:
     """A stock, and a layout of it."""
 
-    stock: Stock
-    layout: Layout
+    stock: TrackList
+    layout: TimelineLayout
 
-    def part_of(self, band: int) -> Part | None:
+    def part_of(self, band: int) -> HeaderPart | None:
         """The track of a row, the process of a header or a counter; None of anything else."""
         if band < 0:
             return None
@@ -48,7 +48,7 @@ class Parts:
         found: list[int] = np.flatnonzero(headers | ((layout.track >= 0) & begins)).tolist()
         return found
 
-    def first_band(self, part: Part) -> int:
+    def first_band(self, part: HeaderPart) -> int:
         """The band that names a part, -1 while it is not shown."""
         layout = self.layout
         if self.stock.track_of(part) >= 0:
@@ -58,7 +58,7 @@ class Parts:
             own = (layout.process == process) & (layout.kind == BandKind.PROCESS) & (process >= 0)
         return int(np.argmax(own)) if own.any() else -1
 
-    def can_fold(self, part: Part) -> bool:
+    def can_fold(self, part: HeaderPart) -> bool:
         """Whether folding takes something away: always of a process, of a track if more than one
         row, or a strip, is below its name."""
         track = self.stock.track_of(part)
@@ -76,6 +76,6 @@ class Parts:
         below = band + 1 < len(kinds) and kinds[band + 1] == BandKind.ROW
         return bool(kinds[band] == BandKind.PROCESS and self.layout.process[band] >= 0 and below)
 
-    def all_processes(self) -> frozenset[Part]:
+    def all_processes(self) -> frozenset[HeaderPart]:
         """Every process, also those that are not shown."""
         return frozenset(process.part for process in self.stock.processes)

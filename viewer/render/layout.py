@@ -1,4 +1,5 @@
-"""Where things lie in the timeline: times to pixel columns (`XMap`) and rows to heights (`Layout`).
+"""Where things lie in the timeline: times to pixel columns (`XMap`) and rows to heights
+(`TimelineLayout`).
 
 Both are pure and exact, and everything that draws, labels or is clicked asks them, so that a slice,
 its label and the ruler line above it can never drift apart.
@@ -180,11 +181,11 @@ class BandKind(IntEnum):
 
 
 # What can be folded, hidden or moved: a process by (trace, name), a track by (trace, number).
-Part = tuple[int, str | int]
+HeaderPart = tuple[int, str | int]
 
 
 @dataclass(frozen=True)
-class Layout:
+class TimelineLayout:
     """The stripes ("bands") of the timeline from top to bottom, as columns without holes.
 
     kind: `BandKind`. y, height: pixels from the top of the content. slice_height: of a row's
@@ -230,7 +231,7 @@ class Layout:
         """How many lines below the one that is scrolled to are taken by pinned tracks."""
         return self.pinned_height if self.stuck else 0
 
-    def scrolled(self, y: int) -> Layout:
+    def scrolled(self, y: int) -> TimelineLayout:
         """The same with the section of pinned tracks at line y, over what lies there."""
         if not self.pinned:
             return self

@@ -1,10 +1,10 @@
 """What the raster reads instead of every slice: slices by row, and a mipmap of the crowded rows.
 
 `DrawnSlices` parts the slices with a length from those without, row by row; it does not depend on
-colours and is made once per trace (or once per set of hits). `RowMip` divides the time of a crowded
+colors and is made once per trace (or once per set of hits). `RowMip` divides the time of a crowded
 row into cells of 2**shift ticks, one or two per slice, and halves their number level by level.
-Every cell says how much of its time is covered and which colour its longest slice has, so a pixel
-costs two reads whatever lies under it. Mipmaps hold colours: a new scheme builds new ones, which
+Every cell says how much of its time is covered and which color its longest slice has, so a pixel
+costs two reads whatever lies under it. Mipmaps hold colors: a new scheme builds new ones, which
 works off the GUI thread because nothing here is changed in place.
 """
 
@@ -111,7 +111,7 @@ class DrawnSlices:
 class RowMip:
     """One crowded row: `levels[k]` has cells of 2**(shift + k) ticks, the first from `origin` on.
 
-    A cell is shade << 8 | colour; the shade is 0 for nothing, 255 for a cell that is fully covered
+    A cell is shade << 8 | color; the shade is 0 for nothing, 255 for a cell that is fully covered
     or has one slice only, and the covered share of the time between. `wide[k]` are the slices of
     the row (counted in it from 0) that are at least `WIDE_CELLS` cells of that level long.
     """
@@ -162,13 +162,13 @@ class RowMip:
         return strip
 
 
-def weights_of(start: Ints, end: Ints, colour: NDArray[np.uint8]) -> Weights:
-    """A number per slice that grows with its length and ends in its colour: the greatest wins.
+def weights_of(start: Ints, end: Ints, color: NDArray[np.uint8]) -> Weights:
+    """A number per slice that grows with its length and ends in its color: the greatest wins.
 
     Lengths as float32 bits (positive ones sort like their bits) without the last byte.
     """
     bits = durations(start, end).astype(np.float32).view(np.uint32)
-    weights: Weights = bits & np.uint32(0xFFFFFF00) | colour
+    weights: Weights = bits & np.uint32(0xFFFFFF00) | color
     return weights
 
 
@@ -178,18 +178,18 @@ def shade_of(covered: NDArray[np.float64]) -> NDArray[np.uint16]:
 
 
 def build_mips(
-    drawn: DrawnSlices, colour: NDArray[np.uint8], cancelled: Callable[[], bool] = lambda: False
+    drawn: DrawnSlices, color: NDArray[np.uint8], cancelled: Callable[[], bool] = lambda: False
 ) -> dict[int, RowMip]:
     """The mipmap of every row with `MIN_SLICES` or more slices that have a length.
 
-    colour: palette index of each drawn slice. Stops early, with what is done, once `cancelled()`.
+    color: palette index of each drawn slice. Stops early, with what is done, once `cancelled()`.
     """
     mips = {}
     for row in np.flatnonzero(np.diff(drawn.row_ptr) >= MIN_SLICES).tolist():
         if cancelled():
             break
         here = slice(int(drawn.row_ptr[row]), int(drawn.row_ptr[row + 1]))
-        mips[row] = _build_mip(drawn.start[here], drawn.end[here], colour[here])
+        mips[row] = _build_mip(drawn.start[here], drawn.end[here], color[here])
     return mips
 
 
@@ -205,8 +205,8 @@ class _Level:
     def cells(self) -> Cells:
         slices = self.begun + self.entered
         shade = np.where(slices > 1, shade_of(self.covered.astype(np.float64)), FULL_SHADE)
-        colour = (self.weight & np.uint32(0xFF)).astype(np.uint16)
-        cells: Cells = shade.astype(np.uint16) << np.uint16(8) | colour
+        color = (self.weight & np.uint32(0xFF)).astype(np.uint16)
+        cells: Cells = shade.astype(np.uint16) << np.uint16(8) | color
         cells[slices == 0] = 0
         return cells
 
@@ -223,14 +223,14 @@ class _Level:
         )
 
 
-def _build_mip(start: Ints, end: Ints, colour: NDArray[np.uint8]) -> RowMip:
+def _build_mip(start: Ints, end: Ints, color: NDArray[np.uint8]) -> RowMip:
     origin = int(start[0])
     span = int(end[-1]) - origin
     shift = 0
     most = len(start) * (_FINER if len(start) < _CROWD else 1)
     while ((span - 1) >> shift) + 1 > most:
         shift += 1
-    level = _finest(start, end, colour, shift, ((span - 1) >> shift) + 1)
+    level = _finest(start, end, color, shift, ((span - 1) >> shift) + 1)
     levels, lengths = [level.cells()], durations(start, end)
     wide = [np.flatnonzero(lengths >> np.uint64(shift) >= WIDE_CELLS).astype(np.uint32)]
     while len(level.weight) > 1:
@@ -241,8 +241,8 @@ def _build_mip(start: Ints, end: Ints, colour: NDArray[np.uint8]) -> RowMip:
     return RowMip(origin, shift, tuple(levels), tuple(wide))
 
 
-def _finest(start: Ints, end: Ints, colour: NDArray[np.uint8], shift: int, cells: int) -> _Level:
-    weight = weights_of(start, end, colour)
+def _finest(start: Ints, end: Ints, color: NDArray[np.uint8], shift: int, cells: int) -> _Level:
+    weight = weights_of(start, end, color)
     cell = (durations(start[0], start) >> np.uint64(shift)).astype(np.int64)
     begun = np.bincount(cell, minlength=cells)
     through = np.cumsum(begun)

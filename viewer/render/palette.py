@@ -1,4 +1,4 @@
-"""The colours that slices have: one palette for all schemes, and the pixels that it becomes.
+"""The colors that slices have: one palette for all schemes, and the pixels that it becomes.
 
 A scheme (`viewer.render.color_schemes`) gives every slice a palette index (uint8, below 64):
 
@@ -8,8 +8,8 @@ A scheme (`viewer.render.color_schemes`) gives every slice a palette index (uint
     28      unattributed: hatched on hardly any fill
     29..35  the ramp, from little to much
 
-The raster draws *cells*, not colours: uint16 = shade << 8 | part << 6 | palette index. Shade 0 is
-empty, 255 is full, between is how much of the time of a shared pixel is covered. `cell_colours`
+The raster draws *cells*, not colors: uint16 = shade << 8 | part << 6 | palette index. Shade 0 is
+empty, 255 is full, between is how much of the time of a shared pixel is covered. `cell_colors`
 turns cells into 0xffRRGGBB for one theme and emphasis, so a change of theme or selection touches no
 cell. The fills are Paul Tol's light set, moved until all pairs stay apart under normal vision and
 simulated protanopia, deuteranopia and tritanopia. The ramp runs from blue to yellow and its
@@ -44,7 +44,7 @@ RAMP_FILLS = (0x4055A3, 0x5872A6, 0x738CA6, 0x90A5A3, 0xAFBC9D, 0xCFD394, 0xF1EA
 RAMP, RAMP_STEPS = UNATTRIBUTED + 1, len(RAMP_FILLS)
 PALETTE_SIZE = 64
 
-# What stands side by side in every Torq profile would else meet in a colour: the actions of a host
+# What stands side by side in every Torq profile would else meet in a color: the actions of a host
 # take eight of the twelve, and NSS jobs, which follow one another, take turns in the other four.
 _ACTIONS = {
     NSS_START: 0, NSS_WAIT: 6, "HOST_COPY": 11, "HOST_START": 1, "HOST_WAIT": 8, "HOST_PROGRAM": 3,
@@ -57,11 +57,11 @@ INNER, SIDE, ROUND_SIDE = 1, 2, 3
 
 _CANVAS = {True: 0x14161A, False: 0xFFFFFF}
 # slab, frame, unlinked, plain, by dark theme or not
-_GREYS = {
+_GRAYS = {
     True: (0x4A5361, 0x2B3139, 0x3D434B, 0x5A6370),
     False: (0xC3CBD7, 0xE8ECF1, 0xDCE0E6, 0xB3BCC8),
 }
-_GREY_LABELS = {True: (0xF2F4F7, 0xC9D0D9), False: (0x191C21, 0x3A424E)}
+_GRAY_LABELS = {True: (0xF2F4F7, 0xC9D0D9), False: (0x191C21, 0x3A424E)}
 _DARK_LABEL, _LIGHT_LABEL = 0x101318, 0xFFFFFF
 _KERNEL_MIX = 0.42
 _EDGE_MIX = 0.35
@@ -82,7 +82,7 @@ class Emphasis(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class CellColours:
+class CellColors:
     """Tables of 65 536 pixels, indexed by cell: `body`, and `line` for a slice's first and last
     pixel line (edge in the light theme, rounded corners in both)."""
 
@@ -102,7 +102,7 @@ def contrast(a: int, b: int) -> float:
 
 
 def label_rgb(fill: int) -> int:
-    """The better legible of the dark and the light label colour on a fill."""
+    """The better legible of the dark and the light label color on a fill."""
     return max((_DARK_LABEL, _LIGHT_LABEL), key=lambda label: contrast(label, fill))
 
 
@@ -122,24 +122,24 @@ def fills(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> tuple[int, ...]:
     canvas = _CANVAS[dark]
     full = (
         *OPERATOR_FILLS,
-        *_GREYS[dark],
+        *_GRAYS[dark],
         *(mix(fill, canvas, _KERNEL_MIX) for fill in OPERATOR_FILLS),
-        mix(_GREYS[dark][PLAIN - SLAB], canvas, _UNATTRIBUTED_MIX),
+        mix(_GRAYS[dark][PLAIN - SLAB], canvas, _UNATTRIBUTED_MIX),
         *(RAMP_FILLS if dark else reversed(RAMP_FILLS)),
     )
     if emphasis is Emphasis.HIDDEN:
-        # One faint grey: what is left of colour is where the hits are.
-        return (mix(_GREYS[dark][PLAIN - SLAB], canvas, _HIDDEN_MIX),) * len(full)
+        # One faint gray: what is left of color is where the hits are.
+        return (mix(_GRAYS[dark][PLAIN - SLAB], canvas, _HIDDEN_MIX),) * len(full)
     part = (0.34 if dark else 0.42) if emphasis is Emphasis.DIMMED else 0.0
     return tuple(mix(fill, canvas, part) for fill in full)
 
 
 @lru_cache
-def label_colours(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> tuple[int, ...]:
-    """The label colour of every palette index in use, as 0xRRGGBB."""
+def label_colors(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> tuple[int, ...]:
+    """The label color of every palette index in use, as 0xRRGGBB."""
     labels = [label_rgb(fill) for fill in fills(dark, emphasis)]
     if emphasis is Emphasis.FULL:
-        labels[SLAB], labels[FRAME] = _GREY_LABELS[dark]
+        labels[SLAB], labels[FRAME] = _GRAY_LABELS[dark]
     return tuple(labels)
 
 
@@ -165,7 +165,7 @@ def edge_table(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> Pixels:
 
 
 @lru_cache
-def cell_colours(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> CellColours:
+def cell_colors(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> CellColors:
     """The pixels of every cell for one theme and emphasis. Read-only, made once."""
     canvas = _CANVAS[dark]
     fill, edge = rgb_table(dark, emphasis), edge_table(dark, emphasis)
@@ -178,7 +178,7 @@ def cell_colours(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> CellColours:
         table = np.stack([_mixed(part, canvas, away) for part in parts], axis=1).reshape(-1)
         table.flags.writeable = False
         tables.append(table)
-    return CellColours(*tables)
+    return CellColors(*tables)
 
 
 def by_name(names: Sequence[str]) -> Palette:
@@ -202,11 +202,11 @@ def _luminance(rgb: int) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def _mixed(colours: Pixels, canvas: int, part: NDArray[np.float64]) -> Pixels:
-    """colours (n) mixed to the canvas by each part (m, 1): (m, n) pixels."""
-    result = np.full((len(part), len(colours)), 0xFF000000, np.uint32)
+def _mixed(colors: Pixels, canvas: int, part: NDArray[np.float64]) -> Pixels:
+    """colors (n) mixed to the canvas by each part (m, 1): (m, n) pixels."""
+    result = np.full((len(part), len(colors)), 0xFF000000, np.uint32)
     for shift in (16, 8, 0):
-        channel = (colours >> np.uint32(shift) & np.uint32(255)).astype(np.float64)
+        channel = (colors >> np.uint32(shift) & np.uint32(255)).astype(np.float64)
         level = channel + (float(canvas >> shift & 255) - channel) * part
         result |= (level + 0.5).astype(np.uint32) << np.uint32(shift)
     return result

@@ -2,13 +2,13 @@
 
 The picture of a row is defined exactly. A slice with a length fills the columns from floor(x of its
 start) to floor(x of its end), one at least. A column in which several slices begin is shared: it
-has the colour of the longest and the share of its time that they cover as shade. A slice wider than
+has the color of the longest and the share of its time that they cover as shade. A slice wider than
 3 px leaves its last column empty, as a gap, and has sides. Three ways lead to that picture:
 
 * at most as many slices in view as columns: computed slice by slice, all rows in one batch;
 * more, and the row's mipmap is fine enough: two reads per column. Slices wider than 3 px are then
   painted over that exactly; the others are within one column of where they belong;
-* more, in a burst that is finer than the mipmap: binary search for each column's edges. The colour
+* more, in a burst that is finer than the mipmap: binary search for each column's edges. The color
   of a column shared by more than 8 slices is that of the longest of a sample.
 
 Slices without a length are not drawn here: `zero_marks` says where their marks stand.
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.model.trace import Ints, Slices
-from viewer.render.layout import SLICE_TOP, Axis, BandKind, Layout, XMap
+from viewer.render.layout import SLICE_TOP, Axis, BandKind, TimelineLayout, XMap
 from viewer.render.lod import (
     FULL_SHADE,
     Cells,
@@ -33,14 +33,14 @@ from viewer.render.lod import (
     shade_of,
     weights_of,
 )
-from viewer.render.palette import INNER, ROUND_SIDE, SIDE, CellColours, Palette, Pixels
+from viewer.render.palette import INNER, ROUND_SIDE, SIDE, CellColors, Palette, Pixels
 
 # Only slices wider than this have a gap and sides; only those from ROUND_WIDTH on, round corners.
 GAP_WIDTH = 3
 ROUND_WIDTH = 8
 LABEL_WIDTH = 30
 _SAMPLES = 8
-_COLOUR = 0x3F
+_COLOR = 0x3F
 _FULL = FULL_SHADE << 8
 # A pixel that more slices share than this is hit by time alone, to bound the work.
 _HIT_LIMIT = 1 << 16
@@ -69,26 +69,26 @@ class Labels:
 class RowRaster:
     """Draws, finds and labels the slices of one trace. Immutable: safe to share between threads."""
 
-    def __init__(self, drawn: DrawnSlices, colour: Palette, mips: dict[int, RowMip]) -> None:
-        """drawn: the slices; colour: palette index of each drawn one; mips: of the crowded rows."""
+    def __init__(self, drawn: DrawnSlices, color: Palette, mips: dict[int, RowMip]) -> None:
+        """drawn: the slices; color: palette index of each drawn one; mips: of the crowded rows."""
         self.drawn = drawn
-        self.colour = colour
+        self.color = color
         self.mips = mips
 
     @staticmethod
-    def of(slices: Slices, colour: Palette, drawn: DrawnSlices | None = None) -> RowRaster:
-        """The raster of a trace; colour: palette index of each slice, such as `scheme[slices.key]`.
+    def of(slices: Slices, color: Palette, drawn: DrawnSlices | None = None) -> RowRaster:
+        """The raster of a trace; color: palette index of each slice, such as `scheme[slices.key]`.
 
-        For a new scheme pass the `drawn` of the raster before: it does not depend on colours.
+        For a new scheme pass the `drawn` of the raster before: it does not depend on colors.
         """
         drawn = drawn or DrawnSlices.of(slices)
-        own = drawn.values(colour)
+        own = drawn.values(color)
         return RowRaster(drawn, own, build_mips(drawn, own))
 
     @staticmethod
-    def subset(slices: Slices, colour: Palette, indices: Ints) -> RowRaster:
+    def subset(slices: Slices, color: Palette, indices: Ints) -> RowRaster:
         """The raster of some slices alone (ascending numbers), on the same rows: the hits."""
-        return RowRaster.of(slices, colour, DrawnSlices.chosen(slices, indices))
+        return RowRaster.of(slices, color, DrawnSlices.chosen(slices, indices))
 
     def draw(self, rows: Sequence[int], xmap: XMap) -> Cells:
         """The cells of some rows: (rows, width) uint16; `xmap` is on the axis of this trace."""
@@ -104,7 +104,7 @@ class RowRaster:
                 continue
             if hi - lo <= xmap.width:
                 start, end = self.drawn.start[lo:hi], self.drawn.end[lo:hi]
-                batch.add(position, start, end, self.colour[lo:hi])
+                batch.add(position, start, end, self.color[lo:hi])
             elif mip is not None and mip.fits(step):
                 strips.append((position, mip.strip(xmap.edges, step)))
                 self._add_wide(batch, position, row, mip.wide_between(lo - first, hi - first, step))
@@ -132,7 +132,7 @@ class RowRaster:
         i = i[end[i] - start[i] > GAP_WIDTH * float(batch.xmap.ticks_per_pixel)]
         if len(i):
             before = np.where(i > first, start[i - 1], _LONG_AGO)
-            batch.add(position, start[i], end[i], self.colour[i], before)
+            batch.add(position, start[i], end[i], self.color[i], before)
 
     def _add_burst(self, batch: _Batch, position: int, lo: int, hi: int) -> None:
         start, end = self.drawn.start, self.drawn.end
@@ -143,7 +143,7 @@ class RowRaster:
         last = bound[some + 1] - 1
         # The last slice begun in a column is the only one that can go on to the next.
         alone = last if bound[0] == lo else np.concatenate([[lo], last])
-        batch.add(position, start[alone], end[alone], self.colour[alone])
+        batch.add(position, start[alone], end[alone], self.color[alone])
         shared = np.flatnonzero(count > 1)
         first, stop = bound[shared], bound[shared + 1]
         right = edges[shared + 1]
@@ -151,15 +151,15 @@ class RowRaster:
         busy = self.drawn.busy_before(bound)
         covered = (busy[shared + 1] - busy[shared] - over).astype(np.float64)
         sample = first[:, None] + (stop - first)[:, None] * np.arange(_SAMPLES) // _SAMPLES
-        weight = weights_of(start[sample], end[sample], self.colour[sample]).max(axis=1)
+        weight = weights_of(start[sample], end[sample], self.color[sample]).max(axis=1)
         many = np.flatnonzero(stop - first > _SAMPLES)
         if len(many):
             # A sample can miss one slice that fills most of the column; its middle does not.
             left = edges[shared[many]]
             middle = left + (right[many] - left) // 2
-            centre = lo + np.searchsorted(start[lo:hi], middle, side="right") - 1
-            centre = np.clip(centre, first[many], stop[many] - 1)
-            own = weights_of(start[centre], end[centre], self.colour[centre])
+            center = lo + np.searchsorted(start[lo:hi], middle, side="right") - 1
+            center = np.clip(center, first[many], stop[many] - 1)
+            own = weights_of(start[center], end[center], self.color[center])
             weight[many] = np.maximum(weight[many], own)
         batch.share(position, shared, covered, weight)
 
@@ -179,7 +179,7 @@ class RowRaster:
             time = np.int64(min(max(xmap.t_of(x), int(left)), int(right)))
             at = int(np.searchsorted(start, time, side="right")) - 1
             return self.drawn.number(first + min(max(at, lo), hi - 1))
-        weight = weights_of(start[lo:hi], end[lo:hi], self.colour[first + lo : first + hi])
+        weight = weights_of(start[lo:hi], end[lo:hi], self.color[first + lo : first + hi])
         return self.drawn.number(first + lo + int(np.argmax(weight)))
 
     def labels(self, rows: Sequence[int], xmap: XMap, min_width: int = LABEL_WIDTH) -> Labels:
@@ -229,7 +229,7 @@ class _Batch:
         self._base: list[int] = []
         self._start: list[Ints] = []
         self._end: list[Ints] = []
-        self._colour: list[Palette] = []
+        self._color: list[Palette] = []
         self._before: list[Ints | None] = []
         self._shared: list[tuple[Ints, Cells]] = []
 
@@ -238,7 +238,7 @@ class _Batch:
         position: int,
         start: Ints,
         end: Ints,
-        colour: Palette,
+        color: Palette,
         before: Ints | None = None,
     ) -> None:
         """Slices of one row in order of time, each with a column in view; rows in order.
@@ -249,7 +249,7 @@ class _Batch:
         self._base.append(position * self.xmap.width)
         self._start.append(start)
         self._end.append(end)
-        self._colour.append(colour)
+        self._color.append(color)
         self._before.append(before)
 
     def share(
@@ -260,7 +260,7 @@ class _Batch:
 
     def _note(self, at: Ints, covered: NDArray[np.float64], weight: NDArray[np.uint32]) -> None:
         shade = shade_of(covered / float(self.xmap.ticks_per_pixel))
-        cells: Cells = (shade.astype(np.uint32) << 8 | weight & _COLOUR).astype(np.uint16)
+        cells: Cells = (shade.astype(np.uint32) << 8 | weight & _COLOR).astype(np.uint16)
         self._shared.append((at, cells))
 
     def paint(self, cells: Cells) -> Ints:
@@ -269,7 +269,7 @@ class _Batch:
             return np.empty(0, np.int64)
         width, edges = self.xmap.width, self.xmap.edges
         start, end = np.concatenate(self._start), np.concatenate(self._end)
-        colour, before = np.concatenate(self._colour), self._starts_before()
+        color, before = np.concatenate(self._color), self._starts_before()
         base = np.repeat(self._base, [len(part) for part in self._start])
         column = self.xmap.pixel_of(start)
         x0 = base + column
@@ -277,8 +277,8 @@ class _Batch:
         if same.any():
             # Of slices that share their first column, the last alone can go on to the next.
             last = np.flatnonzero(np.append(~same, True))
-            self._find_shared(last, x0, edges[column + 1], start, end, colour)
-            start, end, colour = start[last], end[last], colour[last]
+            self._find_shared(last, x0, edges[column + 1], start, end, color)
+            start, end, color = start[last], end[last], color[last]
             before = None if before is None else before[last]
             base, column, x0 = base[last], column[last], x0[last]
         x1 = np.maximum(base + self.xmap.pixel_of(end), x0 + 1)
@@ -289,12 +289,12 @@ class _Batch:
         bounds[1:-1:2] = x0
         bounds[2:-1:2] = x1
         values = np.zeros(len(bounds) - 1, np.uint16)
-        values[1::2] = wide.astype(np.uint16) * INNER << 6 | colour | np.uint16(_FULL)
+        values[1::2] = wide.astype(np.uint16) * INNER << 6 | color | np.uint16(_FULL)
         flat = cells.reshape(-1)
         flat[:] = np.repeat(values, np.diff(bounds))
 
         part = np.where(x1 - x0 >= ROUND_WIDTH, ROUND_SIDE, SIDE).astype(np.uint16)
-        side = part << 6 | colour | np.uint16(_FULL)
+        side = part << 6 | color | np.uint16(_FULL)
         begins = wide & (start >= edges[0])
         ends = wide & (end <= self.xmap.t_of(width))
         flat[x0[begins]] = side[begins]
@@ -319,25 +319,25 @@ class _Batch:
         )
 
     def _find_shared(
-        self, last: Ints, x0: Ints, right: Ints, start: Ints, end: Ints, colour: Palette
+        self, last: Ints, x0: Ints, right: Ints, start: Ints, end: Ints, color: Palette
     ) -> None:
         """Note the columns in which several slices begin; `last`: the last of each column."""
         first = np.append(0, last[:-1] + 1)
         several = last > first
         covered = np.add.reduceat(np.minimum(end, right) - start, first)[several]
-        best = np.maximum.reduceat(weights_of(start, end, colour), first)[several]
+        best = np.maximum.reduceat(weights_of(start, end, color), first)[several]
         self._note(x0[last[several]], covered.astype(np.float64), best)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """One open trace as the frame needs it. `hits` are drawn over the rest, in `hit_colours`."""
+class RasterSource:
+    """One open trace as the frame needs it. `hits` are drawn over the rest, in `hit_colors`."""
 
     raster: RowRaster
     axis: Axis
-    colours: CellColours
+    colors: CellColors
     hits: RowRaster | None = None
-    hit_colours: CellColours | None = None
+    hit_colors: CellColors | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,11 +350,11 @@ class Backdrop:
 
 
 def draw_frame(
-    layout: Layout,
+    layout: TimelineLayout,
     y0: int,
     height: int,
     xmap: XMap,
-    sources: Sequence[Source],
+    sources: Sequence[RasterSource],
     backdrop: Backdrop,
     out: Pixels | None = None,
     ratio: float = 1.0,
@@ -381,9 +381,9 @@ def draw_frame(
             continue
         rows, here = layout.row[bands[own]].tolist(), xmap.on(source.axis)
         cells = source.raster.draw(rows, here)
-        body, line = source.colours.body[cells], source.colours.line[cells]
+        body, line = source.colors.body[cells], source.colors.line[cells]
         if source.hits is not None:
-            over = source.hit_colours or source.colours
+            over = source.hit_colors or source.colors
             hits = source.hits.draw(rows, here)
             marked = hits != 0
             cells = np.maximum(cells, hits)

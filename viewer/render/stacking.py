@@ -1,4 +1,5 @@
-"""From what is to be seen to where it lies: the bands of a `Layout`. Array work alone, no Qt.
+"""From what is to be seen to where it lies: the bands of a `TimelineLayout`. Array work alone, no
+Qt.
 
 The section of the pinned tracks comes first, under a header of its own; then process by process a
 header, the rows of its tracks with a strip for slices without a length, and its counters.
@@ -21,16 +22,18 @@ from viewer.render.layout import (
     SLICE_HEIGHT,
     STRIP_HEIGHT,
     BandKind,
-    Layout,
+    TimelineLayout,
 )
-from viewer.render.track_table import Stock
+from viewer.render.track_table import TrackList
 
 LOWEST_COUNTER, LOWEST_STRIP = 16, 8  # px
 # The pinned section ends on a whole device pixel at 125 and 150 % too.
 _WHOLE = 4
 
 
-def stack(stock: Stock, view: TrackView, arrangement: Arrangement | None = None) -> Layout:
+def stack(
+    stock: TrackList, view: TrackView, arrangement: Arrangement | None = None
+) -> TimelineLayout:
     """Stack what is seen of a stock, from top to bottom.
 
     A folded process keeps its header, a folded track its first row. What all is seen is worked out
@@ -68,7 +71,7 @@ def stack(stock: Stock, view: TrackView, arrangement: Arrangement | None = None)
     bands.trace[counter] = trace[owner]
     bands.height[counter] = np.maximum(height * COUNTER_HEIGHT // ROW_HEIGHT, LOWEST_COUNTER)[owner]
     bands.counter[counter] = [number for numbers in seen.counters for number in numbers]
-    return Layout(
+    return TimelineLayout(
         kind=bands.kind.astype(np.uint8), y=np.cumsum(bands.height) - bands.height,
         height=bands.height, slice_height=bands.slice_height, process=bands.process,
         trace=bands.trace, track=bands.track, row=bands.row, counter=bands.counter, pinned=pinned,
@@ -101,7 +104,7 @@ class _Bands:
             getattr(self, name)[at] = getattr(bands, name)
 
 
-def _rows_of(stock: Stock, tracks: Ints, folded: Bools, height: Ints) -> _Bands:
+def _rows_of(stock: TrackList, tracks: Ints, folded: Bools, height: Ints) -> _Bands:
     """The rows and strips of some tracks, in their order; heights are of the rows of processes."""
     size = np.diff(stock.row_ptr)[tracks]
     fold = folded[tracks]
@@ -135,7 +138,7 @@ def _slice_height(row: Ints) -> Ints:
     return air
 
 
-def _row_heights(stock: Stock, view: TrackView) -> Ints:
+def _row_heights(stock: TrackList, view: TrackView) -> Ints:
     heights = np.full(len(stock.processes), ROW_HEIGHT, np.int64)
     for part, height in view.heights:
         process = stock.process_of(part)

@@ -1,7 +1,7 @@
 """What there is to stack: the rows, tracks and processes of the open traces, as columns. No Qt.
 
-`TrackTable` is of one trace and made once, off the GUI thread where that is large. `Stock` joins
-the tables of all open traces; it knows nothing of what the user folded, hid or moved.
+`TrackTable` is of one trace and made once, off the GUI thread where that is large. `TrackList`
+joins the tables of all open traces; it knows nothing of what the user folded, hid or moved.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from viewer.model.intervals import durations, union
 from viewer.model.trace import Bools, Ints, KeyKind, Trace
-from viewer.render.layout import Axis, Part
+from viewer.render.layout import Axis, HeaderPart
 
 NEVER = np.iinfo(np.int64).max  # the first tick of a track without slices
 Busy = NDArray[np.float64]
@@ -114,13 +114,13 @@ class ProcessSpec:
     counter_names: tuple[str, ...] = ()
 
     @property
-    def part(self) -> Part:
+    def part(self) -> HeaderPart:
         """What the process is called in a `TrackView`."""
         return self.trace, self.name
 
 
 @dataclass(frozen=True, eq=False)
-class Stock:
+class TrackList:
     """The tracks and processes of all open traces, in the order of files.
 
     processes: all of them. Per track: its trace, its number there, its process, its name and its
@@ -145,7 +145,7 @@ class Stock:
         """Where the tracks of each trace begin, and one past the last."""
         return np.searchsorted(self.trace, np.arange(len(self.axes) + 1))
 
-    def track_of(self, part: Part) -> int:
+    def track_of(self, part: HeaderPart) -> int:
         """The position of a track that is given as (trace, number); -1 if it is none."""
         trace, number = part
         if isinstance(number, str) or not 0 <= trace < len(self.axes) or number < 0:
@@ -154,10 +154,10 @@ class Stock:
         return at if at < self.first_of_trace[trace + 1] else -1
 
     @cached_property
-    def _process_of(self) -> dict[Part, int]:
+    def _process_of(self) -> dict[HeaderPart, int]:
         return {process.part: i for i, process in enumerate(self.processes)}
 
-    def process_of(self, part: Part) -> int:
+    def process_of(self, part: HeaderPart) -> int:
         """The position of the process that a part is, or that a track is of; -1 if it is none."""
         track = self.track_of(part)
         return int(self.process[track]) if track >= 0 else self._process_of.get(part, -1)
@@ -176,11 +176,11 @@ class Stock:
         ]
 
 
-def stock_of(
+def track_list(
     tables: Sequence[TrackTable],
     axes: Sequence[Axis] | None = None,
     counters: Sequence[Sequence[tuple[str, str]]] = (),
-) -> Stock:
+) -> TrackList:
     """All that can be stacked of some traces; of each its counters as (process, name)."""
     axes = [Axis()] * len(tables) if axes is None else axes
     processes: list[ProcessSpec] = []
@@ -198,7 +198,7 @@ def stock_of(
     sizes = [len(table.names) for table in tables]
     rows = np.concatenate([[0], *(np.diff(table.row_ptr) for table in tables)])
     none, no_bools = np.empty(0, np.int64), np.empty(0, np.bool_)
-    return Stock(
+    return TrackList(
         processes=tuple(processes),
         trace=np.repeat(np.arange(len(tables)), sizes),
         number=np.concatenate([none, *(np.arange(size) for size in sizes)]),

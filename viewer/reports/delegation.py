@@ -16,17 +16,17 @@ from typing import Any
 from viewer import __version__
 from viewer.analysis.delegates.delegation import (
     Delegation,
+    DelegationReport,
     Instance,
-    Outside,
-    Report,
+    NotDelegated,
     Unlinked,
     recorded,
 )
 from viewer.analysis.delegates.handle_maps import (
     NO_MAP,
     HandleMaps,
+    IdentifierStatus,
     MapRow,
-    Standing,
     recorded_rows,
 )
 from viewer.analysis.links.link_table import LinkState
@@ -72,7 +72,9 @@ def _program_facts(program: Program) -> Facts:
     }
 
 
-def _report_facts(report: Report, program: Program | None, rate: Fraction | None) -> Facts:
+def _report_facts(
+    report: DelegationReport, program: Program | None, rate: Fraction | None
+) -> Facts:
     """whole = delegated + outside + neither; `share` is of the whole."""
     found = report.coverage
     return {
@@ -94,7 +96,7 @@ def _report_facts(report: Report, program: Program | None, rate: Fraction | None
 
 
 def _instance_facts(
-    row: Instance, report: Report, program: Program | None, rate: Fraction | None
+    row: Instance, report: DelegationReport, program: Program | None, rate: Fraction | None
 ) -> Facts:
     return {
         "label": row.label,
@@ -113,7 +115,7 @@ def _instance_facts(
 
 
 def _outside_facts(
-    row: Outside, report: Report, program: Program | None, rate: Fraction | None
+    row: NotDelegated, report: DelegationReport, program: Program | None, rate: Fraction | None
 ) -> Facts:
     return {
         "label": row.label,
@@ -223,7 +225,7 @@ def _map_lines(rows: Sequence[Facts]) -> list[str]:
     ]
     lines += [f"  {note}: {count} rows" for note, count in wordless.items()]
     told = [row for row in rows if row["note"] not in wordless]
-    odd = [row for row in told if row["standing"] != Standing.LOGGED.value or row["note"]]
+    odd = [row for row in told if row["standing"] != IdentifierStatus.LOGGED.value or row["note"]]
     if odd:
         lines += _aligned([_IDENTIFIER, *map(_map_cells, odd)], left=5)
     elif told:

@@ -13,7 +13,7 @@ from viewer import __version__
 from viewer.analysis.torq.estimates import (
     ASSUMED_CYCLES,
     ActionRow,
-    Compared,
+    ComparedAction,
     Estimates,
     OperatorRow,
     estimates,
@@ -66,7 +66,7 @@ def _operator_facts(made: Estimates, row: OperatorRow) -> Facts:
     return {"actions": row.actions, **_compared_facts(made, row)}
 
 
-def _compared_facts(made: Estimates, row: Compared) -> Facts:
+def _compared_facts(made: Estimates, row: ComparedAction) -> Facts:
     measured = row.measured
     return {
         "operators": operator_places(made, row.operators),
@@ -114,7 +114,7 @@ def estimate_text(made: Estimates) -> str:
             for row in made.operators
         ]  # fmt: skip
         blocks += ["", "operators", *_aligned(table, left=2)]
-    everything: list[Compared] = [*made.actions, *made.operators]
+    everything: list[ComparedAction] = [*made.actions, *made.operators]
     reasons = Counter(row.reason for row in everything if row.reason)
     if reasons:
         blocks += ["", *(f"{count} without both sides: {why}" for why, count in reasons.items())]
@@ -127,7 +127,7 @@ def _action_text(row: ActionRow) -> str:
     return " .. ".join(map(str, known)) or "-"
 
 
-def _compared_text(row: Compared) -> tuple[str, ...]:
+def _compared_text(row: ComparedAction) -> tuple[str, ...]:
     measured = row.measured
     times = (measured.mean, measured.p50, measured.min, measured.max) if measured else (None,) * 4
     return (

@@ -11,13 +11,13 @@ import os
 from viewer import __version__
 from viewer.analysis.findings.finding import (
     Finding,
-    OfKeys,
-    OfRun,
-    OfSets,
-    Place,
-    Report,
-    Silent,
-    Slices,
+    FindingPlace,
+    NotReported,
+    OperatorSets,
+    PanelRef,
+    RunRef,
+    SliceKeys,
+    SliceNumbers,
     Stretch,
 )
 from viewer.analysis.findings.findings import FindingsOf
@@ -89,7 +89,7 @@ def _facts(
     }
 
 
-def _silent_facts(one: Silent) -> Facts:
+def _silent_facts(one: NotReported) -> Facts:
     return {"kind": one.family.key, "rule_asked": one.asked, "why": plain_spaces(one.why)}
 
 
@@ -97,23 +97,23 @@ def _place_facts(
     finding: Finding, table: LinkTable, findings: FindingsOf, run: Run | None
 ) -> Facts:
     """Where a finding is: ticks and tracks, a run, a command, or how many slices of what."""
-    place: Place = finding.place
+    place: FindingPlace = finding.place
     if isinstance(place, Stretch):
         tracks = [table.trace.tracks[i].thread for i in place.tracks]
         return {"start_ticks": place.start, "end_ticks": place.end, "threads": tracks}
-    if isinstance(place, OfRun):
+    if isinstance(place, RunRef):
         return {"run": table.trace.runs[place.run].number}
-    if isinstance(place, Report):
+    if isinstance(place, PanelRef):
         return {"command": place.name}
     facts: Facts = {"slices": len(findings.slices_of(finding, run))}
-    if isinstance(place, OfSets) and table.program is not None:
+    if isinstance(place, OperatorSets) and table.program is not None:
         operators = table.program.operators
         facts["operators"] = [[operators[i].label for i in own] for own in place.sets]
-    elif isinstance(place, OfKeys):
+    elif isinstance(place, SliceKeys):
         keys = table.trace.keys
         names = (table.trace.strings[int(keys.name[key])] for key in place.keys)
         facts["names"] = list(dict.fromkeys(names))
-    elif isinstance(place, Slices):
+    elif isinstance(place, SliceNumbers):
         facts["source_rows"] = table.trace.slices.source_row[list(place.numbers)].tolist()
     return facts
 

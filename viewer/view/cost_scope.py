@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from viewer.model.scope import WHOLE, Scope
+from viewer.model.scope import WHOLE, TimeScope
 from viewer.view.open_trace import Inferences, OpenTrace
 from viewer.view.state import ViewState
 
 
 def scope_of(
     state: ViewState, traces: Sequence[OpenTrace], number: int, *, ranges: bool = True
-) -> Scope:
+) -> TimeScope:
     """The range of the selected area if it is on any track of the trace, else the picked run if it
     is one of the trace, else the whole. ranges: False where only runs can be meant.
 
@@ -22,7 +22,7 @@ def scope_of(
         area = None
     if area is not None and any(owner == number for owner, _ in area.tracks):
         axis = traces[number].axis
-        return Scope(ticks=(axis.to_ticks_floor(area.t0), axis.to_ticks_floor(area.t1)))
+        return TimeScope(ticks=(axis.to_ticks_floor(area.t0), axis.to_ticks_floor(area.t1)))
     if state.run is not None and state.run[0] == number:
-        return Scope(run=traces[number].trace.runs[state.run[1]])
+        return TimeScope(run=traces[number].trace.runs[state.run[1]])
     return WHOLE

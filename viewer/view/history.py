@@ -1,6 +1,6 @@
 """How one gets back: every change of the view can be undone, and places can be walked through.
 
-Two lists, as in an editor. Undo takes back any change: a colour, a folded track, a mark. Back goes
+Two lists, as in an editor. Undo takes back any change: a color, a folded track, a mark. Back goes
 to the place that was seen before, range and selection, and leaves all else as it is now.
 """
 

@@ -26,9 +26,9 @@ from viewer.render.color_schemes import (
     DEFAULT,
     SCHEMES,
     Classes,
-    Lengths,
+    LengthRange,
     lengths_of,
-    operator_colours,
+    operator_colors,
     why_not,
 )
 from viewer.render.counter_raster import CounterRaster
@@ -56,7 +56,7 @@ class OpenTrace:
 
     trace: what is shown; file: what was read. They differ where inferences are aligned or meant.
     palettes: the palette index of every slice, by scheme, as far as the timeline has asked;
-    classes: what these colours mean. drawing: what the timeline draws with, and the palette that
+    classes: what these colors mean. drawing: what the timeline draws with, and the palette that
     this is made for.
     """
 
@@ -97,25 +97,25 @@ class OpenTrace:
         return sum(1 for _ in self.file.inferences()) - shown
 
     @cached_property
-    def lengths(self) -> Lengths | None:
+    def lengths(self) -> LengthRange | None:
         """The shortest and longest slice in ticks, as `lengths_of`; a pass over all slices."""
         return lengths_of(self.trace)
 
     @cached_property
     def barred(self) -> dict[str, str]:
-        """Scheme -> why slices cannot be coloured by it, for those that they cannot."""
+        """Scheme -> why slices cannot be colored by it, for those that they cannot."""
         reasons = {scheme.id: why_not(scheme.id, self.table) for scheme in SCHEMES}
         return {scheme: why for scheme, why in reasons.items() if why}
 
-    def operator_colours(self, scheme: str) -> Palette:
+    def operator_colors(self, scheme: str) -> Palette:
         """The palette index of every operator of its program under a scheme, for swatches."""
         if scheme not in self._operators:
             real = DEFAULT if scheme in self.barred else scheme
-            self._operators[scheme] = operator_colours(real, self.table)
+            self._operators[scheme] = operator_colors(real, self.table)
         return self._operators[scheme]
 
     def placed(self, axis: Axis, rate: ClockRate) -> OpenTrace:
-        """The same at another rate or place; labels, costs, colours and counters are of ticks."""
+        """The same at another rate or place; labels, costs, colors and counters are of ticks."""
         made = replace(self, axis=axis, rate=rate)
         for name in ("counters", "left_out", "lengths", "barred", "tracks", "busy"):
             if name in vars(self):

@@ -15,20 +15,20 @@ import msgspec
 
 from viewer.codecs.atomic_file import write_whole
 from viewer.formats import UnreadableFile
-from viewer.view.session_file import SUFFIX, SavedMark, SavedSession, SavedTracks, encoded, read
+from viewer.view.session_file import SUFFIX, SavedBookmark, SavedSession, SavedTracks, encoded, read
 
 MOST = 10
 _LAST, _NEW = "last", "last-new"
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class UnsavedWork:
     """What somebody did to the files of a session that no file of theirs holds: marks and notes,
     the order and heights of tracks, links and clocks. Where one looks and what is folded or
     selected is not among it. Two of the same files with the same work are equal."""
 
     files: tuple[str, ...]
-    marks: tuple[SavedMark, ...]
+    marks: tuple[SavedBookmark, ...]
     tracks: SavedTracks
     choices: tuple[object, ...]
     source_paths: tuple[object, ...]
@@ -40,14 +40,14 @@ class Work:
         return bool(self.marks or arranged or any(self.choices))
 
 
-_NO_WORK = Work((), (), SavedTracks(), (), ())
+_NO_WORK = UnsavedWork((), (), SavedTracks(), (), ())
 
 
-def work_of(saved: SavedSession) -> Work:
+def work_of(saved: SavedSession) -> UnsavedWork:
     """The work in a session."""
     view, made = saved.view, saved.choices
     tracks = SavedTracks() if view is None else view.tracks
-    return Work(
+    return UnsavedWork(
         tuple(one.absolute or one.path for one in saved.inputs),
         () if view is None else view.marks,
         msgspec.structs.replace(tracks, folded=(), filter=""),
@@ -56,7 +56,7 @@ def work_of(saved: SavedSession) -> Work:
     )
 
 
-class KeptSessions:
+class RecentSessions:
     """The kept sessions of a folder. Any of them may be gone or damaged at any time."""
 
     def __init__(self, folder: str) -> None:
@@ -94,7 +94,7 @@ class KeptSessions:
                 os.replace(self._path(number), self._path(place))
         os.replace(new, self.newest)
 
-    def work(self, path: str) -> Work | None:
+    def work(self, path: str) -> UnsavedWork | None:
         """The work in a kept session, None where it cannot be read."""
         try:
             return work_of(read(path))

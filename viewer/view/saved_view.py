@@ -15,23 +15,23 @@ from typing import TypeVar
 import numpy as np
 
 from viewer.render.color_schemes import BY_ID
-from viewer.render.layout import Part
+from viewer.render.layout import HeaderPart
 from viewer.view.open_trace import Inferences, OpenTrace
 from viewer.view.session_file import (
-    Move,
-    Place,
     RowHeight,
-    Rows,
     SavedArea,
-    SavedMark,
+    SavedBookmark,
+    SavedMove,
     SavedOperators,
+    SavedPlace,
+    SavedRows,
     SavedRun,
     SavedTracks,
     SavedView,
 )
 from viewer.view.state import (
     Area,
-    Mark,
+    Bookmark,
     RulerUnit,
     SliceRef,
     SliceSet,
@@ -82,35 +82,40 @@ class _Keeper:
             others=self._slices(others) if as_run and len(others) <= MOST_SLICES else (),
             operators=state.operators
             and SavedOperators(self._inputs[state.operators[0]], state.operators[1]),
-            area=None if area is None or not as_run else SavedArea(
-                self._time(area.t0), self._time(area.t1),
+            area=None
+            if area is None or not as_run
+            else SavedArea(
+                self._time(area.t0),
+                self._time(area.t1),
                 tuple(self._place(track) for track in sorted(area.tracks)),
             ),
             tracks=self._tracks(state.tracks if as_run else state.tracks.of_processes()),
-            colour_by=state.scheme,
+            color_by=state.scheme,
             lit=state.lit,
             run=SavedRun(self._inputs[state.run[0]], state.run[1])
-            if as_run and state.run else None,
+            if as_run and state.run
+            else None,
             inferences="" if as_run else state.inferences.value,
             measured=state.measured
             and (self._time(state.measured[0]), self._time(state.measured[1])),
             marks=tuple(
-                SavedMark(self._time(m.t0), self._time(m.t1), m.name, m.note) for m in state.marks
+                SavedBookmark(self._time(m.t0), self._time(m.t1), m.name, m.note)
+                for m in state.marks
             ),
             mark=state.mark,
             search=state.query,
             only_hits=state.only_hits,
             ruler=state.ruler.value,
-        )  # fmt: skip
+        )
 
     def _time(self, ns: int) -> int:
         return ns - self._zero
 
-    def _slice(self, ref: SliceRef) -> Rows | None:
+    def _slice(self, ref: SliceRef) -> SavedRows | None:
         kept = self._slices(SliceSet.of_refs((ref,)))
         return kept[0] if kept else None
 
-    def _slices(self, slices: SliceSet) -> tuple[Rows, ...]:
+    def _slices(self, slices: SliceSet) -> tuple[SavedRows, ...]:
         kept = []
         for number, own in slices.of.items():
             columns = self._traces[number].file.slices
@@ -118,17 +123,19 @@ class _Keeper:
             if columns.derived is not None:
                 own = own[~columns.derived[own]]
             if len(own):
-                kept.append(Rows(self._inputs[number], tuple(columns.source_row[own].tolist())))
+                kept.append(
+                    SavedRows(self._inputs[number], tuple(columns.source_row[own].tolist()))
+                )
         return tuple(kept)
 
-    def _place(self, part: Part) -> Place:
+    def _place(self, part: HeaderPart) -> SavedPlace:
         number, what = part
         if isinstance(what, str):
-            return Place(self._inputs[number], what)
+            return SavedPlace(self._inputs[number], what)
         track = self._traces[number].file.tracks[what]
-        return Place(self._inputs[number], track.process, track.thread)
+        return SavedPlace(self._inputs[number], track.process, track.thread)
 
-    def _places(self, parts: Sequence[Part]) -> tuple[Place, ...]:
+    def _places(self, parts: Sequence[HeaderPart]) -> tuple[SavedPlace, ...]:
         return tuple(self._place(part) for part in parts)
 
     def _tracks(self, tracks: TrackView) -> SavedTracks:
@@ -137,7 +144,7 @@ class _Keeper:
             pinned=self._places(tracks.pinned),
             hidden=self._places(sorted(tracks.hidden, key=str)),
             moved=tuple(
-                Move(self._place(part), before and self._place(before))
+                SavedMove(self._place(part), before and self._place(before))
                 for part, before in tracks.moved
             ),
             heights=tuple(RowHeight(self._place(part), px) for part, px in tracks.heights),
@@ -159,7 +166,7 @@ class _Shower:
         }
         self._zero = _begin(traces)
         self._gone: dict[str, int] = {}
-        self._parts: dict[tuple[int, str, str | None], Part] = {}
+        self._parts: dict[tuple[int, str, str | None], HeaderPart] = {}
         for number, shown in enumerate(traces):
             for i, track in enumerate(shown.file.tracks):
                 self._parts.setdefault((number, track.process, track.thread), (number, i))
@@ -173,7 +180,7 @@ class _Shower:
         first = self._slices([saved.slice] if saved.slice else [])
         others = self._slices(saved.others)
         marks = tuple(
-            Mark(self._time(m.start_ns), self._time(m.end_ns), m.name, m.note)
+            Bookmark(self._time(m.start_ns), self._time(m.end_ns), m.name, m.note)
             for m in saved.marks if m.start_ns <= m.end_ns
         )  # fmt: skip
         state = replace(
@@ -185,7 +192,7 @@ class _Shower:
             operators=self._operators(saved.operators),
             area=self._area(saved.area),
             tracks=self._tracks(saved.tracks),
-            scheme=saved.colour_by if saved.colour_by in BY_ID else start.scheme,
+            scheme=saved.color_by if saved.color_by in BY_ID else start.scheme,
             lit=saved.lit,
             run=self._run(saved.run),
             measured=saved.measured
@@ -206,7 +213,7 @@ class _Shower:
         if count:
             self._gone[what] = self._gone.get(what, 0) + count
 
-    def _slices(self, kept: Sequence[Rows]) -> SliceSet:
+    def _slices(self, kept: Sequence[SavedRows]) -> SliceSet:
         of: dict[int, list[int]] = {}
         for one in kept:
             number = self._numbers.get(one.input)
@@ -249,7 +256,7 @@ class _Shower:
         numbers = frozenset((number, int(track)) for number, track in tracks)
         return Area(self._time(kept.start_ns), self._time(kept.end_ns), numbers)
 
-    def _place(self, place: Place) -> Part | None:
+    def _place(self, place: SavedPlace) -> HeaderPart | None:
         number = self._numbers.get(place.input)
         if number is not None:
             found = self._parts.get((number, place.process, place.thread))
@@ -258,11 +265,11 @@ class _Shower:
         self._lose("track")
         return None
 
-    def _places(self, places: Sequence[Place]) -> list[Part]:
+    def _places(self, places: Sequence[SavedPlace]) -> list[HeaderPart]:
         return [part for place in places if (part := self._place(place)) is not None]
 
     def _tracks(self, kept: SavedTracks) -> TrackView:
-        moved: list[tuple[Part, Part | None]] = []
+        moved: list[tuple[HeaderPart, HeaderPart | None]] = []
         for move in kept.moved:
             part = self._place(move.what)
             before = self._place(move.before) if move.before else None

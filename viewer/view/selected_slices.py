@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viewer.analysis.statistics.selection import Chosen, chosen_within
+from viewer.analysis.statistics.selection import SelectedSlices, chosen_within
 from viewer.model.trace import Codes, Ints, Slices
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import Area, SliceRef, SliceSet
@@ -79,7 +79,7 @@ def everything(traces: Sequence[OpenTrace], length: int) -> Area:
     )  # fmt: skip
 
 
-def chosen_in(area: Area, traces: Sequence[OpenTrace]) -> dict[int, Chosen]:
+def chosen_in(area: Area, traces: Sequence[OpenTrace]) -> dict[int, SelectedSlices]:
     """What an area selects, to be counted: by trace the slices that touch it, cut at its edges."""
     found = {}
     for number in sorted({trace for trace, _ in area.tracks}):

@@ -33,7 +33,7 @@ from viewer.codecs.atomic_file import (
     never_cancelled,
     write_whole,
 )
-from viewer.codecs.file_stamps import Stamp, hash_facts, stamp_of
+from viewer.codecs.file_stamps import FileStamp, hash_facts, stamp_of
 from viewer.formats import UnreadableFile, head_of
 from viewer.program.sources.files import Substitution
 from viewer.view.state import LONGEST_NAME, LONGEST_NOTE
@@ -54,7 +54,7 @@ Ns = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
 Number = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
 
 
-class Input(msgspec.Struct, frozen=True, omit_defaults=True):
+class SavedInput(msgspec.Struct, frozen=True, omit_defaults=True):
     """One open file. path: relative to the session file where it can be, with "/" between."""
 
     path: str
@@ -109,14 +109,14 @@ class SavedChoices(msgspec.Struct, frozen=True, omit_defaults=True):
     source_paths: tuple[SourcePath, ...] = ()
 
 
-class Rows(msgspec.Struct, frozen=True):
+class SavedRows(msgspec.Struct, frozen=True):
     """Slices of one input, by their positions in it."""
 
     input: int
     rows: tuple[Number, ...]
 
 
-class Place(msgspec.Struct, frozen=True, array_like=True):
+class SavedPlace(msgspec.Struct, frozen=True, array_like=True):
     """A process of an input, or a track of it: [0, "net.etdp"], [0, "net.etdp", "forward"]."""
 
     input: int
@@ -124,33 +124,33 @@ class Place(msgspec.Struct, frozen=True, array_like=True):
     thread: str | None = None
 
 
-class Move(msgspec.Struct, frozen=True):
+class SavedMove(msgspec.Struct, frozen=True):
     """A process or track that was dragged before another one, None: after them all."""
 
-    what: Place
-    before: Place | None = None
+    what: SavedPlace
+    before: SavedPlace | None = None
 
 
 class RowHeight(msgspec.Struct, frozen=True):
     """How high the rows of a process are, in px."""
 
-    what: Place
+    what: SavedPlace
     px: int
 
 
 class SavedTracks(msgspec.Struct, frozen=True, omit_defaults=True):
     """Which tracks are seen, and how they lie."""
 
-    folded: tuple[Place, ...] = ()
-    pinned: tuple[Place, ...] = ()
-    hidden: tuple[Place, ...] = ()
-    moved: tuple[Move, ...] = ()
+    folded: tuple[SavedPlace, ...] = ()
+    pinned: tuple[SavedPlace, ...] = ()
+    hidden: tuple[SavedPlace, ...] = ()
+    moved: tuple[SavedMove, ...] = ()
     heights: tuple[RowHeight, ...] = ()
     filter: str = ""
     order: str = ""
 
 
-class SavedMark(msgspec.Struct, frozen=True, omit_defaults=True):
+class SavedBookmark(msgspec.Struct, frozen=True, omit_defaults=True):
     """A mark: a moment where both times are one."""
 
     start_ns: Ns
@@ -164,7 +164,7 @@ class SavedArea(msgspec.Struct, frozen=True):
 
     start_ns: Ns
     end_ns: Ns
-    tracks: tuple[Place, ...]
+    tracks: tuple[SavedPlace, ...]
 
 
 class SavedOperators(msgspec.Struct, frozen=True):
@@ -190,17 +190,17 @@ class SavedView(msgspec.Struct, frozen=True, omit_defaults=True):
 
     start_ns: Ns = 0
     end_ns: Ns = 0
-    slice: Rows | None = None
-    others: tuple[Rows, ...] = ()
+    slice: SavedRows | None = None
+    others: tuple[SavedRows, ...] = ()
     operators: SavedOperators | None = None
     area: SavedArea | None = None
     tracks: SavedTracks = SavedTracks()
-    colour_by: str = ""
+    color_by: str = ""
     lit: tuple[str, int] | None = None
     run: SavedRun | None = None
     inferences: str = ""
     measured: tuple[Ns, Ns] | None = None
-    marks: tuple[SavedMark, ...] = ()
+    marks: tuple[SavedBookmark, ...] = ()
     mark: int | None = None
     search: str = ""
     only_hits: bool = False
@@ -212,7 +212,7 @@ class SavedSession(msgspec.Struct, frozen=True):
     """A whole session file."""
 
     opscope_session: int
-    inputs: tuple[Input, ...]
+    inputs: tuple[SavedInput, ...]
     choices: SavedChoices = SavedChoices()
     view: SavedView | None = None
     tool: str = f"Opscope {viewer.__version__}"
@@ -222,7 +222,7 @@ class SavedSession(msgspec.Struct, frozen=True):
 class FoundInput:
     """Where an input is now, None if it was not found; and whether its size is another."""
 
-    input: Input
+    input: SavedInput
     path: str | None
     changed: bool = False
 
@@ -230,13 +230,13 @@ class FoundInput:
 # -- writing -------------------------------------------------------------------------------------
 
 
-def input_of(path: str, stamp: Stamp | None, folder: str) -> Input:
+def input_of(path: str, stamp: FileStamp | None, folder: str) -> SavedInput:
     """An open file as a session file in a folder names it, not hashed yet."""
     try:
         shown = os.path.relpath(path, folder)
     except ValueError:  # on another drive
         shown = path
-    return Input(shown.replace(os.sep, "/"), -1 if stamp is None else stamp.size, "", path)
+    return SavedInput(shown.replace(os.sep, "/"), -1 if stamp is None else stamp.size, "", path)
 
 
 def encoded(session: SavedSession) -> bytes:
@@ -262,7 +262,7 @@ def _storable(value: Any) -> Any:
 def write(
     path: str,
     session: SavedSession,
-    stamps: Sequence[Stamp | None],
+    stamps: Sequence[FileStamp | None],
     progress: Progress,
     cancelled: Cancelled,
 ) -> int:
@@ -335,7 +335,7 @@ def find_inputs(session: SavedSession, folder: str, cancelled: Cancelled) -> lis
     Raises WriteCancelled if `cancelled` turns true: files beside may have to be hashed.
     """
     found: list[FoundInput] = []
-    beside: list[tuple[str, Stamp]] | None = None
+    beside: list[tuple[str, FileStamp]] | None = None
     for one in session.inputs:
         place = next((path for path in _places(one, folder) if stamp_of(path) is not None), None)
         if place is None and one.sha256 and one.size >= 0:
@@ -354,7 +354,7 @@ def find_inputs(session: SavedSession, folder: str, cancelled: Cancelled) -> lis
     return found
 
 
-def _places(one: Input, folder: str) -> Iterator[str]:
+def _places(one: SavedInput, folder: str) -> Iterator[str]:
     """Where an input may be: only plain local paths, as the file is data."""
     parts = [part for part in one.path.split("/") if part]
     if "\0" in one.path + one.absolute or not parts:
@@ -366,7 +366,7 @@ def _places(one: Input, folder: str) -> Iterator[str]:
     yield os.path.join(folder, parts[-1])
 
 
-def _files_in(folder: str) -> Iterator[tuple[str, Stamp]]:
+def _files_in(folder: str) -> Iterator[tuple[str, FileStamp]]:
     """The plain files of a folder, of very many the first ones by name."""
     try:
         names = sorted(os.listdir(folder))[:_MOST_LOOKED_AT]

@@ -18,7 +18,7 @@ from viewer.model.trace import Codes, Ints
 from viewer.render.arrangement import TrackOrder as TrackOrder
 from viewer.render.arrangement import TrackView as TrackView
 from viewer.view.open_trace import Inferences
-from viewer.workspace.workspace import Clocks
+from viewer.workspace.workspace import ClockRates
 
 # Of the name and the note of a mark, in characters.
 LONGEST_NAME, LONGEST_NOTE = 200, 4000
@@ -131,7 +131,7 @@ class Area:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Bookmark:
     """A moment (t0 == t1) or a span of time with a name and a note, both the user's own words."""
 
     t0: int
@@ -161,7 +161,7 @@ class ViewState:
     and area are ns that hold for these rates alone: undo takes both back together. measured: a
     span that is shown with its length until something else is measured; of no length while its end
     is still to be chosen. mark: which of `marks` is the current one. query: what is searched for;
-    only_hits: everything else is dimmed. scheme: what slices are coloured by; lit: the class
+    only_hits: everything else is dimmed. scheme: what slices are colored by; lit: the class
     of it, by title and palette index, that alone is drawn in full.
     """
 
@@ -176,9 +176,9 @@ class ViewState:
     lit: tuple[str, int] | None = None
     run: tuple[int, int] | None = None
     inferences: Inferences = Inferences.AS_RUN
-    clocks: Clocks = field(default_factory=dict)
+    clocks: ClockRates = field(default_factory=dict)
     measured: tuple[int, int] | None = None
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[Bookmark, ...] = ()
     mark: int | None = None
     query: str = ""
     only_hits: bool = False

@@ -13,7 +13,7 @@ from viewer.analysis.links.labels import run_number
 from viewer.model.trace import Run, RunKind
 from viewer.render.layout import Axis
 from viewer.view.open_trace import Inferences, OpenTrace, display_name
-from viewer.view.state import Mark, ViewState
+from viewer.view.state import Bookmark, ViewState
 from viewer.workspace.workspace import Workspace
 
 MIN_SPAN_NS = 1
@@ -139,7 +139,9 @@ def moved_span(t0: int, t1: int, before: Axis, axis: Axis) -> tuple[int, int]:
     return at_same_ticks(t0, t1, before, axis)
 
 
-def marks_at_same_ticks(marks: Sequence[Mark], before: Axis, axis: Axis) -> tuple[Mark, ...]:
+def marks_at_same_ticks(
+    marks: Sequence[Bookmark], before: Axis, axis: Axis
+) -> tuple[Bookmark, ...]:
     """Marks moved so that they stay at the ticks of one trace; names and notes go with them."""
     moved = []
     for mark in marks:

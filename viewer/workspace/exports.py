@@ -35,7 +35,7 @@ EXPORT_SUFFIXES = PERFETTO_SUFFIXES + TABLE_SUFFIXES
 TABLES = ("slices", "operators", "statistics", "untimed", "handle_map")
 
 
-Job = Callable[[Progress, Cancelled], int]
+ExportJob = Callable[[Progress, Cancelled], int]
 
 
 def export(
@@ -65,16 +65,16 @@ def prepare(
     table: str = "slices",
     by: str | None = None,
     ns_range: tuple[int, int] | None = None,
-) -> Job:
+) -> ExportJob:
     """Gather all that an export needs as frozen data; the job may then run on another thread.
 
     Raises NothingToExport and ValueError as `export` does; the job raises the rest.
     """
     name = path.lower()
     if name.endswith(PERFETTO_SUFFIXES):
-        from viewer.workspace.perfetto_export import RANGE, PerfettoJob, PerfettoWish
+        from viewer.workspace.perfetto_export import RANGE, PerfettoJob, PerfettoOptions
 
-        wish = PerfettoWish() if ns_range is None else PerfettoWish(RANGE, ns_range)
+        wish = PerfettoOptions() if ns_range is None else PerfettoOptions(RANGE, ns_range)
         job = PerfettoJob(workspace, wish)
         return lambda progress, cancelled: job.write(path, progress, cancelled)
     if not name.endswith(TABLE_SUFFIXES):
@@ -115,7 +115,7 @@ def prepare(
     return _prepare_operators(workspace, path)
 
 
-def _prepare_operators(workspace: Workspace, path: str) -> Job:
+def _prepare_operators(workspace: Workspace, path: str) -> ExportJob:
     """The operators of every profile's record with what they cost; of records where nothing ran."""
     linked = [(workspace.links(t), workspace.ns_per_tick(t)) for t in workspace.traces]
     costed = [(table, rate) for table, rate in linked if table.program is not None]
@@ -132,7 +132,7 @@ def _prepare_operators(workspace: Workspace, path: str) -> Job:
     return write
 
 
-def _prepare_untimed(workspace: Workspace, path: str) -> Job:
+def _prepare_untimed(workspace: Workspace, path: str) -> ExportJob:
     told = [trace for trace in workspace.traces if len(trace.untimed)]
     if not told:
         raise NothingToExport(f"No open file has events without a time. {HOW_TO_LOG}")
@@ -144,7 +144,7 @@ def _prepare_untimed(workspace: Workspace, path: str) -> Job:
     )
 
 
-def _prepare_handle_map(workspace: Workspace, path: str) -> Job:
+def _prepare_handle_map(workspace: Workspace, path: str) -> ExportJob:
     """Of every profile; of records too where no profile is open."""
     tables = [
         handle_map_columns(
@@ -164,7 +164,7 @@ def _prepare_handle_map(workspace: Workspace, path: str) -> Job:
     )
 
 
-def _prepare_statistics(workspace: Workspace, path: str, by: str | None) -> Job:
+def _prepare_statistics(workspace: Workspace, path: str, by: str | None) -> ExportJob:
     """Of every profile that has groups by the key; without a key by operators, else by names."""
     if not workspace.traces:
         raise NothingToExport("No profile is open: there is nothing that took time")
@@ -185,7 +185,7 @@ def _prepare_statistics(workspace: Workspace, path: str, by: str | None) -> Job:
     )
 
 
-def table_job(path: str, names: Sequence[str], columns: Mapping[str, Sequence[Any]]) -> Job:
+def table_job(path: str, names: Sequence[str], columns: Mapping[str, Sequence[Any]]) -> ExportJob:
     """A job that writes the columns of these names as a table."""
     return lambda progress, cancelled: write_table(
         path, names, [columns[name] for name in names], progress=progress, cancelled=cancelled

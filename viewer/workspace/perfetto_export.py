@@ -1,6 +1,6 @@
 """A Perfetto export of a workspace: what of it, with what beside it, how large, and written. No Qt.
 
-`PerfettoWish` is what a user asks for, in the window or on the command line; `PerfettoJob` holds
+`PerfettoOptions` is what a user asks for, in the window or on the command line; `PerfettoJob` holds
 all data of that moment, so that it can be measured and written on other threads.
 """
 
@@ -18,13 +18,13 @@ from viewer.codecs.file_stamps import hash_facts
 from viewer.export.perfetto.flows import flows_among
 from viewer.export.perfetto.metadata import inputs_of
 from viewer.export.perfetto.source import (
-    Beside,
     ExportTrack,
     FlowEdges,
     KeyFacts,
-    PerfettoMark,
+    PerfettoBookmark,
     PerfettoSource,
     TimesTooFarApart,
+    TraceExtras,
 )
 from viewer.export.perfetto.writer import FileSize, export_perfetto, size_of_perfetto
 from viewer.export.tables.slices import operator_names, source_places
@@ -39,7 +39,7 @@ _NO_HASH = {"sha256": "0" * 64}  # as long as a real one, for the size of a file
 
 
 @dataclass(frozen=True, slots=True)
-class PerfettoWish:
+class PerfettoOptions:
     """What of the open files is to be written, and what with it.
 
     what: WHOLE, RANGE or SELECTION. ns_range: on the common axis, which starts at 0; of a selection
@@ -52,13 +52,13 @@ class PerfettoWish:
     ns_range: tuple[int, int] | None = None
     only: Mapping[int, Ints] | None = None
     order: tuple[tuple[int, int], ...] = ()
-    marks: tuple[PerfettoMark, ...] = ()
+    marks: tuple[PerfettoBookmark, ...] = ()
     flows: bool = True
     counters: bool = True
     annotations: bool = True
 
 
-class Flows:
+class ExportFlows:
     """The flows of open traces, looked up once for each choice of slices."""
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class PerfettoJob:
     """
 
     def __init__(
-        self, workspace: Workspace, wish: PerfettoWish, flows: Flows | None = None
+        self, workspace: Workspace, wish: PerfettoOptions, flows: ExportFlows | None = None
     ) -> None:
         if not workspace.traces:
             raise NothingToExport(
@@ -101,7 +101,7 @@ class PerfettoJob:
             number for number in range(len(workspace.traces))
             if wish.only is None or number in wish.only
         ]  # fmt: skip
-        flows = flows or Flows()
+        flows = flows or ExportFlows()
         for number in kept:
             made = perfetto_source(workspace, number)
             self._sources.append(
@@ -120,7 +120,7 @@ class PerfettoJob:
                 "range_start_ns": wish.ns_range[0], "range_end_ns": wish.ns_range[1],
                 "range_edges": EDGES_WHOLE,
             }  # fmt: skip
-        self._beside = Beside(
+        self._beside = TraceExtras(
             tuple((place[trace], track) for trace, track in wish.order if trace in place),
             wish.marks,
             facts,
@@ -157,7 +157,7 @@ class PerfettoJob:
 
     def _with_hashes(
         self, hashed: Callable[[str], Mapping[str, str]]
-    ) -> tuple[list[PerfettoSource], Beside]:
+    ) -> tuple[list[PerfettoSource], TraceExtras]:
         """The sources and what is beside them, with the hashes of all input files."""
         sources = [
             # Of an import the hash of its own input is carried over.
@@ -223,7 +223,7 @@ def _key_facts(table: LinkTable, expected: Mapping[int, tuple[int, float]]) -> K
 
 
 def _correlation(table: LinkTable, key: int) -> str | None:
-    """ "forward/10": equal for all slices of one operator, so that they share one colour."""
+    """ "forward/10": equal for all slices of one operator, so that they share one color."""
     operators = table.operators(key)
     if not operators:
         return None

@@ -30,7 +30,7 @@ from viewer.analysis.links.identifier_columns import (
 )
 from viewer.analysis.links.link_table import LinkTable, link, unlinked
 from viewer.analysis.links.logged_identities import Signature, signatures
-from viewer.analysis.links.match import Fit, fit
+from viewer.analysis.links.match import TraceMatch, fit
 from viewer.analysis.links.pairing import (
     Candidate,
     is_aside,
@@ -44,7 +44,7 @@ from viewer.analysis.links.pairing import (
     wants_text,
 )
 from viewer.analysis.torq.estimates import ASSUMED_CYCLES, is_compiled
-from viewer.codecs.file_stamps import Stamp, stamp_of
+from viewer.codecs.file_stamps import FileStamp, stamp_of
 from viewer.formats import (
     Cancelled,
     Progress,
@@ -66,7 +66,7 @@ _OF_RECORDS = {
 }  # fmt: skip
 
 
-class By(Enum):
+class ChosenBy(Enum):
     """Who said which column's values are a profile's identifiers."""
 
     NOBODY = "nobody"
@@ -80,10 +80,10 @@ class IdentifierColumn:
     """The column in force for a trace, None where slices are what the file says; and by whom."""
 
     column: str | None = None
-    by: By = By.NOBODY
+    by: ChosenBy = ChosenBy.NOBODY
 
 
-Clocks = Mapping[str, Fraction]  # path of a trace -> the ns per tick that was chosen for it
+ClockRates = Mapping[str, Fraction]  # path of a trace -> the ns per tick that was chosen for it
 # In place of the path: the cycles of Torq debug info, which counts without being a trace.
 DEBUG_INFO = ""
 
@@ -107,13 +107,15 @@ class Workspace:
         self._matches: dict[tuple[int, int], list[ColumnMatch]] = {}
         self._pairs: dict[str, str | None] = {}  # trace -> the program chosen for it, or none
         self._methods: dict[tuple[str, str], dict[int, str]] = {}  # pair -> scope -> method chosen
-        self._clocks: Clocks = {}
-        self._fits: dict[tuple[int, int], Fit] = {}
+        self._clocks: ClockRates = {}
+        self._fits: dict[tuple[int, int], TraceMatch] = {}
         self._signatures: dict[int, list[Signature]] = {}
         self._links: dict[int, LinkTable] = {}
         self._sources = Sources()
         self._companions: dict[str, str] = {}  # text that was found -> the file it was found for
-        self._stamps: dict[str, Stamp | None] = {}  # path -> what the file was like when it came
+        self._stamps: dict[
+            str, FileStamp | None
+        ] = {}  # path -> what the file was like when it came
 
     def copy(self) -> Workspace:
         """Another workspace of the same files; a change of one is none of the other."""
@@ -255,7 +257,7 @@ class Workspace:
         """The open files, traces before programs."""
         return [t.path for t in self.traces] + [p.path for p in self.programs]
 
-    def stamp(self, path: str) -> Stamp | None:
+    def stamp(self, path: str) -> FileStamp | None:
         """What an open file was like when it was read, None where it was no plain file."""
         return self._stamps.get(path)
 
@@ -411,17 +413,17 @@ class Workspace:
             return IdentifierColumn()
         names = {None, *column_names(read)}
         if read.path in self._columns and self._columns[read.path] in names:
-            return IdentifierColumn(self._columns[read.path], By.USER)
+            return IdentifierColumn(self._columns[read.path], ChosenBy.USER)
         matches = [match for _, match in self._all_matches(read)]
         remembered = self.remembered.get(form_of(read))
         if remembered == "" and matches:
-            return IdentifierColumn(None, By.MEMORY)
+            return IdentifierColumn(None, ChosenBy.MEMORY)
         if any(match.column == remembered for match in matches):
-            return IdentifierColumn(remembered, By.MEMORY)
+            return IdentifierColumn(remembered, ChosenBy.MEMORY)
         column = sure_column(read, matches)
         if column is None or self._has_text(read):
             return IdentifierColumn()
-        return IdentifierColumn(column, By.EVIDENCE)
+        return IdentifierColumn(column, ChosenBy.EVIDENCE)
 
     def _has_text(self, read: Trace) -> bool:
         """Whether an open MLIR text has the locations of a trace: they say what its slices are."""
@@ -440,7 +442,7 @@ class Workspace:
         return (
             self._choice(trace) is not None
             or any(t == trace.path for t, _ in self._methods)
-            or self.identifier_column(trace).by in (By.USER, By.MEMORY)
+            or self.identifier_column(trace).by in (ChosenBy.USER, ChosenBy.MEMORY)
         )
 
     def _choice(self, trace: Trace) -> tuple[Program | None] | None:
@@ -474,7 +476,7 @@ class Workspace:
         why = self._why_unlinked(trace)
         return [why] if why else []
 
-    def _fit(self, trace: Trace, program: Program) -> Fit:
+    def _fit(self, trace: Trace, program: Program) -> TraceMatch:
         key = (id(trace), id(program))
         if key not in self._fits:
             chosen = self._methods.get((trace.path, program.path), {})
@@ -521,7 +523,7 @@ class Workspace:
 
     def _proposal(self, trace: Trace) -> str:
         """What to say of a trace that a column could link, while none is in force or refused."""
-        if self.identifier_column(trace).by is not By.NOBODY:
+        if self.identifier_column(trace).by is not ChosenBy.NOBODY:
             return ""
         found = self._all_matches(trace)
         if not found or not found[0][1].is_likely:
@@ -595,11 +597,11 @@ class Workspace:
         self._clocks = {k: rate for k, rate in self._clocks.items() if k != DEBUG_INFO} | chosen
 
     @property
-    def clocks(self) -> Clocks:
+    def clocks(self) -> ClockRates:
         """The chosen rates, of traces that may be closed by now too; it is never changed."""
         return self._clocks
 
-    def restore_clocks(self, clocks: Clocks) -> None:
+    def restore_clocks(self, clocks: ClockRates) -> None:
         """Choose again what `clocks` was at another time."""
         self._clocks = clocks
 

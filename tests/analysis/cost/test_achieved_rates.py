@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from viewer.analysis.cost.achieved_rates import Timed, timed_by, timed_in
+from viewer.analysis.cost.achieved_rates import TimedNodes, timed_by, timed_in
 from viewer.analysis.links.link_table import link
 from viewer.formats import open_file
 from viewer.model.inference_views import aligned_runs, mean_run
@@ -65,7 +65,7 @@ def test_an_operator_of_two_kernels_takes_the_time_of_both_calls_and_none_twice(
     operator, slices = in_run(cnn, LINEAR, 2)
     calls = slices[kinds(cnn, slices) == KeyKind.OPERATOR_CALL]
     assert (len(slices), len(calls)) == (4, 2)
-    assert timed_in(cnn, operator, slices, 1) == Timed(operator.nodes, 1, length(cnn, calls))
+    assert timed_in(cnn, operator, slices, 1) == TimedNodes(operator.nodes, 1, length(cnn, calls))
 
 
 def test_all_runs_count_as_many_calls(cnn):
@@ -107,7 +107,7 @@ def test_an_operator_that_is_partly_in_shared_calls_has_no_rate(attention):
 def test_a_delegates_call_of_one_operator_is_its_time(attention):
     operator, slices = in_run(attention, QKV, 2)
     assert set(kinds(attention, slices)) == {KeyKind.DELEGATE_CALL}
-    assert timed_in(attention, operator, slices, 1) == Timed(
+    assert timed_in(attention, operator, slices, 1) == TimedNodes(
         operator.nodes, 1, length(attention, slices)
     )
     assert timed_by(attention, operator, int(slices[0]), slices).nodes == operator.nodes
@@ -117,7 +117,9 @@ def test_events_tell_an_operator_apart_in_a_call_that_others_share(demo):
     operator, slices = in_run(demo, TAN, 1)
     events = slices[kinds(demo, slices) == KeyKind.DELEGATE_EVENT]
     assert len(events) == 3  # 'sin:0;a=b', 'cos/1' and 'div' are all of tan
-    assert timed_in(demo, operator, slices, 1) == Timed(operator.nodes, 1, length(demo, events))
+    assert timed_in(demo, operator, slices, 1) == TimedNodes(
+        operator.nodes, 1, length(demo, events)
+    )
     assert timed_by(demo, operator, int(events[0]), slices).reason == (
         "The delegate logs the operator in several parts, of which this is one"
     )
@@ -146,7 +148,7 @@ def test_the_one_event_of_an_operator_is_its_time_and_one_of_several_is_not(demo
     )
     operator, slices = in_run(other, TAN, 1)
     (event,) = slices[kinds(other, slices) == KeyKind.DELEGATE_EVENT].tolist()
-    assert timed_by(other, operator, event, slices) == Timed(
+    assert timed_by(other, operator, event, slices) == TimedNodes(
         operator.nodes, 1, length(other, [event])
     )
     every = slices_of(other, TAN)
@@ -216,7 +218,7 @@ def test_jobs_that_are_there_twice_may_be_two_runs_or_two_parts(data):
     table = linked(data / "torq/runtime_r0_nss.csv", data / "torq/tiny_cnn.mlir")
     add = next(op for op in table.program.operators if op.op == "tosa.add")
     slices = slices_of(table, add.index)
-    assert timed_in(table, add, slices, 1) == Timed(add.nodes, 1, length(table, slices), 1)
+    assert timed_in(table, add, slices, 1) == TimedNodes(add.nodes, 1, length(table, slices), 1)
     assert timed_by(table, add, int(slices[0]), slices).nodes == add.nodes
     assert timed_in(table, add, slices, 2).reason.endswith("how often is not told")
 

@@ -47,6 +47,6 @@ def test_another_file_has_costs_of_its_own():
     assert [(s.lines, s.elsewhere) for s in costs.shared] == [((1,), True)]
 
 
-def test_neighbouring_lines_are_joined():
+def test_neighboring_lines_are_joined():
     assert lines_text([52, 49, 50, 50]) == "49–50, 52"
     assert lines_text([3]) == "3"

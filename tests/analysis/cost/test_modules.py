@@ -10,7 +10,7 @@ from viewer.analysis.cost.costs import CostRow, Costs, CostTable
 from viewer.analysis.cost.modules import module_costs, run_medians
 from viewer.analysis.links.link_table import LinkTable
 from viewer.formats import open_file
-from viewer.model.scope import Scope
+from viewer.model.scope import TimeScope
 from viewer.model.trace import KeyKind, Run, RunKind, Trace
 from viewer.program.module_tree import ModuleKind, module_tree
 from viewer.program.program import GraphNode, Method, Operator, Program
@@ -313,12 +313,12 @@ def test_the_slices_of_a_row_are_those_that_it_counts(linked):
         for run in (None, *table.trace.runs[:6]):
             made = costs.table() if run is None else costs.of_run(run)
             for row in made.rows:
-                slices = costs.slices_of({row.operators}, Scope(run))
+                slices = costs.slices_of({row.operators}, TimeScope(run))
                 assert len(slices) == row.slices
                 for i in slices.tolist():
                     operators = table.links[int(table.trace.slices.key[i])].operators
                     assert tuple(sorted(operators)) == row.operators
-            every = costs.slices_of([row.operators for row in made.rows], Scope(run))
+            every = costs.slices_of([row.operators for row in made.rows], TimeScope(run))
             assert len(every) == sum(row.slices for row in made.rows)
 
 

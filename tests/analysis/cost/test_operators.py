@@ -18,12 +18,12 @@ def test_own_and_shared_time_are_told_apart_and_never_divided():
     assert costs.members.tolist() == [0, 2, 3, 3, 3, 0, 0, 0]
     assert costs.linked.tolist() == [True] * 7 + [False]
     assert costs.whole == 100
-    assert costs.dearest == 50
-    assert costs.dearness.tolist() == [50, 30, 42, 12, 12, 0, 0, 0]
+    assert costs.most_expensive == 50
+    assert costs.cost_order.tolist() == [50, 30, 42, 12, 12, 0, 0, 0]
 
 
 def test_without_rows_nothing_cost_anything():
     costs = operator_costs(2, CostTable((), 0), ())
     assert costs.own.tolist() == [-1, -1]
-    assert costs.dearest == 0
+    assert costs.most_expensive == 0
     assert not costs.linked.any()

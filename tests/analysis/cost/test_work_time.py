@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.builders.delegation_cases import DUMPS, OTHERS, linked, name_of, spans, within
-from viewer.analysis.cost.work_time import Part, WorkTime
+from viewer.analysis.cost.work_time import WorkPart, WorkTime
 from viewer.analysis.links.link_table import unlinked
 from viewer.model.trace import KeyKind
 
@@ -43,11 +43,11 @@ def test_every_key_of_work_is_in_one_group(table):
     kinds = table.trace.keys.kind
     for group in work.groups:
         outside = np.isin(kinds[list(group.keys)], (KeyKind.OPERATOR_CALL, KeyKind.KERNEL))
-        assert outside.all() == (group.part is Part.OUTSIDE)
+        assert outside.all() == (group.part is WorkPart.OUTSIDE)
 
 
 @pytest.mark.parametrize("files", OTHERS, ids=map(name_of, OTHERS))
 def test_other_files_have_work_too(files):
     work = WorkTime(linked(*files))
     assert work.ticks(None).sum() > 0
-    assert all(group.part is Part.OTHER for group in work.groups)
+    assert all(group.part is WorkPart.OTHER for group in work.groups)

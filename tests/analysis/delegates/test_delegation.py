@@ -24,7 +24,7 @@ from viewer.analysis.links.link_table import LinkState, Reason, unlinked
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
 from viewer.model.queries import unattributed_time
-from viewer.model.scope import Scope
+from viewer.model.scope import TimeScope
 from viewer.model.trace import KeyKind
 from viewer.program.debug_handles import DelegateMap
 
@@ -135,7 +135,7 @@ def test_ranges_side_by_side_add_up(table):
 
 def test_the_runs_on_their_tracks_are_the_whole(of_dump):
     found = Delegation(of_dump)
-    parts = [found.report(*Scope(run).span) for run in of_dump.trace.inferences()]
+    parts = [found.report(*TimeScope(run).span) for run in of_dump.trace.inferences()]
     whole = found.report()
     assert sum(part.whole for part in parts) == whole.whole
     assert sum(part.delegated for part in parts) == whole.delegated
@@ -218,7 +218,7 @@ def test_an_instance_has_its_label_its_method_and_its_operators(attention):
 
 def test_the_report_of_a_run_counts_that_run_alone(attention):
     run = next(attention.table.trace.inferences())
-    report = attention.report(*Scope(run).span)
+    report = attention.report(*TimeScope(run).span)
     assert report.whole == run.end - run.start
     assert all(row.calls == 1 for row in report.instances)
 

@@ -8,10 +8,10 @@ import pytest
 from tests.builders.delegation_cases import DATA, DUMPS, linked, name_of, ranges, spans, within
 from tests.builders.etdump_writer import delegate, framework, operator
 from viewer.analysis.delegates.delegation import Delegation
-from viewer.analysis.delegates.handle_maps import HandleMaps, Standing, recorded_rows
+from viewer.analysis.delegates.handle_maps import HandleMaps, IdentifierStatus, recorded_rows
 from viewer.analysis.links.link_table import link, unlinked
 from viewer.formats import open_file
-from viewer.model.scope import Scope
+from viewer.model.scope import TimeScope
 from viewer.model.trace import KeyKind
 from viewer.program.debug_handles import DelegateMap
 from viewer.program.program import GraphNode, Method, Operator, Program
@@ -30,7 +30,7 @@ def test_the_times_of_identifiers_are_what_events_account_for(pair):
     for first, last in ranges(trace):
         rows = maps.rows(first, last)
         assert sum(row.ticks for row in rows) == within(events, first, last)
-        of_calls = [row for row in rows if row.standing is not Standing.OUTSIDE_CALLS]
+        of_calls = [row for row in rows if row.standing is not IdentifierStatus.OUTSIDE_CALLS]
         report = delegation.report(first, last)
         assert sum(row.ticks for row in of_calls) == sum(x.covered for x in report.instances)
         assert sum(row.slices for row in of_calls) == sum(x.events for x in report.instances)
@@ -47,10 +47,14 @@ def test_every_event_is_in_one_row(pair):
 def test_text_identifiers():
     rows = HandleMaps(linked(*DUMPS[1])).rows()
     assert standings(rows) == {
-        "Fancy Fusion": Standing.LOGGED, "Fancy Fusion 2": Standing.LOGGED,
-        "sin:0;a=b": Standing.LOGGED, "cos/1": Standing.LOGGED, "div": Standing.LOGGED,
-        "not in map": Standing.NOT_REGISTERED, "DEMO_INIT": Standing.OUTSIDE_CALLS,
-    }  # fmt: skip
+        "Fancy Fusion": IdentifierStatus.LOGGED,
+        "Fancy Fusion 2": IdentifierStatus.LOGGED,
+        "sin:0;a=b": IdentifierStatus.LOGGED,
+        "cos/1": IdentifierStatus.LOGGED,
+        "div": IdentifierStatus.LOGGED,
+        "not in map": IdentifierStatus.NOT_REGISTERED,
+        "DEMO_INIT": IdentifierStatus.OUTSIDE_CALLS,
+    }
     assert [(row.handles, row.slices) for row in rows[:2]] == [((1, 2), 4), ((3, 4), 4)]
     assert rows[0].operators == (0, 1)
 
@@ -58,7 +62,7 @@ def test_text_identifiers():
 def test_numbers_that_are_parts_of_each_other_stay_apart():
     rows = {row.identifier: row for row in HandleMaps(linked(*DUMPS[2])).rows()}
     assert (rows["10"].handles, rows["1"].handles, rows["0"].handles) == ((1, 2), (3, 4), (5,))
-    assert rows["9999"].standing is Standing.NOT_REGISTERED
+    assert rows["9999"].standing is IdentifierStatus.NOT_REGISTERED
     assert "which its debug handle map does not have" in rows["9999"].detail
 
 
@@ -66,9 +70,9 @@ def test_of_a_backend_without_a_map_every_handle_is_uncovered():
     rows = HandleMaps(linked(*DUMPS[4])).rows()
     found = Counter((row.instruction, row.standing) for row in rows)
     assert found == {
-        (0, Standing.NOT_REGISTERED): 3, (0, Standing.UNCOVERED): 3,
-        (2, Standing.NOT_REGISTERED): 3, (2, Standing.UNCOVERED): 2,
-        (4, Standing.NOT_REGISTERED): 2, (4, Standing.UNCOVERED): 2,
+        (0, IdentifierStatus.NOT_REGISTERED): 3, (0, IdentifierStatus.UNCOVERED): 3,
+        (2, IdentifierStatus.NOT_REGISTERED): 3, (2, IdentifierStatus.UNCOVERED): 2,
+        (4, IdentifierStatus.NOT_REGISTERED): 2, (4, IdentifierStatus.UNCOVERED): 2,
     }  # fmt: skip
     assert {row.detail for row in rows} == {"XnnpackBackend wrote no debug handle map"}
 
@@ -77,8 +81,8 @@ def test_what_a_run_did_not_log_another_may_have():
     """How an identifier stands is of all runs; its time is of the asked one."""
     maps = HandleMaps(linked(*DUMPS[1]))
     load = next(run for run in maps._trace.runs if run.kind == 0)
-    rows = maps.rows(*Scope(load).span)
-    assert standings(rows)["div"] is Standing.LOGGED
+    rows = maps.rows(*TimeScope(load).span)
+    assert standings(rows)["div"] is IdentifierStatus.LOGGED
     assert {row.identifier for row in rows if row.ticks} == {"DEMO_INIT"}
 
 
@@ -114,16 +118,20 @@ def made(dump):
 def test_registered_and_never_logged_logged_and_not_registered_and_uncovered(made):
     first = [row for row in HandleMaps(made).rows() if row.instruction == 0]
     assert standings(first) == {
-        "a": Standing.LOGGED, "b": Standing.NEVER_LOGGED, "odd": Standing.NEVER_LOGGED,
-        "other": Standing.NEVER_LOGGED, "e": Standing.NEVER_LOGGED,
-        "new": Standing.NOT_REGISTERED, "handle 3": Standing.UNCOVERED,
-    }  # fmt: skip
+        "a": IdentifierStatus.LOGGED,
+        "b": IdentifierStatus.NEVER_LOGGED,
+        "odd": IdentifierStatus.NEVER_LOGGED,
+        "other": IdentifierStatus.NEVER_LOGGED,
+        "e": IdentifierStatus.NEVER_LOGGED,
+        "new": IdentifierStatus.NOT_REGISTERED,
+        "handle 3": IdentifierStatus.UNCOVERED,
+    }
     assert {row.identifier: row.ticks for row in first if row.ticks} == {"a": 4, "new": 2}
 
 
 def test_an_instance_that_was_not_called_did_not_fail_to_log(made):
     (second,) = [row for row in HandleMaps(made).rows() if row.instruction == 1]
-    assert (second.identifier, second.standing) == ("a", Standing.NOT_RUN)
+    assert (second.identifier, second.standing) == ("a", IdentifierStatus.NOT_RUN)
 
 
 def test_what_is_wrong_with_the_handles_of_an_entry_is_said(made):
@@ -137,19 +145,26 @@ def test_what_is_wrong_with_the_handles_of_an_entry_is_said(made):
 def test_a_record_alone_has_its_entries_and_what_none_of_them_covers():
     rows = recorded_rows(MADE)
     assert [row.instruction for row in rows] == [0] * 6 + [1]
-    assert {row.standing for row in rows} == {Standing.NOT_RUN, Standing.UNCOVERED}
+    assert {row.standing for row in rows} == {IdentifierStatus.NOT_RUN, IdentifierStatus.UNCOVERED}
 
 
 def test_without_a_record_nothing_is_called_unregistered():
     trace = open_file(str(DATA / "etdump/demo_str_x4.etdp"))
     rows = HandleMaps(unlinked(trace)).rows()
-    assert {row.standing for row in rows} == {Standing.NO_RECORD, Standing.OUTSIDE_CALLS}
+    assert {row.standing for row in rows} == {
+        IdentifierStatus.NO_RECORD,
+        IdentifierStatus.OUTSIDE_CALLS,
+    }
 
 
 def test_totals_of_a_call_are_not_missing_from_a_map():
     rows = HandleMaps(linked(*DUMPS[-1])).rows()
     total = next(row for row in rows if "execute" in row.identifier)
-    assert (total.standing, total.has_time, total.foreign) == (Standing.WHOLE_CALL, False, 1)
+    assert (total.standing, total.has_time, total.foreign) == (
+        IdentifierStatus.WHOLE_CALL,
+        False,
+        1,
+    )
 
 
 def test_where_the_method_is_not_decided_nothing_is_called_never_logged():
@@ -161,7 +176,7 @@ def test_where_the_method_is_not_decided_nothing_is_called_never_logged():
     )
     rows = HandleMaps(replace(table, program=program)).rows()
     row = next(row for row in rows if row.identifier == "x")
-    assert row.standing is Standing.UNCLEAR
+    assert row.standing is IdentifierStatus.UNCLEAR
     assert "choose it under Links" in row.detail
 
 
@@ -196,12 +211,12 @@ def test_the_map_of_any_call_is_of_those_that_have_none(trace):
     program = map_file(any={"a": (1,), 10: (2,), "never": (3,)}, i3={"10": (4,), "no": (4,)})
     rows = HandleMaps(link(trace, program)).rows()
     assert [(r.identifier, r.instruction, r.standing, r.slices, r.ticks) for r in rows] == [
-        ("a", -1, Standing.LOGGED, 1, 4),
-        ("10", -1, Standing.NEVER_LOGGED, 0, 0),
-        ("never", -1, Standing.NEVER_LOGGED, 0, 0),
-        ("10", 3, Standing.LOGGED, 2, 3),  # both kinds, where the map has but one
-        ("no", 3, Standing.NEVER_LOGGED, 0, 0),
-        ("new", 0, Standing.NOT_REGISTERED, 1, 2),
+        ("a", -1, IdentifierStatus.LOGGED, 1, 4),
+        ("10", -1, IdentifierStatus.NEVER_LOGGED, 0, 0),
+        ("never", -1, IdentifierStatus.NEVER_LOGGED, 0, 0),
+        ("10", 3, IdentifierStatus.LOGGED, 2, 3),  # both kinds, where the map has but one
+        ("no", 3, IdentifierStatus.NEVER_LOGGED, 0, 0),
+        ("new", 0, IdentifierStatus.NOT_REGISTERED, 1, 2),
     ]
     assert [row.no_instruction for row in rows[:1]] == ["any call"]
 
@@ -216,6 +231,8 @@ def test_numbers_and_texts_have_rows_of_their_own(trace):
 def test_a_map_of_calls_that_nobody_made_was_not_run(trace):
     rows = HandleMaps(link(trace, map_file(i0={"a": (1,)}, i7={"x": (2,)}))).rows()
     assert {r.identifier: r.standing for r in rows if r.instruction in (0, 7)} == {
-        "a": Standing.LOGGED, "new": Standing.NOT_REGISTERED, "x": Standing.NOT_RUN,
-    }  # fmt: skip
-    assert recorded_rows(map_file(any={"a": (1,)}))[0].standing is Standing.NOT_RUN
+        "a": IdentifierStatus.LOGGED,
+        "new": IdentifierStatus.NOT_REGISTERED,
+        "x": IdentifierStatus.NOT_RUN,
+    }
+    assert recorded_rows(map_file(any={"a": (1,)}))[0].standing is IdentifierStatus.NOT_RUN

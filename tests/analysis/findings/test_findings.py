@@ -9,12 +9,12 @@ import pytest
 
 from tests.builders.delegation_cases import DATA, DUMPS, OTHERS, SAMPLES, linked, name_of, spans
 from viewer.analysis.delegates.delegation import Delegation
-from viewer.analysis.findings.finding import Family, OfRun, OfSets, Report, Stretch
+from viewer.analysis.findings.finding import Family, OperatorSets, PanelRef, RunRef, Stretch
 from viewer.analysis.findings.findings import MOST, FindingsOf
 from viewer.analysis.links.link_table import LinkTable, link, unlinked
 from viewer.analysis.torq.estimates import ASSUMED_CYCLES, ActionRow, Estimates, Measured
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.scope import Scope
+from viewer.model.scope import TimeScope
 from viewer.model.times import plain_spaces, tick_to_ns
 from viewer.model.torq_names import JOB_ID
 from viewer.model.trace import Clock, Column, KeyKind, RunKind, Unit
@@ -98,7 +98,7 @@ def test_one_operator_that_takes_half_of_the_time():
     assert text(one) == "1 operator takes 50.0 % of the time of the one inference"
     assert plain_spaces(one.detail) == "m0 · relu 50 ns (50.0 %). 6 in all have any time."
     assert (one.ticks, one.whole, one.share) == (50, 100, 0.5)
-    assert one.place == OfSets(((0,),))
+    assert one.place == OperatorSets(((0,),))
     assert "at most 5 operators" in one.threshold
 
 
@@ -120,7 +120,7 @@ def test_what_several_operators_share_is_told_as_shared_and_not_divided():
     one = found(dump((100, calls(60, 20, 20)), record=record), Family.LARGEST)
     assert text(one).startswith("1 set of operators that shares slices takes 60.0 %")
     assert "(shared by 2) 60 ns (60.0 %)" in plain_spaces(one.detail)
-    assert one.place == OfSets(((0, 1),))
+    assert one.place == OperatorSets(((0, 1),))
 
 
 def test_without_a_record_the_dearest_events_by_name():
@@ -263,7 +263,7 @@ def test_slices_without_a_link():
     record = program(*RELUS[:9])
     one = found(dump((100, calls(*[10] * 10)), record=record), Family.LINKS)
     assert text(one).startswith("1 of 10 linkable slices of the one inference (10.0 %)")
-    assert (one.place, one.share) == (Report("delegation"), None)
+    assert (one.place, one.share) == (PanelRef("delegation"), None)
     eleven = dump((110, calls(*[10] * 11)), record=program(*RELUS[:10]))
     assert found(eleven, Family.LINKS).asked  # 9.1 %
 
@@ -274,7 +274,7 @@ def test_slices_without_a_link():
 def test_a_slow_first_inference():
     one = found(dump(*runs(131, 100, 100, 100)), Family.WARM_UP)
     assert text(one) == "The first of 4 inferences took 1.3 times the median of the others"
-    assert (one.ticks, one.whole, one.place, one.across) == (31, 431, OfRun(0), True)
+    assert (one.ticks, one.whole, one.place, one.across) == (31, 431, RunRef(0), True)
     assert "31 ns more, 7.2 % of the time of all 4 inferences" in plain_spaces(one.detail)
     assert "beside run 3 (the median): OPERATOR_CALL 31 ns" in plain_spaces(one.detail)
     assert found(dump(*runs(130, 100, 100, 100)), Family.WARM_UP).asked
@@ -301,7 +301,7 @@ def test_slow_inferences_after_the_first():
     one = found(dump(*runs(900, 100, 200, 100, 100, 131)), Family.SLOW_RUNS)
     assert text(one) == "2 of 5 inferences after the first took up to 2.0 times their median"
     assert plain_spaces(one.detail).startswith("Run 3 200 ns (2.0 times) and run 6 131 ns (1.3")
-    assert (one.ticks, one.place) == (131, OfRun(2))
+    assert (one.ticks, one.place) == (131, RunRef(2))
     silent = found(dump(*runs(900, 100, 130, 100, 100, 100)), Family.SLOW_RUNS)
     assert "the slowest inference took 1.3 times the median" in silent.why
     few = found(dump(*runs(900, 100, 200, 100, 100)), Family.SLOW_RUNS)
@@ -411,7 +411,7 @@ def test_no_finding_is_of_more_than_the_whole_and_each_leads_somewhere(table):
                 assert place.end > place.start
                 if run is not None and not one.across:
                     assert run.start <= place.start < place.end <= run.end
-            elif not isinstance(place, OfRun | Report):
+            elif not isinstance(place, RunRef | PanelRef):
                 assert len(findings.slices_of(one, run))
         kept = [one.ticks for one in answer.found if not (run and one.across) and one.ticks]
         assert kept == sorted(kept, reverse=True)
@@ -421,7 +421,7 @@ def test_no_finding_is_of_more_than_the_whole_and_each_leads_somewhere(table):
 def test_what_stayed_outside_is_what_the_delegation_report_says():
     table = linked(*DUMPS[0])
     for run in (None, *table.trace.runs[1:]):
-        report = Delegation(table).report(*Scope(run).span)
+        report = Delegation(table).report(*TimeScope(run).span)
         answer = FindingsOf(table).of(run, NS)
         (one,) = (one for one in answer.found if one.family is Family.OUTSIDE)
         assert (one.ticks, one.whole) == (report.stayed, report.whole)

@@ -123,7 +123,7 @@ def test_what_is_more_than_its_unit_keeps_its_name_too():
     assert ("DMA In", "tosa.conv2d@L11") in found
 
 
-def test_counts_and_neighbours():
+def test_counts_and_neighbors():
     assert (operator_count(1), operator_count(6)) == ("1 op", "6 ops")
     table = linked("cnn_xnnpack_x10", "cnn_teal_xnnpack")
     near = next(x for x in table.links if x.reason is Reason.NO_DELEGATE_MAP)

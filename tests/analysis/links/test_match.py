@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from viewer.analysis.links.logged_identities import LoggedIdentities
-from viewer.analysis.links.match import BELONG, Agreement, agreement_with_method, fit
+from viewer.analysis.links.match import BELONG, Match, agreement_with_method, fit
 from viewer.formats import open_file
 from viewer.model.trace import Trace
 from viewer.program.debug_handles import DelegateMap
@@ -101,7 +101,7 @@ def test_a_method_that_is_nothing_but_branches_cannot_be_checked():
     trace = open_file(str(DATA / "etdump" / "cond_alone_portable_x2.etdp"))
     own = fit(trace, record)
     assert own.methods[0] == "forward"
-    assert own.agreement == Agreement(1.0, 0)
+    assert own.agreement == Match(1.0, 0)
     nested = open_file(str(DATA / "etdump" / "cond_nested_portable_x4.etdp"))
     assert fit(nested, record).agreement.value < BELONG  # its cos is in no branch
     # A dump that took no branch never entered such a method.
@@ -121,7 +121,7 @@ def test_a_handle_of_many_kernels_has_each_of_them_so_many_times():
 def test_an_operator_that_a_pass_replaced_agrees_under_its_new_name():
     dump = open_file(str(DATA / "etdump" / "cnn_transform_x3.etdp"))
     record = open_file(str(DATA / "etrecord" / "cnn_transform_portable.etrecord"))
-    assert fit(dump, record).agreement == Agreement(1.0, 10)
+    assert fit(dump, record).agreement == Match(1.0, 10)
     (method,) = record.methods
     without = replace(record, methods=(replace(method, later_names={}),))
     assert round(fit(dump, without).agreement.value, 9) == 0.8

@@ -17,7 +17,7 @@ from viewer.analysis.search.query import (
     LONGEST,
     AllOf,
     AnyOf,
-    Flag,
+    FlagTerm,
     Measure,
     Not,
     Text,
@@ -143,7 +143,7 @@ def holds(shown, i, node):
             axis = shown.axis
             at = axis.offset_ns if what == "start" else 0
             return SIGNS[sign](ticks if cycles else ticks * axis.ns_per_tick + at, value)
-        case Flag(name):
+        case FlagTerm(name):
             state = shown.link(i).reason.state.name
             return {
                 "linked": state == "LINKED",
@@ -212,7 +212,7 @@ def test_a_query_finds_what_its_meaning_says_of_each_slice(key, query):
         ("dur>=1.5ms", Measure("dur", ">=", Fraction(1_500_000))),
         ("dur > 1\u2009234.5\u202fµs", Measure("dur", ">", Fraction(1_234_500))),
         ("start > -2 us", Measure("start", ">", Fraction(-2000))),
-        ("self = 0 zero", AllOf((Measure("self", "=", Fraction(0)), Flag("zero")))),
+        ("self = 0 zero", AllOf((Measure("self", "=", Fraction(0)), FlagTerm("zero")))),
         ("dur < 5 cycles", Measure("dur", "<", Fraction(5), cycles=True)),
         ("duration", Text("duration")),
         ("a - b", AllOf((Text("a"), Text("-"), Text("b")))),

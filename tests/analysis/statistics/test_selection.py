@@ -11,7 +11,12 @@ from tests.model.test_queries import parents, slices, trace_of
 from viewer.analysis.links.labels import set_label, slice_labels, track_name
 from viewer.analysis.links.link_table import LinkTable, link, unlinked
 from viewer.analysis.statistics.grouping import NO_OPERATOR
-from viewer.analysis.statistics.selection import KEYS, Chosen, chosen_within, selection_statistics
+from viewer.analysis.statistics.selection import (
+    KEYS,
+    SelectedSlices,
+    chosen_within,
+    selection_statistics,
+)
 from viewer.formats import open_file
 from viewer.model.trace import KeyKind
 from viewer.workspace.workspace import Workspace
@@ -148,7 +153,7 @@ def test_single_slices_of_a_linked_dump(linked, key):
     codes, strings, labels = named(linked)
     for step in (1, 3, 17):
         index = np.arange(0, len(linked.trace.slices), step)
-        found = selection_statistics(Chosen(linked, codes, strings, index), key)
+        found = selection_statistics(SelectedSlices(linked, codes, strings, index), key)
         agree(found, slow(linked, index.tolist(), labels, key))
         assert found.cut == 0
         members = np.concatenate([found.members(g) for g in range(len(found))])
@@ -163,7 +168,7 @@ def test_random_nestings(items, chosen, native, key):
     codes = (np.arange(count) % 3).astype(np.uint32)
     index = np.array(sorted(i for i in chosen if i < count), np.int64)
     labels = [f"n{i}" for i in codes.tolist()]
-    found = selection_statistics(Chosen(table, codes, ("n0", "n1", "n2"), index), key)
+    found = selection_statistics(SelectedSlices(table, codes, ("n0", "n1", "n2"), index), key)
     agree(found, slow(table, index.tolist(), labels, key))
     assert found.slices == len(index) == len(found.index) + found.foreign
 
@@ -193,7 +198,7 @@ def test_a_shared_slice_is_one_group_and_never_divided():
     table = link(trace, open_file(str(samples / "attn_teal_xnnpack.etrecord")))
     codes, strings, _labels = named(table)
     index = np.arange(len(trace.slices))
-    found = selection_statistics(Chosen(table, codes, strings, index), "operator")
+    found = selection_statistics(SelectedSlices(table, codes, strings, index), "operator")
     shared = [i for i, name in enumerate(found.labels) if " + " in name]
     assert shared
     for group in shared:
@@ -216,7 +221,7 @@ def test_jobs_beside_what_they_are_made_of_are_left_out_by_operator():
     table = space.links(trace)
     codes, strings, _labels = named(table)
     index = np.arange(len(trace.slices))
-    chosen = Chosen(table, codes, strings, index)
+    chosen = SelectedSlices(table, codes, strings, index)
     derived = np.flatnonzero(trace.slices.derived)
     assert len(derived)
     by_operator, by_name = (selection_statistics(chosen, key) for key in ("operator", "name"))
@@ -230,13 +235,15 @@ def test_without_a_record_all_are_of_no_operator(linked):
     table = unlinked(linked.trace)
     codes, strings, _ = named(table)
     index = np.arange(len(table.trace.slices))
-    found = selection_statistics(Chosen(table, codes, strings, index), "operator")
+    found = selection_statistics(SelectedSlices(table, codes, strings, index), "operator")
     assert found.labels == (NO_OPERATOR,)
 
 
 def test_nothing_chosen_has_no_groups(linked):
     codes, strings, _ = named(linked)
-    found = selection_statistics(Chosen(linked, codes, strings, np.empty(0, np.int64)), "name")
+    found = selection_statistics(
+        SelectedSlices(linked, codes, strings, np.empty(0, np.int64)), "name"
+    )
     assert (len(found), found.slices, found.cut) == (0, 0, 0)
     assert found.whole.busy[0] == 0
 
@@ -244,4 +251,4 @@ def test_nothing_chosen_has_no_groups(linked):
 def test_an_unknown_key_is_refused(linked):
     codes, strings, _ = named(linked)
     with pytest.raises(ValueError, match="it is one of name, operator"):
-        selection_statistics(Chosen(linked, codes, strings, np.arange(3)), "colour")
+        selection_statistics(SelectedSlices(linked, codes, strings, np.arange(3)), "colour")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewer.analysis.workload.mlir_tensors import with_tensors
-from viewer.analysis.workload.operator_work import Moved, figures_of, figures_of_nodes
+from viewer.analysis.workload.operator_work import MovedBytes, figures_of, figures_of_nodes
 from viewer.formats import open_file
 from viewer.program.program import GraphNode, Operator, Tensor
 
@@ -43,7 +43,7 @@ def test_a_convolution():
     outputs = 1 * 8 * 16 * 16
     assert work(CNN, "features.0 · convolution") == (
         2 * outputs * 3 * 3 * 3,
-        Moved(3 * 16 * 16 * F32, (8 * 3 * 3 * 3 + 8) * F32, outputs * F32),
+        MovedBytes(3 * 16 * 16 * F32, (8 * 3 * 3 * 3 + 8) * F32, outputs * F32),
     )
 
 
@@ -51,36 +51,36 @@ def test_a_convolution_with_more_channels_on_a_smaller_image():
     outputs = 1 * 16 * 8 * 8
     assert work(CNN, "features.4 · convolution") == (
         2 * outputs * 8 * 3 * 3,
-        Moved(8 * 8 * 8 * F32, (16 * 8 * 3 * 3 + 16) * F32, outputs * F32),
+        MovedBytes(8 * 8 * 8 * F32, (16 * 8 * 3 * 3 + 16) * F32, outputs * F32),
     )
 
 
 def test_a_batch_norm_has_four_parameters_per_channel():
     values = 8 * 16 * 16
     assert work(CNN, "features.1 · batch_norm") == (
-        2 * values, Moved(values * F32, 4 * 8 * F32, values * F32),
+        2 * values, MovedBytes(values * F32, 4 * 8 * F32, values * F32),
     )  # fmt: skip
 
 
 def test_a_pooling_writes_its_indices_too():
     outputs = 8 * 8 * 8
     assert work(CNN, "features.3 · max_pool2d") == (
-        outputs * 2 * 2, Moved(8 * 16 * 16 * F32, 0, outputs * F32 + outputs * I64),
+        outputs * 2 * 2, MovedBytes(8 * 16 * 16 * F32, 0, outputs * F32 + outputs * I64),
     )  # fmt: skip
 
 
 def test_a_mean_over_the_image():
-    assert work(CNN, "mean") == (16 * 8 * 8, Moved(16 * 8 * 8 * F32, 0, 16 * F32))
+    assert work(CNN, "mean") == (16 * 8 * 8, MovedBytes(16 * 8 * 8 * F32, 0, 16 * F32))
 
 
 def test_a_linear_of_which_the_record_makes_two_nodes():
     assert work(CNN, "head · linear") == (
-        2 * 10 * 16, Moved(16 * F32, (10 * 16 + 10) * F32, 10 * F32),
+        2 * 10 * 16, MovedBytes(16 * F32, (10 * 16 + 10) * F32, 10 * F32),
     )  # fmt: skip
 
 
 def test_a_softmax():
-    assert work(CNN, "softmax") == (5 * 10, Moved(10 * F32, 0, 10 * F32))
+    assert work(CNN, "softmax") == (5 * 10, MovedBytes(10 * F32, 0, 10 * F32))
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_every_way_to_record_a_model_has_the_same_work(record):
 
 def test_a_linear_of_one_node():
     assert work(ATTENTION, "blocks.0.qkv · linear") == (
-        2 * (8 * 96) * 32, Moved(8 * 32 * F32, (96 * 32 + 96) * F32, 8 * 96 * F32),
+        2 * (8 * 96) * 32, MovedBytes(8 * 32 * F32, (96 * 32 + 96) * F32, 8 * 96 * F32),
     )  # fmt: skip
 
 
@@ -111,21 +111,27 @@ def test_attention_of_twenty_five_nodes():
     scaled = 2 * heads * length * width  # both q and k are scaled by the root
     part = heads * length * width * F32
     assert work(ATTENTION, "blocks.0 · scaled_dot_product_attention") == (
-        products + 5 * scores + scaled, Moved(3 * part, 0, part),
+        products + 5 * scores + scaled, MovedBytes(3 * part, 0, part),
     )  # fmt: skip
 
 
 def test_a_layer_norm_writes_mean_and_deviation_of_each_row():
     values = 8 * 32
     assert work(ATTENTION, "blocks.0.ln1 · layer_norm") == (
-        7 * values, Moved(values * F32, 2 * 32 * F32, (values + 2 * 8) * F32),
+        7 * values, MovedBytes(values * F32, 2 * 32 * F32, (values + 2 * 8) * F32),
     )  # fmt: skip
 
 
 def test_a_sum_and_a_function():
     values, wide = 8 * 32, 8 * 64
-    assert work(ATTENTION, "blocks.0 · add") == (values, Moved(2 * values * F32, 0, values * F32))
-    assert work(ATTENTION, "blocks.1.mlp.act · gelu") == (wide, Moved(wide * F32, 0, wide * F32))
+    assert work(ATTENTION, "blocks.0 · add") == (
+        values,
+        MovedBytes(2 * values * F32, 0, values * F32),
+    )
+    assert work(ATTENTION, "blocks.1.mlp.act · gelu") == (
+        wide,
+        MovedBytes(wide * F32, 0, wide * F32),
+    )
 
 
 @pytest.mark.parametrize(
@@ -136,7 +142,7 @@ def test_a_sum_and_a_function():
 def test_what_only_moves_data_does_no_work_and_says_so(name, size, said):
     found = figures(ATTENTION, f"blocks.0 · {name}")
     assert (found.operations, found.parts) == (0, ())
-    assert found.moved == Moved(size * F32, 0, size * F32)
+    assert found.moved == MovedBytes(size * F32, 0, size * F32)
     assert found.note.endswith(said)
     assert found.intensity == 0
 
@@ -147,7 +153,7 @@ def test_what_only_moves_data_does_no_work_and_says_so(name, size, said):
 def test_a_product_in_a_branch_and_the_branching_itself():
     path = RECORDS / "cond_toedge_portable.etrecord"
     values = 2 * 4
-    assert work(path, "mul") == (values, Moved(2 * values * F32, 0, values * F32))
+    assert work(path, "mul") == (values, MovedBytes(2 * values * F32, 0, values * F32))
     cond = figures(path, "cond")
     assert (cond.operations, cond.moved, cond.intensity) == (None, None, None)
     assert cond.missing == ("what control flow runs depends on its data",)
@@ -199,14 +205,14 @@ def test_a_value_that_others_take_as_well_is_written():
         "n", "aten.exp.default", 1, inputs=(tensor("a", 4),), outputs=(tensor("b", 4),)
     )
     second = GraphNode("m", "aten.sum.default", 1, inputs=(tensor("b", 4),), outputs=(tensor("c"),))
-    assert figures_of_nodes((first, second)).moved == Moved(16, 0, 4)
-    assert figures_of_nodes((first, second), {"b"}).moved == Moved(16, 0, 16 + 4)
+    assert figures_of_nodes((first, second)).moved == MovedBytes(16, 0, 4)
+    assert figures_of_nodes((first, second), {"b"}).moved == MovedBytes(16, 0, 16 + 4)
 
 
 def test_an_operand_that_is_taken_twice_is_read_once():
     twice = tensor("a", 3)
     node = GraphNode("n", "aten.mul.Tensor", 1, inputs=(twice, twice), outputs=(tensor("b", 3),))
-    assert figures_of_nodes((node,)).moved == Moved(12, 0, 12)
+    assert figures_of_nodes((node,)).moved == MovedBytes(12, 0, 12)
 
 
 def test_an_embedding_reads_the_rows_that_it_looks_up_and_not_the_table():
@@ -214,7 +220,7 @@ def test_an_embedding_reads_the_rows_that_it_looks_up_and_not_the_table():
     ids, rows = tensor("ids", 5, dtype="i64"), tensor("rows", 5, 8)
     node = GraphNode("n", "aten.embedding.default", 1, inputs=(table, ids), outputs=(rows,))
     found = figures_of_nodes((node,))
-    assert (found.operations, found.moved) == (0, Moved(5 * 8, 5 * 8 * 4, 5 * 8 * 4))
+    assert (found.operations, found.moved) == (0, MovedBytes(5 * 8, 5 * 8 * 4, 5 * 8 * 4))
 
 
 def test_a_parameter_behind_a_view_is_still_read():
@@ -226,15 +232,15 @@ def test_a_parameter_behind_a_view_is_still_read():
     )  # fmt: skip
     found = figures_of_nodes((turned, product))
     assert found.operations == 2 * (2 * 6) * 4
-    assert found.moved == Moved(2 * 4 * 4, 6 * 4 * 4, 2 * 6 * 4)
-    assert figures_of_nodes((turned,)).moved == Moved(0, 0, 0)
+    assert found.moved == MovedBytes(2 * 4 * 4, 6 * 4 * 4, 2 * 6 * 4)
+    assert figures_of_nodes((turned,)).moved == MovedBytes(0, 0, 0)
 
 
 def test_a_fill_reads_nothing_and_a_scalar_is_one_element():
     like = GraphNode(
         "n", "aten.full_like.default", 1, inputs=(tensor("a", 9),), outputs=(tensor("b", 9),)
     )
-    assert figures_of_nodes((like,)).moved == Moved(0, 0, 36)
+    assert figures_of_nodes((like,)).moved == MovedBytes(0, 0, 36)
     scalar = GraphNode("n", "aten.neg.default", 1, inputs=(tensor("a"),), outputs=(tensor("b"),))
     assert (figures_of_nodes((scalar,)).operations, figures_of_nodes((scalar,)).moved.total) == (
         1,
@@ -303,14 +309,14 @@ def test_whatever_a_record_states_there_is_a_figure_or_a_reason(nodes, leaving):
     [
         # A point convolution of 24 to 32 channels; weights 32 x 24, 32 biases i32, two zero points.
         ("tosa.conv2d@L11", 2 * (56 * 56 * 32) * 24,
-         Moved(56 * 56 * 24 + 32 * 24 + 32 * 4 + 1, 0, 56 * 56 * 32 * 4)),
+         MovedBytes(56 * 56 * 24 + 32 * 24 + 32 * 4 + 1, 0, 56 * 56 * 32 * 4)),
         # Depthwise, 3 x 3 per channel; both zero points are one value.
         ("tosa.depthwise_conv2d@L14", 2 * (56 * 56 * 32) * 3 * 3,
-         Moved(56 * 56 * 32 + 3 * 3 * 32 + 32 * 4 + 1, 0, 56 * 56 * 32 * 4)),
-        ("tosa.add@L16", 56 * 56 * 32, Moved(2 * 56 * 56 * 32 * 4, 0, 56 * 56 * 32 * 4)),
+         MovedBytes(56 * 56 * 32 + 3 * 3 * 32 + 32 * 4 + 1, 0, 56 * 56 * 32 * 4)),
+        ("tosa.add@L16", 56 * 56 * 32, MovedBytes(2 * 56 * 56 * 32 * 4, 0, 56 * 56 * 32 * 4)),
         ("tosa.max_pool2d@L18", 28 * 28 * 32 * 2 * 2,
-         Moved(56 * 56 * 32, 0, 28 * 28 * 32)),
-        ("tosa.cast@L15", 0, Moved(56 * 56 * 32, 0, 56 * 56 * 32 * 4)),
+         MovedBytes(56 * 56 * 32, 0, 28 * 28 * 32)),
+        ("tosa.cast@L15", 0, MovedBytes(56 * 56 * 32, 0, 56 * 56 * 32 * 4)),
     ],
 )  # fmt: skip
 def test_operations_of_a_text_have_figures_of_whole_numbers(label, operations, moved):

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from viewer.codecs.protobuf.layouts import Layouts
-from viewer.codecs.protobuf.reader import Block, padded
+from viewer.codecs.protobuf.layouts import MessageLayouts
+from viewer.codecs.protobuf.reader import PaddedBytes, padded
 from viewer.codecs.protobuf.wire import FIXED64, LENGTH_DELIMITED, VARINT
 from viewer.codecs.protobuf.writer import tag, varint
 
@@ -26,7 +26,7 @@ def test_fields_are_those_of_the_official_parser(events):
         packet.interned_data.event_categories.add(name=text)
         packet.track_event.counter_value = value
         packet.track_event.flow_ids.extend(flows)
-    block = Block(padded(trace.SerializeToString()))
+    block = PaddedBytes(padded(trace.SerializeToString()))
     begin, end, stop = block.records()
     assert stop == block.size
     packets = block.fields(begin, end, range(8, 2000))
@@ -85,7 +85,7 @@ def walked(data: bytes) -> tuple[list[tuple[int, int]], int]:
 def test_messages_are_found_among_others_and_texts_that_look_like_them(parts, cut):
     data = b"".join(tag(n, LENGTH_DELIMITED) + varint(len(b)) + b for n, b in parts)
     data = data[: len(data) - cut]
-    begin, end, stop = Block(padded(data)).records()
+    begin, end, stop = PaddedBytes(padded(data)).records()
     expected, at = walked(data)
     assert list(zip(begin.tolist(), end.tolist(), strict=True)) == expected
     assert stop == at
@@ -95,7 +95,7 @@ def test_a_damaged_message_is_told_and_the_others_are_read():
     good = varint(8) + varint(7)
     bodies = [good, varint(9) + b"\1", b"\x0b", good, b"\x08" + b"\xff" * 11, b"\x12\x7f"] * 20
     data = b"".join(tag(1, LENGTH_DELIMITED) + varint(len(b)) + b for b in bodies)
-    block = Block(padded(data))
+    block = PaddedBytes(padded(data))
     begin, end, _ = block.records()
     fields = block.fields(begin, end, range(2000))
     assert sorted(set(fields.damaged.tolist())) == [
@@ -121,7 +121,7 @@ def test_messages_of_few_layouts_are_read_as_one_by_one():
     bodies += [tag(1, VARINT) + b"\xff" * 3] * 5
     bodies = [bodies[i] for i in np.random.default_rng(2).permutation(len(bodies))]
     data = b"".join(tag(1, LENGTH_DELIMITED) + varint(len(b)) + b for b in bodies)
-    block, layouts = Block(padded(data)), Layouts()
+    block, layouts = PaddedBytes(padded(data)), MessageLayouts()
     begin, end, _ = block.records()
     for _ in range(2):  # with layouts that are known, too
         one, other = (block.fields(begin, end, range(8, 4000), known) for known in (None, layouts))
@@ -143,9 +143,11 @@ def test_hostile_messages_are_read_alike_with_layouts_and_without(kinds, more, s
     random = np.random.default_rng(seed)
     bodies = [kinds[i] for i in random.integers(0, len(kinds), 900)] + [more] * 3
     data = b"".join(tag(1, LENGTH_DELIMITED) + varint(len(b)) + b for b in bodies)
-    block = Block(padded(data))
+    block = PaddedBytes(padded(data))
     begin, end, _ = block.records()
-    one, other = (block.fields(begin, end, range(8, 4000), known) for known in (None, Layouts()))
+    one, other = (
+        block.fields(begin, end, range(8, 4000), known) for known in (None, MessageLayouts())
+    )
     assert sorted(other.damaged.tolist()) == sorted(one.damaged.tolist())
     assert {t for t, f in one.by_tag.items() if len(f)} == {
         t for t, f in other.by_tag.items() if len(f)

@@ -17,8 +17,8 @@ from viewer.codecs.protobuf.writer import (
     Joined,
     Literal,
     Message,
-    Numbers,
     Picked,
+    Varints,
     Where,
     assemble,
     tag,
@@ -45,7 +45,7 @@ def test_one_varint_at_every_change_of_length(value):
     assert varint(value) == expected
     column = np.array([value], np.uint64)
     assert varint_lengths(column).tolist() == [len(expected)]
-    assert alone(Numbers(column, lambda size: b"")) == expected
+    assert alone(Varints(column, lambda size: b"")) == expected
 
 
 def test_tags():
@@ -55,18 +55,18 @@ def test_tags():
 
 
 def test_the_head_of_a_number_may_depend_on_its_length():
-    piece = Numbers(np.array([5, 300, 6]), lambda size: b"<%d" % size)
+    piece = Varints(np.array([5, 300, 6]), lambda size: b"<%d" % size)
     assert alone(piece) == b"<1\x05<2\xac\x02<1\x06"
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64])
 def test_negative_numbers_are_int64(dtype):
     event = pb.DebugAnnotation(int_value=-3)
-    assert alone(Numbers(np.array([-3], dtype), lambda size: b"\x20")) == event.SerializeToString()
+    assert alone(Varints(np.array([-3], dtype), lambda size: b"\x20")) == event.SerializeToString()
 
 
 def test_bools_are_numbers():
-    assert alone(Numbers(np.array([True, False]), lambda size: b"\x10")) == b"\x10\x01\x10\x00"
+    assert alone(Varints(np.array([True, False]), lambda size: b"\x10")) == b"\x10\x01\x10\x00"
 
 
 @pytest.mark.parametrize("value", [0.5, -0.0, 1e300, np.inf])
@@ -98,7 +98,7 @@ def test_a_masked_piece_is_there_or_not(rows):
     values = np.array([v for v, _ in rows], np.int64)
     mask = np.array([m for _, m in rows], np.bool_)
     piece = Joined(
-        Literal(b"<", len(rows)), Where(mask, Numbers(values[mask], lambda size: b"")),
+        Literal(b"<", len(rows)), Where(mask, Varints(values[mask], lambda size: b"")),
         Literal(b">", len(rows)),
     )  # fmt: skip
     assert alone(piece) == b"".join(
@@ -118,10 +118,10 @@ def test_nested_messages_equal_the_official_bytes(rows):
     categories = ["", "x" * 100, "y" * 20_000]
     blobs = Blobs([pb.TrackEvent(categories=[c]).SerializeToString() for c in categories])
     body = Joined(
-        Numbers(uuid, lambda size: tag(11, VARINT)),
+        Varints(uuid, lambda size: tag(11, VARINT)),
         Picked(blobs, np.array([r[2] for r in rows], np.int64)),
     )
-    packet = Message(1, Joined(Numbers(time, lambda size: tag(8, VARINT)), Message(11, body)))
+    packet = Message(1, Joined(Varints(time, lambda size: tag(8, VARINT)), Message(11, body)))
     trace = pb.Trace()
     for ts, track, category in rows:
         event = pb.TrackEvent(track_uuid=track, categories=[categories[category]])
@@ -131,7 +131,7 @@ def test_nested_messages_equal_the_official_bytes(rows):
 
 def test_parts_are_interleaved_by_position():
     parts = [
-        (np.array([0, 3]), Numbers(np.array([1, 1000]), lambda size: b"a")),
+        (np.array([0, 3]), Varints(np.array([1, 1000]), lambda size: b"a")),
         (np.array([2, 1]), Literal(b"long", 2)),
     ]
     assert assemble(parts) == b"a\x01longlonga\xe8\x07"
@@ -139,7 +139,7 @@ def test_parts_are_interleaved_by_position():
 
 def test_no_messages_are_no_bytes():
     assert assemble([]) == b""
-    assert alone(Message(1, Numbers(np.empty(0, np.int64), lambda size: b"x"))) == b""
+    assert alone(Message(1, Varints(np.empty(0, np.int64), lambda size: b"x"))) == b""
 
 
 @given(st.lists(st.integers(0, 2**63 - 1)))

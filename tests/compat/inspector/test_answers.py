@@ -12,7 +12,7 @@ from tests.builders.etdump_writer import delegate, framework, operator
 from tests.compat.inspector.test_official import DATA, TABLES, cells, official, record_path
 from viewer.analysis.statistics.events import event_statistics
 from viewer.compat.inspector.answers import InspectorAnswers
-from viewer.compat.inspector.official_errors import InspectorStops
+from viewer.compat.inspector.official_errors import InspectorError
 from viewer.compat.inspector.table import NUMBERS
 from viewer.workspace.workspace import Workspace
 
@@ -64,7 +64,7 @@ def test_a_pair_without_a_fault_differs_in_float_noise_alone(name):
 
 def test_fault_a_methods_not_called_forward():
     names = "multi_encode_decode_portable_x3", "multi_encode_decode_toedge_portable"
-    with pytest.raises(InspectorStops, match="KeyError"):
+    with pytest.raises(InspectorError, match="KeyError"):
         both(*names)
     found = right(DATA / "etdump" / f"{names[0]}.etdp", record_path(names[1])).sheet().columns
     blocks = set(zip(found["event_block_name"], found["event_name"], strict=True))
@@ -100,7 +100,7 @@ def test_fault_a_several_methods_are_linked_to_forward_alone(tmp_path):
 def test_fault_b_records_of_older_releases(name):
     folder, stem = name.split("/")
     dump = DATA / "etrecord" / folder / f"{stem}_x3.etdp"
-    with pytest.raises(InspectorStops):
+    with pytest.raises(InspectorError):
         official(dump, record_path(name))
     found = right(dump, record_path(name)).sheet().columns
     assert any("aten.convolution.default" in str(ops) for ops in found["op_types"])
@@ -168,7 +168,7 @@ def test_fault_i_an_event_that_repeats_in_a_run_is_all_there():
 )
 def test_fault_j_dumps_that_stop_the_official_tool_are_answered(name, rows):
     path = DATA / "etdump" / f"{name}.etdp"
-    with pytest.raises(InspectorStops):
+    with pytest.raises(InspectorError):
         official(path, None)
     assert len(right(path, None).sheet()) == rows
 

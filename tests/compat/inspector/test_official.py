@@ -14,7 +14,7 @@ from tests.builders.etdump_writer import delegate, framework, operator
 from viewer.compat.inspector import official as official_inspector
 from viewer.compat.inspector import official_events as inspector_events
 from viewer.compat.inspector import official_record as inspector_record
-from viewer.compat.inspector.official_errors import InspectorStops
+from viewer.compat.inspector.official_errors import InspectorError
 
 TESTS = Path(__file__).parents[2]
 DATA = TESTS / "data"
@@ -136,25 +136,25 @@ def test_time_scales(source, target, value):
     ],
 )  # fmt: skip
 def test_it_stops_where_the_inspector_does(dump, record, kind):
-    with pytest.raises(InspectorStops) as stopped:
+    with pytest.raises(InspectorError) as stopped:
         official(DATA / "etdump" / f"{dump}.etdp", record_path(record))
     assert stopped.value.kind == kind
 
 
 def test_cycles_go_with_cycles_alone():
-    with pytest.raises(InspectorStops, match="both the source and target time scale"):
+    with pytest.raises(InspectorError, match="both the source and target time scale"):
         official(DATA / "etdump/cnn_portable_x1.etdp", None, "cycles", "ms")
 
 
 def test_a_dump_of_the_first_schema(dump):
     path = dump(("Execute", [framework("Method::execute", 1, 2)]), g1=True)
-    with pytest.raises(InspectorStops, match=r"schema of release 0\.1"):
+    with pytest.raises(InspectorError, match=r"schema of release 0\.1"):
         official(path, None)
 
 
 def test_a_counter_that_cannot_have_wrapped(dump):
     path = dump(("Execute", [framework("Method::execute", 1 << 33, 5)]))
-    with pytest.raises(InspectorStops, match="wrap-around of time values"):
+    with pytest.raises(InspectorError, match="wrap-around of time values"):
         official(path, None)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders.etdump_writer import delegate, framework, operator
 from viewer.compat.inspector import official_events as inspector_events
-from viewer.compat.inspector.official_errors import InspectorStops
+from viewer.compat.inspector.official_errors import InspectorError
 from viewer.formats import UnreadableFile, never_cancelled, no_progress
 from viewer.formats.executorch.etdump import events as etdump_events
 from viewer.model.building.builder import TraceBuilder
@@ -67,7 +67,7 @@ def test_nothing_is_mended_or_left_out(dump):
 
 
 def test_a_run_without_a_name(dump):
-    with pytest.raises(InspectorStops, match="a run has no name"):
+    with pytest.raises(InspectorError, match="a run has no name"):
         inspector_events.read(str(dump((None, [framework("Method::execute", 1, 2)]))))
 
 

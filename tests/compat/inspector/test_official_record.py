@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from viewer.compat.inspector import official_record as inspector_record
-from viewer.compat.inspector.official_errors import InspectorStops
+from viewer.compat.inspector.official_errors import InspectorError
 from viewer.formats import UnreadableFile
 
 DATA = Path(__file__).parents[2] / "data" / "etrecord"
@@ -72,7 +72,7 @@ def test_views_of_a_graph_without_deepcopy_are_not_looked_at(changed):
     ],
 )  # fmt: skip
 def test_records_that_it_cannot_load(changed, members, kind):
-    with pytest.raises(InspectorStops) as stopped:
+    with pytest.raises(InspectorError) as stopped:
         inspector_record.read(changed(**members))
     assert stopped.value.kind == kind
 
@@ -89,7 +89,7 @@ def test_records_that_it_cannot_load(changed, members, kind):
 )
 def test_records_that_it_can_load_but_not_link(changed, members, kind):
     loaded = inspector_record.read(changed(**members))
-    with pytest.raises(InspectorStops) as stopped:
+    with pytest.raises(InspectorError) as stopped:
         loaded.forward()
     assert stopped.value.kind == kind
 

@@ -3,17 +3,17 @@
 import csv
 import io
 
-from viewer.compat.inspector.table import Sheet, shown_ops
+from viewer.compat.inspector.table import AnswerTable, shown_ops
 
 
-def tsv(sheet: Sheet) -> str:
+def tsv(sheet: AnswerTable) -> str:
     file = io.BytesIO()
     sheet.write_tsv(file)
     return file.getvalue().decode()
 
 
 def test_cells_of_every_kind():
-    sheet = Sheet({"name": ["a\tb", 'say "x"'], "ms": [5e-05, None], "ops": [["x"], []],
+    sheet = AnswerTable({"name": ["a\tb", 'say "x"'], "ms": [5e-05, None], "ops": [["x"], []],
                    "is": [True, False]})  # fmt: skip
     assert tsv(sheet) == (
         '\tname\tms\tops\tis\n0\t"a\tb"\t5e-05\t[\'x\']\tTrue\n1\t"say ""x"""\t\t[]\tFalse\n'
@@ -22,13 +22,13 @@ def test_cells_of_every_kind():
 
 def test_a_table_reads_back_whatever_its_names():
     names = ["tab\t", "line\nend", "", "ü☃", '"', "\ud800"]
-    read = list(csv.reader(io.StringIO(tsv(Sheet({"name": names}))), delimiter="\t"))
+    read = list(csv.reader(io.StringIO(tsv(AnswerTable({"name": names}))), delimiter="\t"))
     assert [row[1] for row in read[1:]] == [*names[:-1], "?"]
 
 
 def test_numbers_stand_by_their_decimal_point():
     """As `tabulate(frame, headers="keys", tablefmt="fancy_grid")` has this very table."""
-    sheet = Sheet({"name": ["a", "b", "c", "d"], "x (ms)": [0.0068310001, 5e-05, 12.0, None]})
+    sheet = AnswerTable({"name": ["a", "b", "c", "d"], "x (ms)": [0.0068310001, 5e-05, 12.0, None]})
     assert list(sheet.grid()) == [
         "╒════╤════════╤═══════════╕",
         "│    │ name   │    x (ms) │",
@@ -45,16 +45,16 @@ def test_numbers_stand_by_their_decimal_point():
 
 
 def test_a_table_without_rows_is_a_header():
-    assert list(Sheet({"name": []}).grid()) == [
+    assert list(AnswerTable({"name": []}).grid()) == [
         "╒════╤════════╕",
         "│    │ name   │",
         "╘════╧════════╛",
     ]
-    assert tsv(Sheet({"name": []})) == "\tname\n"
+    assert tsv(AnswerTable({"name": []})) == "\tname\n"
 
 
 def test_a_row_of_the_grid_is_one_line_whatever_an_identifier_holds():
-    lines = list(Sheet({"name": ["a\nb\x1b[31m", "卷积"]}).grid())
+    lines = list(AnswerTable({"name": ["a\nb\x1b[31m", "卷积"]}).grid())
     assert len(lines) == 7
     assert "a\\nb\\x1b[31m" in lines[3]
     assert lines[5] == "│  1 │ 卷积         │"

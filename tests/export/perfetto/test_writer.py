@@ -18,12 +18,12 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 from tests.peers.trace_processor import TraceProcessor
 from viewer.codecs.atomic_file import WriteCancelled
 from viewer.export.perfetto.source import (
-    Beside,
     ExportTrack,
     KeyFacts,
-    PerfettoMark,
+    PerfettoBookmark,
     PerfettoSource,
     TimesTooFarApart,
+    TraceExtras,
 )
 from viewer.export.perfetto.tracks import ABOUT_TRACK
 from viewer.export.perfetto.writer import export_perfetto, size_of_perfetto, write_perfetto
@@ -638,7 +638,7 @@ def test_units_of_an_npu_are_plain_tracks_in_order_and_their_lanes_are_one(tmp_p
             start=np.array(starts), end=np.array(starts) + 10, name=builder.intern("work"), key=key,
         )  # fmt: skip
     source = PerfettoSource.of(builder.build())
-    data = written([source], beside=Beside(order=[(0, 2), (0, 0)]))
+    data = written([source], beside=TraceExtras(order=[(0, 2), (0, 0)]))
     group = next(d for d in descriptors(data) if d.name == "npu.csv")
     assert group.child_ordering == pb.TrackDescriptor.EXPLICIT
     assert not any(d.HasField("thread") or d.HasField("process") for d in descriptors(data))
@@ -651,7 +651,7 @@ def test_units_of_an_npu_are_plain_tracks_in_order_and_their_lanes_are_one(tmp_p
 
 
 def test_tracks_stand_in_the_order_that_is_given(annotated):
-    data = written(annotated, beside=Beside(order=[(1, 0), (0, 1), (9, 9)]))
+    data = written(annotated, beside=TraceExtras(order=[(1, 0), (0, 1), (9, 9)]))
     threads = [d.thread.thread_name for d in descriptors(data) if d.HasField("thread")]
     assert threads == ["npu", "load", "forward"]
     assert [d.thread.tid for d in descriptors(data) if d.HasField("thread")] == [1, 2, 3]
@@ -660,11 +660,11 @@ def test_tracks_stand_in_the_order_that_is_given(annotated):
 def test_marks_are_a_track_of_their_own(tmp_path):
     source = PerfettoSource.of(trace_of(("a", 100, 200)))
     marks = [
-        PerfettoMark(110, 150, "slow", "why?"), PerfettoMark(120, 180, "overlapping"),
-        PerfettoMark(130, 130, "moment"), PerfettoMark(40, 60, ""),
+        PerfettoBookmark(110, 150, "slow", "why?"), PerfettoBookmark(120, 180, "overlapping"),
+        PerfettoBookmark(130, 130, "moment"), PerfettoBookmark(40, 60, ""),
     ]  # fmt: skip
     path = tmp_path / "marks.pftrace"
-    export_perfetto([source], path, beside=Beside(marks=marks))
+    export_perfetto([source], path, beside=TraceExtras(marks=marks))
     with TraceProcessor(path) as peer:
         rows = peer.rows(
             "select slice.name, ts, dur, category, extract_arg(slice.arg_set_id, 'debug.note') "
@@ -678,7 +678,7 @@ def test_marks_are_a_track_of_their_own(tmp_path):
         ("overlapping", 80, 60, "MARK", None), ("moment", 90, 0, "MARK", None),
     ]  # fmt: skip
     shown = {n for n, *_ in named_slices(written([source], ns_range=(160, 170),
-             beside=Beside(marks=marks)))}  # fmt: skip
+             beside=TraceExtras(marks=marks)))}  # fmt: skip
     assert shown == {ABOUT_TRACK, "a", "overlapping"}
 
 
@@ -711,7 +711,7 @@ def test_any_choice_of_slices_nests_as_they_do(trace, seed):
     )
 
 
-def test_without_annotations_names_kinds_and_colours_stay(annotated):
+def test_without_annotations_names_kinds_and_colors_stay(annotated):
     bare = [replace(source, annotations=False) for source in annotated]
     data = written(bare)
     assert replayed(data) == meant(bare)

@@ -30,7 +30,7 @@ def one_by_one(events):
     return sorted(pairs), sorted(i for own in open_.values() for i in own), sorted(lone)
 
 
-def vectorised(events):
+def vectorized(events):
     columns = zip(*events, strict=True) if events else ((), (), (), ())
     stack, time, is_end, name = (np.array(column, np.int64) for column in columns)
     found = paired(stack, time, is_end.astype(np.bool_), name.astype(np.uint32), NAMELESS)
@@ -40,10 +40,10 @@ def vectorised(events):
 
 @given(EVENTS)
 def test_ends_with_names_close_the_innermost_begin_of_that_name(events):
-    assert vectorised(events) == one_by_one(events)
+    assert vectorized(events) == one_by_one(events)
 
 
 @given(EVENTS)
 def test_ends_without_names_close_the_innermost_begin(events):
     events = [(s, t, is_end, NAMELESS if is_end else n) for s, t, is_end, n in events]
-    assert vectorised(events) == one_by_one(events)
+    assert vectorized(events) == one_by_one(events)

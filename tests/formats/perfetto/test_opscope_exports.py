@@ -8,12 +8,12 @@ import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tests.peers.test_trace_processor import random_edges, random_trace
-from viewer.export.perfetto.source import FlowEdges, PerfettoMark, PerfettoSource
+from viewer.export.perfetto.source import FlowEdges, PerfettoBookmark, PerfettoSource
 from viewer.export.perfetto.writer import export_perfetto
 from viewer.formats import never_cancelled, no_progress, open_file
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, Unit
-from viewer.workspace.perfetto_export import RANGE, PerfettoJob, PerfettoWish
+from viewer.workspace.perfetto_export import RANGE, PerfettoJob, PerfettoOptions
 from viewer.workspace.workspace import Workspace
 
 DATA = Path(__file__).parents[2] / "data"
@@ -37,12 +37,12 @@ LINKED = (
 )
 
 
-def exported(paths, to: Path, wish: PerfettoWish | None = None) -> bytes:
+def exported(paths, to: Path, wish: PerfettoOptions | None = None) -> bytes:
     """Files as the application exports them."""
     workspace = Workspace()
     for path in paths:
         workspace.open(str(path))
-    PerfettoJob(workspace, wish or PerfettoWish()).write(str(to), no_progress, never_cancelled)
+    PerfettoJob(workspace, wish or PerfettoOptions()).write(str(to), no_progress, never_cancelled)
     return to.read_bytes()
 
 
@@ -57,7 +57,7 @@ def test_a_part_of_a_trace_stays_where_it_was(tmp_path):
     """Its times count from the begin of the whole, and nothing takes it for a whole one."""
     whole = open_file(str(DATA / "etdump/cnn_xnnpack_x10.etdp"))
     third = (whole.end - whole.start) // 3
-    wish = PerfettoWish(RANGE, (third, 2 * third))
+    wish = PerfettoOptions(RANGE, (third, 2 * third))
     first = exported([whole.path], tmp_path / "part.pftrace", wish)
     part = open_file(str(tmp_path / "part.pftrace"))
     assert 0 < len(part.slices) < len(whole.slices)
@@ -68,7 +68,7 @@ def test_a_part_of_a_trace_stays_where_it_was(tmp_path):
 
 def test_a_chosen_range_of_an_import_says_so(tmp_path):
     exported([DATA / "etdump/cnn_xnnpack_x10.etdp"], tmp_path / "whole.pftrace")
-    wish = PerfettoWish(RANGE, (0, 1000))
+    wish = PerfettoOptions(RANGE, (0, 1000))
     exported([tmp_path / "whole.pftrace"], tmp_path / "part.pftrace", wish)
     part = open_file(str(tmp_path / "part.pftrace"))
     said = {name: part.provenance[name] for name in ("range", "range_end_ns", "source1.file")}
@@ -172,7 +172,7 @@ def test_inferences_that_say_nothing_of_use_are_left_out(tmp_path):
 
 def test_marks_come_back_as_slices_of_a_track(tmp_path):
     """They are the user's own; a file has none."""
-    wish = PerfettoWish(marks=(PerfettoMark(10, 500, "slow here", "since Tuesday"),))
+    wish = PerfettoOptions(marks=(PerfettoBookmark(10, 500, "slow here", "since Tuesday"),))
     exported([DATA / "table_csv/two_threads.csv"], tmp_path / "marked.pftrace", wish)
     trace = open_file(str(tmp_path / "marked.pftrace"))
     (i,) = [i for i in range(len(trace.slices)) if trace.name(i) == "slow here"]

@@ -67,7 +67,7 @@ def test_functions_of_one_name_stay_apart(tmp_path):
         "// RUN: iree-opt %s\n",
     ],
 )
-def test_mlir_is_recognised_by_its_first_words(text):
+def test_mlir_is_recognized_by_its_first_words(text):
     assert FORMAT.sniff(text.encode())
 
 

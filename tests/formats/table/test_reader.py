@@ -246,7 +246,7 @@ def test_a_file_without_the_columns_is_not_taken(trace_of, head):
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-def test_utf16_is_recognised_and_refused_with_a_remedy(trace_of, encoding):
+def test_utf16_is_recognized_and_refused_with_a_remedy(trace_of, encoding):
     marks = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}
     text = marks.get(encoding, b"") + f"{HEADER}\np,t,a,0,1\n".encode(encoding)
     assert FORMAT.sniff(text)

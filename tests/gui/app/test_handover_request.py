@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from viewer.gui.app.handover_request import (
     LONGEST,
     TAKEN,
-    Request,
+    HandoverRequest,
     decoded,
     encoded,
     hand_over,
@@ -33,15 +33,17 @@ def test_a_request_arrives_as_it_was_sent():
         clocks=(("", Fraction(10)), ("/c.csv", Fraction(5, 4))),
         source_paths=(Substitution("/home/user/models", "/data/models"),),
     )
-    request = Request(("/a/run.etdp", "/a/bad \udcff name.csv"), choices, True, "dark", "token:1")
+    request = HandoverRequest(
+        ("/a/run.etdp", "/a/bad \udcff name.csv"), choices, True, "dark", "token:1"
+    )
     assert decoded(encoded(request)) == request
-    assert decoded(encoded(Request())) == Request()
+    assert decoded(encoded(HandoverRequest())) == HandoverRequest()
 
 
 def test_names_in_choices_are_made_absolute_where_they_were_said(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     said = Choices(pairs=(("a.etdp", "b.etrecord"),), clocks=(("", Fraction(1)),))
-    choices = decoded(encoded(Request((), said))).choices
+    choices = decoded(encoded(HandoverRequest((), said))).choices
     assert choices.pairs == ((str(tmp_path / "a.etdp"), str(tmp_path / "b.etrecord")),)
     assert choices.clocks == (("", Fraction(1)),)  # of all files, and no path
 
@@ -74,7 +76,7 @@ HOSTILE = {
 
 
 def test_the_good_one_is_taken():
-    assert decoded(json.dumps(GOOD).encode()) == Request(("/a.etdp",))
+    assert decoded(json.dumps(GOOD).encode()) == HandoverRequest(("/a.etdp",))
 
 
 @pytest.mark.parametrize("what", HOSTILE)
@@ -180,31 +182,31 @@ def answering(where, answer):
 @pytest.mark.parametrize(("answer", "taken"), [(TAKEN, True), (b"", False), (b"what?\n", False)])
 def test_only_the_answer_means_that_it_was_taken(where, answer, taken):
     heard, thread = answering(where, answer)
-    assert hand_over(Request(("/a",)), where) is taken
+    assert hand_over(HandoverRequest(("/a",)), where) is taken
     thread.join(5)
-    assert decoded(heard[0]) == Request(("/a",))
+    assert decoded(heard[0]) == HandoverRequest(("/a",))
 
 
 def test_a_program_that_is_stopped_is_not_waited_for(where):
     _, thread = answering(where, None)
-    assert not hand_over(Request(), where, patience=0.05)
+    assert not hand_over(HandoverRequest(), where, patience=0.05)
     thread.join(5)
 
 
 def test_nobody_and_what_a_crash_left_are_told_at_once(where):
-    assert not hand_over(Request(), where)
+    assert not hand_over(HandoverRequest(), where)
     left = socket.socket(socket.AF_UNIX)
     left.bind(where)
     left.close()
-    assert not hand_over(Request(), where)
+    assert not hand_over(HandoverRequest(), where)
     os.unlink(where)
     open(where, "w").close()
-    assert not hand_over(Request(), where)
-    assert not hand_over(Request(), "/" + "long" * 100)
+    assert not hand_over(HandoverRequest(), where)
+    assert not hand_over(HandoverRequest(), "/" + "long" * 100)
 
 
 def test_what_is_too_long_is_opened_by_the_second_start_itself(where):
-    assert not hand_over(Request(("/" + "a" * LONGEST,)), where)
+    assert not hand_over(HandoverRequest(("/" + "a" * LONGEST,)), where)
 
 
 def test_handing_over_imports_neither_qt_nor_numpy(own, data, monkeypatch):

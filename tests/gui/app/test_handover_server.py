@@ -6,8 +6,8 @@ import threading
 import pytest
 
 from viewer.gui.app import handover_server as instance_server
-from viewer.gui.app.handover_request import LONGEST, TAKEN, Request, encoded, hand_over
-from viewer.gui.app.handover_server import InstanceServer
+from viewer.gui.app.handover_request import LONGEST, TAKEN, HandoverRequest, encoded, hand_over
+from viewer.gui.app.handover_server import HandoverServer
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def where(tmp_path):
 
 @pytest.fixture
 def server(qtbot, where):
-    made = InstanceServer()
+    made = HandoverServer()
     made.heard = []
     made.asked.connect(made.heard.append)
     assert made.listen(where)
@@ -35,19 +35,19 @@ def second_start(qtbot, request, where):
 
 
 def test_a_request_is_taken(server, qtbot, where):
-    request = Request(("/a.etdp", "/b.etrecord"), new_window=True)
+    request = HandoverRequest(("/a.etdp", "/b.etrecord"), new_window=True)
     assert second_start(qtbot, request, where)
     qtbot.waitUntil(lambda: server.heard == [request])
 
 
 def test_one_that_comes_in_pieces_is_taken_too(server, qtbot, where):
-    line = encoded(Request(("/a.etdp",)))
+    line = encoded(HandoverRequest(("/a.etdp",)))
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(where)
         for i in range(0, len(line), 7):
             client.sendall(line[i : i + 7])
             qtbot.wait(1)
-        qtbot.waitUntil(lambda: server.heard == [Request(("/a.etdp",))])
+        qtbot.waitUntil(lambda: server.heard == [HandoverRequest(("/a.etdp",))])
         assert client.recv(100) == TAKEN
 
 
@@ -62,7 +62,7 @@ def test_what_is_no_request_is_cut_off_without_a_word(server, qtbot, where, sent
         qtbot.waitUntil(lambda: not reader.is_alive())
     assert gone == [b""]
     assert server.heard == []
-    assert second_start(qtbot, Request(), where)
+    assert second_start(qtbot, HandoverRequest(), where)
 
 
 def test_an_endless_line_is_cut_off(server, qtbot, where):
@@ -94,9 +94,9 @@ def test_one_that_says_nothing_is_given_up(server, qtbot, where, monkeypatch):
 
 
 def test_only_one_program_listens_and_the_next_takes_its_place(server, qtbot, where):
-    other = InstanceServer()
+    other = HandoverServer()
     assert not other.listen(where)
-    assert second_start(qtbot, Request(), where)  # the first one still has its socket
+    assert second_start(qtbot, HandoverRequest(), where)  # the first one still has its socket
     server.close()
     assert other.listen(where)
     other.close()
@@ -107,9 +107,9 @@ def test_what_a_crash_left_is_in_nobodys_way(qtbot, where):
     left.bind(where)
     left.close()
     open(where + ".lock", "w").close()
-    server = InstanceServer()
+    server = HandoverServer()
     heard = []
     server.asked.connect(heard.append)
     assert server.listen(where)
-    assert second_start(qtbot, Request(), where)
+    assert second_start(qtbot, HandoverRequest(), where)
     server.close()

@@ -71,7 +71,7 @@ def use(window):
         loop.exec()
     window.settle()
     for name in desk._docks.by_name:
-        desk._docks.bring(name)
+        desk._docks.show_panel(name)
         window.settle()
     desk.session.select_operators(0, (1,))
     desk.show_about()

@@ -8,11 +8,11 @@ import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent, QSettings
 
 from tests.gui.events import SAMPLE, settle
-from viewer.gui.app.handover_request import Request
+from viewer.gui.app.handover_request import HandoverRequest
 from viewer.gui.app.windows import Windows
 from viewer.gui.qt.settings import SMOOTH_MOTION, Settings
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.session import navigation as going
+from viewer.gui.session import navigation
 from viewer.gui.window.start_page import page as start_page
 
 DEMO, DEMO_RECORD = SAMPLE["delegate_handle_map"].paths()
@@ -45,7 +45,7 @@ def delete_closed():
 def take(qtbot, windows, *files, **said):
     """A second start; the window that it got."""
     before = list(windows.all)
-    windows.take(Request(files, **said))
+    windows.take(HandoverRequest(files, **said))
     (got,) = [w for w in windows.all if w not in before] or [windows.active]
     qtbot.waitUntil(lambda: not got.desk.is_loading, timeout=20_000)
     settle(qtbot, got.desk)
@@ -108,7 +108,7 @@ def test_closing_one_leaves_the_others_and_frees_what_it_held(windows, qtbot, qa
     assert held() is None
     # What the two shared does not look for the one that is gone.
     first.desk.commands.actions["view.theme_dark"].trigger()
-    going.fit_all(first.desk.session)
+    navigation.fit_all(first.desk.session)
     settle(qtbot, first.desk)
     assert names(first) == ["demo_str_x4.etdp", "demo_str.etrecord"]
 

@@ -60,7 +60,7 @@ def texts(panel):
 def test_behind_a_tab_nothing_is_worked_out_and_in_front_all_is(tabs, qtbot, theme):
     session, panel, docks, asked = tabs
     session.clear_selection()
-    session.opened.emit()
+    session.workspace_changed.emit()
     assert asked == []
     assert panel.is_empty
     docks[0].raise_()
@@ -77,7 +77,7 @@ def test_behind_a_tab_nothing_is_worked_out_and_in_front_all_is(tabs, qtbot, the
 def test_it_is_asked_once_however_often_it_was_put_off(tabs, qtbot):
     session, panel, docks, asked = tabs
     for _ in range(3):
-        session.opened.emit()
+        session.workspace_changed.emit()
     docks[0].raise_()
     qtbot.waitUntil(lambda: not panel.is_empty)
     panel.repaint()

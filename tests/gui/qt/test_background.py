@@ -140,7 +140,7 @@ def test_an_answer_apart_is_told_to_be_coming_and_then_has_a_turn_for_itself(qtb
     latest = Latest(apart=True)
     heard = Heard(latest)
     told = []
-    latest.coming.connect(lambda: told.append((latest.pending, list(heard.answers))))
+    latest.about_to_answer.connect(lambda: told.append((latest.pending, list(heard.answers))))
     with qtbot.waitSignal(latest.answered):
         latest.submit(lambda: 5)
     assert told == [(True, [])]
@@ -163,21 +163,21 @@ def test_a_small_question_is_answered_at_once_and_takes_back_a_large_one(qtbot):
 
 def test_of_a_fault_nothing_is_coming(qtbot, fresh_places):
     latest = Latest(apart=True)
-    with qtbot.assertNotEmitted(latest.coming), qtbot.waitSignal(latest.failed):
+    with qtbot.assertNotEmitted(latest.about_to_answer), qtbot.waitSignal(latest.failed):
         latest.submit(lambda: 1 // 0)
 
 
 def test_an_answer_apart_can_be_taken_back_while_it_is_coming(qtbot):
     latest = Latest(apart=True)
     heard = Heard(latest)
-    latest.coming.connect(latest.cancel)
-    with qtbot.waitSignal(latest.coming):
+    latest.about_to_answer.connect(latest.cancel)
+    with qtbot.waitSignal(latest.about_to_answer):
         latest.submit(lambda: 5)
     assert not latest.pending
-    with qtbot.waitSignal(latest.coming):
+    with qtbot.waitSignal(latest.about_to_answer):
         latest.submit(lambda: 6)
     assert heard.answers == []
-    latest.coming.disconnect(latest.cancel)
+    latest.about_to_answer.disconnect(latest.cancel)
     with qtbot.waitSignal(latest.answered):
         latest.submit(lambda: 7)
     assert heard.answers == [7]

@@ -290,7 +290,7 @@ def test_no_second_dialog_for_the_same_place_nor_soon_after(reporter, qtbot, mon
     shown = []
     monkeypatch.setattr(crash_report.ReportDialog, "show", lambda dialog: shown.append(dialog))
     told = []
-    reporter.told.connect(lambda title, text: told.append(title))
+    reporter.reported.connect(lambda title, text: told.append(title))
 
     def report(where):
         before = len(told)

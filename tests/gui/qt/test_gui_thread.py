@@ -8,7 +8,7 @@ import pytest
 import shiboken6
 from PySide6.QtCore import QCoreApplication, QObject, QThread
 
-from viewer.gui.qt.gui_thread import Owner
+from viewer.gui.qt.gui_thread import GuiOwner
 
 
 class Heard(QObject):
@@ -35,7 +35,7 @@ def heard(qapp):
 
 
 def test_calls_arrive_in_order_on_the_gui_thread(heard, qtbot):
-    owner = Owner(heard)
+    owner = GuiOwner(heard)
     from_worker(lambda: [owner.call("tell", n, f"text {n}") for n in range(100)])
     assert heard.told == []
     qtbot.waitUntil(lambda: len(heard.told) == 100)
@@ -43,7 +43,7 @@ def test_calls_arrive_in_order_on_the_gui_thread(heard, qtbot):
 
 
 def test_a_call_from_the_gui_thread_waits_for_the_loop_too(heard, qtbot):
-    Owner(heard).call("tell", 1)
+    GuiOwner(heard).call("tell", 1)
     assert heard.told == []
     qtbot.waitUntil(lambda: heard.told == [(1, True)])
 
@@ -51,7 +51,7 @@ def test_a_call_from_the_gui_thread_waits_for_the_loop_too(heard, qtbot):
 def test_a_worker_does_not_keep_its_owner_alive(qapp):
     heard = Heard()
     gone = weakref.ref(heard)
-    owner = Owner(heard)
+    owner = GuiOwner(heard)
     from_worker(lambda: owner.call("tell", 1))
     del heard
     gc.collect()
@@ -60,7 +60,7 @@ def test_a_worker_does_not_keep_its_owner_alive(qapp):
 
 
 def test_nothing_is_told_to_an_owner_whose_qt_side_is_gone(heard):
-    owner = Owner(heard)
+    owner = GuiOwner(heard)
     from_worker(lambda: owner.call("tell", 1))
     shiboken6.delete(heard)
     QCoreApplication.processEvents()

@@ -15,10 +15,10 @@ from tests.gui.events import (
     place_of,
     settle,
 )
-from viewer.gui.session import bookmarks as marking
+from viewer.gui.session import bookmarks
 from viewer.model.times import parse_rate
 from viewer.view.open_trace import Inferences
-from viewer.view.state import Area, Mark, SliceRef
+from viewer.view.state import Area, Bookmark, SliceRef
 
 Key = Qt.Key
 HOSTILE = "<b>bold</b>&amp;<img src=x>\u202e\x00\n" * 20
@@ -94,7 +94,7 @@ def test_shift_m_keeps_the_measured_span_with_a_name(rows, qtbot):
     key(qtbot, rows, Key.Key_M)
     span = session.state.measured
     key(qtbot, rows, Key.Key_M, SHIFT)
-    assert session.state.marks == (Mark(*span, "Mark 1"),)
+    assert session.state.marks == (Bookmark(*span, "Mark 1"),)
     assert session.state.mark == 0
     assert session.state.measured is None
     assert rows.timeline.marks.isVisible()
@@ -107,7 +107,7 @@ def test_shift_m_marks_the_selection_or_the_moment_under_the_mouse(rows, qtbot):
     key(qtbot, rows, Key.Key_Escape)
     at = point(rows, 640)
     key(qtbot, rows, Key.Key_M, SHIFT)
-    assert session.state.marks == (Mark(20_000, 30_000, "Mark 1"), Mark(at, at, "Mark 2"))
+    assert session.state.marks == (Bookmark(20_000, 30_000, "Mark 1"), Bookmark(at, at, "Mark 2"))
     click(qtbot, rows, 1)
     key(qtbot, rows, Key.Key_M, SHIFT)  # it is there already
     assert len(session.state.marks) == 2
@@ -167,7 +167,7 @@ def test_marks_stay_at_the_same_ticks_when_the_rate_changes(desk, qtbot, data):
     assert number is not None
     axis = session.traces[number].axis
     start = axis.to_ns(1000)
-    marks = (Mark(start, axis.to_ns(1800), "span"), Mark(start, start, "moment"))
+    marks = (Bookmark(start, axis.to_ns(1800), "span"), Bookmark(start, start, "moment"))
     session.set_marks(marks, 1, (start, axis.to_ns(2600)))
     session.set_clock(number, parse_rate("100 MHz"))
     axis = session.traces[number].axis
@@ -190,7 +190,7 @@ def test_marks_are_of_the_runs_as_they_ran(desk, qtbot):
     settle(qtbot, desk)
     assert desk.timeline.marks.isHidden()
     assert not desk.commands.actions["mark.keep"].isEnabled()
-    marking.go_to(session, 0)
+    bookmarks.go_to(session, 0)
     assert session.state.inferences is Inferences.AS_RUN
     assert desk.timeline.marks.isVisible()
     session.undo()
@@ -199,8 +199,8 @@ def test_marks_are_of_the_runs_as_they_ran(desk, qtbot):
 
 def test_hostile_and_many_marks_are_painted_and_told_as_text(rows, qtbot):
     session = rows.session
-    marks = tuple(Mark(20 * i, 20 * i + 5000, HOSTILE, HOSTILE) for i in range(3000))
-    far = (Mark(-(1 << 70), 1 << 70, "far"), Mark(1 << 70, 1 << 70, ""))
+    marks = tuple(Bookmark(20 * i, 20 * i + 5000, HOSTILE, HOSTILE) for i in range(3000))
+    far = (Bookmark(-(1 << 70), 1 << 70, "far"), Bookmark(1 << 70, 1 << 70, ""))
     session.set_marks(marks + far, 7, (-(1 << 70), 1 << 70))
     for span in (160_000, 50):
         session.set_range(0, span)
@@ -210,14 +210,16 @@ def test_hostile_and_many_marks_are_painted_and_told_as_text(rows, qtbot):
     lines = [bar.tip_of(flag) for flag in bar.flags()]
     assert any("&lt;b&gt;bold" in line for line in lines)
     assert not any("<b>" in line or "<img" in line for line in lines)
-    marking.edit(session, 0, name=HOSTILE * 50)
-    assert len(session.state.marks[0].name) == marking.LONGEST_NAME
+    bookmarks.edit(session, 0, name=HOSTILE * 50)
+    assert len(session.state.marks[0].name) == bookmarks.LONGEST_NAME
     assert "\n" not in session.state.marks[0].name
 
 
 def test_a_click_on_a_flag_makes_its_mark_current_and_a_double_click_fits_it(rows, qtbot):
     session, bar = rows.session, rows.timeline.marks
-    session.set_marks((Mark(20_000, 30_000, "one"), Mark(90_000, 95_000, "two")), None, None)
+    session.set_marks(
+        (Bookmark(20_000, 30_000, "one"), Bookmark(90_000, 95_000, "two")), None, None
+    )
     settle(qtbot, rows)
     at = QPoint(column(rows, 90_000) + 3, 8)
     qtbot.mouseClick(bar, Qt.MouseButton.LeftButton, pos=at)
@@ -228,7 +230,9 @@ def test_a_click_on_a_flag_makes_its_mark_current_and_a_double_click_fits_it(row
 
 def test_clicks_walk_through_marks_that_share_a_flag(rows, qtbot):
     session, bar = rows.session, rows.timeline.marks
-    session.set_marks(tuple(Mark(40_000 + i, 40_000 + i, f"m{i}") for i in range(3)), None, None)
+    session.set_marks(
+        tuple(Bookmark(40_000 + i, 40_000 + i, f"m{i}") for i in range(3)), None, None
+    )
     settle(qtbot, rows)
     seen = []
     for _ in range(4):
@@ -246,13 +250,13 @@ def test_a_mark_in_another_inference_picks_that(desk, qtbot):
     second, third = (next(i for i, run in enumerate(runs) if run.number == n) for n in (2, 3))
     session.pick_run((0, second))
     first, last = session.run_span_ns(0, runs[second])
-    session.set_marks((Mark(first + 10, last - 10, "here", ""),), 0, None)
+    session.set_marks((Bookmark(first + 10, last - 10, "here", ""),), 0, None)
     session.pick_run((0, third))
-    marking.go_to(session, 0)
+    bookmarks.go_to(session, 0)
     assert session.state.run == (0, second)
     session.undo()
     assert session.state.run == (0, third)
     # All inferences stay all of them.
     session.pick_run(None)
-    marking.go_to(session, 0)
+    bookmarks.go_to(session, 0)
     assert session.state.run is None

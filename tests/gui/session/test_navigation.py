@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from viewer.gui.session import navigation as going
+from viewer.gui.session import navigation
 from viewer.gui.session.session import Session
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind
@@ -31,12 +31,12 @@ def test_fit_shows_the_selection_and_then_all(session):
     start, end = session.traces[0].span_ns(5)
     air = max((end - start) // 50, 1)
     session.set_range(0, 1000)
-    going.fit_selection(session)
+    navigation.fit_selection(session)
     assert (session.state.t0, session.state.t1) == (start - air, end + air)
-    going.fit_selection(session)
+    navigation.fit_selection(session)
     whole = session.span_ns()
     assert (session.state.t0, session.state.t1) == (-(whole // 50), whole + whole // 50)
-    going.fit_selection(session)
+    navigation.fit_selection(session)
     assert (session.state.t0, session.state.t1) == (start - air, end + air)
 
 
@@ -44,7 +44,7 @@ def test_fitting_a_slice_of_no_length_shows_it(session):
     slices = session.traces[0].trace.slices
     index = int(np.flatnonzero(slices.start == slices.end)[0])
     session.select_slice(SliceRef(0, index))
-    going.fit_selection(session)
+    navigation.fit_selection(session)
     at = session.traces[0].span_ns(index)[0]
     assert (session.state.t0, session.state.t1) == (at - 1, at + 1)
 
@@ -54,11 +54,11 @@ def test_stepping_walks_a_row_in_time_and_stops_at_its_ends(session):
     row = int(np.argmax(np.diff(slices.row_ptr)))
     first, last = int(slices.row_ptr[row]), int(slices.row_ptr[row + 1]) - 1
     session.select_slice(SliceRef(0, first))
-    going.step_slice(session, -1)
+    navigation.step_slice(session, -1)
     assert session.state.slice == SliceRef(0, first)
     starts = []
     for _ in range(last - first):
-        going.step_slice(session, 1)
+        navigation.step_slice(session, 1)
         index = session.state.slice.index
         starts.append(int(slices.start[index]))
         begin, end = session.traces[0].span_ns(index)
@@ -66,7 +66,7 @@ def test_stepping_walks_a_row_in_time_and_stops_at_its_ends(session):
         assert end >= session.state.t0
     assert starts == sorted(starts)
     assert session.state.slice == SliceRef(0, last)
-    going.step_slice(session, 1)
+    navigation.step_slice(session, 1)
     assert session.state.slice == SliceRef(0, last)
 
 
@@ -76,13 +76,13 @@ def test_stepping_through_runs_keeps_zoom_and_place(session):
     start = session.run_span_ns(0, run)[0]
     session.set_range(start + 1_000, start + 5_000)
     for number in (3, 4, 5, 5):
-        going.step_run(session, 1)
+        navigation.step_run(session, 1)
         assert picked(session) == number
         run = session.traces[0].trace.runs[session.state.run[1]]
         start = session.run_span_ns(0, run)[0]
         assert (session.state.t0, session.state.t1) == (start + 1_000, start + 5_000)
     for _ in range(9):
-        going.step_run(session, -1)
+        navigation.step_run(session, -1)
     assert picked(session) == 1
 
 
@@ -90,27 +90,27 @@ def test_a_profile_without_inferences_does_not_hide_those_of_the_next(opened, da
     torq = data / "torq"
     session = opened(torq / "compile_c3_taskid.csv", torq / "host_h4_latest_2inv.csv")
     assert (session.current_trace, session.run_trace) == (0, 1)
-    going.step_run(session, 1)
+    navigation.step_run(session, 1)
     assert session.state.run is not None
     assert session.traces[1].trace.runs[session.state.run[1]].number == 1
     assert (session.current_trace, session.run_trace) == (1, 1)
 
 
 def test_from_no_run_far_out_one_steps_to_the_first_or_the_last(session):
-    going.fit_all(session)
+    navigation.fit_all(session)
     session.pick_run(None)
-    going.step_run(session, -1)
+    navigation.step_run(session, -1)
     assert picked(session) == 5
-    going.fit_all(session)
+    navigation.fit_all(session)
     session.pick_run(None)
-    going.step_run(session, 1)
+    navigation.step_run(session, 1)
     assert picked(session) == 1
 
 
 def test_from_no_run_one_steps_from_the_one_in_view(session):
     span = view_of(session)[1] - view_of(session)[0]
     session.pick_run(None)  # the first view is of run 2
-    going.step_run(session, 1)
+    navigation.step_run(session, 1)
     assert picked(session) == 3
     assert view_of(session)[1] - view_of(session)[0] == span
 
@@ -125,7 +125,7 @@ def test_a_whole_run_in_view_is_followed_by_the_next_at_the_same_zoom_and_place(
     start, end = session.run_span_ns(0, runs[now])
     session.set_range(start - 30_000, end + 20_000)
     before = view_of(session)
-    going.step_run(session, 1)
+    navigation.step_run(session, 1)
     shift = session.run_span_ns(0, runs[now + 1])[0] - start
     assert view_of(session) == (before[0] + shift, before[1] + shift)
 
@@ -155,10 +155,10 @@ def test_of_files_hours_apart_the_first_is_shown_and_one_steps_through_them(qapp
     assert (session.state.t0, session.state.t1) == seen[0]
     assert session.first_view_note == "first view: a · the other files lie far from it"
     for expected in (seen[1], seen[2], seen[0]):
-        going.fit_file(session)
+        navigation.fit_file(session)
         assert (session.state.t0, session.state.t1) == expected
-    going.fit_all(session)
-    going.fit_file(session)
+    navigation.fit_all(session)
+    navigation.fit_file(session)
     assert (session.state.t0, session.state.t1) == seen[0]
 
 
@@ -167,7 +167,7 @@ def test_files_of_one_length_are_one_step(qapp):
     session.add([host_profile("a", 0), host_profile("b", 0), host_profile("c", 5)])
     seen = []
     for _ in range(3):
-        going.fit_file(session)
+        navigation.fit_file(session)
         seen.append((session.state.t0, session.state.t1))
     assert seen == [(-18_000, 918_000), (-13_000, 923_000), (-18_000, 918_000)]
 

@@ -23,10 +23,10 @@ def text(progress, *paths):
 
 
 def test_one_file_with_bytes_rate_and_time_left(progress, now):
-    progress.told("/a/big.csv", 100 * MB, 1000 * MB)
+    progress.reported("/a/big.csv", 100 * MB, 1000 * MB)
     assert text(progress, "/a/big.csv") == "Reading big.csv 100 MB of 1.0 GB"
     now[0] += 2.0
-    progress.told("/a/big.csv", 300 * MB, 1000 * MB)
+    progress.reported("/a/big.csv", 300 * MB, 1000 * MB)
     # 200 MB in 2 s; the 700 MB that are left take 7 s at that rate.
     assert text(progress, "/a/big.csv") == (
         "Reading big.csv 300 MB of 1.0 GB · 100 MB/s · about 7 s left"
@@ -35,11 +35,11 @@ def test_one_file_with_bytes_rate_and_time_left(progress, now):
 
 
 def test_several_at_once_have_a_figure_each_and_the_rest_is_counted(progress, now):
-    progress.told("/a.csv", 0, 50 * MB)
-    progress.told("/b.csv", 0, 150 * MB)
+    progress.reported("/a.csv", 0, 50 * MB)
+    progress.reported("/b.csv", 0, 150 * MB)
     now[0] += 1.0
-    progress.told("/a.csv", 30 * MB, 50 * MB)
-    progress.told("/b.csv", 20 * MB, 150 * MB)
+    progress.reported("/a.csv", 30 * MB, 50 * MB)
+    progress.reported("/b.csv", 20 * MB, 150 * MB)
     assert text(progress, "/a.csv", "/b.csv", "/c.csv", "/d.csv") == (
         "Reading a.csv 30 MB of 50 MB · b.csv 20 MB of 150 MB · 2 more · 50 MB/s · about 3 s left"
     )
@@ -47,8 +47,8 @@ def test_several_at_once_have_a_figure_each_and_the_rest_is_counted(progress, no
 
 
 def test_one_that_has_ended_is_not_named_and_still_counts(progress):
-    progress.told("/a.csv", 50 * MB, 50 * MB)
-    progress.told("/b.csv", 50 * MB, 150 * MB)
+    progress.reported("/a.csv", 50 * MB, 50 * MB)
+    progress.reported("/b.csv", 50 * MB, 150 * MB)
     assert text(progress, "/b.csv") == "Reading b.csv 50 MB of 150 MB"
     assert progress.share == pytest.approx(0.5)
 
@@ -59,21 +59,21 @@ def test_one_that_has_ended_is_not_named_and_still_counts(progress):
 ])  # fmt: skip
 def test_time_left_has_no_more_figures_than_are_known(progress, now, left, said):
     total = round((left + 1) * MB)
-    progress.told("/a.csv", 0, total)
+    progress.reported("/a.csv", 0, total)
     now[0] += 1.0
-    progress.told("/a.csv", MB, total)
+    progress.reported("/a.csv", MB, total)
     assert text(progress, "/a.csv").endswith(f"· 1.0 MB/s · {said} left")
 
 
 def test_what_is_not_known_is_not_told(progress, now):
     assert text(progress) == "Reading"
     assert text(progress, "/a.csv") == "Reading a.csv"
-    progress.told("/a.csv", 7000, 0)
+    progress.reported("/a.csv", 7000, 0)
     now[0] += 9.0
     assert text(progress, "/a.csv") == "Reading a.csv 7.0 kB"
     assert progress.share == 0.0
-    progress.told("/b.csv", 200, 100)  # a file that grew
-    progress.told("/b.csv", 200, 100)
+    progress.reported("/b.csv", 200, 100)  # a file that grew
+    progress.reported("/b.csv", 200, 100)
     assert progress.share == 1.0
 
 
@@ -83,9 +83,9 @@ def test_a_long_name_loses_its_middle(progress):
 
 
 def test_the_next_load_begins_anew(progress, now):
-    progress.told("/a.csv", 0, MB)
+    progress.reported("/a.csv", 0, MB)
     progress.clear()
     now[0] += 50
-    progress.told("/b.csv", 0, MB)
-    progress.told("/b.csv", MB // 2, MB)
+    progress.reported("/b.csv", 0, MB)
+    progress.reported("/b.csv", MB // 2, MB)
     assert text(progress, "/b.csv") == "Reading b.csv 500 kB of 1.0 MB"

@@ -9,8 +9,8 @@ import viewer.gui.session.search
 import viewer.gui.timeline.scene.search_hits
 from tests.gui.events import open_sample, settle
 from viewer.gui.panels.search.panel import TEACH
-from viewer.gui.panels.search.table import CELLS, Cell, Order, sorted_hits
-from viewer.gui.session import navigation as going
+from viewer.gui.panels.search.table import CELLS, HitColumn, Order, sorted_hits
+from viewer.gui.session import navigation
 from viewer.gui.session.search import find
 from viewer.gui.session.session import TYPING_BURST
 from viewer.gui.timeline.scene.search_hits import hit_columns
@@ -82,7 +82,7 @@ def test_enter_walks_through_the_hits_in_order_of_time(attention, qtbot, request
 def test_a_hit_in_view_does_not_move_the_view(attention, qtbot):
     session = attention.session
     type_query(qtbot, attention, "op:linear")
-    going.fit_all(session)
+    navigation.fit_all(session)
     before = session.state.t0, session.state.t1
     qtbot.keyClick(attention.toolbar.search, KEY.Key_Return)
     assert (session.state.t0, session.state.t1) == before
@@ -90,7 +90,7 @@ def test_a_hit_in_view_does_not_move_the_view(attention, qtbot):
 
 def test_enter_before_the_answer_goes_to_the_first_hit_once_it_is_there(attention, qtbot, slow):
     session = attention.session
-    going.fit_all(session)
+    navigation.fit_all(session)
     session.search("op:linear")
     assert session.searching.pending
     session.searching.step(1)
@@ -136,7 +136,7 @@ def test_letters_far_apart_or_after_something_else_are_steps_of_their_own(attent
     session.undo()
     assert session.state.query == "ab"
     session.search("abd", now=10.3 + TYPING_BURST)
-    going.fit_all(session)
+    navigation.fit_all(session)
     session.search("abde", now=10.4 + TYPING_BURST)
     session.undo()
     assert session.state.query == "abd"
@@ -146,7 +146,7 @@ def test_letters_far_apart_or_after_something_else_are_steps_of_their_own(attent
 def test_the_field_has_the_keys_also_from_a_table_and_escape_gives_them_back(attention, qtbot, key):
     attention.operators.setFocus()
     table = attention.hits.table if key == "/" else attention.operators
-    attention._docks.bring("search")
+    attention._docks.show_panel("search")
     table.setFocus()
     if key == "/":
         qtbot.keyClick(table, KEY.Key_Slash)
@@ -231,13 +231,13 @@ def test_the_list_is_sorted_as_python_would(attention, cell, descending):
         i = hits.ref(at).index
         start, end = shown.span_ns(i)
         return {
-            Cell.NAME: shown.label(i).casefold(),
-            Cell.OPERATOR: attention.hits.model._text(at, Cell.OPERATOR)
+            HitColumn.NAME: shown.label(i).casefold(),
+            HitColumn.OPERATOR: attention.hits.model._text(at, HitColumn.OPERATOR)
             .replace("–", "")
             .casefold(),
-            Cell.START: start,
-            Cell.DURATION: end - start,
-            Cell.TRACK: attention.hits.model._text(at, Cell.TRACK).casefold(),
+            HitColumn.START: start,
+            HitColumn.DURATION: end - start,
+            HitColumn.TRACK: attention.hits.model._text(at, HitColumn.TRACK).casefold(),
         }[cell]
 
     values = [value(at) for at in order.tolist()]
@@ -248,10 +248,10 @@ def test_the_list_is_sorted_as_python_would(attention, cell, descending):
 def test_a_click_on_a_heading_sorts_and_a_second_one_turns_it_round(attention, qtbot):
     session, panel = attention.session, attention.hits
     session.search("op:linear")
-    attention._docks.bring("search")
+    attention._docks.show_panel("search")
     settle(qtbot, attention)
     header = panel.table.horizontalHeader()
-    at = CELLS.index(Cell.DURATION)
+    at = CELLS.index(HitColumn.DURATION)
     lengths = []
     for arrow in "↓↑":
         x = header.sectionViewportPosition(at) + header.sectionSize(at) // 2
@@ -269,12 +269,12 @@ def test_a_click_on_a_heading_sorts_and_a_second_one_turns_it_round(attention, q
 
 
 def hit_pixels(desk):
-    """The places of the canvas that have the colour of hits: (columns, lines)."""
+    """The places of the canvas that have the color of hits: (columns, lines)."""
     image = desk.timeline.view.grab().toImage()
-    colour = desk.theme.color("hit").rgb() & 0xFFFFFF
+    color = desk.theme.color("hit").rgb() & 0xFFFFFF
     width, height = image.width(), image.height()
     rgb = np.frombuffer(image.constBits(), np.uint32).reshape(height, -1)[:, :width] & 0xFFFFFF
-    return np.nonzero(colour == rgb.T)
+    return np.nonzero(color == rgb.T)
 
 
 @pytest.mark.parametrize("threads", [False, True])
@@ -285,7 +285,7 @@ def test_hits_have_a_bar_however_far_one_zooms_out(attention, qtbot, request, th
     assert not len(hit_pixels(attention)[0])
     session.search("op:linear")
     settle(qtbot, attention)
-    going.fit_all(session)
+    navigation.fit_all(session)
     settle(qtbot, attention)
     columns, _ = hit_pixels(attention)
     state, width = session.state, attention.timeline.view.viewport().width()

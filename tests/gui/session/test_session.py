@@ -15,7 +15,7 @@ import viewer.gui.session.workspace_edits
 from viewer.analysis.cost.costs import Costs
 from viewer.formats import open_file
 from viewer.gui.qt.background import Latest
-from viewer.gui.session import navigation as going
+from viewer.gui.session import navigation
 from viewer.gui.session.session import BURST, Session
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.times import RateOrigin
@@ -97,8 +97,8 @@ def call(session, name, *given):
         session.select_operators(0, (given[0],))
     elif name == "area":
         session.select_area(Area(min(given), max(given), frozenset({(0, 0)})))
-    elif hasattr(going, name):
-        getattr(going, name)(session, *given)
+    elif hasattr(navigation, name):
+        getattr(navigation, name)(session, *given)
     else:
         getattr(session, name)(*given)
 
@@ -150,7 +150,7 @@ def zoom_to_one_ns(session, at, factor):
 
 
 def test_one_ns_is_the_least_that_is_shown_and_one_zooms_out_of_it(session):
-    going.fit_all(session)
+    navigation.fit_all(session)
     before = session.state
     at = (before.t0 + before.t1) // 2
     zoom_to_one_ns(session, at, 0.5)
@@ -186,7 +186,7 @@ def test_a_trace_of_one_instant_has_a_range(qapp):
     session = Session()
     session.add([trace_of("/a.csv", (7, 7))])
     assert session.state.t0 < session.state.t1
-    going.fit_all(session)
+    navigation.fit_all(session)
     session.zoom(0.5, 0)
     assert session.state.t0 < session.state.t1
 
@@ -206,10 +206,10 @@ def test_adding_a_file_keeps_the_view_and_drops_the_selection(session):
     assert session.state.slice is None
 
 
-def test_a_record_after_its_dump_colours_and_links_it(qapp):
+def test_a_record_after_its_dump_colors_and_links_it(qapp):
     session = opened(ATTENTION)
     told = []
-    session.opened.connect(lambda: told.append("opened"))
+    session.workspace_changed.connect(lambda: told.append("opened"))
     assert session.traces[0].table.program is None
     session.add([read(ATTENTION_RECORD)])
     assert session.traces[0].table.program.path == ATTENTION_RECORD
@@ -226,8 +226,8 @@ def test_closing_forgets_view_and_history(session):
     assert session.current_trace is None
     for name in ("fit_all", "fit_selection", "clear_selection", "undo", "redo"):
         call(session, name)
-    going.step_run(session, 1)
-    going.step_slice(session, 1)
+    navigation.step_run(session, 1)
+    navigation.step_slice(session, 1)
 
 
 def test_undo_after_a_file_was_opened_anew_selects_nothing_that_is_gone(qapp):
@@ -255,7 +255,7 @@ CHANGES = {
     "range": lambda s: s.set_range(5_000, 9_000),
     "zoom": lambda s: s.zoom(0.5, 700_000),
     "pan": lambda s: s.pan(1_000),
-    "fit": lambda s: going.fit_all(s),
+    "fit": lambda s: navigation.fit_all(s),
     "slice": lambda s: s.select_slice(SliceRef(0, 5)),
     "operators": lambda s: s.select_operators(0, (3,)),
     "area": lambda s: s.select_area(Area(0, 9, frozenset({(0, 0)}))),
@@ -263,9 +263,11 @@ CHANGES = {
     "scheme": lambda s: s.set_scheme("name"),
     "run": lambda s: s.pick_run((0, 4)),
     "all runs": lambda s: s.pick_run(None),
-    "next run": lambda s: going.step_run(s, 1),
+    "next run": lambda s: navigation.step_run(s, 1),
 }
-SIGNALS = ("viewed", "arranged", "coloured", "selected", "run_picked")
+SIGNALS = (
+    "range_changed", "tracks_changed", "coloring_changed", "selection_changed", "run_picked",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", CHANGES)
@@ -428,7 +430,9 @@ def picked(session):
     return session.traces[0].trace.runs[session.state.run[1]].number
 
 
-@pytest.mark.parametrize("step", [lambda s: s.pick_run((0, 2)), lambda s: going.step_run(s, 1)])
+@pytest.mark.parametrize(
+    "step", [lambda s: s.pick_run((0, 2)), lambda s: navigation.step_run(s, 1)]
+)
 def test_a_run_that_is_picked_from_another_view_of_them_is_one_step_of_undo(session, step):
     session.show_inferences(Inferences.MEAN)
     before = session.state
@@ -523,7 +527,7 @@ def wait(qtbot, session):
 
 def test_what_is_added_is_shown_once_it_is_linked_and_complaints_are_told(patient, qtbot):
     choices = Choices(methods=(("no such runs", "forward"),))
-    with qtbot.waitSignal(patient.added) as told:
+    with qtbot.waitSignal(patient.files_added) as told:
         patient.add([read(ATTENTION), read(ATTENTION_RECORD)], choices)
         assert patient.is_empty
     assert [t.table.program is not None for t in patient.traces] == [True]
@@ -532,8 +536,8 @@ def test_what_is_added_is_shown_once_it_is_linked_and_complaints_are_told(patien
 
 def test_before_a_large_trace_is_shown_it_is_told_to_be_coming(patient, qtbot):
     told = []
-    patient.coming.connect(lambda: told.append(("coming", len(patient.traces))))
-    patient.opened.connect(lambda: told.append(("opened", len(patient.traces))))
+    patient.about_to_change.connect(lambda: told.append(("coming", len(patient.traces))))
+    patient.workspace_changed.connect(lambda: told.append(("opened", len(patient.traces))))
     patient.add([read(ATTENTION)])
     wait(qtbot, patient)
     assert told == [("coming", 0), ("opened", 1)]
@@ -556,7 +560,7 @@ def test_a_fault_in_a_change_leaves_what_is_open(patient, qtbot, monkeypatch, ca
     patient.add([read(ATTENTION)])
     wait(qtbot, patient)
     monkeypatch.setattr(Workspace, "add", lambda space, item, found_for: 1 // 0)
-    with qtbot.waitSignal(patient.added) as told:
+    with qtbot.waitSignal(patient.files_added) as told:
         patient.add([read(DEMO)])
     monkeypatch.undo()
     assert "ZeroDivisionError" in told.args[0][0]
@@ -568,7 +572,7 @@ def test_a_choice_that_an_earlier_one_made_impossible_is_told(patient, qtbot, ca
     patient.add([read(ATTENTION), read(ATTENTION_RECORD)])
     wait(qtbot, patient)
     patient.pair(ATTENTION, None)
-    with qtbot.waitSignal(patient.added) as told:
+    with qtbot.waitSignal(patient.files_added) as told:
         patient.choose_method(ATTENTION, "Execute", "forward")
     assert "is not linked to a record" in told.args[0][0]
     assert capsys.readouterr().err == ""
@@ -599,7 +603,7 @@ def test_a_view_that_is_not_wanted_any_more_does_not_come(patient, qtbot):
     patient.add([read(ATTENTION)])
     wait(qtbot, patient)
     patient.show_inferences(Inferences.ALIGNED)
-    going.step_run(patient, 1)
+    navigation.step_run(patient, 1)
     wait(qtbot, patient)
     assert patient.state.inferences is Inferences.AS_RUN
 
@@ -682,7 +686,7 @@ def test_another_rate_keeps_selection_labels_costs_and_counters(qapp):
     session.select_slice(SliceRef(0, 3))
     before = session.traces[0]
     told = []
-    session.opened.connect(lambda: told.append("opened"))
+    session.workspace_changed.connect(lambda: told.append("opened"))
     counters = before.counters
     session.set_clock(0, MHZ_100)
     after = session.traces[0]

@@ -16,7 +16,7 @@ from tests.gui.events import (
     open_sample,
     place_of,
 )
-from viewer.gui.session import navigation as going
+from viewer.gui.session import navigation
 from viewer.gui.timeline.painting.frame import COUNTER_AIR
 from viewer.render.layout import BandKind
 from viewer.view.state import SliceRef
@@ -131,7 +131,7 @@ def test_of_a_crowded_column_both_values_are_told(compiled):
     scene, width = compiled.timeline.scene, canvas(compiled).width()
     whole = compiled.timeline.view.canvas
     band = bands(compiled)["DMA In bytes"]
-    going.fit_all(compiled.session)
+    navigation.fit_all(compiled.session)
     texts = [scene.counter_value(band, x, whole)[1] for x in range(width)]
     assert "9\u2009408\u202fB" in texts
     mixed = [text for text in texts if text.startswith("up to ")]

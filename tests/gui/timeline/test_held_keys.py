@@ -8,10 +8,10 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication
 
-from viewer.gui.timeline.held_keys import LONGEST_STEP_MS, Axis, HeldKeys, Way, travelled
+from viewer.gui.timeline.held_keys import LONGEST_STEP_MS, HeldAxis, HeldKeys, HeldWay, traveled
 
 Key = Qt.Key
-IN, LATER = Way(Axis.ZOOM, -1), Way(Axis.PAN, 1)
+IN, LATER = HeldWay(HeldAxis.ZOOM, -1), HeldWay(HeldAxis.PAN, 1)
 
 
 class Hand:
@@ -50,13 +50,16 @@ def perfetto(ms):
 
 @pytest.mark.parametrize("ms", [0, 16, 100, 700, 1000, 3000])
 def test_the_way_is_the_sum_of_a_speed_that_grows_by_itself_every_50_ms(ms):
-    assert travelled(ms) == pytest.approx(perfetto(ms), rel=1e-6)
+    assert traveled(ms) == pytest.approx(perfetto(ms), rel=1e-6)
 
 
 def test_the_first_step_is_at_once(hand):
     hand.keys.press(Key.Key_D, LATER)
     hand.keys.press(Key.Key_W, IN)
-    assert hand.moves == [(Axis.PAN, 50.0), (Axis.ZOOM, pytest.approx(-math.log(1.1), abs=1e-5))]
+    assert hand.moves == [
+        (HeldAxis.PAN, 50.0),
+        (HeldAxis.ZOOM, pytest.approx(-math.log(1.1), abs=1e-5)),
+    ]
 
 
 @pytest.mark.parametrize("frames", [[8] * 50, [16] * 25, [40] * 10, [1, 39] * 10, [7] * 57 + [1]])
@@ -64,7 +67,7 @@ def test_how_far_it_goes_depends_on_the_time_alone(hand, frames):
     assert sum(frames) == 400
     hand.keys.press(Key.Key_D, LATER)
     hand.frames(*frames)
-    assert hand.far(Axis.PAN) == pytest.approx(50 + 8 * travelled(400))
+    assert hand.far(HeldAxis.PAN) == pytest.approx(50 + 8 * traveled(400))
 
 
 def test_it_is_faster_the_longer_the_key_is_down(hand):
@@ -73,13 +76,13 @@ def test_it_is_faster_the_longer_the_key_is_down(hand):
     steps = [by for _, by in hand.moves[1:]]
     assert all(later < before < 0 for before, later in pairwise(steps))
     # In a second a view of an hour becomes one of some seconds.
-    assert 100 < math.exp(-hand.far(Axis.ZOOM)) < 1000
+    assert 100 < math.exp(-hand.far(HeldAxis.ZOOM)) < 1000
 
 
 def test_a_program_that_stood_still_does_not_run_away(hand):
     hand.keys.press(Key.Key_D, LATER)
     hand.frames(10, 5_000, 10)
-    assert hand.far(Axis.PAN) == pytest.approx(50 + 8 * travelled(20 + LONGEST_STEP_MS))
+    assert hand.far(HeldAxis.PAN) == pytest.approx(50 + 8 * traveled(20 + LONGEST_STEP_MS))
 
 
 def test_several_keys_move_at_a_time_and_each_until_it_is_up(hand):
@@ -88,9 +91,9 @@ def test_several_keys_move_at_a_time_and_each_until_it_is_up(hand):
     hand.keys.press(Key.Key_W, IN)
     hand.frames(30)
     hand.keys.release(Key.Key_D)
-    far = hand.far(Axis.PAN)
+    far = hand.far(HeldAxis.PAN)
     hand.frames(30)
-    assert hand.far(Axis.PAN) == far == pytest.approx(50 + 8 * travelled(60))
+    assert hand.far(HeldAxis.PAN) == far == pytest.approx(50 + 8 * traveled(60))
     assert hand.keys.is_moving
     hand.keys.release(Key.Key_W)
     assert not hand.keys.is_moving
@@ -98,9 +101,9 @@ def test_several_keys_move_at_a_time_and_each_until_it_is_up(hand):
 
 def test_both_ways_at_a_time_is_none(hand):
     hand.keys.press(Key.Key_D, LATER)
-    hand.keys.press(Key.Key_A, Way(Axis.PAN, -1))
+    hand.keys.press(Key.Key_A, HeldWay(HeldAxis.PAN, -1))
     hand.frames(20, 20)
-    assert hand.far(Axis.PAN) == pytest.approx(0)
+    assert hand.far(HeldAxis.PAN) == pytest.approx(0)
 
 
 def test_a_press_that_is_repeated_starts_nothing_anew(hand):
@@ -108,7 +111,7 @@ def test_a_press_that_is_repeated_starts_nothing_anew(hand):
     hand.frames(40)
     hand.keys.press(Key.Key_D, LATER)
     hand.frames(40)
-    assert hand.far(Axis.PAN) == pytest.approx(50 + 8 * travelled(80))
+    assert hand.far(HeldAxis.PAN) == pytest.approx(50 + 8 * traveled(80))
 
 
 def test_a_release_and_a_press_at_once_are_no_new_step(hand):
@@ -119,11 +122,11 @@ def test_a_release_and_a_press_at_once_are_no_new_step(hand):
     hand.now += 0.02
     hand.keys.press(Key.Key_D, LATER)
     hand.frames(20)
-    assert hand.far(Axis.PAN) == pytest.approx(50 + 8 * travelled(440))
+    assert hand.far(HeldAxis.PAN) == pytest.approx(50 + 8 * traveled(440))
     hand.keys.release(Key.Key_D)
     hand.now += 0.1
     hand.keys.press(Key.Key_D, LATER)
-    assert hand.far(Axis.PAN) == pytest.approx(100 + 8 * travelled(440))
+    assert hand.far(HeldAxis.PAN) == pytest.approx(100 + 8 * traveled(440))
 
 
 def test_a_key_of_another_script_stops_what_it_began(hand):
@@ -138,7 +141,7 @@ def test_every_quick_tap_is_a_step(hand):
         hand.keys.press(Key.Key_D, LATER)
         hand.now += 0.001
         hand.keys.release(Key.Key_D)
-    assert hand.far(Axis.PAN) == 250
+    assert hand.far(HeldAxis.PAN) == 250
 
 
 def test_a_sign_that_comes_up_under_another_name_stops(hand):
@@ -172,6 +175,6 @@ def test_the_release_is_seen_wherever_it_goes_and_a_repeated_one_is_none(hand):
 
 
 def test_a_tap_is_one_step_and_holds_nothing(hand):
-    hand.keys.tap(Way(Axis.SCROLL, -1))
-    assert hand.moves == [(Axis.SCROLL, -60.0)]
+    hand.keys.tap(HeldWay(HeldAxis.SCROLL, -1))
+    assert hand.moves == [(HeldAxis.SCROLL, -60.0)]
     assert not hand.keys.is_moving

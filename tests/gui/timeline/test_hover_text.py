@@ -4,7 +4,7 @@ import pytest
 
 from tests.gui.events import SAMPLE, canvas, move, open_sample, place_of
 from viewer.analysis.links.link_table import LinkState
-from viewer.gui.session import navigation as going
+from viewer.gui.session import navigation
 from viewer.gui.timeline.hover_text import slice_lines
 from viewer.gui.window.frame.status_text import spoken_text
 from viewer.view.state import SliceRef
@@ -102,7 +102,7 @@ def test_the_timeline_describes_itself_by_what_is_selected(desk, qtbot):
     )
     desk.session.select_slice(SliceRef(0, 7))
     assert view.accessibleDescription() == spoken_text(desk.session)
-    going.step_slice(desk.session, 1)
+    navigation.step_slice(desk.session, 1)
     assert "blocks.0.qkv · linear" in view.accessibleDescription()
     desk.session.clear_selection()
     desk.commands.give_key("view.zoom_in", "E")
@@ -115,7 +115,7 @@ def test_what_is_hovered_is_in_the_frame_that_follows_the_mouse(desk, qtbot):
     open_sample(qtbot, desk, "attention_xnnpack")
     session = desk.session
     session.select_slice(SliceRef(0, 7))
-    going.fit_selection(session)
+    navigation.fit_selection(session)
     move(canvas(desk), place_of(desk, 7))
     shown = session.traces[0]
     assert desk.timeline.view.tip.lines == tuple(slice_lines(shown, 7))

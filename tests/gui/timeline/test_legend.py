@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QMenu
 
 from tests.gui.events import open_files, open_sample, settle
 from viewer.gui.qt.settings import LEGEND
-from viewer.gui.session import navigation as going
+from viewer.gui.session import navigation
 from viewer.gui.timeline import legend as legend_module
-from viewer.gui.timeline.scene import recoloring as recolouring
+from viewer.gui.timeline.scene import recoloring as recoloring
 from viewer.gui.timeline.scene import trace_rasters as pictures
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.times import group_digits
@@ -51,8 +51,8 @@ def test_it_lists_the_classes_of_the_picked_run_dearest_first(attention):
     listed = legend_of(attention).shares.listed
     assert listed[0].title == "Shared by several operators"
     assert listed[1].title == "blocks.0 · scaled_dot_product_attention"
-    coloured = [share for share in listed if share.colour < 12]
-    assert [s.ns for s in coloured] == sorted((s.ns for s in coloured), reverse=True)
+    colored = [share for share in listed if share.color < 12]
+    assert [s.ns for s in colored] == sorted((s.ns for s in colored), reverse=True)
     assert listed[-1].title in ("Unattributed time", "Scopes of the runtime")
     one_run = sum(share.count for share in listed)
     attention.session.pick_run(None)
@@ -72,7 +72,7 @@ def test_a_click_draws_one_class_in_full_and_dims_the_rest_another_click_ends_it
     ]
     assert scene.stand_out(0, every).tolist() == expected
     dimmed = scene.sources(dark=True)[0]
-    assert dimmed.colours.body[0xFF00] & 0xFFFFFF == fills(True, Emphasis.DIMMED)[0]
+    assert dimmed.colors.body[0xFF00] & 0xFFFFFF == fills(True, Emphasis.DIMMED)[0]
     assert dimmed.hits is picture.lit_slices is not None
     click(qtbot, attention, "linear")
     assert session.state.lit is None
@@ -113,7 +113,7 @@ def test_a_selected_operator_is_lit_before_any_class(attention, qtbot):
 def test_durations_are_a_ramp_from_short_to_long(attention):
     attention.session.set_scheme("duration")
     steps = [b for b in legend_of(attention).classes if b.is_step]
-    assert [b.share.colour for b in steps] == list(range(RAMP, RAMP + RAMP_STEPS))
+    assert [b.share.color for b in steps] == list(range(RAMP, RAMP + RAMP_STEPS))
     assert steps[0].title.startswith("from ")
     assert all(a.geometry().right() < b.x() for a, b in pairwise(steps))
 
@@ -129,7 +129,7 @@ def test_what_has_no_room_is_in_a_menu_and_can_be_lit_there(attention, qtbot):
     menu.actions()[0].trigger()
     assert session.state.lit == (
         legend.shares.listed[len(shown)].title,
-        legend.shares.listed[len(shown)].colour,
+        legend.shares.listed[len(shown)].color,
     )
     menu.close()
 
@@ -161,11 +161,11 @@ def test_l_hides_it_and_the_next_window_remembers(attention, qtbot):
     assert "scaled_dot_product_attention" in titles(attention)
 
 
-def test_a_theme_is_exchanged_without_colouring_anew(attention, monkeypatch):
+def test_a_theme_is_exchanged_without_coloring_anew(attention, monkeypatch):
     def fail(*asked):
         raise AssertionError("coloured anew")
 
-    monkeypatch.setattr(recolouring, "coloured", fail)
+    monkeypatch.setattr(recoloring, "colored", fail)
     monkeypatch.setattr(pictures, "classes_of", fail)
     rasters = [p.raster for p in attention.timeline.scene.pictures]
     attention.theme.set_choice("light")
@@ -198,21 +198,19 @@ def large(slices=AT_ONCE + 1):
     return builder.build()
 
 
-def test_large_traces_are_coloured_in_a_thread_while_the_old_picture_stays(
-    desk, qtbot, monkeypatch
-):
+def test_large_traces_are_colored_in_a_thread_while_the_old_picture_stays(desk, qtbot, monkeypatch):
     session, scene = desk.session, desk.timeline.scene
     session.add([large()])
     settle(qtbot, desk)
     before, go, threads = scene.pictures, threading.Event(), []
-    work = recolouring.coloured
+    work = recoloring.colored
 
     def slowly(*asked):
         threads.append(threading.current_thread())
         go.wait(10)
         return work(*asked)
 
-    monkeypatch.setattr(recolouring, "coloured", slowly)
+    monkeypatch.setattr(recoloring, "colored", slowly)
     session.set_scheme("duration")
     assert scene.pictures is before
     go.set()
@@ -227,11 +225,11 @@ def test_large_traces_are_coloured_in_a_thread_while_the_old_picture_stays(
     assert sum(share.count for share in legend_of(desk).shares.listed) == len(lengths)
 
 
-def test_closing_while_colours_are_worked_out_leaves_nothing(desk, qtbot, monkeypatch):
-    session, go, work = desk.session, threading.Event(), recolouring.coloured
+def test_closing_while_colors_are_worked_out_leaves_nothing(desk, qtbot, monkeypatch):
+    session, go, work = desk.session, threading.Event(), recoloring.colored
     session.add([large()])
     settle(qtbot, desk)
-    monkeypatch.setattr(recolouring, "coloured", lambda *a: (go.wait(10), work(*a))[1])
+    monkeypatch.setattr(recoloring, "colored", lambda *a: (go.wait(10), work(*a))[1])
     session.set_scheme("duration")
     session.close_all()
     go.set()
@@ -250,7 +248,7 @@ def test_a_lit_class_of_a_large_trace_is_not_counted_anew(desk, qtbot, monkeypat
         raise AssertionError("counted anew")
 
     monkeypatch.setattr(legend_module, "shares", fail)
-    session.light((before[0].title, before[0].colour))
+    session.light((before[0].title, before[0].color))
     settle(qtbot, desk)
     assert legend.shares.listed is before
     scene = desk.timeline.scene
@@ -259,7 +257,7 @@ def test_a_lit_class_of_a_large_trace_is_not_counted_anew(desk, qtbot, monkeypat
     assert lit.tolist() == [name == before[0].title for name in names]
 
 
-def test_another_clock_rate_keeps_the_colours_and_tells_other_lengths(desk, qtbot):
+def test_another_clock_rate_keeps_the_colors_and_tells_other_lengths(desk, qtbot):
     open_files(qtbot, desk, *_PATHS["torq_npu"])
     session, scene = desk.session, desk.timeline.scene
     session.set_scheme("type")
@@ -302,9 +300,11 @@ def test_shares_are_those_of_the_operators_panel_and_say_what_they_are_of(attent
     for run, scope in ((runs[session.state.run[1]], "run 2 of 5"), (None, "all 5 runs")):
         session.pick_run(None if run is None else session.state.run)
         cost = table() if run is None else session.traces[0].costs.of_run(run)
-        dearest = max((row for row in cost.rows if not row.is_shared), key=lambda row: row.ticks)
-        share = next(share for share in legend.shares.listed if share.colour < 12)
-        assert (share.ns, share.whole) == (dearest.ticks, cost.whole)
+        most_expensive = max(
+            (row for row in cost.rows if not row.is_shared), key=lambda row: row.ticks
+        )
+        share = next(share for share in legend.shares.listed if share.color < 12)
+        assert (share.ns, share.whole) == (most_expensive.ticks, cost.whole)
         assert legend.scope == scope
         assert f" of {scope}" in legend.classes[0].toolTip()
 
@@ -324,7 +324,7 @@ def test_files_without_what_the_scheme_tells_stand_apart_with_their_own_shares(d
         (whole,) = {share.whole for share in group}
         assert whole == pytest.approx(sum(share.ns for share in group))
     actions = {"NSS_START", "NSS_WAIT", "HOST_COPY", "HOST_START", "HOST_WAIT", "ALLOC", "DEALLOC"}
-    own = [s.colour for s in by_name if s.title in actions or s.title.startswith("job ")]
+    own = [s.color for s in by_name if s.title in actions or s.title.startswith("job ")]
     assert len(own) == len(set(own)) > 8
     assert legend.others.isVisible()
     assert legend.others.text() == "host_h4_latest.csv, by name:"
@@ -342,5 +342,5 @@ def test_a_file_that_is_a_sliver_says_how_to_zoom_to_it(desk, qtbot):
     open_files(qtbot, desk, data / "compile_c3_taskid.csv", data / "host_h4_latest.csv")
     scene = desk.timeline.scene
     assert "right click its name to zoom to this file" in scene.process_note(0)
-    going.fit_file(desk.session, 0)
+    navigation.fit_file(desk.session, 0)
     assert "sliver" not in scene.process_note(0)

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QPoint
 
 from tests.gui.events import drag, move, open_sample, press, release, settle, wheel
-from viewer.gui.session import navigation as going
+from viewer.gui.session import navigation
 from viewer.gui.timeline.overview import BAND_HEIGHT
 from viewer.model.trace import RunKind
 from viewer.view.open_trace import Inferences
@@ -112,7 +112,7 @@ def test_one_drag_is_one_step_of_undo(overview, session):
 
 
 def test_the_wheel_zooms_around_the_time_under_the_mouse(overview, session):
-    going.fit_all(session)
+    navigation.fit_all(session)
     before = session.state
     wheel(overview, QPoint(400, LANES), 1)
     span = session.state.t1 - session.state.t0
@@ -189,7 +189,7 @@ def test_the_lanes_are_made_once_while_only_the_window_moves(overview, session, 
     before = len(made)
     session.set_range(session.state.t0 + 10, session.state.t1 - 10)
     overview.grab()
-    going.fit_all(session)
+    navigation.fit_all(session)
     overview.grab()
     assert len(made) == before
 

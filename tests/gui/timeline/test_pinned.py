@@ -73,13 +73,13 @@ def test_below_the_pinned_tracks_every_line_hits_what_is_drawn_there(many):
         if found is not None:
             seen.setdefault(found.index, []).append(line)
     assert {40, 3} < set(seen)
-    palette, colours = scene.pictures[0].palette, fills(True)
+    palette, colors = scene.pictures[0].palette, fills(True)
     for index, lines in seen.items():
         assert lines == list(range(lines[0], lines[-1] + 1)), "in one place"
         middle = lines[len(lines) // 2]
         assert len(lines) <= 30
         if len(lines) == 30:
-            assert image.pixel(x, middle) & 0xFFFFFF == colours[palette[index]] & 0xFFFFFF, index
+            assert image.pixel(x, middle) & 0xFFFFFF == colors[palette[index]] & 0xFFFFFF, index
 
 
 def test_an_area_over_pinned_and_other_tracks_has_each_of_them_once(many):

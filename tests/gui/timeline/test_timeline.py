@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from tests.builders import many_slices
 from tests.gui.events import CTRL, canvas, move, settle, wheel
 from viewer.gui.qt.crash_report import guard
-from viewer.view.state import Mark, RulerUnit
+from viewer.view.state import Bookmark, RulerUnit
 
 MIDDLE = QPoint(300, 60)
 BARE = 0xFFFF00FF
@@ -21,7 +21,7 @@ def many(desk, qtbot):
     session = desk.session
     session.add([many_slices.trace(20_000)])
     settle(qtbot, desk)
-    session.set_marks((Mark(session.state.t0 + 5, session.state.t0 + 5, "here"),), None, None)
+    session.set_marks((Bookmark(session.state.t0 + 5, session.state.t0 + 5, "here"),), None, None)
     settle(qtbot, desk)
     return desk
 
@@ -89,7 +89,7 @@ def test_the_ruler_follows_the_mouse(many):
     )
 
 
-def test_other_colours_paint_everything(many):
+def test_other_colors_paint_everything(many):
     assert painted_by(many, lambda: many.theme.set_choice("light")) == set(parts_of(many))
 
 

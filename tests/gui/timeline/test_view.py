@@ -33,7 +33,7 @@ from tests.gui.events import (
     settle,
     wheel,
 )
-from viewer.gui.session import navigation as going
+from viewer.gui.session import navigation
 from viewer.model.times import format_time
 from viewer.render.layout import BandKind
 from viewer.view.open_trace import Inferences
@@ -286,7 +286,7 @@ def test_ctrl_wheel_keeps_the_time_under_the_mouse(attention):
 
 
 def test_ctrl_wheel_keeps_the_time_under_the_mouse_where_a_ns_is_wide(attention):
-    going.fit_all(attention.session)
+    navigation.fit_all(attention.session)
     told = zoomed(attention, 700, [1] * 40)
     width = canvas(attention).width()
     assert all(off <= max(width / span, 1) for span, off in told), told[-1]
@@ -361,9 +361,9 @@ def test_a_key_zooms_around_a_mouse_that_was_there_before_the_canvas(attention, 
 
 def test_a_held_key_goes_on_until_it_is_up(attention, qtbot):
     view = attention.timeline.view
-    going.fit_all(attention.session)
+    navigation.fit_all(attention.session)
     seen = [view_range(attention)]
-    attention.session.viewed.connect(lambda: seen.append(view_range(attention)))
+    attention.session.range_changed.connect(lambda: seen.append(view_range(attention)))
     qtbot.keyPress(view, Key.Key_W)
     qtbot.waitUntil(lambda: len(seen) > 6)
     qtbot.keyRelease(view, Key.Key_W)
@@ -393,7 +393,7 @@ def test_letters_typed_into_a_field_move_nothing(attention, qtbot):
 def test_wherever_the_focus_is_letters_move_the_timeline_and_command(attention, qtbot, dock):
     attention.problems.add_failure("/some/bad.etdp", "the file is empty")
     attention.session.select_operators(0, (9,))
-    attention._docks.bring(dock)
+    attention._docks.show_panel(dock)
     settle(qtbot, attention)
     held = attention.timeline.view._held
     panel = attention._docks.by_name[dock].widget()
@@ -453,7 +453,7 @@ def test_the_hover_text_names_the_slice_its_length_and_its_begin(attention):
 def test_the_hover_text_lies_beside_the_mouse_and_inside_the_window(attention, at):
     tip, port = attention.timeline.view.tip, canvas(attention)
     here = QPoint(round(at[0] * (port.width() - 1)), round(at[1] * (port.height() - 1)))
-    tip.tell(["A title", *["a line of some length"] * 12], here)
+    tip.show_lines(["A title", *["a line of some length"] * 12], here)
     assert tip.isVisible()
     assert attention.window.rect().contains(tip.geometry())
     assert not tip.geometry().contains(port.mapTo(attention.window, here))

@@ -90,7 +90,7 @@ def used(request, desk, qtbot):
     """The window with a sample open, each of its panels seen once."""
     open_sample(qtbot, desk, request.param)
     for name in desk._docks.by_name:
-        desk._docks.bring(name)
+        desk._docks.show_panel(name)
         settle(qtbot, desk)
     return desk
 
@@ -185,7 +185,7 @@ def test_the_item_that_the_keys_are_at_has_the_focus_and_tells_that_it_is_folded
 def test_the_graph_is_a_graphic_that_tells_the_operator_the_keys_are_at(desk, qtbot):
     open_sample(qtbot, desk, "delegate_handle_map")
     desk.session.select_operators(0, (0,))
-    desk._docks.bring("graph")
+    desk._docks.show_panel("graph")
     settle(qtbot, desk)
     view = desk.graph.view
     qtbot.waitUntil(lambda: view.current is not None)
@@ -214,7 +214,7 @@ def test_what_the_keys_select_is_announced(desk, qtbot, announced):
     announced.clear()
     desk.session.select_slice(SliceRef(0, 7))
     assert (desk.timeline.view, EVENT.Announcement, spoken_text(desk.session)) in announced
-    desk._docks.bring("graph")
+    desk._docks.show_panel("graph")
     settle(qtbot, desk)
     view = desk.graph.view
     qtbot.waitUntil(lambda: view.current is not None)

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from tests.gui.app.test_windows import delete_closed, take
 from tests.gui.app.test_windows import windows as windows
 from tests.gui.events import SAMPLE, canvas, move, open_files, open_sample, place_of, settle
-from viewer.gui.session import navigation as going
+from viewer.gui.session import navigation
 from viewer.view.open_trace import Inferences
 from viewer.view.state import Area, SliceRef
 
@@ -39,7 +39,7 @@ def use_all(qtbot, desk):
     """Bring every panel to the front with something to show, as hours of work would."""
     session = desk.session
     for name in desk.docks.by_name:
-        desk.docks.bring(name)
+        desk.docks.show_panel(name)
         settle(qtbot, desk)
     session.search("o")
     settle(qtbot, desk)
@@ -52,7 +52,7 @@ def use_all(qtbot, desk):
     if session.traces[0].table.program is not None:
         session.select_operators(0, (1,))
     session.set_scheme("name")
-    going.fit_all(session)
+    navigation.fit_all(session)
     settle(qtbot, desk)
     move(canvas(desk), place_of(desk, 5))
     assert desk.timeline.view.tip.isVisible()
@@ -80,7 +80,7 @@ def test_an_area_that_many_panels_counted_is_freed_too(desk, qtbot, monkeypatch)
         monkeypatch.setattr(f"viewer.gui.{module}.AT_ONCE", -1)
     open_sample(qtbot, desk, "attention_xnnpack")
     use_all(qtbot, desk)
-    desk.docks.bring("details")
+    desk.docks.show_panel("details")
     desk.session.select_area(Area(0, desk.session.span_ns(), frozenset({(0, 0)})))
     settle(qtbot, desk)
     held = held_by(desk)
@@ -93,7 +93,7 @@ def test_reading_again_frees_what_was_read_before(desk, qtbot):
     open_sample(qtbot, desk, "attention_xnnpack")
     use_all(qtbot, desk)
     held = held_by(desk)
-    with qtbot.waitSignal(desk.session.added, timeout=20_000):
+    with qtbot.waitSignal(desk.session.files_added, timeout=20_000):
         qtbot.keyClick(desk.window, Qt.Key.Key_F5)
     settle(qtbot, desk)
     assert alive(held) == []

@@ -6,8 +6,8 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QMenu
 
 from tests.gui.events import canvas, open_sample, place_of, settle
-from viewer.analysis.findings.finding import Report
-from viewer.gui.session import navigation as going
+from viewer.analysis.findings.finding import PanelRef
+from viewer.gui.session import navigation
 from viewer.gui.window.context_menus import CANVAS, ROWS, SLICE
 from viewer.view.state import SliceRef
 
@@ -85,7 +85,7 @@ def test_a_slice_that_is_selected_with_others_stays_so(attention):
     chosen = session.state.slices
     if len(chosen) > 1:
         other = next(ref for ref in chosen if ref != session.state.slice)
-        going.fit_all(session)
+        navigation.fit_all(session)
         ask(canvas(attention), place_of(attention, other.index))
         assert len(session.state.slices) == len(chosen)
 
@@ -177,7 +177,7 @@ def finding_row(desk, qtbot, is_report):
     rows = desk.findings.model.rows
     return next(
         i for i, row in enumerate(rows)
-        if row.finding is not None and isinstance(row.finding.place, Report) is is_report
+        if row.finding is not None and isinstance(row.finding.place, PanelRef) is is_report
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The window with real files and real events: opening, dropping, exporting, quitting, colours."""
+"""The window with real files and real events: opening, dropping, exporting, quitting, colors."""
 
 import shutil
 import threading
@@ -794,7 +794,7 @@ def pick(combo, index):
     combo.activated.emit(index)
 
 
-def test_colour_by_name_paints_anew_and_undo_paints_back(attention, qtbot):
+def test_color_by_name_paints_anew_and_undo_paints_back(attention, qtbot):
     before = canvas(attention).grab().toImage()
     pick(attention.toolbar.scheme, 1)
     assert attention.session.state.scheme == "name"
@@ -819,7 +819,7 @@ def test_the_run_box_aligns_the_runs_and_shows_their_mean(attention, qtbot):
     assert box.currentText() == "All runs"
 
 
-def test_the_colour_box_follows_undo(attention):
+def test_the_color_box_follows_undo(attention):
     pick(attention.toolbar.scheme, 1)
     attention.session.undo()
     assert attention.toolbar.scheme.currentData() == attention.session.state.scheme
@@ -853,7 +853,7 @@ def test_the_link_pill_follows_the_trace_of_the_selection(desk, qtbot):
 
 
 def test_a_row_of_the_delegation_selects_on_the_timeline(attention, qtbot):
-    attention._docks.bring("delegation")
+    attention._docks.show_panel("delegation")
     settle(qtbot, attention)
     rows = attention.delegation.model.rows
     attention.delegation.table.selectRow(next(i for i, r in enumerate(rows) if "ops" in r.name))
@@ -872,7 +872,7 @@ def test_a_handle_map_is_exported_under_its_own_name(attention, qtbot, tmp_path,
         return str(tmp_path / "maps"), "Table, tab separated (*.tsv)"
 
     monkeypatch.setattr("viewer.gui.window.controller.QFileDialog.getSaveFileName", name)
-    attention._docks.bring("handle_map")
+    attention._docks.show_panel("handle_map")
     settle(qtbot, attention)
     with qtbot.waitSignal(attention.saver.saved):
         attention.handle_map.button.click()
@@ -890,7 +890,7 @@ def test_the_graph_is_saved_as_a_picture_beside_the_profile(
         return str(tmp_path / "graph"), "Picture, SVG (*.svg)"
 
     monkeypatch.setattr("viewer.gui.window.controller.QFileDialog.getSaveFileName", name)
-    attention._docks.bring("graph")
+    attention._docks.show_panel("graph")
     attention.session.select_operators(0, (1,))
     qtbot.waitUntil(lambda: attention.graph.view.picture is not None)
     with qtbot.waitSignal(attention.saver.saved):
@@ -1056,7 +1056,9 @@ def test_the_window_is_painted_once_docks_and_panels_have_followed_a_large_profi
 ):
     monkeypatch.setattr(viewer.gui.session.workspace_edits, "AT_ONCE", -1)
     painted, told = desk.window.updatesEnabled, []
-    desk.session.opened.connect(lambda: told.append((painted(), bool(shown_docks(desk)))))
+    desk.session.workspace_changed.connect(
+        lambda: told.append((painted(), bool(shown_docks(desk))))
+    )
     open_files(qtbot, desk, CSV)
     assert told == [(False, True)]
     assert painted()
@@ -1069,8 +1071,8 @@ def test_closing_all_while_a_large_profile_is_coming_leaves_the_start_page(
     desk, qtbot, monkeypatch
 ):
     monkeypatch.setattr(viewer.gui.session.workspace_edits, "AT_ONCE", -1)
-    desk.session.coming.connect(desk.session.close_all)
-    with qtbot.waitSignal(desk.session.coming):
+    desk.session.about_to_change.connect(desk.session.close_all)
+    with qtbot.waitSignal(desk.session.about_to_change):
         desk.open([CSV])
     settle(qtbot, desk)
     assert desk.session.is_empty
@@ -1080,7 +1082,7 @@ def test_closing_all_while_a_large_profile_is_coming_leaves_the_start_page(
 
 def test_a_large_profile_that_never_comes_leaves_a_window_that_is_painted(desk, qtbot, monkeypatch):
     monkeypatch.setattr("viewer.gui.window.controller.UNVEILED_AFTER_MS", 1)
-    desk.session.coming.emit()
+    desk.session.about_to_change.emit()
     assert not desk.window.updatesEnabled()
     qtbot.waitUntil(desk.window.updatesEnabled)
     assert desk.window.pages.currentWidget() is desk.window.start_page

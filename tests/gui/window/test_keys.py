@@ -36,9 +36,9 @@ from tests.gui.events import (
     wheel,
 )
 from viewer.gui.qt.settings import DRAG_PANS, KEYS, Settings
-from viewer.gui.timeline.held_keys import travelled
+from viewer.gui.timeline.held_keys import traveled
 from viewer.gui.window.dialogs.command_palette import found_rows
-from viewer.gui.window.dialogs.shortcuts import KeySheet
+from viewer.gui.window.dialogs.shortcuts import ShortcutsDialog
 from viewer.render.layout import BandKind
 from viewer.view.state import SliceRef
 
@@ -116,7 +116,7 @@ def test_w_and_s_held_zoom_around_the_mouse_faster_and_faster(attention, qtbot, 
     )
     before, under = span(attention), attention.timeline.view.time_at(middle)
     hold(qtbot, attention, key, seconds)
-    factor = 1.1**sign * np.exp(sign * 0.008 * travelled(seconds * 1000))
+    factor = 1.1**sign * np.exp(sign * 0.008 * traveled(seconds * 1000))
     assert span(attention) == pytest.approx(before * factor, rel=0.02, abs=1)
     # The mouse is elsewhere, so it is the middle that stays, as near as whole ns allow.
     assert abs(column(attention, under) - middle) <= 2 * (1 + 2 * middle / span(attention))
@@ -171,7 +171,7 @@ def test_a_d_and_the_arrows_pan(attention, qtbot, key, sign):
     per_px = span(attention) / canvas(attention).width()
     hold(qtbot, attention, key, 0.3)
     moved = view_range(attention)[0] - 680_000
-    assert moved == pytest.approx(sign * (50 + 8 * travelled(300)) * per_px, abs=2)
+    assert moved == pytest.approx(sign * (50 + 8 * traveled(300)) * per_px, abs=2)
     assert span(attention) == 10_000
 
 
@@ -188,9 +188,9 @@ def test_the_wheel_and_up_and_down_scroll_tracks(tall, qtbot):
     wheel(canvas(tall), AT, -1)
     assert scene.scroll == 60
     hold(qtbot, tall, Key.Key_Down, 0.2)
-    assert scene.scroll == pytest.approx(60 + 60 + 8 * travelled(200), abs=1)
+    assert scene.scroll == pytest.approx(60 + 60 + 8 * traveled(200), abs=1)
     hold(qtbot, tall, Key.Key_Up, 0)
-    assert scene.scroll == pytest.approx(60 + 8 * travelled(200), abs=1)
+    assert scene.scroll == pytest.approx(60 + 8 * traveled(200), abs=1)
     assert view_range(tall) == before
 
 
@@ -426,7 +426,7 @@ def test_ctrl_shift_p_opens_the_palette_and_question_mark_the_sheet(attention, q
     assert attention.palette_box.isVisible()
     type_key(qtbot, attention, Key.Key_Escape)
     type_key(qtbot, attention, Key.Key_Question)
-    sheet = attention.window.findChild(KeySheet)
+    sheet = attention.window.findChild(ShortcutsDialog)
     assert sheet.isVisible()
     sheet.close()
 
@@ -464,7 +464,7 @@ def test_no_two_commands_share_a_key_and_each_is_found_everywhere(desk):
             assert taken.setdefault(sequence.toString(), id) == id
     listed = {row.id: row for row in found_rows(table, "", [])}
     desk.show_keys()
-    sheet = desk.window.findChild(KeySheet)
+    sheet = desk.window.findChild(ShortcutsDialog)
     texts = {
         sheet.model.item(row).data(Qt.ItemDataRole.UserRole): sheet.model.item(row).text().strip()
         for row in range(sheet.model.rowCount())

@@ -46,7 +46,7 @@ SCRIPT = textwrap.dedent("""
     until(window.isActiveWindow)
     opened, told = [], {}
     QMenu.popup = lambda menu, at: opened.append([a.text() for a in menu.actions() if a.text()])
-    desk.docks.bring("findings")
+    desk.docks.show_panel("findings")
     window.settle()
     desk.findings.list.setCurrentIndex(desk.findings.model.index(0, 0))
     desk.operators.table.setCurrentIndex(desk.operators.model.index(1, 0))
@@ -56,7 +56,7 @@ SCRIPT = textwrap.dedent("""
         ("findings", desk.findings.list), ("operators", desk.operators.table),
     ):
         if name in desk.docks.by_name:
-            desk.docks.bring(name)
+            desk.docks.show_panel(name)
         window.settle()
         widget.setFocus()
         until(widget.hasFocus)

@@ -48,20 +48,20 @@ def click(qtbot, table, row):
 
 
 def by_operators(desk, qtbot):
-    desk._docks.bring("operators")
+    desk._docks.show_panel("operators")
     row = desk.operators.model.row_of((ATTENTION_0,))
     click(qtbot, desk.operators.table, row)
 
 
 def by_statistics(desk, qtbot):
-    desk._docks.bring("statistics")
+    desk._docks.show_panel("statistics")
     row = next(i for i, r in enumerate(desk.statistics.model.rows) if r.operators == (ATTENTION_0,))
     click(qtbot, desk.statistics.table, row)
 
 
 def by_graph(desk, qtbot):
     """A click in the graph of the whole model."""
-    desk._docks.bring("graph")
+    desk._docks.show_panel("graph")
     desk.graph.show_whole()
     settle(qtbot, desk)
     view = desk.graph.view
@@ -75,7 +75,7 @@ def by_source(desk, qtbot):
 
 
 def by_model(desk, qtbot):
-    desk._docks.bring("model")
+    desk._docks.show_panel("model")
     settle(qtbot, desk)
     number = desk.model.model.rows.find((ATTENTION_0,))
     desk.model.view.show_row(number)  # opens what it lies in
@@ -95,7 +95,7 @@ WAYS = [by_operators, by_statistics, by_graph, by_source, by_model, by_session]
 def test_an_operator_chosen_anywhere_is_chosen_everywhere_with_one_word(desk_with_all, qtbot, way):
     desk, session = desk_with_all, desk_with_all.session
     told = []
-    session.selected.connect(lambda: told.append(session.state.selection))
+    session.selection_changed.connect(lambda: told.append(session.state.selection))
     way(desk, qtbot)
     settle(qtbot, desk)
     assert session.state.operators == (0, (ATTENTION_0,))

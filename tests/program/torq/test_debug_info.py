@@ -10,7 +10,7 @@ import pytest
 from viewer.model.trace import Unit
 from viewer.program.mlir.aliases import LocationAliases
 from viewer.program.mlir.operations import OperationReader
-from viewer.program.torq.debug_info import Dispatch, Work, read_dispatches
+from viewer.program.torq.debug_info import Dispatch, UnitWork, read_dispatches
 
 # The tracks of the reference's "NPU Task Breakdown" and the units that they are.
 TRACKS = {
@@ -45,7 +45,7 @@ def reference(data: Path, name: str, process: str) -> dict[str, list[tuple[int, 
     return found
 
 
-def work_of(dispatch: Dispatch) -> dict[tuple[Unit, int], list[Work]]:
+def work_of(dispatch: Dispatch) -> dict[tuple[Unit, int], list[UnitWork]]:
     found = defaultdict(list)
     for task in dispatch.tasks.values():
         for work in task.work:
@@ -186,7 +186,7 @@ def test_generic_form_with_properties_and_work_that_outlasts_its_job():
     task = dispatch.tasks[5]
     assert task.location == r'loc("a loc(x) \\ \22 name"("m.mlir":7:1))'
     # Started in one job and waited for in the next.
-    assert task.work == (Work(Unit.SLICE, 1, 10, 50, 60, 'loc("m.mlir":7:1)', "add_3"),)
+    assert task.work == (UnitWork(Unit.SLICE, 1, 10, 50, 60, 'loc("m.mlir":7:1)', "add_3"),)
     assert list(dispatch.tasks) == [5, 6]
     assert (dispatch.jobs[0].start, dispatch.jobs[1].end) == (10, 60)
 

@@ -40,7 +40,7 @@ _SCHEDULED = {Unit.DMA_IN, Unit.DMA_OUT, Unit.CDMA, Unit.SLICE, Unit.CSS}
 
 
 @dataclass(frozen=True, slots=True)
-class Timed:
+class TimedNodes:
     """nodes: those of the operator that were done; times: how often, in so many ticks together.
 
     units: how many units of an NPU had a part in it, perhaps at the same time. reason: why there is
@@ -54,7 +54,7 @@ class Timed:
     reason: str = ""
 
 
-def timed_in(table: LinkTable, operator: Operator, slices: Ints, runs: int) -> Timed:
+def timed_in(table: LinkTable, operator: Operator, slices: Ints, runs: int) -> TimedNodes:
     """The time of a whole operator.
 
     slices: all that are linked to it, alone or with others, in the runs that are asked about. runs:
@@ -63,29 +63,31 @@ def timed_in(table: LinkTable, operator: Operator, slices: Ints, runs: int) -> T
     own, shared = _own_and_shared(table, operator, slices)
     if not len(own):
         why = "It shares all its slices with other operators" if len(shared) else "It has no slice"
-        return Timed(reason=why)
+        return TimedNodes(reason=why)
     method = table.program.method(operator.method) if table.program else None
     if method is None or any(not _is_told(table, operator, method, k, own) for k in shared):
-        return Timed(reason="A part of its time is shared with other operators")
+        return TimedNodes(reason="A part of its time is shared with other operators")
     missing = _missing(table, operator, method, [*own, *shared])
     if missing:
-        return Timed(reason=missing)
+        return TimedNodes(reason=missing)
     mine = slices[np.isin(table.trace.slices.key[slices], own)]
     units = _units(table, mine)
     if _HOST & set(units.values()):
-        return Timed(reason=_STARTS_AND_WAITS)
+        return TimedNodes(reason=_STARTS_AND_WAITS)
     times = _times(
         table, own, mine, runs, is_schedule=bool(units) and set(units.values()) <= _SCHEDULED
     )
     if times == 0:
-        return Timed(reason="Its parts ran a different number of times, or how often is not told")
+        return TimedNodes(
+            reason="Its parts ran a different number of times, or how often is not told"
+        )
     ticks = _length(table, mine)
     if ticks == 0:
-        return Timed(reason="Its slices have no length")
-    return Timed(operator.nodes, times, ticks, len(units))
+        return TimedNodes(reason="Its slices have no length")
+    return TimedNodes(operator.nodes, times, ticks, len(units))
 
 
-def timed_by(table: LinkTable, operator: Operator, i: int, in_run: Ints) -> Timed:
+def timed_by(table: LinkTable, operator: Operator, i: int, in_run: Ints) -> TimedNodes:
     """The time of what slice i, which is linked to an operator alone, did of it.
 
     in_run: the slices of the same run that are linked to the operator, alone or with others.
@@ -95,28 +97,30 @@ def timed_by(table: LinkTable, operator: Operator, i: int, in_run: Ints) -> Time
     kind, instruction = int(trace.keys.kind[key]), int(trace.keys.instruction[key])
     method = table.program.method(operator.method) if table.program else None
     if method is None or table.links[key].operators != (operator.index,):
-        return Timed(reason="The slice is of several operators")
+        return TimedNodes(reason="The slice is of several operators")
     ticks = _length(table, np.array([i]))
     if ticks == 0:
-        return Timed(reason="The slice has no length on the file's clock")
+        return TimedNodes(reason="The slice has no length on the file's clock")
     if _HOST & set(_units(table, np.array([i])).values()):
-        return Timed(reason=_STARTS_AND_WAITS)
+        return TimedNodes(reason=_STARTS_AND_WAITS)
     parts = instructions_of(method, operator)
     if kind in _KERNELS:
         nodes, reason = _nodes_of_kernels(table, operator, key)
-        return Timed(nodes, 1, ticks) if nodes else Timed(reason=reason)
+        return TimedNodes(nodes, 1, ticks) if nodes else TimedNodes(reason=reason)
     if kind == KeyKind.DELEGATE_CALL and parts == {instruction}:
-        return Timed(operator.nodes, 1, ticks)
+        return TimedNodes(operator.nodes, 1, ticks)
     if kind == KeyKind.DELEGATE_EVENT:
         lowerings = lowered_into(method, operator)
         known = sum(len(lowering.identifiers) for lowering in lowerings)
         events = trace.keys.kind[trace.slices.key[in_run]] == KeyKind.DELEGATE_EVENT
         if known == len(lowerings) == 1 and len(parts) <= 1 and events.sum() == 1:
-            return Timed(operator.nodes, 1, ticks)
-        return Timed(reason="The delegate logs the operator in several parts, of which this is one")
+            return TimedNodes(operator.nodes, 1, ticks)
+        return TimedNodes(
+            reason="The delegate logs the operator in several parts, of which this is one"
+        )
     if kind not in _OF_RECORDS and _stated(table, in_run).sum() == 1:
-        return Timed(operator.nodes, 1, ticks)
-    return Timed(reason="The slice did a part of the operator")
+        return TimedNodes(operator.nodes, 1, ticks)
+    return TimedNodes(reason="The slice did a part of the operator")
 
 
 def _own_and_shared(

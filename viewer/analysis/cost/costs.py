@@ -26,7 +26,7 @@ from viewer.model.queries import (
     sum_per_key,
     total_per_group,
 )
-from viewer.model.scope import Scope, begin_in
+from viewer.model.scope import TimeScope, begin_in
 from viewer.model.trace import Bools, Ints, KeyKind, Run, Trace, Unit
 
 _INSTRUCTIONS = (KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL, KeyKind.CONTROL)
@@ -145,7 +145,7 @@ class Costs:
             ticks[number] = total_per_group(part, count, run.start, run.end)
         return ticks
 
-    def slices_of(self, sets: Collection[tuple[int, ...]], scope: Scope) -> Ints:
+    def slices_of(self, sets: Collection[tuple[int, ...]], scope: TimeScope) -> Ints:
         """The slices that the rows of some sets count, ascending: those of just these operators
         that begin in the scope; of a set that is called the calls, not their kernels."""
         slices, kind = self._trace.slices, self._trace.keys.kind

@@ -70,7 +70,7 @@ def source_place(program: Program, operator: int) -> tuple[str, int] | None:
 
 
 def lines_text(lines: Iterable[int]) -> str:
-    """ "49–50, 52": ascending lines with runs of neighbours joined."""
+    """ "49–50, 52": ascending lines with runs of neighbors joined."""
     runs: list[tuple[int, int]] = []
     for line in sorted(set(lines)):
         if runs and line == runs[-1][1] + 1:

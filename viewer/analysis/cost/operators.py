@@ -32,12 +32,12 @@ class OperatorCosts:
     whole: int
 
     @property
-    def dearness(self) -> Ints:
+    def cost_order(self) -> Ints:
         """What operators are ranked by: own ticks, or those that are shared if these are more."""
         return np.maximum(np.maximum(self.own, self.shared), 0)
 
     @property
-    def dearest(self) -> int:
+    def most_expensive(self) -> int:
         """The most ticks that an operator has alone, 0 if none has any."""
         return max(int(self.own.max(initial=0)), 0)
 

@@ -24,7 +24,7 @@ from viewer.model.queries import Segments, charge, total_per_group
 from viewer.model.trace import Ints, KeyKind, Run
 
 
-class Part(Enum):
+class WorkPart(Enum):
     """Which part of a runtime's work a group is."""
 
     OUTSIDE = "ran outside of delegates"
@@ -34,15 +34,15 @@ class Part(Enum):
 
 
 _PARTS = {
-    int(KeyKind.OPERATOR_CALL): Part.OUTSIDE,
-    int(KeyKind.KERNEL): Part.OUTSIDE,
-    int(KeyKind.DELEGATE_CALL): Part.DELEGATED,
-    int(KeyKind.DELEGATE_EVENT): Part.DELEGATED,
-    int(KeyKind.CONTROL): Part.CONTROL,
-    int(KeyKind.PLAIN): Part.OTHER,
-    int(KeyKind.LOCATION): Part.OTHER,
-    int(KeyKind.ACTION): Part.OTHER,
-    int(KeyKind.JOB): Part.OTHER,
+    int(KeyKind.OPERATOR_CALL): WorkPart.OUTSIDE,
+    int(KeyKind.KERNEL): WorkPart.OUTSIDE,
+    int(KeyKind.DELEGATE_CALL): WorkPart.DELEGATED,
+    int(KeyKind.DELEGATE_EVENT): WorkPart.DELEGATED,
+    int(KeyKind.CONTROL): WorkPart.CONTROL,
+    int(KeyKind.PLAIN): WorkPart.OTHER,
+    int(KeyKind.LOCATION): WorkPart.OTHER,
+    int(KeyKind.ACTION): WorkPart.OTHER,
+    int(KeyKind.JOB): WorkPart.OTHER,
 }
 
 
@@ -55,7 +55,7 @@ class WorkGroup:
     """
 
     thing: int
-    part: Part
+    part: WorkPart
     copy: str
     keys: tuple[int, ...]
 
@@ -86,7 +86,7 @@ class WorkTime:
         table = self.table
         labels, copies = key_labels(table), copies_of(table)
         events = bool((table.trace.keys.kind == KeyKind.DELEGATE_EVENT).any())
-        found: dict[tuple[Part, str, int], list[int]] = {}
+        found: dict[tuple[WorkPart, str, int], list[int]] = {}
         things: dict[tuple[tuple[int, ...] | str, bool], int] = {}
         text = table.program is not None and table.program.is_mlir
         for key, kind in enumerate(table.trace.keys.kind.tolist()):

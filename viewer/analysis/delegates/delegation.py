@@ -92,7 +92,7 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outside:
+class NotDelegated:
     """A set of operators, or kernels of one name without a link, that ran outside any delegate.
 
     operators: indexes into `Program.operators`, empty for kernels without a link. ticks: its own
@@ -126,7 +126,7 @@ class Unlinked:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Report:
+class DelegationReport:
     """What was delegated in a range of a trace, dearest first.
 
     whole = the ticks of all instances + of all outside + neither. unlinked: by slices, the
@@ -135,7 +135,7 @@ class Report:
     """
 
     instances: tuple[Instance, ...]
-    outside: tuple[Outside, ...]
+    outside: tuple[NotDelegated, ...]
     neither: int
     coverage: Coverage
     unlinked: tuple[Unlinked, ...]
@@ -167,7 +167,7 @@ class Delegation:
 
     def report(
         self, first: int | None = None, last: int | None = None, track: int | None = None
-    ) -> Report:
+    ) -> DelegationReport:
         """The report of the ticks [first, last], on one track or on all."""
         trace, table = self._trace, self.table
         inside = begins_within(trace, first, last, track) & ~made_of_others(trace)
@@ -185,14 +185,14 @@ class Delegation:
         instances = sorted(instances, key=lambda row: -row.ticks) + self._not_run
         first_own = 2 * len(self._places)
         outside = [
-            Outside(label, operators, spent, called, keys)
+            NotDelegated(label, operators, spent, called, keys)
             for (label, operators, keys), spent, called in zip(
                 self._outside, ticks[first_own:].tolist(),
                 self._calls(count)[first_own:].tolist(), strict=True,
             )
             if called or spent
         ]  # fmt: skip
-        return Report(
+        return DelegationReport(
             tuple(instances),
             tuple(sorted(outside, key=lambda row: -row.ticks)),
             length_within(self._free, trace, first, last, track),
@@ -403,7 +403,7 @@ class Delegation:
         return tuple(sorted(rows, key=lambda row: (linkable[row.reason.state], -row.slices)))
 
 
-def recorded(program: Program) -> Report:
+def recorded(program: Program) -> DelegationReport:
     """What a record alone says: its delegate instances, and the operators that stay outside.
 
     Nothing ran, so nothing has a time. Operators that no instruction of the record stands for are
@@ -416,12 +416,12 @@ def recorded(program: Program) -> Report:
         if instruction not in method.delegates
     )
     rows = tuple(
-        Outside(" + ".join(program.operators[i].label for i in found), found, 0, 0, ())
+        NotDelegated(" + ".join(program.operators[i].label for i in found), found, 0, 0, ())
         for found in outside
         if found
     )
     nothing = Coverage(0, 0, 0, 0)
-    return Report(tuple(instances_of(program)), rows, 0, nothing, (), ran=False)
+    return DelegationReport(tuple(instances_of(program)), rows, 0, nothing, (), ran=False)
 
 
 def instances_of(program: Program) -> list[Instance]:

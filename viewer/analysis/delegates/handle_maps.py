@@ -30,7 +30,7 @@ from viewer.program.program import Method, Program
 NO_MAP = "wrote no debug handle map"  # as the links have it; details of such backends end so
 
 
-class Standing(Enum):
+class IdentifierStatus(Enum):
     """How an identifier or handle stands; the value is said on screen and by the command.
 
     NOT_RUN: its call is not in the profile. UNCLEAR: its detail says why.
@@ -64,7 +64,7 @@ class MapRow:
     identifier: str
     handles: tuple[int, ...]
     operators: tuple[int, ...]
-    standing: Standing
+    standing: IdentifierStatus
     detail: str = ""
     slices: int = 0
     ticks: int = 0
@@ -74,7 +74,7 @@ class MapRow:
     @property
     def no_instruction(self) -> str:
         """What a row without an instruction is of: its map's, any call; what was logged, none."""
-        of_map = (Standing.LOGGED, Standing.NEVER_LOGGED, Standing.NOT_RUN)
+        of_map = (IdentifierStatus.LOGGED, IdentifierStatus.NEVER_LOGGED, IdentifierStatus.NOT_RUN)
         return "any call" if self.standing in of_map else "no call"
 
     @property
@@ -177,15 +177,15 @@ class HandleMaps:
         program, row = self._table.program, entry.row
         assert program is not None
         if entry.keys:
-            return replace(row, standing=Standing.LOGGED)
+            return replace(row, standing=IdentifierStatus.LOGGED)
         if at in unclear:
             why = "It was logged without its call, and more than one map has it"
-            return replace(row, standing=Standing.UNCLEAR, detail=row.detail or why)
+            return replace(row, standing=IdentifierStatus.UNCLEAR, detail=row.detail or why)
         if at[:2] in asked or (at[0], NO_INSTRUCTION) in ran:
-            return replace(row, standing=Standing.NEVER_LOGGED)
+            return replace(row, standing=IdentifierStatus.NEVER_LOGGED)
         if any(program.method(method) is None for method, _ in ran):
             why = "The method of some runs is not known: choose it under Links"
-            return replace(row, standing=Standing.UNCLEAR, detail=row.detail or why)
+            return replace(row, standing=IdentifierStatus.UNCLEAR, detail=row.detail or why)
         return row
 
     def _method_of(self, key: int) -> str:
@@ -234,11 +234,11 @@ class HandleMaps:
         """The row of an event that no map has, or that may be of several."""
         keys, link = self._trace.keys, self._table.links[key]
         identifier: Identifier = keys.identifier[key]
-        standing = _STANDING_OF.get(link.reason, Standing.NOT_REGISTERED)
+        standing = _STANDING_OF.get(link.reason, IdentifierStatus.NOT_REGISTERED)
         if link.reason is not Reason.OUTSIDE_CALLS and is_of_whole_call(identifier):
-            standing = Standing.WHOLE_CALL
+            standing = IdentifierStatus.WHOLE_CALL
         if link.operators:
-            standing = Standing.UNCLEAR
+            standing = IdentifierStatus.UNCLEAR
         return MapRow(
             self._method_of(key), int(keys.instruction[key]), link.backend, str(identifier),
             link.handles, link.operators, standing, link.detail,
@@ -246,12 +246,12 @@ class HandleMaps:
 
 
 _STANDING_OF = {
-    Reason.OUTSIDE_CALLS: Standing.OUTSIDE_CALLS,
-    Reason.WHOLE_CALL: Standing.WHOLE_CALL,
-    Reason.IDENTIFIER_AMBIGUOUS: Standing.UNCLEAR,
-    Reason.NO_PROGRAM: Standing.NO_RECORD,
-    Reason.METHOD_UNDECIDED: Standing.NO_RECORD,
-    Reason.NO_METHOD: Standing.NO_RECORD,
+    Reason.OUTSIDE_CALLS: IdentifierStatus.OUTSIDE_CALLS,
+    Reason.WHOLE_CALL: IdentifierStatus.WHOLE_CALL,
+    Reason.IDENTIFIER_AMBIGUOUS: IdentifierStatus.UNCLEAR,
+    Reason.NO_PROGRAM: IdentifierStatus.NO_RECORD,
+    Reason.METHOD_UNDECIDED: IdentifierStatus.NO_RECORD,
+    Reason.NO_METHOD: IdentifierStatus.NO_RECORD,
 }
 
 
@@ -282,7 +282,7 @@ def _entries(program: Program) -> dict[_Place, _Entry]:
         for key, handles in (delegate.entries or {}).items():
             row = MapRow(
                 method.name, instruction, delegate.backend, str(key), handles,
-                operators_of(method, handles), Standing.NOT_RUN,
+                operators_of(method, handles), IdentifierStatus.NOT_RUN,
                 _oddity(method, of_call, handles),
             )  # fmt: skip
             found[method.name, instruction, key] = _Entry(row)
@@ -310,12 +310,18 @@ def _uncovered(program: Program) -> list[MapRow]:
         covered = {h for handles in (delegate.entries or {}).values() for h in handles}
         rows += [
             MapRow(
-                method.name, instruction, delegate.backend, "", (handle,),
-                operators_of(method, (handle,)), Standing.UNCOVERED, _why_uncovered(delegate),
+                method.name,
+                instruction,
+                delegate.backend,
+                "",
+                (handle,),
+                operators_of(method, (handle,)),
+                IdentifierStatus.UNCOVERED,
+                _why_uncovered(delegate),
             )
             for handle in dict.fromkeys(method.handles.get(instruction, ()))
             if handle not in covered
-        ]  # fmt: skip
+        ]
     return rows
 
 

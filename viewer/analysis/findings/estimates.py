@@ -12,12 +12,12 @@ import numpy as np
 
 from viewer.analysis.findings.finding import (
     NAMED,
-    Answer,
     Family,
+    FamilyAnswer,
     Finding,
-    Question,
-    Silent,
-    Slices,
+    FindingContext,
+    NotReported,
+    SliceNumbers,
     joined,
     plural,
 )
@@ -36,16 +36,16 @@ _RULE = (
 )
 
 
-def estimates(asked: Question) -> Answer:
+def estimates(asked: FindingContext) -> FamilyAnswer:
     """What took more than twice its estimate, and what took less than half of it."""
     made = asked.estimates
     if made is None or (asked.trace.path, "measurement") not in made.sources:
         why = "no estimates of what this profile measured are open"
-        return Silent(Family.ESTIMATES, why, False)
+        return NotReported(Family.ESTIMATES, why, False)
     rows = [row for row in made.actions if row.ratio is not None]
     if not rows:
         why = "nothing that is estimated was measured"
-        return Silent(Family.ESTIMATES, why, False)
+        return NotReported(Family.ESTIMATES, why, False)
     longer = [row for row in rows if row.ratio is not None and row.ratio > OFF]
     shorter = [row for row in rows if row.ratio is not None and row.ratio * OFF < 1]
     found = [
@@ -60,10 +60,10 @@ def estimates(asked: Question) -> Answer:
         return found
     ratios = [row.ratio for row in rows if row.ratio is not None]
     why = f"the ratios are from {min(ratios):.2f} to {max(ratios):.2f}"
-    return Silent(Family.ESTIMATES, f"{why}. {_RULE}", True)
+    return NotReported(Family.ESTIMATES, f"{why}. {_RULE}", True)
 
 
-def _finding(asked: Question, rows: list[ActionRow], of: int, how: str) -> Finding:
+def _finding(asked: FindingContext, rows: list[ActionRow], of: int, how: str) -> Finding:
     rows = sorted(rows, key=lambda row: -_off(row))
     off = sum(_off(row) * (1 if asked.run is not None else _runs(row)) for row in rows)
     their = how.replace("their", plural(len(rows), "its", "their"))
@@ -71,9 +71,12 @@ def _finding(asked: Question, rows: list[ActionRow], of: int, how: str) -> Findi
         Family.ESTIMATES,
         f"{len(rows)} of {counted(of, 'estimated action')} took {their}",
         f"{joined([_told(row) for row in rows[:NAMED]], len(rows))}.",
-        _RULE, round(off / float(asked.rate)), 0, Slices(tuple(_slices_of(asked, rows).tolist())),
+        _RULE,
+        round(off / float(asked.rate)),
+        0,
+        SliceNumbers(tuple(_slices_of(asked, rows).tolist())),
         across=True,
-    )  # fmt: skip
+    )
 
 
 def _told(row: ActionRow) -> str:
@@ -98,7 +101,7 @@ def _name(row: ActionRow) -> str:
     return f"{number} ({row.label})" if row.label and row.label != number else number
 
 
-def _slices_of(asked: Question, rows: Sequence[ActionRow]) -> Ints:
+def _slices_of(asked: FindingContext, rows: Sequence[ActionRow]) -> Ints:
     """The executions of some jobs and actions in this profile, ascending."""
     jobs = [(row.dispatch, row.job) for row in rows if row.job is not None]
     actions = [(r.dispatch, r.action) for r in rows if r.job is None and r.action is not None]
@@ -109,7 +112,9 @@ def _slices_of(asked: Question, rows: Sequence[ActionRow]) -> Ints:
     return np.sort(np.concatenate(found))
 
 
-def _with_number(asked: Question, column: str, of: Unit, wanted: Sequence[tuple[str, int]]) -> Ints:
+def _with_number(
+    asked: FindingContext, column: str, of: Unit, wanted: Sequence[tuple[str, int]]
+) -> Ints:
     """The slices of a unit that have one of some numbers, each of its dispatch if that is named."""
     trace = asked.trace
     at, ids = numbers(trace, column, units_of(trace) == of)

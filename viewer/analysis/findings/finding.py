@@ -46,21 +46,21 @@ class Family(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class OfSets:
+class OperatorSets:
     """The slices of some sets of operators, as `CostRow.operators` has them."""
 
     sets: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class OfKeys:
+class SliceKeys:
     """The slices of some keys."""
 
     keys: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Slices:
+class SliceNumbers:
     """Some slices, by number, ascending."""
 
     numbers: tuple[int, ...]
@@ -76,20 +76,20 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class OfRun:
+class RunRef:
     """A run, by its position in `Trace.runs`."""
 
     run: int
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class PanelRef:
     """A report of its own, that has all of it: "delegation"."""
 
     name: str
 
 
-Place = OfSets | OfKeys | Slices | Stretch | OfRun | Report
+FindingPlace = OperatorSets | SliceKeys | SliceNumbers | Stretch | RunRef | PanelRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Finding:
     threshold: str
     ticks: int
     whole: int
-    place: Place
+    place: FindingPlace
     across: bool = False
 
     @property
@@ -118,7 +118,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Silent:
+class NotReported:
     """A family that tells nothing, and why. asked: whether its rule could be asked at all."""
 
     family: Family
@@ -127,11 +127,11 @@ class Silent:
 
 
 # What a family answers: findings, or why there are none.
-Answer = Sequence[Finding] | Silent
+FamilyAnswer = Sequence[Finding] | NotReported
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class FindingContext:
     """What findings are asked of: a linked trace, one run of it or all, and the words for that.
 
     table, ticks: what sets of operators cost there, and the groups of `work`; whole_ticks: what

@@ -20,13 +20,13 @@ from viewer.analysis.cost.work_time import WorkTime
 from viewer.analysis.findings import operators as of_operators
 from viewer.analysis.findings.estimates import estimates as off_estimates
 from viewer.analysis.findings.finding import (
-    Answer,
+    FamilyAnswer,
     Finding,
-    OfKeys,
-    OfSets,
-    Question,
-    Silent,
-    Slices,
+    FindingContext,
+    NotReported,
+    OperatorSets,
+    SliceKeys,
+    SliceNumbers,
     scope_text,
 )
 from viewer.analysis.findings.gaps import dma, gaps
@@ -35,7 +35,7 @@ from viewer.analysis.links.coverage import begins_within
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.analysis.torq.estimates import Estimates
-from viewer.model.scope import Scope
+from viewer.model.scope import TimeScope
 from viewer.model.trace import Ints, Run
 
 # As many as are read; a file with many methods could have one or two for each of them.
@@ -51,7 +51,7 @@ class Findings:
 
     scope: str
     found: tuple[Finding, ...]
-    silent: tuple[Silent, ...]
+    silent: tuple[NotReported, ...]
     left_out: int
 
 
@@ -74,10 +74,10 @@ class FindingsOf:
         estimates: the comparison of all that is open.
         """
         cost = self._costs.of_run(run) if run is not None else self._costs.table()
-        asked = Question(
+        asked = FindingContext(
             self._costs, self._work, run, rate, estimates, cost, self._work.ticks(run), cost.whole
         )
-        families: tuple[Callable[[], Answer], ...] = (
+        families: tuple[Callable[[], FamilyAnswer], ...] = (
             lambda: of_operators.largest(asked),
             lambda: of_operators.copies(asked),
             lambda: of_operators.outside(asked),
@@ -90,10 +90,10 @@ class FindingsOf:
             lambda: of_operators.links(asked),
         )
         found: list[Finding] = []
-        silent: list[Silent] = []
+        silent: list[NotReported] = []
         for family in families:
             answer = family()
-            if isinstance(answer, Silent):
+            if isinstance(answer, NotReported):
                 silent.append(answer)
             else:
                 found += answer
@@ -105,15 +105,15 @@ class FindingsOf:
         """The slices that a finding is about, ascending, in a run or in the whole trace; none of
         one that is about a stretch, a run or a report."""
         place = finding.place
-        if isinstance(place, Slices):
+        if isinstance(place, SliceNumbers):
             return np.array(place.numbers, np.int64)
-        if isinstance(place, OfSets):
-            return self._costs.slices_of(place.sets, Scope(run))
-        if not isinstance(place, OfKeys):
+        if isinstance(place, OperatorSets):
+            return self._costs.slices_of(place.sets, TimeScope(run))
+        if not isinstance(place, SliceKeys):
             return np.empty(0, np.int64)
         trace = self.table.trace
         wanted = np.zeros(len(trace.keys), np.bool_)
         wanted[list(place.keys)] = True
         inside = wanted[trace.slices.key]
-        inside &= begins_within(trace, *Scope(run).span)
+        inside &= begins_within(trace, *TimeScope(run).span)
         return np.flatnonzero(inside)

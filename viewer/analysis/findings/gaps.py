@@ -15,11 +15,11 @@ from fractions import Fraction
 import numpy as np
 
 from viewer.analysis.findings.finding import (
-    Answer,
     Family,
+    FamilyAnswer,
     Finding,
-    Question,
-    Silent,
+    FindingContext,
+    NotReported,
     Stretch,
     inferences_text,
     joined,
@@ -44,7 +44,7 @@ _DMA = _UNITS[:3]
 _GAPS_RULE = f"Told when these gaps are at least {percent(GAPS_SHARE)} of it."
 
 
-def gaps(asked: Question, overview: UnitOverview) -> Answer:
+def gaps(asked: FindingContext, overview: UnitOverview) -> FamilyAnswer:
     """Idle time between instructions, between NSS jobs, or of all units of an NPU."""
     if _has_units(asked):
         return _idle_units(asked, overview)
@@ -53,14 +53,14 @@ def gaps(asked: Question, overview: UnitOverview) -> Answer:
     if any(track.unit is Unit.NSS for track in asked.trace.tracks):
         return _between_jobs(asked)
     why = "the file has no delegate calls, NSS jobs or units between which gaps could be"
-    return Silent(Family.GAPS, why, False)
+    return NotReported(Family.GAPS, why, False)
 
 
-def dma(asked: Question, overview: UnitOverview) -> Answer:
+def dma(asked: FindingContext, overview: UnitOverview) -> FamilyAnswer:
     """Time in which only DMA works."""
     if not _has_units(asked):
         why = "the file does not tell when DMA and when compute units are at work"
-        return Silent(Family.DMA, why, False)
+        return NotReported(Family.DMA, why, False)
     first, last, _ = asked.span
     rows = {row.key: row.ticks for row in overview.rows(first, last)}
     alone, overall = rows["only_dma"], rows["overall"]
@@ -69,7 +69,7 @@ def dma(asked: Question, overview: UnitOverview) -> Answer:
     where = overview.longest("only_dma", first, last)
     if where is None or alone < DMA_SHARE * overall:
         why = f"only DMA is at work for {part} of {asked.scope}. {rule}"
-        return Silent(Family.DMA, why, True)
+        return NotReported(Family.DMA, why, True)
     start, end = where
     return [
         Finding(
@@ -83,13 +83,13 @@ def dma(asked: Question, overview: UnitOverview) -> Answer:
     ]  # fmt: skip
 
 
-def _has_units(asked: Question) -> bool:
+def _has_units(asked: FindingContext) -> bool:
     """Whether both transfers and computing have tracks of their own."""
     there = {track.unit for track in asked.trace.tracks}
     return bool(there & {*_DMA}) and bool(there & {Unit.SLICE, Unit.CSS})
 
 
-def _transfers_in(asked: Question, start: int, end: int) -> str:
+def _transfers_in(asked: FindingContext, start: int, end: int) -> str:
     """ ", for tosa.conv2d@L11": what the transfers of a stretch are called."""
     slices = asked.trace.slices
     at = np.flatnonzero(np.isin(units_of(asked.trace), _DMA))
@@ -99,11 +99,11 @@ def _transfers_in(asked: Question, start: int, end: int) -> str:
     return f", of {joined(list(own))}" if own else ""
 
 
-def _tracks_of(asked: Question, *units: Unit) -> tuple[int, ...]:
+def _tracks_of(asked: FindingContext, *units: Unit) -> tuple[int, ...]:
     return tuple(i for i, track in enumerate(asked.trace.tracks) if track.unit in units)
 
 
-def _idle_units(asked: Question, overview: UnitOverview) -> Answer:
+def _idle_units(asked: FindingContext, overview: UnitOverview) -> FamilyAnswer:
     first, last, _ = asked.span
     rows = {row.key: row.ticks for row in overview.rows(first, last)}
     idle, overall = rows["idle"], rows["overall"]
@@ -111,7 +111,7 @@ def _idle_units(asked: Question, overview: UnitOverview) -> Answer:
     part = share_text(idle, overall)
     if where is None or idle < GAPS_SHARE * overall:
         why = f"no unit is at work for {part} of {asked.scope}. {_GAPS_RULE}"
-        return Silent(Family.GAPS, why, True)
+        return NotReported(Family.GAPS, why, True)
     return [
         Finding(
             Family.GAPS,
@@ -123,11 +123,11 @@ def _idle_units(asked: Question, overview: UnitOverview) -> Answer:
     ]  # fmt: skip
 
 
-def _runs(asked: Question) -> list[Run]:
+def _runs(asked: FindingContext) -> list[Run]:
     return [asked.run] if asked.run is not None else list(asked.trace.inferences())
 
 
-def _between_calls(asked: Question) -> Answer:
+def _between_calls(asked: FindingContext) -> FamilyAnswer:
     trace, segments = asked.trace, asked.work.segments
     slices = trace.slices
     is_call = (trace.keys.kind == KeyKind.DELEGATE_CALL)[slices.key]
@@ -151,7 +151,7 @@ def _between_calls(asked: Question) -> Answer:
     )  # fmt: skip
 
 
-def _between_jobs(asked: Question) -> Answer:
+def _between_jobs(asked: FindingContext) -> FamilyAnswer:
     trace, slices = asked.trace, asked.trace.slices
     jobs = np.flatnonzero(units_of(trace) == Unit.NSS)
     start, end = slices.start[jobs], slices.end[jobs]
@@ -185,8 +185,8 @@ def _hulls(runs: list[Run], start: Ints, end: Ints) -> Intervals:
 
 
 def _told_gaps(
-    asked: Question, found: list[tuple[int, Intervals]], what: str, where: str, whole: int
-) -> Answer:
+    asked: FindingContext, found: list[tuple[int, Intervals]], what: str, where: str, whole: int
+) -> FamilyAnswer:
     """found: per track its gaps. what: they are, with its verb. where: they lie, as a clause."""
     count = sum(len(start) for _, (start, _) in found)
     total = sum(int((end - start).sum()) for _, (start, end) in found)
@@ -195,7 +195,7 @@ def _told_gaps(
         of = inferences_text(asked.trace)
     if not count or total < GAPS_SHARE * whole:
         why = f"{what} {part} of the time of {of}. {_GAPS_RULE}"
-        return Silent(Family.GAPS, why, True)
+        return NotReported(Family.GAPS, why, True)
     length, track, start = max(
         (int((end - start).max()), track, int(start[np.argmax(end - start)]))
         for track, (start, end) in found

@@ -17,12 +17,12 @@ import numpy as np
 
 from viewer.analysis.findings.finding import (
     NAMED,
-    Answer,
     Family,
+    FamilyAnswer,
     Finding,
-    OfRun,
-    Question,
-    Silent,
+    FindingContext,
+    NotReported,
+    RunRef,
     joined,
     scope_name,
     share_text,
@@ -66,8 +66,8 @@ class _Scope:
     def count(self) -> str:
         return f"{counted(len(self.runs), 'inference')}{self.name}"
 
-    def place(self, run: Run) -> OfRun:
-        return OfRun(self.numbers[run.track, run.start])
+    def place(self, run: Run) -> RunRef:
+        return RunRef(self.numbers[run.track, run.start])
 
     def share(self, ticks: int) -> str:
         """What share of the time of all inferences something is."""
@@ -79,7 +79,7 @@ class _Scope:
         return sum(map(_length, self.runs))
 
 
-def warm_up(asked: Question) -> Answer:
+def warm_up(asked: FindingContext) -> FamilyAnswer:
     """The first inference of each scope, if it took unusually long."""
     rule = f"Told when the first takes {_UNUSUAL}; both are of the others, at least {LEAST_OTHERS}."
     unusual: list[tuple[int, _Scope, Run]] = []
@@ -116,7 +116,7 @@ def warm_up(asked: Question) -> Answer:
     return found or _silent(Family.WARM_UP, why, rule, LEAST_OTHERS, scopes)
 
 
-def slow_runs(asked: Question) -> Answer:
+def slow_runs(asked: FindingContext) -> FamilyAnswer:
     """Inferences but the first that took unusually long, each scope in one finding."""
     rule = (
         f"Told when one takes {_UNUSUAL}; the first is left out, and there are at least "
@@ -141,7 +141,9 @@ def slow_runs(asked: Question) -> Answer:
     return found or _silent(Family.SLOW_RUNS, why, rule, LEAST_COMPARED, scopes)
 
 
-def _slow(asked: Question, scope: _Scope, slow: Sequence[Run], usual: int, rule: str) -> Finding:
+def _slow(
+    asked: FindingContext, scope: _Scope, slow: Sequence[Run], usual: int, rule: str
+) -> Finding:
     told = [
         f"{'run' if at else 'Run'} {group_digits(run.number)} {asked.time(_length(run))} "
         f"({times_text(_length(run), usual)})"
@@ -163,9 +165,9 @@ def _slow(asked: Question, scope: _Scope, slow: Sequence[Run], usual: int, rule:
 
 def _silent(
     family: Family, why: list[str], rule: str, least: int, scopes: Sequence[_Scope]
-) -> Silent:
+) -> NotReported:
     asked = any(len(scope.others) >= least for scope in scopes)
-    return Silent(family, f"{joined(why) or 'there are no inferences'}. {rule}", asked)
+    return NotReported(family, f"{joined(why) or 'there are no inferences'}. {rule}", asked)
 
 
 def _scopes(table: LinkTable) -> list[_Scope]:
@@ -212,7 +214,7 @@ def _is_unusual(long: int, usual: int, deviation: int) -> bool:
     return long > TIMES * usual and long > usual + DEVIATIONS * deviation
 
 
-def _difference(asked: Question, first: Run, middle: Run) -> str:
+def _difference(asked: FindingContext, first: Run, middle: Run) -> str:
     """Which events took longer in the first than in the median one; all of them add up."""
     more = asked.work.ticks(first) - asked.work.ticks(middle)
     rest = _length(first) - _length(middle) - int(more.sum())

@@ -14,16 +14,16 @@ from fractions import Fraction
 import numpy as np
 
 from viewer.analysis.cost.costs import CostRow
-from viewer.analysis.cost.work_time import Part
+from viewer.analysis.cost.work_time import WorkPart
 from viewer.analysis.findings.finding import (
-    Answer,
     Family,
+    FamilyAnswer,
     Finding,
-    OfKeys,
-    OfSets,
-    Question,
-    Report,
-    Silent,
+    FindingContext,
+    NotReported,
+    OperatorSets,
+    PanelRef,
+    SliceKeys,
     Stretch,
     joined,
     percent,
@@ -49,7 +49,7 @@ UNLINKED_SHARE = Fraction(1, 10)
 NO_PROGRAM = "no record or source is linked to this profile"
 
 
-def largest(asked: Question) -> Answer:
+def largest(asked: FindingContext) -> FamilyAnswer:
     """The few operators, or without a record the few events, that take half of the time."""
     links, cost = asked.links, asked.table
     if links.program is None or not cost.rows:
@@ -74,12 +74,12 @@ def largest(asked: Question) -> Answer:
             f"{_shares(asked, named, asked.whole_ticks)}. "
             f"{group_digits(len(rows))} in all have any time.",
             _few_rule(things),
-            ticks, asked.whole_ticks, OfSets(tuple(row.operators for row in rows[:count])),
+            ticks, asked.whole_ticks, OperatorSets(tuple(row.operators for row in rows[:count])),
         )
     ]  # fmt: skip
 
 
-def _largest_events(asked: Question) -> Answer:
+def _largest_events(asked: FindingContext) -> FamilyAnswer:
     """By name, where nothing says of which operators the slices are."""
     work, whole = asked.work, asked.whole_ticks
     named = work.by_thing(asked.ticks)
@@ -87,8 +87,8 @@ def _largest_events(asked: Question) -> Answer:
     if why := _not_few(count, most, len(named), asked, "events, by name,"):
         return why
     who = plural(count, "Events of one name take", f"Events of {count} names take")
-    dearest = {name for name, _ in named[:count]}
-    groups = (group for group in work.groups if work.things[group.thing] in dearest)
+    most_expensive = {name for name, _ in named[:count]}
+    groups = (group for group in work.groups if work.things[group.thing] in most_expensive)
     return [
         Finding(
             Family.LARGEST,
@@ -96,7 +96,7 @@ def _largest_events(asked: Question) -> Answer:
             f"{_shares(asked, named[:count], whole)}. {group_digits(len(named))} in all have any "
             "time; which operators they are of is not known.",
             _few_rule("events, by name,"),
-            most, whole, OfKeys(tuple(key for group in groups for key in group.keys)),
+            most, whole, SliceKeys(tuple(key for group in groups for key in group.keys)),
         )
     ]  # fmt: skip
 
@@ -111,16 +111,18 @@ def _until_half(ticks: Sequence[int], whole: int) -> tuple[int, int]:
     return 0, total
 
 
-def _not_few(count: int, ticks: int, of: int, asked: Question, things: str) -> Silent | None:
+def _not_few(
+    count: int, ticks: int, of: int, asked: FindingContext, things: str
+) -> NotReported | None:
     if not of or not asked.whole_ticks:
-        return Silent(Family.LARGEST, f"nothing in {asked.scope} has a length", False)
+        return NotReported(Family.LARGEST, f"nothing in {asked.scope} has a length", False)
     if not count:
         part = share_text(ticks, asked.whole_ticks)
         why = f"all {group_digits(of)} with any time take {part} of {asked.whole}"
-        return Silent(Family.LARGEST, f"{why}. {_few_rule(things)}", True)
+        return NotReported(Family.LARGEST, f"{why}. {_few_rule(things)}", True)
     if count > FEW or 2 * count > of:
         why = f"it takes {count} of {group_digits(of)} to make half of {asked.whole}"
-        return Silent(Family.LARGEST, f"{why}. {_few_rule(things)}", True)
+        return NotReported(Family.LARGEST, f"{why}. {_few_rule(things)}", True)
     return None
 
 
@@ -143,12 +145,12 @@ def _operators_text(rows: Sequence[CostRow]) -> str:
     return " and ".join(parts)
 
 
-def _row_name(asked: Question, row: CostRow) -> str:
+def _row_name(asked: FindingContext, row: CostRow) -> str:
     name = set_label(asked.links, row.operators)
     return f"{name} (shared by {len(row.operators)})" if row.is_shared else name
 
 
-def _shares(asked: Question, named: Sequence[tuple[str, int]], whole: int) -> str:
+def _shares(asked: FindingContext, named: Sequence[tuple[str, int]], whole: int) -> str:
     """ "conv 3 µs (12 %), relu 1 µs (4 %) and 2 more"."""
     return joined(
         [f"{name} {asked.time(ticks)} ({share_text(ticks, whole)})" for name, ticks in named]
@@ -158,17 +160,17 @@ def _shares(asked: Question, named: Sequence[tuple[str, int]], whole: int) -> st
 # -- copies ----------------------------------------------------------------------------------------
 
 
-def copies(asked: Question) -> Answer:
+def copies(asked: FindingContext) -> FamilyAnswer:
     """What only copies data or lays it out anew."""
     ticks, whole = asked.ticks, asked.whole_ticks
     own = [(n, group) for n, group in enumerate(asked.work.groups) if group.copy]
     total = sum(int(ticks[n]) for n, _ in own)
     rule = f"Told when copies take at least {percent(COPIES_SHARE)} of it."
     if not own:
-        return Silent(Family.COPIES, "no event is known to be a copy", True)
+        return NotReported(Family.COPIES, "no event is known to be a copy", True)
     if not whole or total < COPIES_SHARE * whole:
         part = share_text(total, whole)
-        return Silent(Family.COPIES, f"copies take {part} of {asked.whole}. {rule}", True)
+        return NotReported(Family.COPIES, f"copies take {part} of {asked.whole}. {rule}", True)
     by_name: dict[str, int] = {}
     for n, group in own:
         by_name[group.copy] = by_name.get(group.copy, 0) + int(ticks[n])
@@ -179,7 +181,7 @@ def copies(asked: Question) -> Answer:
             f"Copies, changes of layout and conversions take {share_text(total, whole)} of "
             f"{asked.whole}",
             f"{asked.time(total)}: {asked.listed([item for item in named if item[1]])}.",
-            rule, total, whole, OfKeys(tuple(key for _, group in own for key in group.keys)),
+            rule, total, whole, SliceKeys(tuple(key for _, group in own for key in group.keys)),
         )
     ]  # fmt: skip
 
@@ -187,20 +189,20 @@ def copies(asked: Question) -> Answer:
 # -- outside of delegates --------------------------------------------------------------------------
 
 
-def outside(asked: Question) -> Answer:
+def outside(asked: FindingContext) -> FamilyAnswer:
     """What ran outside of delegates, where there are delegates."""
     groups, ticks, whole = asked.work.groups, asked.ticks, asked.whole_ticks
-    delegated = any(g.part is Part.DELEGATED and ticks[n] for n, g in enumerate(groups))
+    delegated = any(g.part is WorkPart.DELEGATED and ticks[n] for n, g in enumerate(groups))
     if not delegated:
-        return Silent(Family.OUTSIDE, f"no delegate ran in {asked.scope}", False)
-    is_outside = np.array([group.part is Part.OUTSIDE for group in groups], np.bool_)
+        return NotReported(Family.OUTSIDE, f"no delegate ran in {asked.scope}", False)
+    is_outside = np.array([group.part is WorkPart.OUTSIDE for group in groups], np.bool_)
     own = np.where(is_outside, ticks, 0)
     total = int(own.sum())
     rule = f"Told when what ran outside of delegates takes at least {percent(OUTSIDE_SHARE)} of it."
     if not whole or total < OUTSIDE_SHARE * whole:
         part = share_text(total, whole)
         why = f"what ran outside of delegates takes {part} of {asked.whole}. {rule}"
-        return Silent(Family.OUTSIDE, why, True)
+        return NotReported(Family.OUTSIDE, why, True)
     named = asked.work.by_thing(own)
     keys = tuple(key for i in np.flatnonzero(own).tolist() for key in groups[i].keys)
     return [
@@ -209,7 +211,7 @@ def outside(asked: Question) -> Answer:
             f"What ran outside of delegates takes {share_text(total, whole)} of {asked.whole}",
             f"{asked.time(total)}: {asked.listed(named)}. Delegating it would save at most this, "
             "since a delegate takes time too.",
-            rule, total, whole, OfKeys(keys),
+            rule, total, whole, SliceKeys(keys),
         )
     ]  # fmt: skip
 
@@ -217,20 +219,20 @@ def outside(asked: Question) -> Answer:
 # -- without an operator ---------------------------------------------------------------------------
 
 
-def no_operator(asked: Question) -> Answer:
+def no_operator(asked: FindingContext) -> FamilyAnswer:
     """Time of inferences in which no linked slice runs."""
     cost = asked.table
     if asked.links.program is None:
-        return Silent(Family.NO_OPERATOR, NO_PROGRAM, False)
+        return NotReported(Family.NO_OPERATOR, NO_PROGRAM, False)
     if not execute_keys(asked.trace).any() or not asked.whole_ticks or not cost.rows:
         why = "the file has no Method::execute, or no operator is linked"
-        return Silent(Family.NO_OPERATOR, why, False)
+        return NotReported(Family.NO_OPERATOR, why, False)
     rule = f"Told when at least {percent(NO_OPERATOR_SHARE)} of it lies in no operator's slice."
     part = share_text(cost.without_operator, asked.whole_ticks)
     where = asked.costs.longest_without_operator(*asked.span)
     if where is None or cost.without_operator < NO_OPERATOR_SHARE * asked.whole_ticks:
         why = f"{part} of {asked.whole} lies in no slice of an operator. {rule}"
-        return Silent(Family.NO_OPERATOR, why, True)
+        return NotReported(Family.NO_OPERATOR, why, True)
     track, start, end = where
     return [
         Finding(
@@ -243,11 +245,11 @@ def no_operator(asked: Question) -> Answer:
     ]  # fmt: skip
 
 
-def links(asked: Question) -> Answer:
+def links(asked: FindingContext) -> FamilyAnswer:
     """Slices that a record should know and does not, by the reason that most of them have."""
     table, trace = asked.links, asked.trace
     if table.program is None:
-        return Silent(Family.LINKS, NO_PROGRAM, False)
+        return NotReported(Family.LINKS, NO_PROGRAM, False)
     count = stated_per_key(trace, *asked.span)
     linkable = int(count[table.states > 0].sum())
     found: dict[tuple[Reason, str], int] = {}
@@ -258,10 +260,10 @@ def links(asked: Question) -> Answer:
     missing = sum(found.values())
     rule = f"Told when at least {percent(UNLINKED_SHARE)} of the linkable slices have no operator."
     if not linkable:
-        return Silent(Family.LINKS, f"no slice of {asked.scope} could be linked", False)
+        return NotReported(Family.LINKS, f"no slice of {asked.scope} could be linked", False)
     part = f"{group_digits(missing)} of {counted(linkable, 'linkable slice')}"
     if missing < UNLINKED_SHARE * linkable:
-        return Silent(Family.LINKS, f"{part} of {asked.scope} have no operator. {rule}", True)
+        return NotReported(Family.LINKS, f"{part} of {asked.scope} have no operator. {rule}", True)
     told = [
         f"{group_digits(n)}: {reason.text}{f' ({backend})' if backend else ''}"
         for (reason, backend), n in sorted(found.items(), key=lambda item: -item[1])
@@ -272,6 +274,6 @@ def links(asked: Question) -> Answer:
             f"{part} of {asked.scope} ({share_text(missing, linkable)}) have no operator of their "
             "own",
             f"{joined(told)}. The delegation report says what can be done.",
-            rule, 0, 0, Report("delegation"),
+            rule, 0, 0, PanelRef("delegation"),
         )
     ]  # fmt: skip

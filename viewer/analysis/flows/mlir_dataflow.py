@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from viewer.program.dataflow import Given, MethodFlow
+from viewer.program.dataflow import ExternalInput, MethodFlow
 from viewer.program.mlir.locations import STRING_CONTENT
 from viewer.program.mlir.operations import OperationReader, OperationText
 
@@ -40,9 +40,9 @@ def text_flow(program: Program) -> MethodFlow:
     found = list(reader)
     index = _indexes(found)
     # Per operation with a region, -1 for the top: the values that are named in its regions.
-    named: dict[int, dict[str, int | Given]] = {}
+    named: dict[int, dict[str, int | ExternalInput]] = {}
     pairs: set[tuple[int, int]] = set()
-    given: dict[int, dict[Given, None]] = {}
+    given: dict[int, dict[ExternalInput, None]] = {}
     entered: set[int] = set()
     unknown: set[int] = set()
     for number, operation in enumerate(found):
@@ -51,13 +51,13 @@ def text_flow(program: Program) -> MethodFlow:
         if around >= 0 and around not in entered:
             entered.add(around)
             for name in _arguments(found[around], reader.entry(around)):
-                here.setdefault(name, Given(name, False))
+                here.setdefault(name, ExternalInput(name, False))
         for name in _RESULT.findall(operation.result):
             here[name] = number
     for number, operation in enumerate(found):
         for name in _operands(operation):
             maker = _maker(name, reader.parent(number), named, reader)
-            if isinstance(maker, Given):
+            if isinstance(maker, ExternalInput):
                 given.setdefault(index[number], {})[maker] = None
             elif maker is None:
                 unknown.add(index[number])
@@ -87,8 +87,11 @@ def _indexes(found: list[OperationText]) -> list[int]:
 
 
 def _maker(
-    name: str, around: int, named: dict[int, dict[str, int | Given]], reader: OperationReader
-) -> int | Given | None:
+    name: str,
+    around: int,
+    named: dict[int, dict[str, int | ExternalInput]],
+    reader: OperationReader,
+) -> int | ExternalInput | None:
     """What a name means in the regions of an operation (-1: the top), or in those around it."""
     while True:
         maker = named.get(around, {}).get(name)

@@ -1,10 +1,10 @@
 """The operators around some operators: who feeds them and whom they feed, hop by hop.
 
 A hop goes along an edge of the program's `Dataflow`, so every edge is exact; where a record does
-not say what an operator takes, `Neighbourhood.reason` says why. What is found is limited, since a
+not say what an operator takes, `Neighborhood.reason` says why. What is found is limited, since a
 delegate may have thousands of operators and one result thousands of takers: whole hops are shown
 while there is room, and of the first that has none its dearest operators. How many there are in
-all, and how many neighbours of each shown operator are not shown, is counted exactly.
+all, and how many neighbors of each shown operator are not shown, is counted exactly.
 
 All of it is columns: 5,000 operators take a millisecond or two.
 """
@@ -38,7 +38,7 @@ class Direction(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Neighbourhood:
+class Neighborhood:
     """The operators that are shown, in the order of the program whatever they cost.
 
     operators (n): ascending indexes into `Program.operators`; hop (n): how many hops from the
@@ -89,15 +89,15 @@ class Neighbourhood:
         return f"{of_all}, the nearest first and of those the {best}."
 
 
-def neighbourhood(
+def neighborhood(
     flow: Dataflow,
     seeds: Sequence[int],
     hops: int,
     direction: Direction = Direction.BOTH,
-    dearness: Ints | None = None,
+    cost_order: Ints | None = None,
     most: int = MOST_SHOWN,
     most_edges: int = MOST_EDGES,
-) -> Neighbourhood:
+) -> Neighborhood:
     """The operators within some hops of the seeds, at most so many operators and edges.
 
     seeds: indexes into `Program.operators`; those that are none are left out. hops: 0 to
@@ -109,7 +109,7 @@ def neighbourhood(
     asked = asked[(asked >= 0) & (asked < count)]
     hop = _hops(flow, asked, min(max(hops, 0), MOST_HOPS), direction)
     found = np.flatnonzero(hop >= 0)
-    cost = np.zeros(count, np.int64) if dearness is None else dearness
+    cost = np.zeros(count, np.int64) if cost_order is None else cost_order
     found = found[np.lexsort((found, -cost[found], hop[found]))]
     shown = found[: max(most, 0)]
     latest = np.maximum(*_edges_among(flow, shown))
@@ -118,11 +118,11 @@ def neighbourhood(
         shown = shown[: max(int(np.sort(latest)[most_edges]), 1)]
     shown = np.sort(shown)
     producer, consumer = _edges_among(flow, shown)
-    return Neighbourhood(
+    return Neighborhood(
         shown, hop[shown], producer, consumer,
         np.diff(flow.input_ptr)[shown] - np.bincount(consumer, minlength=len(shown)),
         np.diff(flow.output_ptr)[shown] - np.bincount(producer, minlength=len(shown)),
-        len(asked), len(found), dearness is not None, _reason(flow, asked),
+        len(asked), len(found), cost_order is not None, _reason(flow, asked),
     )  # fmt: skip
 
 

@@ -89,7 +89,7 @@ class FlowIndex:
     """The linked slices of one trace by operators, inference and time; made once.
 
     Linear in the slices, and 4 bytes for each that is linked. A question after that costs a few
-    searches for each neighbouring operator.
+    searches for each neighboring operator.
     """
 
     def __init__(self, table: LinkTable) -> None:

@@ -36,7 +36,7 @@ from viewer.model.torq_names import (
 from viewer.model.trace import Ints, KeyKind, Keys, Trace, Unit
 from viewer.program.mlir.locations import INPUT_FILE, FilePosition
 from viewer.program.sources.files import file_name
-from viewer.program.torq.debug_info import Action, Dispatch, Job, Task
+from viewer.program.torq.debug_info import Action, Dispatch, NssJob, NssTask
 
 # What a runtime calls its kinds of action, and the operations that can be behind each.
 _KINDS = (
@@ -274,11 +274,11 @@ class _Placement:
     def _place(self, dispatch: Dispatch, one: _Stated, in_text: bool) -> str:
         """The location of what a number stands for; "" if it says none."""
         known = _look_up(dispatch, one)
-        if isinstance(known, Task) and not in_text:
+        if isinstance(known, NssTask) and not in_text:
             # The row is one piece of work of the task, not the task.
             places = {w.location for w in known.work if w.unit is one.unit}
             return places.pop() if len(places) == 1 else ""
-        if isinstance(known, Job):
+        if isinstance(known, NssJob):
             actions = (known.start_action, known.wait_action)
             known = next((dispatch.actions[a] for a in actions if a is not None), None)
         if known is None or not _is_itself(one):
@@ -309,7 +309,7 @@ def _stated(trace: Trace) -> Iterator[_Stated]:
             yield _Stated(sort, int(distinct[at]), Unit(of_unit), key)
 
 
-def _look_up(dispatch: Dispatch, one: _Stated) -> Action | Job | Task | None:
+def _look_up(dispatch: Dispatch, one: _Stated) -> Action | NssJob | NssTask | None:
     if one.sort == ACTION_ID:
         return dispatch.actions.get(one.number)
     if one.sort == JOB_ID:

@@ -35,7 +35,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from viewer.model.trace import Codes, Column, Ints, KeyKind, Keys, Trace
-from viewer.program.debug_handles import DelegateMap, Entry, is_word
+from viewer.program.debug_handles import DelegateMap, MapEntry, is_word
 from viewer.program.program import Program
 
 # The slice's own name, beside the columns of its trace.
@@ -213,7 +213,7 @@ def _match(trace: Trace, name: str, known: DelegateMap, in_file: bool) -> Column
     )
 
 
-def _known_texts(values: Sequence[int | str], entries: Sequence[Entry | None]) -> frozenset[str]:
+def _known_texts(values: Sequence[int | str], entries: Sequence[MapEntry | None]) -> frozenset[str]:
     """The texts of those values that have an entry."""
     return frozenset(
         str(value) for value, entry in zip(values, entries, strict=True) if entry is not None

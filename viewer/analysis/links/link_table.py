@@ -17,7 +17,7 @@ import numpy as np
 
 from viewer.analysis.links.debug_info_locations import unplaced
 from viewer.analysis.links.logged_identities import is_outside_calls, scope_identities
-from viewer.analysis.links.match import WRITE_BACK, Fit, fit
+from viewer.analysis.links.match import WRITE_BACK, TraceMatch, fit
 from viewer.analysis.links.text_positions import TextPositions, positions_of
 from viewer.model.trace import Bools, Codes, Ints, KeyKind, Trace
 from viewer.program.debug_handles import DelegateMap, Via, is_of_whole_call
@@ -102,7 +102,7 @@ class LinkTable:
 
     trace: Trace
     program: Program | None
-    fit: Fit | None
+    fit: TraceMatch | None
     links: tuple[Link, ...]
 
     @cached_property
@@ -180,7 +180,7 @@ def unlinked(trace: Trace, why: str = "", dispatches: Sequence[Dispatch] = ()) -
 def link(
     trace: Trace,
     program: Program,
-    found: Fit | None = None,
+    found: TraceMatch | None = None,
     dispatches: Sequence[Dispatch] = (),
 ) -> LinkTable:
     """Link every key of a trace to the operators of a program; `found` is their fit, if known.
@@ -255,7 +255,7 @@ class _Linker:
         self,
         trace: Trace,
         program: Program,
-        found: Fit,
+        found: TraceMatch,
         absent: Mapping[int, tuple[bool, str]],
     ) -> None:
         self.trace = trace

@@ -151,7 +151,7 @@ def _collected(trace: Trace, logged: Ints) -> LoggedIdentities:
 
 
 def is_outside_calls(trace: Trace, key: int) -> bool:
-    """Whether a delegate's event was logged outside any call, as during its initialisation.
+    """Whether a delegate's event was logged outside any call, as during its initialization.
 
     Dumps give such events chain index -1 and so no instruction. A plain table may have identifiers
     without instructions too, to be looked up in the whole method; only where other rows of it name

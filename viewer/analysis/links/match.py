@@ -61,7 +61,7 @@ _AROUND_BODIES = frozenset({"sym_size", "select_copy"})
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class Match:
     """How far two things fit, 0 to 1, and how many kernels and identifiers that rests on."""
 
     value: float
@@ -87,14 +87,12 @@ class Agreement:
         return f"agreement {self.value:.2f} on {names_compared(self)}"
 
 
-def names_compared(agreement: Agreement) -> str:
+def names_compared(agreement: Match) -> str:
     """ "6 names compared": what an agreement rests on; `AGREEMENT` says what names."""
     return f"{counted(agreement.evidence, 'name')} compared"
 
 
-def agreement_with_method(
-    logged: LoggedIdentities, method: Method, finished: bool = True
-) -> Agreement:
+def agreement_with_method(logged: LoggedIdentities, method: Method, finished: bool = True) -> Match:
     """How far the runs of a scope fit one method of a record."""
     if method.delegates_only:
         return _agreement_of_delegates(logged, method, finished)
@@ -137,14 +135,14 @@ def agreement_with_method(
         # A table with identifiers alone: all maps of the method together stand for one instruction.
         maps = [d for d in method.delegates.values() if d.is_filled]
         score = sum(any(d.handles(i) is not None for d in maps) for i in unplaced) / len(unplaced)
-        return Agreement(score, len(unplaced))
+        return Match(score, len(unplaced))
     if not (method.handles or method.delegates):
         # A name inside of branches does not say which instruction it is; another speaks against.
-        return Agreement(float(0 < in_branches == len(logged.kernels)), 0)
-    return Agreement(score / len(ids), evidence) if ids else Agreement(0.0, 0)
+        return Match(float(0 < in_branches == len(logged.kernels)), 0)
+    return Match(score / len(ids), evidence) if ids else Match(0.0, 0)
 
 
-def _agreement_of_delegates(logged: LoggedIdentities, method: Method, finished: bool) -> Agreement:
+def _agreement_of_delegates(logged: LoggedIdentities, method: Method, finished: bool) -> Match:
     """How far what delegates logged fits the maps of a debug handle map file."""
     unplaced = logged.identifiers.get(NO_INSTRUCTION, set())
     if unplaced:
@@ -166,10 +164,10 @@ def _agreement_of_delegates(logged: LoggedIdentities, method: Method, finished: 
     for instruction in method.delegates.keys() - ran - {NO_INSTRUCTION}:
         # A call of the file that is in no run speaks against it, unless the run was cut short.
         calls += bool(ran) and (finished or instruction <= logged.last_instruction)
-    return Agreement(score / calls, evidence) if calls else Agreement(0.0, strange)
+    return Match(score / calls, evidence) if calls else Match(0.0, strange)
 
 
-def _agreement_without_calls(unplaced: Collection[Identifier], method: Method) -> Agreement:
+def _agreement_without_calls(unplaced: Collection[Identifier], method: Method) -> Match:
     """The same of identifiers that name no call: all maps of the method stand for one."""
     maps = [d for d in method.delegates.values() if d.is_filled]
     known = {i: {entry.key for d in maps if (entry := d.find(i)) is not None} for i in unplaced}
@@ -177,9 +175,9 @@ def _agreement_without_calls(unplaced: Collection[Identifier], method: Method) -
     stated = {key for d in maps for key in d.entries or ()}
     shared = sum(bool(keys) for keys in known.values())
     if not shared:
-        return Agreement(0.0, len(unplaced))
+        return Match(0.0, len(unplaced))
     value = max(shared / len(unplaced), len(met) / len(stated))
-    return Agreement(value, sum(is_word(i) for i, keys in known.items() if keys))
+    return Match(value, sum(is_word(i) for i, keys in known.items() if keys))
 
 
 def is_never_mapped(ops: Collection[str], method: Method, has_jumps: bool) -> bool:
@@ -222,16 +220,16 @@ class _Kernels:
 
 
 @dataclass(frozen=True)
-class Fit:
+class TraceMatch:
     """How a program fits a whole trace.
 
     methods: per scope the method that its runs are of, None for loads and where none can be
     decided; by_scope: its agreement; undecided: per scope the methods that fit equally well.
     """
 
-    agreement: Agreement
+    agreement: Match
     methods: tuple[str | None, ...]
-    by_scope: tuple[Agreement | None, ...]
+    by_scope: tuple[Match | None, ...]
     undecided: tuple[tuple[str, ...], ...]
 
 
@@ -240,7 +238,7 @@ def fit(
     program: Program,
     chosen: Mapping[int, str] | None = None,
     logged: Sequence[Signature] | None = None,
-) -> Fit:
+) -> TraceMatch:
     """Attribute the scopes of a trace to the methods of a program and say how well they fit.
 
     chosen: scope -> the method that the user says it is of, whatever the agreement. logged: the
@@ -257,9 +255,9 @@ def _fit_methods(
     logged: Sequence[Signature],
     candidates: Sequence[Method],
     chosen: Mapping[int, str],
-) -> Fit:
+) -> TraceMatch:
     methods: list[str | None] = []
-    scores: list[Agreement | None] = []
+    scores: list[Match | None] = []
     undecided: list[tuple[str, ...]] = []
     mapped = [m for m in candidates if m.is_mapped]
     for number, scope in enumerate(trace.scopes):
@@ -274,7 +272,7 @@ def _fit_methods(
         undecided.append(tuple(name for _, name in top) if len(top) > 1 else ())
     _decide_the_last(methods, undecided, chosen)
     total = mean_agreement([s for s in scores if s is not None])
-    return Fit(total, tuple(methods), tuple(scores), tuple(undecided))
+    return TraceMatch(total, tuple(methods), tuple(scores), tuple(undecided))
 
 
 def _decide_the_last(
@@ -292,7 +290,7 @@ def _decide_the_last(
             methods[left[0]], undecided[left[0]] = rest[0], ()
 
 
-def mean_agreement(known: Sequence[Agreement]) -> Agreement:
+def mean_agreement(known: Sequence[Match]) -> Match:
     """The agreement of several scopes together, weighted by what each of them rests on.
 
     So a scope with one stray identifier does not outweigh the runs of a whole method.
@@ -300,19 +298,19 @@ def mean_agreement(known: Sequence[Agreement]) -> Agreement:
     evidence = sum(a.evidence for a in known)
     weights = [a.evidence if evidence else 1 for a in known]
     value = sum(a.value * w for a, w in zip(known, weights, strict=True)) / max(sum(weights), 1)
-    return Agreement(value, evidence)
+    return Match(value, evidence)
 
 
-def _mean(own: Sequence[Signature], method: Method) -> Agreement:
+def _mean(own: Sequence[Signature], method: Method) -> Match:
     """The agreement averaged over runs; the evidence is that of the richest one."""
     rated = [(agreement_with_method(x.identities, method, x.finished), x.runs) for x in own]
     runs = sum(count for _, count in rated)
-    return Agreement(
+    return Match(
         sum(a.value * count for a, count in rated) / runs, max(a.evidence for a, _ in rated)
     )
 
 
-def _fit_text(trace: Trace, program: Program) -> Fit:
+def _fit_text(trace: Trace, program: Program) -> TraceMatch:
     """The share of the distinct positions in locations at which the text has an operation."""
     texts = TextPositions(program)
     asked = {
@@ -322,6 +320,6 @@ def _fit_text(trace: Trace, program: Program) -> Fit:
         for position in positions_of(location)
     }
     hits = sum(texts.operator_at(position) is not None for position in asked)
-    total = Agreement(hits / len(asked) if asked else 0.0, len(asked))
+    total = Match(hits / len(asked) if asked else 0.0, len(asked))
     n = len(trace.scopes)
-    return Fit(total, (None,) * n, (total,) * n, ((),) * n)
+    return TraceMatch(total, (None,) * n, (total,) * n, ((),) * n)

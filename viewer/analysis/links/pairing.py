@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass
 
 from viewer.analysis.links.identifier_columns import takes_column
-from viewer.analysis.links.match import AHEAD, Agreement, Fit
+from viewer.analysis.links.match import AHEAD, Match, TraceMatch
 from viewer.model.trace import Trace
 from viewer.program.program import Program
 
@@ -22,7 +22,7 @@ class Candidate:
     """A program that might belong to a trace, and how well it fits."""
 
     program: Program
-    fit: Fit
+    fit: TraceMatch
 
 
 def wants_text(trace: Trace) -> bool | None:
@@ -78,7 +78,7 @@ def links_alike(program: Program) -> object:
     ]  # fmt: skip
 
 
-def undecided_sentences(trace: Trace, found: Fit) -> list[str]:
+def undecided_sentences(trace: Trace, found: TraceMatch) -> list[str]:
     """What to say of scopes whose runs could be of several methods."""
     texts = []
     for names in dict.fromkeys(n for n in found.undecided if n):
@@ -91,7 +91,7 @@ def undecided_sentences(trace: Trace, found: Fit) -> list[str]:
     return texts
 
 
-def uncheckable(trace: Trace, program: Program, agreement: Agreement) -> str:
+def uncheckable(trace: Trace, program: Program, agreement: Match) -> str:
     """What to say of a pair that has nothing to compare, or nothing that would prove anything."""
     why = "they have nothing to compare"
     if program.delegates_only and agreement.value:
@@ -99,7 +99,7 @@ def uncheckable(trace: Trace, program: Program, agreement: Agreement) -> str:
     return f"Whether {_name(program)} belongs to {_name(trace)} cannot be checked: {why}."
 
 
-def partial(trace: Trace, program: Program, agreement: Agreement) -> str:
+def partial(trace: Trace, program: Program, agreement: Match) -> str:
     """What to say of a pair that fits in part."""
     why = (
         "The record may be of another version of the model; kernels that contradict it are not "
@@ -110,7 +110,7 @@ def partial(trace: Trace, program: Program, agreement: Agreement) -> str:
     return f"{_name(trace)} and {_name(program)} fit in part only: {agreement}. {why}"
 
 
-def mismatch(trace: Trace, program: Program, agreement: Agreement) -> str:
+def mismatch(trace: Trace, program: Program, agreement: Match) -> str:
     """What to say of a pair that does not belong together."""
     why = "Either the record is of another model or export, or it was made without deepcopy."
     if program.delegates_only:

@@ -81,7 +81,7 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
+class FlagTerm:
     """One of `FLAGS`."""
 
     name: str
@@ -108,7 +108,7 @@ class AnyOf:
     parts: tuple[Node, ...]
 
 
-Node = Text | Measure | Flag | Not | AllOf | AnyOf
+Node = Text | Measure | FlagTerm | Not | AllOf | AnyOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +342,7 @@ class _Reader:
             return Text(rest, field)
         if rest and field.isalpha() and rest[0] not in ":/\\":  # no C++ name, no address
             self.unknown = self.unknown or field[:24]
-        return Flag(word) if word in FLAGS else Text(word)
+        return FlagTerm(word) if word in FLAGS else Text(word)
 
 
 _EXAMPLES = {

@@ -26,7 +26,7 @@ from viewer.analysis.search.query import (
     UNITS,
     AllOf,
     AnyOf,
-    Flag,
+    FlagTerm,
     Measure,
     Node,
     Not,
@@ -71,7 +71,7 @@ class SearchedTrace:
                 return self._texts(node)
             case Measure():
                 return self._measured(node)
-            case Flag(name):
+            case FlagTerm(name):
                 return self._flagged(name)
             case Not(part):
                 return ~self._ask(part)

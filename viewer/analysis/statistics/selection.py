@@ -35,7 +35,7 @@ KEYS = ("name", "operator", "module", "thread")
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class SelectedSlices:
     """Slices of one linked trace, by ascending number, and between which ticks they count.
 
     labels, strings: what every slice of the trace is called on screen.
@@ -50,7 +50,7 @@ class Chosen:
 
 
 @dataclass(frozen=True, eq=False)
-class Figures:
+class GroupFigures:
     """The numbers of some groups: parallel arrays, in ticks. See the module's text."""
 
     statistics: Statistics
@@ -69,10 +69,10 @@ class SelectionStatistics:
     """
 
     labels: tuple[str, ...]
-    figures: Figures
+    figures: GroupFigures
     index: Ints
     group: Ints
-    whole: Figures
+    whole: GroupFigures
     slices: int
     cut: int
     foreign: int
@@ -91,16 +91,16 @@ class SelectionStatistics:
 def chosen_within(
     table: LinkTable, labels: Codes, strings: Sequence[str], tracks: Sequence[int], first: int,
     last: int,
-) -> Chosen:  # fmt: skip
+) -> SelectedSlices:  # fmt: skip
     """All slices of some tracks that touch the ticks [first, last)."""
     slices = table.trace.slices
     found = [slices_within(slices, track, first, last) for track in sorted(set(tracks))]
     index = np.sort(np.concatenate(found)) if found else np.empty(0, np.int64)
-    return Chosen(table, labels, strings, index, first, last)
+    return SelectedSlices(table, labels, strings, index, first, last)
 
 
 def selection_statistics(
-    chosen: Chosen, key: str, grouping: Grouping | None = None
+    chosen: SelectedSlices, key: str, grouping: Grouping | None = None
 ) -> SelectionStatistics:
     """The statistics of chosen slices by one of KEYS; ValueError for another key.
 
@@ -121,12 +121,12 @@ def selection_statistics(
     one = replace(chosen, index=index)
     own = self_time_within(trace.slices, index, chosen.first, chosen.last)
     figures = _figures(one, group, len(names), own)
-    dearest = np.argsort(-figures.statistics.total.astype(np.float64), kind="stable")
+    most_expensive = np.argsort(-figures.statistics.total.astype(np.float64), kind="stable")
     place = np.empty(len(names), np.int64)
-    place[dearest] = np.arange(len(names))
+    place[most_expensive] = np.arange(len(names))
     return SelectionStatistics(
-        labels=tuple(names[i] for i in dearest.tolist()),
-        figures=_taken(figures, dearest),
+        labels=tuple(names[i] for i in most_expensive.tolist()),
+        figures=_taken(figures, most_expensive),
         index=index,
         group=place[group],
         whole=_figures(one, np.zeros(len(index), np.int64), 1, own),
@@ -138,7 +138,9 @@ def selection_statistics(
     )
 
 
-def _groups(chosen: Chosen, key: str, grouping: Grouping) -> tuple[Ints, Sequence[str], Bools]:
+def _groups(
+    chosen: SelectedSlices, key: str, grouping: Grouping
+) -> tuple[Ints, Sequence[str], Bools]:
     """Per chosen slice its group, the labels of the groups, and which slices stand for others."""
     trace, index = chosen.table.trace, chosen.index
     nothing = np.zeros(len(index), np.bool_)
@@ -169,7 +171,7 @@ def _groups(chosen: Chosen, key: str, grouping: Grouping) -> tuple[Ints, Sequenc
     return all_codes, [*labels, NO_OPERATOR], doubled
 
 
-def _figures(chosen: Chosen, group: Ints, count: int, self_time: Ints) -> Figures:
+def _figures(chosen: SelectedSlices, group: Ints, count: int, self_time: Ints) -> GroupFigures:
     slices, index = chosen.table.trace.slices, chosen.index
     start, end = clipped(slices, index, chosen.first, chosen.last)
     outer = outermost(slices, index, group)
@@ -179,13 +181,13 @@ def _figures(chosen: Chosen, group: Ints, count: int, self_time: Ints) -> Figure
     start, end, group = start[outer], end[outer], group[outer]
     # As if on one track: an instant counts once for a group, on however many it is at work.
     spans = Segments(np.zeros(len(start), np.int64), start, end, group, lanes=True)
-    return Figures(grouped(end - start, group, count), own, total_per_group(spans, count))
+    return GroupFigures(grouped(end - start, group, count), own, total_per_group(spans, count))
 
 
-def _taken(figures: Figures, order: Ints) -> Figures:
+def _taken(figures: GroupFigures, order: Ints) -> GroupFigures:
     of = figures.statistics
     statistics = Statistics(
         of.count[order], of.p10[order], of.p50[order], of.p90[order], of.avg[order],
         of.min[order], of.max[order], of.total[order],
     )  # fmt: skip
-    return Figures(statistics, figures.own[order], figures.busy[order])
+    return GroupFigures(statistics, figures.own[order], figures.busy[order])

@@ -35,7 +35,7 @@ from viewer.analysis.links.text_positions import TextPositions
 from viewer.analysis.torq.measured_actions import (
     Floats,
     MeasuredAction,
-    Source,
+    MeasurementSource,
     groups,
     measured_actions,
     several_dispatches,
@@ -75,7 +75,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedAction:
     """One row: what was estimated, what was measured, and why one of them is missing.
 
     operators: indexes into the operators of `Estimates.table`'s program. on_npu: an NSS job, or
@@ -99,7 +99,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class ActionRow(Compared):
+class ActionRow(ComparedAction):
     """One action, or one NSS job with the actions that start it and wait for it.
 
     dispatch: "" where no file names it. action: of a job the one that waits, None if not known.
@@ -113,7 +113,7 @@ class ActionRow(Compared):
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorRow(Compared):
+class OperatorRow(ComparedAction):
     """The actions of one set of operators together, jobs of the NPU and work of the host apart."""
 
     actions: int = 0
@@ -190,7 +190,7 @@ class _Draft:
     operators: tuple[int, ...] = ()
     estimate: int | None = None
     estimate_ns: float | None = None
-    measured: dict[Source, list[Floats]] = field(default_factory=dict)
+    measured: dict[MeasurementSource, list[Floats]] = field(default_factory=dict)
 
     def expect(self, ticks: int, rate: Fraction) -> bool:
         """Take an estimate, unless a better source gave one already; whether it was taken."""
@@ -267,7 +267,7 @@ class _Comparison:
             self._add_measured(one, source)
             self._sources[trace.path, "measurement"] = None
 
-    def _add_measured(self, one: MeasuredAction, source: Source) -> None:
+    def _add_measured(self, one: MeasuredAction, source: MeasurementSource) -> None:
         if one.job is not None:
             draft = self._job(one.dispatch, one.job)
             if draft.action is None and draft.start_action is None:

@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 _OTHER = "another compilation"
 
 
-class Source(IntEnum):
+class MeasurementSource(IntEnum):
     """Which sort of profile a measurement is from, the most telling first."""
 
     HOST = 0
@@ -52,14 +52,14 @@ class MeasuredAction:
     ns: Floats
 
 
-def source_of(trace: Trace) -> Source | None:
+def source_of(trace: Trace) -> MeasurementSource | None:
     """Which sort of measurement of actions or jobs a trace is; None if it is none."""
     columns = trace.slices.columns
     if trace.clock.unit == "cycle" or columns.keys().isdisjoint((ACTION_ID, JOB_ID)):
         return None
     if OPERATIONS in columns:
-        return Source.ANNOTATED
-    return Source.HOST if ACTION_ID in columns else Source.JOBS
+        return MeasurementSource.ANNOTATED
+    return MeasurementSource.HOST if ACTION_ID in columns else MeasurementSource.JOBS
 
 
 def several_dispatches(trace: Trace) -> str:
@@ -68,7 +68,7 @@ def several_dispatches(trace: Trace) -> str:
     It lists the executions of all dispatches and names none. All number from 0, so one number that
     stands for two operations, or for two places, is of two dispatches.
     """
-    if source_of(trace) is not Source.ANNOTATED:
+    if source_of(trace) is not MeasurementSource.ANNOTATED:
         return ""
     at, ids = numbers(trace, ACTION_ID)
     keys = trace.slices.key[at]

@@ -15,7 +15,7 @@ count as any other, as the kernels of most backends do them.
   element (mean, difference, square, sum, product), one more each for a weight and a bias. Batch
   norm of inference: 2 per element, by the factor and the addend of its channel.
 * Pooling: one per element of the window, also where that lies in the padding.
-* Quantising: 4 per element (product, sum, rounding, limits). Dequantising: 2.
+* Quantizing: 4 per element (product, sum, rounding, limits). Dequantizing: 2.
 * What moves, fills or views data: none.
 
 Another op, and control flow, is not counted, and the answer says so.

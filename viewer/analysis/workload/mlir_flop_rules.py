@@ -2,7 +2,7 @@
 
 The conventions are those of `viewer.analysis.workload.flop_rules`; what differs is how weights are
 laid out: a kernel of tosa.conv2d is [O, H, W, I], of linalg.conv_2d_nhwc_hwcf [H, W, I, O].
-tosa.rescale is counted as quantising is: 4 per element (product, rounding shift, zero point,
+tosa.rescale is counted as quantizing is: 4 per element (product, rounding shift, zero point,
 limits). The body of linalg.generic is not read.
 """
 

@@ -9,7 +9,7 @@ Read, whatever the dialect:
   `tensor.cast %a : T to T`.
 
 A size that is not fixed ("?") stays a text, so that no figure is made of it; a tensor without a
-rank has no shape. Of a quantised element the storage is what counts: `!quant.uniform<i8:f32, 0.1>`
+rank has no shape. Of a quantized element the storage is what counts: `!quant.uniform<i8:f32, 0.1>`
 is an i8. Arrays of numbers in the attributes are settings: `kernel = array<i64: 2, 2>`.
 """
 
@@ -28,7 +28,7 @@ _STRING = re.compile(rf'"{STRING_CONTENT}"?')
 _VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
 _SHAPED = re.compile(r"(?:tensor|memref|vector)<(?P<inner>.*)>", re.DOTALL)
 _SIZE = re.compile(r"(\d{1,18}|\?|\*)x")
-_QUANTISED = re.compile(r"!quant\.[\w.]+<\s*([a-z]\w*)")
+_QUANTIZED = re.compile(r"!quant\.[\w.]+<\s*([a-z]\w*)")
 _COMPLEX = {"complex<f16>": "c32", "complex<f32>": "c64", "complex<f64>": "c128"}
 _INS = re.compile(r"\bins\s*\(")
 _OUTS = re.compile(r"\bouts\s*\(")
@@ -139,9 +139,9 @@ def _tensor(stated: str, name: str) -> Tensor:
 
 
 def _dtype(stated: str) -> str:
-    quantised = _QUANTISED.match(stated)
-    if quantised is not None:
-        return quantised[1]
+    quantized = _QUANTIZED.match(stated)
+    if quantized is not None:
+        return quantized[1]
     name = _COMPLEX.get(stated, stated)
     return name if re.fullmatch(r"(?:[su]?i|bf|f|c)\d\w*|index", name) else ""
 

@@ -32,7 +32,7 @@ _NOT_MOVED = (Traffic.CONSTANT, Traffic.ROOM)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class OpWork:
     """Operations of those nodes of an operator that are of one op.
 
     rule: that of each of these nodes; "" if it differs from one to the other.
@@ -45,7 +45,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class MovedBytes:
     """Bytes that are read of inputs, of parameters, and written."""
 
     inputs: int
@@ -69,10 +69,10 @@ class OperatorFigures:
 
     operations: int | None
     at_least: bool
-    parts: tuple[Part, ...]
+    parts: tuple[OpWork, ...]
     missing: tuple[str, ...]
     floating: bool
-    moved: Moved | None
+    moved: MovedBytes | None
     moved_missing: str = ""
     note: str = ""
 
@@ -92,7 +92,7 @@ def figures_of(program: Program, operator: Operator) -> OperatorFigures:
 def figures_of_nodes(nodes: Sequence[GraphNode], leaving: Collection[str] = ()) -> OperatorFigures:
     """The figures of nodes that count as one. leaving: names of values that others take as well;
     those that no node of the group takes leave it anyway."""
-    parts: dict[str, Part] = {}
+    parts: dict[str, OpWork] = {}
     missing: dict[str, None] = {}
     floating = False
     for node in nodes:
@@ -105,7 +105,7 @@ def figures_of_nodes(nodes: Sequence[GraphNode], leaving: Collection[str] = ()) 
             continue
         floating = floating or any(is_floating(t) for t in node.outputs[:1])
         known = parts.get(node.op)
-        parts[node.op] = Part(
+        parts[node.op] = OpWork(
             _short(node.op),
             1 + (known.nodes if known else 0),
             count.operations + (known.operations if known else 0),
@@ -144,7 +144,7 @@ def _note(nodes: Sequence[GraphNode]) -> str:
     return next(iter(kinds)).value if len(kinds) == 1 and Traffic.WORK not in kinds else ""
 
 
-def _moved(nodes: Sequence[GraphNode], leaving: Collection[str]) -> Moved:
+def _moved(nodes: Sequence[GraphNode], leaving: Collection[str]) -> MovedBytes:
     """Raises NotKnown if the size of any value that is moved is not known."""
     for node in nodes:
         if node.op.startswith("higher_order."):
@@ -184,7 +184,7 @@ def _moved(nodes: Sequence[GraphNode], leaving: Collection[str]) -> Moved:
             if leaves and root.name in made:
                 written[root.name] = bytes_of(root)
     kept = {name for name, tensor in given.items() if tensor.parameter}
-    return Moved(
+    return MovedBytes(
         inputs=sum(size for name, size in read.items() if name not in kept),
         parameters=sum(size for name, size in read.items() if name in kept),
         outputs=sum(written.values()),

@@ -34,7 +34,7 @@ _SHARE = 16  # a layout that fewer of those that are left have is the last one t
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layout:
+class MessageLayout:
     """What is the same in all messages of one layout.
 
     mask, bits: of each eight bytes those that tell the layout, and what they are. fields: tag,
@@ -46,7 +46,7 @@ class Layout:
     fields: tuple[tuple[int, int, int], ...]
 
     @staticmethod
-    def of(message: bytes) -> Layout | None:
+    def of(message: bytes) -> MessageLayout | None:
         """The layout of a message; None if it is damaged, or has groups."""
         mask = bytearray(-(-len(message) // 8) * 8)
         fields = []
@@ -76,7 +76,9 @@ class Layout:
             at = after
         padded = message.ljust(len(mask), b"\0")
         masks = np.frombuffer(bytes(mask), "<u8")
-        return Layout(tuple(masks), tuple(np.frombuffer(padded, "<u8") & masks), tuple(fields))
+        return MessageLayout(
+            tuple(masks), tuple(np.frombuffer(padded, "<u8") & masks), tuple(fields)
+        )
 
     def has_twice(self, tag: int) -> bool:
         """Whether such a message has a field more than once."""
@@ -91,16 +93,16 @@ class Layout:
         return same
 
 
-class Layouts:
+class MessageLayouts:
     """The layouts that messages of one type were found to have, kept from block to block."""
 
     def __init__(self) -> None:
-        self._known: dict[int, list[Layout]] = {}
+        self._known: dict[int, list[MessageLayout]] = {}
         self._rest = 0  # blocks for which it is not tried
 
     def sorted_out(
         self, data: NDArray[np.uint8], begin: Ints, end: Ints
-    ) -> tuple[list[Alike], Ints | None]:
+    ) -> tuple[list[AlikeMessages], Ints | None]:
         """Messages at begin .. end by layout, and which are left; None where all are.
 
         The messages of one layout come in their order.
@@ -109,7 +111,7 @@ class Layouts:
             self._rest = max(self._rest - 1, 0)
             return [], None
         length = np.minimum(end - begin, _LONGEST + 1)
-        found: list[Alike] = []
+        found: list[AlikeMessages] = []
         left = []
         for size, count in enumerate(np.bincount(length, minlength=1).tolist()):
             if not count:
@@ -127,7 +129,7 @@ class Layouts:
 
     def _of_length(
         self, data: NDArray[np.uint8], begin: Ints, rows: Ints, size: int,
-        out: list[Alike],
+        out: list[AlikeMessages],
     ) -> Ints:  # fmt: skip
         """Those of one length; gives the rows that are left."""
         known = self._known.setdefault(size, [])
@@ -139,14 +141,14 @@ class Layouts:
             (len(data) - item.itemsize + 1,), item, data.data, strides=(1,)
         )
         each = list(window[at].view("<u8").reshape(len(at), -1).T)
-        was, used = list(known), list[Layout]()
+        was, used = list(known), list[MessageLayout]()
         while len(rows):
             is_new = not was
             if is_new:
                 if len(rows) < FEWEST or len(used) >= _MOST:
                     break
                 first = int(at[len(at) // 2])
-                layout = Layout.of(data[first : first + size].tobytes())
+                layout = MessageLayout.of(data[first : first + size].tobytes())
                 if layout is None:
                     break
             else:
@@ -154,13 +156,13 @@ class Layouts:
             same = layout.is_of(each)
             count = int(np.count_nonzero(same))
             if count == len(rows):
-                out.append(Alike(layout, rows, at, each))
+                out.append(AlikeMessages(layout, rows, at, each))
                 rows = rows[:0]
                 used.append(layout)
             elif count >= _FEW:
                 used.append(layout)
                 own = [word.compress(same) for word in each]
-                out.append(Alike(layout, rows.compress(same), at.compress(same), own))
+                out.append(AlikeMessages(layout, rows.compress(same), at.compress(same), own))
                 other = ~same
                 too_few = is_new and count * _SHARE < len(rows)
                 rows, at = rows.compress(other), at.compress(other)
@@ -174,10 +176,10 @@ class Layouts:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Alike:
+class AlikeMessages:
     """Messages of one layout: which they are, where they begin, and their bytes as words."""
 
-    layout: Layout
+    layout: MessageLayout
     rows: Ints
     at: Ints
     words: list[Words]

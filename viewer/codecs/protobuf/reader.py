@@ -1,9 +1,9 @@
 """Many protobuf messages at once, as numpy columns: the mirror of `export.protobuf_encoder`.
 
-`Block` holds bytes. `Block.records` finds where the messages of a repeated field begin, and
-`Block.fields` walks many messages in step: one round reads the next field of every message that has
-one more, so the cost is per field of the longest message and not per message. Nothing is known of a
-schema here; wire format: https://protobuf.dev/programming-guides/encoding/
+`PaddedBytes` holds bytes. `PaddedBytes.records` finds where the messages of a repeated field begin,
+and `PaddedBytes.fields` walks many messages in step: one round reads the next field of every
+message that has one more, so the cost is per field of the longest message and not per message.
+Nothing is known of a schema here; wire format: https://protobuf.dev/programming-guides/encoding/
 
 Every length is checked against the end of its message before it is followed. A message that is
 damaged ends where the damage is, and is reported by its number.
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.codecs.protobuf.layouts import Layouts
+from viewer.codecs.protobuf.layouts import MessageLayouts
 from viewer.codecs.protobuf.wire import (
     FIXED32,
     FIXED64,
@@ -103,7 +103,7 @@ def signed(values: Words) -> Ints:
     return values.view(np.int64)
 
 
-class Block:
+class PaddedBytes:
     """Bytes with `PADDING` behind them."""
 
     def __init__(self, data: NDArray[np.uint8]) -> None:
@@ -193,7 +193,7 @@ class Block:
     # -- what is in them -------------------------------------------------------------------------
 
     def fields(
-        self, begin: Ints, end: Ints, wanted: Container[int], layouts: Layouts | None = None
+        self, begin: Ints, end: Ints, wanted: Container[int], layouts: MessageLayouts | None = None
     ) -> Fields:
         """The fields of messages that lie at begin .. end, of the wanted tags only.
 

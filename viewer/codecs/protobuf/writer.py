@@ -121,7 +121,7 @@ class Literal:
         _put(out, at, np.broadcast_to(self._data, (len(at), len(self._data))))
 
 
-class Numbers:
+class Varints:
     """A varint per message, after bytes that may depend on its length only.
 
     `values`: integers of any type; negative ones are written as int64, in 10 bytes. `head(length)`
@@ -295,7 +295,7 @@ class Message:
 
     def __init__(self, field: int, body: Piece) -> None:
         announced = tag(field, LENGTH_DELIMITED)
-        self._piece = Joined(Numbers(body.length, lambda size: announced), body)
+        self._piece = Joined(Varints(body.length, lambda size: announced), body)
         self.length: Ints = self._piece.length
 
     def write(self, out: Bytes, at: Ints) -> None:

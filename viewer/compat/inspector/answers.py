@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.events import EventStatistics
-from viewer.compat.inspector.table import METADATA, NUMBERS, Sheet, shown_ops
+from viewer.compat.inspector.table import METADATA, NUMBERS, AnswerTable, shown_ops
 from viewer.compat.inspector.time_scales import CYCLES, PER_SECOND, ratio
 from viewer.model.distributions import Floats
 from viewer.model.trace import Bools, Column, KeyKind
@@ -48,7 +48,7 @@ class InspectorAnswers:
         self._ops = _ops_of_links(self._table)
         self._is_delegated: Bools = keys.kind[found.key] == KeyKind.DELEGATE_EVENT
 
-    def sheet(self, include_metadata: bool = False) -> Sheet:
+    def sheet(self, include_metadata: bool = False) -> AnswerTable:
         """The visible table: all rows but those of OPERATOR_CALL, as the official tool has it."""
         found, links = self._found, self._table.links
         kind = self._table.trace.keys.kind[found.key]
@@ -75,7 +75,7 @@ class InspectorAnswers:
             for name in NUMBERS:
                 columns[f"native_{name}"] = _blanked(self._native[name], ~self._is_native, rows)
             columns["native_unit"] = [self._unit(row) for row in listed]
-        return Sheet(columns)
+        return AnswerTable(columns)
 
     def as_json(self) -> list[dict[str, Any]]:
         """Blocks with all their rows, those of OPERATOR_CALL included, and every field of each."""

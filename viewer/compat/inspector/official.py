@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.analysis.statistics.event_blocks import first_of, merge_runs
-from viewer.compat.inspector.official_errors import InspectorStops
+from viewer.compat.inspector.official_errors import InspectorError
 from viewer.compat.inspector.official_events import InspectorEvents, InspectorRun
 from viewer.compat.inspector.official_record import Handles, InspectorRecord, LoadedRecord
-from viewer.compat.inspector.table import METADATA, NUMBERS, Sheet, shown_ops
+from viewer.compat.inspector.table import METADATA, NUMBERS, AnswerTable, shown_ops
 from viewer.compat.inspector.time_scales import MIXED, PER_SECOND, is_mixed
 from viewer.formats.executorch.etdump.events import filled
 from viewer.model.distributions import Floats, Statistics, grouped
@@ -65,7 +65,7 @@ class OfficialAnswer:
     statistics: Statistics
     scale: str
 
-    def sheet(self, include_metadata: bool = False) -> Sheet:
+    def sheet(self, include_metadata: bool = False) -> AnswerTable:
         """The visible table: events whose name has "OPERATOR_CALL" in it are not shown."""
         shown = [i for i, e in enumerate(self.events) if OPERATOR_CALL not in e.name]
         events = [self.events[i] for i in shown]
@@ -87,7 +87,7 @@ class OfficialAnswer:
         }
         if include_metadata and any(any(e.metadata) for e in self.events):
             columns[METADATA] = [e.metadata if any(e.metadata) else None for e in events]
-        return Sheet(columns)
+        return AnswerTable(columns)
 
     def as_json(self) -> list[dict[str, Any]]:
         """Every row with every field, the hidden ones included, for scripts."""
@@ -119,13 +119,13 @@ def answer(
 ) -> OfficialAnswer:
     """What the Inspector makes of a dump; scales as in `time_scales`.
 
-    Raises InspectorStops, and UnreadableFile for a record whose maps are none.
+    Raises InspectorError, and UnreadableFile for a record whose maps are none.
     """
     if is_mixed(source, target):
-        raise InspectorStops("RuntimeError", MIXED)
+        raise InspectorError("RuntimeError", MIXED)
     told = _Told(runs, events)
     if not told.blocks:
-        raise InspectorStops("ValueError", "No objects to concatenate (there is no event)")
+        raise InspectorError("ValueError", "No objects to concatenate (there is no event)")
     by_row = np.argsort(told.row, kind="stable")
     at, row = told.at[by_row], told.row[by_row]
     count = int(told.row_ptr[-1])
@@ -210,7 +210,7 @@ class _Told:
     def _check(runs: list[InspectorRun], told: Ints) -> None:
         filled = set(np.unique(told).tolist())
         if any(run.has_events and i not in filled for i, run in enumerate(runs)):
-            raise InspectorStops("ValueError", "No objects to concatenate (a run has no events)")
+            raise InspectorError("ValueError", "No objects to concatenate (a run has no events)")
 
 
 def _numbered(*columns: Ints) -> Ints:
@@ -241,7 +241,7 @@ def _difference(
     bad = wrapped & ((start > _MAX_UINT32) | (end > _MAX_UINT32))
     if bad.any():
         i = int(np.argmax(bad))
-        raise InspectorStops(
+        raise InspectorError(
             "ValueError",
             f"Expected start_time ({start[i]}) and end_time ({end[i]}) to be less than "
             f"{_MAX_UINT32} for cases where there is wrap-around of time values.",

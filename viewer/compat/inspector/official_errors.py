@@ -5,7 +5,7 @@ from __future__ import annotations
 VERSION = "1.5.1"
 
 
-class InspectorStops(Exception):
+class InspectorError(Exception):
     """The official Inspector raises here: `kind` is its exception's name, `text` what it says."""
 
     def __init__(self, kind: str, text: str) -> None:

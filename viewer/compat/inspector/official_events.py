@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.codecs.flatbuffer import Buffer, Malformed, Tables, distinct_texts, elements
-from viewer.compat.inspector.official_errors import InspectorStops
+from viewer.compat.inspector.official_errors import InspectorError
 from viewer.formats import UnreadableFile, never_cancelled, no_progress
 from viewer.formats.executorch.etdump.events import DAMAGED, load
 from viewer.model.trace import Bools, Ints
@@ -64,10 +64,10 @@ class InspectorRun:
 
 
 def read(path: str) -> tuple[list[InspectorRun], InspectorEvents]:
-    """Runs and events of a dump. Raises UnreadableFile or InspectorStops."""
+    """Runs and events of a dump. Raises UnreadableFile or InspectorError."""
     buffer = load(path, no_progress, never_cancelled)
     if buffer.bytes[_PREFIXED : _PREFIXED + 4].tobytes() != b"ED00":
-        raise InspectorStops("CalledProcessError", "flatc takes dumps with a size prefix alone")
+        raise InspectorError("CalledProcessError", "flatc takes dumps with a size prefix alone")
     try:
         runs, first, length = _runs(buffer)
         return runs, _events(buffer, first, length)
@@ -81,14 +81,14 @@ def _runs(buffer: Buffer) -> tuple[list[InspectorRun], Ints, Ints]:
     start = 4 + int(buffer.u4(np.array([4]))[0])
     listed = Tables(buffer, np.array([start]), "root table").targets(1)
     if not listed.any():
-        raise InspectorStops("TypeError", "the dump has no list of runs (run_data)")
+        raise InspectorError("TypeError", "the dump has no list of runs (run_data)")
     first, length = buffer.vectors(listed, 4, "list of runs")
     tables = Tables(buffer, elements(buffer, first, length, "runs", _LEAST), "run")
     if (tables.fields(2) > 0).any() and not tables.fields(_SLOTS_OF_FIRST_SCHEMA).any():
-        raise InspectorStops("CalledProcessError", "flatc does not know the schema of release 0.1")
+        raise InspectorError("CalledProcessError", "flatc does not know the schema of release 0.1")
     codes, names = distinct_texts(buffer, tables.targets(0), "run names")
     if (codes < 0).any():
-        raise InspectorStops("TypeError", "a run has no name")
+        raise InspectorError("TypeError", "a run has no name")
     texts = _decoded(names)
     events = tables.targets(3)
     index = tables.numbers(1, np.int32, -1).tolist()
@@ -103,7 +103,7 @@ def _events(buffer: Buffer, first: Ints, length: Ints) -> InspectorEvents:
     inner, other = tables.targets(0), tables.targets(2)
     is_profile = inner > 0
     if (~is_profile & (other == 0)).any():
-        raise InspectorStops("ValueError", "Unable to find populated event (an allocation event)")
+        raise InspectorError("ValueError", "Unable to find populated event (an allocation event)")
     profile = Tables(buffer, inner[is_profile], "profile event")
     debug = Tables(buffer, other[~is_profile], "debug event")
 
@@ -149,7 +149,7 @@ def _outputs(buffer: Buffer, debug: Tables) -> Bools:
     """Which debug events hold an output of the run (slot 7 of their value, a table of one bool)."""
     entries = debug.targets(2)
     if not entries.all():
-        raise InspectorStops("TypeError", "a debug event has no value (debug_entry)")
+        raise InspectorError("TypeError", "a debug event has no value (debug_entry)")
     output = Tables(buffer, entries, "value").targets(7)
     marked = output > 0
     at = Tables(buffer, output[marked], "output mark").fields(0)
@@ -163,4 +163,4 @@ def _decoded(texts: list[bytes]) -> list[str]:
     try:
         return [text.decode() for text in texts]
     except UnicodeDecodeError as error:
-        raise InspectorStops("CalledProcessError", "flatc takes UTF-8 text alone") from error
+        raise InspectorError("CalledProcessError", "flatc takes UTF-8 text alone") from error

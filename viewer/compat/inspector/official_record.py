@@ -3,7 +3,7 @@
 Kept as the file has them, unlike in `viewer.formats.executorch.etrecord.reader`: keys are texts in
 the file's order (the last key that is a substring of an identifier wins), and only the nodes of the
 outer graph count, not those of lowered modules and branches. Where it cannot load a record or does
-not look beyond the method `forward`, `InspectorStops` says so in the order in which it would come
+not look beyond the method `forward`, `InspectorError` says so in the order in which it would come
 across.
 No pickle is read: of a member that it loads as one, the first bytes tell whether it could.
 """
@@ -17,7 +17,7 @@ import zipfile
 from dataclasses import dataclass
 from typing import Any
 
-from viewer.compat.inspector.official_errors import InspectorStops
+from viewer.compat.inspector.official_errors import InspectorError
 from viewer.formats import UnreadableFile
 from viewer.formats.executorch.etrecord.archive import (
     ATEN,
@@ -74,7 +74,7 @@ class LoadedRecord:
         self._graphs = graphs
 
     def forward(self) -> InspectorRecord:
-        """Raises InspectorStops where it looks for what the record does not have."""
+        """Raises InspectorError where it looks for what the record does not have."""
         try:
             return self._forward()
         except _OTHER_SHAPE as error:
@@ -96,14 +96,14 @@ class LoadedRecord:
         _of_forward(self._maps.get(NUMBER_OF_OUTPUTS))
         methods = [g for n, g in self._graphs.items() if n == EDGE or n.startswith(f"{EDGE}/")]
         if not methods:
-            raise InspectorStops("KeyError", "'edge_dialect_graph_module'")
+            raise InspectorError("KeyError", "'edge_dialect_graph_module'")
         if len(methods) > 1:
-            raise InspectorStops("AttributeError", "'dict' object has no attribute 'graph_module'")
+            raise InspectorError("AttributeError", "'dict' object has no attribute 'graph_module'")
         return InspectorRecord(handles, delegates, _ops(methods[0]))
 
 
 def read(path: str) -> LoadedRecord:
-    """Load a record as it does. Raises UnreadableFile or InspectorStops."""
+    """Load a record as it does. Raises UnreadableFile or InspectorError."""
     try:
         with zipfile.ZipFile(path) as archive:
             return _read(path, archive)
@@ -118,7 +118,7 @@ def read(path: str) -> LoadedRecord:
 def _read(path: str, archive: zipfile.ZipFile) -> LoadedRecord:
     names = archive.namelist()
     if MAGIC not in names:
-        raise InspectorStops("RuntimeError", "ETRecord identifier missing from etrecord file")
+        raise InspectorError("RuntimeError", "ETRecord identifier missing from etrecord file")
     plain = {name: _json(path, archive, name) for name in _PLAIN if name in names}
     return LoadedRecord(path, plain, _programs(path, archive, names))
 
@@ -133,11 +133,11 @@ def _programs(path: str, archive: zipfile.ZipFile, names: list[str]) -> dict[str
             # torch.save writes a ZIP; records up to 1.2 hold a bare pickle, which is refused.
             with archive.open(name) as member:
                 if member.read(2) != b"PK":
-                    raise InspectorStops("RuntimeError", f"Failed to load {name} from ETRecord.")
+                    raise InspectorError("RuntimeError", f"Failed to load {name} from ETRecord.")
             continue
         missing = [name + blob for blob in BLOBS if name + blob not in names]
         if missing:
-            raise InspectorStops(
+            raise InspectorError(
                 "KeyError", f"There is no item named {missing[0]!r} in the archive"
             )
         programs[name] = _json(path, archive, name)
@@ -154,9 +154,9 @@ def _json(path: str, archive: zipfile.ZipFile, name: str) -> Any:
 def _of_forward(maps: Any) -> dict[str, Any]:
     """A map of the one method that is looked at."""
     if not isinstance(maps, dict):
-        raise InspectorStops("TypeError", "'NoneType' object is not subscriptable")
+        raise InspectorError("TypeError", "'NoneType' object is not subscriptable")
     if FORWARD not in maps:
-        raise InspectorStops("KeyError", "'forward'")
+        raise InspectorError("KeyError", "'forward'")
     found: dict[str, Any] = maps[FORWARD]
     return found
 
@@ -181,14 +181,14 @@ def _check_nodes(program: Any) -> None:
     """What its deserializer refuses: nodes of before 1.0, lowered modules of before 1.1."""
     for node in _nodes(program):
         if "name" not in node:
-            raise InspectorStops(
+            raise InspectorError(
                 "TypeError", "Node.__init__() missing 1 required positional argument: 'name'"
             )
         if str(node.get("target")).endswith("executorch_call_delegate"):
             for item in node.get("inputs") or ():
                 text = (item.get("arg") or {}).get("as_string")
                 if isinstance(text, str) and _is_old_lowered(text):
-                    raise InspectorStops("SerializeError", "Failed deserializing node Node(name=…")
+                    raise InspectorError("SerializeError", "Failed deserializing node Node(name=…")
 
 
 def _is_old_lowered(text: str) -> bool:

@@ -19,7 +19,7 @@ METADATA = "delegate_debug_metadata"
 FULL_LIST = 5  # from so many operators on, a cell names the first two and the last
 
 
-class Sheet:
+class AnswerTable:
     """Named columns of equal length; cells are None, bool, int, float, str or lists of those."""
 
     def __init__(self, columns: dict[str, Sequence[object]]) -> None:

@@ -1,6 +1,6 @@
 """Torq profiles as perfetto_logger charts them: same threads, names and figures, but right.
 
-A trace of our own readers becomes columns for a `TimeChartView` and an `Overview`. Where the
+A trace of our own readers becomes columns for a `TimeChartView` and an `TorqOverview`. Where the
 original is wrong this is not: every row is there, whatever its location holds; what is drawn is ns,
 at 800 MHz for the cycles of compile profiles; NSS jobs lie where they ran; the figures of slice
 units 0 and 1 are told. `dur=` and figures count as the original's do: cycles for C0 and µs for NSS
@@ -30,7 +30,7 @@ from viewer.compat.torq_logger.names import (
     percent,
     short_location,
 )
-from viewer.compat.torq_logger.overview import Overview, all_units, runtime_overview, two_units
+from viewer.compat.torq_logger.overview import TorqOverview, all_units, runtime_overview, two_units
 from viewer.compat.torq_logger.time_chart import ChartColumns, Names
 from viewer.export.perfetto.packets import clean
 from viewer.model.building.chunks import distinct_codes
@@ -72,7 +72,7 @@ class TorqChart:
 
     columns: tuple[ChartColumns, ...]
     threads: tuple[str, ...]
-    overview: Overview
+    overview: TorqOverview
     ns_per_figure: Fraction = Fraction(1)
 
 
@@ -212,12 +212,12 @@ class _CompileRows:
         own = np.isin(self._unit, units)
         return self._start[own], self._end[own]
 
-    def _two_units(self, start: Ints, end: Ints) -> Overview:
+    def _two_units(self, start: Ints, end: Ints) -> TorqOverview:
         dma = np.isin(self._unit, (Unit.DMA_IN, Unit.DMA_OUT))
         own = self._unit == Unit.SLICE
         return two_units((start, end), (start[dma], end[dma]), (start[own], end[own]))
 
-    def _all_units(self) -> Overview:
+    def _all_units(self) -> TorqOverview:
         slices = self._unit == Unit.SLICE
         busy = {}
         for number in (0, 1):

@@ -38,7 +38,7 @@ from viewer.compat.torq_logger.names import (
     short_location,
 )
 from viewer.compat.torq_logger.original_packets import OriginalPackets
-from viewer.compat.torq_logger.overview import Overview, all_units, runtime_overview, two_units
+from viewer.compat.torq_logger.overview import TorqOverview, all_units, runtime_overview, two_units
 from viewer.formats import UnreadableFile
 from viewer.model.intervals import Intervals
 
@@ -147,7 +147,7 @@ def _write_rows(
         packets.slice(process, row.thread, name, row.start * scale, row.end * scale)
 
 
-def _write_overview(packets: OriginalPackets, process: str, overview: Overview) -> None:
+def _write_overview(packets: OriginalPackets, process: str, overview: TorqOverview) -> None:
     for thread, name, time, in_category in overview.slices():
         packets.slice(
             f"{process} Overview", thread, name, overview.start, overview.start + time, in_category
@@ -162,7 +162,7 @@ def _intervals(rows: Sequence[_Row], unit: str | None = None) -> Intervals:
     )
 
 
-def _overview(rows: Sequence[_Row]) -> Overview:
+def _overview(rows: Sequence[_Row]) -> TorqOverview:
     dma, cdma, slices, css = (_intervals(rows, unit) for unit in ("DMA", "CDMA", "SLICE", "CSS"))
     return all_units(_intervals(rows), dma, cdma, slices, css)
 

@@ -78,7 +78,7 @@ ALL_UNITS = OverviewForm(
 
 
 @dataclass(frozen=True, slots=True)
-class Overview:
+class TorqOverview:
     """The figures of one file in ns, and the time of its first slice.
 
     A figure that is not in `times` is drawn with no length and without a share.
@@ -109,7 +109,7 @@ class Overview:
         return "\n".join(lines) + "\n"
 
 
-def two_units(everything: Intervals, dma: Intervals, slices: Intervals) -> Overview:
+def two_units(everything: Intervals, dma: Intervals, slices: Intervals) -> TorqOverview:
     """The overview of f63e303. everything: all rows, whichever unit they are of."""
     start, overall = _extent(everything)
     times = {
@@ -120,13 +120,13 @@ def two_units(everything: Intervals, dma: Intervals, slices: Intervals) -> Overv
         "IDLE": max(overall - length(*_both(dma, slices)), 0),
         "OVERALL": overall,
     }
-    return Overview(TWO_UNITS, start, times)
+    return TorqOverview(TWO_UNITS, start, times)
 
 
-def runtime_overview(jobs: Intervals) -> Overview:
+def runtime_overview(jobs: Intervals) -> TorqOverview:
     """The overview of f63e303 for NSS jobs, of which the units are not known."""
     found = two_units(jobs, NO_TIME, NO_TIME)
-    return Overview(
+    return TorqOverview(
         TWO_UNITS, found.start, {**found.times, "IDLE": found.times["OVERALL"] - length(*jobs)}
     )
 
@@ -138,7 +138,7 @@ def all_units(
     slices: Intervals,
     css: Intervals,
     of_slice: Mapping[int, Intervals] | None = None,
-) -> Overview:
+) -> TorqOverview:
     """The overview of 36d5652 and 183cae4; of_slice: what slice units 0 and 1 do, if known."""
     start, overall = _extent(everything)
     moves, computes = _both(dma, cdma), _both(slices, css)
@@ -156,7 +156,7 @@ def all_units(
         "OVERALL": overall,
     }
     times |= {f"SLICE_{unit}": length(*busy) for unit, busy in (of_slice or {}).items()}
-    return Overview(ALL_UNITS, start, times)
+    return TorqOverview(ALL_UNITS, start, times)
 
 
 def _extent(everything: Intervals) -> tuple[int, int]:

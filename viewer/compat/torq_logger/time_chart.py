@@ -28,9 +28,9 @@ from viewer.codecs.protobuf.writer import (
     Joined,
     Literal,
     Message,
-    Numbers,
     Picked,
     Piece,
+    Varints,
     assemble,
     tag,
     varint,
@@ -311,7 +311,7 @@ class _Layout:
         own = self._order[first:last].astype(np.int64)
         ended = self._order[owner].astype(np.int64)
         begin = Joined(
-            Numbers(chart.start[own] - origin, lambda size: _TIME),
+            Varints(chart.start[own] - origin, lambda size: _TIME),
             Literal(_SEQUENCE, len(own)),
             Message(
                 _TRACK_EVENT,
@@ -319,7 +319,7 @@ class _Layout:
             ),
         )
         end = Joined(
-            Numbers(chart.end[ended] - origin, lambda size: _TIME),
+            Varints(chart.end[ended] - origin, lambda size: _TIME),
             Picked(self._end, self._lane[ended]),
         )
         return assemble([(begin_at, Message(_PACKET, begin)), (end_at, Message(_PACKET, end))])

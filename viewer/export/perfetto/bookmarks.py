@@ -20,7 +20,7 @@ UNNAMED = "(unnamed)"
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class BookmarkSpan:
     """One of them, in ns of the file; a moment where both times are one."""
 
     start: int
@@ -33,7 +33,7 @@ class Span:
 class SpanPackets:
     """Some spans and moments of one track; `lanes` says how many lanes it needs."""
 
-    def __init__(self, spans: Sequence[Span]) -> None:
+    def __init__(self, spans: Sequence[BookmarkSpan]) -> None:
         self._moments = [span for span in spans if span.start == span.end]
         self._spans = [span for span in spans if span.start != span.end]
         start = np.array([span.start for span in self._spans], np.int64)
@@ -47,7 +47,7 @@ class SpanPackets:
         for span in sorted(self._moments, key=lambda s: s.start):
             event = _event(pb.TrackEvent.TYPE_INSTANT, uuids[0], span)
             out.append(_packet(span.start, event))
-        open_spans: list[tuple[int, Span]] = []  # with their lanes, the innermost last
+        open_spans: list[tuple[int, BookmarkSpan]] = []  # with their lanes, the innermost last
 
         def close(lane: int, depth: int) -> None:
             while open_spans and (open_spans[-1][0] != lane or len(open_spans) > depth):
@@ -68,7 +68,7 @@ class SpanPackets:
         return b"".join(out)
 
 
-def _event(type: Any, uuid: int, span: Span) -> Any:
+def _event(type: Any, uuid: int, span: BookmarkSpan) -> Any:
     event = pb.TrackEvent(
         type=type, track_uuid=uuid, name=clean(span.name) or UNNAMED, categories=[span.category]
     )

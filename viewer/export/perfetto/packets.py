@@ -15,8 +15,8 @@ from viewer.codecs.protobuf.writer import (
     Blobs,
     Joined,
     Message,
-    Numbers,
     Picked,
+    Varints,
     assemble,
     tag,
     varint,
@@ -130,7 +130,7 @@ def _many_values(number: int, texts: Sequence[str]) -> bytes:
     """A packet of values with the numbers from `number` on."""
     codes = np.arange(len(texts))
     entry = Joined(
-        Numbers(codes + number, lambda size: _IID),
+        Varints(codes + number, lambda size: _IID),
         Message(_STR, Picked(Blobs.of_texts(texts), codes)),
     )
     entries = assemble([(codes, Message(_STRING_VALUES, entry))])

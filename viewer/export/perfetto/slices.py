@@ -23,9 +23,9 @@ from viewer.codecs.protobuf.writer import (
     Joined,
     Literal,
     Message,
-    Numbers,
     Picked,
     Piece,
+    Varints,
     Where,
     assemble,
     tag,
@@ -372,8 +372,8 @@ class SlicePackets:
             start_arg = self._number_arg("start_ticks", _ARG_INT)
             dur_arg = self._number_arg("dur_ticks", _ARG_INT)
             self._arguments += [
-                lambda own: Numbers(slices.start[own], start_arg),
-                lambda own: Numbers(slices.end[own] - slices.start[own], dur_arg),
+                lambda own: Varints(slices.start[own], start_arg),
+                lambda own: Varints(slices.end[own] - slices.start[own], dur_arg),
             ]
         self._intern_events()
         self._arguments.append(lambda own: Picked(self._key_args, slices.key[own]))
@@ -420,7 +420,7 @@ class SlicePackets:
 
         def event(part: Codes) -> Piece:
             at = other(part)
-            return Where(at, Numbers(event_iid[slices.name[part[at]]], event_arg))
+            return Where(at, Varints(event_iid[slices.name[part[at]]], event_arg))
 
         self._arguments.append(event)
 
@@ -438,7 +438,7 @@ class SlicePackets:
 
             def run(own: Codes) -> Piece:
                 number = of_slice[own]
-                return Where(number > 0, Numbers(number[number > 0], run_arg))
+                return Where(number > 0, Varints(number[number > 0], run_arg))
 
             self._arguments.append(run)
 
@@ -516,7 +516,7 @@ class SlicePackets:
             used = _in_order_of_use(present, len(table), lambda part: values[part])
             iid = np.zeros(len(table), np.int64)
             iid[used] = self._strings.values([table[i] for i in used])
-            encode = lambda codes: Numbers(iid[codes], head)  # noqa: E731
+            encode = lambda codes: Varints(iid[codes], head)  # noqa: E731
         elif values.dtype.kind == "f":
             inner = tag(_ARG_NAME_IID, VARINT) + varint(self._strings.argument(name))
             inner += tag(_ARG_DOUBLE, FIXED64)
@@ -525,7 +525,7 @@ class SlicePackets:
         else:
             number = {"b": _ARG_BOOL, "u": _ARG_UINT}.get(values.dtype.kind, _ARG_INT)
             head = self._number_arg(name, number)
-            encode = lambda numbers: Numbers(numbers, head)  # noqa: E731
+            encode = lambda numbers: Varints(numbers, head)  # noqa: E731
 
         def piece(own: Codes) -> Piece:
             if valid is None:
@@ -568,7 +568,7 @@ class SlicePackets:
             pieces.append(Picked(self._lane_category, lane))
         pieces += [argument(own) for argument in self._arguments]
         pieces += [
-            Numbers(self._shown(own), lambda size: _BEGIN),
+            Varints(self._shown(own), lambda size: _BEGIN),
             Picked(self._begin_track, lane),
         ]
         for head, at, ids in self._flow_ends:
@@ -579,7 +579,7 @@ class SlicePackets:
         if self._correlation_of_slice is not None:
             pieces.append(self._correlation_of_slice(own))
         packet = Joined(
-            Numbers(self._ns(start), lambda size: TIME),
+            Varints(self._ns(start), lambda size: TIME),
             Literal(SEQUENCE_ID, n),
             Message(TRACK_EVENT, Joined(*pieces)),
             Literal(_FLAGS, n),
@@ -588,7 +588,7 @@ class SlicePackets:
 
     def _ends(self, own: Codes) -> Piece:
         packet = Joined(
-            Numbers(self._ns(self._slices.end[own]), lambda size: TIME),
+            Varints(self._ns(self._slices.end[own]), lambda size: TIME),
             Picked(self._end_tail, self._lane_of_row[self._row[own]]),
         )
         return Message(PACKET, packet)

@@ -29,7 +29,7 @@ class ExportTrack:
 class KeyFacts:
     """What is known about each distinct key of a trace; every list is as long as `trace.keys`.
 
-    correlation: slices with equal text get one colour ("forward/10": one operator), None for none.
+    correlation: slices with equal text get one color ("forward/10": one operator), None for none.
     modules: module path; sources: "file:line"; reasons: how the link was made, "" for none.
     estimates: what the compiler expected of it, as (ticks of the compile clock, ns); none at all
     may be given.
@@ -122,7 +122,7 @@ class PerfettoSource:
 
 
 @dataclass(frozen=True, slots=True)
-class PerfettoMark:
+class PerfettoBookmark:
     """A moment or a span that the user marked, in ns of the common axis, with his words."""
 
     start_ns: int
@@ -132,7 +132,7 @@ class PerfettoMark:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class TraceExtras:
     """What a file has beside the slices of its sources.
 
     order: (source, track) in the order of display; tracks that are not named follow in the order
@@ -140,7 +140,7 @@ class Beside:
     """
 
     order: Sequence[tuple[int, int]] = ()
-    marks: Sequence[PerfettoMark] = ()
+    marks: Sequence[PerfettoBookmark] = ()
     facts: Facts = field(default_factory=dict)
 
 

@@ -29,7 +29,7 @@ _BY_KEY = pb.TrackDescriptor.SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY
 _ALONE = pb.TrackDescriptor.SIBLING_MERGE_BEHAVIOR_NONE
 
 
-class Layout:
+class TrackDescriptors:
     """All tracks that packets refer to, and their descriptors.
 
     uuids: per source the uuid of each (track, lane). counters: per source what is plotted, with the

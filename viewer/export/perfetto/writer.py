@@ -80,13 +80,13 @@ from viewer.codecs.atomic_file import (
     no_progress,
     replacing,
 )
-from viewer.export.perfetto.bookmarks import Span, SpanPackets
+from viewer.export.perfetto.bookmarks import BookmarkSpan, SpanPackets
 from viewer.export.perfetto.counters import CounterPackets
 from viewer.export.perfetto.metadata import LEFT_OUT, about, attributes, facts_of, flow_facts
 from viewer.export.perfetto.packets import SEQUENCE, InternedStrings, framed
 from viewer.export.perfetto.slices import SlicePackets
-from viewer.export.perfetto.source import Beside, PerfettoSource, TimesTooFarApart
-from viewer.export.perfetto.tracks import Layout
+from viewer.export.perfetto.source import PerfettoSource, TimesTooFarApart, TraceExtras
+from viewer.export.perfetto.tracks import TrackDescriptors
 from viewer.model.provenance import first_ns, is_of_one_file
 from viewer.model.times import tick_to_ns
 
@@ -98,7 +98,7 @@ SAMPLED, PLACES = 40_000, 16
 # A sequence of their own: on the events' sequence the last thread descriptor would be taken for the
 # thread that writes the instants of ABOUT_TRACK.
 _DESCRIPTORS = SEQUENCE + 1
-_NOTHING = Beside()
+_NOTHING = TraceExtras()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def export_perfetto(
     path: str | os.PathLike[str],
     *,
     ns_range: tuple[int, int] | None = None,
-    beside: Beside = _NOTHING,
+    beside: TraceExtras = _NOTHING,
     progress: Progress = no_progress,
     cancelled: Cancelled = never_cancelled,
 ) -> int:
@@ -153,7 +153,7 @@ def write_perfetto(
     out: BinaryIO,
     *,
     ns_range: tuple[int, int] | None = None,
-    beside: Beside = _NOTHING,
+    beside: TraceExtras = _NOTHING,
     progress: Progress = no_progress,
     cancelled: Cancelled = never_cancelled,
 ) -> int:
@@ -189,7 +189,7 @@ def size_of_perfetto(
     sources: Sequence[PerfettoSource],
     *,
     ns_range: tuple[int, int] | None = None,
-    beside: Beside = _NOTHING,
+    beside: TraceExtras = _NOTHING,
 ) -> FileSize:
     """What `write_perfetto` would write. Raises TimesTooFarApart.
 
@@ -264,13 +264,15 @@ class _File:
     def __init__(
         self,
         sources: Sequence[PerfettoSource],
-        beside: Beside,
+        beside: TraceExtras,
         ns_range: tuple[int, int] | None,
     ) -> None:
         self._sources = sources
         runs = [_runs(source) for source in sources]
-        marks = [Span(m.start_ns, m.end_ns, m.name, "MARK", {"note": m.note} if m.note else {})
-                 for m in beside.marks]  # fmt: skip
+        marks = [
+            BookmarkSpan(m.start_ns, m.end_ns, m.name, "MARK", {"note": m.note} if m.note else {})
+            for m in beside.marks
+        ]
         spans = [span for source in sources if (span := source.span())]
         spans += [(span.start, span.end) for some in (*runs, marks) for span in some]
         self._origin = origin = min((first for first, _ in [*spans, *_stated_axis(sources)]),
@@ -280,7 +282,7 @@ class _File:
         self._window = None if ns_range is None else (ns_range[0] - origin, ns_range[1] - origin)
         self._runs = [SpanPackets(_placed(some, origin, self._window)) for some in runs]
         drawn = SpanPackets(_placed(marks, origin, self._window))
-        self._layout = Layout(
+        self._layout = TrackDescriptors(
             sources, beside.order, [packets.lanes for packets in self._runs], drawn.lanes
         )
         self._strings = InternedStrings()
@@ -339,12 +341,12 @@ def _stated_axis(sources: Sequence[PerfettoSource]) -> list[tuple[int, int]]:
     return [] if first is None else [(first + sources[0].offset_ns, first + sources[0].offset_ns)]
 
 
-def _runs(source: PerfettoSource) -> list[Span]:
+def _runs(source: PerfettoSource) -> list[BookmarkSpan]:
     """The inferences that no slice spans, in ns of the common axis."""
     trace = source.trace
     spanned = {id(run) for run in run_slices(trace)[0]}
     return [
-        Span(
+        BookmarkSpan(
             tick_to_ns(run.start, source.ns_per_tick) + source.offset_ns,
             tick_to_ns(run.end, source.ns_per_tick) + source.offset_ns,
             f"{run.name} · run {run.number}", "INFERENCE",
@@ -355,9 +357,14 @@ def _runs(source: PerfettoSource) -> list[Span]:
     ]  # fmt: skip
 
 
-def _placed(spans: Sequence[Span], origin: int, window: tuple[int, int] | None) -> list[Span]:
+def _placed(
+    spans: Sequence[BookmarkSpan], origin: int, window: tuple[int, int] | None
+) -> list[BookmarkSpan]:
     """Those that share time with a window, in ns of the file; none is cut."""
-    moved = [Span(s.start - origin, s.end - origin, s.name, s.category, s.arguments) for s in spans]
+    moved = [
+        BookmarkSpan(s.start - origin, s.end - origin, s.name, s.category, s.arguments)
+        for s in spans
+    ]
     if window is None:
         return moved
     first, last = window

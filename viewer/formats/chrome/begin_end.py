@@ -15,7 +15,7 @@ from viewer.model.trace import Bools, Codes, Ints
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class EventPairs:
     """begin[i] is closed by end[i]; both are positions, as are those that found no other."""
 
     begin: Ints
@@ -24,7 +24,9 @@ class Pairs:
     lone_end: Ints
 
 
-def paired(stack: Codes | Ints, time: Ints, is_end: Bools, name: Codes, nameless: int) -> Pairs:
+def paired(
+    stack: Codes | Ints, time: Ints, is_end: Bools, name: Codes, nameless: int
+) -> EventPairs:
     """Pairs of some events, given as parallel arrays.
 
     stack: what begins and ends have in common, such as their thread. nameless: the code in `name`
@@ -52,7 +54,7 @@ def paired(stack: Codes | Ints, time: Ints, is_end: Bools, name: Codes, nameless
     lone_begin, lone = begins[~closed], np.flatnonzero(lone_end)
     if not fits.all() or _may_fit(of, named, lone_begin, lone):
         return _by_name(order, of, ends, named, nameless)
-    return Pairs(order[begin], order[end], order[lone_begin], order[lone])
+    return EventPairs(order[begin], order[end], order[lone_begin], order[lone])
 
 
 def _levels(of: Ints | Codes, ends: Bools) -> tuple[Ints, Bools]:
@@ -85,7 +87,7 @@ def _may_fit(of: Ints | Codes, named: Codes, begins: Ints, ends: Ints) -> bool:
     return any((int(of[i]), int(named[i])) in pairs for i in ends.tolist())
 
 
-def _by_name(order: Ints, of: Ints | Codes, ends: Bools, named: Codes, nameless: int) -> Pairs:
+def _by_name(order: Ints, of: Ints | Codes, ends: Bools, named: Codes, nameless: int) -> EventPairs:
     """The same one by one, for files in which an end does not name the innermost begin."""
     begin, end, lone_begin, lone_end = [], [], [], []
     open_: list[int] = []
@@ -112,4 +114,6 @@ def _by_name(order: Ints, of: Ints | Codes, ends: Bools, named: Codes, nameless:
         begin.append(among.pop())
         end.append(i)
     lone_begin += [k for k in open_ if k not in closed]
-    return Pairs(*(order[np.array(part, np.int64)] for part in (begin, end, lone_begin, lone_end)))
+    return EventPairs(
+        *(order[np.array(part, np.int64)] for part in (begin, end, lone_begin, lone_end))
+    )

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.codecs.json_layouts import (
-    Alike,
-    Layout,
+    AlikeObjects,
+    JsonLayout,
     Objects,
     Value,
     are_values,
@@ -62,9 +62,9 @@ class EventLayouts:
 
     def __init__(self, is_read: Callable[[str], bool]) -> None:
         """is_read: whether events of a phase are read by columns."""
-        self._known: dict[int, list[Layout]] = {}
+        self._known: dict[int, list[JsonLayout]] = {}
         self._is_read = is_read
-        self._said: dict[Layout, _Said | None] = {}  # of all events of a layout
+        self._said: dict[JsonLayout, _Said | None] = {}  # of all events of a layout
 
     def read(self, objects: Objects) -> tuple[list[EventsAlike], Ints]:
         """The events of a block by layout, and which objects are left."""
@@ -77,7 +77,7 @@ class EventLayouts:
                 found.append(events)
         return found, np.sort(np.concatenate([others, *left]))
 
-    def _events(self, objects: Objects, alike: Alike) -> tuple[EventsAlike | None, Ints]:
+    def _events(self, objects: Objects, alike: AlikeObjects) -> tuple[EventsAlike | None, Ints]:
         """What the events of one layout say, None if they are none to be read so; and the rest."""
         layout, rows = alike.layout, alike.rows
         said = self._of_all(layout)
@@ -95,13 +95,13 @@ class EventLayouts:
             if not good.any():
                 return None, rows
             spans = tuple((start[good], end[good]) for start, end in alike.spans)
-            found, rest = self._events(objects, Alike(layout, rows[good], spans))
+            found, rest = self._events(objects, AlikeObjects(layout, rows[good], spans))
             return found, np.concatenate([rows[~good], rest])
         made.add(said)
         events.threads = _pairs(made.ids, len(rows))
         return events, rows[:0]
 
-    def _of_all(self, layout: Layout) -> _Said | None:
+    def _of_all(self, layout: JsonLayout) -> _Said | None:
         """What all events of a layout say; None if such events are not read by columns."""
         if layout not in self._said:
             said = _Said(EventsAlike(np.zeros(1, np.int64)))
@@ -113,7 +113,7 @@ class EventLayouts:
             self._said[layout] = said if is_read else None
         return self._said[layout]
 
-    def _are_read(self, layout: Layout) -> bool:
+    def _are_read(self, layout: JsonLayout) -> bool:
         paths = {value.path for value in layout.every}
         return {("ph",), ("ts",)} <= paths and not any(
             path == (ARGUMENTS,) or path[0] in _OF_OTHERS for path in paths

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from viewer.codecs.protobuf.layouts import Layouts
-from viewer.codecs.protobuf.reader import Block, Field
+from viewer.codecs.protobuf.layouts import MessageLayouts
+from viewer.codecs.protobuf.reader import Field, PaddedBytes
 from viewer.codecs.protobuf.wire import FIXED64, LENGTH_DELIMITED, VARINT
 from viewer.formats.perfetto.begin_end import Places
-from viewer.formats.perfetto.sequences import Problem, State, Texts, as_text, parsed
+from viewer.formats.perfetto.sequences import Problem, SequenceState, TextTable, as_text, parsed
 from viewer.model.trace import Bools, Codes, Column, Ints
 
 BOOL, UINT, INT, DOUBLE, TEXT = range(5)
@@ -35,19 +35,24 @@ _TAGS = frozenset(
 )  # fmt: skip
 
 
-class Arguments:
+class Annotations:
     """Collects the annotations of events, named by their numbers in the file."""
 
-    def __init__(self, texts: Texts, problem: Problem) -> None:
+    def __init__(self, texts: TextTable, problem: Problem) -> None:
         self._texts = texts
         self._problem = problem
         self._parts: dict[tuple[str, int], list[tuple[Codes, NDArray[Any]]]] = {}
         self._trees: dict[tuple[int, bytes], list[tuple[str, int, Any]]] = {}
         self._names: list[str] = []
-        self._layouts = Layouts()
+        self._layouts = MessageLayouts()
 
     def add(
-        self, block: Block, spans: Field, event: Ints, state: Ints, states: list[State]
+        self,
+        block: PaddedBytes,
+        spans: Field,
+        event: Ints,
+        state: Ints,
+        states: list[SequenceState],
     ) -> None:
         """Take in annotations: event, state: of each the number of its event and its state."""
         if not len(spans):
@@ -86,7 +91,7 @@ class Arguments:
         if len(owners):
             self._nested(block, spans, owners, name, event, state, states)
 
-    def _interned(self, table: str, found: Field, state: Ints, states: list[State]) -> Ints:
+    def _interned(self, table: str, found: Field, state: Ints, states: list[SequenceState]) -> Ints:
         return interned(table, found.value, state[found.owner], states)
 
     def _put(self, name: Ints, event: Ints, kind: int, values: NDArray[Any]) -> None:
@@ -120,8 +125,8 @@ class Arguments:
         self._parts.setdefault(key, []).append((event.astype(np.uint32), values.astype(dtype)))
 
     def _nested(
-        self, block: Block, spans: Field, owners: Ints, name: Ints, event: Ints, state: Ints,
-        states: list[State],
+        self, block: PaddedBytes, spans: Field, owners: Ints, name: Ints, event: Ints, state: Ints,
+        states: list[SequenceState],
     ) -> None:  # fmt: skip
         """Dictionaries and arrays: worked out once for equal bytes, as most slices repeat them."""
         found: dict[tuple[str, int], tuple[list[int], list[Any]]] = {}
@@ -142,7 +147,7 @@ class Arguments:
         for (path, kind), (events, values) in found.items():
             self.keep(path, kind, np.array(events), np.array(values, _DTYPES[kind]))
 
-    def _leaves(self, raw: bytes, state: State, name: int) -> list[tuple[str, int, Any]]:
+    def _leaves(self, raw: bytes, state: SequenceState, name: int) -> list[tuple[str, int, Any]]:
         tree = parsed(pb.DebugAnnotation, raw, self._problem)
         if tree is None or name < 0:
             return []
@@ -151,7 +156,12 @@ class Arguments:
         return found
 
     def _flatten(
-        self, path: str, tree: Any, state: State, out: list[tuple[str, int, Any]], depth: int
+        self,
+        path: str,
+        tree: Any,
+        state: SequenceState,
+        out: list[tuple[str, int, Any]],
+        depth: int,
     ) -> None:
         if depth > 50:
             self._problem("arguments nested deeper than 50 levels: cut off", 1, "")
@@ -183,7 +193,7 @@ class Arguments:
         elif value is not None:
             out.append((path, TEXT, self._texts.code(value)))
 
-    def _plain(self, tree: Any, state: State, depth: int) -> Any:
+    def _plain(self, tree: Any, state: SequenceState, depth: int) -> Any:
         """An annotation as JSON knows it."""
         if depth > 50:
             return None
@@ -203,12 +213,12 @@ class Arguments:
         value = None if which is None else getattr(tree, which)
         return as_text(value) if isinstance(value, bytes) else value
 
-    def _name_of(self, entry: Any, state: State) -> str:
+    def _name_of(self, entry: Any, state: SequenceState) -> str:
         """The key of an entry of a dictionary."""
         stated = as_text(entry.name)
         return stated or self._text_of(state, "debug_annotation_names", entry.name_iid)
 
-    def _text_of(self, state: State, table: str, iid: int) -> str:
+    def _text_of(self, state: SequenceState, table: str, iid: int) -> str:
         code = state.tables[table].get(iid)
         return self._texts.all()[code] if code >= 0 else f"#{iid}"
 
@@ -388,7 +398,9 @@ def _old_nested(tree: Any, depth: int) -> Any:
     return None
 
 
-def interned(table: str, iids: NDArray[np.uint64], state: Ints, states: list[State]) -> Ints:
+def interned(
+    table: str, iids: NDArray[np.uint64], state: Ints, states: list[SequenceState]
+) -> Ints:
     """The codes of interned texts, each in its state; -1 where one is not there."""
     found = np.full(len(iids), -1)
     if not len(iids):
@@ -404,7 +416,7 @@ def interned(table: str, iids: NDArray[np.uint64], state: Ints, states: list[Sta
     return found
 
 
-def codes_of(block: Block, spans: Field, texts: Texts) -> Ints:
+def codes_of(block: PaddedBytes, spans: Field, texts: TextTable) -> Ints:
     """The codes of texts that stand in the packets themselves."""
     data, code = block.data.data, texts.code
     known: dict[bytes, int] = {}

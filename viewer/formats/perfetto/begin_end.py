@@ -23,7 +23,7 @@ Places = NDArray[np.signedinteger[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class PairedSlices:
     """The slices of all tracks, by track, time and place in the file: parents before children.
 
     begin: the event that begins each. end: the one that ends it, -1 for a BEGIN without one; of a
@@ -36,12 +36,12 @@ class Pairs:
     level: NDArray[np.int32]
     lone_ends: int
 
-    def chosen(self, which: Bools) -> Pairs:
+    def chosen(self, which: Bools) -> PairedSlices:
         """Some of the slices."""
-        return Pairs(self.begin[which], self.end[which], self.level[which], self.lone_ends)
+        return PairedSlices(self.begin[which], self.end[which], self.level[which], self.lone_ends)
 
 
-def paired(track: Codes, time: Ints, kind: NDArray[np.uint8]) -> Pairs:
+def paired(track: Codes, time: Ints, kind: NDArray[np.uint8]) -> PairedSlices:
     """Sorts events by track and time, stable, and matches as a stack a track would.
 
     kind: BEGIN, END, POINT or COMPLETE, the last two of which neither open nor close anything.
@@ -55,7 +55,7 @@ def paired(track: Codes, time: Ints, kind: NDArray[np.uint8]) -> Pairs:
         rows = here if order is None else order[here]
         matching.add(rows, track[rows], kind[rows])
         first = here.stop
-    return Pairs(matching.begin, matching.end, matching.level, matching.lone_ends)
+    return PairedSlices(matching.begin, matching.end, matching.level, matching.lone_ends)
 
 
 def taken(values: NDArray[Any], places: Places) -> NDArray[Any]:
@@ -67,7 +67,7 @@ def taken(values: NDArray[Any], places: Places) -> NDArray[Any]:
     return found
 
 
-def slices_of(pairs: Pairs, events: int) -> Places:
+def slices_of(pairs: PairedSlices, events: int) -> Places:
     """Which slice each of all events begins or ends, -1 where none."""
     found = np.full(events + 1, -1, pairs.begin.dtype)  # the last one is for what has no end
     for first in range(0, len(pairs.begin), _AT_ONCE):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from viewer.codecs.protobuf.reader import Block, Fields
+from viewer.codecs.protobuf.reader import Fields, PaddedBytes
 from viewer.codecs.protobuf.wire import FIXED64, VARINT
 from viewer.formats.perfetto.sequences import Problem, Tracks, as_text
 from viewer.model.counter import Counter, changes
@@ -24,7 +24,7 @@ class CounterEvents:
         self.parts: list[tuple[Codes, Ints, Ints, Any, Any]] = []
 
     def add(
-        self, block: Block, fields: Fields, rows: Ints, times: Ints, clock: Ints, track: Codes
+        self, block: PaddedBytes, fields: Fields, rows: Ints, times: Ints, clock: Ints, track: Codes
     ) -> None:
         """Take in the events `rows` of some; a value is an int or a double."""
         n = len(times)

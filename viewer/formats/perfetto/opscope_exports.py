@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from viewer.formats.perfetto.annotations import INT, Arguments
+from viewer.formats.perfetto.annotations import INT, Annotations
 from viewer.formats.perfetto.begin_end import Places
 from viewer.formats.perfetto.sequences import Problem, as_text
 from viewer.model.building.builder import TraceBuilder
@@ -159,7 +159,7 @@ def about_flows(event: bytes) -> dict[str, int | str]:
 
 
 def own_ticks(
-    provenance: Provenance, arguments: Arguments, slice_of: Places, start: Ints, end: Ints,
+    provenance: Provenance, arguments: Annotations, slice_of: Places, start: Ints, end: Ints,
     problem: Problem,
 ) -> tuple[Clock, Ints, Ints] | None:  # fmt: skip
     """Clock and ticks of our own export of one file, whose times are ns from its origin on.

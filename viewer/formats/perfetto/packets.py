@@ -11,8 +11,8 @@ from typing import BinaryIO, cast
 import numpy as np
 
 from viewer.codecs.gzip_head import MAGIC
-from viewer.codecs.protobuf.layouts import Layouts
-from viewer.codecs.protobuf.reader import Block, Fields, padded
+from viewer.codecs.protobuf.layouts import MessageLayouts
+from viewer.codecs.protobuf.reader import Fields, PaddedBytes, padded
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED
 from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.model.trace import Ints
@@ -30,7 +30,7 @@ Problem = Callable[[str, int, str], None]
 class Packets:
     """Some packets of a block: where they are, and their fields."""
 
-    def __init__(self, block: Block, begin: Ints, end: Ints, layouts: Layouts) -> None:
+    def __init__(self, block: PaddedBytes, begin: Ints, end: Ints, layouts: MessageLayouts) -> None:
         self.block = block
         self.begin = begin
         self.share = 1.0  # of the file that was read with them, about
@@ -52,13 +52,13 @@ def packets_of(
             if file.read(2) == MAGIC:
                 stream = cast(BinaryIO, gzip.GzipFile(fileobj=file, mode="rb"))
             file.seek(0)
-            rest, place, layouts = b"", 0, Layouts()
+            rest, place, layouts = b"", 0, MessageLayouts()
             while True:
                 if cancelled():
                     raise ReadCancelled
                 more, damage = _more(stream, max(BLOCK, len(rest)))
                 progress(min(file.tell(), size), size)
-                block = Block(padded(rest + more))
+                block = PaddedBytes(padded(rest + more))
                 begin, end, stop = block.records()
                 share = min(file.tell(), size) / size
                 for packets in _unpacked(block, begin, end, problem, layouts, 0):
@@ -85,14 +85,19 @@ def _more(stream: BinaryIO, size: int) -> tuple[bytes, str]:
         return b"", str(error)
 
 
-def _may_go_on(block: Block) -> bool:
+def _may_go_on(block: PaddedBytes) -> bool:
     """Whether the message at the begin of a block is only cut off; damage is not waited for."""
     begin, end = block.cut_off()
     return begin > 0 and end > block.size
 
 
 def _unpacked(
-    block: Block, begin: Ints, end: Ints, problem: Problem, layouts: Layouts, depth: int
+    block: PaddedBytes,
+    begin: Ints,
+    end: Ints,
+    problem: Problem,
+    layouts: MessageLayouts,
+    depth: int,
 ) -> Iterator[Packets]:
     """The packets of a block, with those inside compressed ones in their place."""
     if not len(begin):
@@ -122,7 +127,7 @@ def _unpacked(
                 problem("compressed packets that are damaged: left out", 1, str(error))
                 break
             data = unpacker.unconsumed_tail
-            inner = Block(padded(rest + part))
+            inner = PaddedBytes(padded(rest + part))
             inner_begin, inner_end, inner_stop = inner.records()
             yield from _unpacked(inner, inner_begin, inner_end, problem, layouts, 1)
             rest = inner.data[inner_stop : inner.size].tobytes()

@@ -19,7 +19,7 @@ Our own export of one file comes back with its ticks, clock, columns, lanes, cou
 derived slices, the units of an NPU, the inferences that no slice spans, and identifiers as the
 numbers or texts that they were; what it says of its origin is `Trace.provenance`. Exported again,
 it is the same file byte by byte (tests/formats/perfetto/test_opscope_exports.py). Slices are called
-as they are labelled in it, what was known of an operator stands in columns, and the user's marks
+as they are labeled in it, what was known of an operator stands in columns, and the user's marks
 are slices of a track. One of several files keeps the common axis, in ns.
 
 A begin without an end is a slice without length and is counted, since nothing says how long it

@@ -1,7 +1,7 @@
 """What the packets of a Perfetto file refer to: interned strings, defaults, clocks, track names.
 
 All of it is read with the official protos, since such packets are few. Texts get one code each for
-the whole file; see `Texts`.
+the whole file; see `TextTable`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def as_text(value: str | bytes) -> str:
     return value if isinstance(value, str) else value.decode("utf-8", "replace")
 
 
-class Texts:
+class TextTable:
     """Distinct texts of a file with their codes; bytes that are not UTF-8 are replaced."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Texts:
         return list(self.codes)
 
 
-class Table:
+class InternedTable:
     """Interned strings of one kind: number -> code of the text; the first meaning stays."""
 
     def __init__(self) -> None:
@@ -87,12 +87,12 @@ class Table:
 
 
 @dataclass(slots=True)
-class State:
+class SequenceState:
     """Incremental state of a packet sequence, from one packet on to the next that changes it."""
 
     sequence: int
     is_valid: bool
-    tables: dict[str, Table]
+    tables: dict[str, InternedTable]
     track: int | None = None
     clock: int = 0
 
@@ -100,13 +100,13 @@ class State:
 class Sequences:
     """The states of all sequences of a file, and which one each packet is in."""
 
-    def __init__(self, texts: Texts, problem: Problem) -> None:
-        self.states: list[State] = []
+    def __init__(self, texts: TextTable, problem: Problem) -> None:
+        self.states: list[SequenceState] = []
         self._texts = texts
         self._problem = problem
         self._current: dict[int, int] = {}
 
-    def _new(self, state: State) -> int:
+    def _new(self, state: SequenceState) -> int:
         self.states.append(state)
         self._current[state.sequence] = len(self.states) - 1
         return len(self.states) - 1
@@ -115,13 +115,15 @@ class Sequences:
         """The number of the state that a sequence is in."""
         known = self._current.get(sequence)
         if known is None:
-            known = self._new(State(sequence, False, {name: Table() for name in TABLES}))
+            known = self._new(
+                SequenceState(sequence, False, {name: InternedTable() for name in TABLES})
+            )
         return known
 
     def change(self, sequence: int, *, cleared: bool, dropped: bool, defaults: bytes | None) -> int:
         """The state after a packet that clears, loses or sets defaults."""
         if cleared or dropped:
-            self._new(State(sequence, cleared, {name: Table() for name in TABLES}))
+            self._new(SequenceState(sequence, cleared, {name: InternedTable() for name in TABLES}))
         number = self.current(sequence)
         if defaults is not None:
             found = parsed(pb.TracePacketDefaults, defaults, self._problem)
@@ -130,7 +132,9 @@ class Sequences:
                 own = found.track_event_defaults
                 track = own.track_uuid if own.HasField("track_uuid") else None
                 number = self._new(
-                    State(sequence, old.is_valid, old.tables, track, found.timestamp_clock_id)
+                    SequenceState(
+                        sequence, old.is_valid, old.tables, track, found.timestamp_clock_id
+                    )
                 )
         return number
 
@@ -162,7 +166,7 @@ def parsed(message: Any, data: bytes, problem: Problem) -> Any:
 
 
 @dataclass(slots=True)
-class Clocks:
+class ClockSnapshots:
     """Snapshots of clocks; a clock is (sequence, id), sequence 0 where all share it."""
 
     snapshots: list[dict[tuple[int, int], int]] = field(default_factory=list)

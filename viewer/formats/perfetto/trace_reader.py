@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from viewer.codecs.protobuf.layouts import Layouts
-from viewer.codecs.protobuf.reader import Block, Field, Fields
+from viewer.codecs.protobuf.layouts import MessageLayouts
+from viewer.codecs.protobuf.reader import Field, Fields, PaddedBytes
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
 from viewer.formats import Cancelled, Progress, ReadCancelled
-from viewer.formats.perfetto.annotations import INT, TEXT, Arguments, codes_of, interned
+from viewer.formats.perfetto.annotations import INT, TEXT, Annotations, codes_of, interned
 from viewer.formats.perfetto.begin_end import (
     BEGIN,
     COMPLETE,
@@ -39,9 +39,9 @@ from viewer.formats.perfetto.opscope_exports import (
 )
 from viewer.formats.perfetto.packets import Packets, last, packets_of
 from viewer.formats.perfetto.sequences import (
-    Clocks,
+    ClockSnapshots,
     Sequences,
-    Texts,
+    TextTable,
     Tracks,
     as_text,
     clock_name,
@@ -94,13 +94,13 @@ class _Reading:
     def __init__(self, path: str, format: str) -> None:
         self._path, self._format = path, format
         self._problems: dict[str, tuple[int, str]] = {}
-        self._texts = Texts()
+        self._texts = TextTable()
         self._sequences = Sequences(self._texts, self.problem)
-        self._clocks = Clocks()
+        self._clocks = ClockSnapshots()
         self._tracks = Tracks(self.problem)
-        self._arguments = Arguments(self._texts, self.problem)
+        self._arguments = Annotations(self._texts, self.problem)
         self._counters = CounterEvents()
-        self._layouts = Layouts()
+        self._layouts = MessageLayouts()
         self._attributes: dict[str, int | str] = {}
         self._uuids: dict[int, int] = {}
         self._clock_numbers: dict[tuple[int, int], int] = {(0, 0): 0}
@@ -275,7 +275,7 @@ class _Reading:
     # -- events ----------------------------------------------------------------------------------
 
     def _add_events(
-        self, block: Block, spans: Field, times: Ints, clock: Ints, sequence: Any, state: Ints
+        self, block: PaddedBytes, spans: Field, times: Ints, clock: Ints, sequence: Any, state: Ints
     ) -> None:
         fields, n = block.fields(spans.at, spans.end, _EVENT_TAGS, self._layouts), len(spans)
         states = self._sequences.states
@@ -326,7 +326,14 @@ class _Reading:
         self._events = more
 
     def _named(
-        self, block: Block, fields: Fields, iid: int, inline: int, table: str, n: int, state: Ints
+        self,
+        block: PaddedBytes,
+        fields: Fields,
+        iid: int,
+        inline: int,
+        table: str,
+        n: int,
+        state: Ints,
     ) -> Ints:
         """The codes of names, -1 where there is none or its number means nothing."""
         name = np.full(n, -1)
@@ -365,7 +372,7 @@ class _Reading:
         return np.repeat(per_run, np.diff(np.append(changes, len(uuid))))
 
     def _legacy(
-        self, block: Block, legacy: Field, kind: Any, name: Ints, state: Ints
+        self, block: PaddedBytes, legacy: Field, kind: Any, name: Ints, state: Ints
     ) -> tuple[Ints, Ints]:
         """Older events that tell their kind by a letter; which of them state a length, and it."""
         inner = block.fields(legacy.at, legacy.end, range(8, 256))
@@ -385,7 +392,13 @@ class _Reading:
         return rows[is_complete], lengths[is_complete] * 1000
 
     def _add_arguments(
-        self, block: Block, fields: Fields, event: Ints, track: Codes, state: Ints, states: Any
+        self,
+        block: PaddedBytes,
+        fields: Fields,
+        event: Ints,
+        track: Codes,
+        state: Ints,
+        states: Any,
     ) -> None:
         spans = fields.get(_ARGUMENT, LENGTH_DELIMITED)
         if len(spans):
@@ -410,7 +423,13 @@ class _Reading:
                                  found.value.view(np.int64)[own >= 0])  # fmt: skip
 
     def _add_categories(
-        self, block: Block, fields: Fields, event: Ints, track: Codes, state: Ints, states: Any
+        self,
+        block: PaddedBytes,
+        fields: Fields,
+        event: Ints,
+        track: Codes,
+        state: Ints,
+        states: Any,
     ) -> None:
         """The categories of events, those of one event joined; ours say what a track is of too."""
         found = fields.get(_CATEGORY_IID, VARINT)

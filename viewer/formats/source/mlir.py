@@ -9,7 +9,7 @@ values and attributes are not interpreted here, types where they are asked for
 A text with the attributes of Torq debug info, in generic form, has its dispatches read too
 (`viewer.program.torq.debug_info`).
 
-Recognised but not read: MLIR bytecode (`*.mlirb`), as `torq-compile --torq-debug-info=DIR` writes
+Recognized but not read: MLIR bytecode (`*.mlirb`), as `torq-compile --torq-debug-info=DIR` writes
 it. Its operations cannot be decoded without their dialects; the error names the command that prints
 it as text.
 

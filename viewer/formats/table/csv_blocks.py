@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from viewer.formats import UnreadableFile
-from viewer.formats.text_rows import Texts, distinct_texts
+from viewer.formats.text_rows import TextColumn, distinct_texts
 from viewer.model.trace import Bools, Ints
 
 if TYPE_CHECKING:
@@ -59,28 +59,28 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class CsvBlock:
     """Some rows. numbers: values and which of them are usable (others are 0); surplus: rows with
     more cells than the header. replaced: how many bytes were not UTF-8, in how many in all. odd:
     of a column of numbers the first row that has no usable one, and what stands there."""
 
     rows: int
     numbers: dict[int, tuple[Ints, Bools]]
-    texts: dict[int, Texts]
+    texts: dict[int, TextColumn]
     surplus: Bools
     replaced: int = 0
     size: int = 0
     odd: dict[int, tuple[int, str]] = field(default_factory=dict)
 
 
-def blocks(file: BinaryIO, path: str, shape: Shape) -> Generator[tuple[Block, int], None, None]:
+def blocks(file: BinaryIO, path: str, shape: Shape) -> Generator[tuple[CsvBlock, int], None, None]:
     """All rows from where the file stands, each block with the position in the file behind it.
 
     Raises UnreadableFile. Closing the iterator ends what is being parsed.
     """
     rows = 0
     with ThreadPoolExecutor(_AT_ONCE, "csv") as pool:
-        waiting: deque[tuple[Future[Block], int]] = deque()
+        waiting: deque[tuple[Future[CsvBlock], int]] = deque()
         try:
             quoted = None
             for begin, data in _cut(file):
@@ -131,7 +131,7 @@ def _cut(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         begin += len(data)
 
 
-def _parsed(data: bytes, shape: Shape, path: str) -> Block:
+def _parsed(data: bytes, shape: Shape, path: str) -> CsvBlock:
     """The rows of some whole lines without quotes."""
     replaced, size = 0, len(data)
     if not data.isascii():
@@ -148,7 +148,7 @@ def _parsed(data: bytes, shape: Shape, path: str) -> Block:
         return _taken(frames[0] if frames else _no_rows(shape), shape, replaced, size)
 
 
-def _coded(data: bytes, shape: Shape, replaced: int, size: int) -> Block:
+def _coded(data: bytes, shape: Shape, replaced: int, size: int) -> CsvBlock:
     """The rows as pandas' own codes and numbers. Raises ValueError where a cell is not as it must
     be for that."""
     import pandas as pd
@@ -177,7 +177,7 @@ def _coded(data: bytes, shape: Shape, replaced: int, size: int) -> Block:
         if not ok.all():
             at = int(np.argmin(ok))
             odd[column] = at, str(values[at])
-    texts: dict[int, Texts] = {}
+    texts: dict[int, TextColumn] = {}
     for column in shape.texts:
         if kinds[column] is object:
             texts[column] = distinct_texts(frame[column].tolist()[1:])
@@ -187,10 +187,10 @@ def _coded(data: bytes, shape: Shape, replaced: int, size: int) -> Block:
                 shape.distinct.add(column)
     beyond = _without_first(frame[shape.width])
     surplus = np.array([text != "" for text in beyond.distinct], np.bool_)[beyond.codes]
-    return Block(len(frame) - 1, numbers, texts, surplus, replaced, size, odd)
+    return CsvBlock(len(frame) - 1, numbers, texts, surplus, replaced, size, odd)
 
 
-def _without_first(column: pd.Series) -> Texts:
+def _without_first(column: pd.Series) -> TextColumn:
     """A category column without the row of our own, and without its text if no other has it."""
     distinct = column.cat.categories.tolist()
     if not all(isinstance(text, str) for text in distinct):
@@ -200,14 +200,14 @@ def _without_first(column: pd.Series) -> Texts:
     if not (codes == own).any():
         del distinct[own]
         codes = codes - (codes > own)
-    return Texts(codes.astype(np.uint32), distinct)
+    return TextColumn(codes.astype(np.uint32), distinct)
 
 
-def _taken(frame: pd.DataFrame, shape: Shape, replaced: int, size: int) -> Block:
+def _taken(frame: pd.DataFrame, shape: Shape, replaced: int, size: int) -> CsvBlock:
     """The rows of a frame of str cells."""
     numbers = {column: _whole_numbers(frame[column].tolist()) for column in shape.numbers}
     first = {column: int(np.argmin(ok)) for column, (_, ok) in numbers.items() if not ok.all()}
-    return Block(
+    return CsvBlock(
         len(frame),
         numbers,
         {column: distinct_texts(frame[column].tolist()) for column in shape.texts},

@@ -10,7 +10,7 @@ The first line names the columns, in any order, separated by comma, tab or semic
     anything else                          an argument of the slice: numbers where all cells are
                                            numbers, else text
 
-Cells may be quoted as in RFC 4180. UTF-8, with or without a byte order mark; UTF-16 is recognised
+Cells may be quoted as in RFC 4180. UTF-8, with or without a byte order mark; UTF-16 is recognized
 and refused with a remedy. Read over, since only an export writes them: `debug_handles`,
 `operators`, `source`, `link_reason` (links are made anew) and `start_ticks`, `dur_ticks` (the rate
 of those ticks is not in the file). A row whose times cannot be used is left out and counted.
@@ -31,7 +31,7 @@ from fractions import Fraction
 import numpy as np
 
 from viewer.formats import HEAD_SIZE, Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
-from viewer.formats.table.csv_blocks import TIME_LIMIT, Block, Shape, blocks
+from viewer.formats.table.csv_blocks import TIME_LIMIT, CsvBlock, Shape, blocks
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn, numbers_of
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.executorch_names import (
@@ -205,7 +205,7 @@ class _Rows:
             tuple(map(names.index, self._tables)),
         )
 
-    def add(self, block: Block, at: int) -> None:
+    def add(self, block: CsvBlock, at: int) -> None:
         """Take in one block; `at`: the position in the file behind it."""
         (start, start_ok), (length, length_ok) = (block.numbers[n] for n in self.shape.numbers)
         length_ok = length_ok & (length >= 0) & (start + length <= TIME_LIMIT)
@@ -302,7 +302,7 @@ class _Rows:
                     int(start[i]), int(end[i]),
                 )  # fmt: skip
 
-    def _count(self, kind: str, rows: Bools, block: Block | None = None) -> None:
+    def _count(self, kind: str, rows: Bools, block: CsvBlock | None = None) -> None:
         """block: where the odd time of the first of these rows stands."""
         found = np.flatnonzero(rows)
         if len(found):
@@ -311,7 +311,7 @@ class _Rows:
             where = f"data row {self._row + first + 1}"
             self.builder.problem(kind, len(found), f"{where}: {odd}" if odd else where)
 
-    def _odd_time(self, block: Block, row: int) -> str:
+    def _odd_time(self, block: CsvBlock, row: int) -> str:
         """What stands where whole ns should: `start_ns is "1.5"`; "" where each alone would do."""
         for name, column in zip(_TIMES, self.shape.numbers, strict=True):
             values, ok = block.numbers[column]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.formats.text_rows import DistinctTexts, Texts
+from viewer.formats.text_rows import DistinctTexts, TextColumn
 from viewer.model.trace import Bools, Codes, Ints
 
 Words = NDArray[np.uint64]
@@ -35,7 +35,7 @@ _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class CellBlock:
     """The cells of some rows.
 
     numbers: the columns before the location that hold them, in order. shape: events of one shape
@@ -43,11 +43,11 @@ class Block:
     """
 
     numbers: tuple[Ints, ...]
-    event: Texts
+    event: TextColumn
     shape: Codes
-    location: Texts
-    kind: Texts | None  # C0 and C1 alone
-    size: Texts
+    location: TextColumn
+    kind: TextColumn | None  # C0 and C1 alone
+    size: TextColumn
 
     def __len__(self) -> int:
         return len(self.event.codes)
@@ -57,7 +57,7 @@ class _NotPlain(Exception):
     pass
 
 
-def split_block(raw: bytes, has_ids: bool) -> Block | None:
+def split_block(raw: bytes, has_ids: bool) -> CellBlock | None:
     """The cells of whole lines; None unless every row is plain.
 
     has_ids: rows of C2 and C3, `id,elapsed,start,event,loc(...),bytes`; else those of C0 and C1,
@@ -73,7 +73,7 @@ def split_block(raw: bytes, has_ids: bool) -> Block | None:
         return None
 
 
-def _split(text: _Text, has_ids: bool) -> Block:
+def _split(text: _Text, has_ids: bool) -> CellBlock:
     # A row has a comma after each cell before the location, and one at least after that.
     cells = 4 if has_ids else 3
     text.need_commas(cells + 1)
@@ -85,7 +85,7 @@ def _split(text: _Text, has_ids: bool) -> Block:
     # Where events are numbered, no two are alike.
     event = text.short_texts(*event_span) if has_ids else text.texts_apart(*event_span)
     place, place_end = starts[cells], text.comma(-1)
-    kind: Texts | None = None
+    kind: TextColumn | None = None
     size_start = place_end + 1
     if not has_ids:
         # "),type" or "),type,bytes"
@@ -98,7 +98,7 @@ def _split(text: _Text, has_ids: bool) -> Block:
     if not (is_location & (text.word(place, np.uint32) == _LOC)).all():
         raise _NotPlain
     shape = event.codes if has_ids else text.shapes(*event_span)
-    return Block(numbers, event, shape, text.long_texts(place, place_end), kind, size)
+    return CellBlock(numbers, event, shape, text.long_texts(place, place_end), kind, size)
 
 
 class _Text:
@@ -153,7 +153,7 @@ class _Text:
             raise _NotPlain
         return value.astype(np.int64)
 
-    def short_texts(self, start: Ints, end: Ints) -> Texts:
+    def short_texts(self, start: Ints, end: Ints) -> TextColumn:
         """Cells of at most 24 characters without brackets."""
         size = end - start
         longest = int(size.max(initial=0))
@@ -173,9 +173,9 @@ class _Text:
             raise _NotPlain
         distinct = self._slices(start[first], end[first])
         _refuse_brackets(distinct)
-        return Texts(codes, distinct)
+        return TextColumn(codes, distinct)
 
-    def texts_apart(self, start: Ints, end: Ints) -> Texts:
+    def texts_apart(self, start: Ints, end: Ints) -> TextColumn:
         """Cells of at most 24 characters without brackets, each as a text of its own."""
         size = (end - start)[:, np.newaxis]
         longest = int(size.max(initial=0))
@@ -187,7 +187,7 @@ class _Text:
         cells[column == size] = ord("\n")
         lines = cells[column <= size].tobytes().decode("ascii")
         _refuse_brackets([lines])
-        return Texts(np.arange(len(start), dtype=np.uint32), lines.split("\n")[:-1])
+        return TextColumn(np.arange(len(start), dtype=np.uint32), lines.split("\n")[:-1])
 
     def shapes(self, start: Ints, end: Ints) -> Codes:
         """What is left of "DI17" and "S17_1" without the 17, as codes."""
@@ -212,8 +212,8 @@ class _Text:
             count += run
         return count
 
-    def long_texts(self, start: Ints, end: Ints) -> Texts:
-        """Cells of any length. Neighbours are mostly alike: only those that differ are cut."""
+    def long_texts(self, start: Ints, end: Ints) -> TextColumn:
+        """Cells of any length. Neighbors are mostly alike: only those that differ are cut."""
         size = end - start
         lengths = np.unique(size)
         few = len(lengths) <= _MAX_LENGTHS
@@ -232,7 +232,7 @@ class _Text:
         known = DistinctTexts()
         codes = np.empty(len(size), np.uint32)
         codes[cut] = known.codes(self._slices(start[cut], end[cut]))
-        return Texts(codes[like], list(known))
+        return TextColumn(codes[like], list(known))
 
     def _changes(self, start: Ints, length: int) -> Ints:
         """Which cells of one length differ from the one before."""

@@ -28,13 +28,13 @@ import numpy as np
 from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
 from viewer.formats.text_rows import (
     DistinctTexts,
-    Texts,
+    TextColumn,
     count_rows,
     decoded,
     distinct_texts,
     matching_rows,
 )
-from viewer.formats.torq.compile_blocks import Block, split_block
+from viewer.formats.torq.compile_blocks import CellBlock, split_block
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.building.chunks import distinct_codes
 from viewer.model.torq_names import ACTION_ID, BYTES, TASK_ID
@@ -226,7 +226,7 @@ class _Rows:
         )
         return builder.build()
 
-    def _block(self, found: Sequence[tuple[str, ...]]) -> Block:
+    def _block(self, found: Sequence[tuple[str, ...]]) -> CellBlock:
         """What the pattern found, as columns."""
         cells = list(zip(*found, strict=True)) or [()] * 6
         numbers, kind = cells[1:3], None
@@ -236,12 +236,12 @@ class _Rows:
             event, location, size = cells[0], cells[3], cells[5]
             kind = distinct_texts(cells[4])
         events = distinct_texts(event)
-        return Block(
+        return CellBlock(
             tuple(np.fromiter(map(int, texts), np.int64, len(found)) for texts in numbers),
             events, events.codes, distinct_texts(location), kind, distinct_texts(size),
         )  # fmt: skip
 
-    def _add_block(self, block: Block, row: Codes) -> None:
+    def _add_block(self, block: CellBlock, row: Codes) -> None:
         n = len(block)
         if self._has_header:
             ids, elapsed, starts = block.numbers
@@ -265,7 +265,7 @@ class _Rows:
             self._codes.setdefault(name, []).append(numbers)
         self._events += block.event.distinct
 
-    def _sizes(self, cells: Texts, row: Codes) -> Ints:
+    def _sizes(self, cells: TextColumn, row: Codes) -> Ints:
         """Bytes, -1 where none are given."""
         codes = cells.codes
         sizes = np.full(len(cells.distinct), -1, np.int64)
@@ -280,7 +280,7 @@ class _Rows:
             count_rows(self._builder, kind, row[np.isin(codes, odd)])
         return sizes[codes]
 
-    def _threads_of(self, block: Block) -> Codes:
+    def _threads_of(self, block: CellBlock) -> Codes:
         """The thread of each row, as codes; looked up once per shape of its event."""
         _, first, count = np.unique(block.shape, return_index=True, return_counts=True)
         events = (block.event.distinct[i] for i in block.event.codes[first].tolist())

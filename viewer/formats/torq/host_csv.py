@@ -52,7 +52,7 @@ from viewer.formats.torq.host_events import (
     WITH_DISPATCH,
     WITH_LOCATION,
     EventRows,
-    Events,
+    HostEvents,
     levels,
     pairs,
 )
@@ -124,7 +124,7 @@ def is_hal(scope: str) -> bool:
 class _Slices:
     """Makes slices, jobs and runs of the rows of a file."""
 
-    def __init__(self, builder: TraceBuilder, events: Events, has_dispatch: bool) -> None:
+    def __init__(self, builder: TraceBuilder, events: HostEvents, has_dispatch: bool) -> None:
         self._builder, self._events, self._has_dispatch = builder, events, has_dispatch
         self._process = os.path.basename(builder.path)
         self._scopes = self._scope_numbers()

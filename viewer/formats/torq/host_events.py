@@ -44,7 +44,7 @@ BEGIN, END, _NEITHER = 0, 1, 2
 
 
 @dataclass(slots=True)
-class Events:
+class HostEvents:
     """The rows of a file as columns; text columns are codes into `dispatches`, `names`, `places`.
 
     scope: a number for each (dispatch, invocation). name: the event without begin or end, which
@@ -113,7 +113,7 @@ class EventRows:
         for name, values in columns.items():
             self._parts.setdefault(name, []).append(values.astype(np.int64))
 
-    def whole(self) -> Events | None:
+    def whole(self) -> HostEvents | None:
         """All rows that are a begin or an end; None if there is no row at all."""
         if not self._parts:
             return None
@@ -142,7 +142,7 @@ class EventRows:
         dispatch, place = (column[text].astype(np.uint32) for text in ("dispatch", "place"))
         scope, _ = combined_codes([dispatch, numbered(column["invocation"])])
         keep = phase != _NEITHER
-        return Events(
+        return HostEvents(
             row=row[keep].astype(np.uint32), time=column["time"][keep],
             action=column["action"][keep], invocation=column["invocation"][keep],
             elapsed=column["elapsed"][keep], dispatch=dispatch[keep],
@@ -152,7 +152,7 @@ class EventRows:
         )  # fmt: skip
 
 
-def pairs(events: Events) -> tuple[Ints, Ints]:
+def pairs(events: HostEvents) -> tuple[Ints, Ints]:
     """The positions of begins and of their ends, in the order of the begins.
 
     An end belongs to the begin before it of the same dispatch, invocation, action and event.

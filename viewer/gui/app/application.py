@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from viewer import APPLICATION_ID, __version__
-from viewer.gui.app import handover_request as second_start
+from viewer.gui.app import handover_request
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
@@ -54,7 +54,7 @@ def run(
     # What is imported and built now is not garbage: to look for some would take an eighth of the
     # time to the first window. `GuiCollector` takes over once there is an application.
     gc.disable()
-    from viewer.gui.app.handover_server import InstanceServer
+    from viewer.gui.app.handover_server import HandoverServer
     from viewer.gui.app.windows import Windows
     from viewer.gui.qt import crash_report, fault_log
     from viewer.gui.qt.settings import THEME, Settings
@@ -79,10 +79,10 @@ def run(
     crash_report.install(windows, lambda: windows.active, situation)
     windows.new(files, choices)
     app.opened_file.connect(windows.open_one)  # type: ignore[attr-defined]
-    server = InstanceServer(app)
+    server = HandoverServer(app)
     server.asked.connect(windows.take)
     with contextlib.suppress(OSError):
-        server.listen(second_start.place())
+        server.listen(handover_request.place())
     return app.exec()
 
 
@@ -92,8 +92,8 @@ def _was_handed_over(
     token = os.environ.get("XDG_ACTIVATION_TOKEN") or os.environ.get("DESKTOP_STARTUP_ID", "")
     paths = tuple(map(os.path.abspath, files))
     with contextlib.suppress(OSError):
-        request = second_start.Request(paths, choices, new_window, theme, token)
-        return second_start.hand_over(request, second_start.place())
+        request = handover_request.HandoverRequest(paths, choices, new_window, theme, token)
+        return handover_request.hand_over(request, handover_request.place())
     return False
 
 
@@ -105,14 +105,14 @@ def screenshot(
     size: tuple[int, int],
     visible: tuple[int, int] | None,
     theme: str,
-    tell_dearest: Callable[[str], object] | None = None,
+    report_most_expensive: Callable[[str], object] | None = None,
 ) -> list[str]:
     """Draw the real window, offscreen, into a PNG, or its timeline into an SVG or PDF, as the
     suffix says; returns one sentence per failure.
 
     visible: the range in ns from the trace's start, None for the first view of these files.
-    tell_dearest: where it is given, the operators that took most are selected, and it is called
-    with their name and time.
+    report_most_expensive: where it is given, the operators that took most are selected, and it is
+    called with their name and time.
     """
     from viewer.codecs.atomic_file import write_whole
 
@@ -122,10 +122,10 @@ def screenshot(
         if visible is not None:
             desk.session.set_range(*visible)
             window.settle()
-        if tell_dearest is not None:
-            told = desk.operators.choose_dearest()
+        if report_most_expensive is not None:
+            told = desk.operators.select_most_expensive()
             if told:
-                tell_dearest(told)
+                report_most_expensive(told)
             window.settle()
         suffix = os.path.splitext(output)[1].lower()
         if suffix == ".png":

@@ -1,8 +1,8 @@
 """A second start hands its files to the program that is open already, and ends. No Qt.
 
 One program runs per user and display. It listens at `place()`, a socket that only this user may
-use, and gets one `Request` as a line of JSON; it answers `TAKEN`. Whatever goes wrong, the second
-start goes on as if there were no other. To import Qt would take longer than all of this.
+use, and gets one `HandoverRequest` as a line of JSON; it answers `TAKEN`. Whatever goes wrong, the
+second start goes on as if there were no other. To import Qt would take longer than all of this.
 
 The line is read by a program that trusts nobody: `decoded` answers None for what is too long, no
 JSON of this form, or names anything but files by absolute paths of this machine.
@@ -35,7 +35,7 @@ _Pair = tuple[str | None, str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class HandoverRequest:
     """What a start was asked for. files: absolute paths. new_window: even beside an empty one.
 
     token: with which the desktop lets the window come to the front, "" where it gave none.
@@ -99,7 +99,7 @@ def _is_own(folder: str) -> bool:
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and private
 
 
-def hand_over(request: Request, where: str, patience: float = PATIENCE) -> bool:
+def hand_over(request: HandoverRequest, where: str, patience: float = PATIENCE) -> bool:
     """Give a request to the program that listens at a place; whether it took it.
 
     False at once where none is there or left its socket behind; after `patience` seconds where one
@@ -136,7 +136,7 @@ def _asked_pipe(line: bytes, where: str) -> bytes:
 # -- the line ------------------------------------------------------------------------------------
 
 
-def encoded(request: Request) -> bytes:
+def encoded(request: HandoverRequest) -> bytes:
     """A request as its line."""
     import json
 
@@ -163,7 +163,7 @@ def _written(choices: Choices) -> dict[str, list[list[str | None]]]:
     }  # fmt: skip
 
 
-def decoded(line: bytes) -> Request | None:
+def decoded(line: bytes) -> HandoverRequest | None:
     """The request of a line that anybody may have written, None for what is none."""
     import json
 
@@ -176,7 +176,7 @@ def decoded(line: bytes) -> Request | None:
         return None
 
 
-def _request(found: dict[str, Any]) -> Request:
+def _request(found: dict[str, Any]) -> HandoverRequest:
     if found["opscope"] != VERSION or len(found["files"]) > MOST_FILES:
         raise ValueError("another form")
     token = _text(found["token"])
@@ -184,7 +184,7 @@ def _request(found: dict[str, Any]) -> Request:
         raise ValueError("no token")
     if found["theme"] not in (None, *_THEMES) or not isinstance(found["new_window"], bool):
         raise ValueError("another form")
-    return Request(
+    return HandoverRequest(
         tuple(_path(path) for path in _list(found["files"])),
         None if found["choices"] is None else _read(found["choices"]),
         found["new_window"],

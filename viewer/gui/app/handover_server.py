@@ -21,8 +21,8 @@ PATIENCE_MS = 3000
 _MOST_WAITING = 16
 
 
-class InstanceServer(QObject):
-    """`asked`: a second start asks for a `viewer.gui.app.handover_request.Request`."""
+class HandoverServer(QObject):
+    """`asked`: a second start asks for a `viewer.gui.app.handover_request.HandoverRequest`."""
 
     asked = Signal(object)
 
@@ -64,7 +64,7 @@ class InstanceServer(QObject):
 class _Connection(QObject):
     """One start that is being listened to."""
 
-    def __init__(self, socket: QLocalSocket, server: InstanceServer) -> None:
+    def __init__(self, socket: QLocalSocket, server: HandoverServer) -> None:
         super().__init__(server)
         self._socket, self._server = socket, server
         socket.setParent(self)

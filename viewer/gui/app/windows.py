@@ -17,7 +17,7 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.window.main_window import MainWindow
 
 if TYPE_CHECKING:
-    from viewer.gui.app.handover_request import Request
+    from viewer.gui.app.handover_request import HandoverRequest
     from viewer.workspace.link_choices import Choices
 
 _STEP = QPoint(32, 32)  # px, from a window to the next one
@@ -42,8 +42,8 @@ class Windows(QObject):
         self.all.append(window)
         window.closed.connect(self._closed)
         window.stayed.connect(self._stayed)
-        window.new_window_asked.connect(self._new)
-        window.quit_asked.connect(self.quit)
+        window.new_window_requested.connect(self._new)
+        window.quit_requested.connect(self.quit)
         # Before it is shown: the start page would flash up and draw its samples for nothing.
         if files:
             window.open(files, choices)
@@ -75,7 +75,7 @@ class Windows(QObject):
             window.open([path])
 
     @Slot(object)
-    def take(self, request: Request) -> None:
+    def take(self, request: HandoverRequest) -> None:
         """Do what a second start was asked for, in an empty window or a new one, at the front."""
         if request.theme is not None:
             self._theme.set_choice(request.theme)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ Qt has a role for its own controls. A widget that paints itself is "client" to i
         def accessible_value(self) -> str: ...
 
 That text is part of the description too, since AT-SPI (Linux) has numbers alone as values. What is
-painted inside and reached by the keys is a QObject with a face of its own: `has_face`.
+painted inside and reached by the keys is a QObject with a face of its own: `has_accessible`.
 
 A face lives in Qt's cache for as long as its QObject, whoever deletes that. This was tried with
 PySide6 6.8.3 and 6.11.3, 300 widgets with five things inside each, deleted now or later, collected
@@ -36,10 +36,10 @@ _FACES: dict[str, tuple[type[QObject], Callable[[Any], QAccessibleInterface]]] =
 
 def has_role(role: QAccessible.Role) -> Callable[[Thing], Thing]:
     """Decorates a widget's class: what assistive technology takes it for."""
-    return has_face(lambda widget: PaintedFace(widget, role))
+    return has_accessible(lambda widget: PaintedAccessible(widget, role))
 
 
-def has_face(face: Callable[[Any], QAccessibleInterface]) -> Callable[[Thing], Thing]:
+def has_accessible(face: Callable[[Any], QAccessibleInterface]) -> Callable[[Thing], Thing]:
     """Decorates the class of a QObject: what makes its face."""
 
     def decorated(kind: Thing) -> Thing:
@@ -49,7 +49,7 @@ def has_face(face: Callable[[Any], QAccessibleInterface]) -> Callable[[Thing], T
     return decorated
 
 
-class PaintedFace(QAccessibleWidget):
+class PaintedAccessible(QAccessibleWidget):
     """A widget by its name, its role and, where it has one, its `accessible_value()`."""
 
     def __init__(self, widget: QWidget, role: QAccessible.Role) -> None:

@@ -2,7 +2,7 @@
 
 A panel asks again with every change of the view. What it asked before is dropped if it has not
 begun, and its answer is dropped if it has. Meanwhile the panel keeps the old figures, and shows
-them greyed once `late` is emitted.
+them grayed once `late` is emitted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from viewer.gui.qt.crash_report import report
-from viewer.gui.qt.gui_thread import Owner
+from viewer.gui.qt.gui_thread import GuiOwner
 
 LATE_MS = 100
 # Two, so that a slow question that nobody waits for any more does not hold up the latest.
@@ -29,7 +29,7 @@ class Latest(QObject):
     answered = Signal(object)
     failed = Signal(str)
     late = Signal()
-    coming = Signal()
+    about_to_answer = Signal()
 
     def __init__(self, parent: QObject | None = None, *, apart: bool = False) -> None:
         """apart: an answer has a turn of the event loop for itself, and `coming` tells it before.
@@ -47,7 +47,7 @@ class Latest(QObject):
         self._next: _Question | None = None
         self._latest: _Question | None = None
         self._shut = False
-        self._owner = Owner(self)
+        self._owner = GuiOwner(self)
         self._clock = QTimer(self)
         self._clock.setSingleShot(True)
         self._clock.setInterval(LATE_MS)
@@ -111,7 +111,7 @@ class Latest(QObject):
         if self._apart:
             self._turn.start(0)
             if error is None:
-                self.coming.emit()
+                self.about_to_answer.emit()
         else:
             self._tell()
 
@@ -131,7 +131,7 @@ class Latest(QObject):
 
 class _Question:
     def __init__(
-        self, function: Callable[..., object], args: tuple[Any, ...], owner: Owner
+        self, function: Callable[..., object], args: tuple[Any, ...], owner: GuiOwner
     ) -> None:
         self._function = function
         self._args = args

@@ -131,7 +131,7 @@ def report(error: BaseException, where: str) -> None:
     print(text, file=sys.stderr, flush=True)
     reporter = _reporter
     if reporter is not None:
-        reporter.told.emit(f"{type(error).__name__}: {error}", text)
+        reporter.reported.emit(f"{type(error).__name__}: {error}", text)
 
 
 def describe(error: BaseException, where: str) -> str:
@@ -208,7 +208,7 @@ def install(
 class Reporter(QObject):
     """Brings reports of any thread to dialogs on the GUI thread."""
 
-    told = Signal(str, str)
+    reported = Signal(str, str)
 
     def __init__(
         self,
@@ -222,7 +222,7 @@ class Reporter(QObject):
         self.dialog: ReportDialog | None = None
         # A bound slot of an object of the GUI thread, queued: the only way that surely leaves the
         # thread that failed, and a paint event that is still going on.
-        self.told.connect(self._show, Qt.ConnectionType.QueuedConnection)
+        self.reported.connect(self._show, Qt.ConnectionType.QueuedConnection)
         self._before = sys.excepthook, threading.excepthook
         sys.excepthook = _uncaught
         threading.excepthook = _uncaught_in_thread

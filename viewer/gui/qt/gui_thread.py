@@ -32,7 +32,7 @@ class _Carrier(QObject):
 _carrier: _Carrier | None = None
 
 
-class Owner:
+class GuiOwner:
     """A QObject as its workers may know it. Make it on the GUI thread."""
 
     def __init__(self, owner: QObject) -> None:

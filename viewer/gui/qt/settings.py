@@ -66,9 +66,9 @@ class Settings:
     """The stored settings of this user."""
 
     def __init__(self, store: QSettings | None = None) -> None:
-        organisation, _, application = APPLICATION_ID.rpartition(".")
+        organization, _, application = APPLICATION_ID.rpartition(".")
         self._store = store or QSettings(
-            QSettings.Format.IniFormat, QSettings.Scope.UserScope, organisation, application
+            QSettings.Format.IniFormat, QSettings.Scope.UserScope, organization, application
         )
 
     def get(self, setting: Setting[T]) -> T:

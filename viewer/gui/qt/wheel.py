@@ -18,7 +18,7 @@ BOTH = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class WheelTurn:
     """px by which the content should go right and down, and notches away from the user."""
 
     right: float
@@ -52,7 +52,7 @@ def keep_menu_closed(event: QWheelEvent) -> None:
         QCoreApplication.sendEvent(app, QEvent(QEvent.Type.ActivationChange))
 
 
-def turn_of(event: QWheelEvent) -> Turn:
+def turn_of(event: QWheelEvent) -> WheelTurn:
     """What a wheel event says."""
     angle, pixels = event.angleDelta(), event.pixelDelta()
     if event.modifiers() & Qt.KeyboardModifier.AltModifier and not (angle.y() or pixels.y()):
@@ -65,4 +65,4 @@ def turn_of(event: QWheelEvent) -> Turn:
         right, down = float(pixels.x()), float(pixels.y())
     turned = angle.y() or angle.x()
     notches = turned / NOTCH if turned else (down or right) / SCROLL_PER_NOTCH
-    return Turn(right, down, notches)
+    return WheelTurn(right, down, notches)

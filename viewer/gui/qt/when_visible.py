@@ -20,7 +20,7 @@ from viewer.gui.qt.crash_report import guard
 BEING_COUNTED = "This is being worked out…"
 
 
-class WhenSeen(QObject):
+class WhenVisible(QObject):
     """Whether a panel is seen; `due` comes when what was put off is to be done."""
 
     due = Signal()

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from viewer.gui.session.session import Session
 from viewer.view.open_trace import Inferences
-from viewer.view.state import LONGEST_NAME, LONGEST_NOTE, Mark
+from viewer.view.state import LONGEST_NAME, LONGEST_NOTE, Bookmark
 from viewer.view.visible_range import run_in_view
 
 
@@ -59,7 +59,7 @@ def keep(session: Session, at: int | None) -> int | None:
         return None
     taken = {mark.name for mark in marks}
     number = next(n for n in range(1, len(marks) + 2) if f"Mark {n}" not in taken)
-    session.set_marks((*marks, Mark(*span, f"Mark {number}")), len(marks), None)
+    session.set_marks((*marks, Bookmark(*span, f"Mark {number}")), len(marks), None)
     return len(marks)
 
 

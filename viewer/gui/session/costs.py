@@ -15,13 +15,13 @@ from viewer.analysis.cost.costs import Costs, CostTable
 from viewer.gui.panels.details.run_chart import MOST_RUNS
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.session import Session
-from viewer.model.scope import Scope
+from viewer.model.scope import TimeScope
 from viewer.model.trace import Run
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CostAnswer:
     """One cost table and what it is of.
 
     table: of a trace without a record or source it is empty. per_run: that of every inference, in
@@ -29,7 +29,7 @@ class Answer:
     """
 
     shown: OpenTrace
-    scope: Scope
+    scope: TimeScope
     table: CostTable
     per_run: tuple[CostTable, ...]
 
@@ -48,13 +48,13 @@ class CostFeed(QObject):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._session = session
-        self._asked: tuple[OpenTrace, Scope] | None = None
+        self._asked: tuple[OpenTrace, TimeScope] | None = None
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
         self._latest.late.connect(self.late)
         self._latest.failed.connect(self._give_up)
-        self.answer: Answer | None = None
-        for signal in (session.opened, session.selected, session.run_picked):
+        self.answer: CostAnswer | None = None
+        for signal in (session.workspace_changed, session.selection_changed, session.run_picked):
             signal.connect(self._follow)
         self._follow()
 
@@ -78,7 +78,7 @@ class CostFeed(QObject):
 
     @Slot(object)
     def _take(self, answer: object) -> None:
-        if isinstance(answer, Answer):
+        if isinstance(answer, CostAnswer):
             self._set(answer)
 
     @Slot(str)
@@ -87,18 +87,18 @@ class CostFeed(QObject):
         self._asked = None
         self._set(None)
 
-    def _set(self, answer: Answer | None) -> None:
+    def _set(self, answer: CostAnswer | None) -> None:
         if answer is not self.answer:
             self.answer = answer
             self.changed.emit()
 
 
-def _answer(shown: OpenTrace, scope: Scope, known: tuple[CostTable, ...] | None) -> Answer:
+def _answer(shown: OpenTrace, scope: TimeScope, known: tuple[CostTable, ...] | None) -> CostAnswer:
     if shown.table.program is None:  # no time can be charged, and nobody asks what there is of it
-        return Answer(shown, scope, CostTable((), 0), ())
+        return CostAnswer(shown, scope, CostTable((), 0), ())
     table = shown.costs.table(*scope.span)
     per_run = _per_run(shown.costs, list(shown.trace.inferences())) if known is None else known
-    return Answer(shown, scope, table, per_run)
+    return CostAnswer(shown, scope, table, per_run)
 
 
 def _per_run(costs: Costs, runs: list[Run]) -> tuple[CostTable, ...]:

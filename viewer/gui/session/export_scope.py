@@ -9,34 +9,34 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viewer.export.perfetto.source import PerfettoMark
+from viewer.export.perfetto.source import PerfettoBookmark
 from viewer.gui.session.session import Session
 from viewer.model.scope import begin_in
 from viewer.model.trace import Ints
 from viewer.render.arrangement import Arrangement
-from viewer.render.track_table import Stock
+from viewer.render.track_table import TrackList
 from viewer.view.open_trace import Inferences
 from viewer.view.selected_slices import chosen_in
-from viewer.workspace.perfetto_export import RANGE, SELECTION, PerfettoWish
+from viewer.workspace.perfetto_export import RANGE, SELECTION, PerfettoOptions
 
 ALL_AS_RUN = "only while runs are shown as they ran"
 NOTHING_SELECTED = "nothing is selected"
 
 
-def marks_of(session: Session) -> tuple[PerfettoMark, ...]:
+def marks_of(session: Session) -> tuple[PerfettoBookmark, ...]:
     """The marks of the user."""
-    return tuple(PerfettoMark(m.t0, m.t1, m.name, m.note) for m in session.state.marks)
+    return tuple(PerfettoBookmark(m.t0, m.t1, m.name, m.note) for m in session.state.marks)
 
 
-def visible_range(session: Session) -> PerfettoWish | str:
+def visible_range(session: Session) -> PerfettoOptions | str:
     """The slices of all tracks that share time with what is in view, or why there are none."""
     state = session.state
     if state.inferences is not Inferences.AS_RUN:
         return ALL_AS_RUN
-    return PerfettoWish(RANGE, (state.t0, state.t1))
+    return PerfettoOptions(RANGE, (state.t0, state.t1))
 
 
-def selection(session: Session) -> PerfettoWish | str:
+def selection(session: Session) -> PerfettoOptions | str:
     """What is selected: an area, else slices, else those of the highlighted operators in the range
     or inference that costs are of; or why there is nothing."""
     state = session.state
@@ -59,10 +59,10 @@ def selection(session: Session) -> PerfettoWish | str:
         return NOTHING_SELECTED
     if not any(len(own) for own in only.values()):
         return "no slice is in it"
-    return PerfettoWish(SELECTION, span, {n: own for n, own in only.items() if len(own)})
+    return PerfettoOptions(SELECTION, span, {n: own for n, own in only.items() if len(own)})
 
 
-def display_order(stock: Stock, arrangement: Arrangement) -> tuple[tuple[int, int], ...]:
+def display_order(stock: TrackList, arrangement: Arrangement) -> tuple[tuple[int, int], ...]:
     """(trace, track) of all tracks from top to bottom: pinned ones, then process by process, those
     of folded processes with them; what is hidden comes last."""
     order: list[int] = arrangement.pinned.tolist()

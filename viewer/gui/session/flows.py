@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from viewer.analysis.flows.slice_flows import FlowIndex, SliceFlows
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.session import Session
-from viewer.program.dataflow import Neighbours, neighbours_of
+from viewer.program.dataflow import Neighbors, neighbors_of
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import SliceRef
 
@@ -38,7 +38,7 @@ class FlowAnswer:
     operators: tuple[int, ...]
     ref: SliceRef | None
     flows: SliceFlows
-    around: Neighbours | None
+    around: Neighbors | None
 
 
 class FlowFeed(QObject):
@@ -62,8 +62,8 @@ class FlowFeed(QObject):
         self._latest.failed.connect(self._give_up)
         self._visible = True
         self.answer: FlowAnswer | None = None
-        session.opened.connect(self._reopen)
-        session.selected.connect(self._follow)
+        session.workspace_changed.connect(self._reopen)
+        session.selection_changed.connect(self._follow)
         self._reopen()
 
     @property
@@ -164,7 +164,7 @@ def _answer(
 ) -> FlowAnswer | None:
     """The answer, None if more than `most` operators have to be looked at for it."""
     program = shown.table.program
-    around = neighbours_of(program.dataflow, operators) if program and operators else None
+    around = neighbors_of(program.dataflow, operators) if program and operators else None
     flows = SliceFlows() if ref is None else index.flows(ref.index, most)
     return None if flows is None else FlowAnswer(shown, operators, ref, flows, around)
 

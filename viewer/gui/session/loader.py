@@ -18,7 +18,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from viewer.formats import ReadCancelled, UnreadableFile, open_file
 from viewer.formats.memory import give_back, keep_freed
 from viewer.gui.qt.crash_report import report
-from viewer.gui.qt.gui_thread import Owner
+from viewer.gui.qt.gui_thread import GuiOwner
 
 if TYPE_CHECKING:
     from viewer.formats import Cancelled, Progress
@@ -53,7 +53,7 @@ class Loader(QObject):
         self._waiting: deque[_Job] = deque()
         self._running: list[_Job] = []
         self._shut = False
-        self._owner = Owner(self)
+        self._owner = GuiOwner(self)
 
     @property
     def paths(self) -> list[str]:
@@ -128,7 +128,7 @@ class Loader(QObject):
 class _Job:
     """One file being read in a worker thread."""
 
-    def __init__(self, path: str, reader: Reader, owner: Owner) -> None:
+    def __init__(self, path: str, reader: Reader, owner: GuiOwner) -> None:
         self.path = path
         self.stop = threading.Event()
         # Set when the window closes: nobody is left to be told.

@@ -33,7 +33,7 @@ class ReadingProgress:
         self._files: dict[str, _File] = {}
         self._began = 0.0
 
-    def told(self, path: str, done: int, total: int) -> None:
+    def reported(self, path: str, done: int, total: int) -> None:
         """So many bytes of a file are read. A total of 0 or less is not known."""
         if not self._files:
             self._began = self._clock()

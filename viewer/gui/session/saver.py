@@ -9,8 +9,8 @@ from PySide6.QtCore import QObject, Signal
 from viewer.codecs.atomic_file import WriteCancelled
 from viewer.export.tables.parquet import NoParquet
 from viewer.gui.qt.crash_report import report
-from viewer.gui.qt.gui_thread import Owner
-from viewer.workspace.exports import Job, NothingToExport
+from viewer.gui.qt.gui_thread import GuiOwner
+from viewer.workspace.exports import ExportJob, NothingToExport
 
 _QUIT_SECONDS = 5.0
 
@@ -24,7 +24,7 @@ class Saver(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._owner = Owner(self)
+        self._owner = GuiOwner(self)
         self._write: _Write | None = None
 
     @property
@@ -32,7 +32,7 @@ class Saver(QObject):
         """Whether something is being written."""
         return self._write is not None
 
-    def save(self, job: Job, path: str) -> None:
+    def save(self, job: ExportJob, path: str) -> None:
         """Start a job that was prepared for `path`. Raises RuntimeError while another one runs."""
         if self._write is not None:
             raise RuntimeError("an export is being written already")
@@ -62,7 +62,7 @@ class Saver(QObject):
 
 
 class _Write:
-    def __init__(self, owner: Owner, job: Job, path: str) -> None:
+    def __init__(self, owner: GuiOwner, job: ExportJob, path: str) -> None:
         self.stop = threading.Event()
         # Not a daemon: a file that is nearly written is written to its end.
         self.thread = threading.Thread(target=self._run, name=f"write {path}")

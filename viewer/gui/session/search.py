@@ -99,7 +99,7 @@ def find(query: Query, traces: Sequence[SearchedTrace]) -> Hits:
     )  # fmt: skip
 
 
-class Searching(QObject):
+class Search(QObject):
     """Keeps the hits of a session's query."""
 
     changed = Signal()
@@ -117,8 +117,8 @@ class Searching(QObject):
         self._latest = Latest(self)
         self._latest.answered.connect(self._found)
         self._latest.failed.connect(self._failed)
-        session.opened.connect(self._reopen)
-        session.searched.connect(self._ask)
+        session.workspace_changed.connect(self._reopen)
+        session.query_changed.connect(self._ask)
 
     @property
     def pending(self) -> bool:

@@ -75,7 +75,7 @@ def can_make_area(session: Session) -> bool:
 
 def clear(session: Session) -> None:
     """Take back one thing: the search, else what was chosen in an area, else the selection, else
-    what is measured and the current mark, else the class of colours that stands out."""
+    what is measured and the current mark, else the class of colors that stands out."""
     state = session.state
     if state.query:
         session.search("")

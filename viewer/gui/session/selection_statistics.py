@@ -16,7 +16,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.statistics.selection import (
     KEYS,
-    Chosen,
+    SelectedSlices,
     SelectionStatistics,
     selection_statistics,
 )
@@ -29,7 +29,7 @@ from viewer.view.state import Area, SliceRef, SliceSet
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TraceStatistics:
     """The statistics of the chosen slices of one trace; number: its position when asked."""
 
     number: int
@@ -38,7 +38,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SelectionAnswer:
     """Statistics of an area, or of slices, trace by trace; tracks: how many it is on.
 
     span: the area's, or from the first start to the last end, in ns.
@@ -46,7 +46,7 @@ class Answer:
 
     subject: Area | SliceSet
     key: str
-    parts: tuple[Part, ...]
+    parts: tuple[TraceStatistics, ...]
     span: tuple[int, int]
     tracks: int
 
@@ -90,7 +90,7 @@ class SelectionFeed(QObject):
         super().__init__(session)
         self._session = session
         self.key = KEYS[0]
-        self.answer: Answer | None = None
+        self.answer: SelectionAnswer | None = None
         self._subject: Area | SliceSet | None = None
         self._traces: Sequence[OpenTrace] = ()
         self._picked: SliceSet | None = None  # by the table
@@ -100,8 +100,8 @@ class SelectionFeed(QObject):
         self._latest.answered.connect(self._take)
         self._latest.late.connect(self.late)
         self._latest.failed.connect(self._give_up)
-        session.selected.connect(self._follow)
-        session.opened.connect(self._follow)
+        session.selection_changed.connect(self._follow)
+        session.workspace_changed.connect(self._follow)
         self._follow()
 
     def group_by(self, key: str) -> None:
@@ -183,7 +183,7 @@ class SelectionFeed(QObject):
 
     @Slot(object)
     def _take(self, answer: object) -> None:
-        if isinstance(answer, Answer):
+        if isinstance(answer, SelectionAnswer):
             self._set(answer)
 
     @Slot(str)
@@ -191,7 +191,7 @@ class SelectionFeed(QObject):
         """The fault is reported already; old figures must not stand for new ones."""
         self._set(None)
 
-    def _set(self, answer: Answer | None) -> None:
+    def _set(self, answer: SelectionAnswer | None) -> None:
         self.answer = answer
         self.changed.emit()
 
@@ -203,14 +203,14 @@ def _is_small(traces: Sequence[OpenTrace]) -> bool:
 def _answer(
     subject: Area | SliceSet, traces: Sequence[OpenTrace], key: str,
     groupings: Mapping[int, Grouping],
-) -> Answer:  # fmt: skip
+) -> SelectionAnswer:  # fmt: skip
     if isinstance(subject, Area):
         chosen = chosen_in(subject, traces)
         span = subject.t0, subject.t1
         tracks = len(subject.tracks)
     else:
         chosen = {
-            number: Chosen(
+            number: SelectedSlices(
                 traces[number].table, traces[number].labels, traces[number].label_strings,
                 numbers.astype(np.int64),
             )
@@ -219,13 +219,13 @@ def _answer(
         span = span_ns(traces, subject) or (0, 0)
         tracks = sum(_tracks(one) for one in chosen.values())
     parts = tuple(
-        Part(number, traces[number], selection_statistics(one, key, groupings[number]))
+        TraceStatistics(number, traces[number], selection_statistics(one, key, groupings[number]))
         for number, one in chosen.items()
     )
-    return Answer(subject, key, parts, span, tracks)
+    return SelectionAnswer(subject, key, parts, span, tracks)
 
 
-def _tracks(chosen: Chosen) -> int:
+def _tracks(chosen: SelectedSlices) -> int:
     slices = chosen.table.trace.slices
     held = np.diff(np.searchsorted(chosen.index, slices.row_ptr)) > 0
     return len(np.unique(slices.row_track[held]))

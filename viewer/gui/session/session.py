@@ -6,7 +6,7 @@ Timeline and panels know the session and never one another. What is seen is one 
 * `opened`: files, links or their order changed; anything may differ. Of large traces `coming` is
   told a turn of the event loop before, for what takes long and needs none of them;
 * `viewed`: the visible range changed; just before it `jumped`, if that was not by hand;
-  `arranged`: which tracks are seen and how they lie; `coloured`: the scheme or its lit
+  `arranged`: which tracks are seen and how they lie; `colored`: the scheme or its lit
   class; `marked`: marks, or what is measured; `searched`: the query, or whether only hits are
   shown; `ruled`: what the ruler counts;
 * `selected`: slices, operators or area changed; `run_picked`: the inference that costs are of;
@@ -31,19 +31,25 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.analysis.cost.costs import made_of_others
 from viewer.gui.qt.background import Latest
-from viewer.gui.session.search import Searching
-from viewer.gui.session.workspace_edits import Edit, Edited, Shown, WorkspaceEdits, slices_of_all
-from viewer.model.scope import Scope, begin_in
+from viewer.gui.session.search import Search
+from viewer.gui.session.workspace_edits import (
+    Edit,
+    Edited,
+    ShownWorkspace,
+    WorkspaceEdits,
+    slices_of_all,
+)
+from viewer.model.scope import TimeScope, begin_in
 from viewer.model.trace import Ints, KeyKind, Run, RunKind, Trace
 from viewer.program.program import Operator, Program
 from viewer.program.sources.files import Substitution
 from viewer.render.color_schemes import BY_ID, NAMES
-from viewer.render.layout import Part
+from viewer.render.layout import HeaderPart
 from viewer.view.cost_scope import scope_of
 from viewer.view.history import History
 from viewer.view.open_trace import AT_ONCE, Inferences, OpenTrace, Views, Work, views_of
 from viewer.view.selected_slices import SelectedSpan
-from viewer.view.state import Area, Mark, RulerUnit, SliceRef, SliceSet, TrackView, ViewState
+from viewer.view.state import Area, Bookmark, RulerUnit, SliceRef, SliceSet, TrackView, ViewState
 from viewer.view.visible_range import (
     axis_length,
     first_view,
@@ -65,17 +71,17 @@ TYPING_BURST = 1.5
 class Session(QObject):
     """The open workspace, the view of it, and its history. Lives on the GUI thread."""
 
-    coming = Signal()
-    opened = Signal()
-    added = Signal(object)  # sentences: list[str]
-    jumped = Signal(object, object)  # the range before: t0, t1 (int64 would not hold all)
-    viewed = Signal()
-    arranged = Signal()
-    coloured = Signal()
-    marked = Signal()
-    searched = Signal()
-    ruled = Signal()
-    selected = Signal()
+    about_to_change = Signal()
+    workspace_changed = Signal()
+    files_added = Signal(object)  # sentences: list[str]
+    range_jumped = Signal(object, object)  # the range before: t0, t1 (int64 would not hold all)
+    range_changed = Signal()
+    tracks_changed = Signal()
+    coloring_changed = Signal()
+    bookmarks_changed = Signal()
+    query_changed = Signal()
+    ruler_changed = Signal()
+    selection_changed = Signal()
     run_picked = Signal()
     history_changed = Signal()
     columns_remembered = Signal()  # `workspace.remembered` is another now
@@ -100,14 +106,14 @@ class Session(QObject):
         # What others work out of each trace that is opened; pure, as it may run in a thread.
         self.also: list[Work] = []
         self._edits = WorkspaceEdits(self._shown_now, self.also, self)
-        self._edits.coming.connect(self.coming)
+        self._edits.about_to_change.connect(self.about_to_change)
         self._edits.done.connect(self._show_edited)
-        self._edits.failed.connect(lambda sentence: self.added.emit([sentence]))
+        self._edits.failed.connect(lambda sentence: self.files_added.emit([sentence]))
         self._viewing = Latest(self)
         self._viewing.answered.connect(self._view_made)
         self._wished = Inferences.AS_RUN  # what `_viewing` makes
         self._typed: tuple[ViewState, float] | None = None  # the last query typed, and when
-        self.searching = Searching(self)
+        self.searching = Search(self)
 
     # -- files -------------------------------------------------------------------------------
 
@@ -131,7 +137,7 @@ class Session(QObject):
             return apply(choices, space)
 
         slices = sum(len(item.slices) for item in items if isinstance(item, Trace))
-        self._edits.submit(Edit(change, self.added.emit, slices, adds=True))
+        self._edits.submit(Edit(change, self.files_added.emit, slices, adds=True))
 
     def pair(
         self, trace_path: str, program_path: str | None, then: Callable[[], None] | None = None
@@ -200,7 +206,7 @@ class Session(QObject):
         change(self.workspace)
         self._edits.catch_up(change)
 
-    def _shown_now(self) -> Shown:
+    def _shown_now(self) -> ShownWorkspace:
         return self.workspace, {Inferences.AS_RUN, self.state.inferences}, self._views
 
     @Slot(object)
@@ -211,7 +217,7 @@ class Session(QObject):
         self.workspace, self._views = done.space, done.views
         self._rebuild(start_anew=start_anew)
         if done.complaint:
-            self.added.emit([done.complaint])
+            self.files_added.emit([done.complaint])
         else:
             done.edit.then(done.result)
         if wished is not None:
@@ -255,15 +261,15 @@ class Session(QObject):
 
     def _tell_all(self) -> None:
         for signal in (
-            self.opened,
-            self.viewed,
-            self.arranged,
-            self.coloured,
-            self.selected,
+            self.workspace_changed,
+            self.range_changed,
+            self.tracks_changed,
+            self.coloring_changed,
+            self.selection_changed,
             self.run_picked,
-            self.marked,
-            self.searched,
-            self.ruled,
+            self.bookmarks_changed,
+            self.query_changed,
+            self.ruler_changed,
         ):
             signal.emit()
         self.history_changed.emit()
@@ -473,7 +479,7 @@ class Session(QObject):
         """Every slice of one operator, alone or shared; or those of exactly a set of several."""
         return self.traces[trace].slices_of(operators)
 
-    def scope(self, trace: int, *, ranges: bool = True) -> Scope:
+    def scope(self, trace: int, *, ranges: bool = True) -> TimeScope:
         """What the costs of a trace are of, as `scope_of` has it."""
         return scope_of(self.state, self.traces, trace, ranges=ranges)
 
@@ -515,7 +521,7 @@ class Session(QObject):
         self.change(replace(state, t0=t0, t1=t1, tracks=self.tracks_showing(ref)))
         self.revealed.emit(ref)
 
-    # -- runs, folding, colours --------------------------------------------------------------
+    # -- runs, folding, colors --------------------------------------------------------------
 
     def pick_run(self, run: tuple[int, int] | None) -> None:
         """Choose the inference that costs are of and show it as it ran; None is all of them."""
@@ -553,7 +559,7 @@ class Session(QObject):
         order = () if current is None else (current, *range(len(self.traces)))
         return next((i for i in order if any(self.traces[i].file.inferences())), current)
 
-    def toggle(self, part: Part) -> None:
+    def toggle(self, part: HeaderPart) -> None:
         """Fold or open a process or a track."""
         self.arrange(self.state.tracks.toggled(part))
 
@@ -563,7 +569,7 @@ class Session(QObject):
         self.change(replace(self.state, tracks=tracks), remember=not joins)
 
     def set_marks(
-        self, marks: tuple[Mark, ...], current: int | None, measured: tuple[int, int] | None
+        self, marks: tuple[Bookmark, ...], current: int | None, measured: tuple[int, int] | None
     ) -> None:
         """Have other marks, one of which may be the current one, and measure a span, or none."""
         self.change(replace(self.state, marks=marks, mark=current, measured=measured))
@@ -588,7 +594,7 @@ class Session(QObject):
         return current if current in counted else counted[0] if counted else None
 
     def set_scheme(self, scheme: str) -> None:
-        """Colour slices by one of `viewer.render.color_schemes`; no class of it is lit then.
+        """Color slices by one of `viewer.render.color_schemes`; no class of it is lit then.
 
         Raises ValueError for any other name.
         """
@@ -603,14 +609,14 @@ class Session(QObject):
         self.change(replace(self.state, lit=None if name == self.state.lit else name))
 
     def why_not(self, scheme: str) -> str:
-        """Why nothing that is open can be coloured by a scheme; "" if any of it can."""
+        """Why nothing that is open can be colored by a scheme; "" if any of it can."""
         if not self.traces:
             return "No profile is open"
         reasons = [shown.barred.get(scheme, "") for shown in self.traces]
         return reasons[0] if all(reasons) else ""
 
     @property
-    def coloured_by(self) -> str:
+    def colored_by(self) -> str:
         """The scheme that is seen: the chosen one, or the names that all traces fall back to."""
         chosen = self.state.scheme
         return NAMES if self.traces and self.why_not(chosen) else chosen
@@ -697,16 +703,16 @@ class Session(QObject):
             return
         if (old.t0, old.t1) != (state.t0, state.t1):
             if not by_hand:
-                self.jumped.emit(old.t0, old.t1)
-            self.viewed.emit()
+                self.range_jumped.emit(old.t0, old.t1)
+            self.range_changed.emit()
         for changed, signal in (
-            (old.tracks != state.tracks, self.arranged),
-            ((old.scheme, old.lit) != (state.scheme, state.lit), self.coloured),
-            (old.selection != state.selection, self.selected),
+            (old.tracks != state.tracks, self.tracks_changed),
+            ((old.scheme, old.lit) != (state.scheme, state.lit), self.coloring_changed),
+            (old.selection != state.selection, self.selection_changed),
             (old.run != state.run, self.run_picked),
-            (old.marking != state.marking, self.marked),
-            ((old.query, old.only_hits) != (state.query, state.only_hits), self.searched),
-            (old.ruler is not state.ruler, self.ruled),
+            (old.marking != state.marking, self.bookmarks_changed),
+            ((old.query, old.only_hits) != (state.query, state.only_hits), self.query_changed),
+            (old.ruler is not state.ruler, self.ruler_changed),
         ):
             if changed:
                 signal.emit()

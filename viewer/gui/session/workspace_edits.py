@@ -18,7 +18,7 @@ from viewer.workspace.workspace import Workspace
 
 Change = Callable[[Workspace], object]
 # The workspace, the views of its inferences that are wanted, and those that are known.
-Shown = tuple[Workspace, set[Inferences], Views]
+ShownWorkspace = tuple[Workspace, set[Inferences], Views]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,15 @@ class WorkspaceEdits(QObject):
     Of one that was worked out in a thread `coming` tells a turn of the event loop before.
     """
 
-    coming = Signal()
+    about_to_change = Signal()
     done = Signal(object)
     failed = Signal(str)
 
     def __init__(
-        self, shown: Callable[[], Shown], also: Sequence[Work], parent: QObject | None = None
+        self,
+        shown: Callable[[], ShownWorkspace],
+        also: Sequence[Work],
+        parent: QObject | None = None,
     ) -> None:
         """shown: asks for what is shown now. also: what else is worked out of each trace."""
         super().__init__(parent)
@@ -62,7 +65,7 @@ class WorkspaceEdits(QObject):
         # Changes made while an edit was worked out on a copy of the workspace that lacks them.
         self._meanwhile: list[Change] = []
         self._latest = Latest(self, apart=True)
-        self._latest.coming.connect(self.coming)
+        self._latest.about_to_answer.connect(self.about_to_change)
         self._latest.answered.connect(self._made)
         self._latest.failed.connect(self._not_made)
 

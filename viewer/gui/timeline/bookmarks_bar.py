@@ -15,12 +15,12 @@ from PySide6.QtWidgets import QToolTip, QWidget
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.bookmarks import can_mark, fit
-from viewer.gui.timeline.painting.bookmark_labels import LONGEST, Flag, flags, title
+from viewer.gui.timeline.painting.bookmark_labels import LONGEST, BookmarkFlag, flags, title
 from viewer.gui.timeline.painting.bookmarks import mark_columns
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import counted, format_time
 from viewer.render.canvas import Canvas
-from viewer.view.state import Mark
+from viewer.view.state import Bookmark
 
 HEIGHT = 20
 _FLAG = 7  # px wide
@@ -29,7 +29,7 @@ _BAND = 3  # px high
 _MOST_LINES = 12  # of a tooltip
 
 
-class MarksBar(QWidget):
+class BookmarksBar(QWidget):
     """Draws flags on the same columns as ruler and rows."""
 
     def __init__(self, scene: Scene, theme: Theme, parent: QWidget | None = None) -> None:
@@ -41,15 +41,15 @@ class MarksBar(QWidget):
         scene.changed.connect(self.update)
         scene.moved.connect(self.update)
         theme.changed.connect(self.update)
-        scene.session.marked.connect(self._follow)
-        scene.session.opened.connect(self._follow)
+        scene.session.bookmarks_changed.connect(self._follow)
+        scene.session.workspace_changed.connect(self._follow)
 
     def _follow(self) -> None:
         session = self._scene.session
         self.setVisible(can_mark(session) and bool(session.state.marks))
         self.update()
 
-    def flags(self) -> list[Flag]:
+    def flags(self) -> list[BookmarkFlag]:
         """The flags as they are drawn now."""
         canvas = Canvas(self.width(), HEIGHT, self.devicePixelRatioF())
         columns = mark_columns(self._scene, canvas)
@@ -84,10 +84,10 @@ class MarksBar(QWidget):
         if x1 <= x0 or x1 < 0 or x0 > self.width():
             return
         left, right = max(x0, 0.0), min(x1, float(self.width()))
-        colour = self._theme.color("accent" if current else "text3")
-        painter.fillRect(QRectF(left, HEIGHT - 1 - _BAND, right - left, _BAND), colour)
+        color = self._theme.color("accent" if current else "text3")
+        painter.fillRect(QRectF(left, HEIGHT - 1 - _BAND, right - left, _BAND), color)
 
-    def _flag(self, painter: QPainter, flag: Flag, *, current: bool) -> None:
+    def _flag(self, painter: QPainter, flag: BookmarkFlag, *, current: bool) -> None:
         theme, x = self._theme, flag.x
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
@@ -110,7 +110,7 @@ class MarksBar(QWidget):
             text,
         )
 
-    def _text(self, flag: Flag) -> str:
+    def _text(self, flag: BookmarkFlag) -> str:
         marks, current = self._scene.session.state.marks, self._scene.session.state.mark
         first = flag.marks[0]
         if len(flag.marks) == 1:
@@ -121,7 +121,7 @@ class MarksBar(QWidget):
 
     # -- mouse ---------------------------------------------------------------------------------
 
-    def _at(self, x: float) -> Flag | None:
+    def _at(self, x: float) -> BookmarkFlag | None:
         """The flag that a point belongs to: the nearest on its left, up to the next one."""
         return next((f for f in reversed(self.flags()) if f.x - _INSET <= x <= f.x + f.room), None)
 
@@ -154,7 +154,7 @@ class MarksBar(QWidget):
             return True
         return bool(super().event(event))
 
-    def tip_of(self, flag: Flag) -> str:
+    def tip_of(self, flag: BookmarkFlag) -> str:
         """What a flag stands for, a line per mark; as rich text, with the names escaped."""
         marks = self._scene.session.state.marks
         lines = [
@@ -166,5 +166,5 @@ class MarksBar(QWidget):
         return "<br>".join(map(escape, lines))
 
 
-def _length(mark: Mark) -> str:
+def _length(mark: Bookmark) -> str:
     return format_time(mark.t1 - mark.t0) if mark.t1 > mark.t0 else ""

@@ -141,7 +141,7 @@ class Corner(QWidget):
         """Show all tracks again, or offer what the ruler can count."""
         room = self._ruler_room()
         if room.contains(event.position().toPoint()):
-            self._ruler.menu_asked.emit(self.mapToGlobal(room.bottomLeft()))
+            self._ruler.menu_requested.emit(self.mapToGlobal(room.bottomLeft()))
         elif event.button() == Qt.MouseButton.LeftButton and self._over_link(event):
             session = self._scene.session
             session.arrange(session.state.tracks.with_all())

@@ -1,7 +1,7 @@
 """Held keys as motion: zoom, pan and scroll, faster the longer the key is down.
 
 The first step is at once. From then on the way is a function of the time that the key is held, not
-of how many events or frames there were: `travelled` is the speed of Perfetto's timeline, 8 px or
+of how many events or frames there were: `traveled` is the speed of Perfetto's timeline, 8 px or
 0.8 % a frame at first and as much more after every 50 ms, added up. Every frame is final: nothing
 eases out after the release. Perfetto spreads the first step over some frames and lets the rest of
 it run on after the release; here neither is done, since the view would lag behind the hand.
@@ -30,7 +30,7 @@ REPEATS_AFTER_MS = 200.0
 REPEAT_MS = 60.0
 
 
-class Axis(Enum):
+class HeldAxis(Enum):
     """What moves, and its value: the first step, and the speed at first per frame.
 
     Pan and scroll are in px; a zoom is the natural logarithm of the factor by which the span grows.
@@ -42,10 +42,10 @@ class Axis(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class HeldWay:
     """An axis and a sign: 1 is later, further down, or more of the trace in view."""
 
-    axis: Axis
+    axis: HeldAxis
     sign: int
 
     @property
@@ -54,7 +54,7 @@ class Way:
         return self.sign * self.axis.value[0]
 
 
-def travelled(ms: float) -> float:
+def traveled(ms: float) -> float:
     """How far a key has moved after so many ms, in units of its first speed per frame."""
     return (ms + ACCELERATION * ms * ms / 2) / FRAME_MS
 
@@ -83,11 +83,11 @@ class HeldKeys(QObject):
         """Whether a key is held."""
         return bool(self._held)
 
-    def tap(self, way: Way) -> None:
+    def tap(self, way: HeldWay) -> None:
         """Go one step."""
         self.moved.emit(way.axis, way.first_step, self.clock())
 
-    def press(self, key: Qt.Key, way: Way) -> None:
+    def press(self, key: Qt.Key, way: HeldWay) -> None:
         """A key went down: go one step, and on until it is up."""
         if key in self._held:
             return
@@ -156,7 +156,7 @@ _LEAVING = {
 class _Hold:
     """One held key: since when it moves (s, later where steps were cut), and how far it went."""
 
-    way: Way
+    way: HeldWay
     since: float
     last: float = 0.0
     far: float = 0.0
@@ -167,11 +167,11 @@ class _Hold:
         late = max(ms - self.last - LONGEST_STEP_MS, 0.0)
         self.since += late / 1000
         self.last = max(ms - late, self.last)
-        far = travelled(self.last)
+        far = traveled(self.last)
         gone, self.far = far - self.far, far
         return self.way.sign * gone * float(self.way.axis.value[1])
 
-    def goes_on(self, way: Way, let_go: float, now: float) -> bool:
+    def goes_on(self, way: HeldWay, let_go: float, now: float) -> bool:
         """Whether a press now is but a repeat of it, though it was let go."""
         long_enough = (let_go - self.since) * 1000 >= REPEATS_AFTER_MS
         return long_enough and self.way == way and (now - let_go) * 1000 < REPEAT_MS

@@ -35,7 +35,7 @@ class HoverTip(QWidget):
         self.hide()
         theme.changed.connect(self.update)
 
-    def tell(self, lines: Sequence[str], mouse: QPoint) -> None:
+    def show_lines(self, lines: Sequence[str], mouse: QPoint) -> None:
         """Say these lines at a point of the owner, or nothing if there are none."""
         if not lines:
             self.lines = ()

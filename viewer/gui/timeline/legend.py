@@ -1,8 +1,8 @@
-"""What the colours mean: a strip below the rows with the classes of the scheme, most costly first.
+"""What the colors mean: a strip below the rows with the classes of the scheme, most costly first.
 
 Each class is a button with its swatch, its title and its share of the time, of the picked run or of
 all that is open; the column of the headers says which. Files that have not what the scheme tells
-apart are coloured by names, and their classes stand behind the others, below a word that says so. A
+apart are colored by names, and their classes stand behind the others, below a word that says so. A
 click draws the slices of that class in full and dims all others, another click
 ends that; nothing is ever hidden.
 Durations are a ramp instead, with the length at which every step begins. The strip lies beside the
@@ -36,7 +36,7 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
 from viewer.gui.timeline.headers.headers import TITLE_INDENT, WIDTH
 from viewer.gui.timeline.scene.scene import Scene
-from viewer.gui.timeline.scene.trace_rasters import TracePicture
+from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.queries import execute_keys
 from viewer.model.times import counted, format_share, format_time, group_digits
 from viewer.model.trace import RunKind
@@ -50,7 +50,7 @@ from viewer.render.palette import (
     contrast,
     edge_rgb,
     fills,
-    label_colours,
+    label_colors,
 )
 from viewer.view.open_trace import AT_ONCE, display_name
 
@@ -78,7 +78,7 @@ class Legend(QWidget):
         self.more = _Button(theme)
         self.more.setParent(self)
         self.more.clicked.connect(self._show_rest)
-        self.others = QLabel(self)  # before the classes of files that are coloured by names
+        self.others = QLabel(self)  # before the classes of files that are colored by names
         self.others.setFont(theme.font("caption"))
         self.others.setProperty("tone", "text2")
         self.others.hide()
@@ -90,10 +90,10 @@ class Legend(QWidget):
         self._latest.answered.connect(self._take)
         self.setFixedHeight(theme.px(HEIGHT))
         self.setAccessibleName("Legend of colours")
-        scene.recoloured.connect(self.refresh)
-        scene.session.opened.connect(self.refresh)
+        scene.recolored.connect(self.refresh)
+        scene.session.workspace_changed.connect(self.refresh)
         scene.session.run_picked.connect(self.refresh)
-        scene.session.coloured.connect(self._check)
+        scene.session.coloring_changed.connect(self._check)
         theme.changed.connect(self._retheme)
 
     # -- what is listed ----------------------------------------------------------------------
@@ -120,13 +120,13 @@ class Legend(QWidget):
         if not small:
             self._list(Shares())
 
-    def _is_by_name(self, picture: TracePicture) -> bool:
+    def _is_by_name(self, picture: TraceRasters) -> bool:
         """Whether a trace has names instead of the scheme that is seen."""
-        return picture.scheme == NAMES != self._scene.session.coloured_by
+        return picture.scheme == NAMES != self._scene.session.colored_by
 
     @property
     def scope(self) -> str:
-        """What shares are of, but those of files coloured by names: "run 2 of 5", "all 5 runs"."""
+        """What shares are of, but those of files colored by names: "run 2 of 5", "all 5 runs"."""
         every, picked = self._scene.pictures, self._scene.session.state.run
         pictures = [p for p in every if not self._is_by_name(p)]
         if picked is not None and every[picked[0]] in pictures:
@@ -167,7 +167,7 @@ class Legend(QWidget):
             button.hide()
             button.deleteLater()
         listed, scope = found.listed, self.scope
-        ordered = self._ramp(listed) + [share for share in listed if share.colour < RAMP]
+        ordered = self._ramp(listed) + [share for share in listed if share.color < RAMP]
         self.classes = []
         self._name_others()
         for share in ordered[:MOST_BUTTONS]:
@@ -180,7 +180,7 @@ class Legend(QWidget):
         self._place()
 
     def _name_others(self) -> None:
-        """Say which files are coloured by names, and why."""
+        """Say which files are colored by names, and why."""
         others = [p.shown for p in self._scene.pictures if self._is_by_name(p)]
         name = display_name(others[0].file.path) if len(others) == 1 else "Other files"
         room = self._theme.px(TITLE_WIDTH)
@@ -188,7 +188,7 @@ class Legend(QWidget):
         name = metrics.elidedText(_line(name), Qt.TextElideMode.ElideMiddle, room)
         self.others.setText(f"{name}, by name:")
         self.others.resize(self.others.sizeHint())
-        scheme = self._scene.session.coloured_by
+        scheme = self._scene.session.colored_by
         why = "\n".join(
             f"{_line(display_name(shown.file.path))}: {why_not(scheme, shown.table)}. Its slices "
             "are coloured by their names."
@@ -199,18 +199,18 @@ class Legend(QWidget):
     def _ramp(self, found: tuple[Share, ...]) -> list[Share]:
         """All steps of the ramp, from the shortest to the longest, also those without slices."""
         steps = {
-            (title, int(colour)): Share(title, int(colour), 0, 0.0)
+            (title, int(color)): Share(title, int(color), 0, 0.0)
             for picture in self._scene.pictures
-            for i in np.flatnonzero(picture.classes.colour >= RAMP).tolist()
-            for title, colour in [(picture.classes.titles[i], picture.classes.colour[i])]
+            for i in np.flatnonzero(picture.classes.color >= RAMP).tolist()
+            for title, color in [(picture.classes.titles[i], picture.classes.color[i])]
         }
-        steps |= {(share.title, share.colour): share for share in found if share.colour >= RAMP}
-        return sorted(steps.values(), key=lambda share: share.colour)
+        steps |= {(share.title, share.color): share for share in found if share.color >= RAMP}
+        return sorted(steps.values(), key=lambda share: share.color)
 
     def _check(self) -> None:
         lit = self._scene.session.state.lit
         for button in self.classes:
-            button.setChecked(lit == (button.share.title, button.share.colour))
+            button.setChecked(lit == (button.share.title, button.share.color))
         self.update()
 
     # -- where it stands ---------------------------------------------------------------------
@@ -255,7 +255,7 @@ class Legend(QWidget):
     def _places(self, room: int) -> dict[int, int]:
         """Where the classes begin that have room up to an x, by their number.
 
-        Some is kept for the first class of the files that are coloured by names, and their word.
+        Some is kept for the first class of the files that are colored by names, and their word.
         """
         theme, x = self._theme, self._indent + self._theme.px(8)
         widths = [button.sizeHint().width() for button in self.classes]
@@ -291,10 +291,10 @@ class Legend(QWidget):
             if share.by_name and (i == 0 or not self._rest[i - 1].by_name):
                 menu.addSection(self.others.text())
             title = metrics.elidedText(_line(share.title), Qt.TextElideMode.ElideRight, 420)
-            action = menu.addAction(_icon(share.colour, self._theme), title.replace("&", "&&"))
+            action = menu.addAction(_icon(share.color, self._theme), title.replace("&", "&&"))
             action.setText(f"{action.text()}\t{_amount(share)}")
             action.setToolTip(_tip(share, scope))
-            name = share.title, share.colour
+            name = share.title, share.color
             action.setCheckable(lit == name)
             action.setChecked(lit == name)
             action.triggered.connect(lambda _=False, name=name: self._scene.session.light(name))
@@ -319,7 +319,7 @@ class Legend(QWidget):
         painter.setFont(theme.font("ruler"))
         painter.setPen(theme.color("text2"))
         middle = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        title = f"Colours: {BY_ID[session.coloured_by].title.lower()}"
+        title = f"Colours: {BY_ID[session.colored_by].title.lower()}"
         lines = [title, f"% of {self.scope}"] if self.classes and not self.is_ramp else [title]
         room = self._indent - TITLE_INDENT - theme.px(8)
         tall = theme.px(13)
@@ -415,14 +415,14 @@ class _Button(QAbstractButton):
 
 
 class ClassButton(_Button):
-    """One class: its swatch, title and share; a step of the ramp is its colour with its length."""
+    """One class: its swatch, title and share; a step of the ramp is its color with its length."""
 
     asked = Signal(object)  # (title, palette index)
 
     def __init__(self, share: Share, scope: str, theme: Theme, parent: QWidget) -> None:
         super().__init__(theme, parent)
         self.share = share
-        self.is_step = share.colour >= RAMP
+        self.is_step = share.color >= RAMP
         self.setCheckable(True)
         text = _line(share.title)
         if self.is_step:
@@ -439,7 +439,7 @@ class ClassButton(_Button):
 
     def ask(self) -> None:
         """Tell which class was clicked; whether it is lit is for the session to say."""
-        self.asked.emit((self.share.title, self.share.colour))
+        self.asked.emit((self.share.title, self.share.color))
 
     @guard(QSize())
     def sizeHint(self) -> QSize:
@@ -465,7 +465,7 @@ class ClassButton(_Button):
         paint_class(
             painter,
             QRectF(theme.px(6), (self.height() - side) / 2, side, side),
-            self.share.colour,
+            self.share.color,
             theme,
         )
         x = theme.px(6 + SWATCH + 6)
@@ -478,20 +478,20 @@ class ClassButton(_Button):
         painter.end()
 
     def _paint_step(self, painter: QPainter) -> None:
-        theme, colour = self.theme, self.share.colour
+        theme, color = self.theme, self.share.color
         room = QRectF(self.rect()).adjusted(0, theme.px(3), 0, -theme.px(3))
-        painter.fillRect(room, QColor.fromRgb(fills(theme.dark)[colour]))
+        painter.fillRect(room, QColor.fromRgb(fills(theme.dark)[color]))
         if self.isChecked() or self.hasFocus() or self.underMouse():
             token = "ring" if self.isChecked() else "accent" if self.hasFocus() else "text2"
             painter.setPen(QPen(theme.color(token), 2))
             painter.drawRect(room.adjusted(1, 1, -1, -1))
-        painter.setPen(QColor.fromRgb(label_colours(theme.dark)[colour]))
+        painter.setPen(QColor.fromRgb(label_colors(theme.dark)[color]))
         painter.drawText(room, Qt.AlignmentFlag.AlignCenter, self.title)
 
 
-def paint_class(painter: QPainter, room: QRectF, colour: int, theme: Theme) -> None:
+def paint_class(painter: QPainter, room: QRectF, color: int, theme: Theme) -> None:
     """Paint the swatch of a palette index as slices of it are painted: filled, or hatched."""
-    fill = fills(theme.dark)[colour]
+    fill = fills(theme.dark)[color]
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     edge = QColor.fromRgb(edge_rgb(fill))
@@ -501,20 +501,20 @@ def paint_class(painter: QPainter, room: QRectF, colour: int, theme: Theme) -> N
     painter.setBrush(QColor.fromRgb(fill))
     inside = room if bare else room.adjusted(0.5, 0.5, -0.5, -0.5)
     painter.drawRoundedRect(inside, 2.5, 2.5)
-    if colour in _HATCHED:
+    if color in _HATCHED:
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QBrush(theme.color("text3"), Qt.BrushStyle.BDiagPattern))
         painter.drawRoundedRect(inside, 2.5, 2.5)
     painter.restore()
 
 
-def _icon(colour: int, theme: Theme) -> QIcon:
+def _icon(color: int, theme: Theme) -> QIcon:
     side = theme.px(SWATCH)
     made = QPixmap(2 * side, 2 * side)
     made.setDevicePixelRatio(2)
     made.fill(Qt.GlobalColor.transparent)
     painter = QPainter(made)
-    paint_class(painter, QRectF(0, 0, side, side), colour, theme)
+    paint_class(painter, QRectF(0, 0, side, side), color, theme)
     painter.end()
     return QIcon(made)
 

@@ -26,7 +26,7 @@ from viewer.model.trace import Ints, Run, RunKind
 from viewer.render.canvas import Canvas
 from viewer.render.layout import XMap
 from viewer.render.palette import Pixels, canvas_rgb
-from viewer.render.raster import Source, expand
+from viewer.render.raster import RasterSource, expand
 from viewer.view.open_trace import Inferences
 
 BAND_HEIGHT = 22
@@ -98,7 +98,7 @@ class Overview(QWidget):
         dark, xmap = self._theme.dark, self._xmap(canvas.columns)
         sources = self._scene.sources(dark=dark)
         asked = (canvas, dark, xmap.t0, xmap.t1, tuple(self._rows))
-        made_of = [x for s in sources for x in (s.raster, s.hits, s.colours, s.hit_colours, s.axis)]
+        made_of = [x for s in sources for x in (s.raster, s.hits, s.colors, s.hit_colors, s.axis)]
         before = self._made
         same = before is not None and before.asked == asked and len(before.of) == len(made_of)
         if before is None or not same or any(map(is_not, before.of, made_of)):
@@ -111,18 +111,18 @@ class Overview(QWidget):
         picture.setDevicePixelRatio(canvas.ratio)
         painter.drawImage(0, BAND_HEIGHT + 3, picture)
 
-    def _lane_pixels(self, canvas: Canvas, xmap: XMap, sources: Sequence[Source]) -> Pixels:
+    def _lane_pixels(self, canvas: Canvas, xmap: XMap, sources: Sequence[RasterSource]) -> Pixels:
         size = (canvas.device(2 * LANE + LANE_GAP), canvas.columns)
         image = np.full(size, canvas_rgb(self._theme.dark) | 0xFF000000, np.uint32)
         for lane, (trace, row) in enumerate(self._rows):
             source = sources[trace]
             here = xmap.on(source.axis)
             cells = source.raster.draw([row], here)
-            body = source.colours.body[cells]
-            if source.hits is not None and source.hit_colours is not None:
+            body = source.colors.body[cells]
+            if source.hits is not None and source.hit_colors is not None:
                 hits = source.hits.draw([row], here)
                 marked = hits != 0
-                body[marked] = source.hit_colours.body[hits[marked]]
+                body[marked] = source.hit_colors.body[hits[marked]]
             top = np.array([canvas.device(lane * (LANE + LANE_GAP))])
             expand(image, body, body, top, np.array([canvas.device(LANE)]))
         return image
@@ -227,7 +227,7 @@ class Overview(QWidget):
         else:
             self._drag = "move"
             if not room.left() <= x <= room.right():
-                self._centre_on(xmap.t_of(x))
+                self._center_on(xmap.t_of(x))
         self._grip = xmap.t_of(x) - self._scene.session.state.t0
 
     @guard
@@ -262,7 +262,7 @@ class Overview(QWidget):
         factor = ZOOM_PER_NOTCH ** -turn_of(event).notches
         self._scene.session.zoom(factor, at, now=time.monotonic())
 
-    def _centre_on(self, at: int) -> None:
+    def _center_on(self, at: int) -> None:
         state = self._scene.session.state
         span = state.t1 - state.t0
         self._scene.session.set_range(at - span // 2, at - span // 2 + span)

@@ -22,7 +22,7 @@ _MOST_ROWS = 64  # rows whose hits are marked; an operator has two or three
 class RulerBar(QWidget):
     """Draws ticks and labels on the same columns as the rows below."""
 
-    menu_asked = Signal(QPoint)  # a place of the screen
+    menu_requested = Signal(QPoint)  # a place of the screen
 
     def __init__(self, scene: Scene, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -53,7 +53,7 @@ class RulerBar(QWidget):
     @guard
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Ask for the menu of what the ruler counts."""
-        self.menu_asked.emit(event.globalPos())
+        self.menu_requested.emit(event.globalPos())
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -9,7 +9,7 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import SCROLL_PER_NOTCH
 from viewer.gui.session.session import Session
-from viewer.gui.timeline.bookmarks_bar import MarksBar
+from viewer.gui.timeline.bookmarks_bar import BookmarksBar
 from viewer.gui.timeline.corner import Corner
 from viewer.gui.timeline.headers.headers import TITLE_INDENT, Headers
 from viewer.gui.timeline.legend import HEIGHT as LEGEND_HEIGHT
@@ -36,7 +36,7 @@ class Timeline(QWidget):
         self.scene = Scene(session)
         self.view = TimelineView(self.scene, theme)
         self.ruler = RulerBar(self.scene, theme)
-        self.marks = MarksBar(self.scene, theme)
+        self.marks = BookmarksBar(self.scene, theme)
         RulerDrag(self.ruler, self.view)
         self.overview = Overview(self.scene, theme)
         self.headers = Headers(self.scene, theme)

@@ -33,9 +33,9 @@ from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import BOTH, ZOOM_PER_NOTCH, keep_menu_closed, turn_of
-from viewer.gui.session import navigation as going
+from viewer.gui.session import navigation
 from viewer.gui.session.selection import extend_to, toggle_slice
-from viewer.gui.timeline.held_keys import Axis, HeldKeys, Way
+from viewer.gui.timeline.held_keys import HeldAxis, HeldKeys, HeldWay
 from viewer.gui.timeline.hover_text import slice_lines
 from viewer.gui.timeline.hover_tip import HoverTip
 from viewer.gui.timeline.painting.frame import FramePainter, Overlay
@@ -61,7 +61,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
     `menu_asked(QPoint)`: a place on the screen, for the menu of what is selected.
     """
 
-    menu_asked = Signal(QPoint)
+    menu_requested = Signal(QPoint)
 
     def __init__(self, scene: Scene, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent, useOpenGL=False, background=None)
@@ -123,13 +123,13 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             self._point(self._overlay.mouse)
         self.viewport().update()
 
-    def tell_keys(self, text: str) -> None:
+    def set_shortcut_hints(self, text: str) -> None:
         """Let a screen reader know of some keys, as long as there is nothing else to tell."""
         self._keys = text
         if not self._told:
             self.setAccessibleDescription(text)
 
-    def tell(self, text: str) -> None:
+    def announce(self, text: str) -> None:
         """Let a screen reader know what is selected: as the description, and said when it changes.
 
         Where nothing is it hears which keys there are.
@@ -315,13 +315,13 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             self._click(found, event.modifiers())  # two quick clicks
         elif found is not None:
             self.session.select_slice(found)
-            going.fit_selection(self.session)
+            navigation.fit_selection(self.session)
 
     @guard
     def leaveEvent(self, event: QEvent) -> None:
         """Nothing is under the mouse any more."""
         self._overlay.hovered = self._overlay.mouse = self._told_of = None
-        self.tip.tell((), QPoint())
+        self.tip.show_lines((), QPoint())
         self.rows.pointed.emit(None)
         self.viewport().update()
 
@@ -337,8 +337,8 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             found = self.slice_at(at)
             if found is not None and found not in self.session.state.slices:
                 self.session.select_slice(found)
-        self.tip.tell((), QPoint())
-        self.menu_asked.emit(self.viewport().mapToGlobal(at))
+        self.tip.show_lines((), QPoint())
+        self.menu_requested.emit(self.viewport().mapToGlobal(at))
 
     def place_of(self, ref: SliceRef) -> QRect:
         """Where a slice is drawn, as far as it is in view; empty where it is not."""
@@ -379,7 +379,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             same = found == overlay.hovered and shown is told_of
             lines = (same and self.tip.lines) or slice_lines(shown, found.index)
             self._told_of = shown
-        self.tip.tell(lines, here)
+        self.tip.show_lines(lines, here)
         overlay.hovered = found
         self.rows.pointed.emit(self.time_at(here.x()))
         self.viewport().update()
@@ -458,18 +458,18 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     # -- keys ----------------------------------------------------------------------------------
 
-    def hold(self, key: Qt.Key, way: Way) -> None:
+    def hold(self, key: Qt.Key, way: HeldWay) -> None:
         """A key went down that moves the view until it is up."""
         self._held.press(key, way)
 
-    def tap(self, way: Way) -> None:
+    def tap(self, way: HeldWay) -> None:
         """Move the view by one step."""
         self._held.tap(way)
 
-    def _move(self, axis: Axis, by: float, now: float) -> None:
-        if axis is Axis.ZOOM:
+    def _move(self, axis: HeldAxis, by: float, now: float) -> None:
+        if axis is HeldAxis.ZOOM:
             self._zoom_at_mouse(math.exp(by), now)
-        elif axis is Axis.PAN:
+        elif axis is HeldAxis.PAN:
             self._pan_pixels(by, now)
         else:
             self.rows.scroll_by(by)

@@ -18,7 +18,7 @@ from viewer.gui.qt.commands.command_table import SEPARATOR, Command
 from viewer.gui.window.help.pages import TIMELINE
 
 if TYPE_CHECKING:
-    from viewer.gui.window.controller import Desk
+    from viewer.gui.window.controller import WindowController
 
 # On the canvas, where no slice is selected.
 CANVAS = (
@@ -54,10 +54,10 @@ ROWS = {
 class ContextMenus(QObject):
     """Adds commands to the menus of the timeline and of the panels of a desk."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: WindowController) -> None:
         super().__init__(desk)
         self._desk = desk
-        desk.timeline.view.menu_asked.connect(self._on_timeline)
+        desk.timeline.view.menu_requested.connect(self._on_timeline)
         for name, ids in ROWS.items():
             dock = desk.docks.by_name[name]
             for table in dock.findChildren(QAbstractItemView):
@@ -83,7 +83,7 @@ class ContextMenus(QObject):
         menu.addAction("Help", partial(self._desk.guide.show_help, page))
 
 
-def menu_commands(desk: Desk) -> list[Command]:
+def menu_commands(desk: WindowController) -> list[Command]:
     """The command that opens the menu of what has the keyboard, as the Menu key does."""
 
     def open_menu() -> None:

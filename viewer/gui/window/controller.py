@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QFileDialog, QStyle, QWidget
 
 from viewer.formats import formats
 from viewer.formats.memory import give_back
-from viewer.gui.panels.bookmarks.panel import MarksPanel
+from viewer.gui.panels.bookmarks.panel import BookmarksPanel
 from viewer.gui.panels.delegation.panel import DelegationPanel
 from viewer.gui.panels.details.panel import DetailsPanel
 from viewer.gui.panels.estimates.panel import EstimatesPanel
@@ -64,27 +64,27 @@ from viewer.gui.window.commands.application import (
     spoken_keys,
 )
 from viewer.gui.window.commands.clock import CLOCK_MENU, ClockButton
-from viewer.gui.window.commands.color import add_colour_menu
+from viewer.gui.window.commands.color import add_color_menu
 from viewer.gui.window.commands.motion import MOVE_MENU
 from viewer.gui.window.commands.panel import PANELS_MENU
 from viewer.gui.window.commands.ruler import RULER_MENU
 from viewer.gui.window.context_menus import ContextMenus
 from viewer.gui.window.dialogs.command_palette import CommandPalette
-from viewer.gui.window.dialogs.shortcuts import KeySheet
-from viewer.gui.window.files.closing import Leaving
-from viewer.gui.window.files.file_opener import FileIntake
+from viewer.gui.window.dialogs.shortcuts import ShortcutsDialog
+from viewer.gui.window.files.closing import CloseGuard
+from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.files.folder_drops import FolderDrops
 from viewer.gui.window.files.sessions import SessionFiles
 from viewer.gui.window.files.source_paths import SourcePaths
 from viewer.gui.window.frame.docks import Docks
 from viewer.gui.window.frame.focus_keys import FocusKeys
 from viewer.gui.window.frame.status_text import range_text, selection_text, spoken_text
-from viewer.gui.window.help.help import Guide
+from viewer.gui.window.help.help import Help
 from viewer.gui.window.toolbar.toolbar import Toolbar
 from viewer.resources import stem_beside
 from viewer.view.open_trace import OpenTrace, display_name
 from viewer.view.session_file import SUFFIX, is_session
-from viewer.workspace.exports import Job, NothingToExport, prepare
+from viewer.workspace.exports import ExportJob, NothingToExport, prepare
 from viewer.workspace.link_choices import Choices
 
 if TYPE_CHECKING:
@@ -114,10 +114,10 @@ KINDS: tuple[type[QWidget], ...] = (
     EstimatesPanel,
     FindingsPanel,
     SelectionPanel,
-    MarksPanel,
+    BookmarksPanel,
     HitsPanel,
 )
-Part = TypeVar("Part", bound=QWidget)
+PanelWidget = TypeVar("PanelWidget", bound=QWidget)
 RECORD_ALONE = (
     "A record holds the model, not a run",
     "Its operators are below. To see what they cost, open the profile of a run too: an ETDump that "
@@ -125,7 +125,7 @@ RECORD_ALONE = (
 )
 
 
-class Parts:
+class PanelRegistry:
     """The timeline and the panels of a desk, each made when it is asked for.
 
     All of them at once take a fifth of a second, in which the window would stand still: `prepare`
@@ -136,11 +136,11 @@ class Parts:
         self.session, self._theme = Session(window), window.theme
         self._made: dict[Callable[[Session, Theme], QWidget], QWidget] = {}
 
-    def of(self, kind: Callable[[Session, Theme], Part]) -> Part:
+    def of(self, kind: Callable[[Session, Theme], PanelWidget]) -> PanelWidget:
         """The one widget of a kind."""
         if kind not in self._made:
             self._made[kind] = kind(self.session, self._theme)
-        return cast(Part, self._made[kind])
+        return cast(PanelWidget, self._made[kind])
 
     def prepare(self) -> bool:
         """Make one that is not there yet; False if all are."""
@@ -150,12 +150,12 @@ class Parts:
         return kind is not None
 
 
-class Desk(QObject):
+class WindowController(QObject):
     """What works in one window, over one session. `closing`: the window closes for good."""
 
     closing = Signal()
 
-    def __init__(self, window: MainWindow, parts: Parts) -> None:
+    def __init__(self, window: MainWindow, parts: PanelRegistry) -> None:
         super().__init__(window)
         self.window, self.theme, self.settings = window, window.theme, window.settings
         theme, settings = self.theme, self.settings
@@ -183,12 +183,12 @@ class Desk(QObject):
         self.estimates = parts.of(EstimatesPanel)
         self.findings = parts.of(FindingsPanel)
         self.selection = parts.of(SelectionPanel)
-        self.marks = parts.of(MarksPanel)
+        self.marks = parts.of(BookmarksPanel)
         self.hits = parts.of(HitsPanel)
-        self.intake: FileIntake = FileIntake(self)
+        self.intake: FileOpener = FileOpener(self)
         self.source_paths = SourcePaths(self)
         self.session_files: SessionFiles = SessionFiles(self)
-        self.leaving: Leaving = Leaving(self)
+        self.leaving: CloseGuard = CloseGuard(self)
         self.folder_drops = FolderDrops(self)
         self.clock = ClockButton(self.session)
         self._status.addPermanentWidget(self.clock)
@@ -215,7 +215,7 @@ class Desk(QObject):
         self.timeline.view.drag_pans = settings.get(DRAG_PANS)
         self.commands: CommandTable = CommandTable(window, commands_of(self), settings.keys())
         self.palette_box = CommandPalette(window, self.commands, theme)
-        self.guide = Guide(self)
+        self.guide = Help(self)
         self.context_menus = ContextMenus(self)
         focus_keys = FocusKeys(self)
         for asked in (window, *self._docks.by_name.values()):
@@ -224,7 +224,7 @@ class Desk(QObject):
         self.toolbar = Toolbar(self.session, theme, self.commands)
         self._connect()
         self.timeline.scene.glide.enabled = self.moves_smoothly
-        self._tell_keys()
+        self._set_shortcut_hints()
         window.take_toolbar(self.toolbar)
         self._restore_layout()
         self.refresh()
@@ -258,23 +258,23 @@ class Desk(QObject):
         self._earlier_menu = menus["File"].addMenu("Earli&er sessions")
         menus["File"].insertMenu(self.commands.actions["file.last_session"], self._recent_menu)
         menus["File"].insertMenu(self.commands.actions["file.reload"], self._earlier_menu)
-        add_colour_menu(self)
+        add_color_menu(self)
 
     def _restore_layout(self) -> None:
         """Let the docks lie as they lay last time."""
         _, state = self.settings.window()
-        self._docks.lie(state)
+        self._docks.restore(state)
 
     def _connect(self) -> None:
         session = self.session
-        session.coming.connect(self._make_room)
-        session.opened.connect(self.refresh)
-        session.added.connect(self._added)
-        session.viewed.connect(self._say_range)
-        session.selected.connect(self._say_selection)
+        session.about_to_change.connect(self._make_room)
+        session.workspace_changed.connect(self.refresh)
+        session.files_added.connect(self._added)
+        session.range_changed.connect(self._say_range)
+        session.selection_changed.connect(self._say_selection)
         session.history_changed.connect(self.commands.refresh)
-        session.ruled.connect(self.commands.refresh)
-        self.timeline.ruler.menu_asked.connect(lambda place: self.ruler_menu.popup(place))
+        session.ruler_changed.connect(self.commands.refresh)
+        self.timeline.ruler.menu_requested.connect(lambda place: self.ruler_menu.popup(place))
         SelectionFeed.of(session).changed.connect(self._selection_counted)
         self.selection.export_requested.connect(partial(self.export_table, name="selection"))
         self.graph.save_requested.connect(self.save_picture)
@@ -293,17 +293,17 @@ class Desk(QObject):
         for asking in (self.operators, self.model, self.graph):
             asking.open_dialog_requested.connect(self.open_dialog)
             asking.links_requested.connect(self.show_links)
-        self.model.operators_requested.connect(partial(self._docks.bring, "operators"))
+        self.model.operators_requested.connect(partial(self._docks.show_panel, "operators"))
         for report in (self.delegation, self.handle_map):
             report.source_requested.connect(self._show_source)
-        self.findings.report_requested.connect(self._docks.bring)
+        self.findings.report_requested.connect(self._docks.show_panel)
         self.links.open_dialog_requested.connect(self.open_dialog)
         self._message.changed.connect(self._crowded.start)
         self.problems.count_changed.connect(self._docks.count_problems)
         self._note.open_requested.connect(self.open_dialog)
-        self.toolbar.links_asked.connect(self.show_links)
+        self.toolbar.links_requested.connect(self.show_links)
         self.toolbar.search.left.connect(self.timeline.view.setFocus)
-        self.toolbar.search.list_asked.connect(self.show_hits)
+        self.toolbar.search.list_requested.connect(self.show_hits)
         session.searching.changed.connect(self.commands.refresh)
         session.searching.changed.connect(self._count_hits)
         self._status.cancelled.connect(self._cancel_all)
@@ -356,7 +356,7 @@ class Desk(QObject):
             self._message.show_error(complaint)
         self._warn()
         self._crowded.start()
-        self.intake.tell_added()
+        self.intake.report_added()
 
     # -- links ---------------------------------------------------------------------------------
 
@@ -390,17 +390,17 @@ class Desk(QObject):
         """Write what is open to a file, in the background."""
         self.save_as(path, partial(prepare, self.session.workspace), "slices")
 
-    def export_table(self, job_of: Callable[[str], Job], name: str = "selection") -> None:
+    def export_table(self, job_of: Callable[[str], ExportJob], name: str = "selection") -> None:
         """Ask for a file and write the rows of a panel; `job_of` makes the job for a path, `name`
         is what the file is called after the profile."""
         self._ask_and_save("Export table", f"{name}.csv", TABLE_FILTERS, job_of, "rows")
 
-    def save_picture(self, job_of: Callable[[str], Job]) -> None:
+    def save_picture(self, job_of: Callable[[str], ExportJob]) -> None:
         """Ask for a file and write the picture of a panel."""
         self._ask_and_save("Save picture", "graph.png", PICTURE_FILTERS, job_of, "operators")
 
     def _ask_and_save(
-        self, title: str, ending: str, filters: str, job_of: Callable[[str], Job], what: str
+        self, title: str, ending: str, filters: str, job_of: Callable[[str], ExportJob], what: str
     ) -> None:
         first = stem_beside(self.session.workspace.paths[0])
         path, chosen = QFileDialog.getSaveFileName(self.window, title, f"{first}.{ending}", filters)
@@ -409,7 +409,7 @@ class Desk(QObject):
                 path += chosen.partition("(*")[2].rstrip(")")
             self.save_as(path, job_of, what)
 
-    def save_as(self, path: str, job_of: Callable[[str], Job], what: str) -> None:
+    def save_as(self, path: str, job_of: Callable[[str], ExportJob], what: str) -> None:
         """Write a file in the background; `job_of` makes the job for a path, what: it counts."""
         if self.saver.is_busy:
             self._message.show_error(f"{path} was not written: another export is being written")
@@ -421,15 +421,17 @@ class Desk(QObject):
             return
         self._writes = what if self.session.traces else ""
         self._status.begin()
-        self._status.tell(f"Writing {display_name(path)}")
+        self._status.set_status(f"Writing {display_name(path)}")
         self.saver.save(job, path)
 
     def _saving(self, path: str, share: float) -> None:
-        self._status.tell(f"Writing {display_name(path)}", share)
+        self._status.set_status(f"Writing {display_name(path)}", share)
 
     def _saved(self, path: str, count: int) -> None:
         self._end_busy()
-        self.say(f"Wrote {path} · {count} {self._writes}" if self._writes else f"Wrote {path}")
+        self.show_status(
+            f"Wrote {path} · {count} {self._writes}" if self._writes else f"Wrote {path}"
+        )
 
     def _save_failed(self, path: str, message: str) -> None:
         self._end_busy()
@@ -455,7 +457,7 @@ class Desk(QObject):
         if self.is_loading or self.saver.is_busy:
             self._cancel_all()
         elif self.graph.stop():
-            self.say("The graph stays as it was")
+            self.show_status("The graph stays as it was")
         elif self._message.isVisible():
             self._message.dismiss()
         else:
@@ -522,7 +524,7 @@ class Desk(QObject):
 
     def show_links(self) -> None:
         """Show how every profile is linked, and what can be chosen about it."""
-        self._docks.bring("links")
+        self._docks.show_panel("links")
 
     def search(self) -> None:
         """Give the keys to the search field, with its query marked."""
@@ -531,7 +533,7 @@ class Desk(QObject):
 
     def show_hits(self) -> None:
         """Show the list of what the search finds, and give it the keys."""
-        self._docks.bring("search")
+        self._docks.show_panel("search")
         self.hits.take_focus()
 
     def _count_hits(self) -> None:
@@ -583,13 +585,13 @@ class Desk(QObject):
         """Say above the timeline what must be known; `action` is the word on a button."""
         self._message.show_warning(text, action, answer)
 
-    def say(self, text: str) -> None:
+    def show_status(self, text: str) -> None:
         """Tell something in the status bar until the selection changes."""
         self._status.said.setText(text)
 
     def rename_mark(self, number: int) -> None:
         """Show the marks and let the name of one be typed."""
-        self._docks.bring("marks")
+        self._docks.show_panel("marks")
         self.marks.rename(number)
 
     def _selection_counted(self) -> None:
@@ -605,11 +607,11 @@ class Desk(QObject):
     def _say_selection(self) -> None:
         self._status.said.setText(selection_text(self.session))
         self.clock.follow()
-        self.timeline.view.tell(spoken_text(self.session))
+        self.timeline.view.announce(spoken_text(self.session))
 
     def _show_source(self, path: str, line: int) -> None:
         self.source.show_source(path, line)
-        self._docks.bring("source")
+        self._docks.show_panel("source")
 
     @property
     def shows_bottom(self) -> bool:
@@ -640,7 +642,7 @@ class Desk(QObject):
     def show_keys(self) -> None:
         """List all keys and mouse gestures, and let the keys be chosen."""
         gestures = mouse_help(self.timeline.view.drag_pans)
-        sheet = KeySheet(self.commands, gestures, self.theme, self.window)
+        sheet = ShortcutsDialog(self.commands, gestures, self.theme, self.window)
         sheet.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         sheet.open()
 
@@ -658,15 +660,15 @@ class Desk(QObject):
 
     def _keep_keys(self) -> None:
         self.settings.set_keys(self.commands.own_keys)
-        self._tell_keys()
+        self._set_shortcut_hints()
 
-    def _tell_keys(self) -> None:
+    def _set_shortcut_hints(self) -> None:
         """Say wherever a key is named, and to a screen reader, which keys commands have."""
         way = self.commands.way_to
-        self.marks.tell_keys(way("mark.measure"), way("mark.keep"))
-        self.hits.tell_keys(way("search.find"))
-        self.toolbar.search.tell_keys(way("search.find"), way("view.only_hits"))
-        self.timeline.view.tell_keys(spoken_keys(self.commands))
+        self.marks.set_shortcut_hints(way("mark.measure"), way("mark.keep"))
+        self.hits.set_shortcut_hints(way("search.find"))
+        self.toolbar.search.set_shortcut_hints(way("search.find"), way("view.only_hits"))
+        self.timeline.view.set_shortcut_hints(spoken_keys(self.commands))
         told = [(text, self.commands.keys(id)) for text, id in START_KEYS]
         self.window.start_page.show_keys(
             [(text, shown_key(keys[0])) for text, keys in told if keys]

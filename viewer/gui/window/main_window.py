@@ -30,14 +30,14 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.focus_frame import FocusFrame
 from viewer.gui.qt.settings import WINDOW_GEOMETRY, WINDOW_STATE_VERSION, Settings
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.when_visible import WhenSeen
+from viewer.gui.qt.when_visible import WhenVisible
 from viewer.gui.window.frame.message_bar import MessageBar
-from viewer.gui.window.frame.status_bar import StatusLine
+from viewer.gui.window.frame.status_bar import StatusBar
 from viewer.gui.window.help.pages import RECORDING
 from viewer.gui.window.start_page.page import StartPage
 
 if TYPE_CHECKING:
-    from viewer.gui.window.controller import Desk, Parts
+    from viewer.gui.window.controller import PanelRegistry, WindowController
     from viewer.workspace.link_choices import Choices
 
 MENU_TITLES = ("&File", "&View", "&Go", "&Tracks", "&Selection", "&Help")
@@ -52,13 +52,13 @@ class MainWindow(QMainWindow):
     resized = Signal()
     stayed = Signal()
     closed = Signal(object)  # the window
-    new_window_asked = Signal()
-    quit_asked = Signal()
+    new_window_requested = Signal()
+    quit_requested = Signal()
 
     def __init__(self, theme: Theme, settings: Settings) -> None:
         super().__init__()
         self.theme, self.settings = theme, settings
-        self._desk: Desk | None = None
+        self._desk: WindowController | None = None
         self._agreed = False  # that it is closed
         self._asked: list[tuple[Sequence[str], Choices | None]] = []
         self.setWindowTitle("Opscope")
@@ -70,7 +70,7 @@ class MainWindow(QMainWindow):
         self._no_tools.setMovable(False)
         self._no_tools.setFixedHeight(theme.px(TOOLBAR_HEIGHT))
         self.addToolBar(self._no_tools)
-        self.status = StatusLine()
+        self.status = StatusBar()
         self.setStatusBar(self.status)
         self.message = MessageBar(theme)
         self.start_page = StartPage(theme, settings)
@@ -84,22 +84,22 @@ class MainWindow(QMainWindow):
         self.pages = QStackedWidget()
         for page in (self.start_page, self.reading):
             self.pages.addWidget(page)
-        centre = QWidget()
-        self._column = column = QVBoxLayout(centre)
+        center = QWidget()
+        self._column = column = QVBoxLayout(center)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.message)
         column.addWidget(self.pages, 1)
-        self.setCentralWidget(centre)
+        self.setCentralWidget(center)
         self._focus_frame = FocusFrame(theme, self)
         self._importer = Latest(self)
-        self._parts: Parts | None = None
+        self._parts: PanelRegistry | None = None
         self._next_part = QTimer(self)
         self._next_part.setSingleShot(True)
         self._next_part.timeout.connect(self._prepare)
         for signal in (self._importer.answered, self._importer.failed):
             signal.connect(self._prepare)
-        self._painted = WhenSeen(centre)
+        self._painted = WhenVisible(center)
         self._painted.due.connect(self._import_desk)
         geometry, _ = settings.window()
         if not geometry.isEmpty():
@@ -109,7 +109,7 @@ class MainWindow(QMainWindow):
     # -- the desk ----------------------------------------------------------------------------
 
     @property
-    def desk(self) -> Desk:
+    def desk(self) -> WindowController:
         """What works in the window, made now if it is not there yet."""
         self._furnish()
         assert self._desk is not None
@@ -130,20 +130,20 @@ class MainWindow(QMainWindow):
         else:
             self._furnish()
 
-    def _parts_of_desk(self) -> Parts:
-        from viewer.gui.window.controller import Parts
+    def _parts_of_desk(self) -> PanelRegistry:
+        from viewer.gui.window.controller import PanelRegistry
 
         if self._parts is None:
-            self._parts = Parts(self)
+            self._parts = PanelRegistry(self)
         return self._parts
 
     def _furnish(self) -> None:
         """Make the desk, once, and give it the files that were asked for meanwhile."""
         if self._desk is not None:
             return
-        from viewer.gui.window.controller import Desk
+        from viewer.gui.window.controller import WindowController
 
-        self._desk = Desk(self, self._parts_of_desk())
+        self._desk = WindowController(self, self._parts_of_desk())
         self._desk.leaving.stayed.connect(self.stayed)
         asked, self._asked = self._asked, []
         for paths, choices in asked:
@@ -265,7 +265,7 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         """Stop what runs and remember how the window lay, once no work is lost by it."""
         if self._desk is not None:
-            if not self._agreed and self._desk.leaving.asks(self._close_now):
+            if not self._agreed and self._desk.leaving.needs_confirmation(self._close_now):
                 event.ignore()
                 return
             self._desk.shut_down()

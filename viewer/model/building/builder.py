@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from viewer.model.building.chunks import (
     Chunk,
-    Rows,
+    RowLayout,
     joined,
     joined_columns,
     joined_derived,
@@ -42,13 +42,13 @@ from viewer.model.trace import (
     Codes,
     Column,
     Flows,
+    InstructionScope,
     Ints,
     KeyKind,
     Keys,
     Problem,
     Run,
     RunKind,
-    Scope,
     Slices,
     Trace,
     Track,
@@ -86,7 +86,7 @@ class TraceBuilder:
         self._units: list[Unit] = []
         self._flat: set[int] = set()
         self._strings: dict[str, int] = {}
-        self._scopes: dict[Scope, int] = {}
+        self._scopes: dict[InstructionScope, int] = {}
         self._keys: dict[tuple[int, int, int, int, type, int | str | None, str | None], int] = {}
         self._key_blocks: list[tuple[int, Keys]] = []  # with the number of the first one of each
         self._key_count = 0
@@ -120,7 +120,7 @@ class TraceBuilder:
 
     def scope(self, name: str, method: str | None = None) -> int:
         """The number of a scope of instruction ids."""
-        return self._scopes.setdefault(Scope(name, method), len(self._scopes))
+        return self._scopes.setdefault(InstructionScope(name, method), len(self._scopes))
 
     def intern(self, text: str) -> int:
         """The number of a slice name."""
@@ -301,7 +301,7 @@ class TraceBuilder:
             clock=self.clock,
             tracks=tracks,
             strings=tuple(self._strings),
-            scopes=tuple(self._scopes) or (Scope("file"),),
+            scopes=tuple(self._scopes) or (InstructionScope("file"),),
             keys=keys,
             slices=slices,
             runs=self._numbered_runs(),
@@ -357,7 +357,7 @@ class TraceBuilder:
         level: NDArray[np.int32],
         given: Mapping[str, NDArray[Any]],
         step: Callable[[], None],
-    ) -> tuple[Rows, dict[str, NDArray[Any]]]:
+    ) -> tuple[RowLayout, dict[str, NDArray[Any]]]:
         """The rows of all tracks, and the given columns in their order; tracks lie one after
         another and share nothing."""
         by_track, ptr = _by_track(track, len(tracks))
@@ -367,7 +367,7 @@ class TraceBuilder:
         is_more = any(c.columns or c.derived is not None for c in self._chunks)
         index = np.empty(len(track) if is_more else 0, np.int64)
 
-        def lay(t: int) -> Rows:
+        def lay(t: int) -> RowLayout:
             step()
             its = slice(int(ptr[t]), int(ptr[t + 1]))
             own = its if by_track is None else by_track[its]

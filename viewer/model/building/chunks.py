@@ -51,7 +51,7 @@ def distinct_codes(values: Ints, size: int) -> tuple[Ints, Ints]:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class RowLayout:
     """Slices laid out in rows: the number of each as it was given, its `order`, and the rows."""
 
     index: Ints
@@ -62,7 +62,7 @@ class Rows:
     row_depth: Codes
 
 
-def rows_of(placed: Placed, own: Ints | slice, track: int, first: int) -> Rows:
+def rows_of(placed: Placed, own: Ints | slice, track: int, first: int) -> RowLayout:
     """The rows of one track: its slices `own`, placed; `first` of all slices are before them."""
     stride = int(placed.depth.max(initial=0)) + 1
     key = placed.lane * stride + placed.depth
@@ -70,7 +70,7 @@ def rows_of(placed: Placed, own: Ints | slice, track: int, first: int) -> Rows:
     # From preorder to (row, start): inside a row preorder is time order already.
     by_row = np.argsort(code.astype(np.uint16) if len(rows) < 1 << 16 else code, kind="stable")
     index = placed.index[by_row]
-    return Rows(
+    return RowLayout(
         index + own.start if isinstance(own, slice) else own[index],
         (by_row + first).astype(np.uint32),
         first + np.cumsum(np.bincount(code, minlength=len(rows))),
@@ -80,9 +80,9 @@ def rows_of(placed: Placed, own: Ints | slice, track: int, first: int) -> Rows:
     )
 
 
-def joined_rows(parts: Sequence[Rows], index: Ints, order: Codes) -> Rows:
+def joined_rows(parts: Sequence[RowLayout], index: Ints, order: Codes) -> RowLayout:
     """The rows of all tracks, one track after another, with the index and order of all."""
-    return Rows(
+    return RowLayout(
         index,
         order,
         np.concatenate([[0], *(part.row_ptr for part in parts)]).astype(np.int64),

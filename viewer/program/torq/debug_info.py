@@ -58,7 +58,7 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class UnitWork:
     """One piece of work of one unit: started, ready after its duration, waited for (cycles).
 
     number: which slice unit; 0 for units of which there is one. end: None where nothing waits for
@@ -75,7 +75,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class NssTask:
     """One task of an NSS job, with the work that it starts."""
 
     id: int
@@ -83,13 +83,13 @@ class Task:
     start: int | None
     end: int | None
     location: str
-    work: tuple[Work, ...]
+    work: tuple[UnitWork, ...]
     line: int
     col: int
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class NssJob:
     """One NSS program in flight: from the start of its first task to the end of its last (cycles).
 
     start_action, wait_action: None if no action starts it or waits for it. units: (unit, number) of
@@ -113,8 +113,8 @@ class Dispatch:
     path: str
     name: str
     actions: Mapping[int, Action] = field(default_factory=dict)
-    jobs: Mapping[int, Job] = field(default_factory=dict)
-    tasks: Mapping[int, Task] = field(default_factory=dict)
+    jobs: Mapping[int, NssJob] = field(default_factory=dict)
+    tasks: Mapping[int, NssTask] = field(default_factory=dict)
 
 
 def read_dispatches(
@@ -326,9 +326,9 @@ class _DispatchReader:
         self._path = path
         self._parts = parts
         self._draft = draft
-        self._tasks: dict[int, Task] = {}
+        self._tasks: dict[int, NssTask] = {}
         # Task -> the work that is started in it, with the starts.
-        self._work: dict[int, list[tuple[int, Work]]] = {}
+        self._work: dict[int, list[tuple[int, UnitWork]]] = {}
         self._open: dict[tuple[Unit, int], deque[_Started]] = {}
         # Program -> its block arguments, and where they stand among them.
         self._argument_at: dict[int, dict[str, int]] = {}
@@ -361,7 +361,7 @@ class _DispatchReader:
         for job in sorted(order):
             program = draft.jobs[job].program
             units, start, end = summed[program]
-            jobs[job] = Job(
+            jobs[job] = NssJob(
                 job, draft.jobs[job].name, starts.get(job), waits.get(job), tasks_of[program],
                 units, start, end,
             )  # fmt: skip
@@ -382,7 +382,7 @@ class _DispatchReader:
             own[task] = None
             start, end = self._parts.cycles(number, attributes)
             place = self._parts.location(number)
-            self._tasks[task] = Task(
+            self._tasks[task] = NssTask(
                 task, job, start, end, place, (), operation.line, operation.col
             )  # fmt: skip
             for at in self._draft.work.get(number, ()):
@@ -415,7 +415,7 @@ class _DispatchReader:
         duration = _number(self._parts.attributes(started.number), "torq-async-duration-cycles")
         ready = None if start is None or duration is None else start + duration
         place = self._parts.location(started.number)
-        work = Work(unit, which, start, ready, end, place, started.details)
+        work = UnitWork(unit, which, start, ready, end, place, started.details)
         self._work.setdefault(started.task, []).append((started.number, work))
 
     def _give_up(self) -> None:
@@ -449,7 +449,7 @@ class _DispatchReader:
 
 
 def _summed(
-    own: Sequence[int], tasks: Mapping[int, Task]
+    own: Sequence[int], tasks: Mapping[int, NssTask]
 ) -> tuple[tuple[tuple[Unit, int], ...], int | None, int | None]:
     """The units that work in some tasks, when the first one begins and the last one ends."""
     units = {(work.unit, work.number) for task in own for work in tasks[task].work}

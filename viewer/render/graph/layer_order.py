@@ -1,7 +1,7 @@
 """The order of the nodes within the layers of a layered drawing, with few crossings of edges.
 
 The usual way since Sugiyama: layer by layer, forth and back, every node goes to the mean place of
-its neighbours in the layer before; what crosses least is kept, and then neighbours in a layer
+its neighbors in the layer before; what crosses least is kept, and then neighbors in a layer
 change places where that saves crossings. How often is a matter of how large the graph is and never
 of the clock, so that one graph is always drawn the same way.
 """
@@ -25,7 +25,7 @@ Links = Sequence[Sequence[int]]
 def ordered(layers: list[list[int]], before: Links, after: Links) -> list[list[int]]:
     """The same layers, each in an order in which the edges between them cross little.
 
-    before, after: per node its neighbours, which lie in the layer before and in that after its own.
+    before, after: per node its neighbors, which lie in the layer before and in that after its own.
     """
     edges = sum(map(len, after))
     if not edges:
@@ -50,7 +50,7 @@ def ordered(layers: list[list[int]], before: Links, after: Links) -> list[list[i
 
 
 def crossings(layers: list[list[int]], after: Links) -> int:
-    """How often the edges between neighbouring layers cross, drawn as straight lines."""
+    """How often the edges between neighboring layers cross, drawn as straight lines."""
     total = 0
     for layer, following in pairwise(layers):
         place = {node: at for at, node in enumerate(following)}
@@ -65,7 +65,7 @@ def crossings(layers: list[list[int]], after: Links) -> int:
 
 
 def _sweep(layers: list[list[int]], beside: Links, forward: bool) -> None:
-    """Sort every layer by the mean place of its neighbours in the layer that was sorted before."""
+    """Sort every layer by the mean place of its neighbors in the layer that was sorted before."""
     numbers = range(1, len(layers)) if forward else range(len(layers) - 2, -1, -1)
     for number in numbers:
         place = {node: at for at, node in enumerate(layers[number + (-1 if forward else 1)])}
@@ -80,7 +80,7 @@ def _sweep(layers: list[list[int]], beside: Links, forward: bool) -> None:
 
 
 def _swap(layers: list[list[int]], before: Links, after: Links, rounds: int) -> None:
-    """Let neighbours in a layer change places as long as that saves crossings."""
+    """Let neighbors in a layer change places as long as that saves crossings."""
     place = {node: at for layer in layers for at, node in enumerate(layer)}
     for _ in range(rounds):
         saved = False
@@ -100,7 +100,7 @@ def _swap(layers: list[list[int]], before: Links, after: Links, rounds: int) -> 
 
 
 def _gain(one: Sequence[int], other: Sequence[int], place: dict[int, int]) -> int:
-    """How many crossings less there are if two neighbours change places, by their edges."""
+    """How many crossings less there are if two neighbors change places, by their edges."""
     if not one or not other:
         return 0
     ends = sorted(place[node] for node in other)

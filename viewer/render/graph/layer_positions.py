@@ -1,4 +1,4 @@
-"""Where the nodes of a layer lie along it: near their neighbours, in their order, never closer than
+"""Where the nodes of a layer lie along it: near their neighbors, in their order, never closer than
 they are large.
 
 Each layer is a problem of its own with an exact answer: of all places that keep order and room, the
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 _ROUNDS, _FEWER_ROUNDS, _LARGE = 14, 6, 1_000
 # An edge through several layers is straight rather than short: its bends weigh more than nodes.
 _BEND, _NODE = 8.0, 1.0
-# A node without neighbours on the side that is looked at stays about where it is.
+# A node without neighbors on the side that is looked at stays about where it is.
 _ALONE = 0.05
 
 Links = Sequence[Sequence[int]]

@@ -33,7 +33,7 @@ _WIDEST = 2.2  # how much wider the gap between two layers becomes where edges r
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class GraphLayout:
     """A drawing. x, y (n): the middles of the nodes. points (p, 2): the edges' lines, from the
     producer's side to the consumer's; points[ptr[i] : ptr[i + 1]] is edge i, empty of a self loop.
     width, height: of all of it; the left upper corner is (0, 0)."""
@@ -56,7 +56,7 @@ def layered(
     across: bool,
     layer_gap: float = 44.0,
     node_gap: float = 14.0,
-) -> Layout:
+) -> GraphLayout:
     """Lay out a graph of n nodes and m edges.
 
     widths, heights (n): px. producer, consumer (m): positions of nodes. number (n): which nodes
@@ -82,8 +82,8 @@ def layered(
     points = np.array([p for line in lines for p in line], np.float64).reshape(-1, 2)
     far, wide = _extent(u, thick), _extent(v, breadth)
     if across:
-        return Layout(u, v, points, ptr, far, wide)
-    return Layout(v, u, points[:, ::-1], ptr, wide, far)
+        return GraphLayout(u, v, points, ptr, far, wide)
+    return GraphLayout(v, u, points[:, ::-1], ptr, wide, far)
 
 
 def _extent(middle: Floats, size: Floats) -> float:

@@ -6,7 +6,7 @@ from collections import defaultdict
 import pytest
 
 from tests.builders.record_cases import DATA, made, members, read
-from viewer.program.dataflow import NO_GRAPH, NO_INPUTS, Given
+from viewer.program.dataflow import NO_GRAPH, NO_INPUTS, ExternalInput
 
 # Those whose graphs carry instruction ids or no handles at all cannot be searched by handle.
 RECORDS = sorted(
@@ -47,9 +47,9 @@ class RawGraph:
         free = [name for name in inputs if name not in kept]
         for name in inputs:
             if name in kept:
-                self.made_of[scope, name].add(Given(kept[name], True))
+                self.made_of[scope, name].add(ExternalInput(kept[name], True))
             elif operands is None:
-                self.made_of[scope, name].add(Given(name, False))
+                self.made_of[scope, name].add(ExternalInput(name, False))
         for name, operand in zip(free, operands or [], strict=bool(operands)):
             self.made_of[scope, name].add(operand)
         for node in graph["nodes"]:
@@ -86,7 +86,7 @@ class RawGraph:
         found, seen, todo = set(), set(), list(self.made_of["takes", handle])
         while todo:
             one = todo.pop()
-            if isinstance(one, Given) or one[0] == "operator":
+            if isinstance(one, ExternalInput) or one[0] == "operator":
                 found.add(one)
             elif one not in seen:
                 seen.add(one)
@@ -144,7 +144,7 @@ def test_what_is_inside_a_delegate_takes_what_the_call_was_given():
     program = read(DATA / "1.0.1/cnn_xnnpack_lowered.etrecord")
     flow = program.dataflow
     assert flow.inputs_of(0).tolist() == []
-    assert Given("x", False) in flow.given[0]
+    assert ExternalInput("x", False) in flow.given[0]
     for before, after in zip(program.operators[:-1], program.operators[1:], strict=True):
         assert before.index in flow.inputs_of(after.index)
 

@@ -6,14 +6,14 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.gui.events import open_files, settle
-from viewer.gui.panels.bookmarks.table import CELLS, Cell
+from viewer.gui.panels.bookmarks.table import CELLS, BookmarkColumn
 from viewer.gui.qt.widgets.tables import marked_rows
-from viewer.view.state import Mark
+from viewer.view.state import Bookmark
 
 MARKS = (
-    Mark(60_000, 70_000, "late", "a note"),
-    Mark(10_000, 10_000, "<i>moment</i>"),
-    Mark(20_000, 50_000, "span"),
+    Bookmark(60_000, 70_000, "late", "a note"),
+    Bookmark(10_000, 10_000, "<i>moment</i>"),
+    Bookmark(20_000, 50_000, "span"),
 )
 
 
@@ -23,7 +23,7 @@ def marked(desk, qtbot, tmp_path):
     lines = [f"p,t0,a,{20_000 * i},10000" for i in range(8)]
     path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *lines]) + "\n")
     open_files(qtbot, desk, path)
-    desk._docks.bring("marks")
+    desk._docks.show_panel("marks")
     desk.session.set_marks(MARKS, None, None)
     settle(qtbot, desk)
     return desk
@@ -41,10 +41,10 @@ def at(panel, row, cell):
 def test_rows_stand_by_start_in_one_unit(marked):
     panel = marked.marks
     QAbstractItemModelTester(panel.model, QAbstractItemModelTester.FailureReportingMode.Warning)
-    assert texts(panel, Cell.NAME) == ["<i>moment</i>", "span", "late"]
-    assert texts(panel, Cell.START) == ["10.000", "20.000", "60.000"]
-    assert texts(panel, Cell.LENGTH) == ["moment", "30.000", "10.000"]
-    assert texts(panel, Cell.NOTE) == ["", "", "a note"]
+    assert texts(panel, BookmarkColumn.NAME) == ["<i>moment</i>", "span", "late"]
+    assert texts(panel, BookmarkColumn.START) == ["10.000", "20.000", "60.000"]
+    assert texts(panel, BookmarkColumn.LENGTH) == ["moment", "30.000", "10.000"]
+    assert texts(panel, BookmarkColumn.NOTE) == ["", "", "a note"]
     assert panel.model.titles()[1] == "Start, µs"
 
 
@@ -57,7 +57,7 @@ def test_a_click_goes_there_and_both_follow_each_other(marked, qtbot):
     panel, session = marked.marks, marked.session
     session.set_range(100_000, 140_000)
     qtbot.mouseClick(
-        panel.table.viewport(), Qt.MouseButton.LeftButton, pos=at(panel, 1, Cell.START)
+        panel.table.viewport(), Qt.MouseButton.LeftButton, pos=at(panel, 1, BookmarkColumn.START)
     )
     assert session.state.mark == 2
     assert session.state.t0 <= 20_000
@@ -71,21 +71,23 @@ def test_a_span_longer_than_the_view_is_fitted(marked, qtbot):
     panel, session = marked.marks, marked.session
     session.set_range(100_000, 100_100)
     qtbot.mouseClick(
-        panel.table.viewport(), Qt.MouseButton.LeftButton, pos=at(panel, 1, Cell.START)
+        panel.table.viewport(), Qt.MouseButton.LeftButton, pos=at(panel, 1, BookmarkColumn.START)
     )
     assert (session.state.t0, session.state.t1) == (14_000, 56_000)
 
 
 def test_names_and_notes_are_edited_in_place(marked):
     panel, session = marked.marks, marked.session
-    name, note = (panel.model.index(1, CELLS.index(c)) for c in (Cell.NAME, Cell.NOTE))
+    name, note = (
+        panel.model.index(1, CELLS.index(c)) for c in (BookmarkColumn.NAME, BookmarkColumn.NOTE)
+    )
     assert panel.model.setData(name, "a\nnew name")
     assert panel.model.setData(note, "why")
-    assert session.state.marks[2] == Mark(20_000, 50_000, "a new name", "why")
+    assert session.state.marks[2] == Bookmark(20_000, 50_000, "a new name", "why")
     session.undo()
     session.undo()
     assert session.state.marks == MARKS
-    start = panel.model.index(1, CELLS.index(Cell.START))
+    start = panel.model.index(1, CELLS.index(BookmarkColumn.START))
     assert not panel.model.flags(start) & Qt.ItemFlag.ItemIsEditable
 
 
@@ -99,5 +101,5 @@ def test_copied_marks_are_whole_ns(marked):
 
 
 def test_a_name_is_shown_as_text(marked):
-    index = marked.marks.model.index(0, CELLS.index(Cell.NAME))
+    index = marked.marks.model.index(0, CELLS.index(BookmarkColumn.NAME))
     assert "&lt;i&gt;" in index.data(Qt.ItemDataRole.ToolTipRole)

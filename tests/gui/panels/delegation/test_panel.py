@@ -9,7 +9,7 @@ from viewer.analysis.delegates.delegation import Delegation
 from viewer.gui.panels.delegation import panel as delegation_panel
 from viewer.gui.panels.delegation import table as delegation_table
 from viewer.gui.panels.delegation.panel import NO_METHODS, NOTHING, DelegationPanel
-from viewer.gui.panels.delegation.table import NO_CALLS, NONE_CALLED, UPPER_BOUND, Line
+from viewer.gui.panels.delegation.table import NO_CALLS, NONE_CALLED, UPPER_BOUND, DelegationLine
 from viewer.gui.qt.when_visible import BEING_COUNTED
 from viewer.gui.session.session import Session
 from viewer.model.trace import KeyKind
@@ -34,7 +34,10 @@ def lines(panel, line):
 
 
 def titles(panel):
-    return {row.op: f"{row.hint} {row.detail}".strip() for _, row in lines(panel, Line.SECTION)}
+    return {
+        row.op: f"{row.hint} {row.detail}".strip()
+        for _, row in lines(panel, DelegationLine.SECTION)
+    }
 
 
 def row_of(panel, text):
@@ -43,7 +46,7 @@ def row_of(panel, text):
 
 def test_every_call_has_its_label_instruction_time_and_unattributed_part(panel):
     report = Delegation(panel._session.traces[0].table).report()
-    shown = lines(panel, Line.INSTANCE)
+    shown = lines(panel, DelegationLine.INSTANCE)
     assert [of.instruction for of, _ in shown] == [
         row.instruction for row in report.instances[: len(shown)]
     ]
@@ -71,15 +74,15 @@ def test_of_a_picked_run_all_figures_are_of_that_run(panel):
     panel._session.pick_run((0, 2))
     run = panel._session.traces[0].trace.runs[2]
     assert panel.answer.page.whole == run.end - run.start
-    assert all(of.calls == 1 for of, _ in lines(panel, Line.INSTANCE))
+    assert all(of.calls == 1 for of, _ in lines(panel, DelegationLine.INSTANCE))
     assert "run 2" in panel.subtitle.text()
 
 
 def test_long_sections_show_the_rest_when_asked(panel):
-    assert len(lines(panel, Line.INSTANCE)) == 8
+    assert len(lines(panel, DelegationLine.INSTANCE)) == 8
     panel.table.chosen.emit(row_of(panel, "Show 2 more"))
-    assert len(lines(panel, Line.INSTANCE)) == 10
-    assert not lines(panel, Line.MORE)
+    assert len(lines(panel, DelegationLine.INSTANCE)) == 10
+    assert not lines(panel, DelegationLine.MORE)
 
 
 def test_a_call_selects_its_slices_on_the_timeline(panel):
@@ -126,8 +129,8 @@ def test_a_reason_says_what_to_do_over_the_whole_width(panel):
 
 def test_the_filter_keeps_the_sections_of_what_it_leaves(panel):
     panel.filter.setText("layer_norm")
-    assert [row.op for _, row in lines(panel, Line.SECTION)] == ["Stayed outside"]
-    assert len(lines(panel, Line.OUTSIDE)) == 4
+    assert [row.op for _, row in lines(panel, DelegationLine.SECTION)] == ["Stayed outside"]
+    assert len(lines(panel, DelegationLine.OUTSIDE)) == 4
     panel.filter.setText("softplus")
     assert not panel.model.rows
 
@@ -136,7 +139,7 @@ def test_sorting_stays_inside_the_sections(panel):
     panel.model.sort(0, Qt.SortOrder.AscendingOrder)
     kinds = [panel.model.item(i).section for i in range(len(panel.model.rows))]
     assert kinds == sorted(kinds, key=["Delegates", "Stayed outside", "Links"].index)
-    names = [row.keys[0] for _, row in lines(panel, Line.OUTSIDE)]
+    names = [row.keys[0] for _, row in lines(panel, DelegationLine.OUTSIDE)]
     assert names == sorted(names)
 
 
@@ -145,7 +148,7 @@ def test_of_very_many_operators_the_cheap_ones_are_one_row(sample, theme, qtbot,
     panel = DelegationPanel(sample("attention_xnnpack"), theme)
     qtbot.addWidget(panel)
     panel._session.pick_run(None)
-    rows = lines(panel, Line.OUTSIDE)
+    rows = lines(panel, DelegationLine.OUTSIDE)
     report = panel.answer.report
     of, row = rows[-1]
     assert (len(rows), row.name) == (4, "5 others that took less")
@@ -191,7 +194,7 @@ def test_rows_are_copied_with_their_section_and_what_to_do(panel):
 
 def test_an_unknown_rest_is_a_dash_with_its_reason(shown):
     panel = shown(DelegationPanel, "etdump/SYN_qnn_like.etdp")
-    ((_, row),) = lines(panel, Line.INSTANCE)
+    ((_, row),) = lines(panel, DelegationLine.INSTANCE)
     assert row.texts[3] == "–"
     assert "clock of their own" in row.detail
     assert "clock of their own" in panel.model.index(1, 3).data(Qt.ItemDataRole.ToolTipRole)
@@ -202,7 +205,9 @@ def test_without_delegates_it_says_so_and_ranks_the_operators(shown):
         DelegationPanel, "etdump/cnn_portable_x10.etdp", "etrecord/cnn_toedge_portable.etrecord"
     )
     assert NONE_CALLED in titles(panel)["Delegates"]
-    assert len(lines(panel, Line.OUTSIDE)) == 9  # one more than 8 is not put behind a click
+    assert (
+        len(lines(panel, DelegationLine.OUTSIDE)) == 9
+    )  # one more than 8 is not put behind a click
 
 
 def test_a_profile_of_an_npu_has_links_and_no_delegates(shown):
@@ -214,7 +219,7 @@ def test_a_profile_of_an_npu_has_links_and_no_delegates(shown):
 
 def test_a_record_alone_lists_calls_and_leads_to_the_source(shown, qtbot):
     panel = shown(DelegationPanel, "etrecord/cnn_standalone_after_tobackend.etrecord")
-    assert [row.name for _, row in lines(panel, Line.INSTANCE)] == [
+    assert [row.name for _, row in lines(panel, DelegationLine.INSTANCE)] == [
         "XnnpackBackend · 3 ops (instr. 0)", "XnnpackBackend · 2 ops (instr. 2)",
         "XnnpackBackend · 2 ops (instr. 4)",
     ]  # fmt: skip

@@ -11,7 +11,7 @@ from viewer.gui.session.flows import FlowFeed
 from viewer.model.times import format_time, tick_to_ns
 from viewer.resources import SAMPLES
 from viewer.view.state import SliceRef
-from viewer.workspace.perfetto_export import PerfettoJob, PerfettoWish
+from viewer.workspace.perfetto_export import PerfettoJob, PerfettoOptions
 from viewer.workspace.workspace import Workspace
 
 MLP = (15, 16, 17, 18)
@@ -130,7 +130,7 @@ def imported(opened, tmp_path):
     for path in paths:
         workspace.open(path)
     out = tmp_path / "attention.pftrace"
-    PerfettoJob(workspace, PerfettoWish()).write(str(out), no_progress, never_cancelled)
+    PerfettoJob(workspace, PerfettoOptions()).write(str(out), no_progress, never_cancelled)
     return opened(str(out))
 
 

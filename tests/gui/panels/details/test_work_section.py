@@ -11,7 +11,7 @@ from viewer.analysis.workload.mlir_tensors import with_tensors
 from viewer.gui.panels.details.panel import DetailsPanel
 from viewer.gui.panels.details.work_section import settings_text, work_of
 from viewer.gui.qt.widgets.labels import KeyFigure
-from viewer.model.scope import Scope
+from viewer.model.scope import TimeScope
 from viewer.model.times import plain_spaces
 from viewer.view.state import SliceRef
 
@@ -32,7 +32,9 @@ def rows(work):
 def work(session, operator, run=None, slice_=None):
     shown = session.traces[0]
     program = shown.table.program
-    return work_of(shown, with_tensors(program, program.operators[operator]), Scope(run), slice_)
+    return work_of(
+        shown, with_tensors(program, program.operators[operator]), TimeScope(run), slice_
+    )
 
 
 def second_run(session):
@@ -189,7 +191,7 @@ def test_a_backend_without_a_map_says_so_once(sample, theme, qtbot):
     )
 
 
-def test_a_neighbour_is_reached_by_keyboard(cnn, theme, qtbot):
+def test_a_neighbor_is_reached_by_keyboard(cnn, theme, qtbot):
     cnn.select_operators(0, (CONVOLUTION,))
     panel = panel_of(cnn, theme, qtbot)
     qtbot.waitUntil(lambda: "Outputs to" in panel.widget().flows)

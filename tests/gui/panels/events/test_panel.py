@@ -10,7 +10,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 from viewer.gui.panels.events import panel as events_panel
 from viewer.gui.panels.events.panel import NO_EVENTS, NOTHING, EventsPanel
-from viewer.gui.panels.events.table import CELLS, Cell, EventsModel
+from viewer.gui.panels.events.table import CELLS, EventColumn, EventsModel
 from viewer.gui.qt.widgets.tables import NoRows, marked_rows
 from viewer.view.open_trace import Inferences
 from viewer.view.state import SliceRef
@@ -29,7 +29,7 @@ def cnn(show):
     return made
 
 
-def texts(panel: EventsPanel, of: Cell) -> list[str]:
+def texts(panel: EventsPanel, of: EventColumn) -> list[str]:
     column = CELLS.index(of)
     return [panel.model.index(r, column).data() for r in range(panel.model.rowCount())]
 
@@ -66,10 +66,13 @@ def test_a_picked_run_stands_beside_all_of_them(cnn):
     assert "Run" not in titles(cnn)
     trace = cnn._session.traces[0].trace
     third = next(i for i, run in enumerate(trace.runs) if run.number == 3)
-    before = texts(cnn, Cell.P50)
+    before = texts(cnn, EventColumn.P50)
     cnn._session.pick_run((0, third))
-    assert texts(cnn, Cell.P50) == before
-    assert cnn.model.headerData(CELLS.index(Cell.PICKED), Qt.Orientation.Horizontal) == "Run 3, µs"
+    assert texts(cnn, EventColumn.P50) == before
+    assert (
+        cnn.model.headerData(CELLS.index(EventColumn.PICKED), Qt.Orientation.Horizontal)
+        == "Run 3, µs"
+    )
     run = trace.runs[third]
     (row,) = [r for r in plain(cnn) if r["Event"] == "Method::execute"]
     assert float(row["Run 3"]) == pytest.approx((run.end - run.start) / 1000)
@@ -81,32 +84,32 @@ def test_the_filter_looks_at_names_operators_and_metadata(show):
     panel = show("etdump/demo_str_x4.etdp", "etrecord/demo_str.etrecord")
     assert panel.model.rowCount() == 11
     panel.filter.setText("fancy")
-    assert texts(panel, Cell.EVENT) == ["Fancy Fusion", "Fancy Fusion 2"]
+    assert texts(panel, EventColumn.EVENT) == ["Fancy Fusion", "Fancy Fusion 2"]
     trace = panel._session.traces[0].trace
     metadata = trace.slices.columns["metadata"]
     i = next(i for i in range(len(trace.slices)) if metadata.value(i))
     panel.filter.setText(str(metadata.value(i))[:12])
     names = {trace.name(int(s)) for s in range(len(trace.slices)) if metadata.value(int(s))}
-    assert set(texts(panel, Cell.EVENT)) <= names
-    assert texts(panel, Cell.EVENT)
+    assert set(texts(panel, EventColumn.EVENT)) <= names
+    assert texts(panel, EventColumn.EVENT)
     panel.filter.setText("no such event")
     assert panel.model.rowCount() == 0
 
 
 def test_rows_are_sorted_by_a_click_on_a_heading_and_back_in_file_order(cnn):
-    in_file = texts(cnn, Cell.EVENT)
-    cnn.table.sortByColumn(CELLS.index(Cell.TOTAL), Qt.SortOrder.DescendingOrder)
+    in_file = texts(cnn, EventColumn.EVENT)
+    cnn.table.sortByColumn(CELLS.index(EventColumn.TOTAL), Qt.SortOrder.DescendingOrder)
     totals = [float(row["Total"]) for row in plain(cnn)]
     assert totals == sorted(totals, reverse=True)
-    cnn.table.sortByColumn(CELLS.index(Cell.EVENT), Qt.SortOrder.AscendingOrder)
-    assert texts(cnn, Cell.EVENT) == sorted(in_file, key=str.lower)
+    cnn.table.sortByColumn(CELLS.index(EventColumn.EVENT), Qt.SortOrder.AscendingOrder)
+    assert texts(cnn, EventColumn.EVENT) == sorted(in_file, key=str.lower)
     cnn.table.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
-    assert texts(cnn, Cell.EVENT) == in_file
+    assert texts(cnn, EventColumn.EVENT) == in_file
 
 
 def test_a_click_selects_the_longest_slice_of_an_event(cnn, qtbot):
     session, trace = cnn._session, cnn._session.traces[0].trace
-    row = texts(cnn, Cell.EVENT).index("Method::execute")
+    row = texts(cnn, EventColumn.EVENT).index("Method::execute")
     session.show_inferences(Inferences.ALIGNED)
     cnn.table.scrollTo(cnn.model.index(row, 0))
     rect = cnn.table.visualRect(cnn.model.index(row, 0))
@@ -120,16 +123,16 @@ def test_a_click_selects_the_longest_slice_of_an_event(cnn, qtbot):
 
 def test_the_marked_row_survives_a_click_another_run_and_another_order(cnn, qtbot):
     session = cnn._session
-    row = texts(cnn, Cell.EVENT).index("addmm.out")
+    row = texts(cnn, EventColumn.EVENT).index("addmm.out")
     at = cnn.table.visualRect(cnn.model.index(row, 0)).center()
     session.pick_run((0, 2))
     qtbot.mouseClick(cnn.table.viewport(), Qt.MouseButton.LeftButton, pos=at)
     assert session.state.run != (0, 2)  # of the longest one
     assert marked_rows(cnn.table) == [row]
-    cnn.table.sortByColumn(CELLS.index(Cell.TOTAL), Qt.SortOrder.DescendingOrder)
+    cnn.table.sortByColumn(CELLS.index(EventColumn.TOTAL), Qt.SortOrder.DescendingOrder)
     (now,) = marked_rows(cnn.table)
     assert now != row
-    assert texts(cnn, Cell.EVENT)[now] == "addmm.out"
+    assert texts(cnn, EventColumn.EVENT)[now] == "addmm.out"
     assert cnn.table.currentIndex().row() == now
 
 
@@ -139,7 +142,7 @@ def test_the_marked_row_follows_the_selected_slice(cnn):
     for i in range(0, len(trace.slices), 7):
         session.select_slice(SliceRef(0, i))
         marked = marked_rows(cnn.table)
-        assert [texts(cnn, Cell.EVENT)[row] for row in marked] == [
+        assert [texts(cnn, EventColumn.EVENT)[row] for row in marked] == [
             cnn._answer.contents.labels[int(trace.slices.key[i])]
         ]
     cnn.filter.setText("addmm")
@@ -156,11 +159,13 @@ def test_a_filter_that_leaves_nothing_says_so(cnn, qtbot):
 
 def test_a_foreign_clock_keeps_its_own_numbers_and_unit(show):
     panel = show("etdump/SYN_qnn_like.etdp")
-    by_name = dict(zip(texts(panel, Cell.EVENT), texts(panel, Cell.P50), strict=True))
+    by_name = dict(zip(texts(panel, EventColumn.EVENT), texts(panel, EventColumn.P50), strict=True))
     assert by_name["QNN accelerator (execute) time (cycles)"] == "5\u2009000\u202fcycles"
     panel.table.grab()
-    wanted = panel.table.sizeHintForColumn(CELLS.index(Cell.P50))
-    assert panel.table.columnWidth(CELLS.index(Cell.P50)) >= wanted  # the unit is not cut off
+    wanted = panel.table.sizeHintForColumn(CELLS.index(EventColumn.P50))
+    assert (
+        panel.table.columnWidth(CELLS.index(EventColumn.P50)) >= wanted
+    )  # the unit is not cut off
     rows = {row["Event"]: row for row in plain(panel)}
     assert rows["aten_relu_default:OpId_14 (cycles)"]["p50"] == "300"
     assert rows["aten_relu_default:OpId_14 (cycles)"]["native unit"] == "cycles"
@@ -201,7 +206,7 @@ def test_marked_rows_are_copied_as_tsv(cnn, qtbot):
     cnn.table.setFocus()
     qtbot.keyClick(cnn.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     lines = QGuiApplication.clipboard().text().splitlines()
-    assert [line.split("\t")[0] for line in lines] == ["Event", texts(cnn, Cell.EVENT)[0]]
+    assert [line.split("\t")[0] for line in lines] == ["Event", texts(cnn, EventColumn.EVENT)[0]]
 
 
 def test_the_model_keeps_the_rules_of_qt(cnn, theme):

@@ -9,7 +9,7 @@ from viewer.analysis.findings.finding import Family
 from viewer.analysis.findings.findings import FindingsOf
 from viewer.formats import open_file
 from viewer.gui.panels.findings import panel as findings_panel
-from viewer.gui.panels.findings.list import NONE_FOUND, NOT_ASKED, NOT_MET, Line
+from viewer.gui.panels.findings.list import NONE_FOUND, NOT_ASKED, NOT_MET, FindingLine
 from viewer.gui.panels.findings.panel import NOTHING, FindingsPanel
 from viewer.gui.qt.when_visible import BEING_COUNTED
 from viewer.gui.session.session import Session
@@ -49,7 +49,7 @@ def click(qtbot, panel, family):
 def test_the_list_is_the_answer_by_rank(panel):
     shown = panel._session.traces[0]
     answer = FindingsOf(shown.table).of(None, shown.axis.ns_per_tick)
-    rows = [row for row in panel.model.rows if row.line is Line.FINDING]
+    rows = [row for row in panel.model.rows if row.line is FindingLine.FINDING]
     assert [row.finding.title for row in rows] == [one.title for one in answer.found]
     assert [row.number for row in rows] == list(range(1, len(rows) + 1))
     assert plain_spaces(panel.subtitle.text()) == (
@@ -63,9 +63,9 @@ def test_each_row_says_its_rule_its_kind_and_why_others_are_not_told(panel):
     assert ". Gaps: Time between instructions is 5.9 %" in plain_spaces(row.plain)
     said = panel.model.data(panel.model.index(0), Qt.ItemDataRole.AccessibleTextRole)
     assert said == panel.model.rows[0].plain
-    headings = [row.plain for row in panel.model.rows if row.line is Line.HEADING]
+    headings = [row.plain for row in panel.model.rows if row.line is FindingLine.HEADING]
     assert headings == [NOT_MET, NOT_ASKED]
-    quiet = [row.plain for row in panel.model.rows if row.line is Line.QUIET]
+    quiet = [row.plain for row in panel.model.rows if row.line is FindingLine.QUIET]
     assert "Estimates: No estimates of what this profile measured are open." in quiet
 
 

@@ -9,10 +9,10 @@ from PySide6.QtTest import QTest
 from viewer.analysis.flows.neighborhood import Direction
 from viewer.codecs.atomic_file import never_cancelled, no_progress
 from viewer.gui.panels.graph import panel as graph_panel
-from viewer.gui.panels.graph.facts import Other
+from viewer.gui.panels.graph.facts import NoCostFill
 from viewer.gui.panels.graph.panel import NOTHING, UNLINKED, UNSELECTED, GraphPanel
 from viewer.gui.qt.background import Latest
-from viewer.render.palette import RAMP, RAMP_STEPS, SLAB, contrast, fills, label_colours
+from viewer.render.palette import RAMP, RAMP_STEPS, SLAB, contrast, fills, label_colors
 from viewer.resources import SAMPLES
 from viewer.view.state import SliceRef
 from viewer.workspace.exports import NothingToExport
@@ -77,7 +77,7 @@ def selected(panel):
     return () if chosen is None else chosen[1]
 
 
-def neighbours(panel, operator, hops):
+def neighbors(panel, operator, hops):
     """By the record's edges alone, one after the other."""
     flow = panel._session.traces[0].table.program.dataflow
     found = {operator}
@@ -96,7 +96,7 @@ def test_without_a_selection_a_sentence_says_what_to_do(panel):
 
 def test_it_is_about_the_selected_operator(about_qkv):
     assert not about_qkv.is_empty
-    assert operators(about_qkv) == neighbours(about_qkv, QKV, 2)
+    assert operators(about_qkv) == neighbors(about_qkv, QKV, 2)
     assert about_qkv.summary.text() == (
         f"blocks.0.qkv · linear: 1 producer, 1 consumer · {len(operators(about_qkv))} "
         "operators shown"
@@ -111,7 +111,7 @@ def test_it_follows_a_slice_to_its_operators(panel, qtbot):
     alone = [i for i in calls.tolist() if session.traces[0].link(i).operators == (ATTENTION,)]
     session.select_slice(SliceRef(0, alone[0]))
     settle(qtbot, panel)
-    assert operators(panel) == neighbours(panel, ATTENTION, 2)
+    assert operators(panel) == neighbors(panel, ATTENTION, 2)
 
 
 def test_it_follows_the_call_of_a_delegate_to_all_its_operators(panel, qtbot):
@@ -159,7 +159,7 @@ def test_nothing_is_worked_out_while_it_is_hidden(panel, qtbot, monkeypatch):
     panel.show()
     qtbot.waitUntil(lambda: len(asked) == 1)
     settle(qtbot, panel)
-    assert operators(panel) == neighbours(panel, CHUNK, 2)
+    assert operators(panel) == neighbors(panel, CHUNK, 2)
 
 
 def test_the_same_question_is_not_asked_twice(about_qkv, monkeypatch):
@@ -177,7 +177,7 @@ def test_the_old_picture_stays_until_the_new_one_is_there(about_qkv, qtbot, monk
     about_qkv._session.select_operators(0, (ATTENTION,))
     assert about_qkv.view.picture is old
     settle(qtbot, about_qkv)
-    assert operators(about_qkv) == neighbours(about_qkv, ATTENTION, 2)
+    assert operators(about_qkv) == neighbors(about_qkv, ATTENTION, 2)
 
 
 def test_what_is_being_laid_out_can_be_stopped(about_qkv, qtbot, monkeypatch):
@@ -190,7 +190,7 @@ def test_what_is_being_laid_out_can_be_stopped(about_qkv, qtbot, monkeypatch):
     assert about_qkv.view.picture is old
     about_qkv._session.select_operators(0, (ATTENTION,))
     settle(qtbot, about_qkv)
-    assert operators(about_qkv) == neighbours(about_qkv, ATTENTION, 2)
+    assert operators(about_qkv) == neighbors(about_qkv, ATTENTION, 2)
 
 
 # -- choosing and walking -----------------------------------------------------------------------
@@ -210,18 +210,18 @@ def test_the_same_operator_selected_elsewhere_is_what_the_graph_is_about(about_q
     about_qkv._session.clear_selection()
     about_qkv._session.select_operators(0, (CHUNK,))
     settle(qtbot, about_qkv)
-    assert operators(about_qkv) == neighbours(about_qkv, CHUNK, 2)
+    assert operators(about_qkv) == neighbors(about_qkv, CHUNK, 2)
 
 
 def test_a_double_click_walks_and_back_returns(about_qkv, qtbot):
     walk(about_qkv, CHUNK)
     settle(qtbot, about_qkv)
     assert selected(about_qkv) == (CHUNK,)
-    assert operators(about_qkv) == neighbours(about_qkv, CHUNK, 2)
+    assert operators(about_qkv) == neighbors(about_qkv, CHUNK, 2)
     about_qkv._session.go_back()
     settle(qtbot, about_qkv)
     assert selected(about_qkv) == (QKV,)
-    assert operators(about_qkv) == neighbours(about_qkv, QKV, 2)
+    assert operators(about_qkv) == neighbors(about_qkv, QKV, 2)
 
 
 def test_arrow_keys_go_along_the_lines_and_enter_walks(about_qkv, qtbot):
@@ -238,20 +238,20 @@ def test_arrow_keys_go_along_the_lines_and_enter_walks(about_qkv, qtbot):
     QTest.keyClick(view, Qt.Key.Key_Right)
     beside = selected(about_qkv)[0]
     layout, at = view.picture.layout, view.picture.around.position
-    if beside == one:  # the middle one has neighbours on both sides
+    if beside == one:  # the middle one has neighbors on both sides
         QTest.keyClick(view, Qt.Key.Key_Left)
         beside = selected(about_qkv)[0]
     assert beside != one
     assert layout.y[at[beside]] == pytest.approx(layout.y[at[one]])
     QTest.keyClick(view, Qt.Key.Key_Return)
     settle(qtbot, about_qkv)
-    assert operators(about_qkv) == neighbours(about_qkv, beside, 2)
+    assert operators(about_qkv) == neighbors(about_qkv, beside, 2)
 
 
 def test_hops_and_direction_change_what_is_shown(about_qkv, qtbot):
     about_qkv.hops.setValue(1)
     settle(qtbot, about_qkv)
-    assert operators(about_qkv) == neighbours(about_qkv, QKV, 1)
+    assert operators(about_qkv) == neighbors(about_qkv, QKV, 1)
     about_qkv.direction.setCurrentIndex(about_qkv.direction.findData(Direction.CONSUMERS))
     settle(qtbot, about_qkv)
     assert operators(about_qkv) == {QKV, CHUNK}
@@ -291,14 +291,14 @@ def test_the_whole_model_needs_no_selection(panel, qtbot):
     panel._session.select_operators(0, (QKV,))
     settle(qtbot, panel)
     assert not panel.whole.isChecked()
-    assert operators(panel) == neighbours(panel, QKV, 2)
+    assert operators(panel) == neighbors(panel, QKV, 2)
 
 
 def test_of_a_record_alone_the_model_is_shown_and_walked(theme, qtbot, opened, attention_record):
     panel = made(opened(attention_record), theme, qtbot)
     settle(qtbot, panel)
     assert len(operators(panel)) == 38
-    assert {n.fill for n in panel.view.picture.nodes} == {Other.PLAIN}
+    assert {n.fill for n in panel.view.picture.nodes} == {NoCostFill.PLAIN}
     panel._walk(CHUNK)
     settle(qtbot, panel)
     program = panel._session.workspace.programs[0]
@@ -313,8 +313,8 @@ def test_of_a_record_alone_the_model_is_shown_and_walked(theme, qtbot, opened, a
 
 
 def test_what_does_not_fit_is_said(panel, qtbot, monkeypatch):
-    few = graph_panel.neighbourhood
-    monkeypatch.setattr(graph_panel, "neighbourhood", lambda *of: few(*of, most=5))
+    few = graph_panel.neighborhood
+    monkeypatch.setattr(graph_panel, "neighborhood", lambda *of: few(*of, most=5))
     panel.show_whole()
     settle(qtbot, panel)
     assert panel.note.text() == "5 of 38 operators are shown, the dearest first."
@@ -364,7 +364,7 @@ def test_no_time_there_and_never_linked_are_told_apart(theme, qtbot, opened, dat
         own, shared = costs.own[each.operator], costs.shared[each.operator]
         if own < 0 and shared < 0:
             is_linked = bool(costs.linked[each.operator])
-            assert each.fill is (Other.IDLE if is_linked else Other.UNLINKED)
+            assert each.fill is (NoCostFill.IDLE if is_linked else NoCostFill.UNLINKED)
             assert each.cost == ("no time here" if is_linked else "not linked")
 
 
@@ -387,7 +387,7 @@ def test_tooltips_tell_tensors_and_cost(about_qkv):
 @pytest.mark.parametrize("dark", [True, False])
 def test_labels_are_legible_on_every_fill(dark):
     for fill in (SLAB, *range(RAMP, RAMP + RAMP_STEPS)):
-        assert contrast(fills(dark)[fill], label_colours(dark)[fill]) >= 4.5
+        assert contrast(fills(dark)[fill], label_colors(dark)[fill]) >= 4.5
 
 
 # -- drawing ------------------------------------------------------------------------------------

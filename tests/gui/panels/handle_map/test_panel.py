@@ -10,7 +10,7 @@ from viewer.codecs.atomic_file import never_cancelled, no_progress
 from viewer.gui.panels.handle_map import panel as handle_maps
 from viewer.gui.panels.handle_map import table as handle_map_table
 from viewer.gui.panels.handle_map.panel import NO_MAPS, NOTHING, HandleMapPanel
-from viewer.gui.panels.handle_map.table import NONE_OF, Show
+from viewer.gui.panels.handle_map.table import NONE_OF, RowFilter
 from viewer.gui.session.session import Session
 
 DEMO = ("etdump/demo_str_x4.etdp", "etrecord/demo_str.etrecord")
@@ -25,8 +25,8 @@ def panel(shown):
 
 
 def choose(panel, show):
-    panel.by.setCurrentIndex(list(Show).index(show))
-    panel.by.activated.emit(list(Show).index(show))
+    panel.by.setCurrentIndex(list(RowFilter).index(show))
+    panel.by.activated.emit(list(RowFilter).index(show))
 
 
 def names(panel):
@@ -48,7 +48,7 @@ def test_each_identifier_has_its_handles_its_operators_and_its_time(panel):
 
 
 def test_what_is_logged_and_not_registered_can_be_shown_alone(panel):
-    choose(panel, Show.NOT_REGISTERED)
+    choose(panel, RowFilter.NOT_REGISTERED)
     assert names(panel) == ["not in map"]
     assert panel.by.currentText() == "Not registered (1)"
     assert panel.summary.text().startswith("5 identifiers registered · 5 logged · 1 logged and not")
@@ -56,16 +56,16 @@ def test_what_is_logged_and_not_registered_can_be_shown_alone(panel):
 
 def test_handles_that_no_identifier_covers_can_be_shown_alone(shown):
     panel = shown(HandleMapPanel, *XNNPACK)
-    choose(panel, Show.UNCOVERED)
+    choose(panel, RowFilter.UNCOVERED)
     assert names(panel)[0] == "handle 1"
     assert len(names(panel)) == 7
     assert panel.summary.text().startswith("XnnpackBackend wrote no debug handle map")
 
 
 def test_where_a_sort_has_no_rows_it_says_why(panel):
-    choose(panel, Show.NEVER_LOGGED)
+    choose(panel, RowFilter.NEVER_LOGGED)
     assert not panel.model.rows
-    assert panel.summary.text() == NONE_OF[Show.NEVER_LOGGED]
+    assert panel.summary.text() == NONE_OF[RowFilter.NEVER_LOGGED]
     assert not panel.button.isEnabled()
 
 
@@ -108,7 +108,7 @@ def test_in_a_picked_run_it_is_one_slice_and_the_time_is_of_that_run(panel):
 
 def test_a_handle_leads_to_its_operator(shown):
     panel = shown(HandleMapPanel, *XNNPACK)
-    choose(panel, Show.UNCOVERED)
+    choose(panel, RowFilter.UNCOVERED)
     panel.table.chosen.emit(0)
     assert panel._session.state.operators == (0, panel.model.rows[0].operators)
 

@@ -10,11 +10,11 @@ from tests.gui.events import canvas, open_files, open_sample, place_of, settle
 from viewer.gui.panels.model import panel as model_panel
 from viewer.gui.panels.model import rows as model_rows
 from viewer.gui.panels.model.panel import ModelPanel
-from viewer.gui.panels.model.rows import Cell, Kind
+from viewer.gui.panels.model.rows import ModelColumn, RowKind
 from viewer.gui.qt.when_visible import BEING_COUNTED
 from viewer.gui.qt.widgets.tables import NoRows
 from viewer.gui.session.costs import CostFeed
-from viewer.model.scope import Scope
+from viewer.model.scope import TimeScope
 from viewer.view.open_trace import Inferences
 from viewer.view.state import SliceRef
 
@@ -84,11 +84,17 @@ def opened_rows(panel):
 def test_a_module_tells_what_all_in_it_cost(panel):
     block = row_at(panel, "forward", "blocks.0")
     assert texts(panel, block) == {
-        Cell.NAME: "blocks.0", Cell.TOTAL: "27.261", Cell.SHARE: "49.4", Cell.OWN: "16.255",
-        Cell.SHARED: "–", Cell.SLICES: "20", Cell.MEAN: "1.363", Cell.P50: "24.786",
-    }  # fmt: skip
+        ModelColumn.NAME: "blocks.0",
+        ModelColumn.TOTAL: "27.261",
+        ModelColumn.SHARE: "49.4",
+        ModelColumn.OWN: "16.255",
+        ModelColumn.SHARED: "–",
+        ModelColumn.SLICES: "20",
+        ModelColumn.MEAN: "1.363",
+        ModelColumn.P50: "24.786",
+    }
     assert panel.model.rows.hint(block) == "AttentionBlock"
-    assert panel.model.rows.title(Cell.TOTAL) == "Total, µs"
+    assert panel.model.rows.title(ModelColumn.TOTAL) == "Total, µs"
 
 
 def test_what_a_module_explains_of_its_total_adds_up(panel):
@@ -110,13 +116,13 @@ def test_the_rows_in_a_module_add_up_to_it_with_what_they_share(panel):
 def test_a_shared_call_is_a_row_of_the_module_around_it_and_no_part_of_the_others(panel):
     rows = panel.model.rows
     shared = [r for n in rows.inside(row_at(panel, "forward", "blocks.0"))
-              if (r := rows.made[n]).kind is Kind.SET]  # fmt: skip
+              if (r := rows.made[n]).kind is RowKind.SET]  # fmt: skip
     mlp = next(r for r in shared if rows.name(r) == "2 linear + gelu + add")
     assert rows.hint(mlp) == "shared by 4"
-    assert texts(panel, mlp)[Cell.TOTAL] == "2.674"
-    assert texts(panel, mlp)[Cell.OWN] == "–"
+    assert texts(panel, mlp)[ModelColumn.TOTAL] == "2.674"
+    assert texts(panel, mlp)[ModelColumn.OWN] == "–"
     fc1 = row_at(panel, "forward", "blocks.0", "mlp", "fc1")
-    assert [texts(panel, fc1)[c] for c in (Cell.TOTAL, Cell.SHARED)] == ["–", "2.674"]
+    assert [texts(panel, fc1)[c] for c in (ModelColumn.TOTAL, ModelColumn.SHARED)] == ["–", "2.674"]
     linear = row_at(panel, "forward", "blocks.0", "mlp", "fc1", "linear")
     assert rows.hint(linear) == "shared · line 33"
     assert not rows.has_inside(linear)
@@ -145,16 +151,16 @@ def test_another_run_has_other_figures_and_the_same_rows_open(panel):
     before = opened_rows(panel)
     panel._session.pick_run(None)
     assert panel.subtitle.text() == "all 5 runs · attn_xnnpack_x5.etdp"
-    assert texts(panel, row_at(panel, "forward"))[Cell.SLICES] == "200"
+    assert texts(panel, row_at(panel, "forward"))[ModelColumn.SLICES] == "200"
     assert opened_rows(panel) == before == ["forward", "blocks.0"]
 
 
 def test_the_median_is_of_the_runs_however_they_are_shown(panel):
     session = panel._session
-    before = texts(panel, row_at(panel, "forward"))[Cell.P50]
+    before = texts(panel, row_at(panel, "forward"))[ModelColumn.P50]
     for view in (Inferences.ALIGNED, Inferences.MEAN, Inferences.AS_RUN):
         session.show_inferences(view)
-        assert texts(panel, row_at(panel, "forward"))[Cell.P50] == before
+        assert texts(panel, row_at(panel, "forward"))[ModelColumn.P50] == before
 
 
 def test_slices_are_listed_in_order_of_time_with_their_lengths(panel):
@@ -164,7 +170,7 @@ def test_slices_are_listed_in_order_of_time_with_their_lengths(panel):
     assert len(listed) == 12
     starts = [int(slices.start[r.number]) for r in listed]
     assert starts == sorted(starts)
-    assert rows.text(listed[0], Cell.TOTAL) == "0.641"
+    assert rows.text(listed[0], ModelColumn.TOTAL) == "0.641"
     assert rows.name(listed[0]).replace(THIN, " ") == "at 685.874 µs"
     # They do not lie in one another, so what the operator cost is all of them.
     lengths = sum(rows.figures(r).total for r in listed)
@@ -175,7 +181,7 @@ def test_of_many_slices_the_first_are_listed_and_the_rest_is_counted(panel, monk
     monkeypatch.setattr(model_rows, "MOST_SLICES", 5)
     rows = panel.model.rows
     inside = rows.inside(rows.made[rows.find((ATTENTION_0,))])
-    assert [rows.made[n].kind for n in inside] == [Kind.SLICE] * 5 + [Kind.REST]
+    assert [rows.made[n].kind for n in inside] == [RowKind.SLICE] * 5 + [RowKind.REST]
     assert rows.name(rows.made[inside[-1]]) == "7 later slices not listed"
 
 
@@ -256,9 +262,9 @@ def test_an_asterisk_opens_modules_and_leaves_slices_closed(panel, qtbot):
     panel.view.mark(rows.top[0])
     qtbot.keyClick(panel.view, Qt.Key.Key_Asterisk, Qt.KeyboardModifier.ShiftModifier)
     opened = [r for r in rows.made if panel.view.isExpanded(index(panel, r))]
-    assert {r.kind for r in opened} == {Kind.MODULE}
+    assert {r.kind for r in opened} == {RowKind.MODULE}
     assert len(opened) == len(rows.tree.modules)
-    assert not any(r.kind is Kind.SLICE for r in rows.made)  # nobody has asked for them
+    assert not any(r.kind is RowKind.SLICE for r in rows.made)  # nobody has asked for them
 
 
 def test_a_selection_marks_its_row_and_opens_no_more_than_the_way_to_it(panel):
@@ -298,7 +304,7 @@ def test_a_shared_call_on_the_timeline_marks_its_row(panel):
 
 def test_choosing_is_one_step_of_undo_and_sets_off_no_other(panel, qtbot):
     session, told = panel._session, []
-    session.selected.connect(lambda: told.append(session.state.selection))
+    session.selection_changed.connect(lambda: told.append(session.state.selection))
     click(qtbot, panel, row_at(panel, "forward", "blocks.0", "qkv", "linear"))
     assert len(told) == 1
     session.undo()
@@ -319,7 +325,7 @@ def test_the_filter_leaves_what_has_every_word_and_the_way_to_it(panel):
     ]  # fmt: skip
     assert not any("ln1" in name for name in listed)
     # A figure is the module's, not what the filter leaves of it.
-    assert texts(panel, row_at(panel, "forward", "blocks.0"))[Cell.TOTAL] == "27.261"
+    assert texts(panel, row_at(panel, "forward", "blocks.0"))[ModelColumn.TOTAL] == "27.261"
     panel.filter.clear()
     assert opened_rows(panel) == before
 
@@ -341,11 +347,11 @@ def test_enter_in_the_filter_goes_to_the_tree(panel, qtbot):
     assert marked(panel) == ["forward"]
 
 
-def test_rows_are_sorted_among_their_neighbours(panel):
+def test_rows_are_sorted_among_their_neighbors(panel):
     rows = panel.model.rows
     order = [rows.name(rows.made[n]) for n in rows.inside(rows.made[rows.top[0]])]
     assert order[:2] == ["blocks.0", "blocks.1"]
-    column = rows.cells.index(Cell.TOTAL)
+    column = rows.cells.index(ModelColumn.TOTAL)
     panel.view.sortByColumn(column, Qt.SortOrder.AscendingOrder)
     rows = panel.model.rows
     totals = [rows.figures(rows.made[n]).total
@@ -385,13 +391,13 @@ def test_a_screen_reader_hears_what_a_row_is(panel):
 def test_columns_go_where_there_is_no_room_and_the_bar_stays(panel, qtbot):
     assert panel.view.shown_cells == list(model_rows.WITH_COSTS)
     panel.resize(420, 400)
-    assert panel.view.shown_cells[:2] == [Cell.NAME, Cell.TOTAL]
-    assert Cell.MEAN not in panel.view.shown_cells
+    assert panel.view.shown_cells[:2] == [ModelColumn.NAME, ModelColumn.TOTAL]
+    assert ModelColumn.MEAN not in panel.view.shown_cells
 
 
 def test_columns_are_as_wide_after_a_second_opening(desk, qtbot):
     open_sample(qtbot, desk, "attention_xnnpack")
-    desk.docks.bring("model")
+    desk.docks.show_panel("model")
     settle(qtbot, desk)
     header = desk.model.view.header()
 
@@ -402,10 +408,10 @@ def test_columns_are_as_wide_after_a_second_opening(desk, qtbot):
     assert header.length() == desk.model.view.viewport().width()
     desk.commands.actions["file.close_all"].trigger()
     settle(qtbot, desk)
-    with qtbot.waitSignal(desk.session.added, timeout=20_000):
+    with qtbot.waitSignal(desk.session.files_added, timeout=20_000):
         desk.commands.actions["go.undo"].trigger()
     settle(qtbot, desk)
-    desk.docks.bring("model")
+    desk.docks.show_panel("model")
     settle(qtbot, desk)
     assert widths() == first
     assert header.length() == desk.model.view.viewport().width()
@@ -417,12 +423,12 @@ def test_every_column_has_the_unit_of_its_longest(shown):
     panel._session.pick_run(None)
     rows = panel.model.rows
     titles = {cell: rows.title(cell) for cell in rows.cells}
-    assert titles[Cell.TOTAL] == "Total, ms"
-    assert (titles[Cell.MEAN], titles[Cell.P50]) == ("Per slice, µs", "p50/run, µs")
+    assert titles[ModelColumn.TOTAL] == "Total, ms"
+    assert (titles[ModelColumn.MEAN], titles[ModelColumn.P50]) == ("Per slice, µs", "p50/run, µs")
     forward = row_at(panel, "forward")
-    assert rows.text(forward, Cell.TOTAL) == "2.992"
+    assert rows.text(forward, ModelColumn.TOTAL) == "2.992"
     ticks, slices = rows.figures(forward).total, rows.figures(forward).slices
-    assert rows.text(forward, Cell.MEAN) == f"{ticks / slices / 1000:.3f}"
+    assert rows.text(forward, ModelColumn.MEAN) == f"{ticks / slices / 1000:.3f}"
 
 
 def test_no_digit_of_a_count_is_cut(panel):
@@ -431,8 +437,8 @@ def test_no_digit_of_a_count_is_cut(panel):
     forward = rows.made[rows.top[0]]
     rows.costed.costs.slices[0] = 123_456_789
     panel.view.fit_columns()
-    column = rows.cells.index(Cell.SLICES)
-    text = rows.text(forward, Cell.SLICES)
+    column = rows.cells.index(ModelColumn.SLICES)
+    text = rows.text(forward, ModelColumn.SLICES)
     metrics = QFontMetrics(panel._theme.font("cell"))
     assert panel.view.columnWidth(column) >= metrics.horizontalAdvance(text) + 12
 
@@ -467,10 +473,13 @@ def test_a_record_alone_shows_its_modules_without_costs(opened, attention_record
     assert panel.model.rows.cells == model_rows.OF_RECORD
     forward = row_at(panel, "forward")
     assert texts(panel, forward) == {
-        Cell.NAME: "forward", Cell.COUNT: "38", Cell.LINE: "", Cell.OUTPUT: ""
-    }  # fmt: skip
+        ModelColumn.NAME: "forward",
+        ModelColumn.COUNT: "38",
+        ModelColumn.LINE: "",
+        ModelColumn.OUTPUT: "",
+    }
     linear = row_at(panel, "forward", "blocks.0", "qkv", "linear")
-    assert texts(panel, linear)[Cell.OUTPUT] == "f32  1 × 8 × 96"
+    assert texts(panel, linear)[ModelColumn.OUTPUT] == "f32  1 × 8 × 96"
     assert panel.footer.isHidden()
     assert "A record holds the model, not a run" in panel.note.text()
     with qtbot.waitSignal(panel.source_requested) as asked:
@@ -495,7 +504,7 @@ def test_a_wrong_record_leads_to_the_choice(opened, data, attention_record, them
 
 def test_a_text_of_operations_has_no_modules_and_leads_to_the_operators(desk, qtbot, data):
     open_files(qtbot, desk, data / "torq/compile_c0_callsite.csv", data / "torq/tiny_cnn.mlir")
-    desk._docks.bring("model")
+    desk._docks.show_panel("model")
     settle(qtbot, desk)
     assert desk.model.is_empty
     sentence = desk.model.empty.sentence.text()
@@ -517,11 +526,11 @@ def test_of_a_large_profile_nothing_is_worked_out_before_it_is_seen(
     panel.resize(900, 400)
     panel.show()
     qtbot.waitUntil(lambda: not panel.is_empty)
-    assert texts(panel, row_at(panel, "forward"))[Cell.TOTAL] == "50.998"
+    assert texts(panel, row_at(panel, "forward"))[ModelColumn.TOTAL] == "50.998"
     # Another run: the old figures stay until the new ones are there, with the same rows open.
     panel.view.expand(index(panel, row_at(panel, "forward", "blocks.0")))
     panel._session.pick_run(None)
-    assert texts(panel, row_at(panel, "forward"))[Cell.TOTAL] == "50.998"
+    assert texts(panel, row_at(panel, "forward"))[ModelColumn.TOTAL] == "50.998"
     qtbot.waitUntil(lambda: panel.subtitle.text().startswith("all 5 runs"))
     assert opened_rows(panel) == ["forward", "blocks.0"]
 
@@ -543,8 +552,8 @@ def test_methods_stand_below_the_model_with_the_medians_of_their_own_runs(shown)
     rows = panel.model.rows
     model = row_at(panel, "Model")
     assert [rows.name(rows.made[n]) for n in rows.inside(model)] == ["decode", "encode"]
-    assert texts(panel, model)[Cell.P50] == "–"  # its runs are of two methods
-    assert texts(panel, row_at(panel, "Model", "encode"))[Cell.P50] != "–"
+    assert texts(panel, model)[ModelColumn.P50] == "–"  # its runs are of two methods
+    assert texts(panel, row_at(panel, "Model", "encode"))[ModelColumn.P50] != "–"
 
 
 # -- in the window ----------------------------------------------------------------------------
@@ -555,11 +564,11 @@ def test_the_dock_lies_beside_operators_and_follows_the_timeline(desk, qtbot):
     docks = desk._docks
     assert docks.by_name["model"] in desk.window.tabifiedDockWidgets(docks.by_name["operators"])
     assert docks.by_name["model"].objectName() == "model"
-    docks.bring("model")
+    docks.show_panel("model")
     settle(qtbot, desk)
     shown = desk.session.traces[0]
     run = shown.trace.runs[desk.session.state.run[1]]
-    one = int(shown.costs.slices_of({(ATTENTION_0,)}, Scope(run))[0])
+    one = int(shown.costs.slices_of({(ATTENTION_0,)}, TimeScope(run))[0])
     qtbot.mouseClick(canvas(desk), Qt.MouseButton.LeftButton, pos=place_of(desk, one))
     assert desk.session.state.slice == SliceRef(0, one)
     assert marked(desk.model) == ["blocks.0 · scaled_dot_product_attention"]
@@ -567,7 +576,7 @@ def test_the_dock_lies_beside_operators_and_follows_the_timeline(desk, qtbot):
 
 def test_keys_of_the_tree_work_in_the_window_and_letters_stay_commands(desk, qtbot):
     open_sample(qtbot, desk, "attention_xnnpack")
-    desk._docks.bring("model")
+    desk._docks.show_panel("model")
     settle(qtbot, desk)
     panel, session = desk.model, desk.session
     panel.view.setFocus()

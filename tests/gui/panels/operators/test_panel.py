@@ -5,7 +5,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
-from viewer.gui.panels.base.operator_table import Contents, Kind, OperatorModel, TableRow
+from viewer.gui.panels.base.operator_table import (
+    ColumnKind,
+    OperatorContents,
+    OperatorModel,
+    TableRow,
+)
 from viewer.gui.panels.operators.panel import OperatorsPanel
 from viewer.gui.qt.widgets.tables import NoRows, marked_rows
 from viewer.gui.session.costs import CostFeed
@@ -201,7 +206,7 @@ def test_the_model_keeps_the_rules_of_qt(sample, theme, qtbot):
     model.set_filter("linear")
     model.sort(2)
     model.set_selected((1,))
-    model.show(Contents())
+    model.show(OperatorContents())
     assert tester.model() is model
 
 
@@ -214,14 +219,14 @@ def test_five_thousand_rows_are_shown_sorted_and_filtered_at_once(panel, benchma
     )  # fmt: skip
 
     def work():
-        panel.table.show_contents(Contents(headings, rows), 1)
+        panel.table.show_contents(OperatorContents(headings, rows), 1)
         panel.model.sort(2, Qt.SortOrder.AscendingOrder)
         panel.model.set_filter("layers.49")
         panel.table.viewport().repaint()
 
     benchmark(work)
     assert len(panel.model.rows) == 111
-    assert headings[0].kind is Kind.NAME
+    assert headings[0].kind is ColumnKind.NAME
 
 
 def test_there_is_one_feed_per_session(sample, theme, qtbot):

@@ -10,7 +10,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QFileDialog
 
 from tests.gui.events import canvas, open_files, open_sample, place_of, settle
-from viewer.gui.panels.selection.table import CELLS, Cell
+from viewer.gui.panels.selection.table import CELLS, SelectionColumn
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.view.state import Area, SliceRef, SliceSet
 
@@ -23,7 +23,7 @@ def rows(desk, qtbot, tmp_path):
     lines += ["p,t1,outer,0,1000", "p,t1,outer,100,500", "p,t1,inner,200,100"]
     path.write_text("\n".join(["process,thread,name,start_ns,dur_ns", *lines]) + "\n")
     open_files(qtbot, desk, path)
-    desk._docks.bring("selection")
+    desk._docks.show_panel("selection")
     settle(qtbot, desk)
     return desk
 
@@ -37,7 +37,7 @@ def select(desk, t0, t1, *tracks):
     desk.session.select_area(Area(t0, t1, frozenset((0, t) for t in tracks)))
 
 
-def row_at(panel, row, cell=Cell.NAME):
+def row_at(panel, row, cell=SelectionColumn.NAME):
     rect = panel.table.visualRect(panel.model.index(row, CELLS.index(cell)))
     return rect.center()
 
@@ -56,13 +56,13 @@ def test_an_area_counts_the_parts_inside(rows):
     QAbstractItemModelTester(panel.model, QAbstractItemModelTester.FailureReportingMode.Warning)
     select(rows, 105, 420, 0)
     # In it: b 100-120 from 105 on, a 200-230, b 300-340, a 400-450 up to 420.
-    assert texts(panel, Cell.NAME) == ["b", "a"]
-    assert texts(panel, Cell.COUNT) == ["2", "2"]
-    assert texts(panel, Cell.TOTAL) == ["55", "50"]
-    assert texts(panel, Cell.MIN) == ["15", "20"]
-    assert texts(panel, Cell.MAX) == ["40", "30"]
-    assert texts(panel, Cell.MEAN) == ["27.500", "25"]
-    assert texts(panel, Cell.BUSY) == [f"{100 * 55 / 315:.1f}", f"{100 * 50 / 315:.1f}"]
+    assert texts(panel, SelectionColumn.NAME) == ["b", "a"]
+    assert texts(panel, SelectionColumn.COUNT) == ["2", "2"]
+    assert texts(panel, SelectionColumn.TOTAL) == ["55", "50"]
+    assert texts(panel, SelectionColumn.MIN) == ["15", "20"]
+    assert texts(panel, SelectionColumn.MAX) == ["40", "30"]
+    assert texts(panel, SelectionColumn.MEAN) == ["27.500", "25"]
+    assert texts(panel, SelectionColumn.BUSY) == [f"{100 * 55 / 315:.1f}", f"{100 * 50 / 315:.1f}"]
     assert "2 reach over the edge: the part inside counts" in panel.summary.text()
     assert "4 slices" in panel.summary.text()
     assert rows._docks.by_name["selection"].windowTitle() == "Selection (4)"
@@ -71,12 +71,12 @@ def test_an_area_counts_the_parts_inside(rows):
 def test_what_is_inside_another_of_its_group_is_a_part_of_it(rows):
     panel = rows.selection
     select(rows, 0, 1000, 1)
-    assert texts(panel, Cell.NAME) == ["outer", "inner"]
-    assert texts(panel, Cell.COUNT) == ["1", "1"]
-    assert texts(panel, Cell.TOTAL) == ["1.000", "0.100"]
-    assert texts(panel, Cell.SELF) == ["0.900", "0.100"]
-    assert panel.model.titles()[CELLS.index(Cell.TOTAL)] == "Total, µs"
-    assert texts(panel, Cell.BUSY) == ["100.0", "10.0"]
+    assert texts(panel, SelectionColumn.NAME) == ["outer", "inner"]
+    assert texts(panel, SelectionColumn.COUNT) == ["1", "1"]
+    assert texts(panel, SelectionColumn.TOTAL) == ["1.000", "0.100"]
+    assert texts(panel, SelectionColumn.SELF) == ["0.900", "0.100"]
+    assert panel.model.titles()[CELLS.index(SelectionColumn.TOTAL)] == "Total, µs"
+    assert texts(panel, SelectionColumn.BUSY) == ["100.0", "10.0"]
 
 
 def test_by_thread_it_is_the_outermost_slices(rows, qtbot):
@@ -84,8 +84,8 @@ def test_by_thread_it_is_the_outermost_slices(rows, qtbot):
     select(rows, 0, 1000, 0, 1)
     panel.by.setCurrentIndex(panel.by.findData("thread"))
     panel.by.activated.emit(panel.by.currentIndex())
-    assert texts(panel, Cell.NAME) == ["p > t1", "p > t0"]
-    assert texts(panel, Cell.COUNT) == ["1", "8"]
+    assert texts(panel, SelectionColumn.NAME) == ["p > t1", "p > t0"]
+    assert texts(panel, SelectionColumn.COUNT) == ["1", "8"]
     assert panel.by.itemData(panel.by.findData("operator"), Qt.ItemDataRole.ToolTipRole)
 
 
@@ -95,12 +95,12 @@ def test_a_click_selects_the_group_and_keeps_the_table(rows, qtbot):
     click(qtbot, panel, 1)
     assert [ref.index for ref in session.state.slices] == [2, 4]
     assert session.state.slice == SliceRef(0, 4)  # the longest of them
-    assert texts(panel, Cell.NAME) == ["b", "a"]
+    assert texts(panel, SelectionColumn.NAME) == ["b", "a"]
     assert marked_rows(panel.table) == [1]
     assert rows.window.status.said.text().startswith("2 slices selected · 50")
     session.undo()
     assert session.state.area is not None
-    assert texts(panel, Cell.NAME) == ["b", "a"]
+    assert texts(panel, SelectionColumn.NAME) == ["b", "a"]
 
 
 def test_a_double_click_fits_the_group(rows, qtbot):
@@ -132,13 +132,13 @@ def test_a_slice_selected_on_the_canvas_marks_its_row(rows, qtbot):
 def test_sorting_and_filtering(rows):
     panel = rows.selection
     select(rows, 0, 1000, 0, 1)
-    assert texts(panel, Cell.NAME) == ["outer", "b", "a", "inner"]
-    panel.table.sortByColumn(CELLS.index(Cell.COUNT), Qt.SortOrder.DescendingOrder)
-    assert texts(panel, Cell.COUNT) == ["4", "4", "1", "1"]
-    panel.table.sortByColumn(CELLS.index(Cell.NAME), Qt.SortOrder.AscendingOrder)
-    assert texts(panel, Cell.NAME) == ["a", "b", "inner", "outer"]
+    assert texts(panel, SelectionColumn.NAME) == ["outer", "b", "a", "inner"]
+    panel.table.sortByColumn(CELLS.index(SelectionColumn.COUNT), Qt.SortOrder.DescendingOrder)
+    assert texts(panel, SelectionColumn.COUNT) == ["4", "4", "1", "1"]
+    panel.table.sortByColumn(CELLS.index(SelectionColumn.NAME), Qt.SortOrder.AscendingOrder)
+    assert texts(panel, SelectionColumn.NAME) == ["a", "b", "inner", "outer"]
     panel.filter.setText("NE")
-    assert texts(panel, Cell.NAME) == ["inner"]
+    assert texts(panel, SelectionColumn.NAME) == ["inner"]
 
 
 def test_copied_rows_are_plain_numbers(rows, qtbot):
@@ -176,7 +176,7 @@ def test_totals_of_operators_are_never_divided(desk, qtbot):
     panel.by.setCurrentIndex(panel.by.findData("operator"))
     panel.by.activated.emit(panel.by.currentIndex())
     settle(qtbot, desk)
-    names = texts(panel, Cell.NAME)
+    names = texts(panel, SelectionColumn.NAME)
     assert any(" + " in name for name in names)
     shown = session.traces[0]
     for row, name in enumerate(names):
@@ -193,8 +193,8 @@ def test_two_files_have_a_row_each_with_their_file(desk, qtbot, tmp_path):
     open_files(qtbot, desk, tmp_path / "f0.csv", tmp_path / "f1.csv")
     desk.session.select_area(Area(0, 100, frozenset({(0, 0), (1, 0)})))
     panel = desk.selection
-    assert texts(panel, Cell.FILE) == ["f1.csv", "f0.csv"]
-    assert texts(panel, Cell.TOTAL) == ["20", "10"]
+    assert texts(panel, SelectionColumn.FILE) == ["f1.csv", "f0.csv"]
+    assert texts(panel, SelectionColumn.TOTAL) == ["20", "10"]
 
 
 def test_figures_that_take_their_time_are_not_those_of_before(rows):
@@ -233,4 +233,4 @@ def test_several_slices_by_the_session_are_a_subject_too(rows):
     session, panel = rows.session, rows.selection
     session.select_slices(SliceSet({0: np.array([0, 1, 2])}), SliceRef(0, 0))
     assert panel.subtitle.text() == "3 selected slices · 1 track"
-    assert texts(panel, Cell.TOTAL) == ["40", "20"]
+    assert texts(panel, SelectionColumn.TOTAL) == ["40", "20"]

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
-from viewer.gui.panels.source.call_path import FramePath, steps_of
+from viewer.gui.panels.source.call_path import CallPath, steps_of
 from viewer.gui.panels.source.code_view import MOST_LINES, CodeView
 from viewer.gui.panels.source.panel import NOTHING, SourcePanel
 from viewer.gui.panels.source.syntax import language_of, spans
@@ -92,11 +92,11 @@ def test_a_path_without_room_is_not_shown_and_stays_in_the_tooltips(panel, qtbot
 def test_a_click_on_a_line_with_cost_selects_its_dearest_operators(panel, qtbot):
     session = panel._session
     session.select_operators(0, (ATTENTION_0,))
-    for line, dearest in ((48, "blocks.0.qkv · linear"), (54, "blocks.0.ln2 · layer_norm")):
+    for line, most_expensive in ((48, "blocks.0.qkv · linear"), (54, "blocks.0.ln2 · layer_norm")):
         y = panel.code.top_of(line) + 5
         qtbot.mouseClick(panel.code.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(300, y))
         (chosen,) = session.state.operators[1]
-        assert session.operator(0, chosen).label == dearest
+        assert session.operator(0, chosen).label == most_expensive
 
 
 def test_a_click_on_a_line_without_cost_changes_nothing(panel):
@@ -203,7 +203,7 @@ def test_of_a_very_long_file_the_lines_around_are_shown(theme, qtbot):
     assert view.toPlainText().splitlines()[10_000 - first] == "x10000"
 
 
-def test_python_is_coloured_by_words():
+def test_python_is_colored_by_words():
     found, state = spans('def f(x): return "a" + g(1)  # why', "python")
     kinds = [kind for _, _, kind in found]
     assert kinds == ["keyword", "call", "keyword", "string", "call", "number", "comment"]
@@ -221,7 +221,7 @@ def test_quotes_inside_a_comment_open_nothing():
     assert spans('x = 1  # it\'s """ here', "python")[1] == 0
 
 
-def test_mlir_is_coloured_by_words():
+def test_mlir_is_colored_by_words():
     found, _ = spans('%0 = tosa.add %1, %2 {a = 3 : i32} loc("x")  // c', "mlir")
     assert [kind for _, _, kind in found] == [
         "call", "number", "keyword", "string", "comment"
@@ -282,7 +282,7 @@ def test_frames_of_libraries_are_folded_until_they_are_asked_for():
 def test_folded_frames_unfold_by_a_click(theme, qtbot):
     library = "/usr/lib/python3.11/site-packages/torch/nn/module.py"
     frames = [Frame("/a.py", 3, "<b>own</b>", ""), Frame(library, 7, "call", "")]
-    calls = FramePath(theme)
+    calls = CallPath(theme)
     qtbot.addWidget(calls)
     calls.show_path(operator_called(*frames), ("/a.py", 3), "a.py")
     assert "⋯ 1" in calls.text()

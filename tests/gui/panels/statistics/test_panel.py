@@ -8,7 +8,7 @@ import pytest
 from viewer.formats import open_file
 from viewer.gui.panels.statistics.panel import StatisticsPanel
 from viewer.gui.qt.widgets.tables import marked_rows
-from viewer.gui.session import navigation as going
+from viewer.gui.session import navigation
 from viewer.model.times import NARROW_SPACE
 from viewer.view.open_trace import Inferences
 from viewer.view.state import Area, SliceRef
@@ -54,7 +54,7 @@ def test_the_bar_adds_up_to_the_whole_and_nothing_idle_is_nothing(panel):
 
 
 @pytest.mark.parametrize(("room", "texts_a_part"), [(900, 3), (520, 2), (200, 1)])
-def test_every_colour_of_the_bar_has_its_name_however_narrow(panel, room, texts_a_part):
+def test_every_color_of_the_bar_has_its_name_however_narrow(panel, room, texts_a_part):
     told = panel.footer.legend(room)
     assert [part[0][0] for part in told] == ["Only DMA", "Both", "Only compute", "Idle"]
     assert {len(part) for part in told} == {texts_a_part}
@@ -101,7 +101,7 @@ def test_types_of_operators_add_up_over_what_shares_a_line(panel):
     assert "In these groups" in panel.footer.text()
 
 
-def test_keys_that_a_trace_has_not_are_greyed_with_the_reason(panel):
+def test_keys_that_a_trace_has_not_are_grayed_with_the_reason(panel):
     items = panel.by.model()
     run = items.item(panel.by.findData("run"))
     assert not run.isEnabled()
@@ -242,7 +242,7 @@ def test_selecting_does_not_count_anew(attention, monkeypatch):
     attention._session.select_operators(0, (9,))
     attention._session.select_slice(SliceRef(0, 30))
     assert counted == []
-    going.step_run(attention._session, 1)
+    navigation.step_run(attention._session, 1)
     assert len(counted) == 1
 
 

@@ -9,7 +9,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 from viewer.gui.panels.base.slice_facts import slice_rows, track_text
 from viewer.gui.panels.untimed.panel import NOTHING, UntimedPanel
-from viewer.gui.panels.untimed.table import CELLS, Cell, UntimedModel
+from viewer.gui.panels.untimed.table import CELLS, UntimedColumn, UntimedModel
 from viewer.view.open_trace import Inferences
 from viewer.view.state import SliceRef
 
@@ -30,7 +30,7 @@ def cnn(show):
     return made
 
 
-def cell(panel: UntimedPanel, row: int, of: Cell, role: int = DISPLAY) -> object:
+def cell(panel: UntimedPanel, row: int, of: UntimedColumn, role: int = DISPLAY) -> object:
     return panel.model.index(row, CELLS.index(of)).data(role)
 
 
@@ -95,7 +95,7 @@ def test_nothing_says_how_such_events_are_logged(show, opened, theme, qtbot):
 
 def test_a_click_selects_the_slice_that_the_event_follows(cnn, qtbot):
     session, trace = cnn._session, cnn._session.traces[0].trace
-    rect = cnn.table.visualRect(cnn.model.index(1, CELLS.index(Cell.VALUE)))
+    rect = cnn.table.visualRect(cnn.model.index(1, CELLS.index(UntimedColumn.VALUE)))
     qtbot.mouseClick(cnn.table.viewport(), Qt.MouseButton.LeftButton, pos=rect.center())
     chosen = session.state.slice
     assert chosen is not None
@@ -166,11 +166,11 @@ def test_a_narrow_table_keeps_the_value_and_whose_it_is(show):
 
 
 def test_hints_tell_what_has_no_room(cnn, show):
-    assert "at byte 8\u2009224 of the debug buffer" in str(cell(cnn, 1, Cell.VALUE, TIP))
-    assert "no data" in str(cell(cnn, 2, Cell.OFFSET, TIP))
-    assert "logged outside any instruction" in str(cell(cnn, 13, Cell.OPERATOR, TIP))
-    assert isinstance(cell(cnn, 0, Cell.OPERATOR, Qt.ItemDataRole.DecorationRole), QPixmap)
-    assert cell(cnn, 13, Cell.OPERATOR, Qt.ItemDataRole.DecorationRole) is None
+    assert "at byte 8\u2009224 of the debug buffer" in str(cell(cnn, 1, UntimedColumn.VALUE, TIP))
+    assert "no data" in str(cell(cnn, 2, UntimedColumn.OFFSET, TIP))
+    assert "logged outside any instruction" in str(cell(cnn, 13, UntimedColumn.OPERATOR, TIP))
+    assert isinstance(cell(cnn, 0, UntimedColumn.OPERATOR, Qt.ItemDataRole.DecorationRole), QPixmap)
+    assert cell(cnn, 13, UntimedColumn.OPERATOR, Qt.ItemDataRole.DecorationRole) is None
 
 
 def test_the_model_keeps_the_rules_of_models(cnn):

@@ -5,10 +5,10 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QMenu, QWidget
 
 from tests.gui.events import open_sample
-from viewer.gui.qt.commands.command_table import SEPARATOR, Command, CommandTable, Need
+from viewer.gui.qt.commands.command_table import SEPARATOR, Command, CommandTable, Precondition
 from viewer.gui.window.commands.application import MENUS
 from viewer.gui.window.commands.clock import CLOCK_MENU
-from viewer.gui.window.commands.color import COLOUR_MENU
+from viewer.gui.window.commands.color import COLOR_MENU
 from viewer.gui.window.commands.motion import MOVE_MENU
 from viewer.gui.window.commands.panel import PANELS_MENU
 from viewer.gui.window.commands.ruler import RULER_MENU
@@ -43,7 +43,10 @@ def test_refreshing_enables_and_checks_what_applies(owner):
     can, on = [False], [True]
     table = CommandTable(
         owner,
-        [command("a", enabled=Need("it", lambda: can[0]), checked=lambda: on[0]), command("b")],
+        [
+            command("a", enabled=Precondition("it", lambda: can[0]), checked=lambda: on[0]),
+            command("b"),
+        ],
     )
     action = table.actions["a"]
     for can[0], on[0] in ((False, True), (True, False)):
@@ -56,7 +59,7 @@ def test_refreshing_enables_and_checks_what_applies(owner):
 
 def test_a_need_that_many_commands_share_is_asked_once(owner):
     asked = []
-    shared = Need("it", lambda: len(asked.append("it") or asked) < 3)
+    shared = Precondition("it", lambda: len(asked.append("it") or asked) < 3)
     table = CommandTable(owner, [command(id, enabled=shared) for id in "abc"])
     for count, able in ((1, True), (2, True), (3, False), (4, False)):
         table.refresh()
@@ -76,7 +79,7 @@ def test_menus_hold_their_commands_in_order(owner):
 def test_every_command_is_in_the_menu_that_it_names(desk):
     listed = {title: set(ids) - {SEPARATOR} for title, ids in MENUS}
     assert list(listed) == list(desk.window.menus)
-    listed["View"] |= {*CLOCK_MENU, *COLOUR_MENU, *RULER_MENU, *MOVE_MENU} - {
+    listed["View"] |= {*CLOCK_MENU, *COLOR_MENU, *RULER_MENU, *MOVE_MENU} - {
         SEPARATOR
     }  # menus in it
     listed["Go"] |= {*PANELS_MENU}
@@ -89,7 +92,7 @@ def test_every_command_is_in_the_menu_that_it_names(desk):
 @pytest.mark.parametrize(
     ("title", "ids"),
     [
-        ("Clock rate", CLOCK_MENU), ("Colour by", COLOUR_MENU), ("Ruler", RULER_MENU),
+        ("Clock rate", CLOCK_MENU), ("Colour by", COLOR_MENU), ("Ruler", RULER_MENU),
         ("Move", MOVE_MENU), ("Panels", PANELS_MENU),
     ],
 )  # fmt: skip
@@ -116,7 +119,7 @@ def test_no_two_entries_of_a_menu_have_the_same_mnemonic(desk):
     for title, ids in (
         *MENUS,
         ("Clock rate", CLOCK_MENU),
-        ("Colour by", COLOUR_MENU),
+        ("Colour by", COLOR_MENU),
         ("Ruler", RULER_MENU),
         ("Move", MOVE_MENU),
     ):
@@ -138,7 +141,7 @@ NEEDS_A_TRACE = {"view.fit", "view.fit_all", "view.zoom_in", "view.zoom_out",
                  "clock.file", "clock.800", "clock.100",
                  "clock.other", "ruler.from_start", "ruler.absolute",
                  "ruler.from_selection", "view.pan_left", "view.pan_right", "view.scroll_up",
-                 "view.scroll_down", *COLOUR_MENU} - {SEPARATOR, "view.legend"}  # fmt: skip
+                 "view.scroll_down", *COLOR_MENU} - {SEPARATOR, "view.legend"}  # fmt: skip
 NEEDS_A_TRACE |= {"search.find", "search.list", "file.export", "file.save_picture"}
 NEEDS_A_TRACE |= {"file.perfetto_ui", "file.export_table"}
 NEEDS_CYCLES = {"ruler.cycles"}

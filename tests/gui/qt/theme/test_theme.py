@@ -1,4 +1,4 @@
-"""The look: readable tokens, one switch, fonts in proportion, icons in the colour asked for."""
+"""The look: readable tokens, one switch, fonts in proportion, icons in the color asked for."""
 
 import re
 from dataclasses import asdict
@@ -75,12 +75,12 @@ def test_every_ink_is_readable_on_its_grounds(tokens, ink, grounds, least):
         assert value >= least, f"{ink} on {ground}: {value:.2f}"
 
 
-def test_the_tokens_are_plain_colours():
+def test_the_tokens_are_plain_colors():
     for tokens in (DARK, LIGHT):
         assert all(re.fullmatch("#[0-9A-F]{6}", value) for value in asdict(tokens).values())
 
 
-def test_mixing_goes_from_one_colour_to_the_other():
+def test_mixing_goes_from_one_color_to_the_other():
     assert mix("#000000", "#FFFFFF", 0) == "#000000"
     assert mix("#000000", "#FFFFFF", 1) == "#FFFFFF"
     assert mix("#102030", "#304050", 0.5) == "#203040"
@@ -121,7 +121,7 @@ def test_system_follows_a_platform_that_tells_of_a_change(theme, qtbot):
     assert not theme.dark
 
 
-def test_the_palette_and_the_sheet_have_the_colours(theme, qtbot):
+def test_the_palette_and_the_sheet_have_the_colors(theme, qtbot):
     for choice, tokens in (("dark", DARK), ("light", LIGHT)):
         theme.set_choice(choice)
         button = QPushButton("Open files")
@@ -178,7 +178,7 @@ def test_code_is_set_in_a_font_of_one_width(theme):
 
 
 @pytest.mark.parametrize("name", ICONS)
-def test_an_icon_is_drawn_in_one_colour_on_the_grid(theme, name):
+def test_an_icon_is_drawn_in_one_color_on_the_grid(theme, name):
     root = ElementTree.parse(resource("icons", f"{name}.svg")).getroot()
     assert root.get("viewBox") == "0 0 16 16"
     assert root.get("stroke") == "currentColor"

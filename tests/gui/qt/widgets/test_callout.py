@@ -48,7 +48,9 @@ def test_the_note_is_read_aloud_and_shows_all_of_its_text(theme, qtbot):
     callout = Callout(theme, window)
     callout.glides = False
     window.show()
-    callout.tell("Tour, step 1 of 4", "Click a slice", "Every bar is something. " * 12, "&Next")
+    callout.show_step(
+        "Tour, step 1 of 4", "Click a slice", "Every bar is something. " * 12, "&Next"
+    )
     callout.point_at(QRect(100, 100, 60, 30))
     assert callout.accessibleName() == "Tour, step 1 of 4: Click a slice"
     assert callout.accessibleDescription().startswith("Every bar")

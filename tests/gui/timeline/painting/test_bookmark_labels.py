@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewer.gui.timeline.painting.bookmark_labels import LEAST_ROOM, flags, title
-from viewer.view.state import Mark
+from viewer.view.state import Bookmark
 
 places = st.lists(st.floats(-200, 1200, allow_nan=False), max_size=40)
 
@@ -29,5 +29,5 @@ def test_flags_have_room_of_their_own(x):
 
 
 def test_a_mark_without_a_name_is_called_by_its_number():
-    assert title(Mark(0, 0, ""), 4) == "mark 5"
-    assert title(Mark(0, 0, "x"), 4) == "x"
+    assert title(Bookmark(0, 0, ""), 4) == "mark 5"
+    assert title(Bookmark(0, 0, "x"), 4) == "x"

@@ -88,7 +88,7 @@ def test_arrows_lead_from_where_a_producer_ends_to_where_its_consumer_begins(att
 
 
 def inked(desk, qtbot, first, last):
-    """Per column between two slices whether an arrow has its own colour there, not its halo's."""
+    """Per column between two slices whether an arrow has its own color there, not its halo's."""
     shown, state = desk.session.traces[0], desk.session.state
     changed, picture = drawn_by_flows(desk, qtbot), pixels(desk)
     bright = changed & ((picture & 0xFF) > 0xA0)  # blue is high in both, and low in the canvas
@@ -101,7 +101,7 @@ def inked(desk, qtbot, first, last):
 
 
 def test_inputs_are_dashed_and_outputs_are_not(attention, qtbot):
-    """Told apart by more than colour; one and the same flow, seen from both its ends."""
+    """Told apart by more than color; one and the same flow, seen from both its ends."""
     session = attention.session
     session.select_slice(attention.chosen)
     far = ends(attention, forward=True)[-1]

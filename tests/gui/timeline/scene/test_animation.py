@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.gui.events import CTRL, canvas, open_sample, wheel
-from viewer.gui.session import navigation as going
+from viewer.gui.session import navigation
 from viewer.gui.timeline.scene import animation as glide
-from viewer.gui.timeline.scene.animation import Glide, between
+from viewer.gui.timeline.scene.animation import RangeAnimation, between
 
 times = st.integers(-(10**18), 10**18)
 lengths = st.integers(1, 10**17)
@@ -18,7 +18,7 @@ def test_it_begins_where_it_was_and_ends_where_it_goes(t0, span, u0, other):
     begin, end = (t0, t0 + span), (u0, u0 + other)
     assert between(begin, end, 0) == begin
     last = between(begin, end, 1)
-    # The way is a float; what is drawn at its end is the range itself, see `Glide.now`.
+    # The way is a float; what is drawn at its end is the range itself, see `RangeAnimation.now`.
     reach = max(abs(u0 - t0), span, other)
     assert all(abs(a - b) <= 1 + reach // 10**14 for a, b in zip(last, end, strict=True))
 
@@ -47,7 +47,7 @@ def clock(monkeypatch):
 
 @pytest.fixture
 def moving(qapp, clock):
-    motion = Glide()
+    motion = RangeAnimation()
     motion.enabled = True
     return motion
 
@@ -87,7 +87,7 @@ def smooth(desk, qtbot, clock):
 def test_what_is_drawn_moves_while_the_view_has_arrived(smooth, clock):
     scene, state = smooth.timeline.scene, smooth.session.state
     before = (state.t0, state.t1)
-    going.fit_all(smooth.session)
+    navigation.fit_all(smooth.session)
     assert scene.visible == before
     clock[0] += glide.DURATION_MS / 2000
     after = (smooth.session.state.t0, smooth.session.state.t1)
@@ -97,7 +97,7 @@ def test_what_is_drawn_moves_while_the_view_has_arrived(smooth, clock):
 
 
 def test_the_wheel_cuts_a_motion_short_and_zooms_from_where_it_went(smooth, clock):
-    going.fit_all(smooth.session)
+    navigation.fit_all(smooth.session)
     t0, t1 = smooth.session.state.t0, smooth.session.state.t1
     wheel(canvas(smooth), canvas(smooth).rect().center(), 1, held=CTRL)
     scene = smooth.timeline.scene
@@ -108,7 +108,7 @@ def test_the_wheel_cuts_a_motion_short_and_zooms_from_where_it_went(smooth, cloc
 
 def test_a_jump_in_a_motion_goes_on_from_what_is_drawn(smooth, clock):
     scene = smooth.timeline.scene
-    going.fit_all(smooth.session)
+    navigation.fit_all(smooth.session)
     clock[0] += glide.DURATION_MS / 2000
     drawn = scene.visible
     smooth.session.go_back()
@@ -118,7 +118,7 @@ def test_a_jump_in_a_motion_goes_on_from_what_is_drawn(smooth, clock):
 def test_pictures_wait_for_the_end(smooth, monkeypatch):
     monkeypatch.undo()  # the clock goes again
     smooth.timeline.scene.glide.enabled = True
-    going.fit_all(smooth.session)
+    navigation.fit_all(smooth.session)
     smooth.window.settle()
     assert not smooth.timeline.scene.glide.is_moving
 

@@ -52,14 +52,14 @@ def test_all_is_dimmed_until_the_slices_are_found_in_a_thread(held, qtbot):
     session.select_operators(0, (3,))
     assert scene.is_highlighting
     assert scene.pictures[0].hits is None
-    dimmed = scene.sources(dark=True)[0].colours.body
+    dimmed = scene.sources(dark=True)[0].colors.body
     go.set()
     settled(qtbot, scene)
     assert threads[0] is not threading.main_thread()
     assert drawn(scene.pictures[0].hits) == with_a_length(session, (3,))
     session.clear_selection()
     assert scene.pictures[0].hits is None
-    assert (scene.sources(dark=True)[0].colours.body != dimmed).any()
+    assert (scene.sources(dark=True)[0].colors.body != dimmed).any()
 
 
 def test_of_several_selections_the_last_is_shown_and_none_ends_it(held, qtbot):
@@ -85,12 +85,12 @@ def test_another_slice_of_the_same_operators_asks_nothing_again(held, qtbot):
     settled(qtbot, scene)
     before = scene.pictures[0].hits
     session.select_operators(0, (3,))
-    session.selected.emit()
+    session.selection_changed.emit()
     assert scene.pictures[0].hits is before
     assert len(threads) == 1
 
 
-def test_other_colours_are_those_of_the_highlighted_slices_too(held, qtbot):
+def test_other_colors_are_those_of_the_highlighted_slices_too(held, qtbot):
     session, scene, go, _ = held
     go.set()
     session.select_operators(0, (3,))
@@ -98,7 +98,7 @@ def test_other_colours_are_those_of_the_highlighted_slices_too(held, qtbot):
     session.set_scheme("name")
     settled(qtbot, scene)
     picture = scene.pictures[0]
-    assert (picture.hits.colour == picture.palette[np.array(drawn(picture.hits))]).all()
+    assert (picture.hits.color == picture.palette[np.array(drawn(picture.hits))]).all()
 
 
 def test_closing_while_they_are_looked_for_leaves_nothing(held, qtbot):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from viewer.formats import open_file
-from viewer.gui.session import navigation as going
+from viewer.gui.session import navigation
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model import inference_views as run_views
@@ -187,10 +187,10 @@ def test_the_file_that_is_fitted_is_scrolled_into_view(scene_of, data):
     torq = data / "torq"
     scene = scene_of(torq / "compile_c3_taskid.csv", torq / "host_h4_latest_2inv.csv")
     scene.set_viewport_height(60)
-    going.fit_file(scene.session)
+    navigation.fit_file(scene.session)
     tops = {}
     for _ in scene.session.traces:
-        going.fit_file(scene.session)
+        navigation.fit_file(scene.session)
         header = scene.layout.band_at(scene.scroll)
         assert scene.layout.kind[header] == BandKind.PROCESS
         tops[int(scene.layout.trace[header])] = scene.scroll
@@ -205,9 +205,9 @@ def test_what_is_selected_is_highlighted_in_its_trace_alone(scene_of):
     assert scene.related(0) is None
     links = scene.pictures[1].shown.table.links
     assert scene.related(1).tolist() == [0 in link.operators for link in links]
-    dimmed = [source.colours for source in scene.sources(dark=True)]
+    dimmed = [source.colors for source in scene.sources(dark=True)]
     scene.session.clear_selection()
-    full = [source.colours for source in scene.sources(dark=True)]
+    full = [source.colors for source in scene.sources(dark=True)]
     assert all((d.body != f.body).any() for d, f in zip(dimmed, full, strict=True))
     assert scene.pictures[1].hits is None
 
@@ -222,7 +222,7 @@ def test_adding_a_file_keeps_the_pictures_that_are_there(attention):
     assert attention.layout.total_height == 0
 
 
-def test_recolouring_changes_the_palette_and_keeps_the_highlight(attention):
+def test_recoloring_changes_the_palette_and_keeps_the_highlight(attention):
     attention.session.select_operators(0, (3,))
     before = attention.pictures[0].palette
     attention.session.set_scheme("name")

@@ -5,7 +5,7 @@ import pytest
 from viewer.gui.timeline.scene.highlighting import highlighted
 from viewer.gui.timeline.scene.trace_rasters import palette_of, picture_of
 from viewer.model.trace import KeyKind
-from viewer.render.palette import FRAME, OPERATORS, SLAB, UNLINKED, Emphasis, cell_colours
+from viewer.render.palette import FRAME, OPERATORS, SLAB, UNLINKED, Emphasis, cell_colors
 from viewer.resources import SAMPLES
 
 _PATHS = {sample.key: sample.paths() for sample in SAMPLES}
@@ -16,7 +16,7 @@ def attention(opened):
     return opened(*_PATHS["attention_xnnpack"]).traces[0]
 
 
-def test_by_operator_a_slice_has_the_colour_of_its_operator(attention):
+def test_by_operator_a_slice_has_the_color_of_its_operator(attention):
     palette = palette_of(attention, "operator")
     kinds = attention.trace.keys.kind[attention.trace.slices.key]
     assert len(palette) == len(attention.trace.slices)
@@ -38,19 +38,19 @@ def test_what_should_be_linked_and_is_not_is_marked(opened):
     assert set(palette[lost].tolist()) == {UNLINKED}
 
 
-def test_without_a_record_slices_are_coloured_by_name(opened):
+def test_without_a_record_slices_are_colored_by_name(opened):
     shown = opened(_PATHS["attention_xnnpack"][0]).traces[0]
     assert (palette_of(shown, "operator") == palette_of(shown, "name")).all()
     assert len(set(palette_of(shown, "name").tolist())) > 3
 
 
-def test_by_name_equal_names_have_equal_colours(attention):
+def test_by_name_equal_names_have_equal_colors(attention):
     palette = palette_of(attention, "name")
     kinds = attention.trace.keys.kind[attention.trace.slices.key]
     calls = (kinds == KeyKind.OPERATOR_CALL).nonzero()[0].tolist()
-    colours = {(attention.label(i), int(palette[i])) for i in calls}
-    assert len(colours) == len({attention.label(i) for i in calls}) > 3
-    assert {colour for _, colour in colours} <= set(range(OPERATORS))
+    colors = {(attention.label(i), int(palette[i])) for i in calls}
+    assert len(colors) == len({attention.label(i) for i in calls}) > 3
+    assert {color for _, color in colors} <= set(range(OPERATORS))
 
 
 def test_a_new_scheme_keeps_what_does_not_depend_on_it(attention):
@@ -62,12 +62,12 @@ def test_a_new_scheme_keeps_what_does_not_depend_on_it(attention):
 
 def test_highlighted_slices_are_drawn_in_full_above_the_dimmed_rest(attention):
     picture = picture_of(attention, "operator")
-    colours = cell_colours(True, Emphasis.DIMMED)
+    colors = cell_colors(True, Emphasis.DIMMED)
     picture.hits = highlighted(attention, picture.palette, (3,))
     source = picture.source(dark=True, emphasis=Emphasis.DIMMED)
     assert source.hits is picture.hits
-    assert (source.colours.body == colours.body).all()
-    assert (source.hit_colours.body == cell_colours(True, Emphasis.FULL).body).all()
+    assert (source.colors.body == colors.body).all()
+    assert (source.hit_colors.body == cell_colors(True, Emphasis.FULL).body).all()
 
 
 @pytest.mark.parametrize("operators", [(3,), (3, 4), (999,)])

@@ -1,4 +1,4 @@
-"""Colours by menu, toolbar and keys: what is chosen, what is greyed, and why."""
+"""Colors by menu, toolbar and keys: what is chosen, what is grayed, and why."""
 
 import pytest
 from PySide6.QtCore import Qt
@@ -75,11 +75,11 @@ def test_swatches_follow_the_scheme(attention):
     shown = attention.session.traces[0]
     delegate = attention.operators.table.itemDelegate()
     operators = shown.table.program.operators
-    assert delegate.colours.tolist() == [i % 12 for i in range(len(operators))]
+    assert delegate.colors.tolist() == [i % 12 for i in range(len(operators))]
     action(attention, "type").trigger()
     of_type = {}
-    for op, colour in zip(operators, delegate.colours.tolist(), strict=True):
-        assert of_type.setdefault(op.op, colour) == colour
-    assert attention.events.model.colours.tolist() == delegate.colours.tolist()
+    for op, color in zip(operators, delegate.colors.tolist(), strict=True):
+        assert of_type.setdefault(op.op, color) == color
+    assert attention.events.model.colors.tolist() == delegate.colors.tolist()
     action(attention, "duration").trigger()
-    assert delegate.colours.tolist() == [i % 12 for i in range(len(operators))]
+    assert delegate.colors.tolist() == [i % 12 for i in range(len(operators))]

@@ -1,4 +1,4 @@
-"""About: a table of parts, and the licence of the one that is chosen."""
+"""About: a table of parts, and the license of the one that is chosen."""
 
 import pytest
 from PySide6.QtCore import Qt
@@ -23,7 +23,7 @@ def test_it_tells_versions_and_where_faults_are_written(about):
     assert "/somewhere/faults.log" in said
 
 
-def test_the_keys_go_from_part_to_part_and_show_its_licence(about, qtbot):
+def test_the_keys_go_from_part_to_part_and_show_its_license(about, qtbot):
     assert about.focusWidget() is about.table
     assert "Apache License" in about.text.toPlainText()
     qtbot.keyClick(about.table, Qt.Key.Key_Down)

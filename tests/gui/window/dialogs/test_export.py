@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QFileDialog
 
 from viewer.export.perfetto.writer import FileSize
 from viewer.gui.qt.settings import EXPORT_FLOWS, EXPORT_GZIP, Settings
-from viewer.gui.session import bookmarks as marking
+from viewer.gui.session import bookmarks
 from viewer.gui.session.export_scope import ALL_AS_RUN, display_order
 from viewer.gui.session.session import Session
 from viewer.gui.window.commands.export import export_perfetto
@@ -28,7 +28,7 @@ def opened(key, qtbot):
     for path in next(s for s in SAMPLES if s.key == key).paths():
         workspace.open(path)
     session = Session()
-    with qtbot.waitSignal(session.added):
+    with qtbot.waitSignal(session.files_added):
         session.add([*workspace.traces, *workspace.programs])
     return session
 
@@ -73,12 +73,12 @@ def test_it_says_what_will_be_written_and_the_file_is_as_large(
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.key)
 def test_the_size_that_is_told_is_within_a_fifth_of_the_truth(sample, tmp_path):
-    from viewer.workspace.perfetto_export import PerfettoWish
+    from viewer.workspace.perfetto_export import PerfettoOptions
 
     workspace = Workspace()
     for path in sample.paths():
         workspace.open(path)
-    job = PerfettoJob(workspace, PerfettoWish())
+    job = PerfettoJob(workspace, PerfettoOptions())
     size, files = job.size(), [tmp_path / f"a{s}" for s in (".pftrace", ".pftrace.gz")]
     for path in files:
         assert job.write(str(path), lambda done, total: None, lambda: False) == size.slices
@@ -86,7 +86,7 @@ def test_the_size_that_is_told_is_within_a_fifth_of_the_truth(sample, tmp_path):
     assert size.packed == pytest.approx(files[1].stat().st_size, rel=0.2)
 
 
-def test_what_is_not_there_is_greyed_with_the_reason(session, settings, theme, qtbot):
+def test_what_is_not_there_is_grayed_with_the_reason(session, settings, theme, qtbot):
     dialog = shown(session, settings, theme, qtbot)
     assert dialog.parts[WHOLE].isChecked()
     assert dialog.parts[RANGE].isEnabled()
@@ -151,7 +151,7 @@ def test_an_area_slices_and_operators_can_be_written_alone(session, settings, th
 def test_marks_and_switches_change_what_is_written_and_are_remembered(
     session, settings, theme, qtbot
 ):
-    marking.keep(session, 1000)
+    bookmarks.keep(session, 1000)
     dialog = shown(session, settings, theme, qtbot)
     assert [mark.start_ns for mark in dialog.wish.marks] == [1000]
     before = said(dialog)
@@ -226,10 +226,10 @@ def test_the_command_asks_for_a_name_and_writes(desk, qtbot, tmp_path, monkeypat
 
 def test_pinned_tracks_come_first_and_hidden_ones_last(qtbot):
     from viewer.render.arrangement import TrackView, arrange
-    from viewer.render.track_table import stock_of
+    from viewer.render.track_table import track_list
 
     session = opened("torq_npu", qtbot)
-    stock = stock_of([shown.tracks for shown in session.traces])
+    stock = track_list([shown.tracks for shown in session.traces])
     view = TrackView(pinned=((1, 3),), hidden=frozenset({(0, 0)}))
     order = display_order(stock, arrange(stock, view))
     assert order[0] == (1, 3)

@@ -1,4 +1,4 @@
-"""Versions and licences of all that is built in, in a source tree and in a bundle."""
+"""Versions and licenses of all that is built in, in a source tree and in a bundle."""
 
 import re
 import sys
@@ -41,8 +41,8 @@ def test_all_that_the_program_needs_is_listed_with_the_version_that_runs():
     assert listed["python"].version in sys.version
 
 
-def test_every_part_has_a_licence_and_most_their_text():
-    assert all(part.licence and part.what for part in parts())
+def test_every_part_has_a_license_and_most_their_text():
+    assert all(part.license and part.what for part in parts())
     assert "Apache License" in text_of("Opscope")
     assert "Python Software Foundation" in text_of("Python")
     assert "NumPy Developers" in text_of("numpy")
@@ -52,8 +52,8 @@ def test_every_part_has_a_licence_and_most_their_text():
 def test_a_bundle_has_its_texts_beside_the_modules(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "_MEIPASS", str(tmp_path), raising=False)
     for folder, text in (("opscope", "ours"), ("Qt and PySide6", "LGPL"), ("numpy/a", "BSD")):
-        (tmp_path / "licences" / folder).mkdir(parents=True)
-        (tmp_path / "licences" / folder / "LICENSE.txt").write_text(text)
+        (tmp_path / "licenses" / folder).mkdir(parents=True)
+        (tmp_path / "licenses" / folder / "LICENSE.txt").write_text(text)
     assert text_of("Opscope") == "ours"
     assert text_of("shiboken6") == text_of("PySide6-Essentials") == "LGPL"
     assert text_of("numpy") == "BSD"
@@ -68,4 +68,4 @@ def test_a_bundle_without_metadata_tells_the_versions_of_its_modules(tmp_path, m
     monkeypatch.setattr("viewer.gui.window.dialogs.licenses.metadata.metadata", none)
     numpy = pytest.importorskip("numpy")
     (listed,) = [part for part in parts() if part.name == "numpy"]
-    assert (listed.version, listed.licence) == (numpy.__version__, "BSD-3-Clause")
+    assert (listed.version, listed.license) == (numpy.__version__, "BSD-3-Clause")

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QToolButton
 
 from tests.gui.events import open_sample
 from viewer.gui.qt.settings import KEYS
-from viewer.gui.window.dialogs.shortcuts import KeySheet
+from viewer.gui.window.dialogs.shortcuts import ShortcutsDialog
 
 Key = Qt.Key
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
@@ -19,7 +19,7 @@ CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModi
 def sheet(desk, qtbot):
     open_sample(qtbot, desk, "attention_xnnpack")
     qtbot.keyClick(desk.timeline.view, Key.Key_Question)
-    made = desk.window.findChild(KeySheet)
+    made = desk.window.findChild(ShortcutsDialog)
     qtbot.waitUntil(made.isVisible)
     yield made
     if shiboken6.isValid(made):
@@ -57,7 +57,7 @@ def test_it_says_what_drag_does_as_it_is_set(sheet, desk, qtbot):
     sheet.close()
     desk.commands.actions["view.drag_pans"].trigger()
     desk.show_keys()
-    other = [s for s in desk.window.findChildren(KeySheet) if s.isVisible()][-1]
+    other = [s for s in desk.window.findChildren(ShortcutsDialog) if s.isVisible()][-1]
     listed = rows(other)
     assert ("Select an area", "Shift+drag", "") in listed
     assert ("Move the timeline", "Drag", "") in listed
@@ -179,4 +179,4 @@ def test_motion_stops_when_the_sheet_opens(desk, qtbot):
     assert desk.timeline.view._held.is_moving
     desk.show_keys()
     assert not desk.timeline.view._held.is_moving
-    desk.window.findChild(KeySheet).close()
+    desk.window.findChild(ShortcutsDialog).close()

@@ -11,11 +11,11 @@ from tests.gui.app.test_windows import take
 from tests.gui.app.test_windows import windows as windows
 from tests.gui.events import drop, open_files, settle
 from viewer.view.session_file import read
-from viewer.view.state import Mark
+from viewer.view.state import Bookmark
 
 DATA = Path(__file__).parents[3] / "data"
 CTRL = Qt.KeyboardModifier.ControlModifier
-SLOW = Mark(2_000, 3_000, "slow", "why?")
+SLOW = Bookmark(2_000, 3_000, "slow", "why?")
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def marked(desk, qtbot, files):
 def named(marked, qtbot, files, monkeypatch):
     """The same, saved as mine.opscope, and marked once more since."""
     save_as(qtbot, marked, monkeypatch, files[0].with_name("mine.opscope"))
-    marked.session.set_marks((SLOW, Mark(5_000, 5_000, "late")), None, None)
+    marked.session.set_marks((SLOW, Bookmark(5_000, 5_000, "late")), None, None)
     return marked
 
 
@@ -68,7 +68,7 @@ def marks_in(path):
 
 
 def kept(desk):
-    return desk.session_files.kept.paths()
+    return desk.session_files.recent.paths()
 
 
 def came_back(qtbot, desk):
@@ -116,8 +116,8 @@ def test_a_dropped_session_keeps_what_it_takes_the_place_of(marked, qtbot, files
     save_as(qtbot, marked, monkeypatch, session)
     press(qtbot, marked, Qt.Key.Key_W)
     open_files(qtbot, marked, DATA / "table_csv/two_threads.csv")
-    marked.session.set_marks((Mark(5, 5, "mine"),), None, None)
-    with qtbot.waitSignal(marked.session.added, timeout=20_000):
+    marked.session.set_marks((Bookmark(5, 5, "mine"),), None, None)
+    with qtbot.waitSignal(marked.session.files_added, timeout=20_000):
         assert drop(marked, [str(session)])
     settle(qtbot, marked)
     assert marks(marked) == ["slow"]
@@ -133,7 +133,7 @@ def test_the_menu_lists_what_was_kept_and_opens_it(marked, qtbot):
     texts = [action.text() for action in menu.actions()]
     assert texts[0].startswith("two_threads.csv · 20")
     assert texts[1].startswith("cnn_xnnpack_x10.etdp and 1 more · 1 mark · 20")
-    with qtbot.waitSignal(marked.session.added, timeout=20_000):
+    with qtbot.waitSignal(marked.session.files_added, timeout=20_000):
         menu.actions()[1].trigger()
     settle(qtbot, marked)
     assert marks(marked) == ["slow"]
@@ -159,7 +159,9 @@ def test_changes_of_a_session_file_are_asked_for_and_saved(named, qtbot, files):
 def test_what_is_done_while_it_is_saved_is_asked_for_again(named, qtbot, files):
     press(qtbot, named, Qt.Key.Key_W)
     answer(qtbot, named, "Save")
-    named.session.set_marks((*named.session.state.marks, Mark(7_000, 7_000, "last")), None, None)
+    named.session.set_marks(
+        (*named.session.state.marks, Bookmark(7_000, 7_000, "last")), None, None
+    )
     qtbot.waitUntil(lambda: named.leaving.question is not None)
     assert marks_in(files[0].with_name("mine.opscope")) == ["slow", "late"]
     assert marks(named) == ["slow", "late", "last"]
@@ -216,7 +218,7 @@ def test_another_session_asks_first_and_cancelled_it_changes_nothing(named, qtbo
 
 
 def test_reading_again_forgets_no_change(named, qtbot):
-    with qtbot.waitSignal(named.session.added, timeout=20_000):
+    with qtbot.waitSignal(named.session.files_added, timeout=20_000):
         press(qtbot, named, Qt.Key.Key_F5, Qt.KeyboardModifier.NoModifier)
     settle(qtbot, named)
     assert marks(named) == ["slow", "late"]
@@ -271,8 +273,8 @@ def test_a_second_window_takes_no_place_of_the_first(windows, qtbot, files):
     first = take(qtbot, windows, *map(str, files))
     first.desk.session.set_marks((SLOW,), None, None)
     second = take(qtbot, windows, str(DATA / "table_csv/two_threads.csv"))
-    second.desk.session.set_marks((Mark(7, 9, "second"),), None, None)
-    sessions = first.desk.session_files.kept
+    second.desk.session.set_marks((Bookmark(7, 9, "second"),), None, None)
+    sessions = first.desk.session_files.recent
     first.desk.commands.actions["file.quit"].trigger()
     assert sorted(marks_in(path)[0] for path in sessions.paths()) == ["second", "slow"]
 

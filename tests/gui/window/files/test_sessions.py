@@ -11,10 +11,10 @@ import pytest
 from PySide6.QtWidgets import QFileDialog
 
 from tests.gui.events import desk_of, open_files, put_away, settle
-from viewer.gui.session import navigation as going
+from viewer.gui.session import navigation
 from viewer.render.arrangement import TrackOrder
 from viewer.view.open_trace import Inferences
-from viewer.view.state import Area, Mark, RulerUnit, SliceRef, TrackView
+from viewer.view.state import Area, Bookmark, RulerUnit, SliceRef, TrackView
 
 DATA = Path(__file__).parents[3] / "data"
 FILES = ("etdump/cnn_xnnpack_x10.etdp", "etrecord/cnn_teal_xnnpack.etrecord")
@@ -41,7 +41,7 @@ def save(qtbot, desk, monkeypatch, path):
 
 
 def take_up(qtbot, desk, path):
-    with qtbot.waitSignal(desk.session.added, timeout=20_000):
+    with qtbot.waitSignal(desk.session.files_added, timeout=20_000):
         desk.open([str(path)])
     settle(qtbot, desk)
 
@@ -55,7 +55,9 @@ def test_all_that_was_seen_comes_back(desk, qtbot, qapp, folder, tmp_path, monke
     session = desk.session
     session.select_slice(SliceRef(0, 40))
     session.set_range(1_000, 9_000)
-    session.set_marks((Mark(2_000, 3_000, "slow", "why?"), Mark(5_000, 5_000, "now")), 1, None)
+    session.set_marks(
+        (Bookmark(2_000, 3_000, "slow", "why?"), Bookmark(5_000, 5_000, "now")), 1, None
+    )
     session.search("conv")
     session.show_only_hits(True)
     session.set_scheme("name")
@@ -65,7 +67,7 @@ def test_all_that_was_seen_comes_back(desk, qtbot, qapp, folder, tmp_path, monke
         session.state.tracks.with_row_height(part, 44), pinned=((0, 0),), order=TrackOrder.NAME
     )
     session.arrange(tracks)
-    going.step_run(session, 1)
+    navigation.step_run(session, 1)
     was = session.state
     save(qtbot, desk, monkeypatch, folder / "mine.opscope")
     assert desk.window.windowTitle() == "mine.opscope – Opscope"
@@ -83,17 +85,17 @@ def test_the_tabs_in_front_come_back(desk, qtbot, folder, monkeypatch):
     open_files(qtbot, desk, *files_in(folder))
     assert desk.docks.in_front == ("operators", "source")
     for name in ("model", "marks"):
-        desk.docks.bring(name)
+        desk.docks.show_panel(name)
     settle(qtbot, desk)
     save(qtbot, desk, monkeypatch, folder / "mine.opscope")
     desk.commands.actions["file.close_all"].trigger()
     settle(qtbot, desk)
-    with qtbot.waitSignal(desk.session.added, timeout=20_000):
+    with qtbot.waitSignal(desk.session.files_added, timeout=20_000):
         desk.commands.actions["go.undo"].trigger()
     settle(qtbot, desk)
     assert desk.docks.in_front == ("model", "marks")
-    desk.docks.bring("source")
-    desk.docks.bring("graph")
+    desk.docks.show_panel("source")
+    desk.docks.show_panel("graph")
     take_up(qtbot, desk, folder / "mine.opscope")
     assert desk.docks.in_front == ("model", "marks")
 
@@ -141,7 +143,7 @@ def test_an_input_that_is_nowhere_is_asked_for(desk, qtbot, folder, tmp_path, mo
 
 def test_without_one_input_the_others_open_and_it_is_said(desk, qtbot, folder, monkeypatch):
     open_files(qtbot, desk, *files_in(folder))
-    desk.session.set_marks((Mark(2_000, 3_000, "slow"),), None, None)
+    desk.session.set_marks((Bookmark(2_000, 3_000, "slow"),), None, None)
     save(qtbot, desk, monkeypatch, folder / "mine.opscope")
     desk.session.close_all()
     files_in(folder)[1].unlink()
@@ -200,7 +202,7 @@ def test_tracks_of_aligned_inferences_are_of_no_file(desk, qtbot, folder, monkey
     """They are more than the file has: nothing of them can be saved, nor stop what closes it."""
     open_files(qtbot, desk, *files_in(folder))
     desk.session.show_inferences(Inferences.ALIGNED)
-    desk.session.set_marks((Mark(2_000, 3_000, "slow"),), None, None)
+    desk.session.set_marks((Bookmark(2_000, 3_000, "slow"),), None, None)
     last = len(desk.session.traces[0].trace.tracks) - 1
     assert last >= len(desk.session.traces[0].file.tracks)
     desk.session.arrange(TrackView(pinned=((0, last),), collapsed=frozenset({(0, last)})))
@@ -218,14 +220,14 @@ def test_a_file_that_changes_is_offered_and_the_view_kept(desk, qtbot, folder):
     open_files(qtbot, desk, *files_in(folder))
     session = desk.session
     session.set_range(1_000, 9_000)
-    session.set_marks((Mark(2_000, 3_000, "slow"),), None, None)
+    session.set_marks((Bookmark(2_000, 3_000, "slow"),), None, None)
     dump = files_in(folder)[0]
     longer = DATA / "etdump/cnn_xnnpack3_x5.etdp"
     other = folder / "other"
     shutil.copy(longer, other)
     os.replace(other, dump)
     qtbot.waitUntil(lambda: "cnn_xnnpack_x10.etdp changed on disk" in errors(desk))
-    with qtbot.waitSignal(session.added, timeout=20_000):
+    with qtbot.waitSignal(session.files_added, timeout=20_000):
         desk.session_files.reload()
     settle(qtbot, desk)
     assert (session.state.t0, session.state.t1) == (1_000, 9_000)
@@ -239,10 +241,10 @@ def test_what_was_open_last_opens_again_in_another_window(
 ):
     first = desk_of(qtbot, qapp, tmp_path, monkeypatch)
     open_files(qtbot, first, *files_in(folder))
-    first.session.set_marks((Mark(2_000, 3_000, "slow"),), None, None)
+    first.session.set_marks((Bookmark(2_000, 3_000, "slow"),), None, None)
     put_away(first.window, qapp)
     second = desk_of(qtbot, qapp, tmp_path, monkeypatch)
-    with qtbot.waitSignal(second.session.added, timeout=20_000):
+    with qtbot.waitSignal(second.session.files_added, timeout=20_000):
         second.commands.actions["file.last_session"].trigger()
     settle(qtbot, second)
     assert [mark.name for mark in second.session.state.marks] == ["slow"]
@@ -272,7 +274,7 @@ def test_a_session_that_names_itself_is_read_once(desk, qtbot, folder, monkeypat
 
 def test_a_file_that_is_gone_is_not_lost_by_reading_again(desk, qtbot, folder):
     open_files(qtbot, desk, *files_in(folder))
-    desk.session.set_marks((Mark(2_000, 3_000, "slow"),), None, None)
+    desk.session.set_marks((Bookmark(2_000, 3_000, "slow"),), None, None)
     files_in(folder)[0].unlink()
     desk.session_files.reload()
     assert "cnn_xnnpack_x10.etdp is not there any more" in errors(desk)

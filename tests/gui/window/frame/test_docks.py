@@ -33,7 +33,7 @@ def fellows(desk, name):
 @pytest.mark.parametrize("front", ["operators", "events"])
 def test_the_timeline_is_as_tall_as_its_rows_whichever_tab_is_in_front(attention, qtbot, front):
     timeline: Timeline = attention.timeline
-    attention._docks.bring(front)
+    attention._docks.show_panel(front)
     settle(qtbot, attention)
     for view in (Inferences.ALIGNED, Inferences.MEAN, Inferences.AS_RUN):
         attention.session.show_inferences(view)
@@ -53,8 +53,8 @@ def test_widths_that_the_user_chose_stay_when_the_runs_are_aligned(attention, qt
 
 def test_the_bottom_comes_back_as_it_was(attention, qtbot):
     docks = attention._docks
-    docks.bring("events")
-    docks.bring("links")
+    docks.show_panel("events")
+    docks.show_panel("links")
     settle(qtbot, attention)
     before = [docks.by_name[name].width() for name in ("events", "links")]
     for _ in range(2):
@@ -128,7 +128,7 @@ def bare_window(qtbot, shown_first):
 def test_every_group_of_tabs_has_one_bar_and_it_is_in_reach(qtbot, shown_first):
     """A bar that Qt makes twice stays behind the panels for good; to drag it ends the process."""
     window, docks = bare_window(qtbot, shown_first)
-    docks.lie(QByteArray())
+    docks.restore(QByteArray())
     window.show()
     docks.show_all(True)
     for width in (1600, 1300, 1000, 1600):
@@ -154,13 +154,13 @@ def test_a_stored_layout_leaves_no_bar_over_the_menus(qtbot, shown_first, stored
         was.setCentralWidget(QLabel())
         was.resize(1600, 900)
         before = Docks(was, {name: QLabel() for name in NAMES})
-        before.lie(QByteArray())
+        before.restore(QByteArray())
         was.show()
         before.show_all(True)
-        before.bring("graph")
+        before.show_panel("graph")
         state = was.saveState(WINDOW_STATE_VERSION)
     window, docks = bare_window(qtbot, shown_first)
-    docks.lie(state)
+    docks.restore(state)
     docks.show_all(False)
     window.show()
     docks.show_all(True)

@@ -152,8 +152,8 @@ def test_what_is_selected_already_does_not_hold_the_tour_up(attention, tour):
         tour.callout.next.click()
     assert tour.number == 2
     rows = attention.session.traces[0].costs.table().rows
-    dearest = max(rows, key=lambda row: row.ticks).operators
-    assert attention.session.state.operators == (0, tuple(dearest))
+    most_expensive = max(rows, key=lambda row: row.ticks).operators
+    assert attention.session.state.operators == (0, tuple(most_expensive))
     attention.session.select_slice(tour._example())
     tour.start()
     tour.callout.next.click()

@@ -33,7 +33,7 @@ Codes32 = NDArray[np.int32]
 
 
 @dataclass(slots=True)
-class Events:
+class ProfileEvents:
     """The profile events of a file in file order; codes index the lists of distinct texts.
 
     row: position among all events of the file. number: integer identifier, -1 if none. metadatas:
@@ -170,7 +170,7 @@ def decoded(texts: list[bytes], builder: TraceBuilder) -> list[str]:
 def read_events(
     buffer: Buffer, runs: Runs, builder: TraceBuilder, others: Callable[[Ints, Ints], None],
     progress: Progress, cancelled: Cancelled,
-) -> Events:  # fmt: skip
+) -> ProfileEvents:  # fmt: skip
     """All profile events whose times fit int64, no end before its start. Raises Malformed.
 
     others: takes the events that are no profile events, by their positions among all events and
@@ -219,7 +219,7 @@ def read_events(
     for field, where in places.items():
         codes[field], texts[field] = distinct_texts(buffer, where[:n].astype(np.int64), field)
     progress(buffer.size, buffer.size)
-    return Events(
+    return ProfileEvents(
         run=run,
         **{field: column[:n] for field, column in numbers.items()},
         **codes,

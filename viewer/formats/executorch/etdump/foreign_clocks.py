@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.formats.executorch.etdump.events import Events
+from viewer.formats.executorch.etdump.events import ProfileEvents
 from viewer.model.trace import Bools, Column, Ints, KeyKind
 from viewer.program.debug_handles import is_host_event, is_total
 
@@ -66,7 +66,11 @@ class Foreign:
 
 
 def place_foreign(
-    events: Events, kind: NDArray[np.uint8], parent: Ints, depth: NDArray[np.int32], order: Ints
+    events: ProfileEvents,
+    kind: NDArray[np.uint8],
+    parent: Ints,
+    depth: NDArray[np.int32],
+    order: Ints,
 ) -> tuple[Foreign, NDArray[np.int32], Ints]:
     """Find the events on clocks of their own and give them a place inside their calls.
 
@@ -95,7 +99,7 @@ def place_foreign(
     return found, depth, np.lexsort((within, place))
 
 
-def _find(events: Events, mine: Bools, parent: Ints) -> tuple[Ints, Ints]:
+def _find(events: ProfileEvents, mine: Bools, parent: Ints) -> tuple[Ints, Ints]:
     """The events on clocks of their own, ascending, and the event that each is laid out in."""
     outside = (events.start < events.start[parent]) | (events.end > events.end[parent])
     in_cycles = np.append(_units_of(events.texts) == _CYCLES, False)[events.text]
@@ -119,7 +123,7 @@ def _units_of(texts: list[str]) -> NDArray[np.uint8]:
     return np.array([UNITS.index(m[1]) if m else _TICKS for m in found], np.uint8)
 
 
-def _units(events: Events) -> NDArray[np.uint8]:
+def _units(events: ProfileEvents) -> NDArray[np.uint8]:
     """The unit of every distinct identifier; the last one is that of events without a text."""
     return np.append(_units_of(events.texts), np.uint8(_TICKS))
 
@@ -141,7 +145,7 @@ def _arrange(found: Foreign, total: Bools, box: Ints) -> tuple[Ints, Ints, Bools
 
 
 def _lay_out(
-    events: Events, found: Foreign, box: Ints, rank: Ints, level: Ints, total: Bools
+    events: ProfileEvents, found: Foreign, box: Ints, rank: Ints, level: Ints, total: Bools
 ) -> None:
     """Move the events into their boxes."""
     boxes, number = np.unique(box, return_inverse=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.formats.executorch.etdump.events import Events, count_rows, filled
+from viewer.formats.executorch.etdump.events import ProfileEvents, count_rows, filled
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.executorch_names import CONTROL, DELEGATE_CALL, KERNEL_PREFIX, OPERATOR_CALL
 from viewer.model.trace import Bools, Codes, Ints, KeyKind
@@ -17,7 +17,7 @@ from viewer.model.trace import Bools, Codes, Ints, KeyKind
 _CALLS = {OPERATOR_CALL: KeyKind.OPERATOR_CALL, DELEGATE_CALL: KeyKind.DELEGATE_CALL}
 
 
-def kinds(events: Events) -> NDArray[np.uint8]:
+def kinds(events: ProfileEvents) -> NDArray[np.uint8]:
     """The `KeyKind` of every event."""
     of_name = np.full(len(events.names) + 1, KeyKind.PLAIN, np.uint8)  # the last one: no name
     for i, name in enumerate(events.names):
@@ -34,7 +34,7 @@ def kinds(events: Events) -> NDArray[np.uint8]:
 
 
 def identities(
-    events: Events, kind: NDArray[np.uint8], scope: Ints, builder: TraceBuilder
+    events: ProfileEvents, kind: NDArray[np.uint8], scope: Ints, builder: TraceBuilder
 ) -> tuple[Codes, Codes]:
     """Name and key of every slice, made once per distinct identity, in order of appearance.
 
@@ -71,7 +71,7 @@ def identities(
     return name[label], key[inverse]
 
 
-def _labels(events: Events, delegate: Bools) -> tuple[Ints, list[str], NDArray[np.object_]]:
+def _labels(events: ProfileEvents, delegate: Bools) -> tuple[Ints, list[str], NDArray[np.object_]]:
     """Per event a number, and per number what it is called and its identifier, None if none.
 
     The numbers are [nothing | names | texts | integers].

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.formats.executorch.etdump.events import Codes32, Events, Runs
+from viewer.formats.executorch.etdump.events import Codes32, ProfileEvents, Runs
 from viewer.model.executorch_names import EXECUTE, INIT, LOAD, STEP
 from viewer.model.trace import Bools, Ints, KeyKind
 
@@ -18,7 +18,7 @@ MOST_CLOCKS = 1000
 _INT64 = np.iinfo(np.int64)
 
 
-def part_runs(events: Events, loading: Bools) -> tuple[Codes32, Ints]:
+def part_runs(events: ProfileEvents, loading: Bools) -> tuple[Codes32, Ints]:
     """Cut blocks in two where instructions follow a load: the parts, and where each begins.
 
     Makes `events.run` twice the block's number, plus 1 for what follows a load in it, and gives the
@@ -39,7 +39,7 @@ def loads(
     runs: Runs,
     parts: Codes32,
     first: Ints,
-    events: Events,
+    events: ProfileEvents,
     kind: NDArray[np.uint8],
     loading: Bools,
 ) -> Bools:
@@ -55,13 +55,13 @@ def loads(
     return loads | (default & ~works)
 
 
-def ends_of_runs(events: Events) -> Bools:
+def ends_of_runs(events: ProfileEvents) -> Bools:
     """Which events are a Method::execute, which the runtime logs when a run came to its end."""
     return events.named(EXECUTE) & (events.chain < 0)
 
 
 def failed_runs(
-    events: Events, kind: NDArray[np.uint8], first: Ints, is_load: Bools, loading: Bools
+    events: ProfileEvents, kind: NDArray[np.uint8], first: Ints, is_load: Bools, loading: Bools
 ) -> Ints:
     """The runs that began with instructions and never came to their end, by their positions.
 
@@ -76,7 +76,7 @@ def failed_runs(
     return np.flatnonzero(began & ~ended & ~is_load)
 
 
-def spans(events: Events, first: Ints) -> tuple[Ints, Ints]:
+def spans(events: ProfileEvents, first: Ints) -> tuple[Ints, Ints]:
     """Begin and end of every run; `first`: where the events of each begin.
 
     A run is as long as its Method::execute: a counter that wrapped inside it stretches others.

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.formats.executorch.etdump.events import Events
+from viewer.formats.executorch.etdump.events import ProfileEvents
 from viewer.formats.executorch.etdump.inferences import ends_of_runs
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.executorch_names import JUMP
@@ -46,7 +46,11 @@ class _Signs(IntEnum):
 
 
 def methods_of_runs(
-    events: Events, kind: NDArray[np.uint8], first: Ints, is_load: Bools, builder: TraceBuilder
+    events: ProfileEvents,
+    kind: NDArray[np.uint8],
+    first: Ints,
+    is_load: Bools,
+    builder: TraceBuilder,
 ) -> tuple[Ints, int]:
     """The method of every run, counted by first appearance (-1 for loads), and how many there are.
 
@@ -84,7 +88,7 @@ class _Log:
     counts: Ints
 
     @staticmethod
-    def of(events: Events, kind: NDArray[np.uint8], bounds: Ints) -> _Log:
+    def of(events: ProfileEvents, kind: NDArray[np.uint8], bounds: Ints) -> _Log:
         control = kind == KeyKind.CONTROL
         calls = (kind == KeyKind.OPERATOR_CALL) | (kind == KeyKind.DELEGATE_CALL) | control
         logged = (kind == KeyKind.DELEGATE_EVENT) & (events.chain >= 0)
@@ -146,7 +150,7 @@ def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return values * values
 
 
-def _counts(events: Events, calls: Bools, control: Bools, bounds: Ints) -> Ints:
+def _counts(events: ProfileEvents, calls: Bools, control: Bools, bounds: Ints) -> Ints:
     """How many instructions the method of each run has, else _UNTOLD or _ENDS_IN_BRANCH.
 
     A run that failed or was cut short tells nothing.

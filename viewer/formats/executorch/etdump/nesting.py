@@ -12,11 +12,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.formats.executorch.etdump.events import Codes32, Events
+from viewer.formats.executorch.etdump.events import Codes32, ProfileEvents
 from viewer.model.trace import Bools, Ints, KeyKind
 
 
-def nest(events: Events, kind: NDArray[np.uint8]) -> tuple[Codes32, Ints, Ints]:
+def nest(events: ProfileEvents, kind: NDArray[np.uint8]) -> tuple[Codes32, Ints, Ints]:
     """Depth of every event, their preorder, and the index of each one's parent (-1 if none)."""
     n, run = len(events), events.run
     rank = np.ones(n, np.int32)
@@ -61,7 +61,7 @@ def nest(events: Events, kind: NDArray[np.uint8]) -> tuple[Codes32, Ints, Ints]:
     return depth, order, parent
 
 
-def _own_calls(events: Events, kind: NDArray[np.uint8], at: Ints) -> Ints:
+def _own_calls(events: ProfileEvents, kind: NDArray[np.uint8], at: Ints) -> Ints:
     """For events of another instruction than the call that is next: the call they are part of.
 
     That is the next one of their instruction in their run, if it had begun: one of another thread.

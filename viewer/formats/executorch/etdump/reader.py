@@ -40,7 +40,7 @@ from viewer.codecs.flatbuffer import Malformed
 from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
 from viewer.formats.executorch.etdump.events import (
     DAMAGED,
-    Events,
+    ProfileEvents,
     Runs,
     count_rows,
     filled,
@@ -62,7 +62,7 @@ from viewer.formats.executorch.etdump.inferences import (
 )
 from viewer.formats.executorch.etdump.methods import methods_of_runs
 from viewer.formats.executorch.etdump.nesting import nest
-from viewer.formats.executorch.etdump.unattributed import Uncovered, uncovered
+from viewer.formats.executorch.etdump.unattributed import UnattributedParts, uncovered
 from viewer.formats.executorch.etdump.untimed import Untimed, UntimedReader, place
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import UNATTRIBUTED, Clock, Codes, Column, Ints, KeyKind, RunKind, Trace
@@ -92,7 +92,7 @@ FORMAT = format_of("executorch.etdump.reader")
 
 
 def _compose(
-    builder: TraceBuilder, process: str, runs: Runs, events: Events, untimed: Untimed,
+    builder: TraceBuilder, process: str, runs: Runs, events: ProfileEvents, untimed: Untimed,
     cancelled: Cancelled,
 ) -> None:  # fmt: skip
     empty = np.flatnonzero(runs.length == 0)
@@ -181,7 +181,7 @@ def _tracks(
     return np.array(made)[inverse]
 
 
-def _with(values: NDArray[Any], gaps: Uncovered) -> NDArray[Any]:
+def _with(values: NDArray[Any], gaps: UnattributedParts) -> NDArray[Any]:
     """The values of all events, and for every gap that of its call."""
     return np.append(values, values[gaps.call])
 
@@ -193,7 +193,9 @@ def _with_places(order: Ints, places: Ints) -> Ints:
     return np.argsort(np.append(place, places), kind="stable")
 
 
-def _gap_keys(builder: TraceBuilder, scope: Ints, events: Events, gaps: Uncovered) -> Codes:
+def _gap_keys(
+    builder: TraceBuilder, scope: Ints, events: ProfileEvents, gaps: UnattributedParts
+) -> Codes:
     """The key of every gap, one per instruction."""
     of_call = np.stack([scope[gaps.call], events.instruction[gaps.call]], axis=1)
     distinct, inverse = np.unique(of_call, axis=0, return_inverse=True)
@@ -214,7 +216,7 @@ def _ordered(column: Column, order: Ints) -> Column:
     return replace(taken, valid=valid)
 
 
-def _columns(events: Events) -> dict[str, Column]:
+def _columns(events: ProfileEvents) -> dict[str, Column]:
     of_chain = (events.chain >= 0) & (events.instruction >= 0)
     columns = {"instruction_id": Column(events.instruction.astype(np.int64), of_chain)}
     if (events.chain < -1).any() or (events.chain > 0).any():

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.formats.executorch.etdump.events import Events
+from viewer.formats.executorch.etdump.events import ProfileEvents
 from viewer.model.trace import Bools, Ints, KeyKind
 
 
 @dataclass(slots=True)
-class Uncovered:
+class UnattributedParts:
     """Uncovered parts of calls, in parallel arrays.
 
     call: the event whose part it is. place: where the part goes among the events, which have the
@@ -32,8 +32,8 @@ class Uncovered:
 
 
 def uncovered(
-    events: Events, kind: NDArray[np.uint8], parent: Ints, foreign: Ints, order: Ints
-) -> Uncovered:
+    events: ProfileEvents, kind: NDArray[np.uint8], parent: Ints, foreign: Ints, order: Ints
+) -> UnattributedParts:
     """Find what no event of the call covers; parts without a length are none.
 
     parent: index of each event's parent, -1 if none. foreign: the events on clocks of their own.
@@ -44,7 +44,7 @@ def uncovered(
     is_own[foreign] = False
     own = np.flatnonzero(is_own)
     if not len(own):
-        return Uncovered(own, own, own, own)
+        return UnattributedParts(own, own, own, own)
     # Events stand in order of completion, so those of one call are in order of their ends.
     own = own[np.argsort(parent[own], kind="stable")]
     call, is_first = parent[own], np.append(True, np.diff(parent[own]) != 0)
@@ -57,7 +57,7 @@ def uncovered(
     position = np.empty(len(order), np.int64)
     position[order] = np.arange(len(order))
     inside = np.bincount(parent[parent >= 0], minlength=len(order))
-    found = Uncovered(
+    found = UnattributedParts(
         np.concatenate([call, call[is_last]]),
         np.concatenate([before, covered_to[is_last]]),
         np.concatenate([begins, events.end[call[is_last]]]),
@@ -66,7 +66,9 @@ def uncovered(
         ),
     )  # fmt: skip
     keep = np.flatnonzero(found.end > found.start)
-    return Uncovered(found.call[keep], found.start[keep], found.end[keep], found.place[keep])
+    return UnattributedParts(
+        found.call[keep], found.start[keep], found.end[keep], found.place[keep]
+    )
 
 
 def _running_max(values: Ints, is_first: Bools) -> Ints:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from viewer.codecs.flatbuffer import Buffer, Tables, distinct_texts, elements
 from viewer.formats.executorch.etdump.events import (
     Codes32,
-    Events,
+    ProfileEvents,
     Runs,
     count_rows,
     decoded,
@@ -157,8 +157,10 @@ class UntimedReader:
         return Untimed(columns, texts["name"], texts["text"], self._values.texts)
 
 
-def place(untimed: Untimed, runs: Runs, events: Events, kind: NDArray[np.uint8]) -> UntimedEvents:
-    """The events with their runs and their neighbours among the timed events.
+def place(
+    untimed: Untimed, runs: Runs, events: ProfileEvents, kind: NDArray[np.uint8]
+) -> UntimedEvents:
+    """The events with their runs and their neighbors among the timed events.
 
     `events.run` and `kind` are as the timed events are drawn: parts of runs, and `KeyKind`s.
     `after` and `call` of the answer name slices by their source row.
@@ -212,7 +214,7 @@ def _identifiers(untimed: Untimed) -> tuple[Codes32, tuple[int | str, ...]]:
     return np.where(has, found, -1).astype(np.int32), identifiers
 
 
-def _calls(untimed: Untimed, events: Events, kind: NDArray[np.uint8], block: Ints) -> Ints:
+def _calls(untimed: Untimed, events: ProfileEvents, kind: NDArray[np.uint8], block: Ints) -> Ints:
     """Per untimed event the timed event (-1: none) that its value is of, maybe of another block.
 
     A value with a delegate debug identifier is of the delegate's event of that identifier: the
@@ -227,7 +229,7 @@ def _calls(untimed: Untimed, events: Events, kind: NDArray[np.uint8], block: Int
     wanted = np.flatnonzero(on_chain & ~has)
     identity = _identity(events.chain[calls], events.instruction[calls])
     asked = _identity(own["chain"][wanted], own["instruction"][wanted])
-    following, _ = _neighbours(
+    following, _ = _neighbors(
         identity, events.row[calls], asked, own["row"][wanted].astype(np.int64)
     )
     call[wanted] = np.append(calls, -1)[following]
@@ -245,7 +247,7 @@ def _calls(untimed: Untimed, events: Events, kind: NDArray[np.uint8], block: Int
     identity = _identity(theirs, events.instruction[marked])
     asked = _identity(ours, own["instruction"][wanted])
     rows = own["row"][wanted].astype(np.int64)
-    following, before = _neighbours(identity, events.row[marked], asked, rows)
+    following, before = _neighbors(identity, events.row[marked], asked, rows)
     following, before = np.append(marked, -1)[following], np.append(marked, -1)[before]
     in_block = np.append(events.run >> 1, -1)[following] == block[wanted]
     call[wanted] = np.where(in_block, following, before)
@@ -262,7 +264,7 @@ def _identity(first: Ints | Codes32, second: Codes32) -> Ints:
     return (first.astype(np.int64) << 32) | second.astype(np.int64)
 
 
-def _neighbours(identity: Ints, row: Codes32, asked: Ints, at: Ints) -> tuple[Ints, Ints]:
+def _neighbors(identity: Ints, row: Codes32, asked: Ints, at: Ints) -> tuple[Ints, Ints]:
     """Per asked identity and row the next and the last timed event of it (-1: none)."""
     distinct, rank = np.unique(identity, return_inverse=True)
     if not len(distinct):

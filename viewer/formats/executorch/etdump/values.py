@@ -46,7 +46,7 @@ Report = Callable[[str, Ints], None]
 
 
 @dataclass(slots=True)
-class Values:
+class LoggedValues:
     """One value a debug event. Types and values are told at `UntimedEvents`.
 
     size: bytes of a tensor; sized: whether they are known. offset: of a tensor; has_offset: whether
@@ -72,10 +72,10 @@ class ValueReader:
         self._sizes: list[int] = []
         self.texts: list[str] = []
 
-    def read(self, at: Ints, rows: Ints) -> Values:
+    def read(self, at: Ints, rows: Ints) -> LoggedValues:
         """The values at positions (0: none) of events at rows of the file. Raises Malformed."""
         n = len(at)
-        found = Values(
+        found = LoggedValues(
             np.zeros(n, np.uint8), np.zeros(n, np.int64), np.zeros(n, np.uint64),
             np.zeros(n, np.bool_), np.zeros(n, np.int64), np.zeros(n, np.bool_),
             np.zeros(n, np.bool_),
@@ -104,7 +104,9 @@ class ValueReader:
         found.output[own[marked]] = flags != 0
         return found
 
-    def _contents(self, type: ValueType, at: Ints, into: Ints, rows: Ints, found: Values) -> None:
+    def _contents(
+        self, type: ValueType, at: Ints, into: Ints, rows: Ints, found: LoggedValues
+    ) -> None:
         if type is ValueType.TENSOR:
             codes, offset = self._tensors(at, rows)
             found.value[into] = codes

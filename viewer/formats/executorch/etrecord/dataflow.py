@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from viewer.codecs.json_values import mapping, text
 from viewer.formats.executorch.etrecord.values import union
-from viewer.program.dataflow import Given, MethodFlow
+from viewer.program.dataflow import ExternalInput, MethodFlow
 
 
 class _Unknown:
@@ -34,7 +34,7 @@ class _Carried:
 
 
 UNKNOWN: Final = _Unknown()
-Origins = frozenset[int | Given | _Carried | _Unknown]
+Origins = frozenset[int | ExternalInput | _Carried | _Unknown]
 NOTHING: Final[Origins] = frozenset()
 LOST: Final[Origins] = frozenset([UNKNOWN])
 # Of these the first list of operands is what one round hands to the next.
@@ -56,13 +56,13 @@ class NodeFlows:
     def method_flow(self, operators: Sequence[int]) -> MethodFlow:
         """What operators take of one another; operators: that of each node, in reading order."""
         pairs: set[tuple[int, int]] = set()
-        given: dict[int, dict[Given, None]] = {}
+        given: dict[int, dict[ExternalInput, None]] = {}
         unknown: set[int] = set()
         for operator, taken in zip(operators, self._taken, strict=True):
             for origin in _resolved(taken):
                 if isinstance(origin, int):
                     pairs.add((operator, operators[origin]))
-                elif isinstance(origin, Given):
+                elif isinstance(origin, ExternalInput):
                     given.setdefault(operator, {})[origin] = None
                 else:
                     unknown.add(operator)
@@ -79,7 +79,7 @@ class NodeFlows:
         )
 
 
-class Scope:
+class GraphScope:
     """The values of one graph by name."""
 
     def __init__(
@@ -94,9 +94,9 @@ class Scope:
         at = 0
         for name in names:
             if name in kept:
-                origins: Origins = frozenset([Given(kept[name], True)])
+                origins: Origins = frozenset([ExternalInput(kept[name], True)])
             elif given is None:
-                origins = frozenset([Given(name, False)]) if name else NOTHING
+                origins = frozenset([ExternalInput(name, False)]) if name else NOTHING
             else:
                 origins = given[at] if fits else LOST
                 at += 1
@@ -178,9 +178,9 @@ def _names(each: Any, depth: int) -> list[str]:
     return [own] if own else slots(each, depth)
 
 
-def _resolved(taken: Origins) -> set[int | Given | _Unknown]:
+def _resolved(taken: Origins) -> set[int | ExternalInput | _Unknown]:
     """Origins with what loops carry followed to where it comes from."""
-    found: set[int | Given | _Unknown] = set()
+    found: set[int | ExternalInput | _Unknown] = set()
     seen: set[int] = set()
     todo = list(taken)
     while todo:

@@ -20,11 +20,17 @@ from itertools import pairwise
 from typing import Any
 
 from viewer.codecs.json_values import NotJson, Parsed, mapping, sequence, text, whole_number
-from viewer.formats.executorch.etrecord.dataflow import NodeFlows, Origins, Rounds, Scope, united
+from viewer.formats.executorch.etrecord.dataflow import (
+    GraphScope,
+    NodeFlows,
+    Origins,
+    Rounds,
+    united,
+)
 from viewer.formats.executorch.etrecord.debug_handle_maps import Complain
 from viewer.formats.executorch.etrecord.values import (
+    GraphTensors,
     NodeNames,
-    Values,
     kept_values,
     op_name,
     settings_of,
@@ -169,8 +175,8 @@ class _Walk:
         if depth > _DEEPEST:
             self._reader.complain(f"graphs are nested more than {_DEEPEST} deep: left out")
             return []
-        scope = Scope(sequence(graph.get("inputs")), kept, given)
-        values = Values(mapping(graph.get("tensor_values")), kept)
+        scope = GraphScope(sequence(graph.get("inputs")), kept, given)
+        values = GraphTensors(mapping(graph.get("tensor_values")), kept)
         names = NodeNames()
         room: set[str] = set()
         for argument in sequence(graph.get("inputs")):
@@ -230,7 +236,7 @@ class _Walk:
         depth: int,
         instructions: Mapping[int, tuple[int, ...]] | None,
         branch: str,
-        scope: Scope,
+        scope: GraphScope,
     ) -> _Nodes:
         """The nodes of the graphs inside a node. Returns the origins of what comes out of them."""
         last = max((n for n, a in enumerate(arguments) if union(a)[0] == "as_graph"), default=-1)

@@ -116,7 +116,7 @@ def _size(value: Any) -> int | str:
     return f"{symbol} ({hint})" if whole_number(hint) is not None else symbol
 
 
-class Values:
+class GraphTensors:
     """The tensors of one graph by name, each made once."""
 
     def __init__(self, described: dict[str, Any], kept: Mapping[str, str]) -> None:

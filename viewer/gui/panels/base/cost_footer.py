@@ -10,7 +10,7 @@ from viewer.gui.panels.base.swatches import paint_hatch
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
 from viewer.gui.qt.widgets.labels import explain
-from viewer.gui.session.costs import Answer
+from viewer.gui.session.costs import CostAnswer
 from viewer.model.executorch_names import EXECUTE
 from viewer.model.queries import execute_keys
 from viewer.model.times import format_share, format_time, tick_to_ns
@@ -37,7 +37,7 @@ class CostFooter(QWidget):
         self._parts = ()
         self.hide()
 
-    def show_answer(self, answer: Answer) -> None:
+    def show_answer(self, answer: CostAnswer) -> None:
         """Show how a cost table adds up."""
         table, rate = answer.table, answer.shown.axis.ns_per_tick
         # The parts are floored one by one; the last is what is left, so that the sum is exact.
@@ -51,7 +51,7 @@ class CostFooter(QWidget):
         self.show_parts(parts, whole, whole_text(answer.shown.trace, "Busy time"))
 
     def show_parts(self, parts: tuple[tuple[str, str, int], ...], whole: int, what: str) -> None:
-        """Show parts that add up to a whole: name, colour ("": hatched) and ns of each.
+        """Show parts that add up to a whole: name, color ("": hatched) and ns of each.
 
         what: what the whole is called.
         """
@@ -121,7 +121,7 @@ class CostFooter(QWidget):
             x += theme.px(10)
 
     def legend(self, room: float) -> list[tuple[_Text, ...]]:
-        """What is written of each part: every part has a name, or its colour would mean nothing.
+        """What is written of each part: every part has a name, or its color would mean nothing.
 
         Where there is no room for all, shares go first, then times; the tooltip has them.
         """

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from viewer.gui.panels.base.slice_facts import scope_text
-from viewer.gui.session.costs import Answer
+from viewer.gui.session.costs import CostAnswer
 from viewer.gui.session.session import Session
 from viewer.view.open_trace import display_name
 
 
-def why_no_costs(session: Session, answer: Answer) -> str:
+def why_no_costs(session: Session, answer: CostAnswer) -> str:
     """Why no operator cost anything, and what to do about it."""
     shown = answer.shown
     warnings = session.workspace.warnings(shown.file)

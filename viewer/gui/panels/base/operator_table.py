@@ -27,7 +27,7 @@ from viewer.analysis.workload.operator_tensors import outputs_of
 from viewer.gui.panels.base.slice_facts import MISSING, tensor_text
 from viewer.gui.panels.base.swatches import (
     SWATCH,
-    colours_of,
+    colors_of,
     paint_bar,
     paint_hatch,
     paint_swatch,
@@ -37,7 +37,7 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
-from viewer.gui.session.costs import Answer
+from viewer.gui.session.costs import CostAnswer
 from viewer.model.times import MINUS, THIN_SPACE, format_in, group_digits, tick_to_ns, unit_for
 from viewer.program.program import Operator, Program
 from viewer.render.palette import Palette
@@ -47,7 +47,7 @@ RELATED_ROLE = Qt.ItemDataRole.UserRole + 3
 _INDENT = 16  # px a level
 
 
-class Kind(Enum):
+class ColumnKind(Enum):
     """How a column is painted."""
 
     NAME = "name"
@@ -66,7 +66,7 @@ class Heading:
     """One column: its title, how it is painted, how wide it is in px (0: what is left)."""
 
     title: str
-    kind: Kind
+    kind: ColumnKind
     width: int
 
 
@@ -74,7 +74,7 @@ class Heading:
 class TableRow:
     """One row: the operators it stands for and, per column, its text and what it is sorted by.
 
-    share: 0 to 1 of the dearest row, for the bar. tone: the theme's colour of a row without
+    share: 0 to 1 of the dearest row, for the bar. tone: the theme's color of a row without
     operators. indent: how deep its name stands below those that it is a part of. group: its number
     among the groups of the table; -1 where rows are no groups. mark: where on the bar's scale a
     line crosses it, 0 to 1; -1 for none. full: which part of the bar is known, 0 to 1; the rest is
@@ -103,7 +103,7 @@ class TableRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class OperatorContents:
     """What a table shows. `place` gives the recorded path and line of an operator."""
 
     headings: tuple[Heading, ...] = ()
@@ -135,7 +135,7 @@ def set_facts(table: LinkTable) -> dict[tuple[int, ...], SetFacts]:
     return found
 
 
-def costs_contents(answer: Answer, facts: dict[tuple[int, ...], SetFacts]) -> Contents:
+def costs_contents(answer: CostAnswer, facts: dict[tuple[int, ...], SetFacts]) -> OperatorContents:
     """The sets of operators that cost something, dearest first; one unit for all times.
 
     facts: those of the trace of the answer.
@@ -143,18 +143,18 @@ def costs_contents(answer: Answer, facts: dict[tuple[int, ...], SetFacts]) -> Co
     shown, table = answer.shown, answer.table
     program = shown.table.program
     if program is None:
-        return Contents()
+        return OperatorContents()
     rate = shown.axis.ns_per_tick
     most = tick_to_ns(max((r.ticks for r in table.rows), default=0), rate)
     unit, factor = unit_for(most)
     kernels = any(cost.kernel for cost in table.rows)
     headings = (
-        Heading("Operator", Kind.NAME, 0),
-        Heading(f"Time, {unit}", Kind.BAR, 136),
-        Heading("Share, %", Kind.NUMBER, 68),
-        *((Heading(f"Kernel, {unit}", Kind.NUMBER, 80),) if kernels else ()),
-        Heading("Slices", Kind.NUMBER, 58),
-        Heading(LINE, Kind.NUMBER, 76),
+        Heading("Operator", ColumnKind.NAME, 0),
+        Heading(f"Time, {unit}", ColumnKind.BAR, 136),
+        Heading("Share, %", ColumnKind.NUMBER, 68),
+        *((Heading(f"Kernel, {unit}", ColumnKind.NUMBER, 80),) if kernels else ()),
+        Heading("Slices", ColumnKind.NUMBER, 58),
+        Heading(LINE, ColumnKind.NUMBER, 76),
     )
     rows = []
     whole = table.whole  # a sum over all rows
@@ -175,19 +175,19 @@ def costs_contents(answer: Answer, facts: dict[tuple[int, ...], SetFacts]) -> Co
                 ns / most if most else 0.0,
             )
         )  # fmt: skip
-    return Contents(headings, tuple(rows), lambda i: source_place(program, i))
+    return OperatorContents(headings, tuple(rows), lambda i: source_place(program, i))
 
 
-def record_contents(program: Program) -> Contents:
+def record_contents(program: Program) -> OperatorContents:
     """All operators of a program that no trace is linked to; nothing ran, so nothing costs."""
     is_text = bool(program.text_lines)
     headings = (
-        Heading("Operator", Kind.NAME, 0),
-        *(() if len(program.methods) < 2 else (Heading("Method", Kind.TEXT, 110),)),
-        *(() if is_text else (Heading("Handle", Kind.NUMBER, 64),)),
-        Heading("Nodes", Kind.NUMBER, 58),
-        Heading(LINE, Kind.NUMBER, 60),
-        Heading("Output", Kind.CODE, 190),
+        Heading("Operator", ColumnKind.NAME, 0),
+        *(() if len(program.methods) < 2 else (Heading("Method", ColumnKind.TEXT, 110),)),
+        *(() if is_text else (Heading("Handle", ColumnKind.NUMBER, 64),)),
+        Heading("Nodes", ColumnKind.NUMBER, 58),
+        Heading(LINE, ColumnKind.NUMBER, 60),
+        Heading("Output", ColumnKind.CODE, 190),
     )
     rows = []
     for operator in program.operators:
@@ -203,15 +203,15 @@ def record_contents(program: Program) -> Contents:
         keys = (operator.label, *method, *handle, nodes, line, output)
         module, op = name_parts(operator.label)
         rows.append(TableRow((operator.index,), module, op, "", texts, keys))
-    return Contents(headings, tuple(rows), lambda i: source_place(program, i))
+    return OperatorContents(headings, tuple(rows), lambda i: source_place(program, i))
 
 
 class OperatorModel(TitledModel):
-    """The rows of `Contents`, sorted and filtered."""
+    """The rows of `OperatorContents`, sorted and filtered."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.contents = Contents()
+        self.contents = OperatorContents()
         self._titles: tuple[str, ...] = ()
         self._has_swatches = False
         self.rows: list[TableRow] = []
@@ -219,7 +219,7 @@ class OperatorModel(TitledModel):
         self._sort: tuple[int, Qt.SortOrder] = (-1, Qt.SortOrder.DescendingOrder)
         self._wanted: frozenset[int] = frozenset()
 
-    def show(self, contents: Contents) -> None:
+    def show(self, contents: OperatorContents) -> None:
         """Replace all rows; sorting and filter stay while the columns do."""
         self.beginResetModel()
         if len(contents.headings) != len(self.contents.headings):
@@ -232,7 +232,7 @@ class OperatorModel(TitledModel):
 
     def clear(self) -> None:
         """Show no rows, of the same columns."""
-        self.show(Contents(self.contents.headings))
+        self.show(OperatorContents(self.contents.headings))
 
     @property
     def has_swatches(self) -> bool:
@@ -305,10 +305,10 @@ class OperatorModel(TitledModel):
         return self._titles
 
     def is_right(self, column: int) -> bool:
-        return self.contents.headings[column].kind is Kind.NUMBER
+        return self.contents.headings[column].kind is ColumnKind.NUMBER
 
     def is_number(self, column: int) -> bool:
-        return self.contents.headings[column].kind in (Kind.NUMBER, Kind.BAR)
+        return self.contents.headings[column].kind in (ColumnKind.NUMBER, ColumnKind.BAR)
 
     @guard
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -323,7 +323,7 @@ class OperatorModel(TitledModel):
             return not self._wanted.isdisjoint(row.operators)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             kind = self.contents.headings[column].kind
-            return RIGHT if kind in (Kind.NUMBER, Kind.BAR) else LEFT
+            return RIGHT if kind in (ColumnKind.NUMBER, ColumnKind.BAR) else LEFT
         if role == Qt.ItemDataRole.ToolTipRole and column == 0:
             return tip("\n".join(filter(None, (row.name, row.detail))))
         return None
@@ -340,7 +340,7 @@ class OperatorDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._model = model
         self._theme = theme
-        self.colours: Palette | None = None  # the palette index of every operator; None: its own
+        self.colors: Palette | None = None  # the palette index of every operator; None: its own
         self.swatch_room = False  # whether names without a swatch stand below those with one
 
     @guard(QSize())
@@ -362,13 +362,13 @@ class OperatorDelegate(QStyledItemDelegate):
         if ground:
             painter.fillRect(rect, theme.color(ground))
         kind = self._model.contents.headings[index.column()].kind
-        painter.setFont(theme.font("code" if kind is Kind.CODE else "cell"))
-        if kind is Kind.NAME:
+        painter.setFont(theme.font("code" if kind is ColumnKind.CODE else "cell"))
+        if kind is ColumnKind.NAME:
             self._name(painter, rect, row)
             return
         inset = theme.px(6)
         text = str(index.data())
-        if kind is Kind.BAR:
+        if kind is ColumnKind.BAR:
             width = theme.px(self.NUMBER_WIDTH)
             painter.setPen(theme.color("text1"))
             number = QRectF(rect.left(), rect.top(), width, rect.height())
@@ -376,7 +376,7 @@ class OperatorDelegate(QStyledItemDelegate):
             left, height = rect.left() + width + theme.px(12), theme.px(8)
             room = rect.right() - left - theme.px(12)
             one = len(row.operators) == 1
-            own = colours_of(row.operators, self.colours)
+            own = colors_of(row.operators, self.colors)
             color = slice_color(own[0], theme) if one else theme.color(row.tone)
             top = rect.center().y() - height / 2 + 1
             if row.share > 0:
@@ -394,7 +394,7 @@ class OperatorDelegate(QStyledItemDelegate):
         painter.setPen(theme.color("text2" if faint else "text1"))
         inside = rect.adjusted(inset, 0, -inset, 0)
         shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, inside.width())
-        right = kind is Kind.NUMBER
+        right = kind is ColumnKind.NUMBER
         painter.drawText(inside, int(RIGHT if right else LEFT), shown)
 
     def _name(self, painter: QPainter, rect: QRect, row: TableRow) -> None:
@@ -403,7 +403,7 @@ class OperatorDelegate(QStyledItemDelegate):
         top = rect.center().y() - side / 2 + 1
         left, right = rect.left() + theme.px(self.NAME_LEFT), rect.right() - theme.px(8)
         if row.operators:
-            own = colours_of(row.operators, self.colours)
+            own = colors_of(row.operators, self.colors)
             paint_swatch(painter, rect.left() + theme.px(12), top, own, theme)
         elif not (self.swatch_room and self._model.has_swatches):
             left = rect.left() + theme.px(self.BARE_NAME_LEFT + _INDENT * row.indent)

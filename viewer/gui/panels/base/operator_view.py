@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QHeaderView, QMenu
 
 from viewer.gui.panels.base.operator_table import (
     LINE,
-    Contents,
-    Kind,
+    ColumnKind,
+    OperatorContents,
     OperatorDelegate,
     OperatorModel,
 )
@@ -45,7 +45,7 @@ class OperatorView(RowTable):
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self._menu)
 
-    def show_contents(self, contents: Contents, sorted_by: int) -> None:
+    def show_contents(self, contents: OperatorContents, sorted_by: int) -> None:
         """Show other rows; with other columns, sort by one of them (-1: as they come)."""
         titles = [h.kind for h in self._model.contents.headings]
         self._model.show(contents)
@@ -54,9 +54,9 @@ class OperatorView(RowTable):
             order = Qt.SortOrder.DescendingOrder
             self.horizontalHeader().setSortIndicator(sorted_by, order)
 
-    def colour_operators(self, colours: Palette | None) -> None:
+    def color_operators(self, colors: Palette | None) -> None:
         """Paint swatches and bars in the palette index of every operator; None: in their own."""
-        self._delegate.colours = colours
+        self._delegate.colors = colors
         self.viewport().update()
 
     def keep_swatch_room(self) -> None:
@@ -68,7 +68,7 @@ class OperatorView(RowTable):
         header.setStretchLastSection(False)
         header.setMinimumSectionSize(self._theme.px(40))
         for i, heading in enumerate(self._model.contents.headings):
-            if heading.kind is Kind.NAME:
+            if heading.kind is ColumnKind.NAME:
                 header.setSectionResizeMode(i, QHeaderView.ResizeMode.Stretch)
             else:
                 header.setSectionResizeMode(i, QHeaderView.ResizeMode.Interactive)
@@ -80,7 +80,7 @@ class OperatorView(RowTable):
         source lines, which the table leads to, go last."""
         headings = self._model.contents.headings
         widths = {
-            i: _LEAST_NAME if heading.kind is Kind.NAME else heading.width
+            i: _LEAST_NAME if heading.kind is ColumnKind.NAME else heading.width
             for i, heading in enumerate(headings)
         }
         rest = [i for i in reversed(widths) if i > 2]

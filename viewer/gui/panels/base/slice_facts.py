@@ -22,7 +22,7 @@ from viewer.model.queries import (
     execute_keys,
     self_time_of,
 )
-from viewer.model.scope import Scope
+from viewer.model.scope import TimeScope
 from viewer.model.times import (
     NARROW_SPACE,
     format_in,
@@ -273,7 +273,7 @@ def area_facts(traces: Sequence[OpenTrace], area: Area) -> AreaFacts:
     return AreaFacts(total, tuple(busy), tuple(sorted(names, key=lambda x: (-x.ns, -x.count))))
 
 
-def scope_text(shown: OpenTrace, scope: Scope) -> str:
+def scope_text(shown: OpenTrace, scope: TimeScope) -> str:
     """What a cost is of: "run 2", the selected range, all of the inferences, the whole trace."""
     if scope.run is not None:
         return run_label(shown.table, scope.run).rpartition(" · ")[2]

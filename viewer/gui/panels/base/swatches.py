@@ -1,8 +1,8 @@
-"""The colours of operators outside the timeline: swatches, cost bars, the hatch of what is unknown.
+"""The colors of operators outside the timeline: swatches, cost bars, the hatch of what is unknown.
 
-One operator is a square in its colour; several are two by two small ones. A colour is a palette
+One operator is a square in its color; several are two by two small ones. A color is a palette
 index, as slices have it: of the operator itself, or of its type, module or backend where slices are
-coloured by that. All is painted by hand, so that a table of thousands of rows needs no widget per
+colored by that. All is painted by hand, so that a table of thousands of rows needs no widget per
 cell.
 """
 
@@ -28,42 +28,42 @@ _EDGE = QColor(0, 0, 0, 41)
 _HATCH_STEP = 5.0
 
 
-def colours_of(operators: Sequence[int], palette: Palette | None) -> tuple[int, ...]:
+def colors_of(operators: Sequence[int], palette: Palette | None) -> tuple[int, ...]:
     """The palette index of each of some operators, given by their positions in their program.
 
-    palette: that of every operator, as `OpenTrace.operator_colours`; None: each has its own.
+    palette: that of every operator, as `OpenTrace.operator_colors`; None: each has its own.
     """
     if palette is None:
         return tuple(i % OPERATORS for i in operators)
     return tuple(int(palette[i]) for i in operators)
 
 
-def slice_color(colour: int, theme: Theme) -> QColor:
+def slice_color(color: int, theme: Theme) -> QColor:
     """The fill of slices of a palette index."""
-    return QColor.fromRgb(fills(theme.dark)[colour])
+    return QColor.fromRgb(fills(theme.dark)[color])
 
 
 def paint_swatch(
-    painter: QPainter, x: float, y: float, colours: Sequence[int], theme: Theme
+    painter: QPainter, x: float, y: float, colors: Sequence[int], theme: Theme
 ) -> None:
     """Paint the swatch of one operator, or of several, with its left upper corner at (x, y).
 
-    colours: the palette index of each.
+    colors: the palette index of each.
     """
     side = theme.px(SWATCH)
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(_pen(theme))
-    if len(colours) == 1:
-        painter.setBrush(slice_color(colours[0], theme))
+    if len(colors) == 1:
+        painter.setBrush(slice_color(colors[0], theme))
         painter.drawRoundedRect(_inside(QRectF(x, y, side, side), theme), _RADIUS, _RADIUS)
     else:
         small = theme.px(_SMALL)
         # Two stand side by side in the middle, four fill the square.
-        y += (side - small) / 2 if len(colours) == 2 else 0
-        for i, colour in enumerate(colours[:4]):
+        y += (side - small) / 2 if len(colors) == 2 else 0
+        for i, color in enumerate(colors[:4]):
             corner = QPointF(x + (i % 2) * (side - small), y + (i // 2) * (side - small))
-            painter.setBrush(slice_color(colour, theme))
+            painter.setBrush(slice_color(color, theme))
             painter.drawRoundedRect(
                 _inside(QRectF(corner.x(), corner.y(), small, small), theme), 1, 1
             )
@@ -71,7 +71,7 @@ def paint_swatch(
 
 
 class SwatchPixmaps:
-    """Swatches as pictures for item views, made once per set of colours and theme."""
+    """Swatches as pictures for item views, made once per set of colors and theme."""
 
     def __init__(self, theme: Theme) -> None:
         self._theme = theme
@@ -81,17 +81,17 @@ class SwatchPixmaps:
         """Forget all, as after a change of theme."""
         self._made.clear()
 
-    def of(self, colours: tuple[int, ...]) -> QPixmap | None:
+    def of(self, colors: tuple[int, ...]) -> QPixmap | None:
         """The swatch of some operators by their palette indices, None for none."""
-        if not colours:
+        if not colors:
             return None
-        if colours not in self._made:
+        if colors not in self._made:
             made = self._transparent()
             painter = QPainter(made)
-            paint_swatch(painter, 0, 0, colours, self._theme)
+            paint_swatch(painter, 0, 0, colors, self._theme)
             painter.end()
-            self._made[colours] = made
-        return self._made[colours]
+            self._made[colors] = made
+        return self._made[colors]
 
     def blank(self) -> QPixmap:
         """Nothing, as wide as a swatch: keeps the texts of a column in one line."""
@@ -142,9 +142,9 @@ def _inside(rect: QRectF, theme: Theme) -> QRectF:
 class Swatch(QWidget):
     """The swatch of some operators, or a plain square where there is none."""
 
-    def __init__(self, colours: Sequence[int], theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, colors: Sequence[int], theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._colours = tuple(colours)
+        self._colors = tuple(colors)
         self._theme = theme
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
@@ -156,8 +156,8 @@ class Swatch(QWidget):
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        if self._colours:
-            paint_swatch(painter, 0, 0, self._colours, self._theme)
+        if self._colors:
+            paint_swatch(painter, 0, 0, self._colors, self._theme)
         else:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(Qt.PenStyle.NoPen)

@@ -14,13 +14,13 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows, RowTable, let_copy
 from viewer.gui.session.session import Session
-from viewer.model.scope import WHOLE, Scope
+from viewer.model.scope import WHOLE, TimeScope
 from viewer.render.palette import Palette
 from viewer.view.open_trace import Inferences, OpenTrace
 from viewer.view.state import SliceRef
 
 
-class RunTablePanel(QWidget):
+class TraceTablePanel(QWidget):
     """The frame; a subclass fills the table in `refresh` and says what a row stands for."""
 
     def __init__(
@@ -35,7 +35,7 @@ class RunTablePanel(QWidget):
         super().__init__(parent)
         self._session = session
         self._ranges = ranges
-        self._of: tuple[OpenTrace | None, Scope] = (None, WHOLE)
+        self._of: tuple[OpenTrace | None, TimeScope] = (None, WHOLE)
         self.table = table
         if not table.actions():  # some tables copy by themselves
             let_copy(table, self.copy)
@@ -60,10 +60,10 @@ class RunTablePanel(QWidget):
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(self._stack)
-        session.opened.connect(self.refresh)
+        session.workspace_changed.connect(self.refresh)
         session.run_picked.connect(self._follow)
-        session.selected.connect(self._follow)
-        session.coloured.connect(self._colour)
+        session.selection_changed.connect(self._follow)
+        session.coloring_changed.connect(self._color)
         # Not `refresh`: what a subclass overrides, PySide calls as long as Python knows the panel,
         # and the theme outlives its window.
         theme.changed.connect(self._retheme)
@@ -88,16 +88,16 @@ class RunTablePanel(QWidget):
         raise NotImplementedError
 
     @Slot()
-    def _colour(self) -> None:
-        """Paint operators in the colours that their slices have now."""
+    def _color(self) -> None:
+        """Paint operators in the colors that their slices have now."""
         raise NotImplementedError
 
-    def _operator_colours(self) -> Palette | None:
+    def _operator_colors(self) -> Palette | None:
         """The palette index of every operator of the trace that is shown."""
         shown = self._of[0]
-        return None if shown is None else shown.operator_colours(self._session.state.scheme)
+        return None if shown is None else shown.operator_colors(self._session.state.scheme)
 
-    def _wanted(self) -> tuple[OpenTrace | None, Scope]:
+    def _wanted(self) -> tuple[OpenTrace | None, TimeScope]:
         """The current trace as it ran, however it is shown, and what of it is asked for."""
         trace = self._session.current_trace
         if trace is None:

@@ -9,7 +9,7 @@ from PySide6.QtCore import Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractItemView, QStackedWidget, QVBoxLayout, QWidget
 
-from viewer.gui.panels.bookmarks.table import CELLS, Cell, MarksModel
+from viewer.gui.panels.bookmarks.table import CELLS, BookmarkColumn, BookmarksModel
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import EmptyPlace
 from viewer.gui.qt.widgets.tables import RowTable, fit_columns, let_copy, marked_rows
@@ -24,14 +24,14 @@ NO_TIME = "Open a profile of a run to mark moments and spans of it, with names a
 _LEAST_NOTE = 160  # px
 
 
-class MarksPanel(QWidget):
+class BookmarksPanel(QWidget):
     """All marks of the session, by their start."""
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self.model = MarksModel(session, theme, self)
-        self.table = MarksView(self.model, session, theme)
+        self.model = BookmarksModel(session, theme, self)
+        self.table = BookmarksView(self.model, session, theme)
         let_copy(self.table, self.copy)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.table)
@@ -43,8 +43,8 @@ class MarksPanel(QWidget):
         column.addWidget(self._stack)
         self.table.chosen.connect(self._go)
         self.table.doubleClicked.connect(lambda index: self._fit(index.row()))
-        session.marked.connect(self.refresh)
-        session.opened.connect(self.refresh)
+        session.bookmarks_changed.connect(self.refresh)
+        session.workspace_changed.connect(self.refresh)
         theme.changed.connect(self.refresh)
         self.refresh()
 
@@ -53,7 +53,7 @@ class MarksPanel(QWidget):
         """Whether a sentence stands in place of the table."""
         return self._stack.currentIndex() == 1
 
-    def tell_keys(self, measure: str, keep: str) -> None:
+    def set_shortcut_hints(self, measure: str, keep: str) -> None:
         """Say by what one measures, and keeps a mark, now."""
         self._teaches = NOTHING.format(measure, keep)
         self.refresh()
@@ -77,14 +77,17 @@ class MarksPanel(QWidget):
             marking.go_to(self._session, self.model.number(row))
 
     def _fit(self, row: int) -> None:
-        if CELLS[self.table.currentIndex().column()] in (Cell.START, Cell.LENGTH):
+        if CELLS[self.table.currentIndex().column()] in (
+            BookmarkColumn.START,
+            BookmarkColumn.LENGTH,
+        ):
             marking.fit(self._session, self.model.number(row))
 
     def rename(self, number: int) -> None:
         """Let the name of a mark be typed."""
         row = self.model.row_of(number)
         if row >= 0:
-            index = self.model.index(row, CELLS.index(Cell.NAME))
+            index = self.model.index(row, CELLS.index(BookmarkColumn.NAME))
             self.table.setCurrentIndex(index)
             self.table.setFocus()
             self.table.edit(index)
@@ -97,10 +100,10 @@ class MarksPanel(QWidget):
             QGuiApplication.clipboard().setText(self.model.tsv(rows))
 
 
-class MarksView(RowTable):
+class BookmarksView(RowTable):
     """The table. Its cells are edited by F2 and by a double click; Delete is a command's key."""
 
-    def __init__(self, model: MarksModel, session: Session, theme: Theme) -> None:
+    def __init__(self, model: BookmarksModel, session: Session, theme: Theme) -> None:
         super().__init__(model, "Marks", theme)
         self._session = session
         trigger = QAbstractItemView.EditTrigger
@@ -114,5 +117,5 @@ class MarksView(RowTable):
         """Show all; the note takes what is left."""
         fit_columns(
             self, self._theme, {i: cell.width or _LEAST_NOTE for i, cell in enumerate(CELLS)},
-            (), (), CELLS.index(Cell.NOTE),
+            (), (), CELLS.index(BookmarkColumn.NOTE),
         )  # fmt: skip

@@ -15,10 +15,10 @@ from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
 from viewer.gui.session.bookmarks import edit
 from viewer.gui.session.session import Session
 from viewer.model.times import format_in, unit_for
-from viewer.view.state import Mark
+from viewer.view.state import Bookmark
 
 
-class Cell(Enum):
+class BookmarkColumn(Enum):
     """A column: its title and its width in px (0: what is left)."""
 
     NAME = ("Name", 200)
@@ -31,18 +31,18 @@ class Cell(Enum):
         self.width = width
 
 
-CELLS = tuple(Cell)
-_WRITTEN = (Cell.NAME, Cell.NOTE)
+CELLS = tuple(BookmarkColumn)
+_WRITTEN = (BookmarkColumn.NAME, BookmarkColumn.NOTE)
 
 
-class MarksModel(TitledModel):
+class BookmarksModel(TitledModel):
     """A row per mark of the session, in the order of their starts."""
 
     def __init__(self, session: Session, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._session, self._theme = session, theme
         self.rows: list[int] = []  # numbers of marks
-        self._marks: tuple[Mark, ...] = ()
+        self._marks: tuple[Bookmark, ...] = ()
         self.start_unit, self._start_factor = "ns", 1
         self.length_unit, self._length_factor = "ns", 1
 
@@ -75,13 +75,13 @@ class MarksModel(TitledModel):
         """The row of a mark, -1 for none."""
         return self.rows.index(number) if number in self.rows else -1
 
-    def _text(self, mark: Mark, cell: Cell) -> str:
-        if cell is Cell.START:
+    def _text(self, mark: Bookmark, cell: BookmarkColumn) -> str:
+        if cell is BookmarkColumn.START:
             return format_in(mark.t0, self._start_factor)
-        if cell is Cell.LENGTH:
+        if cell is BookmarkColumn.LENGTH:
             span = mark.t1 - mark.t0
             return format_in(span, self._length_factor) if span else "moment"
-        return mark.name if cell is Cell.NAME else mark.note
+        return mark.name if cell is BookmarkColumn.NAME else mark.note
 
     def tsv(self, rows: Sequence[int]) -> str:
         """Some rows with headings, times in whole ns."""
@@ -99,8 +99,8 @@ class MarksModel(TitledModel):
 
     def titles(self) -> Sequence[str]:
         return (
-            Cell.NAME.title, f"{Cell.START.title}, {self.start_unit}",
-            f"{Cell.LENGTH.title}, {self.length_unit}", Cell.NOTE.title,
+            BookmarkColumn.NAME.title, f"{BookmarkColumn.START.title}, {self.start_unit}",
+            f"{BookmarkColumn.LENGTH.title}, {self.length_unit}", BookmarkColumn.NOTE.title,
         )  # fmt: skip
 
     def is_right(self, column: int) -> bool:
@@ -117,9 +117,9 @@ class MarksModel(TitledModel):
         if role != Qt.ItemDataRole.EditRole or not index.isValid():
             return False
         number, cell = self.rows[index.row()], CELLS[index.column()]
-        if cell is Cell.NAME:
+        if cell is BookmarkColumn.NAME:
             edit(self._session, number, name=str(value))
-        elif cell is Cell.NOTE:
+        elif cell is BookmarkColumn.NOTE:
             edit(self._session, number, note=str(value))
         return True
 
@@ -138,6 +138,6 @@ class MarksModel(TitledModel):
             font: QFont = self._theme.font("cell")
             return font
         if role == Qt.ItemDataRole.ForegroundRole:
-            color: QColor = self._theme.color("text1" if cell is Cell.NAME else "text2")
+            color: QColor = self._theme.color("text1" if cell is BookmarkColumn.NAME else "text2")
             return color
         return None

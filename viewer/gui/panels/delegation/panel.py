@@ -15,30 +15,30 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.analysis.delegates.delegation import (
     Delegation,
+    DelegationReport,
     Instance,
-    Outside,
-    Report,
+    NotDelegated,
     Unlinked,
     recorded,
 )
 from viewer.gui.panels.base.cost_footer import CostFooter, whole_text
-from viewer.gui.panels.base.operator_table import Contents
+from viewer.gui.panels.base.operator_table import OperatorContents
 from viewer.gui.panels.base.slice_facts import scope_text
-from viewer.gui.panels.base.trace_table_panel import RunTablePanel
+from viewer.gui.panels.base.trace_table_panel import TraceTablePanel
 from viewer.gui.panels.delegation.table import (
+    DelegationLine,
     DelegationModel,
+    DelegationPage,
     DelegationView,
-    Line,
-    Page,
     page_of,
     record_page,
 )
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.when_visible import BEING_COUNTED, WhenSeen
-from viewer.gui.session import navigation as going
+from viewer.gui.qt.when_visible import BEING_COUNTED, WhenVisible
+from viewer.gui.session import navigation
 from viewer.gui.session.session import Session
-from viewer.model.scope import Scope
+from viewer.model.scope import TimeScope
 from viewer.model.trace import Ints
 from viewer.view.open_trace import Inferences, OpenTrace, display_name
 from viewer.view.state import SliceRef, SliceSet
@@ -56,17 +56,17 @@ NO_METHODS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DelegationAnswer:
     """What is shown of a profile, and of what part of it."""
 
     shown: OpenTrace
-    scope: Scope
+    scope: TimeScope
     delegation: Delegation
-    report: Report
-    page: Page
+    report: DelegationReport
+    page: DelegationPage
 
 
-class DelegationPanel(RunTablePanel):
+class DelegationPanel(TraceTablePanel):
     """The report; `source_requested(path, line)` asks for a recorded place, of a record alone."""
 
     source_requested = Signal(str, int)
@@ -82,16 +82,16 @@ class DelegationPanel(RunTablePanel):
         self.model.setParent(self)
         self.footer = CostFooter(theme)
         self.column.addWidget(self.footer)
-        self.answer: Answer | None = None
+        self.answer: DelegationAnswer | None = None
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
-        self._latest.late.connect(self._grey)
-        self._seen = WhenSeen(self)
+        self._latest.late.connect(self._gray)
+        self._seen = WhenVisible(self)
         self._seen.due.connect(self.refresh)
         self.table.chosen.connect(self._choose)
         self.table.doubleClicked.connect(self._fit)
         self.filter.textChanged.connect(self.model.set_filter)
-        session.selected.connect(self._tint)
+        session.selection_changed.connect(self._tint)
         self.refresh()
 
     @Slot()
@@ -111,13 +111,13 @@ class DelegationPanel(RunTablePanel):
             self._say(BEING_COUNTED)
 
     @Slot(object)
-    def _take(self, answer: Answer) -> None:
+    def _take(self, answer: DelegationAnswer) -> None:
         self.answer = answer
         if not len(answer.shown.trace.slices):
             self._say(NO_METHODS)
             return
         self._set_opacity(1.0)
-        self._colour()
+        self._color()
         self._fill(answer.page)
         if answer.page.parts:
             what = whole_text(answer.shown.trace, "Busy time")
@@ -135,23 +135,23 @@ class DelegationPanel(RunTablePanel):
             self._say(NO_METHODS if self._session.workspace.paths else NOTHING)
             return
         self._set_opacity(1.0)
-        self.view.colour_operators(None)
+        self.view.color_operators(None)
         self._fill(record_page(programs[0], recorded(programs[0])))
         self.footer.clear()
         what = f"{display_name(programs[0].path)} · a {programs[0].noun}, and no run"
         self._show_table(f"{what}: open a profile to see what it took")
 
     def _forget(self) -> None:
-        self.model.page = Page(Contents(), ())
+        self.model.page = DelegationPage(OperatorContents(), ())
         self.model.clear()
 
-    def _fill(self, page: Page) -> None:
+    def _fill(self, page: DelegationPage) -> None:
         self.model.page = page
         self.view.show_contents(page.contents, sorted_by=-1)
         self.table.fit_columns()
 
     @Slot()
-    def _grey(self) -> None:
+    def _gray(self) -> None:
         self._set_opacity(0.6)
 
     def _set_opacity(self, opacity: float) -> None:
@@ -171,8 +171,8 @@ class DelegationPanel(RunTablePanel):
         self.model.set_selected(chosen[1] if chosen is not None and here else ())
 
     @Slot()
-    def _colour(self) -> None:
-        self.view.colour_operators(self._operator_colours())
+    def _color(self) -> None:
+        self.view.color_operators(self._operator_colors())
 
     # -- selecting ---------------------------------------------------------------------------------
 
@@ -180,22 +180,24 @@ class DelegationPanel(RunTablePanel):
     def _choose(self, row: int) -> None:
         """Select what a row stands for, or show more rows."""
         item = self.model.item(row)
-        if item.line is Line.MORE:
+        if item.line is DelegationLine.MORE:
             self.model.expand(item.section)
         elif self.answer is not None:
             self._select_of(self.answer, item.of)
-        elif isinstance(item.of, Instance | Outside) and item.of.operators:
+        elif isinstance(item.of, Instance | NotDelegated) and item.of.operators:
             place = self.model.contents.place(item.of.operators[0])
             if place is not None:
                 self.source_requested.emit(*place)
 
-    def _select_of(self, answer: Answer, of: Instance | Outside | Unlinked | None) -> None:
+    def _select_of(
+        self, answer: DelegationAnswer, of: Instance | NotDelegated | Unlinked | None
+    ) -> None:
         session = self._session
         session.show_inferences(Inferences.AS_RUN)
         number = session.number_of(answer.shown)
         if number is None or of is None:
             return
-        if isinstance(of, Outside) and of.operators:
+        if isinstance(of, NotDelegated) and of.operators:
             session.select_operators(number, of.operators)
             return
         keys = answer.delegation.call_keys(of) if isinstance(of, Instance) else list(of.keys)
@@ -212,7 +214,7 @@ class DelegationPanel(RunTablePanel):
     @Slot(QModelIndex)
     def _fit(self, index: QModelIndex) -> None:
         if self.model.item(index.row()).of is not None:
-            going.fit_selection(self._session)
+            navigation.fit_selection(self._session)
 
     @Slot()
     def copy(self) -> None:
@@ -225,7 +227,7 @@ def _longest(shown: OpenTrace, found: Ints) -> int:
     return int(found[np.argmax(slices.end[found] - slices.start[found])])
 
 
-def _answer(shown: OpenTrace, scope: Scope, known: Delegation | None) -> Answer:
+def _answer(shown: OpenTrace, scope: TimeScope, known: Delegation | None) -> DelegationAnswer:
     delegation = known or Delegation(shown.table)
     report = delegation.report(*scope.span)
-    return Answer(shown, scope, delegation, report, page_of(shown, report))
+    return DelegationAnswer(shown, scope, delegation, report, page_of(shown, report))

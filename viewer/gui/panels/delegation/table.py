@@ -15,14 +15,14 @@ from PySide6.QtGui import QFontMetrics, QPainter, QResizeEvent
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
 from viewer.analysis.cost.lines import source_place
-from viewer.analysis.delegates.delegation import Instance, Outside, Report, Unlinked
+from viewer.analysis.delegates.delegation import DelegationReport, Instance, NotDelegated, Unlinked
 from viewer.analysis.links.link_table import LinkState
 from viewer.gui.panels.base.cost_footer import whole_text
 from viewer.gui.panels.base.operator_table import (
     ROW_ROLE,
-    Contents,
+    ColumnKind,
     Heading,
-    Kind,
+    OperatorContents,
     OperatorDelegate,
     OperatorModel,
     TableRow,
@@ -73,7 +73,7 @@ _LEFT, _GAP, _BELOW = 12, 8, 4  # px beside a section, above it and below it
 _TOP, _BOTTOM = 4, 8  # px above and below the lines of a reason
 
 
-class Line(Enum):
+class DelegationLine(Enum):
     """What a row is."""
 
     SECTION = "section"
@@ -84,29 +84,29 @@ class Line(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class DelegationItem:
     """What a row stands for; `section` is the title of the section that it is in."""
 
-    line: Line
+    line: DelegationLine
     section: str
-    of: Instance | Outside | Unlinked | None = None
+    of: Instance | NotDelegated | Unlinked | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class DelegationPage:
     """What the table shows: rows whose `group` is their item, in the order of the report.
 
-    parts: name, colour and ns of what adds up to `whole` ns, for the line below the table; empty
+    parts: name, color and ns of what adds up to `whole` ns, for the line below the table; empty
     where nothing ran.
     """
 
-    contents: Contents
-    items: tuple[Item, ...]
+    contents: OperatorContents
+    items: tuple[DelegationItem, ...]
     parts: tuple[tuple[str, str, int], ...] = ()
     whole: int = 0
 
 
-def page_of(shown: OpenTrace, report: Report) -> Page:
+def page_of(shown: OpenTrace, report: DelegationReport) -> DelegationPage:
     """The report of a trace, all times in one unit."""
     rate = shown.axis.ns_per_tick
     program = shown.table.program
@@ -157,17 +157,17 @@ def page_of(shown: OpenTrace, report: Report) -> Page:
             ("Neither", "", whole - delegated - stayed),
         )  # fmt: skip
     headings = (
-        Heading("Delegate or operator", Kind.NAME, 0),
-        Heading(f"Time, {unit}", Kind.BAR, 124),
-        Heading("Share, %", Kind.NUMBER, 64),
-        Heading(f"Unattributed, {unit}", Kind.NUMBER, 112),
-        Heading("Operators", Kind.NUMBER, 76),
-        Heading("Slices", Kind.NUMBER, 60),
+        Heading("Delegate or operator", ColumnKind.NAME, 0),
+        Heading(f"Time, {unit}", ColumnKind.BAR, 124),
+        Heading("Share, %", ColumnKind.NUMBER, 64),
+        Heading(f"Unattributed, {unit}", ColumnKind.NUMBER, 112),
+        Heading("Operators", ColumnKind.NUMBER, 76),
+        Heading("Slices", ColumnKind.NUMBER, 60),
     )
     return _page(headings, rows, program, parts, whole)
 
 
-def _most(outside: Sequence[Outside]) -> Sequence[Outside]:
+def _most(outside: Sequence[NotDelegated]) -> Sequence[NotDelegated]:
     """What stayed outside; of very many rows the dearest, and the others as one row."""
     rest = outside[MOST_OUTSIDE:]
     if not rest:
@@ -175,10 +175,10 @@ def _most(outside: Sequence[Outside]) -> Sequence[Outside]:
     keys = tuple(key for row in rest for key in row.keys)
     ticks, slices = sum(row.ticks for row in rest), sum(row.slices for row in rest)
     label = f"{group_digits(len(rest))} {_OTHERS}"
-    return (*outside[:MOST_OUTSIDE], Outside(label, (), ticks, slices, keys))
+    return (*outside[:MOST_OUTSIDE], NotDelegated(label, (), ticks, slices, keys))
 
 
-def record_page(program: Program, report: Report) -> Page:
+def record_page(program: Program, report: DelegationReport) -> DelegationPage:
     """What a record alone says; nothing ran, so nothing took time."""
     several = len(program.methods) > 1
     calls = counted(len(report.instances), "delegate call") if report.instances else ""
@@ -195,8 +195,9 @@ def record_page(program: Program, report: Report) -> Page:
         texts = "", group_digits(len(out.operators))
         _outside(rows, out, texts, (out.label, len(out.operators)))
     headings = (
-        Heading("Delegate or operator", Kind.NAME, 0), Heading("Operators", Kind.NUMBER, 90)
-    )  # fmt: skip
+        Heading("Delegate or operator", ColumnKind.NAME, 0),
+        Heading("Operators", ColumnKind.NUMBER, 90),
+    )
     return _page(headings, rows, program)
 
 
@@ -205,11 +206,11 @@ class _Rows:
 
     def __init__(self, most: int = 0) -> None:
         self._most = most
-        self.items: list[Item] = []
+        self.items: list[DelegationItem] = []
         self.rows: list[TableRow] = []
 
     def add(
-        self, item: Item, operators: tuple[int, ...], name: tuple[str, str], hint: str,
+        self, item: DelegationItem, operators: tuple[int, ...], name: tuple[str, str], hint: str,
         texts: tuple[str, ...], keys: tuple[float | str, ...], *,
         ticks: int = 0, tone: str = "slab", full: float = 1.0, detail: str = "",
     ) -> None:  # fmt: skip
@@ -227,16 +228,24 @@ class _Rows:
 def _page(
     headings: tuple[Heading, ...], rows: _Rows, program: Program | None,
     parts: tuple[tuple[str, str, int], ...] = (), whole: int = 0,
-) -> Page:  # fmt: skip
-    contents = Contents(headings, tuple(rows.rows))
+) -> DelegationPage:  # fmt: skip
+    contents = OperatorContents(headings, tuple(rows.rows))
     if program is not None:
         contents = replace(contents, place=lambda i: source_place(program, i))
-    return Page(contents, tuple(rows.items), parts, whole)
+    return DelegationPage(contents, tuple(rows.items), parts, whole)
 
 
 def _section(rows: _Rows, title: str, beside: str, below: str = "") -> None:
     """The row above a section: what is said beside its title, and in lines below that."""
-    rows.add(Item(Line.SECTION, title), (), ("", title), beside, ("",), (title,), detail=below)
+    rows.add(
+        DelegationItem(DelegationLine.SECTION, title),
+        (),
+        ("", title),
+        beside,
+        ("",),
+        (title,),
+        detail=below,
+    )
 
 
 def _instance(
@@ -256,18 +265,25 @@ def _instance(
     )
     covered = row.covered / row.ticks if row.ticks and not odd else 1.0
     rows.add(
-        Item(Line.INSTANCE, DELEGATES, row), row.operators, name_parts(row.label), hint, texts,
-        keys, ticks=row.ticks, full=covered, detail=detail,
-    )  # fmt: skip
+        DelegationItem(DelegationLine.INSTANCE, DELEGATES, row),
+        row.operators,
+        name_parts(row.label),
+        hint,
+        texts,
+        keys,
+        ticks=row.ticks,
+        full=covered,
+        detail=detail,
+    )
 
 
 def _outside(
-    rows: _Rows, row: Outside, texts: tuple[str, ...], keys: tuple[float | str, ...]
+    rows: _Rows, row: NotDelegated, texts: tuple[str, ...], keys: tuple[float | str, ...]
 ) -> None:
     hint = "" if row.operators or row.label.endswith(_OTHERS) else "no link"
     if len(row.operators) > 1:
         hint = f"shared by {len(row.operators)}"
-    item = Item(Line.OUTSIDE, OUTSIDE, row)
+    item = DelegationItem(DelegationLine.OUTSIDE, OUTSIDE, row)
     rows.add(item, row.operators, name_parts(row.label), hint, texts, keys, ticks=row.ticks)
 
 
@@ -276,12 +292,20 @@ def _reason(rows: _Rows, row: Unlinked, amount: str) -> None:
     tone = "warning" if row.reason.state is LinkState.UNLINKED else "text3"
     keys = (title, row.ticks, row.ticks, -1, -1, row.slices)
     rows.add(
-        Item(Line.REASON, LINKS, row), (), ("", title), row.backend, (row.remedy, amount), keys,
-        tone=tone, detail=row.remedy,
-    )  # fmt: skip
+        DelegationItem(DelegationLine.REASON, LINKS, row),
+        (),
+        ("", title),
+        row.backend,
+        (row.remedy, amount),
+        keys,
+        tone=tone,
+        detail=row.remedy,
+    )
 
 
-def _delegates_text(report: Report, delegated: int, whole: int, what: str) -> tuple[str, str]:
+def _delegates_text(
+    report: DelegationReport, delegated: int, whole: int, what: str
+) -> tuple[str, str]:
     """What is said beside the title of the delegates, and below it."""
     if not report.has_calls:
         return "", NO_CALLS
@@ -308,7 +332,7 @@ def _calls_text(ran: list[Instance]) -> str:
     return counted(len(ran), "delegate call")
 
 
-def _links_text(report: Report) -> tuple[str, str]:
+def _links_text(report: DelegationReport) -> tuple[str, str]:
     """What is said beside the title of the links, and below it."""
     found = report.coverage
     if not found.linkable:
@@ -332,7 +356,7 @@ class DelegationModel(OperatorModel):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.page = Page(Contents(), ())  # of the contents that are shown next
+        self.page = DelegationPage(OperatorContents(), ())  # of the contents that are shown next
         self._open: set[str] = set()  # sections of which all rows are shown
 
     def expand(self, section: str) -> None:
@@ -342,20 +366,22 @@ class DelegationModel(OperatorModel):
         self._arrange()
         self.endResetModel()
 
-    def item(self, row: int) -> Item:
+    def item(self, row: int) -> DelegationItem:
         """What a row stands for."""
         return self._item_of(self.rows[row])
 
-    def _item_of(self, row: TableRow) -> Item:
+    def _item_of(self, row: TableRow) -> DelegationItem:
         if row.group < 0:
-            return Item(Line.MORE, row.module)
+            return DelegationItem(DelegationLine.MORE, row.module)
         return self.page.items[row.group]
 
     def _arrange(self) -> None:
         words = self._filter.lower().split()
         column, order = self._sort
         self.rows = []
-        for head in (r for r in self.contents.rows if self._item_of(r).line is Line.SECTION):
+        for head in (
+            r for r in self.contents.rows if self._item_of(r).line is DelegationLine.SECTION
+        ):
             section = self._item_of(head).section
             own = [
                 row for row in self.contents.rows
@@ -379,7 +405,11 @@ class DelegationModel(OperatorModel):
 
     def tsv(self, rows: Iterable[int]) -> str:
         """Some rows with the headings, as tab separated text; of reasons also what to do."""
-        asked = [row for row in rows if self.item(row).line not in (Line.SECTION, Line.MORE)]
+        asked = [
+            row
+            for row in rows
+            if self.item(row).line not in (DelegationLine.SECTION, DelegationLine.MORE)
+        ]
         lines = super().tsv(asked).splitlines()
         reasons = len(self.contents.headings)
         told = [f"Section\t{lines[0]}\tWhat to do"]
@@ -396,7 +426,7 @@ class DelegationModel(OperatorModel):
 
     @guard
     def flags(self, index: Index) -> Qt.ItemFlag:
-        if index.isValid() and self.item(index.row()).line is Line.SECTION:
+        if index.isValid() and self.item(index.row()).line is DelegationLine.SECTION:
             return Qt.ItemFlag.NoItemFlags  # arrow keys pass it by
         return super().flags(index)
 
@@ -406,18 +436,18 @@ class DelegationModel(OperatorModel):
             return None
         row, item = self.rows[index.row()], self.item(index.row())
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            if item.line is Line.SECTION:
+            if item.line is DelegationLine.SECTION:
                 return f"{row.op}: {row.hint}. {row.detail}"
-            if item.line is Line.REASON:
+            if item.line is DelegationLine.REASON:
                 return f"{row.name}: {row.texts[1]}. {row.detail}"
-            if item.line is Line.MORE:
+            if item.line is DelegationLine.MORE:
                 return row.op
             return row.texts[index.column()] if index.column() else row.name
         if role == Qt.ItemDataRole.ToolTipRole and isinstance(item.of, Unlinked):
             more = item.of.details - 1
             note = f"\nand {group_digits(more)} more like it" if more else ""
             return tip(f"{item.of.detail}{note}")
-        if role == Qt.ItemDataRole.ToolTipRole and item.line is Line.SECTION:
+        if role == Qt.ItemDataRole.ToolTipRole and item.line is DelegationLine.SECTION:
             return tip(f"{row.op}: {row.hint}\n{row.detail}".strip())
         if role == Qt.ItemDataRole.ToolTipRole and index.column() and row.detail:
             return tip(row.detail)
@@ -444,7 +474,7 @@ class DelegationView(OperatorView):
         self.clearSpans()
         header = self.verticalHeader()
         for row in range(len(model.rows)):
-            wide = model.item(row).line not in (Line.INSTANCE, Line.OUTSIDE)
+            wide = model.item(row).line not in (DelegationLine.INSTANCE, DelegationLine.OUTSIDE)
             if wide and columns > 1:
                 self.setSpan(row, 0, 1, columns)
             tall = self._painter.height_of(row, self.viewport().width())
@@ -468,12 +498,12 @@ class _Painter(OperatorDelegate):
     def height_of(self, row: int, width: int) -> int:
         """How tall a row is in a table of some width, in px."""
         theme, line = self._theme, self._page_model.item(row).line
-        if line not in (Line.SECTION, Line.REASON):
+        if line not in (DelegationLine.SECTION, DelegationLine.REASON):
             return theme.px(ROW_HEIGHT)
         detail = self._page_model.rows[row].detail
-        left = _TEXT_LEFT if line is Line.REASON else _LEFT
+        left = _TEXT_LEFT if line is DelegationLine.REASON else _LEFT
         text = self._wrapped(detail, width - theme.px(left + _LEFT))
-        if line is Line.SECTION:
+        if line is DelegationLine.SECTION:
             return theme.px(ROW_HEIGHT + (_GAP if row else 0) + _BELOW) + (text if detail else 0)
         return theme.px(_TOP + 18 + _BOTTOM) + text
 
@@ -487,17 +517,20 @@ class _Painter(OperatorDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         item = self._page_model.item(index.row())
         row: TableRow = index.data(ROW_ROLE)
-        if item.line in (Line.INSTANCE, Line.OUTSIDE):
+        if item.line in (DelegationLine.INSTANCE, DelegationLine.OUTSIDE):
             super().paint(painter, option, index)
             return
         rect: QRect = option.rect
         if option.state & QStyle.StateFlag.State_Selected:
             painter.fillRect(rect, self._theme.color("selection"))
-        elif option.state & QStyle.StateFlag.State_MouseOver and item.line is not Line.SECTION:
+        elif (
+            option.state & QStyle.StateFlag.State_MouseOver
+            and item.line is not DelegationLine.SECTION
+        ):
             painter.fillRect(rect, self._theme.color("hover"))
-        if item.line is Line.SECTION:
+        if item.line is DelegationLine.SECTION:
             self._section(painter, rect, row, index.row() == 0)
-        elif item.line is Line.REASON:
+        elif item.line is DelegationLine.REASON:
             self._reason(painter, rect, row)
         else:
             painter.setFont(self._theme.font("cell"))

@@ -40,7 +40,7 @@ from viewer.gui.panels.base.slice_facts import (
     tensor_text,
     ticks_text,
 )
-from viewer.gui.panels.base.swatches import Swatch, colours_of, slice_color
+from viewer.gui.panels.base.swatches import Swatch, colors_of, slice_color
 from viewer.gui.panels.details.flow_section import FlowSection
 from viewer.gui.panels.details.location_text import location_lines
 from viewer.gui.panels.details.run_chart import CodeSnippet, RunChart
@@ -124,9 +124,9 @@ class Card(QWidget):
             self._area(state.area, facts)
         self._column.addStretch(1)
 
-    def _colours(self, shown: OpenTrace, operators: Sequence[int]) -> tuple[int, ...]:
+    def _colors(self, shown: OpenTrace, operators: Sequence[int]) -> tuple[int, ...]:
         """The palette index of each of some operators, under the scheme that slices are seen in."""
-        return colours_of(operators, shown.operator_colours(self._session.state.scheme))
+        return colors_of(operators, shown.operator_colors(self._session.state.scheme))
 
     def rows(self, section: str) -> dict[str, str]:
         """The keys and values of a section, as text or HTML; empty if there is no such section."""
@@ -184,7 +184,7 @@ class Card(QWidget):
         row.setSpacing(theme.px(8))
         beside = QVBoxLayout()
         beside.setContentsMargins(0, theme.px(3), 0, 0)
-        beside.addWidget(Swatch(self._colours(shown, [m.index for m in members]), theme))
+        beside.addWidget(Swatch(self._colors(shown, [m.index for m in members]), theme))
         beside.addStretch(1)
         row.addLayout(beside)
         name, under = fallback, ""
@@ -416,7 +416,7 @@ class Card(QWidget):
         for member in members[:_MOST_MEMBERS]:
             row = QHBoxLayout()
             row.setSpacing(theme.px(8))
-            swatch = Swatch(self._colours(self._session.traces[trace], [member.index]), theme)
+            swatch = Swatch(self._colors(self._session.traces[trace], [member.index]), theme)
             row.addWidget(swatch, 0, Qt.AlignmentFlag.AlignVCenter)
             # The name of an MLIR operation has its line.
             tells = member.source is not None and not member.place
@@ -467,10 +467,10 @@ class Card(QWidget):
         if answer.around is None and not (answer.flows.inputs or answer.flows.outputs):
             return
         table = costs.table if costs is not None and costs.shown is shown else None
-        colours = shown.operator_colours(self._session.state.scheme)
+        colors = shown.operator_colors(self._session.state.scheme)
         for title, forward in (("Inputs from", False), ("Outputs to", True)):
             section = FlowSection(
-                answer, trace, table, self._theme, self._follow, colours, forward=forward
+                answer, trace, table, self._theme, self._follow, colors, forward=forward
             )
             self._head(title, f"{section.count}" if section.count else "")
             self.flows[title] = section
@@ -491,7 +491,7 @@ class Card(QWidget):
         one = len(wanted) == 1
         color = QColor(self._theme.tokens.text3)
         if one:
-            color = slice_color(self._colours(shown, wanted)[0], self._theme)
+            color = slice_color(self._colors(shown, wanted)[0], self._theme)
         rate = shown.axis.ns_per_tick
         chart = RunChart([tick_to_ns(c, rate) for c in costs], current, color, self._theme)
         what = "Own cost" if one else "Cost of the set"

@@ -13,12 +13,12 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from viewer.analysis.cost.costs import CostTable
 from viewer.analysis.flows.slice_flows import FlowEnd
-from viewer.gui.panels.base.swatches import Swatch, colours_of
+from viewer.gui.panels.base.swatches import Swatch, colors_of
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import anchor, label, span
 from viewer.gui.session.flows import FlowAnswer
 from viewer.model.times import format_time, group_digits, tick_to_ns
-from viewer.program.dataflow import NO_GRAPH, NO_GRAPH_IN_MAP, Given
+from viewer.program.dataflow import NO_GRAPH, NO_GRAPH_IN_MAP, ExternalInput
 from viewer.render.palette import Palette
 
 _MOST_SHOWN = 12
@@ -29,7 +29,7 @@ _LONGEST_NAME = 120
 class FlowSection(QWidget):
     """One side: the operators that are taken from, or that take. `follow` gets a link's target.
 
-    colours: the palette index of every operator.
+    colors: the palette index of every operator.
     """
 
     def __init__(
@@ -39,12 +39,12 @@ class FlowSection(QWidget):
         costs: CostTable | None,
         theme: Theme,
         follow: Callable[[str], None],
-        colours: Palette,
+        colors: Palette,
         *,
         forward: bool,
     ) -> None:
         super().__init__()
-        self._colours = colours
+        self._colors = colors
         shown, around = answer.shown, answer.around
         program = shown.table.program
         self._theme = theme
@@ -120,7 +120,7 @@ class FlowSection(QWidget):
         row = QHBoxLayout()
         row.setSpacing(theme.px(8))
         own = [] if operator is None else [operator]
-        swatch = Swatch(colours_of(own, self._colours), theme)
+        swatch = Swatch(colors_of(own, self._colors), theme)
         row.addWidget(swatch, 0, Qt.AlignmentFlag.AlignTop)
         text = anchor(target, _breakable(name), theme)
         if cost:
@@ -131,7 +131,7 @@ class FlowSection(QWidget):
         self._column.addLayout(row)
         self.texts.append(f"{name} · {cost}" if cost else name)
 
-    def _given(self, given: Sequence[Given], *, is_text: bool) -> None:
+    def _given(self, given: Sequence[ExternalInput], *, is_text: bool) -> None:
         inputs = "Arguments" if is_text else "Model inputs"
         for is_kept, title in ((False, inputs), (True, "Parameters")):
             names = [g.name[:_LONGEST_NAME] for g in given if g.is_kept is is_kept]

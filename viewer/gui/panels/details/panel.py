@@ -54,11 +54,16 @@ class DetailsPanel(QScrollArea):
         self._soon.setSingleShot(True)
         self._soon.timeout.connect(self.refresh)
         for signal in (
-            session.opened, session.selected, session.run_picked, session.coloured,
-            self._costs.changed, FlowFeed.of(session).changed, theme.changed,
-        ):  # fmt: skip
+            session.workspace_changed,
+            session.selection_changed,
+            session.run_picked,
+            session.coloring_changed,
+            self._costs.changed,
+            FlowFeed.of(session).changed,
+            theme.changed,
+        ):
             signal.connect(self._invalidate)
-        session.opened.connect(self._forget)
+        session.workspace_changed.connect(self._forget)
         # What is known of the last area, and of which traces.
         self._facts: tuple[Area, list[OpenTrace], AreaFacts] | None = None
         self._latest = Latest(self)

@@ -21,7 +21,7 @@ _GAP = 6
 
 
 class RunChart(QWidget):
-    """One bar per run; the current one is in the operator's colour, the rest are grey.
+    """One bar per run; the current one is in the operator's color, the rest are gray.
 
     costs: ns per run. current: the position of the run that other figures are of, None for all.
     Numbers stand over the bars while there is room for them.

@@ -12,12 +12,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from viewer.analysis.cost.achieved_rates import Timed, timed_by, timed_in
+from viewer.analysis.cost.achieved_rates import TimedNodes, timed_by, timed_in
 from viewer.analysis.workload.operator_tensors import used_elsewhere
 from viewer.analysis.workload.operator_work import OperatorFigures, figures_of, figures_of_nodes
 from viewer.gui.panels.base.slice_facts import MISSING, Figure, run_of, scope_text
 from viewer.model.queries import begin_in_run
-from viewer.model.scope import Scope
+from viewer.model.scope import TimeScope
 from viewer.model.text import amount_in_unit
 from viewer.model.times import NARROW_SPACE, RateOrigin, format_time, group_digits, tick_to_ns
 from viewer.program.program import Operator, Setting, base_name
@@ -29,7 +29,7 @@ _MOST_NUMBERS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class WorkFigures:
     """The figures of the section, those of its second line, and its rows; all as plain text."""
 
     figures: tuple[Figure, ...]
@@ -37,7 +37,9 @@ class Work:
     rows: tuple[tuple[str, str], ...]
 
 
-def work_of(shown: OpenTrace, operator: Operator, scope: Scope, slice_: int | None = None) -> Work:
+def work_of(
+    shown: OpenTrace, operator: Operator, scope: TimeScope, slice_: int | None = None
+) -> WorkFigures:
     """The work of an operator, with the rates of a slice of it, or of a run or all of them.
 
     operator: with its tensors, which those of a text are read for.
@@ -51,7 +53,7 @@ def work_of(shown: OpenTrace, operator: Operator, scope: Scope, slice_: int | No
     rows = [*_rows(found)]
     if basis:
         rows.append(("Rates", basis))
-    return Work(_figures(found), rates, tuple(rows))
+    return WorkFigures(_figures(found), rates, tuple(rows))
 
 
 def settings_text(settings: Sequence[tuple[str, Setting]]) -> str:
@@ -133,7 +135,9 @@ def _parts(found: OperatorFigures) -> str:
 # -- rates ----------------------------------------------------------------------------------------
 
 
-def _timed(shown: OpenTrace, operator: Operator, scope: Scope, slice_: int | None) -> Timed:
+def _timed(
+    shown: OpenTrace, operator: Operator, scope: TimeScope, slice_: int | None
+) -> TimedNodes:
     table, trace = shown.table, shown.trace
     own = shown.slices_of((operator.index,))
     if slice_ is not None:
@@ -142,7 +146,7 @@ def _timed(shown: OpenTrace, operator: Operator, scope: Scope, slice_: int | Non
             table, operator, slice_, own if around is None else begin_in_run(trace, around, own)
         )
     if scope.ticks is not None:  # it may cut slices, and calls that belong together
-        return Timed(reason="Rates are of a slice or of runs, not of a selected range")
+        return TimedNodes(reason="Rates are of a slice or of runs, not of a selected range")
     if scope.run is not None:
         return timed_in(table, operator, begin_in_run(trace, scope.run, own), 1)
     # A dump may have runs of other methods too.
@@ -152,7 +156,7 @@ def _timed(shown: OpenTrace, operator: Operator, scope: Scope, slice_: int | Non
 
 
 def _rates(
-    shown: OpenTrace, operator: Operator, whole: OperatorFigures, timed: Timed, where: str
+    shown: OpenTrace, operator: Operator, whole: OperatorFigures, timed: TimedNodes, where: str
 ) -> tuple[tuple[Figure, ...], str]:
     """Operations and bytes per second, and what they rest on; or why there are none."""
     if whole.operations is None and whole.moved is None:
@@ -186,5 +190,5 @@ def _rates(
     return tuple(rates), f"over {time}{at_once}{times} in {where}{only}{clock}"
 
 
-def _per_second(amount: int, timed: Timed, ns_per_tick: Fraction) -> float:
+def _per_second(amount: int, timed: TimedNodes, ns_per_tick: Fraction) -> float:
     return float(Fraction(amount * timed.times * 10**9) / (timed.ticks * ns_per_tick))

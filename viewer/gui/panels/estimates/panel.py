@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from viewer.analysis.torq.estimates import ActionRow, Compared, Estimates, OperatorRow
+from viewer.analysis.torq.estimates import ActionRow, ComparedAction, Estimates, OperatorRow
 from viewer.gui.panels.base.grouped_panel import GroupedPanel
-from viewer.gui.panels.base.operator_table import Contents, Heading, Kind, TableRow
+from viewer.gui.panels.base.operator_table import ColumnKind, Heading, OperatorContents, TableRow
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.when_visible import BEING_COUNTED, WhenSeen
+from viewer.gui.qt.when_visible import BEING_COUNTED, WhenVisible
 from viewer.gui.qt.widgets.labels import label
 from viewer.gui.session.session import Session
 from viewer.model.times import counted, format_in, group_digits, unit_for
@@ -47,16 +47,16 @@ class EstimatesPanel(GroupedPanel):
         hint = "Filter by operator or action"
         super().__init__(theme, "Estimates", hint, NOTHING, below, parent)
         self._session = session
-        self._answer: _Answer | None = None
+        self._answer: EstimatesAnswer | None = None
         self.by.addItems([BY_ACTION, BY_OPERATOR])
         self.by.activated.connect(self._show)
         self.table.chosen.connect(self._choose)
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
-        self._seen = WhenSeen(self)
+        self._seen = WhenVisible(self)
         self._seen.due.connect(self.refresh)
-        session.opened.connect(self.refresh)
-        session.coloured.connect(self._colour)
+        session.workspace_changed.connect(self.refresh)
+        session.coloring_changed.connect(self._color)
         theme.changed.connect(self.refresh)
         self.refresh()
 
@@ -70,7 +70,7 @@ class EstimatesPanel(GroupedPanel):
             self.set_empty(True, BEING_COUNTED)
 
     @Slot(object)
-    def _take(self, answer: _Answer) -> None:
+    def _take(self, answer: EstimatesAnswer) -> None:
         self._answer = answer
         self._show()
 
@@ -81,21 +81,21 @@ class EstimatesPanel(GroupedPanel):
             self.set_empty(True, NOTHING)
             return
         contents, told = answer.tables[self.by.currentText()]
-        self._colour()
+        self._color()
         self.table.show_contents(contents, sorted_by=-1)
         self.subtitle.setText(told)
         self.note.setText(_sources(answer.made))
         self.set_empty(False)
 
     @Slot()
-    def _colour(self) -> None:
-        """Colour operators as the slices of the first open trace of their program are."""
+    def _color(self) -> None:
+        """Color operators as the slices of the first open trace of their program are."""
         table = self._answer.made.table if self._answer is not None else None
         program = None if table is None else table.program
         of = [shown for shown in self._session.traces if shown.table.program is program]
         scheme = self._session.state.scheme
         mine = program is not None and bool(of)
-        self.table.colour_operators(of[0].operator_colours(scheme) if mine else None)
+        self.table.color_operators(of[0].operator_colors(scheme) if mine else None)
 
     @Slot(int)
     def _choose(self, row: int) -> None:
@@ -116,27 +116,27 @@ class EstimatesPanel(GroupedPanel):
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class EstimatesAnswer:
     """What is compared, and by title the rows and a line that sums them up; none without rows."""
 
     made: Estimates
-    tables: Mapping[str, tuple[Contents, str]]
+    tables: Mapping[str, tuple[OperatorContents, str]]
 
 
-def _answer(space: Workspace) -> _Answer:
+def _answer(space: Workspace) -> EstimatesAnswer:
     """The comparison of all that is open, with its rows: half a million of them take seconds."""
     made = of_workspace(space)
     if not made.actions and not made.operators:
-        return _Answer(made, {})
+        return EstimatesAnswer(made, {})
     several = len({row.dispatch for row in made.actions}) > 1
-    parts: tuple[tuple[str, Sequence[Compared]], ...] = (
+    parts: tuple[tuple[str, Sequence[ComparedAction]], ...] = (
         (BY_ACTION, made.actions), (BY_OPERATOR, made.operators)
     )  # fmt: skip
     tables = {title: (_contents(rows, title, several), _told(rows)) for title, rows in parts}
-    return _Answer(made, tables)
+    return EstimatesAnswer(made, tables)
 
 
-def _told(rows: Sequence[Compared]) -> str:
+def _told(rows: Sequence[ComparedAction]) -> str:
     """How many rows have both sides, and how far those are off together."""
     both = [row for row in rows if row.ratio is not None]
     told = f"{group_digits(len(both))} of {group_digits(len(rows))} have both sides"
@@ -147,7 +147,7 @@ def _told(rows: Sequence[Compared]) -> str:
     return f"{told} · {_ratio(measured / estimate)} of the estimate together"
 
 
-def _contents(rows: Sequence[Compared], title: str, several: bool) -> Contents:
+def _contents(rows: Sequence[ComparedAction], title: str, several: bool) -> OperatorContents:
     """several: whether there are dispatches to be told apart."""
     longest = [max(row.estimate_ns or 0.0, row.measured.mean if row.measured else 0.0)
                for row in rows]  # fmt: skip
@@ -158,14 +158,14 @@ def _contents(rows: Sequence[Compared], title: str, several: bool) -> Contents:
         return MISSING if ns is None else format_in(ns, factor)
 
     headings = (
-        Heading(title, Kind.NAME, 0),
-        Heading(f"Measured, {unit}", Kind.BAR, 190),
-        Heading(f"Estimate, {unit}", Kind.NUMBER, 92),
-        Heading("Ratio", Kind.NUMBER, 76),
-        Heading("Runs", Kind.NUMBER, 52),
-        Heading(f"p50, {unit}", Kind.NUMBER, 72),
-        Heading(f"Min, {unit}", Kind.NUMBER, 72),
-        Heading(f"Max, {unit}", Kind.NUMBER, 72),
+        Heading(title, ColumnKind.NAME, 0),
+        Heading(f"Measured, {unit}", ColumnKind.BAR, 190),
+        Heading(f"Estimate, {unit}", ColumnKind.NUMBER, 92),
+        Heading("Ratio", ColumnKind.NUMBER, 76),
+        Heading("Runs", ColumnKind.NUMBER, 52),
+        Heading(f"p50, {unit}", ColumnKind.NUMBER, 72),
+        Heading(f"Min, {unit}", ColumnKind.NUMBER, 72),
+        Heading(f"Max, {unit}", ColumnKind.NUMBER, 72),
     )
     told = []
     for row in rows:
@@ -187,10 +187,10 @@ def _contents(rows: Sequence[Compared], title: str, several: bool) -> Contents:
                 detail=_detail(row),
             )
         )  # fmt: skip
-    return Contents(headings, tuple(told))
+    return OperatorContents(headings, tuple(told))
 
 
-def _place(row: Compared, several: bool) -> str:
+def _place(row: ComparedAction, several: bool) -> str:
     """ "job 0" or "action 2", or of how many actions a row is the sum."""
     if isinstance(row, OperatorRow):
         where = "NPU" if row.on_npu else "host"
@@ -206,7 +206,7 @@ def _place(row: Compared, several: bool) -> str:
     return " · ".join(parts)
 
 
-def _detail(row: Compared) -> str:
+def _detail(row: ComparedAction) -> str:
     """What the tooltip adds: the operation of the dispatch, its actions, and what is missing."""
     if not isinstance(row, ActionRow):
         return row.reason

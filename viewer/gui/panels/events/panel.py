@@ -15,11 +15,17 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.analysis.links.labels import run_label
 from viewer.analysis.statistics.events import event_statistics
-from viewer.gui.panels.base.trace_table_panel import RunTablePanel
-from viewer.gui.panels.events.table import CELLS, Cell, Contents, EventsModel, contents_of
+from viewer.gui.panels.base.trace_table_panel import TraceTablePanel
+from viewer.gui.panels.events.table import (
+    CELLS,
+    EventColumn,
+    EventsContents,
+    EventsModel,
+    contents_of,
+)
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.when_visible import BEING_COUNTED, WhenSeen
+from viewer.gui.qt.when_visible import BEING_COUNTED, WhenVisible
 from viewer.gui.qt.widgets.tables import RowTable, copy_rows, fit_columns, marked_rows
 from viewer.gui.session.session import Session
 from viewer.model.queries import run_of_slices
@@ -31,10 +37,18 @@ NOTHING = "Open a profile to see how long each of its events took over the runs.
 NO_EVENTS = "This profile has no events with a time."
 MOST_COPIED = 2000  # rows; writing so many takes 50 ms
 _LEAST_EVENT = 240  # px
-_DISPENSABLE = (Cell.AVG, Cell.P10, Cell.MIN, Cell.BLOCK, Cell.TOTAL, Cell.SPREAD, Cell.MAX)
+_DISPENSABLE = (
+    EventColumn.AVG,
+    EventColumn.P10,
+    EventColumn.MIN,
+    EventColumn.BLOCK,
+    EventColumn.TOTAL,
+    EventColumn.SPREAD,
+    EventColumn.MAX,
+)
 
 
-class EventsPanel(RunTablePanel):
+class EventsPanel(TraceTablePanel):
     """Statistics of the events of the current trace, in the picked run or in all."""
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
@@ -44,14 +58,14 @@ class EventsPanel(RunTablePanel):
             "Filter by event, operator or metadata", "Filter events", parent,
         )  # fmt: skip
         self.model.setParent(self)
-        self._answer: Answer | None = None
+        self._answer: EventsAnswer | None = None
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
-        self._seen = WhenSeen(self)
+        self._seen = WhenVisible(self)
         self._seen.due.connect(self.refresh)
         self.table.chosen.connect(self._choose)
         self.filter.textChanged.connect(self.model.set_filter)
-        session.selected.connect(self._mark)
+        session.selection_changed.connect(self._mark)
         self.refresh()
 
     @Slot()
@@ -75,7 +89,7 @@ class EventsPanel(RunTablePanel):
         self.model.clear()
 
     @Slot(object)
-    def _take(self, answer: Answer) -> None:
+    def _take(self, answer: EventsAnswer) -> None:
         self._answer = answer
         shown, found, run = answer.shown, answer.contents.found, answer.run
         if not len(found):
@@ -85,7 +99,7 @@ class EventsPanel(RunTablePanel):
         if run is not None:
             title = run_label(shown.table, shown.trace.runs[run]).rpartition(" · ")[2]
             picked = title.partition(" of ")[0].capitalize()
-        self._colour()
+        self._color()
         self.model.show(shown, answer.contents, picked)
         self.table.fit_columns()
         count = sum(r.kind is RunKind.INFERENCE for r in shown.trace.runs)
@@ -111,8 +125,8 @@ class EventsPanel(RunTablePanel):
             self._select(self._answer.shown, self.model.longest_slice(row))
 
     @Slot()
-    def _colour(self) -> None:
-        self.model.colours = self._operator_colours()
+    def _color(self) -> None:
+        self.model.colors = self._operator_colors()
         self.table.viewport().update()
 
     @Slot()
@@ -123,15 +137,15 @@ class EventsPanel(RunTablePanel):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class EventsAnswer:
     """What is shown of a trace, and which run is picked."""
 
     shown: OpenTrace
-    contents: Contents
+    contents: EventsContents
     run: int | None
 
 
-def _answer(shown: OpenTrace, run: int | None, known: Contents | None) -> Answer:
+def _answer(shown: OpenTrace, run: int | None, known: EventsContents | None) -> EventsAnswer:
     found = event_statistics(shown.table) if known is None else known.found
     in_run = np.full(len(found), -1)
     if run is not None:
@@ -139,7 +153,7 @@ def _answer(shown: OpenTrace, run: int | None, known: Contents | None) -> Answer
         inside = run_of_slices(shown.trace)[found.slices] == run
         in_run[row[inside]] = 0
         np.add.at(in_run, row[inside], found.duration[inside])
-    return Answer(shown, contents_of(found, in_run, known), run)
+    return EventsAnswer(shown, contents_of(found, in_run, known), run)
 
 
 class EventsView(RowTable):
@@ -165,5 +179,5 @@ class EventsView(RowTable):
             self, self._theme,
             {i: width or _LEAST_EVENT for i, width in enumerate(widths)},
             {CELLS.index(cell) for cell in self._model.silent},
-            [CELLS.index(cell) for cell in _DISPENSABLE], CELLS.index(Cell.EVENT),
+            [CELLS.index(cell) for cell in _DISPENSABLE], CELLS.index(EventColumn.EVENT),
         )  # fmt: skip

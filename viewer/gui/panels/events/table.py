@@ -22,7 +22,7 @@ from PySide6.QtGui import QColor, QFont
 from viewer.analysis.links.labels import key_labels
 from viewer.analysis.statistics.events import EventStatistics
 from viewer.gui.panels.base.slice_facts import MISSING
-from viewer.gui.panels.base.swatches import SwatchPixmaps, colours_of
+from viewer.gui.panels.base.swatches import SwatchPixmaps, colors_of
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip
@@ -36,7 +36,7 @@ METADATA = "metadata"
 _UNIT_WIDTH = 44  # px, of " cycles"
 
 
-class Cell(Enum):
+class EventColumn(Enum):
     """A column: its title, its width in px (0: what is left), and which statistic it tells."""
 
     EVENT = ("Event", 0, "")
@@ -60,24 +60,24 @@ class Cell(Enum):
     @property
     def is_time(self) -> bool:
         """Whether it tells a length."""
-        return bool(self.field) and self not in (Cell.COUNT, Cell.SPREAD)
+        return bool(self.field) and self not in (EventColumn.COUNT, EventColumn.SPREAD)
 
     def room(self, with_units: bool) -> int:
         """Its width in px, where lengths on other clocks have their unit with them or not."""
         return self.width + (_UNIT_WIDTH if with_units and self.is_time else 0)
 
 
-CELLS = tuple(Cell)
+CELLS = tuple(EventColumn)
 _TIPS = {
-    Cell.PICKED: "In the picked run; all its occurrences together",
-    Cell.COUNT: "How often it was logged in these runs",
-    Cell.SPREAD: "p90 less p10, as a share of p50: how much it varies",
-    Cell.P50: "The median: half of them took less",
+    EventColumn.PICKED: "In the picked run; all its occurrences together",
+    EventColumn.COUNT: "How often it was logged in these runs",
+    EventColumn.SPREAD: "p90 less p10, as a share of p50: how much it varies",
+    EventColumn.P50: "The median: half of them took less",
 }
 
 
 @dataclass(frozen=True, eq=False)
-class Contents:
+class EventsContents:
     """Some statistics with all texts and numbers that are shown of them, worked out beforehand.
 
     labels: the text of every key. texts: codes per row and the lower case texts that a filter looks
@@ -87,11 +87,13 @@ class Contents:
     found: EventStatistics
     labels: tuple[str, ...]
     texts: tuple[tuple[Ints, Sequence[str]], ...]
-    order: Mapping[Cell, Ints]
-    columns: Mapping[Cell, NDArray[Any]]
+    order: Mapping[EventColumn, Ints]
+    columns: Mapping[EventColumn, NDArray[Any]]
 
 
-def contents_of(found: EventStatistics, in_run: Ints, known: Contents | None = None) -> Contents:
+def contents_of(
+    found: EventStatistics, in_run: Ints, known: EventsContents | None = None
+) -> EventsContents:
     """What is shown of some statistics. Pure; 0.4 s where each of 200,000 events has its own name.
 
     in_run: per row what it took in the picked run, -1 for nothing. known: of the same statistics.
@@ -107,8 +109,11 @@ def contents_of(found: EventStatistics, in_run: Ints, known: Contents | None = N
         (trace.keys.name[found.key].astype(np.int64), [s.lower() for s in trace.strings]),
         (found.block, [title.lower() for title in found.block_titles]),
     )
-    order = {Cell.EVENT: _ranks(small)[found.key], Cell.BLOCK: _ranks(texts[2][1])[found.block]}
-    return Contents(found, labels, texts, order, columns)
+    order = {
+        EventColumn.EVENT: _ranks(small)[found.key],
+        EventColumn.BLOCK: _ranks(texts[2][1])[found.block],
+    }
+    return EventsContents(found, labels, texts, order, columns)
 
 
 def _ranks(texts: Sequence[str]) -> Ints:
@@ -124,23 +129,23 @@ class EventsModel(TitledModel):
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._contents: Contents | None = None
+        self._contents: EventsContents | None = None
         self._filter = ""
         self._sort: tuple[int, Qt.SortOrder] | None = None
         self._swatches = SwatchPixmaps(theme)
-        self.colours: Palette | None = None  # the palette index of every operator; None: its own
+        self.colors: Palette | None = None  # the palette index of every operator; None: its own
         self._rate = 1.0
         self.unit, self._factor = "ns", 1
         self._titles: tuple[str, ...] = tuple(cell.title for cell in CELLS)
         self.rows: Ints = np.empty(0, np.int64)
-        self.silent: frozenset[Cell] = frozenset()
+        self.silent: frozenset[EventColumn] = frozenset()
         self.with_units = False
 
     @property
     def _found(self) -> EventStatistics | None:
         return self._contents.found if self._contents is not None else None
 
-    def show(self, shown: OpenTrace, contents: Contents, picked: str = "") -> None:
+    def show(self, shown: OpenTrace, contents: EventsContents, picked: str = "") -> None:
         """Show the statistics of a trace; sorting and filter stay, and marks while it is the same.
 
         picked: what the picked run is called, if one is.
@@ -158,15 +163,23 @@ class EventsModel(TitledModel):
         self._contents = contents
         self._titles = tuple(self._title(cell, picked) for cell in CELLS)
         once = bool((found.statistics.count <= 1).all())
-        silent = {Cell.P10, Cell.P90, Cell.AVG, Cell.MIN, Cell.MAX, Cell.TOTAL, Cell.SPREAD}
+        silent = {
+            EventColumn.P10,
+            EventColumn.P90,
+            EventColumn.AVG,
+            EventColumn.MIN,
+            EventColumn.MAX,
+            EventColumn.TOTAL,
+            EventColumn.SPREAD,
+        }
         self.silent = (
             frozenset(silent if once else ())
-            | ({Cell.BLOCK} if len(found.blocks) < 2 else set())
-            | (set() if picked else {Cell.PICKED})
+            | ({EventColumn.BLOCK} if len(found.blocks) < 2 else set())
+            | (set() if picked else {EventColumn.PICKED})
         )
         if again:
             self._rearrange()
-            at = CELLS.index(Cell.PICKED)
+            at = CELLS.index(EventColumn.PICKED)
             self.headerDataChanged.emit(Qt.Orientation.Horizontal, at, at)
         else:
             self._arrange()
@@ -244,23 +257,23 @@ class EventsModel(TitledModel):
             rows = rows[by[::-1] if order == Qt.SortOrder.DescendingOrder else by]
         self.rows = rows
 
-    def _title(self, cell: Cell, picked: str) -> str:
-        title = picked if cell is Cell.PICKED else cell.title
+    def _title(self, cell: EventColumn, picked: str) -> str:
+        title = picked if cell is EventColumn.PICKED else cell.title
         return f"{title}, {self.unit}" if cell.is_time else title
 
-    def _text(self, i: int, cell: Cell, *, plain: bool = False) -> str:
+    def _text(self, i: int, cell: EventColumn, *, plain: bool = False) -> str:
         assert self._contents is not None
         found = self._contents.found
-        if cell is Cell.EVENT:
+        if cell is EventColumn.EVENT:
             return self._contents.labels[int(found.key[i])]
-        if cell is Cell.BLOCK:
+        if cell is EventColumn.BLOCK:
             return found.block_titles[int(found.block[i])]
         value = float(self._contents.columns[cell][i])
         if np.isnan(value):
             return "" if plain else MISSING
-        if cell is Cell.COUNT:
+        if cell is EventColumn.COUNT:
             return str(int(value)) if plain else group_digits(int(value))
-        if cell is Cell.SPREAD:
+        if cell is EventColumn.SPREAD:
             return f"{value:.1f}"
         unit = found.unit_name(i)
         if unit is not None:
@@ -297,40 +310,47 @@ class EventsModel(TitledModel):
             font: QFont = self._theme.font("cell")
             return font
         if role == Qt.ItemDataRole.ForegroundRole:
-            strong = cell in (Cell.EVENT, Cell.P50)
+            strong = cell in (EventColumn.EVENT, EventColumn.P50)
             color: QColor = self._theme.color("text1" if strong else "text2")
             return color
-        if role == Qt.ItemDataRole.DecorationRole and cell is Cell.EVENT:
+        if role == Qt.ItemDataRole.DecorationRole and cell is EventColumn.EVENT:
             table = self._found.table
             operators = table.links[int(self._found.key[i])].operators
-            own = self._swatches.of(colours_of(operators, self.colours))
+            own = self._swatches.of(colors_of(operators, self.colors))
             return own or (self._swatches.blank() if table.sets else None)
         return None
 
-    def _tip(self, i: int, cell: Cell) -> str:
+    def _tip(self, i: int, cell: EventColumn) -> str:
         assert self._found is not None
-        if cell is not Cell.EVENT:
+        if cell is not EventColumn.EVENT:
             return ""
         link = self._found.table.links[int(self._found.key[i])]
         name = self._found.name(i)
         return "\n".join(dict.fromkeys((self._text(i, cell), name, link.detail)))
 
 
-def _columns(found: EventStatistics, picked: Ints) -> dict[Cell, NDArray[Any]]:
+def _columns(found: EventStatistics, picked: Ints) -> dict[EventColumn, NDArray[Any]]:
     """The numbers of every column; the spread of what took no time is none."""
     numbers = found.statistics
     told = (
-        Cell.COUNT, Cell.P10, Cell.P50, Cell.P90, Cell.AVG, Cell.MIN, Cell.MAX, Cell.TOTAL
-    )  # fmt: skip
-    columns: dict[Cell, NDArray[Any]] = {cell: getattr(numbers, cell.field) for cell in told}
+        EventColumn.COUNT,
+        EventColumn.P10,
+        EventColumn.P50,
+        EventColumn.P90,
+        EventColumn.AVG,
+        EventColumn.MIN,
+        EventColumn.MAX,
+        EventColumn.TOTAL,
+    )
+    columns: dict[EventColumn, NDArray[Any]] = {cell: getattr(numbers, cell.field) for cell in told}
     spread = np.full(len(found), np.nan)
     np.divide(100 * (numbers.p90 - numbers.p10), numbers.p50, out=spread, where=numbers.p50 > 0)
-    columns[Cell.SPREAD] = spread
-    columns[Cell.PICKED] = np.where(picked < 0, np.nan, picked)
+    columns[EventColumn.SPREAD] = spread
+    columns[EventColumn.PICKED] = np.where(picked < 0, np.nan, picked)
     return columns
 
 
-def _holds(shown: Contents, word: str) -> Bools:
+def _holds(shown: EventsContents, word: str) -> Bools:
     """Which rows have a word in one of their texts."""
     hit = np.zeros(len(shown.found), np.bool_)
     for codes, texts in shown.texts:

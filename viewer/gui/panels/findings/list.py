@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
     QStyleOptionViewItem,
 )
 
-from viewer.analysis.findings.finding import Finding, Report, Silent
+from viewer.analysis.findings.finding import Finding, NotReported, PanelRef
 from viewer.analysis.findings.findings import Findings
 from viewer.gui.panels.base.swatches import paint_bar
 from viewer.gui.qt.crash_report import guard
@@ -38,7 +38,7 @@ _BAR = 6
 _WRAP = int(Qt.TextFlag.TextWordWrap)
 
 
-class Line(Enum):
+class FindingLine(Enum):
     """What a row is."""
 
     FINDING = "a finding"
@@ -47,10 +47,10 @@ class Line(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One row. texts: (text, font, colour) of its paragraphs; number: from 1, 0 for none."""
+class FindingRow:
+    """One row. texts: (text, font, color) of its paragraphs; number: from 1, 0 for none."""
 
-    line: Line
+    line: FindingLine
     texts: tuple[tuple[str, FontRole, str], ...]
     number: int = 0
     kind: str = ""
@@ -63,11 +63,11 @@ class Row:
         return head + " ".join(text for text, _, _ in self.texts)
 
 
-def rows_of(findings: Findings) -> tuple[Row, ...]:
+def rows_of(findings: Findings) -> tuple[FindingRow, ...]:
     """The rows of an answer: findings by rank, then what told nothing, by whether it could."""
     rows = [
-        Row(
-            Line.FINDING,
+        FindingRow(
+            FindingLine.FINDING,
             ((one.title, "section", "text1"), (one.detail, "cell", "text1"),
              (one.threshold, "caption", "text2")),
             number, one.family.title, one,
@@ -75,22 +75,22 @@ def rows_of(findings: Findings) -> tuple[Row, ...]:
         for number, one in enumerate(findings.found, 1)
     ]  # fmt: skip
     if not rows:
-        rows.append(Row(Line.HEADING, ((NONE_FOUND, "section", "text1"),)))
+        rows.append(FindingRow(FindingLine.HEADING, ((NONE_FOUND, "section", "text1"),)))
     if findings.left_out:
         more = f"And {counted(findings.left_out, 'more finding')} of less."
-        rows.append(Row(Line.HEADING, ((more, "caption", "text2"),)))
+        rows.append(FindingRow(FindingLine.HEADING, ((more, "caption", "text2"),)))
     for heading, asked in ((NOT_MET, True), (NOT_ASKED, False)):
         told = [one for one in findings.silent if one.asked is asked]
         if told:
-            rows.append(Row(Line.HEADING, ((heading, "section", "text2"),)))
+            rows.append(FindingRow(FindingLine.HEADING, ((heading, "section", "text2"),)))
             rows += [_quiet(one) for one in told]
     return tuple(rows)
 
 
-def _quiet(one: Silent) -> Row:
+def _quiet(one: NotReported) -> FindingRow:
     why = one.why[:1].upper() + one.why[1:]
     why = why if why.endswith(".") else f"{why}."
-    return Row(Line.QUIET, ((f"{one.family.title}: {why}", "caption", "text2"),))
+    return FindingRow(FindingLine.QUIET, ((f"{one.family.title}: {why}", "caption", "text2"),))
 
 
 class FindingsModel(QAbstractListModel):
@@ -98,9 +98,9 @@ class FindingsModel(QAbstractListModel):
 
     def __init__(self) -> None:
         super().__init__()
-        self.rows: tuple[Row, ...] = ()
+        self.rows: tuple[FindingRow, ...] = ()
 
-    def show(self, rows: tuple[Row, ...]) -> None:
+    def show(self, rows: tuple[FindingRow, ...]) -> None:
         """Replace all rows."""
         self.beginResetModel()
         self.rows = rows
@@ -112,7 +112,7 @@ class FindingsModel(QAbstractListModel):
 
     @guard(Qt.ItemFlag.NoItemFlags)
     def flags(self, index: Index) -> Qt.ItemFlag:
-        heading = index.isValid() and self.rows[index.row()].line is Line.HEADING
+        heading = index.isValid() and self.rows[index.row()].line is FindingLine.HEADING
         enabled = Qt.ItemFlag.ItemIsEnabled
         return enabled if heading else enabled | Qt.ItemFlag.ItemIsSelectable
 
@@ -152,7 +152,7 @@ class FindingsList(QListView):
     def choose(self, index: QModelIndex) -> None:
         """Go to what a finding is of, where that is in the profile itself."""
         found = self._model.rows[index.row()].finding
-        if found is not None and not isinstance(found.place, Report):
+        if found is not None and not isinstance(found.place, PanelRef):
             self._click(index)
 
     @guard
@@ -170,14 +170,14 @@ class _FindingDelegate(QStyledItemDelegate):
         super().__init__(view)
         self._view, self._model, self._theme = view, model, theme
 
-    def _room(self, row: Row, width: int) -> tuple[int, int]:
+    def _room(self, row: FindingRow, width: int) -> tuple[int, int]:
         """Where the paragraphs begin, and how wide they may be."""
         px = self._theme.px
-        left = px(_INSET) + (px(_NUMBER) if row.line is Line.FINDING else 0)
-        side = px(_SIDE) + px(_INSET) if row.line is Line.FINDING else 0
+        left = px(_INSET) + (px(_NUMBER) if row.line is FindingLine.FINDING else 0)
+        side = px(_SIDE) + px(_INSET) if row.line is FindingLine.FINDING else 0
         return left, max(width - left - side - px(_INSET), px(80))
 
-    def _heights(self, row: Row, width: int) -> list[int]:
+    def _heights(self, row: FindingRow, width: int) -> list[int]:
         heights = []
         for text, role, _ in row.texts:
             metrics = QFontMetrics(self._theme.font(role))
@@ -189,7 +189,7 @@ class _FindingDelegate(QStyledItemDelegate):
         row, theme = self._model.rows[index.row()], self._theme
         width = self._view.viewport().width()
         heights = self._heights(row, self._room(row, width)[1])
-        air = theme.px(_AIR) * 2 if row.line is Line.FINDING else theme.px(_AIR)
+        air = theme.px(_AIR) * 2 if row.line is FindingLine.FINDING else theme.px(_AIR)
         return QSize(theme.px(200), sum(heights) + (len(heights) - 1) * theme.px(_LINE) + air)
 
     @guard
@@ -205,7 +205,7 @@ class _FindingDelegate(QStyledItemDelegate):
         elif state & QStyle.StateFlag.State_MouseOver and row.finding is not None:
             painter.fillRect(rect, theme.color("hover"))
         left, width = self._room(row, rect.width())
-        air = theme.px(_AIR) if row.line is Line.FINDING else theme.px(_AIR) // 2
+        air = theme.px(_AIR) if row.line is FindingLine.FINDING else theme.px(_AIR) // 2
         y = rect.top() + air
         for (text, role, tone), height in zip(row.texts, self._heights(row, width), strict=True):
             painter.setFont(theme.font(role))
@@ -222,7 +222,7 @@ class _FindingDelegate(QStyledItemDelegate):
             painter.drawRect(rect.adjusted(0, 0, -1, -1))
         painter.restore()
 
-    def _paint_number(self, painter: QPainter, rect: QRect, row: Row) -> None:
+    def _paint_number(self, painter: QPainter, rect: QRect, row: FindingRow) -> None:
         theme = self._theme
         painter.setFont(theme.font("section"))
         painter.setPen(theme.color("text2"))
@@ -230,7 +230,9 @@ class _FindingDelegate(QStyledItemDelegate):
                       theme.px(_NUMBER), theme.px(18))  # fmt: skip
         painter.drawText(place, int(Qt.AlignmentFlag.AlignLeft), str(row.number))
 
-    def _paint_side(self, painter: QPainter, rect: QRect, row: Row, share: float | None) -> None:
+    def _paint_side(
+        self, painter: QPainter, rect: QRect, row: FindingRow, share: float | None
+    ) -> None:
         """The word for the kind, and below it the share as a bar and in figures."""
         theme = self._theme
         side = QRect(rect.right() - theme.px(_SIDE + _INSET), rect.top() + theme.px(_AIR),

@@ -15,17 +15,24 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QStackedWidget, QVBoxLayout, QWidget
 
-from viewer.analysis.findings.finding import Family, Finding, OfRun, OfSets, Report, Stretch
+from viewer.analysis.findings.finding import (
+    Family,
+    Finding,
+    OperatorSets,
+    PanelRef,
+    RunRef,
+    Stretch,
+)
 from viewer.analysis.findings.findings import Findings, FindingsOf
 from viewer.analysis.torq.estimates import Estimates
 from viewer.gui.panels.findings.list import FindingsList, FindingsModel, rows_of
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.when_visible import BEING_COUNTED, WhenSeen
+from viewer.gui.qt.when_visible import BEING_COUNTED, WhenVisible
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace
 from viewer.gui.qt.widgets.tables import let_copy
 from viewer.gui.session.session import Session
-from viewer.model.scope import WHOLE, Scope
+from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.times import counted
 from viewer.model.trace import Run
 from viewer.render.layout import Axis
@@ -42,7 +49,7 @@ NO_SLICES = "This profile has no slices: there is nothing to find."
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FindingsAnswer:
     """What is shown of a profile, and of which run; made: the comparison of all in `space`."""
 
     shown: OpenTrace
@@ -61,8 +68,8 @@ class FindingsPanel(QWidget):
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self._of: tuple[OpenTrace | None, Scope] = (None, WHOLE)
-        self.answer: Answer | None = None
+        self._of: tuple[OpenTrace | None, TimeScope] = (None, WHOLE)
+        self.answer: FindingsAnswer | None = None
         self.model = FindingsModel()
         self.model.setParent(self)
         self.list = FindingsList(self.model, theme)
@@ -86,13 +93,13 @@ class FindingsPanel(QWidget):
         outer.addWidget(self._stack)
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
-        self._latest.late.connect(self._grey)
+        self._latest.late.connect(self._gray)
         self._latest.failed.connect(self._say)
-        self._seen = WhenSeen(self)
+        self._seen = WhenVisible(self)
         self._seen.due.connect(self.refresh)
-        session.opened.connect(self.refresh)
+        session.workspace_changed.connect(self.refresh)
         session.run_picked.connect(self._follow)
-        session.selected.connect(self._follow)
+        session.selection_changed.connect(self._follow)
         theme.changed.connect(self.list.viewport().update)
         self.refresh()
 
@@ -103,7 +110,7 @@ class FindingsPanel(QWidget):
 
     # -- what is shown ---------------------------------------------------------------------------
 
-    def _wanted(self) -> tuple[OpenTrace | None, Scope]:
+    def _wanted(self) -> tuple[OpenTrace | None, TimeScope]:
         """The current trace as it ran, however it is shown, and its picked run."""
         trace = self._session.current_trace
         if trace is None:
@@ -136,7 +143,7 @@ class FindingsPanel(QWidget):
             self._say(BEING_COUNTED)
 
     @Slot(object)
-    def _take(self, answer: Answer) -> None:
+    def _take(self, answer: FindingsAnswer) -> None:
         marked = self._marked_family()
         self.answer = answer
         self._set_opacity(1.0)
@@ -169,7 +176,7 @@ class FindingsPanel(QWidget):
         self._stack.setCurrentIndex(1)
 
     @Slot()
-    def _grey(self) -> None:
+    def _gray(self) -> None:
         self._set_opacity(0.6)
 
     def _set_opacity(self, opacity: float) -> None:
@@ -184,7 +191,7 @@ class FindingsPanel(QWidget):
         answer, finding = self.answer, self.model.rows[row].finding
         if answer is None or finding is None:
             return
-        if isinstance(finding.place, Report):
+        if isinstance(finding.place, PanelRef):
             self.report_requested.emit(finding.place.name)
             return
         with self._session.one_step():
@@ -193,9 +200,9 @@ class FindingsPanel(QWidget):
             if number is not None:
                 self._go(answer, finding, number)
 
-    def _go(self, answer: Answer, finding: Finding, number: int) -> None:
+    def _go(self, answer: FindingsAnswer, finding: Finding, number: int) -> None:
         session, place = self._session, finding.place
-        if isinstance(place, OfRun):
+        if isinstance(place, RunRef):
             session.pick_run((number, place.run))
             return
         if isinstance(place, Stretch):
@@ -204,7 +211,7 @@ class FindingsPanel(QWidget):
             session.set_range(t0 - (t1 - t0), t1 + (t1 - t0))  # with what lies beside it
             session.select_area(Area(t0, t1, frozenset((number, t) for t in place.tracks)))
             return
-        if isinstance(place, OfSets) and len(place.sets) == 1:
+        if isinstance(place, OperatorSets) and len(place.sets) == 1:
             session.select_operators(number, place.sets[0])
             return
         found = answer.of.slices_of(finding, answer.run)
@@ -219,7 +226,7 @@ class FindingsPanel(QWidget):
         """Lead from the menu of a finding to the panel that has all of it."""
         row = self.list.currentIndex().row()
         finding = self.model.rows[row].finding if 0 <= row < len(self.model.rows) else None
-        if finding is not None and isinstance(finding.place, Report):
+        if finding is not None and isinstance(finding.place, PanelRef):
             name = finding.place.name
             menu.addAction("Show all of it", partial(self.report_requested.emit, name))
 
@@ -243,7 +250,7 @@ def _first_ns(axis: Axis, tick: int) -> int:
 def _answer(
     shown: OpenTrace, run: Run | None, of: FindingsOf | None, space: Workspace,
     made: Estimates | None,
-) -> Answer:  # fmt: skip
+) -> FindingsAnswer:  # fmt: skip
     of = of or FindingsOf(shown.table, shown.costs)
     made = made or of_workspace(space)
-    return Answer(shown, run, of, of.of(run, shown.axis.ns_per_tick, made), space, made)
+    return FindingsAnswer(shown, run, of, of.of(run, shown.axis.ns_per_tick, made), space, made)

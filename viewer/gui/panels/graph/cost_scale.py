@@ -6,13 +6,13 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from viewer.gui.panels.graph.facts import Fill, Other
+from viewer.gui.panels.graph.facts import Fill, NoCostFill
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.render.palette import RAMP, RAMP_STEPS, SLAB, fills
 
 _OTHERS: tuple[tuple[Fill, str], ...] = (
-    (SLAB, "shared"), (Other.IDLE, "no time here"), (Other.UNLINKED, "not linked"),
+    (SLAB, "shared"), (NoCostFill.IDLE, "no time here"), (NoCostFill.UNLINKED, "not linked"),
 )  # fmt: skip
 
 
@@ -64,9 +64,9 @@ class CostScale(QWidget):
             x = self._text(painter, x + theme.px(6), self._most) + theme.px(12)
         for fill, name in self._others:
             box = QRectF(x + 0.5, top + 0.5, side - 1, side - 1)
-            if isinstance(fill, Other):
+            if isinstance(fill, NoCostFill):
                 pen = QPen(theme.color("text3"), 1)
-                if fill is Other.UNLINKED:
+                if fill is NoCostFill.UNLINKED:
                     pen.setStyle(Qt.PenStyle.DashLine)
                 painter.setPen(pen)
                 painter.setBrush(theme.color("panel"))

@@ -16,7 +16,7 @@ import numpy as np
 
 from viewer.analysis.cost.operators import OperatorCosts
 from viewer.analysis.delegates.delegation import Instance
-from viewer.analysis.flows.neighborhood import Neighbourhood
+from viewer.analysis.flows.neighborhood import Neighborhood
 from viewer.analysis.workload.mlir_tensors import with_tensors
 from viewer.analysis.workload.operator_tensors import outputs_of
 from viewer.gui.panels.base.slice_facts import tensor_text
@@ -32,7 +32,7 @@ _MOST_INPUTS = 6
 _LONGEST = 120
 
 
-class Other(Enum):
+class NoCostFill(Enum):
     """Fills that are no palette index: of an operator without time there, of one that no slice of
     the profile is linked to, and of every operator where there is no profile."""
 
@@ -41,13 +41,13 @@ class Other(Enum):
     PLAIN = "plain"
 
 
-Fill = int | Other
+Fill = int | NoCostFill
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class NodeFacts:
     """What is drawn of one operator. cost: "" where nothing ran. tag: the delegate's call that it
-    went into, "Xnnpack 2", "" for none. inputs, outputs: how many neighbours are not shown."""
+    went into, "Xnnpack 2", "" for none. inputs, outputs: how many neighbors are not shown."""
 
     operator: int
     name: str
@@ -60,18 +60,18 @@ class Node:
 
     @property
     def hidden(self) -> tuple[int, int]:
-        """Neighbours that are not shown: those it takes from, those it hands to."""
+        """Neighbors that are not shown: those it takes from, those it hands to."""
         return self.inputs, self.outputs
 
 
 def nodes_of(
-    program: Program, around: Neighbourhood, costs: OperatorCosts | None, ns_per_tick: Fraction,
+    program: Program, around: Neighborhood, costs: OperatorCosts | None, ns_per_tick: Fraction,
     tags: Mapping[int, str],
-) -> tuple[Node, ...]:  # fmt: skip
-    """The nodes of a neighbourhood, in its order. costs: None of a record alone."""
-    fills = [Other.PLAIN] * len(around) if costs is None else fills_of(costs, around.operators)
+) -> tuple[NodeFacts, ...]:  # fmt: skip
+    """The nodes of a neighborhood, in its order. costs: None of a record alone."""
+    fills = [NoCostFill.PLAIN] * len(around) if costs is None else fills_of(costs, around.operators)
     return tuple(
-        Node(
+        NodeFacts(
             index, _line((operator := program.operators[index]).name), place_of(operator),
             "" if costs is None else cost_text(costs, index, ns_per_tick), fill,
             tags.get(index, ""), int(around.hidden_inputs[at]), int(around.hidden_outputs[at]),
@@ -91,14 +91,23 @@ def place_of(operator: Operator) -> str:
 def fills_of(costs: OperatorCosts, operators: Ints) -> list[Fill]:
     """The fill of each of some operators."""
     own, shared = costs.own[operators], costs.shared[operators]
-    step = np.minimum(own * RAMP_STEPS // max(costs.dearest, 1), RAMP_STEPS - 1)
+    step = np.minimum(own * RAMP_STEPS // max(costs.most_expensive, 1), RAMP_STEPS - 1)
     return [
-        RAMP + at if mine >= 0 else SLAB if other >= 0 else Other.IDLE if seen else Other.UNLINKED
+        RAMP + at
+        if mine >= 0
+        else SLAB
+        if other >= 0
+        else NoCostFill.IDLE
+        if seen
+        else NoCostFill.UNLINKED
         for at, mine, other, seen in zip(
-            step.tolist(), own.tolist(), shared.tolist(), costs.linked[operators].tolist(),
+            step.tolist(),
+            own.tolist(),
+            shared.tolist(),
+            costs.linked[operators].tolist(),
             strict=True,
         )
-    ]  # fmt: skip
+    ]
 
 
 def cost_text(costs: OperatorCosts, operator: int, ns_per_tick: Fraction) -> str:
@@ -120,7 +129,11 @@ def _sharing(costs: OperatorCosts, operator: int) -> str:
 
 
 def node_tip(
-    program: Program, node: Node, costs: OperatorCosts | None, ns_per_tick: Fraction, scope: str
+    program: Program,
+    node: NodeFacts,
+    costs: OperatorCosts | None,
+    ns_per_tick: Fraction,
+    scope: str,
 ) -> str:
     """All of one operator. scope: what its cost is of, "run 2"."""
     operator = program.operators[node.operator]
@@ -151,7 +164,7 @@ def node_tip(
     return "\n".join(map(_line, lines))
 
 
-def _cost_sentence(costs: OperatorCosts, node: Node, ns_per_tick: Fraction, scope: str) -> str:
+def _cost_sentence(costs: OperatorCosts, node: NodeFacts, ns_per_tick: Fraction, scope: str) -> str:
     own, shared = int(costs.own[node.operator]), int(costs.shared[node.operator])
     if own < 0 and shared < 0:
         linked = bool(costs.linked[node.operator])
@@ -201,7 +214,7 @@ def tags_of(instances: Sequence[Instance]) -> dict[int, str]:
     return tags
 
 
-def summary(program: Program, around: Neighbourhood, seeds: Sequence[int], what: str) -> str:
+def summary(program: Program, around: Neighborhood, seeds: Sequence[int], what: str) -> str:
     """ "conv2d: 1 producer, 2 consumers · 14 operators shown". what: that which several seeds are,
     "Xnnpack 2"."""
     flow = program.dataflow

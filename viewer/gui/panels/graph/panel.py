@@ -1,8 +1,8 @@
-"""The graph panel: what feeds the selected operator and what it feeds, coloured by cost.
+"""The graph panel: what feeds the selected operator and what it feeds, colored by cost.
 
 It follows the selection: a slice with its operators, operators, or a delegate's call. What is
 chosen in the graph itself is only marked there, so that nothing moves under the mouse; a double
-click or Enter walks, and Back (Alt+Left) returns. Neighbourhood and layout are worked out when the
+click or Enter walks, and Back (Alt+Left) returns. Neighborhood and layout are worked out when the
 panel is seen, off the GUI thread where they take long, and the old picture stays until then.
 """
 
@@ -26,25 +26,25 @@ from PySide6.QtWidgets import (
 
 from viewer.analysis.cost.operators import OperatorCosts, operator_costs
 from viewer.analysis.delegates.delegation import Instance, instances_of
-from viewer.analysis.flows.neighborhood import MOST_HOPS, Direction, Neighbourhood, neighbourhood
+from viewer.analysis.flows.neighborhood import MOST_HOPS, Direction, Neighborhood, neighborhood
 from viewer.codecs.atomic_file import Cancelled, Progress, write_whole
 from viewer.gui.panels.base.no_costs import why_no_costs
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.graph.cost_scale import CostScale
-from viewer.gui.panels.graph.facts import Node, edge_tip, node_tip, nodes_of, summary, tags_of
-from viewer.gui.panels.graph.view import LAYER_GAP, NODE_GAP, GraphView, Picture
+from viewer.gui.panels.graph.facts import NodeFacts, edge_tip, node_tip, nodes_of, summary, tags_of
+from viewer.gui.panels.graph.view import LAYER_GAP, NODE_GAP, GraphPicture, GraphView
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.when_visible import WhenSeen
+from viewer.gui.qt.when_visible import WhenVisible
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, PageOrSentence, label
 from viewer.gui.session import costs as cost_feed
 from viewer.gui.session.costs import CostFeed
 from viewer.gui.session.session import Session
 from viewer.model.times import format_time, tick_to_ns
 from viewer.program.program import Program
-from viewer.render.graph.layout import Layout, layered
+from viewer.render.graph.layout import GraphLayout, layered
 from viewer.view.open_trace import display_name
-from viewer.workspace.exports import Job, NothingToExport
+from viewer.workspace.exports import ExportJob, NothingToExport
 
 HOPS = 2
 WHOLE = "Whole model"
@@ -65,11 +65,11 @@ _WAYS = (
 
 
 @dataclass(frozen=True, eq=False)
-class _Question:
+class GraphQuestion:
     """What is asked: of which program and costs, around what, and how it is laid out."""
 
     program: Program
-    given: cost_feed.Answer | None
+    given: cost_feed.CostAnswer | None
     costs: OperatorCosts | None
     seeds: tuple[int, ...]
     what: str
@@ -80,7 +80,7 @@ class _Question:
     gaps: tuple[float, float]
     instances: tuple[Instance, ...]
 
-    def is_as(self, other: _Question) -> bool:
+    def is_as(self, other: GraphQuestion) -> bool:
         """Whether the same is asked."""
         return (
             self.program is other.program and self.given is other.given
@@ -91,11 +91,11 @@ class _Question:
 
 
 @dataclass(frozen=True, eq=False)
-class _Answer:
-    question: _Question
-    around: Neighbourhood
-    layout: Layout
-    nodes: tuple[Node, ...]
+class GraphAnswer:
+    question: GraphQuestion
+    around: Neighborhood
+    layout: GraphLayout
+    nodes: tuple[NodeFacts, ...]
 
 
 class GraphPanel(QWidget):
@@ -110,19 +110,19 @@ class GraphPanel(QWidget):
         super().__init__(parent)
         self._session, self._theme = session, theme
         self._costs = CostFeed.of(session)
-        self._answer: _Answer | None = None
-        self._asked: _Question | None = None
+        self._answer: GraphAnswer | None = None
+        self._asked: GraphQuestion | None = None
         self._seeds: tuple[int, ...] = ()  # what the graph is about, if not a delegate or all
         self._picked: tuple[int, ...] = ()  # in a record alone, where nothing can be selected
         self._choosing = False
         self._program: Program | None = None
         self._instances: tuple[Instance, ...] = ()
-        self._costed: tuple[cost_feed.Answer, OperatorCosts] | None = None
+        self._costed: tuple[cost_feed.CostAnswer, OperatorCosts] | None = None
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
-        self._latest.late.connect(self._grey)
+        self._latest.late.connect(self._gray)
         self._latest.failed.connect(self._say)
-        self._seen = WhenSeen(self)
+        self._seen = WhenVisible(self)
         self._seen.due.connect(self.refresh)
         self.view = GraphView(theme)
         self.view.chosen.connect(self._choose)
@@ -137,8 +137,8 @@ class GraphPanel(QWidget):
         copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.view)
         copy.setContext(Qt.ShortcutContext.WidgetShortcut)
         copy.activated.connect(self.copy)
-        session.opened.connect(self._reopen)
-        session.selected.connect(self._follow)
+        session.workspace_changed.connect(self._reopen)
+        session.selection_changed.connect(self._follow)
         self._costs.changed.connect(self.refresh)
         theme.changed.connect(self._repaint)
         self._reopen()
@@ -278,7 +278,7 @@ class GraphPanel(QWidget):
         small = around is not None and len(around) <= NODES_AT_ONCE
         self._latest.ask(small, _work_out, question, around)
 
-    def _question(self) -> _Question | None:
+    def _question(self) -> GraphQuestion | None:
         """What is to be shown now; None if a sentence stands for it."""
         given = self._costs.answer
         program = self._shown_program(given)
@@ -308,7 +308,7 @@ class GraphPanel(QWidget):
             return None
         px = self._theme.px
         direction = self.direction.currentData()
-        return _Question(
+        return GraphQuestion(
             program, given, self._costs_of(given, program), seeds, what, self.hops.value(),
             direction, self.view.is_wide, self.view.node_size(), (px(LAYER_GAP), px(NODE_GAP)),
             self._instances,
@@ -324,7 +324,7 @@ class GraphPanel(QWidget):
         self.view.update()
         return True
 
-    def _shown_program(self, given: cost_feed.Answer | None) -> Program | None:
+    def _shown_program(self, given: cost_feed.CostAnswer | None) -> Program | None:
         if given is None:
             programs = [p for p in self._session.workspace.programs if p.methods]
             if self._session.traces or not programs:
@@ -346,7 +346,9 @@ class GraphPanel(QWidget):
             self._program, self._seeds, self._picked = program, self._selected(), ()
             self._instances = tuple(i for i in instances_of(program) if i.operators)
 
-    def _costs_of(self, given: cost_feed.Answer | None, program: Program) -> OperatorCosts | None:
+    def _costs_of(
+        self, given: cost_feed.CostAnswer | None, program: Program
+    ) -> OperatorCosts | None:
         if given is None:
             return None
         if self._costed is None or self._costed[0] is not given:
@@ -378,13 +380,13 @@ class GraphPanel(QWidget):
     # -- what is shown ---------------------------------------------------------------------------
 
     @Slot(object)
-    def _take(self, answer: _Answer) -> None:
+    def _take(self, answer: GraphAnswer) -> None:
         before, self._answer = self._answer, answer
         asked, around = answer.question, answer.around
         several = len(asked.seeds) == len(asked.program.operators)
         seeds = frozenset() if several else frozenset(np.flatnonzero(around.hop == 0).tolist())
         focus = _dearest_seed(around, asked.costs)
-        picture = Picture(around, answer.layout, answer.nodes, asked.across, seeds, focus)
+        picture = GraphPicture(around, answer.layout, answer.nodes, asked.across, seeds, focus)
         stays = before is not None and not self.is_empty and _lie_alike(before, answer)
         self.view.show_picture(picture, stays=stays)
         self._mark()
@@ -397,14 +399,14 @@ class GraphPanel(QWidget):
         self._show_scale(answer)
         self._stack.show_page()
 
-    def _show_scale(self, answer: _Answer) -> None:
+    def _show_scale(self, answer: GraphAnswer) -> None:
         asked, most = answer.question, ""
-        if asked.costs is not None and asked.given is not None and asked.costs.dearest:
+        if asked.costs is not None and asked.given is not None and asked.costs.most_expensive:
             rate = asked.given.shown.axis.ns_per_tick
-            most = format_time(tick_to_ns(asked.costs.dearest, rate))
+            most = format_time(tick_to_ns(asked.costs.most_expensive, rate))
         self.scale.show_scale(most, {node.fill for node in answer.nodes})
 
-    def _scope(self, given: cost_feed.Answer | None) -> str:
+    def _scope(self, given: cost_feed.CostAnswer | None) -> str:
         if given is None:
             return f"{display_name(self._program.path)}, no run" if self._program else ""
         return scope_text(given.shown, given.scope)
@@ -417,10 +419,10 @@ class GraphPanel(QWidget):
         self, sentence: str, button: str = "", asked: Callable[[], object] | None = None
     ) -> None:
         """Show a sentence in place of the graph, and a button that does something about it."""
-        self._stack.say(sentence, button, asked)
+        self._stack.show_sentence(sentence, button, asked)
 
     @Slot()
-    def _grey(self) -> None:
+    def _gray(self) -> None:
         self.view.opacity = 0.6
         self.view.update()
 
@@ -520,7 +522,7 @@ class GraphPanel(QWidget):
     def _ask_to_save(self) -> None:
         self.save_requested.emit(self.job_of)
 
-    def job_of(self, path: str) -> Job:
+    def job_of(self, path: str) -> ExportJob:
         """A job that writes the whole graph to a path, as SVG if it ends so, else as PNG.
 
         Raises NothingToExport where there is no graph.
@@ -545,23 +547,23 @@ def _has_edges_at_once(program: Program) -> bool:
     return len(program.operators) <= OPERATORS_AT_ONCE and len(program.text_lines) <= LINES_AT_ONCE
 
 
-def _dearest_seed(around: Neighbourhood, costs: OperatorCosts | None) -> int:
+def _dearest_seed(around: Neighborhood, costs: OperatorCosts | None) -> int:
     """The position of the dearest seed, of the first without costs."""
     seeds = np.flatnonzero(around.hop == 0)
     if not len(seeds) or costs is None:
         return int(seeds[0]) if len(seeds) else 0
-    return int(seeds[np.argmax(costs.dearness[around.operators[seeds]])])
+    return int(seeds[np.argmax(costs.cost_order[around.operators[seeds]])])
 
 
-def _around(question: _Question) -> Neighbourhood:
+def _around(question: GraphQuestion) -> Neighborhood:
     costs = question.costs
-    return neighbourhood(
+    return neighborhood(
         question.program.dataflow, question.seeds, question.hops, question.direction,
-        None if costs is None else costs.dearness,
+        None if costs is None else costs.cost_order,
     )  # fmt: skip
 
 
-def _work_out(question: _Question, around: Neighbourhood | None) -> _Answer:
+def _work_out(question: GraphQuestion, around: Neighborhood | None) -> GraphAnswer:
     around = _around(question) if around is None else around
     count, (wide, high), (layers, nodes) = len(around), question.size, question.gaps
     layout = layered(
@@ -570,10 +572,10 @@ def _work_out(question: _Question, around: Neighbourhood | None) -> _Answer:
     )  # fmt: skip
     rate = question.given.shown.axis.ns_per_tick if question.given else Fraction(1)
     drawn = nodes_of(question.program, around, question.costs, rate, tags_of(question.instances))
-    return _Answer(question, around, layout, drawn)
+    return GraphAnswer(question, around, layout, drawn)
 
 
-def _lie_alike(one: _Answer, other: _Answer) -> bool:
+def _lie_alike(one: GraphAnswer, other: GraphAnswer) -> bool:
     """Whether two pictures differ in costs alone."""
     return (
         one.question.program is other.question.program

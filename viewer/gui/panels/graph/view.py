@@ -44,15 +44,15 @@ from PySide6.QtGui import (
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QApplication, QSizePolicy, QToolTip, QWidget
 
-from viewer.analysis.flows.neighborhood import Neighbourhood
-from viewer.gui.panels.graph.facts import Fill, Node, Other
+from viewer.analysis.flows.neighborhood import Neighborhood
+from viewer.gui.panels.graph.facts import Fill, NoCostFill, NodeFacts
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import ZOOM_PER_NOTCH, turn_of
 from viewer.gui.qt.widgets.labels import tip
-from viewer.render.graph.layout import Layout
-from viewer.render.palette import fills, label_colours
+from viewer.render.graph.layout import GraphLayout
+from viewer.render.palette import fills, label_colors
 
 NODE_WIDTH, NODE_HEIGHT = 196, 52  # px of the design
 LAYER_GAP, NODE_GAP = 40, 24
@@ -79,13 +79,13 @@ _ELSEWHERE = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifi
 
 
 @dataclass(frozen=True, eq=False)
-class Picture:
-    """What is drawn. nodes stand in the order of the neighbourhood. seeds: the positions of those
+class GraphPicture:
+    """What is drawn. nodes stand in the order of the neighborhood. seeds: the positions of those
     with a strong outline. focus: the position of the one that is shown where not all can be."""
 
-    around: Neighbourhood
-    layout: Layout
-    nodes: tuple[Node, ...]
+    around: Neighborhood
+    layout: GraphLayout
+    nodes: tuple[NodeFacts, ...]
     across: bool
     seeds: frozenset[int] = frozenset()
     focus: int = 0
@@ -105,7 +105,7 @@ class GraphView(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self.picture: Picture | None = None
+        self.picture: GraphPicture | None = None
         self.marked: frozenset[int] = frozenset()  # operators that are selected
         self.opacity = 1.0
         self.scale = 1.0
@@ -128,7 +128,7 @@ class GraphView(QWidget):
         return self._wide
 
     @property
-    def current(self) -> Node | None:
+    def current(self) -> NodeFacts | None:
         """The node that the keyboard is at."""
         picture = self.picture
         return picture.nodes[self._current] if picture and self._current >= 0 else None
@@ -139,7 +139,7 @@ class GraphView(QWidget):
 
     # -- what is shown ---------------------------------------------------------------------------
 
-    def show_picture(self, picture: Picture | None, *, stays: bool = False) -> None:
+    def show_picture(self, picture: GraphPicture | None, *, stays: bool = False) -> None:
         """Show another picture, all of it as far as it can be read. stays: where it is now, since
         its nodes lie as before."""
         self.picture = picture
@@ -490,7 +490,7 @@ class GraphView(QWidget):
         painter.restore()
 
     def _paint_edges(
-        self, painter: QPainter, picture: Picture, seen: QRectF, marked: set[int]
+        self, painter: QPainter, picture: GraphPicture, seen: QRectF, marked: set[int]
     ) -> None:
         theme = self._theme
         thin, thick = max(1.2, 0.8 / self.scale), max(2.2, 1.6 / self.scale)
@@ -507,7 +507,9 @@ class GraphView(QWidget):
                     painter.strokePath(path, pen)
                     self._paint_head(painter, picture, number, theme.color(token))
 
-    def _paint_head(self, painter: QPainter, picture: Picture, edge: int, color: QColor) -> None:
+    def _paint_head(
+        self, painter: QPainter, picture: GraphPicture, edge: int, color: QColor
+    ) -> None:
         line = picture.layout.points[picture.layout.ptr[edge] : picture.layout.ptr[edge + 1]]
         (x, y), before = line[-1], line[-2]
         long, half = max(8.0, 5.0 / self.scale), max(4.0, 2.5 / self.scale)
@@ -522,7 +524,7 @@ class GraphView(QWidget):
         painter.drawPolygon(QPolygonF([QPointF(*corner) for corner in corners]))
 
     def _paint_node(
-        self, painter: QPainter, picture: Picture, position: int, seen: QRectF, marked: bool
+        self, painter: QPainter, picture: GraphPicture, position: int, seen: QRectF, marked: bool
     ) -> None:
         theme, node = self._theme, picture.nodes[position]
         wide, high = self.node_size()
@@ -530,8 +532,8 @@ class GraphView(QWidget):
         rect = QRectF(x - wide / 2, y - high / 2, wide, high)
         if not rect.adjusted(-40, -24, 40, 24).intersects(seen):
             return
-        fill, text, dashed = self._colours(node.fill)
-        pen = QPen(theme.color("text3" if isinstance(node.fill, Other) else "line"), 1.0)
+        fill, text, dashed = self._colors(node.fill)
+        pen = QPen(theme.color("text3" if isinstance(node.fill, NoCostFill) else "line"), 1.0)
         if dashed:
             pen.setStyle(Qt.PenStyle.DashLine)
         if position in picture.seeds:
@@ -550,16 +552,16 @@ class GraphView(QWidget):
         if self.scale >= _READABLE:
             self._paint_hidden(painter, rect, node, picture.across)
 
-    def _colours(self, fill: Fill) -> tuple[QColor, QColor, bool]:
-        """The fill of a node, the colour of its text, and whether its outline is dashed."""
+    def _colors(self, fill: Fill) -> tuple[QColor, QColor, bool]:
+        """The fill of a node, the color of its text, and whether its outline is dashed."""
         theme = self._theme
-        if isinstance(fill, Other):
-            ground = "raised" if fill is Other.PLAIN else "panel"
-            return theme.color(ground), theme.color("text1"), fill is Other.UNLINKED
-        label = QColor.fromRgb(label_colours(theme.dark)[fill])
+        if isinstance(fill, NoCostFill):
+            ground = "raised" if fill is NoCostFill.PLAIN else "panel"
+            return theme.color(ground), theme.color("text1"), fill is NoCostFill.UNLINKED
+        label = QColor.fromRgb(label_colors(theme.dark)[fill])
         return QColor.fromRgb(fills(theme.dark)[fill]), label, False
 
-    def _paint_texts(self, painter: QPainter, rect: QRectF, node: Node, color: QColor) -> None:
+    def _paint_texts(self, painter: QPainter, rect: QRectF, node: NodeFacts, color: QColor) -> None:
         theme = self._theme
         painter.setPen(color)
         inset, lines = theme.px(9), rect.adjusted(0, theme.px(3), 0, -theme.px(3))
@@ -598,8 +600,8 @@ class GraphView(QWidget):
         painter.setPen(theme.color("frame_label"))
         painter.drawText(at, int(Qt.AlignmentFlag.AlignCenter), shown)
 
-    def _paint_hidden(self, painter: QPainter, rect: QRectF, node: Node, across: bool) -> None:
-        """How many neighbours are not shown, on a short dashed line at the side they are on."""
+    def _paint_hidden(self, painter: QPainter, rect: QRectF, node: NodeFacts, across: bool) -> None:
+        """How many neighbors are not shown, on a short dashed line at the side they are on."""
         theme = self._theme
         painter.setFont(theme.font("zero_length"))
         metrics = QFontMetricsF(painter.font())
@@ -623,7 +625,7 @@ class GraphView(QWidget):
             painter.drawText(at, int(Qt.AlignmentFlag.AlignCenter), text)
 
 
-def _curve(picture: Picture, edge: int) -> QPainterPath:
+def _curve(picture: GraphPicture, edge: int) -> QPainterPath:
     """The line of an edge, bent softly between its points."""
     layout = picture.layout
     line = layout.points[layout.ptr[edge] : layout.ptr[edge + 1]].tolist()

@@ -16,36 +16,36 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QWidget
 from viewer.analysis.delegates.handle_maps import (
     NO_MAP,
     HandleMaps,
+    IdentifierStatus,
     MapRow,
-    Standing,
     recorded_rows,
 )
 from viewer.analysis.links.coverage import begins_within
 from viewer.export.tables.handle_maps import HANDLE_MAP_COLUMNS, handle_map_columns
-from viewer.gui.panels.base.operator_table import Contents
+from viewer.gui.panels.base.operator_table import OperatorContents
 from viewer.gui.panels.base.operator_view import OperatorView
 from viewer.gui.panels.base.slice_facts import scope_text
-from viewer.gui.panels.base.trace_table_panel import RunTablePanel
+from viewer.gui.panels.base.trace_table_panel import TraceTablePanel
 from viewer.gui.panels.handle_map.table import (
     MOST_SHOWN,
     NONE_OF,
     HandleMapModel,
-    Maps,
-    Show,
+    MapRows,
+    RowFilter,
     maps_of,
 )
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.when_visible import BEING_COUNTED, WhenSeen
+from viewer.gui.qt.when_visible import BEING_COUNTED, WhenVisible
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
-from viewer.gui.session import navigation as going
+from viewer.gui.session import navigation
 from viewer.gui.session.session import Session
-from viewer.model.scope import Scope
+from viewer.model.scope import TimeScope
 from viewer.model.times import counted, group_digits
 from viewer.program.program import Program
 from viewer.view.open_trace import AT_ONCE, Inferences, OpenTrace, display_name
 from viewer.view.state import SliceRef, SliceSet
-from viewer.workspace.exports import Job, table_job
+from viewer.workspace.exports import ExportJob, table_job
 
 NOTHING = "Open a profile of a run and the record of its model to see what delegates logged."
 NO_MAPS = (
@@ -55,16 +55,16 @@ NO_MAPS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HandleMapAnswer:
     """What is shown of a profile, and of what part of it."""
 
     shown: OpenTrace
-    scope: Scope
+    scope: TimeScope
     source: HandleMaps
-    maps: Maps
+    maps: MapRows
 
 
-class HandleMapPanel(RunTablePanel):
+class HandleMapPanel(TraceTablePanel):
     """The browser; `export_requested` carries what makes a job for a path."""
 
     export_requested = Signal(object)  # Callable[[str], Job]
@@ -82,7 +82,7 @@ class HandleMapPanel(RunTablePanel):
         self.model.setParent(self)
         self.by.setAccessibleName("Show identifiers")
         self.by.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        for show in Show:
+        for show in RowFilter:
             self.by.addItem(show.title, show)
         self.head.insertWidget(0, label("Show", theme, tone="text2"))
         self.head.insertWidget(1, self.by)
@@ -94,19 +94,19 @@ class HandleMapPanel(RunTablePanel):
         line.addWidget(self.summary, 1)
         line.addWidget(self.button)
         self.column.addLayout(line)
-        self.answer: Answer | None = None
+        self.answer: HandleMapAnswer | None = None
         self._record: Program | None = None
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
-        self._latest.late.connect(self._grey)
-        self._seen = WhenSeen(self)
+        self._latest.late.connect(self._gray)
+        self._seen = WhenVisible(self)
         self._seen.due.connect(self.refresh)
         self.by.activated.connect(self._show)
         self.button.clicked.connect(self.export)
         self.table.chosen.connect(self._choose)
         self.table.doubleClicked.connect(self._fit)
         self.filter.textChanged.connect(self.model.set_filter)
-        session.selected.connect(self._tint)
+        session.selection_changed.connect(self._tint)
         self.refresh()
 
     @Slot()
@@ -127,10 +127,10 @@ class HandleMapPanel(RunTablePanel):
             self._say(BEING_COUNTED)
 
     @Slot(object)
-    def _take(self, answer: Answer) -> None:
+    def _take(self, answer: HandleMapAnswer) -> None:
         self.answer = answer
         self.view.opacity = 1.0
-        self._colour()
+        self._color()
         where = scope_text(answer.shown, answer.scope)
         self._fill(answer.maps, f"{where} · {display_name(answer.shown.trace.path)}")
         self._tint()
@@ -143,23 +143,23 @@ class HandleMapPanel(RunTablePanel):
             self._say(NO_MAPS if self._session.workspace.paths else NOTHING)
             return
         self.view.opacity = 1.0
-        self.view.colour_operators(None)
+        self.view.color_operators(None)
         maps = maps_of(recorded_rows(self._record), self._record, None)
         what = f"a {self._record.noun}, and no run"
         self._fill(maps, f"{display_name(self._record.path)} · {what}")
 
     def _forget(self) -> None:
-        self.model.maps = Maps(Contents(), ())
+        self.model.maps = MapRows(OperatorContents(), ())
         self.model.clear()
 
-    def _fill(self, maps: Maps, subtitle: str) -> None:
+    def _fill(self, maps: MapRows, subtitle: str) -> None:
         if not maps.rows:
             self._say(NO_MAPS)
             return
         self.model.maps = maps
         self.view.show_contents(maps.contents, sorted_by=-1)
         self.view.fit_columns()
-        for i, show in enumerate(Show):
+        for i, show in enumerate(RowFilter):
             count = sum(show.has(row) for row in maps.rows)
             self.by.setItemText(i, f"{show.title} ({count})")
         self._show_table(subtitle)
@@ -172,7 +172,7 @@ class HandleMapPanel(RunTablePanel):
 
     def _tell_none(self) -> None:
         """Say why a sort of rows is empty, and let nothing be exported then."""
-        show: Show = self.by.currentData()
+        show: RowFilter = self.by.currentData()
         absent = not any(show.has(row) for row in self.model.maps.rows)
         text = NONE_OF[show] if absent else summary_text(self.model.maps.rows)
         if len(self.model.maps.rows) > MOST_SHOWN:
@@ -182,7 +182,7 @@ class HandleMapPanel(RunTablePanel):
         self.button.setEnabled(not absent)
 
     @Slot()
-    def _grey(self) -> None:
+    def _gray(self) -> None:
         self.view.opacity = 0.6
         self.view.viewport().update()
 
@@ -197,8 +197,8 @@ class HandleMapPanel(RunTablePanel):
         self.model.set_selected(chosen[1] if here else ())
 
     @Slot()
-    def _colour(self) -> None:
-        self.view.colour_operators(self._operator_colours())
+    def _color(self) -> None:
+        self.view.color_operators(self._operator_colors())
 
     # -- selecting ---------------------------------------------------------------------------------
 
@@ -231,7 +231,7 @@ class HandleMapPanel(RunTablePanel):
 
     @Slot(QModelIndex)
     def _fit(self, index: QModelIndex) -> None:
-        going.fit_selection(self._session)
+        navigation.fit_selection(self._session)
 
     # -- copying and exporting ---------------------------------------------------------------------
 
@@ -245,43 +245,47 @@ class HandleMapPanel(RunTablePanel):
         """Ask for a file to write the shown rows to, in their order."""
         rows, answer = self.model.shown_map_rows(), self.answer
         if len(self.model.maps.rows) > MOST_SHOWN:
-            show: Show = self.by.currentData()
+            show: RowFilter = self.by.currentData()
             rows = [row for row in self.model.maps.rows if show.has(row)]
         program = answer.shown.table.program if answer else self._record
         path = answer.shown.trace.path if answer else program.path if program else ""
         rate = answer.shown.axis.ns_per_tick if answer else None
 
-        def job_of(target: str) -> Job:
+        def job_of(target: str) -> ExportJob:
             columns = handle_map_columns(rows, program, path, rate)
             return table_job(target, HANDLE_MAP_COLUMNS, columns)
 
-        made: Callable[[str], Job] = job_of
+        made: Callable[[str], ExportJob] = job_of
         if rows:
             self.export_requested.emit(made)
 
 
 def summary_text(rows: tuple[MapRow, ...]) -> str:
     """How many identifiers there are, and what is odd about some of them."""
-    count = {standing: sum(row.standing is standing for row in rows) for standing in Standing}
+    count = {
+        standing: sum(row.standing is standing for row in rows) for standing in IdentifierStatus
+    }
     registered = sum(
         count[of]
-        for of in (Standing.LOGGED, Standing.NEVER_LOGGED, Standing.NOT_RUN)
-    ) + sum(row.standing is Standing.UNCLEAR and not row.keys for row in rows)  # fmt: skip
+        for of in (IdentifierStatus.LOGGED, IdentifierStatus.NEVER_LOGGED, IdentifierStatus.NOT_RUN)
+    ) + sum(row.standing is IdentifierStatus.UNCLEAR and not row.keys for row in rows)  # fmt: skip
     wordless = dict.fromkeys(row.detail for row in rows if row.detail.endswith(NO_MAP))
     texts = [*wordless, f"{counted(registered, 'identifier')} registered"]
     for standing, text in (
-        (Standing.LOGGED, "logged"), (Standing.NEVER_LOGGED, "never logged"),
-        (Standing.NOT_REGISTERED, "logged and not registered"),
-        (Standing.NO_RECORD, "logged, and no record tells of them"),
+        (IdentifierStatus.LOGGED, "logged"), (IdentifierStatus.NEVER_LOGGED, "never logged"),
+        (IdentifierStatus.NOT_REGISTERED, "logged and not registered"),
+        (IdentifierStatus.NO_RECORD, "logged, and no record tells of them"),
     ):  # fmt: skip
         if count[standing]:
             texts.append(f"{count[standing]} {text}")
-    if count[Standing.UNCOVERED]:
-        texts.append(f"{counted(count[Standing.UNCOVERED], 'handle')} without an identifier")
+    if count[IdentifierStatus.UNCOVERED]:
+        texts.append(
+            f"{counted(count[IdentifierStatus.UNCOVERED], 'handle')} without an identifier"
+        )
     return " · ".join(texts)
 
 
-def _answer(shown: OpenTrace, scope: Scope, known: HandleMaps | None) -> Answer:
+def _answer(shown: OpenTrace, scope: TimeScope, known: HandleMaps | None) -> HandleMapAnswer:
     source = known or HandleMaps(shown.table)
     rows = source.rows(*scope.span)
-    return Answer(shown, scope, source, maps_of(rows, shown.table.program, shown))
+    return HandleMapAnswer(shown, scope, source, maps_of(rows, shown.table.program, shown))

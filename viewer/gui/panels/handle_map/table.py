@@ -9,8 +9,14 @@ from enum import Enum
 from PySide6.QtCore import QObject, Qt
 
 from viewer.analysis.cost.lines import source_place
-from viewer.analysis.delegates.handle_maps import MapRow, Standing
-from viewer.gui.panels.base.operator_table import Contents, Heading, Kind, OperatorModel, TableRow
+from viewer.analysis.delegates.handle_maps import IdentifierStatus, MapRow
+from viewer.gui.panels.base.operator_table import (
+    ColumnKind,
+    Heading,
+    OperatorContents,
+    OperatorModel,
+    TableRow,
+)
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.widgets.labels import tip
@@ -23,15 +29,15 @@ from viewer.view.open_trace import OpenTrace
 MOST_SHOWN = 20_000  # rows; a table of more would keep the window waiting for 100 ms
 
 
-class Show(Enum):
+class RowFilter(Enum):
     """Which rows are shown: the entry of the chooser, and how they stand (none: all of them)."""
 
     ALL = ("All", ())
-    NEVER_LOGGED = ("Never logged", (Standing.NEVER_LOGGED,))
-    NOT_REGISTERED = ("Not registered", (Standing.NOT_REGISTERED,))
-    UNCOVERED = ("Uncovered handles", (Standing.UNCOVERED,))
+    NEVER_LOGGED = ("Never logged", (IdentifierStatus.NEVER_LOGGED,))
+    NOT_REGISTERED = ("Not registered", (IdentifierStatus.NOT_REGISTERED,))
+    UNCOVERED = ("Uncovered handles", (IdentifierStatus.UNCOVERED,))
 
-    def __init__(self, title: str, standings: tuple[Standing, ...]) -> None:
+    def __init__(self, title: str, standings: tuple[IdentifierStatus, ...]) -> None:
         self.title = title
         self.standings = standings
 
@@ -41,23 +47,23 @@ class Show(Enum):
 
 
 NONE_OF = {
-    Show.ALL: "",
-    Show.NEVER_LOGGED: "Every identifier that was registered was logged too, as far as its call "
-    "ran.",
-    Show.NOT_REGISTERED: "Every identifier that was logged in a call is in its map.",
-    Show.UNCOVERED: "Identifiers cover every debug handle of the calls.",
-}  # fmt: skip
+    RowFilter.ALL: "",
+    RowFilter.NEVER_LOGGED: "Every identifier that was registered was logged too, as far as its "
+    "call ran.",
+    RowFilter.NOT_REGISTERED: "Every identifier that was logged in a call is in its map.",
+    RowFilter.UNCOVERED: "Identifiers cover every debug handle of the calls.",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Maps:
+class MapRows:
     """What the table shows: rows of the contents whose `group` is their place among `rows`."""
 
-    contents: Contents
+    contents: OperatorContents
     rows: tuple[MapRow, ...]
 
 
-def maps_of(rows: Sequence[MapRow], program: Program | None, shown: OpenTrace | None) -> Maps:
+def maps_of(rows: Sequence[MapRow], program: Program | None, shown: OpenTrace | None) -> MapRows:
     """The rows of a profile, or of a record alone, which has no times."""
     rate = None if shown is None else shown.axis.ns_per_tick
     most = 0 if rate is None else tick_to_ns(max((row.ticks for row in rows), default=0), rate)
@@ -81,7 +87,7 @@ def maps_of(rows: Sequence[MapRow], program: Program | None, shown: OpenTrace | 
             slices = group_digits(row.slices) if row.slices else MISSING
             texts = (time, row.standing.value, *texts[:2], slices, texts[2])
             keys = (ns, row.standing.value, *keys[:2], row.slices, keys[2])
-        elif row.standing is Standing.UNCOVERED:
+        elif row.standing is IdentifierStatus.UNCOVERED:
             where += f" · {row.standing.value}"
         listed.append(
             TableRow(
@@ -89,21 +95,21 @@ def maps_of(rows: Sequence[MapRow], program: Program | None, shown: OpenTrace | 
                 detail=_told(row),
             )
         )  # fmt: skip
-    own = Heading("Handles", Kind.TEXT, 60), Heading("Operators", Kind.TEXT, 140)
+    own = Heading("Handles", ColumnKind.TEXT, 60), Heading("Operators", ColumnKind.TEXT, 140)
     before: tuple[Heading, ...] = ()
     behind: tuple[Heading, ...] = ()
     if rate is not None:
-        time_heading = Heading(f"Time, {unit}", Kind.NUMBER, 84)
-        before = time_heading, Heading("Standing", Kind.TEXT, 104)
-        behind = (Heading("Slices", Kind.NUMBER, 56),)
+        time_heading = Heading(f"Time, {unit}", ColumnKind.NUMBER, 84)
+        before = time_heading, Heading("Standing", ColumnKind.TEXT, 104)
+        behind = (Heading("Slices", ColumnKind.NUMBER, 56),)
     headings = (
-        Heading("Identifier", Kind.NAME, 0), *before, *own, *behind,
-        Heading("Backend", Kind.TEXT, 150),
+        Heading("Identifier", ColumnKind.NAME, 0), *before, *own, *behind,
+        Heading("Backend", ColumnKind.TEXT, 150),
     )  # fmt: skip
-    contents = Contents(headings, tuple(listed))
+    contents = OperatorContents(headings, tuple(listed))
     if program is not None:
-        contents = Contents(headings, tuple(listed), lambda i: source_place(program, i))
-    return Maps(contents, tuple(rows))
+        contents = OperatorContents(headings, tuple(listed), lambda i: source_place(program, i))
+    return MapRows(contents, tuple(rows))
 
 
 def _told(row: MapRow) -> str:
@@ -121,10 +127,10 @@ class HandleMapModel(OperatorModel):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.maps = Maps(Contents(), ())  # of the contents that are shown next
-        self._show = Show.ALL
+        self.maps = MapRows(OperatorContents(), ())  # of the contents that are shown next
+        self._show = RowFilter.ALL
 
-    def set_show(self, show: Show) -> None:
+    def set_show(self, show: RowFilter) -> None:
         """Show rows of one sort, or all."""
         self.beginResetModel()
         self._show = show

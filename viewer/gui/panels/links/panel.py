@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 
 from viewer.analysis.links.identifier_columns import ColumnMatch
 from viewer.analysis.links.link_table import LinkState, LinkTable, Reason
-from viewer.analysis.links.match import AGREEMENT, UNCHECKABLE, Agreement, names_compared
+from viewer.analysis.links.match import AGREEMENT, UNCHECKABLE, Match, names_compared
 from viewer.analysis.links.pairing import Candidate
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.theme.theme import Theme
@@ -37,17 +37,17 @@ from viewer.model.times import format_share, group_digits
 from viewer.model.trace import Trace
 from viewer.reports.info import coverage_of
 from viewer.view.open_trace import OpenTrace, display_name
-from viewer.workspace.workspace import By
+from viewer.workspace.workspace import ChosenBy
 
 NOTHING = "Open a profile and the record of its model to see how well they belong together."
 NO_CANDIDATE = "No record or source is open that its slices could be linked to."
 NO_COLUMN = "none: what the file itself says"
 BY_CHANCE = "numbers match by chance too"
 _WHY = {
-    By.NOBODY: "choose a column if its values mean the same as the record's identifiers",
-    By.EVIDENCE: "chosen by what is in it: nothing else can be meant",
-    By.MEMORY: "as chosen before for profiles of this form",
-    By.USER: "as you chose",
+    ChosenBy.NOBODY: "choose a column if its values mean the same as the record's identifiers",
+    ChosenBy.EVIDENCE: "chosen by what is in it: nothing else can be meant",
+    ChosenBy.MEMORY: "as chosen before for profiles of this form",
+    ChosenBy.USER: "as you chose",
 }
 OPENED_BY_ITSELF = "opened by itself, as the profile names it"
 # The best of many records; the others do not fit, or they would be among these.
@@ -71,7 +71,7 @@ class LinksPanel(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName("Links")
         session.also.append(_count)
-        session.opened.connect(self.refresh)
+        session.workspace_changed.connect(self.refresh)
         theme.changed.connect(self.refresh)
         self.refresh()
 
@@ -318,7 +318,7 @@ def _match_text(match: ColumnMatch, where: str) -> str:
     return f"column {match.column} · {known} of {values} in {where} · {share} of slices"
 
 
-def verdict(agreement: Agreement) -> str:
+def verdict(agreement: Match) -> str:
     """What an agreement means, in words: whether the two belong together, and on what it rests."""
     if not agreement.checkable:
         return UNCHECKABLE
@@ -329,11 +329,11 @@ def verdict(agreement: Agreement) -> str:
     return f"{fits} · {names_compared(agreement)}"
 
 
-def _value(agreement: Agreement) -> str:
+def _value(agreement: Match) -> str:
     return f"{agreement.value:.2f}" if agreement.checkable else "–"
 
 
-def _tone(agreement: Agreement) -> str:
+def _tone(agreement: Match) -> str:
     if not agreement.checkable:
         return "text3"
     return "ok" if agreement.belongs and not agreement.is_partial else "warning"

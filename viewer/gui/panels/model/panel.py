@@ -16,16 +16,16 @@ from viewer.analysis.cost.modules import RunMedians, module_costs, run_medians
 from viewer.gui.panels.base.cost_footer import CostFooter, whole_text
 from viewer.gui.panels.base.no_costs import why_no_costs
 from viewer.gui.panels.base.slice_facts import scope_text
-from viewer.gui.panels.model.rows import Costed, Kind, Row, Rows, parts_of
+from viewer.gui.panels.model.rows import ModelCosts, ModelRow, ModelRows, RowKind, parts_of
 from viewer.gui.panels.model.tree_model import ModuleModel
 from viewer.gui.panels.model.view import Key, ModuleView
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.when_visible import BEING_COUNTED, WhenSeen
+from viewer.gui.qt.when_visible import BEING_COUNTED, WhenVisible
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, PageOrSentence
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows
 from viewer.gui.session import costs as cost_feed
-from viewer.gui.session import navigation as going
+from viewer.gui.session import navigation
 from viewer.gui.session.costs import CostFeed
 from viewer.gui.session.session import Session
 from viewer.model.times import counted, group_digits
@@ -38,12 +38,12 @@ NOTHING = "Open a profile and the record of its model to see what its modules co
 
 
 @dataclass(frozen=True, eq=False)
-class _Answer:
+class ModelAnswer:
     """The costs of a tree; of: the trace as it ran, which the medians are of."""
 
-    given: cost_feed.Answer
+    given: cost_feed.CostAnswer
     of: OpenTrace
-    costed: Costed
+    costed: ModelCosts
 
 
 class ModelPanel(QWidget):
@@ -64,16 +64,16 @@ class ModelPanel(QWidget):
         self._theme = theme
         self._costs = CostFeed.of(session)
         self._tree: ModuleTree | None = None
-        self._answer: _Answer | None = None
-        self._asked: cost_feed.Answer | None = None
+        self._answer: ModelAnswer | None = None
+        self._asked: cost_feed.CostAnswer | None = None
         self._choosing = False
         self._picked: tuple[SliceSet, int] | None = None  # by the module of a number
         self._open_before: list[Key] | None = None  # what was open before the filter
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
-        self._latest.late.connect(self._grey)
+        self._latest.late.connect(self._gray)
         self._latest.failed.connect(self._say)
-        self._seen = WhenSeen(self)
+        self._seen = WhenVisible(self)
         self._seen.due.connect(self.refresh)
         self.model = ModuleModel(self)
         self.view = ModuleView(self.model, theme)
@@ -92,11 +92,11 @@ class ModelPanel(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._stack)
-        session.opened.connect(self.refresh)
-        session.selected.connect(self._select)
-        session.coloured.connect(self._colour)
+        session.workspace_changed.connect(self.refresh)
+        session.selection_changed.connect(self._select)
+        session.coloring_changed.connect(self._color)
         self._costs.changed.connect(self.refresh)
-        self._costs.late.connect(self._grey)
+        self._costs.late.connect(self._gray)
         theme.changed.connect(self.refresh)
         self.refresh()
 
@@ -190,7 +190,7 @@ class ModelPanel(QWidget):
         self.note.show()
 
     @Slot(object)
-    def _take(self, answer: _Answer) -> None:
+    def _take(self, answer: ModelAnswer) -> None:
         self._answer = answer
         costed, given = answer.costed, answer.given
         if not self._fill(costed.costs.tree, costed):
@@ -209,7 +209,7 @@ class ModelPanel(QWidget):
         self.note.setText(f"{_counts(costed.costs.tree)}{quiet}")
         self.note.show()
 
-    def _fill(self, tree: ModuleTree, costed: Costed | None) -> bool:
+    def _fill(self, tree: ModuleTree, costed: ModelCosts | None) -> bool:
         """Show a tree, unless there is nothing in it; then say why."""
         if not tree.is_stated:
             name, is_text = display_name(tree.program.path), bool(tree.program.text_lines)
@@ -227,8 +227,8 @@ class ModelPanel(QWidget):
             self.view.forget()
             self._picked, self._open_before = None, None
         self._tree = tree
-        self._colour()
-        self.model.show(Rows(tree, costed))
+        self._color()
+        self.model.show(ModelRows(tree, costed))
         if is_other:
             self.view.fit_columns()
             self.view.open_first()
@@ -240,10 +240,10 @@ class ModelPanel(QWidget):
     def _say(self, sentence: str, button: str = "", asked: object = None) -> None:
         """Show a sentence in place of the tree, and a button that does something about it."""
         self.model.show(None)
-        self._stack.say(sentence, button, asked)
+        self._stack.show_sentence(sentence, button, asked)
 
     @Slot()
-    def _grey(self) -> None:
+    def _gray(self) -> None:
         self._set_opacity(0.6)
 
     def _set_opacity(self, opacity: float) -> None:
@@ -253,11 +253,11 @@ class ModelPanel(QWidget):
         self.footer.update()
 
     @Slot()
-    def _colour(self) -> None:
-        """Colour operators as their slices are; those of a record alone have their own colours."""
+    def _color(self) -> None:
+        """Color operators as their slices are; those of a record alone have their own colors."""
         scheme = self._session.state.scheme
-        known = None if self._answer is None else self._answer.given.shown.operator_colours(scheme)
-        self.view.colour_operators(known)
+        known = None if self._answer is None else self._answer.given.shown.operator_colors(scheme)
+        self.view.color_operators(known)
 
     @Slot(str)
     def _filter(self, text: str) -> None:
@@ -292,7 +292,7 @@ class ModelPanel(QWidget):
         self.model.set_selected(operators)
         self.view.viewport().update()
         current = self.model.row(self.view.currentIndex())
-        is_slice = current is not None and current.kind is Kind.SLICE
+        is_slice = current is not None and current.kind is RowKind.SLICE
         if is_slice and state.slice is not None and current.number == state.slice.index:  # type: ignore[union-attr]
             return
         self._mark(rows.find(operators))
@@ -306,7 +306,7 @@ class ModelPanel(QWidget):
             self.view.show_row(number)
 
     @Slot(object)
-    def _choose(self, row: Row) -> None:
+    def _choose(self, row: ModelRow) -> None:
         """Select what a row stands for."""
         answer, rows = self._answer, self.model.rows
         if rows is None:
@@ -317,13 +317,13 @@ class ModelPanel(QWidget):
                 self.source_requested.emit(*place)
             return
         number = self._session.number_of(answer.given.shown)
-        if number is None or row.kind is Kind.REST:
+        if number is None or row.kind is RowKind.REST:
             return
         self._choosing = True
         try:
-            if row.kind is Kind.MODULE:
+            if row.kind is RowKind.MODULE:
                 self._choose_module(rows, number, row.number)
-            elif row.kind is Kind.SLICE:
+            elif row.kind is RowKind.SLICE:
                 ref = SliceRef(number, row.number)
                 self._session.select_slice(ref, reveal=True, keep_area=True)
             else:
@@ -334,7 +334,7 @@ class ModelPanel(QWidget):
         self.model.set_selected(() if chosen is None else chosen[1])
         self.view.viewport().update()
 
-    def _choose_module(self, rows: Rows, trace: int, module: int) -> None:
+    def _choose_module(self, rows: ModelRows, trace: int, module: int) -> None:
         slices = rows.slices_of_module(module)
         if not len(slices):
             self._session.clear_selection()
@@ -344,9 +344,9 @@ class ModelPanel(QWidget):
         first = SliceRef(trace, self._session.nearest(trace, slices))
         self._session.select_slices(chosen, first, reveal=True, keep_area=True)
 
-    def _source_of(self, row: Row) -> tuple[str, int] | None:
+    def _source_of(self, row: ModelRow) -> tuple[str, int] | None:
         program = self._program
-        if row.kind is not Kind.OPERATOR or program is None:
+        if row.kind is not RowKind.OPERATOR or program is None:
             return None
         source = program.operators[row.number].source
         return None if source is None else (source.path, source.line)
@@ -356,22 +356,22 @@ class ModelPanel(QWidget):
         return None if self._tree is None else self._tree.program
 
     @Slot(object)
-    def _enter(self, row: Row) -> None:
+    def _enter(self, row: ModelRow) -> None:
         """Zoom to a slice."""
-        if row.kind is Kind.SLICE and self._session.state.slice is not None:
-            going.fit_selection(self._session)
+        if row.kind is RowKind.SLICE and self._session.state.slice is not None:
+            navigation.fit_selection(self._session)
 
 
 def _answer(
-    given: cost_feed.Answer, of: OpenTrace, program: Program, tree: ModuleTree | None,
+    given: cost_feed.CostAnswer, of: OpenTrace, program: Program, tree: ModuleTree | None,
     medians: RunMedians | None,
-) -> _Answer:  # fmt: skip
+) -> ModelAnswer:  # fmt: skip
     tree = tree or module_tree(program)
     medians = medians or run_medians(tree, of.table, of.costs)
     costs = module_costs(tree, given.table)
-    costed = Costed(given.shown, given.scope, costs, medians)
+    costed = ModelCosts(given.shown, given.scope, costs, medians)
     _ = costs.in_sets, costed.units  # passes over all rows, not made where the answer is shown
-    return _Answer(given, of, costed)
+    return ModelAnswer(given, of, costed)
 
 
 def _counts(tree: ModuleTree) -> str:

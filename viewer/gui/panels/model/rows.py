@@ -20,7 +20,7 @@ from viewer.analysis.cost.modules import ModuleCosts, RunMedians
 from viewer.analysis.links.labels import run_label, set_label
 from viewer.analysis.workload.operator_tensors import outputs_of
 from viewer.gui.panels.base.slice_facts import MISSING, tensor_text
-from viewer.model.scope import Scope
+from viewer.model.scope import TimeScope
 from viewer.model.times import (
     MINUS,
     THIN_SPACE,
@@ -40,7 +40,7 @@ from viewer.view.open_trace import OpenTrace
 MOST_SLICES = 2000
 
 
-class Kind(Enum):
+class RowKind(Enum):
     """What a row stands for."""
 
     MODULE = "module"
@@ -50,7 +50,7 @@ class Kind(Enum):
     REST = "more slices"
 
 
-class Cell(Enum):
+class ModelColumn(Enum):
     """A column: its title, its width in px (0: what is left), what is said of it."""
 
     NAME = ("Module", 0, "")
@@ -85,26 +85,39 @@ class Cell(Enum):
     @property
     def is_time(self) -> bool:
         """Whether its numbers are lengths."""
-        return self in (Cell.TOTAL, Cell.OWN, Cell.SHARED, Cell.MEAN, Cell.P50)
+        return self in (
+            ModelColumn.TOTAL,
+            ModelColumn.OWN,
+            ModelColumn.SHARED,
+            ModelColumn.MEAN,
+            ModelColumn.P50,
+        )
 
 
 WITH_COSTS = (
-    Cell.NAME, Cell.TOTAL, Cell.SHARE, Cell.OWN, Cell.SHARED, Cell.SLICES, Cell.MEAN, Cell.P50,
-)  # fmt: skip
-OF_RECORD = (Cell.NAME, Cell.COUNT, Cell.LINE, Cell.OUTPUT)
+    ModelColumn.NAME,
+    ModelColumn.TOTAL,
+    ModelColumn.SHARE,
+    ModelColumn.OWN,
+    ModelColumn.SHARED,
+    ModelColumn.SLICES,
+    ModelColumn.MEAN,
+    ModelColumn.P50,
+)
+OF_RECORD = (ModelColumn.NAME, ModelColumn.COUNT, ModelColumn.LINE, ModelColumn.OUTPUT)
 
 
 @dataclass(frozen=True, eq=False)
-class Costed:
+class ModelCosts:
     """What a tree of modules cost: in a trace as it is shown, in a run or range of it or in all."""
 
     shown: OpenTrace
-    scope: Scope
+    scope: TimeScope
     costs: ModuleCosts
     medians: RunMedians
 
     @cached_property
-    def units(self) -> dict[Cell, tuple[str, int]]:
+    def units(self) -> dict[ModelColumn, tuple[str, int]]:
         """The unit of every column of lengths, by the longest in it, with how many ns it has."""
         costs, medians = self.costs, self.medians.modules
         rate = self.shown.axis.ns_per_tick
@@ -114,17 +127,20 @@ class Costed:
         mean = max((ticks / slices for ticks, slices in rows if slices), default=0)
         p50 = float(np.nanmax(medians)) if not np.isnan(medians).all() else 0
         return {
-            Cell.TOTAL: total, Cell.OWN: total, Cell.SHARED: total,
-            Cell.MEAN: unit_for(float(mean * rate)), Cell.P50: unit_for(float(p50 * rate)),
-        }  # fmt: skip
+            ModelColumn.TOTAL: total,
+            ModelColumn.OWN: total,
+            ModelColumn.SHARED: total,
+            ModelColumn.MEAN: unit_for(float(mean * rate)),
+            ModelColumn.P50: unit_for(float(p50 * rate)),
+        }
 
 
 @dataclass(eq=False, slots=True)
-class Row:
+class ModelRow:
     """One row. number: the module, the operator, the position among the sets of the module or the
     slice that it stands for. id: its position among the rows made. inside: None until asked for."""
 
-    kind: Kind
+    kind: RowKind
     number: int
     id: int
     parent: int
@@ -133,7 +149,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class ModelFigures:
     """The numbers of a row, None where there is none. total, own and shared: ticks of the trace.
 
     mean, p50: ticks too. slices: how many.
@@ -147,31 +163,36 @@ class Figures:
     p50: float | None = None
 
 
-_NONE = Figures()
+_NONE = ModelFigures()
 _FIELDS = {
-    Cell.TOTAL: "total", Cell.SHARE: "total", Cell.OWN: "own", Cell.SHARED: "shared",
-    Cell.SLICES: "slices", Cell.MEAN: "mean", Cell.P50: "p50",
-}  # fmt: skip
+    ModelColumn.TOTAL: "total",
+    ModelColumn.SHARE: "total",
+    ModelColumn.OWN: "own",
+    ModelColumn.SHARED: "shared",
+    ModelColumn.SLICES: "slices",
+    ModelColumn.MEAN: "mean",
+    ModelColumn.P50: "p50",
+}
 
 
 @dataclass(eq=False)
-class Rows:
+class ModelRows:
     """All rows of a tree, with costs or without; made anew for every answer.
 
     words: what rows must have in their names, in lower case. by: the column that they are sorted
-    by among their neighbours, None for graph order; downwards: the greatest first.
+    by among their neighbors, None for graph order; downwards: the greatest first.
     """
 
     tree: ModuleTree
-    costed: Costed | None = None
+    costed: ModelCosts | None = None
     words: tuple[str, ...] = ()
-    by: Cell | None = None
+    by: ModelColumn | None = None
     downwards: bool = True
-    made: list[Row] = field(default_factory=list)
+    made: list[ModelRow] = field(default_factory=list)
     _modules: dict[int, int] = field(default_factory=dict)  # the rows of modules, by their numbers
 
     def __post_init__(self) -> None:
-        self.top = [self._make(Kind.MODULE, 0, -1, 0)] if self._seen[0] else []
+        self.top = [self._make(RowKind.MODULE, 0, -1, 0)] if self._seen[0] else []
 
     # -- the tree of rows ------------------------------------------------------------------------
 
@@ -181,47 +202,49 @@ class Rows:
         return self.tree.program
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def cells(self) -> tuple[ModelColumn, ...]:
         """The columns."""
         return OF_RECORD if self.costed is None else WITH_COSTS
 
-    def _make(self, kind: Kind, number: int, parent: int, place: int) -> int:
+    def _make(self, kind: RowKind, number: int, parent: int, place: int) -> int:
         at = len(self.made)
-        self.made.append(Row(kind, number, at, parent, place))
-        if kind is Kind.MODULE:
+        self.made.append(ModelRow(kind, number, at, parent, place))
+        if kind is RowKind.MODULE:
             self._modules[number] = at
         return at
 
-    def has_inside(self, row: Row) -> bool:
+    def has_inside(self, row: ModelRow) -> bool:
         """Whether any row is in it, without making them."""
-        if row.kind is Kind.MODULE:
+        if row.kind is RowKind.MODULE:
             return True
-        if self.costed is None or (row.kind is not Kind.OPERATOR and row.kind is not Kind.SET):
+        if self.costed is None or (
+            row.kind is not RowKind.OPERATOR and row.kind is not RowKind.SET
+        ):
             return False
         found = self._cost_row(row)
         return found is not None and found.slices > 0
 
-    def inside(self, row: Row) -> list[int]:
+    def inside(self, row: ModelRow) -> list[int]:
         """The rows in it by their ids, made now if need be."""
         if row.inside is None:
-            parts = self._slices_in(row) if row.kind is not Kind.MODULE else self._parts_of(row)
+            parts = self._slices_in(row) if row.kind is not RowKind.MODULE else self._parts_of(row)
             row.inside = [
                 self._make(kind, number, row.id, place)
                 for place, (kind, number) in enumerate(parts)
             ]
         return row.inside
 
-    def _parts_of(self, row: Row) -> list[tuple[Kind, int]]:
+    def _parts_of(self, row: ModelRow) -> list[tuple[RowKind, int]]:
         module = self.tree.modules[row.number]
         if self.words:
-            parts = [(Kind.MODULE, n) for n in module.children if self._seen[n]]
-            parts += [(Kind.OPERATOR, i) for i in module.operators if self._named[i]]
+            parts = [(RowKind.MODULE, n) for n in module.children if self._seen[n]]
+            parts += [(RowKind.OPERATOR, i) for i in module.operators if self._named[i]]
         else:
-            parts = [(Kind.MODULE, n) for n in module.children]
-            parts += [(Kind.OPERATOR, i) for i in module.operators]
+            parts = [(RowKind.MODULE, n) for n in module.children]
+            parts += [(RowKind.OPERATOR, i) for i in module.operators]
         # In graph order: a module stands where its first operator does.
-        parts.sort(key=lambda part: self._first[part[1]] if part[0] is Kind.MODULE else part[1])
-        parts += [(Kind.SET, n) for n in range(len(self._sets(row.number)))
+        parts.sort(key=lambda part: self._first[part[1]] if part[0] is RowKind.MODULE else part[1])
+        parts += [(RowKind.SET, n) for n in range(len(self._sets(row.number)))
                   if self._set_is_named(row.number, n)]  # fmt: skip
         return self._sorted(row, parts)
 
@@ -238,32 +261,32 @@ class Rows:
     def _sets(self, module: int) -> Sequence[CostRow]:
         return () if self.costed is None else self.costed.costs.sets[module]
 
-    def _slices_in(self, row: Row) -> list[tuple[Kind, int]]:
+    def _slices_in(self, row: ModelRow) -> list[tuple[RowKind, int]]:
         """The slices of a row of operators in order of time, or of their length."""
-        if self.costed is None or row.kind not in (Kind.OPERATOR, Kind.SET):
+        if self.costed is None or row.kind not in (RowKind.OPERATOR, RowKind.SET):
             return []
         shown = self.costed.shown
         found = shown.costs.slices_of({self.operators(row)}, self.costed.scope)
         slices = shown.trace.slices
         order = slices.start[found]
-        if self.by is Cell.TOTAL:
+        if self.by is ModelColumn.TOTAL:
             length = slices.end[found] - order
             order = -length if self.downwards else length
         found = found[np.argsort(order, kind="stable")]
-        parts = [(Kind.SLICE, i) for i in found[:MOST_SLICES].tolist()]
+        parts = [(RowKind.SLICE, i) for i in found[:MOST_SLICES].tolist()]
         if len(found) > MOST_SLICES:
-            parts.append((Kind.REST, len(found) - MOST_SLICES))
+            parts.append((RowKind.REST, len(found) - MOST_SLICES))
         return parts
 
-    def _sorted(self, row: Row, parts: list[tuple[Kind, int]]) -> list[tuple[Kind, int]]:
+    def _sorted(self, row: ModelRow, parts: list[tuple[RowKind, int]]) -> list[tuple[RowKind, int]]:
         by = self.by
         if by is None:
             return parts
-        rows = [Row(kind, number, -1, row.id, -1) for kind, number in parts]
+        rows = [ModelRow(kind, number, -1, row.id, -1) for kind, number in parts]
         keys: list[float | str | None]
         if by in _FIELDS:
             keys = [self._number(part, by) for part in rows]
-        elif by is Cell.NAME:
+        elif by is ModelColumn.NAME:
             keys = [self.name(part).lower() for part in rows]
         else:
             keys = [self._record_key(part, by) for part in rows]
@@ -273,17 +296,21 @@ class Rows:
         known.sort(key=lambda i: keys[i], reverse=self.downwards)  # type: ignore[arg-type, return-value]
         return [parts[i] for i in (*known, *rest)]
 
-    def _number(self, row: Row, by: Cell) -> float | None:
+    def _number(self, row: ModelRow, by: ModelColumn) -> float | None:
         """What a row is sorted by; as its figures have it, and for thousands of operators without
         making them all: that is a third of the time that sorting takes."""
-        plain = row.kind is Kind.OPERATOR and by in (Cell.TOTAL, Cell.SHARE, Cell.SLICES)
+        plain = row.kind is RowKind.OPERATOR and by in (
+            ModelColumn.TOTAL,
+            ModelColumn.SHARE,
+            ModelColumn.SLICES,
+        )
         if self.costed is None or not plain:
             value: float | None = getattr(self.figures(row), _FIELDS[by])
             return value
         found = self.costed.costs.single.get(row.number)
         if found is None:
             return None
-        return found.slices if by is Cell.SLICES else found.ticks
+        return found.slices if by is ModelColumn.SLICES else found.ticks
 
     # -- the filter ------------------------------------------------------------------------------
 
@@ -340,29 +367,29 @@ class Rows:
 
     # -- what rows say ---------------------------------------------------------------------------
 
-    def operators(self, row: Row) -> tuple[int, ...]:
+    def operators(self, row: ModelRow) -> tuple[int, ...]:
         """The operators of a row; of a module all in it and below it, of a slice its own."""
-        if row.kind is Kind.MODULE:
+        if row.kind is RowKind.MODULE:
             return self.tree.operators_in(row.number)
-        if row.kind is Kind.OPERATOR:
+        if row.kind is RowKind.OPERATOR:
             return (row.number,)
-        if row.kind is Kind.SET:
+        if row.kind is RowKind.SET:
             return self._sets(self.made[row.parent].number)[row.number].operators
         return self.operators(self.made[row.parent])
 
-    def figures(self, row: Row) -> Figures:
+    def figures(self, row: ModelRow) -> ModelFigures:
         """The numbers of a row."""
         costed = self.costed
-        if costed is None or row.kind is Kind.REST:
+        if costed is None or row.kind is RowKind.REST:
             return _NONE
         costs = costed.costs
-        if row.kind is Kind.SLICE:
+        if row.kind is RowKind.SLICE:
             shown, i = costed.shown, row.number
             if shown.native(i) is not None:
                 return _NONE  # its length is told in the unit of its own clock
             slices = shown.trace.slices
-            return Figures(total=int(slices.end[i] - slices.start[i]))
-        if row.kind is Kind.MODULE:
+            return ModelFigures(total=int(slices.end[i] - slices.start[i]))
+        if row.kind is RowKind.MODULE:
             n = row.number
             median = float(costed.medians.modules[n])
             return _figures(
@@ -370,25 +397,25 @@ class Rows:
                 int(costs.slices[n]), median if median == median else None,
             )  # fmt: skip
         found, p50 = self._cost_row(row), costed.medians.sets.get(self.operators(row))
-        if row.kind is Kind.OPERATOR:
+        if row.kind is RowKind.OPERATOR:
             shared = costs.in_sets.get(row.number) or None
             if found is None:
-                return Figures(shared=shared, p50=p50 or None)
+                return ModelFigures(shared=shared, p50=p50 or None)
             return _figures(found.ticks, found.ticks, shared, found.slices, p50)
         assert found is not None
         # What modules share is no module's own.
         across = costs.is_across(self.made[row.parent].number, found)
         return _figures(found.ticks, None if across else found.ticks, None, found.slices, p50)
 
-    def _cost_row(self, row: Row) -> CostRow | None:
+    def _cost_row(self, row: ModelRow) -> CostRow | None:
         assert self.costed is not None
-        if row.kind is Kind.OPERATOR:
+        if row.kind is RowKind.OPERATOR:
             return self.costed.costs.single.get(row.number)
         return self._sets(self.made[row.parent].number)[row.number]
 
-    def share(self, row: Row) -> float | None:
+    def share(self, row: ModelRow) -> float | None:
         """Its total as a part of the whole, 0 to 1; None of slices and where there is no whole."""
-        if self.costed is None or row.kind in (Kind.SLICE, Kind.REST):
+        if self.costed is None or row.kind in (RowKind.SLICE, RowKind.REST):
             return None
         whole, total = self.costed.costs.whole, self.figures(row).total
         return None if total is None or not whole else total / whole
@@ -398,57 +425,57 @@ class Rows:
         assert self.costed is not None
         return self.costed.shown.axis.ns_per_tick
 
-    def title(self, cell: Cell) -> str:
+    def title(self, cell: ModelColumn) -> str:
         """What stands over a column, lengths with their unit."""
         if self.costed is None or not cell.is_time:
             return cell.title
         return f"{cell.title}, {self.costed.units[cell][0]}"
 
-    def tip(self, cell: Cell) -> str:
+    def tip(self, cell: ModelColumn) -> str:
         """What is said of a column; why it is empty, if it is."""
-        why = self.costed.medians.why if self.costed is not None and cell is Cell.P50 else ""
+        why = self.costed.medians.why if self.costed is not None and cell is ModelColumn.P50 else ""
         return why or cell.tip
 
     @cached_property
-    def silent(self) -> frozenset[Cell]:
+    def silent(self) -> frozenset[ModelColumn]:
         """The columns that tell nothing here."""
         costed = self.costed
         if costed is None:
             return frozenset()
         found = set()
         if not costed.costs.outside.any() and not costed.costs.in_sets:
-            found.add(Cell.SHARED)
+            found.add(ModelColumn.SHARED)
         if costed.medians.runs < 2:
-            found.add(Cell.P50)
+            found.add(ModelColumn.P50)
         return frozenset(found)
 
-    def name(self, row: Row) -> str:
-        """What a row is called beside its neighbours: "fc1", "linear", "run 2 · 3.125 µs"."""
-        if row.kind is Kind.MODULE:
+    def name(self, row: ModelRow) -> str:
+        """What a row is called beside its neighbors: "fc1", "linear", "run 2 · 3.125 µs"."""
+        if row.kind is RowKind.MODULE:
             return self.tree.name(row.number)
-        if row.kind is Kind.REST:
-            which = "shorter" if self.by is Cell.TOTAL and self.downwards else "later"
-            which = "longer" if self.by is Cell.TOTAL and not self.downwards else which
+        if row.kind is RowKind.REST:
+            which = "shorter" if self.by is ModelColumn.TOTAL and self.downwards else "later"
+            which = "longer" if self.by is ModelColumn.TOTAL and not self.downwards else which
             return f"{counted(row.number, f'{which} slice')} not listed"
-        if row.kind is Kind.SLICE:
+        if row.kind is RowKind.SLICE:
             assert self.costed is not None
             begin, _ = self.costed.shown.span_ns(row.number)
             return f"at {format_time(begin)}"
-        if row.kind is Kind.OPERATOR:
+        if row.kind is RowKind.OPERATOR:
             return self.program.operators[row.number].name
         assert self.costed is not None
         label = set_label(self.costed.shown.table, self.operators(row))
         return label.partition(" · ")[2] or label
 
-    def hint(self, row: Row) -> str:
+    def hint(self, row: ModelRow) -> str:
         """What is said beside the name: the class of a module, the line of an operator."""
-        if row.kind is Kind.MODULE:
+        if row.kind is RowKind.MODULE:
             return self.tree.modules[row.number].type
-        if row.kind is Kind.SET:
+        if row.kind is RowKind.SET:
             return f"shared by {len(self.operators(row))}"
-        if row.kind is Kind.SLICE:
+        if row.kind is RowKind.SLICE:
             return self._run_text(row.number)
-        if row.kind is not Kind.OPERATOR:
+        if row.kind is not RowKind.OPERATOR:
             return ""
         operator = self.program.operators[row.number]
         parts = [operator.branch]
@@ -470,66 +497,68 @@ class Rows:
             return ""
         return run_label(self.costed.shown.table, trace.runs[number]).rpartition(" · ")[2]
 
-    def full_name(self, row: Row) -> str:
+    def full_name(self, row: ModelRow) -> str:
         """What a row is called where nothing stands around it, as in copies and tooltips."""
-        if row.kind is Kind.MODULE:
+        if row.kind is RowKind.MODULE:
             module = self.tree.modules[row.number]
             return module.path or self.tree.name(row.number)
-        if row.kind is Kind.OPERATOR:
+        if row.kind is RowKind.OPERATOR:
             return self.program.operators[row.number].label
-        if row.kind is Kind.SET and self.costed is not None:
+        if row.kind is RowKind.SET and self.costed is not None:
             return set_label(self.costed.shown.table, self.operators(row))
-        if row.kind is Kind.SLICE and self.costed is not None:
+        if row.kind is RowKind.SLICE and self.costed is not None:
             return f"{self.costed.shown.label(row.number)} {self.name(row)}"
         return self.name(row)
 
-    def text(self, row: Row, cell: Cell) -> str:
+    def text(self, row: ModelRow, cell: ModelColumn) -> str:
         """What stands in a cell."""
-        if cell is Cell.NAME:
+        if cell is ModelColumn.NAME:
             return self.name(row)
         if self.costed is None:
             return self._record_text(row, cell)
-        if row.kind is Kind.REST or (row.kind is Kind.SLICE and cell is not Cell.TOTAL):
+        if row.kind is RowKind.REST or (
+            row.kind is RowKind.SLICE and cell is not ModelColumn.TOTAL
+        ):
             return ""
-        if row.kind is Kind.SLICE and self.costed.shown.native(row.number) is not None:
+        if row.kind is RowKind.SLICE and self.costed.shown.native(row.number) is not None:
             return self.costed.shown.length_text(row.number)
-        if cell is Cell.SHARE:
+        if cell is ModelColumn.SHARE:
             share = self.share(row)
             return MISSING if share is None else f"{100 * share:.1f}"
         value = getattr(self.figures(row), _FIELDS[cell])
         if value is None:
             return MISSING
-        if cell is Cell.SLICES:
+        if cell is ModelColumn.SLICES:
             return group_digits(value)
         ns = tick_to_ns(value, self._rate) if isinstance(value, int) else float(value * self._rate)
         return format_in(ns, self.costed.units[cell][1])
 
-    def _record_key(self, row: Row, cell: Cell) -> float | str | None:
-        if cell is Cell.COUNT:
-            return len(self.operators(row)) if row.kind is Kind.MODULE else None
-        if row.kind is not Kind.OPERATOR:
+    def _record_key(self, row: ModelRow, cell: ModelColumn) -> float | str | None:
+        if cell is ModelColumn.COUNT:
+            return len(self.operators(row)) if row.kind is RowKind.MODULE else None
+        if row.kind is not RowKind.OPERATOR:
             return None
         operator = self.program.operators[row.number]
-        if cell is Cell.LINE:
+        if cell is ModelColumn.LINE:
             return operator.source.line if operator.source else None
         return self._record_text(row, cell)
 
-    def _record_text(self, row: Row, cell: Cell) -> str:
-        if row.kind is Kind.MODULE:
+    def _record_text(self, row: ModelRow, cell: ModelColumn) -> str:
+        if row.kind is RowKind.MODULE:
             count = len(self.operators(row))
-            return group_digits(count) if cell is Cell.COUNT else ""
+            return group_digits(count) if cell is ModelColumn.COUNT else ""
         operator = self.program.operators[row.number]
-        if cell is Cell.LINE:
+        if cell is ModelColumn.LINE:
             return lines_text([operator.source.line]) if operator.source else MISSING
-        if cell is Cell.OUTPUT:
+        if cell is ModelColumn.OUTPUT:
             outputs = outputs_of(operator)
             return tensor_text(outputs[0]) if outputs else MISSING
         return ""
 
-    def explained(self, row: Row) -> str:
+    def explained(self, row: ModelRow) -> str:
         """How the numbers of a row come about, as lines for a tooltip."""
         lines = [self.full_name(row)]
-        if row.kind is Kind.MODULE and self.costed is not None:
+        if row.kind is RowKind.MODULE and self.costed is not None:
             costs, n = self.costed.costs, row.number
             inside = sum(int(costs.total[child]) for child in self.tree.modules[n].children)
             parts = ((int(costs.own[n]), "of its own operators"),
@@ -541,11 +570,11 @@ class Rows:
             if costs.outside[n]:
                 lines.append(f"{self._time(int(costs.outside[n]))} more is shared with modules "
                              "outside of it, and in the total around both")  # fmt: skip
-        elif row.kind is Kind.SET and self.costed is not None:
+        elif row.kind is RowKind.SET and self.costed is not None:
             labels = [self.program.operators[i].label for i in self.operators(row)[:12]]
             more = len(self.operators(row)) - len(labels)
             lines += [*labels, f"and {more} more"] if more else labels
-        elif row.kind is Kind.OPERATOR:
+        elif row.kind is RowKind.OPERATOR:
             operator = self.program.operators[row.number]
             if operator.source:
                 lines.append(f"{operator.source.path}:{operator.source.line}")
@@ -566,7 +595,7 @@ class Rows:
         if at is None:
             return None
         wanted = set(operators)
-        kind = Kind.OPERATOR if len(wanted) == 1 else Kind.SET
+        kind = RowKind.OPERATOR if len(wanted) == 1 else RowKind.SET
         for number in self.inside(self.made[at]):
             row = self.made[number]
             if row.kind is kind and wanted == set(self.operators(row)):
@@ -608,12 +637,12 @@ class Rows:
             return np.empty(0, np.int64)
         return self.costed.shown.costs.slices_of(self.charged_sets(module), self.costed.scope)
 
-    def tsv(self, rows: Sequence[Row], cells: Sequence[Cell]) -> str:
+    def tsv(self, rows: Sequence[ModelRow], cells: Sequence[ModelColumn]) -> str:
         """Some rows with their headings, as tab separated text with plain spaces and points."""
         titles = [self.title(cell) for cell in cells]
         lines = ["\t".join([titles[0], "Kind", *titles[1:]])]
         for row in rows:
-            module = self.tree.modules[row.number] if row.kind is Kind.MODULE else None
+            module = self.tree.modules[row.number] if row.kind is RowKind.MODULE else None
             kind = row.kind.value if module is None else module.kind.value
             texts = [_plain(self.text(row, cell)) for cell in cells[1:]]
             lines.append("\t".join([self.full_name(row), kind, *texts]))
@@ -622,15 +651,15 @@ class Rows:
 
 def _figures(
     total: int, own: int | None, shared: int | None, slices: int, p50: float | None
-) -> Figures:
+) -> ModelFigures:
     """Where nothing is charged and nothing begins there is no total, not one of 0."""
     if not total and not slices:
-        return Figures(shared=shared, p50=p50 or None)
-    return Figures(total, own, shared, slices, total / slices if slices else None, p50)
+        return ModelFigures(shared=shared, p50=p50 or None)
+    return ModelFigures(total, own, shared, slices, total / slices if slices else None, p50)
 
 
-def parts_of(costed: Costed) -> tuple[tuple[str, str, int], ...]:
-    """How modules add up to the whole: name, colour of the theme and ns of each part.
+def parts_of(costed: ModelCosts) -> tuple[tuple[str, str, int], ...]:
+    """How modules add up to the whole: name, color of the theme and ns of each part.
 
     Modules: of sets that lie in one module. Shared: of those that lie in several.
     """

@@ -7,7 +7,7 @@ from typing import overload
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt
 
-from viewer.gui.panels.model.rows import Cell, Kind, Row, Rows
+from viewer.gui.panels.model.rows import ModelColumn, ModelRow, ModelRows, RowKind
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index
@@ -17,22 +17,22 @@ RELATED_ROLE = Qt.ItemDataRole.UserRole + 3
 
 
 class ModuleModel(QAbstractItemModel):
-    """Rows below rows, sorted among their neighbours and filtered."""
+    """Rows below rows, sorted among their neighbors and filtered."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.rows: Rows | None = None
+        self.rows: ModelRows | None = None
         self._columns = 0
         self._words: tuple[str, ...] = ()
-        self._sort: tuple[Cell | None, bool] = (None, True)
+        self._sort: tuple[ModelColumn | None, bool] = (None, True)
         self._wanted: frozenset[int] = frozenset()
 
-    def show(self, rows: Rows | None) -> None:
+    def show(self, rows: ModelRows | None) -> None:
         """Replace all rows; filter and order stay while there is such a column."""
         if rows is not None:
             if self._sort[0] not in rows.cells:
                 self._sort = (None, True)
-            rows = Rows(rows.tree, rows.costed, self._words, *self._sort)
+            rows = ModelRows(rows.tree, rows.costed, self._words, *self._sort)
         self.beginResetModel()
         self.rows = rows
         self._columns = 0 if rows is None else len(rows.cells)
@@ -58,7 +58,7 @@ class ModuleModel(QAbstractItemModel):
         """Tint the rows that share one of these operators."""
         self._wanted = frozenset(operators)
 
-    def row(self, index: Index) -> Row | None:
+    def row(self, index: Index) -> ModelRow | None:
         """The row of an index, None of none."""
         return self.rows.made[index.internalId()] if index.isValid() and self.rows else None
 
@@ -68,7 +68,7 @@ class ModuleModel(QAbstractItemModel):
             return QModelIndex()
         return self.createIndex(self.rows.made[number].place, column, number)
 
-    def cell(self, column: int) -> Cell:
+    def cell(self, column: int) -> ModelColumn:
         """What a column tells."""
         assert self.rows is not None
         return self.rows.cells[column]
@@ -131,10 +131,12 @@ class ModuleModel(QAbstractItemModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             return tip(self.rows.tip(cell))
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return LEFT if cell in (Cell.NAME, Cell.TOTAL, Cell.OUTPUT) else RIGHT
+            return (
+                LEFT if cell in (ModelColumn.NAME, ModelColumn.TOTAL, ModelColumn.OUTPUT) else RIGHT
+            )
         if role == Qt.ItemDataRole.InitialSortOrderRole:
             order = Qt.SortOrder
-            text = cell in (Cell.NAME, Cell.LINE, Cell.OUTPUT)
+            text = cell in (ModelColumn.NAME, ModelColumn.LINE, ModelColumn.OUTPUT)
             return order.AscendingOrder if text else order.DescendingOrder
         return None
 
@@ -151,19 +153,19 @@ class ModuleModel(QAbstractItemModel):
         if role == ROW_ROLE:
             return row
         if role == RELATED_ROLE:
-            told = row.kind in (Kind.OPERATOR, Kind.SET) and self._wanted
+            told = row.kind in (RowKind.OPERATOR, RowKind.SET) and self._wanted
             return bool(told) and not self._wanted.isdisjoint(self.rows.operators(row))
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return LEFT if cell in (Cell.NAME, Cell.OUTPUT) else RIGHT
-        if role == Qt.ItemDataRole.ToolTipRole and cell is Cell.NAME:
+            return LEFT if cell in (ModelColumn.NAME, ModelColumn.OUTPUT) else RIGHT
+        if role == Qt.ItemDataRole.ToolTipRole and cell is ModelColumn.NAME:
             return tip(self.rows.explained(row))
         return None
 
-    def _spoken(self, row: Row, cell: Cell) -> str:
+    def _spoken(self, row: ModelRow, cell: ModelColumn) -> str:
         """What a screen reader says of a cell: of a name also what sort of row it is."""
         assert self.rows is not None
         text = self.rows.text(row, cell)
-        if cell is not Cell.NAME:
+        if cell is not ModelColumn.NAME:
             return f"{self.rows.title(cell)}: {text}"
         hint = self.rows.hint(row)
         return ", ".join(part for part in (row.kind.value, text, hint) if part)

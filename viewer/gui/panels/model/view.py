@@ -41,8 +41,8 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.gui.panels.base.slice_facts import MISSING
-from viewer.gui.panels.base.swatches import SWATCH, colours_of, paint_bar, paint_swatch, slice_color
-from viewer.gui.panels.model.rows import Cell, Kind, Row
+from viewer.gui.panels.base.swatches import SWATCH, colors_of, paint_bar, paint_swatch, slice_color
+from viewer.gui.panels.model.rows import ModelColumn, ModelRow, RowKind
 from viewer.gui.panels.model.tree_model import RELATED_ROLE, ROW_ROLE, ModuleModel
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
@@ -57,8 +57,16 @@ _INDENT = 16  # px a level
 _MOST_FOUND = 500  # modules that a filter opens
 _NUMBER_WIDTH = 62  # px of the number beside a bar
 # What goes first where there is no room: the bar tells the share too.
-_DISPENSABLE = (Cell.SHARE, Cell.MEAN, Cell.SHARED, Cell.P50, Cell.SLICES, Cell.OWN, Cell.OUTPUT)
-Key = tuple[Kind, int, int]  # a row by what it stands for, and of a set its module
+_DISPENSABLE = (
+    ModelColumn.SHARE,
+    ModelColumn.MEAN,
+    ModelColumn.SHARED,
+    ModelColumn.P50,
+    ModelColumn.SLICES,
+    ModelColumn.OWN,
+    ModelColumn.OUTPUT,
+)
+Key = tuple[RowKind, int, int]  # a row by what it stands for, and of a set its module
 
 
 class ModuleView(QuietTree):
@@ -77,7 +85,7 @@ class ModuleView(QuietTree):
         self._current: Key | None = None
         self._at = 0  # the scroll bar
         self._by_itself: list[Key] = []  # opened for a selection on the timeline
-        self._cells: tuple[Cell, ...] = ()
+        self._cells: tuple[ModelColumn, ...] = ()
         self.opacity = 1.0
         self.setModel(model)
         self._delegate = ModuleDelegate(model, theme, self)
@@ -115,16 +123,16 @@ class ModuleView(QuietTree):
         if self._cells != rows.cells:
             self._cells = rows.cells
             for i, cell in enumerate(rows.cells):
-                stretch = cell is Cell.NAME
+                stretch = cell is ModelColumn.NAME
                 header.setSectionResizeMode(i, mode.Stretch if stretch else mode.Interactive)
                 if cell.width:
                     header.resizeSection(i, theme.px(cell.width))
         # Those of the root are the greatest: of ten million slices more digits than usual.
-        if Cell.SLICES in rows.cells and rows.top:
-            widest = rows.text(rows.made[rows.top[0]], Cell.SLICES)
+        if ModelColumn.SLICES in rows.cells and rows.top:
+            widest = rows.text(rows.made[rows.top[0]], ModelColumn.SLICES)
             room = QFontMetrics(theme.font("cell")).horizontalAdvance(widest) + theme.px(14)
             header.resizeSection(
-                rows.cells.index(Cell.SLICES), max(theme.px(Cell.SLICES.width), room)
+                rows.cells.index(ModelColumn.SLICES), max(theme.px(ModelColumn.SLICES.width), room)
             )
         away = set(rows.silent)
         width = _LEAST_NAME + sum(cell.width for cell in rows.cells if cell not in away)
@@ -140,7 +148,7 @@ class ModuleView(QuietTree):
         return self.viewport().width()
 
     @property
-    def shown_cells(self) -> list[Cell]:
+    def shown_cells(self) -> list[ModelColumn]:
         """The columns that are shown."""
         return [cell for i, cell in enumerate(self._cells) if not self.isColumnHidden(i)]
 
@@ -151,10 +159,10 @@ class ModuleView(QuietTree):
 
     # -- rows that are open ----------------------------------------------------------------------
 
-    def _key(self, row: Row) -> Key:
+    def _key(self, row: ModelRow) -> Key:
         rows = self._model.rows
         assert rows is not None
-        around = rows.made[row.parent].number if row.kind is Kind.SET else -1
+        around = rows.made[row.parent].number if row.kind is RowKind.SET else -1
         return row.kind, row.number, around
 
     def _row_of(self, key: Key) -> int | None:
@@ -163,11 +171,11 @@ class ModuleView(QuietTree):
         if rows is None or not rows.top:
             return None
         kind, number, around = key
-        if kind is Kind.MODULE:
+        if kind is RowKind.MODULE:
             return rows.row_of_module(number) if number < len(rows.tree.modules) else None
-        if kind is Kind.OPERATOR:
+        if kind is RowKind.OPERATOR:
             return rows.find((number,)) if number < len(rows.program.operators) else None
-        if kind is Kind.SET and around < len(rows.tree.modules):
+        if kind is RowKind.SET and around < len(rows.tree.modules):
             at = rows.row_of_module(around)
             inside = () if at is None else rows.inside(rows.made[at])
             return next(
@@ -245,7 +253,7 @@ class ModuleView(QuietTree):
             if len(todo) > _MOST_FOUND:
                 break
             inside = rows.inside(rows.made[number])
-            todo += [n for n in inside if rows.made[n].kind is Kind.MODULE]
+            todo += [n for n in inside if rows.made[n].kind is RowKind.MODULE]
         self.open_rows(todo)
 
     def open_first(self) -> None:
@@ -255,7 +263,7 @@ class ModuleView(QuietTree):
         while rows is not None and number is not None:
             self.expand(self._model.index_of(number))
             inside = rows.inside(rows.made[number])
-            alone = len(inside) == 1 and rows.made[inside[0]].kind is Kind.MODULE
+            alone = len(inside) == 1 and rows.made[inside[0]].kind is RowKind.MODULE
             number = inside[0] if alone else None
 
     def open_modules(self, index: QModelIndex) -> None:
@@ -266,10 +274,10 @@ class ModuleView(QuietTree):
         todo, found = [row.id], list[int]()
         while todo:
             here = rows.made[todo.pop()]
-            if here.kind is Kind.MODULE or here is row:
+            if here.kind is RowKind.MODULE or here is row:
                 found.append(here.id)
-            if here.kind is Kind.MODULE:
-                todo += [n for n in rows.inside(here) if rows.made[n].kind is Kind.MODULE]
+            if here.kind is RowKind.MODULE:
+                todo += [n for n in rows.inside(here) if rows.made[n].kind is RowKind.MODULE]
         self.open_rows(found)
 
     def mark(self, number: int | None, *, scroll: bool = True) -> None:
@@ -322,7 +330,7 @@ class ModuleView(QuietTree):
         if row is not None:
             self.entered_row.emit(row)
 
-    def _touched(self, row: Row) -> None:
+    def _touched(self, row: ModelRow) -> None:
         """What the user works in stays open."""
         rows = self._model.rows
         assert rows is not None
@@ -351,12 +359,12 @@ class ModuleView(QuietTree):
 
     # -- copies ----------------------------------------------------------------------------------
 
-    def _listed(self) -> list[Row]:
+    def _listed(self) -> list[ModelRow]:
         """The rows as they stand, from top to bottom, as far as they are open."""
         rows = self._model.rows
         if rows is None:
             return []
-        listed, todo = list[Row](), list(reversed(rows.top))
+        listed, todo = list[ModelRow](), list(reversed(rows.top))
         while todo:
             row = rows.made[todo.pop()]
             listed.append(row)
@@ -376,7 +384,7 @@ class ModuleView(QuietTree):
         """Put all open rows on the clipboard, in the order shown."""
         self._put(self._listed())
 
-    def _put(self, listed: list[Row]) -> None:
+    def _put(self, listed: list[ModelRow]) -> None:
         if self._model.rows is None:
             return
         text = self._model.rows.tsv(listed[:MOST_COPIED], self.shown_cells)
@@ -400,9 +408,9 @@ class ModuleView(QuietTree):
 
     # -- painting --------------------------------------------------------------------------------
 
-    def colour_operators(self, colours: Palette | None) -> None:
+    def color_operators(self, colors: Palette | None) -> None:
         """Paint swatches and bars in the palette index of every operator; None: in their own."""
-        self._delegate.colours = colours
+        self._delegate.colors = colors
         self.viewport().update()
 
     @guard
@@ -433,7 +441,7 @@ class ModuleDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._model = model
         self._theme = theme
-        self.colours: Palette | None = None  # the palette index of every operator; None: its own
+        self.colors: Palette | None = None  # the palette index of every operator; None: its own
 
     @guard(QSize())
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
@@ -442,30 +450,30 @@ class ModuleDelegate(QStyledItemDelegate):
     @guard
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         theme, rect = self._theme, option.rect
-        row: Row = index.data(ROW_ROLE)
+        row: ModelRow = index.data(ROW_ROLE)
         cell = self._model.cell(index.column())
         painter.save()
         painter.setClipRect(rect)
         selected = option.state & QStyle.StateFlag.State_Selected
         if option.state & QStyle.StateFlag.State_MouseOver and not selected:
             painter.fillRect(rect, theme.color("hover"))
-        if cell is Cell.NAME:
+        if cell is ModelColumn.NAME:
             self._name(painter, rect, row)
-        elif cell is Cell.TOTAL:
+        elif cell is ModelColumn.TOTAL:
             self._bar(painter, rect, row, str(index.data()))
         else:
             text = str(index.data())
-            faint = text == MISSING or cell is Cell.LINE
-            painter.setFont(theme.font("code" if cell is Cell.OUTPUT else "cell"))
+            faint = text == MISSING or cell is ModelColumn.LINE
+            painter.setFont(theme.font("code" if cell is ModelColumn.OUTPUT else "cell"))
             painter.setPen(theme.color("text2" if faint else "text1"))
             inside = rect.adjusted(theme.px(6), 0, -theme.px(6), 0)
             shown = painter.fontMetrics().elidedText(
                 text, Qt.TextElideMode.ElideRight, inside.width()
             )
-            painter.drawText(inside, int(LEFT if cell is Cell.OUTPUT else RIGHT), shown)
+            painter.drawText(inside, int(LEFT if cell is ModelColumn.OUTPUT else RIGHT), shown)
         painter.restore()
 
-    def _bar(self, painter: QPainter, rect: QRect, row: Row, text: str) -> None:
+    def _bar(self, painter: QPainter, rect: QRect, row: ModelRow, text: str) -> None:
         theme, rows = self._theme, self._model.rows
         assert rows is not None
         width = theme.px(_NUMBER_WIDTH)
@@ -484,19 +492,19 @@ class ModuleDelegate(QStyledItemDelegate):
         left, height = rect.left() + width + theme.px(12), theme.px(8)
         room = rect.right() - left - theme.px(12)
         color = theme.color("slab")
-        if row.kind is Kind.OPERATOR:
-            color = slice_color(colours_of((row.number,), self.colours)[0], theme)
+        if row.kind is RowKind.OPERATOR:
+            color = slice_color(colors_of((row.number,), self.colors)[0], theme)
         top = rect.center().y() - height / 2 + 1
         paint_bar(painter, QRectF(left, top, room * share, height), color, theme)
 
-    def _name(self, painter: QPainter, rect: QRect, row: Row) -> None:
+    def _name(self, painter: QPainter, rect: QRect, row: ModelRow) -> None:
         theme, rows = self._theme, self._model.rows
         assert rows is not None
         left, right = rect.left() + theme.px(2), rect.right() - theme.px(8)
-        if row.kind in (Kind.OPERATOR, Kind.SET):
+        if row.kind in (RowKind.OPERATOR, RowKind.SET):
             side = theme.px(SWATCH)
             top = rect.center().y() - side / 2 + 1
-            own = colours_of(rows.operators(row), self.colours)
+            own = colors_of(rows.operators(row), self.colors)
             paint_swatch(painter, left, top, own, theme)
             left += side + theme.px(8)
         font = theme.font("cell")
@@ -509,7 +517,7 @@ class ModuleDelegate(QStyledItemDelegate):
         full = metrics.horizontalAdvance(name)
         # The name comes first: what is beside it gets what is left.
         shown = metrics.elidedText(name, Qt.TextElideMode.ElideRight, room)
-        quiet = row.kind in (Kind.SLICE, Kind.REST)
+        quiet = row.kind in (RowKind.SLICE, RowKind.REST)
         painter.setPen(theme.color("text2" if quiet else "text1"))
         at = QRect(left, rect.top(), room, rect.height())
         painter.drawText(at, int(LEFT), shown)

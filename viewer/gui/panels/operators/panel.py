@@ -19,8 +19,8 @@ from viewer.analysis.links.labels import set_label
 from viewer.gui.panels.base.cost_footer import CostFooter
 from viewer.gui.panels.base.no_costs import why_no_costs
 from viewer.gui.panels.base.operator_table import (
-    Contents,
-    Kind,
+    ColumnKind,
+    OperatorContents,
     OperatorModel,
     SetFacts,
     costs_contents,
@@ -31,10 +31,10 @@ from viewer.gui.panels.base.operator_view import OperatorView
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.when_visible import WhenSeen
+from viewer.gui.qt.when_visible import WhenVisible
 from viewer.gui.qt.widgets.labels import ElidedLabel, PageOrSentence
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows
-from viewer.gui.session.costs import Answer, CostFeed
+from viewer.gui.session.costs import CostAnswer, CostFeed
 from viewer.gui.session.session import Session
 from viewer.model.times import counted, format_time, group_digits, tick_to_ns
 from viewer.program.program import Program
@@ -62,8 +62,8 @@ class OperatorsPanel(QWidget):
         self._listed: _Listed | None = None
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
-        self._latest.late.connect(self._grey)
-        self._seen = WhenSeen(self)
+        self._latest.late.connect(self._gray)
+        self._seen = WhenVisible(self)
         self._seen.due.connect(self.refresh)
         self.model = OperatorModel(self)
         self.table = OperatorView(self.model, theme)
@@ -81,11 +81,11 @@ class OperatorsPanel(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._stack)
-        session.opened.connect(self.refresh)
-        session.selected.connect(self._select)
-        session.coloured.connect(self._colour)
+        session.workspace_changed.connect(self.refresh)
+        session.selection_changed.connect(self._select)
+        session.coloring_changed.connect(self._color)
         self._costs.changed.connect(self.refresh)
-        self._costs.late.connect(self._grey)
+        self._costs.late.connect(self._gray)
         theme.changed.connect(self.refresh)
         self.refresh()
 
@@ -134,7 +134,7 @@ class OperatorsPanel(QWidget):
         programs = self._session.workspace.programs
         self._stack.show_page()
         self._set_opacity(1.0)
-        self._colour()
+        self._color()
         self._show(record_contents(program))
         self.footer.clear()
         self.subtitle.setText(display_name(program.path))
@@ -151,7 +151,7 @@ class OperatorsPanel(QWidget):
         assert program is not None
         self._stack.show_page()
         self._set_opacity(1.0)
-        self._colour()
+        self._color()
         self._show(listed.contents)
         self.footer.show_answer(answer)
         name = display_name(answer.shown.trace.path)
@@ -162,19 +162,19 @@ class OperatorsPanel(QWidget):
         self._note.setVisible(bool(idle))
         self._select()
 
-    def _show(self, contents: Contents) -> None:
-        with_costs = any(h.kind is Kind.BAR for h in contents.headings)
+    def _show(self, contents: OperatorContents) -> None:
+        with_costs = any(h.kind is ColumnKind.BAR for h in contents.headings)
         self.table.show_contents(contents, sorted_by=1 if with_costs else -1)
         self._note.setVisible(True)
 
     @Slot()
-    def _colour(self) -> None:
-        """Colour operators as their slices are; those of a record alone have their own colours."""
+    def _color(self) -> None:
+        """Color operators as their slices are; those of a record alone have their own colors."""
         listed, scheme = self._listed, self._session.state.scheme
-        known = None if listed is None else listed.answer.shown.operator_colours(scheme)
-        self.table.colour_operators(known)
+        known = None if listed is None else listed.answer.shown.operator_colors(scheme)
+        self.table.color_operators(known)
 
-    def _show_empty(self, answer: Answer | None) -> None:
+    def _show_empty(self, answer: CostAnswer | None) -> None:
         self.model.clear()  # it may be all that keeps a closed record in memory
         sentence, button = "Open a profile and the record of its model to see its operators.", ""
         asked = self.open_dialog_requested
@@ -182,10 +182,10 @@ class OperatorsPanel(QWidget):
             sentence, button = why_no_costs(self._session, answer), "Open files…"
             if self._session.workspace.candidates(answer.shown.file):
                 button, asked = "Choose what it is linked to…", self.links_requested
-        self._stack.say(sentence, button, asked)
+        self._stack.show_sentence(sentence, button, asked)
 
     @Slot()
-    def _grey(self) -> None:
+    def _gray(self) -> None:
         self._set_opacity(0.6)
 
     def _set_opacity(self, opacity: float) -> None:
@@ -210,16 +210,16 @@ class OperatorsPanel(QWidget):
         self.model.set_selected(operators)
         self.table.mark(self.model.row_of(operators) if operators else -1)
 
-    def choose_dearest(self) -> str:
+    def select_most_expensive(self) -> str:
         """Select what took most, as a click on its row does; "" where no costs are shown, else
         "head · linear, 3.4 ms in run 2"."""
         if self._listed is None or not self._listed.answer.table.rows:
             return ""
         answer = self._listed.answer
-        dearest = max(answer.table.rows, key=lambda row: row.ticks)
-        self._choose(self.model.row_of(dearest.operators))
-        took = format_time(tick_to_ns(dearest.ticks, answer.shown.axis.ns_per_tick))
-        name = set_label(answer.shown.table, dearest.operators)
+        most_expensive = max(answer.table.rows, key=lambda row: row.ticks)
+        self._choose(self.model.row_of(most_expensive.operators))
+        took = format_time(tick_to_ns(most_expensive.ticks, answer.shown.axis.ns_per_tick))
+        name = set_label(answer.shown.table, most_expensive.operators)
         return f"{name}, {took} in {scope_text(answer.shown, answer.scope)}"
 
     @Slot(int)
@@ -239,14 +239,14 @@ class OperatorsPanel(QWidget):
 class _Listed:
     """An answer as a table, and what of it holds for any other answer of that trace."""
 
-    answer: Answer
+    answer: CostAnswer
     facts: dict[tuple[int, ...], SetFacts]
-    contents: Contents
+    contents: OperatorContents
 
-    def of(self, answer: Answer) -> bool:
+    def of(self, answer: CostAnswer) -> bool:
         return self.answer.shown.table is answer.shown.table
 
 
-def _list(answer: Answer, known: dict[tuple[int, ...], SetFacts] | None) -> _Listed:
+def _list(answer: CostAnswer, known: dict[tuple[int, ...], SetFacts] | None) -> _Listed:
     facts = set_facts(answer.shown.table) if known is None else known
     return _Listed(answer, facts, costs_contents(answer, facts))

@@ -44,7 +44,7 @@ _CELL_PADDING = 24
 
 
 class Severity(Enum):
-    """How much a problem matters: its word, icon and colour."""
+    """How much a problem matters: its word, icon and color."""
 
     ERROR = ("Error", "warning", "error")
     WARNING = ("Warning", "warning", "warning")
@@ -57,7 +57,7 @@ class Severity(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ProblemEntry:
     """One row: what is odd, how often (0 where that makes no sense), where first, in which file."""
 
     severity: Severity
@@ -73,25 +73,27 @@ class Entry:
         return self.severity.word, self.what, count, self.first, display_name(self.path)
 
 
-def entries_of(session: Session, failures: dict[str, str]) -> list[Entry]:
+def entries_of(session: Session, failures: dict[str, str]) -> list[ProblemEntry]:
     """All problems: failures, then doubtful pairs, then odd data file by file."""
     space = session.workspace
     found = [_failure(path, message) for path, message in failures.items()]
     for trace in space.traces:
-        found += [Entry(Severity.WARNING, w, 0, "", trace.path) for w in space.warnings(trace)]
+        found += [
+            ProblemEntry(Severity.WARNING, w, 0, "", trace.path) for w in space.warnings(trace)
+        ]
     odd: list[tuple[str, tuple[Problem, ...]]] = [(t.path, t.problems) for t in space.traces]
     odd += [(p.path, p.problems) for p in space.programs]
     for path, problems in odd:
-        found += [Entry(Severity.NOTE, p.kind, p.count, p.first, path) for p in problems]
+        found += [ProblemEntry(Severity.NOTE, p.kind, p.count, p.first, path) for p in problems]
     return found
 
 
-def _failure(path: str, message: str) -> Entry:
+def _failure(path: str, message: str) -> ProblemEntry:
     """A file that could not be opened; path and place have columns of their own."""
     place, colon, what = message.removeprefix(path).partition(": ")
     if not message.startswith(path) or not colon:
-        return Entry(Severity.ERROR, message, 0, "", path)
-    return Entry(Severity.ERROR, what, 0, place.strip(" ()"), path)
+        return ProblemEntry(Severity.ERROR, message, 0, "", path)
+    return ProblemEntry(Severity.ERROR, what, 0, place.strip(" ()"), path)
 
 
 class ProblemModel(TitledModel):
@@ -100,9 +102,9 @@ class ProblemModel(TitledModel):
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.entries: list[Entry] = []
+        self.entries: list[ProblemEntry] = []
 
-    def show(self, entries: list[Entry]) -> None:
+    def show(self, entries: list[ProblemEntry]) -> None:
         """Replace all rows."""
         self.beginResetModel()
         self.entries = entries
@@ -181,7 +183,7 @@ class ProblemsPanel(QWidget):
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(self._stack)
-        session.opened.connect(self.refresh)
+        session.workspace_changed.connect(self.refresh)
         theme.changed.connect(self.refresh)
         self.refresh()
 

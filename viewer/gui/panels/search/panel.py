@@ -9,7 +9,14 @@ import numpy as np
 from PySide6.QtCore import QItemSelectionModel, Slot
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from viewer.gui.panels.search.table import CELLS, MOST_ROWS, Cell, HitsModel, Order, sorted_hits
+from viewer.gui.panels.search.table import (
+    CELLS,
+    MOST_ROWS,
+    HitColumn,
+    HitsModel,
+    Order,
+    sorted_hits,
+)
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace
@@ -64,13 +71,13 @@ class HitsPanel(QWidget):
         self.table.chosen.connect(self._choose)
         self.table.horizontalHeader().sectionClicked.connect(self._sort)
         self._searching.changed.connect(self.refresh)
-        session.opened.connect(self.refresh)
-        session.selected.connect(self._mark)
-        session.coloured.connect(lambda: self.model.colour_by(session.state.scheme))
+        session.workspace_changed.connect(self.refresh)
+        session.selection_changed.connect(self._mark)
+        session.coloring_changed.connect(lambda: self.model.color_by(session.state.scheme))
         theme.changed.connect(self.refresh)
         self.refresh()
 
-    def tell_keys(self, find: str) -> None:
+    def set_shortcut_hints(self, find: str) -> None:
         """Say by what one comes to the search field now."""
         self._teaches = TEACH.format(find)
         self.refresh()
@@ -175,6 +182,10 @@ class HitsView(RowTable):
     def fit_columns(self) -> None:
         """Show the columns that there is room for."""
         fit_columns(
-            self, self._theme, {i: cell.width or _LEAST_NAME for i, cell in enumerate(CELLS)},
-            (), [CELLS.index(Cell.TRACK), CELLS.index(Cell.OPERATOR)], CELLS.index(Cell.NAME),
-        )  # fmt: skip
+            self,
+            self._theme,
+            {i: cell.width or _LEAST_NAME for i, cell in enumerate(CELLS)},
+            (),
+            [CELLS.index(HitColumn.TRACK), CELLS.index(HitColumn.OPERATOR)],
+            CELLS.index(HitColumn.NAME),
+        )

@@ -18,7 +18,7 @@ from PySide6.QtGui import QColor, QFont
 
 from viewer.analysis.links.labels import set_label, track_name
 from viewer.gui.panels.base.slice_facts import MISSING
-from viewer.gui.panels.base.swatches import SwatchPixmaps, colours_of
+from viewer.gui.panels.base.swatches import SwatchPixmaps, colors_of
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip
@@ -33,7 +33,7 @@ from viewer.view.open_trace import OpenTrace
 MOST_ROWS = 1_000_000
 
 
-class Cell(Enum):
+class HitColumn(Enum):
     """A column: its title, its width in px (0: what is left), whether it holds numbers."""
 
     NAME = ("Name", 0, False)
@@ -52,17 +52,17 @@ class Cell(Enum):
 class Order:
     """The column that hits are sorted by, and in which direction."""
 
-    cell: Cell = Cell.START
+    cell: HitColumn = HitColumn.START
     descending: bool = False
 
-    def after_click(self, cell: Cell) -> Order:
+    def after_click(self, cell: HitColumn) -> Order:
         """The order after a click on a heading: first by time, first the longest, then back."""
         if cell is self.cell:
             return Order(cell, not self.descending)
-        return Order(cell, descending=cell is Cell.DURATION)
+        return Order(cell, descending=cell is HitColumn.DURATION)
 
 
-CELLS = tuple(Cell)
+CELLS = tuple(HitColumn)
 _TITLES = tuple(cell.title for cell in CELLS)
 _TSV_TITLES = ("Name", "Operator", "Start (ns)", "Duration (ns)", "Track", "Process", "File")
 
@@ -73,7 +73,7 @@ def sorted_hits(hits: Hits, traces: Sequence[OpenTrace], by: Order) -> Ints:
     Slices that a clock of their own timed have no length in ns: they stand first, or last.
     """
     cell = by.cell
-    if cell is Cell.START:
+    if cell is HitColumn.START:
         order = np.arange(len(hits))
         return order[::-1] if by.descending else order
     value = np.zeros(len(hits), np.int64)
@@ -82,12 +82,12 @@ def sorted_hits(hits: Hits, traces: Sequence[OpenTrace], by: Order) -> Ints:
         own = np.flatnonzero(hits.trace == number)
         index, slices = hits.slice[own], shown.trace.slices
         match cell:
-            case Cell.NAME:
+            case HitColumn.NAME:
                 value[own] = ranks[number][shown.labels[index]]
-            case Cell.OPERATOR:
+            case HitColumn.OPERATOR:
                 # -1, for none, finds the last rank: that of no text.
                 value[own] = ranks[number][shown.table.set_of_key[slices.key[index]]]
-            case Cell.TRACK:
+            case HitColumn.TRACK:
                 row = np.searchsorted(slices.row_ptr, index, side="right") - 1
                 value[own] = ranks[number][slices.row_track[row]]
             case _:
@@ -98,14 +98,14 @@ def sorted_hits(hits: Hits, traces: Sequence[OpenTrace], by: Order) -> Ints:
     return np.argsort(-value if by.descending else value, kind="stable")
 
 
-def _texts(shown: OpenTrace, cell: Cell) -> list[str]:
+def _texts(shown: OpenTrace, cell: HitColumn) -> list[str]:
     table = shown.table
     match cell:
-        case Cell.NAME:
+        case HitColumn.NAME:
             return list(shown.label_strings)
-        case Cell.OPERATOR:
+        case HitColumn.OPERATOR:
             return [*(set_label(table, operators) for operators in table.sets), ""]
-        case Cell.TRACK:
+        case HitColumn.TRACK:
             return [track_name(table, i) for i in range(len(table.trace.tracks))]
     return []
 
@@ -129,8 +129,8 @@ class HitsModel(TitledModel):
         self._titles: tuple[str, ...] = _TITLES
         self._scheme = DEFAULT
 
-    def colour_by(self, scheme: str) -> None:
-        """Paint the swatches of operators as their slices are coloured by a scheme."""
+    def color_by(self, scheme: str) -> None:
+        """Paint the swatches of operators as their slices are colored by a scheme."""
         if scheme != self._scheme:
             self._scheme = scheme
             self._swatches.clear()
@@ -190,27 +190,27 @@ class HitsModel(TitledModel):
         ref = self.hits.ref(int(self.order[row]))
         return self._traces[ref.trace], ref.index
 
-    def _text(self, row: int, cell: Cell) -> str:
+    def _text(self, row: int, cell: HitColumn) -> str:
         shown, i = self._slice(row)
         match cell:
-            case Cell.NAME:
+            case HitColumn.NAME:
                 return shown.label(i)
-            case Cell.OPERATOR:
+            case HitColumn.OPERATOR:
                 return set_label(shown.table, shown.link(i).operators) or MISSING
-            case Cell.START:
+            case HitColumn.START:
                 return format_time(shown.span_ns(i)[0])
-            case Cell.DURATION:
+            case HitColumn.DURATION:
                 return shown.length_text(i)
         return track_name(shown.table, shown.trace.slices.track(i))
 
-    def _tip(self, row: int, cell: Cell) -> str:
+    def _tip(self, row: int, cell: HitColumn) -> str:
         shown, i = self._slice(row)
         text = self._text(row, cell)
-        if cell is Cell.NAME and shown.trace.name(i) != text:
+        if cell is HitColumn.NAME and shown.trace.name(i) != text:
             return f"{text}\n{shown.trace.name(i)} in the file"
-        if cell is Cell.TRACK:
+        if cell is HitColumn.TRACK:
             return f"{shown.trace.tracks[shown.trace.slices.track(i)].process} · {text}"
-        if cell is Cell.OPERATOR and text == MISSING:
+        if cell is HitColumn.OPERATOR and text == MISSING:
             return shown.link(i).detail
         return text
 
@@ -229,10 +229,10 @@ class HitsModel(TitledModel):
             font: QFont = self._theme.font("cell")
             return font
         if role == Qt.ItemDataRole.ForegroundRole:
-            color: QColor = self._theme.color("text2" if cell is Cell.TRACK else "text1")
+            color: QColor = self._theme.color("text2" if cell is HitColumn.TRACK else "text1")
             return color
-        if role == Qt.ItemDataRole.DecorationRole and cell is Cell.OPERATOR:
+        if role == Qt.ItemDataRole.DecorationRole and cell is HitColumn.OPERATOR:
             shown, i = self._slice(row)
-            colours = shown.operator_colours(self._scheme)
-            return self._swatches.of(colours_of(shown.link(i).operators, colours))
+            colors = shown.operator_colors(self._scheme)
+            return self._swatches.of(colors_of(shown.link(i).operators, colors))
         return None

@@ -17,8 +17,8 @@ from viewer.gui.panels.base.grouped_panel import GroupedFrame
 from viewer.gui.panels.selection.table import (
     CELLS,
     GROUP_TITLES,
-    Cell,
-    Contents,
+    SelectionColumn,
+    SelectionContents,
     SelectionModel,
     contents_of,
     plain_columns,
@@ -27,13 +27,13 @@ from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.tables import RowTable, copy_rows, fit_columns, let_copy, marked_rows
-from viewer.gui.session import navigation as going
-from viewer.gui.session.selection_statistics import Answer, SelectionFeed
+from viewer.gui.session import navigation
+from viewer.gui.session.selection_statistics import SelectionAnswer, SelectionFeed
 from viewer.gui.session.session import Session
 from viewer.model.times import counted, format_share, format_span, format_time, group_digits
 from viewer.view.open_trace import AT_ONCE
 from viewer.view.state import Area, SliceRef, SliceSet
-from viewer.workspace.exports import Job
+from viewer.workspace.exports import ExportJob
 
 NOTHING = (
     "Drag over the timeline or along the ruler to select an area, or Ctrl+click slices: what they "
@@ -42,7 +42,15 @@ NOTHING = (
 NO_SLICES = "Open a profile of a run, then select slices or an area of it to see what they took."
 MOST_COPIED = 2000  # rows; writing so many takes 50 ms
 _LEAST_NAME = 240  # px
-_DISPENSABLE = (Cell.P50, Cell.MIN, Cell.P90, Cell.MAX, Cell.FILE, Cell.MEAN, Cell.SELF)
+_DISPENSABLE = (
+    SelectionColumn.P50,
+    SelectionColumn.MIN,
+    SelectionColumn.P90,
+    SelectionColumn.MAX,
+    SelectionColumn.FILE,
+    SelectionColumn.MEAN,
+    SelectionColumn.SELF,
+)
 # The role in which a combo box keeps the flags of an entry, as in the overview.
 _ENABLED = Qt.ItemDataRole.UserRole - 1
 
@@ -79,16 +87,16 @@ class SelectionPanel(GroupedFrame):
         self.button.clicked.connect(self.export)
         self._feed.changed.connect(self._show)
         self._feed.late.connect(self._wait)
-        session.selected.connect(self._mark)
+        session.selection_changed.connect(self._mark)
         for follow in (self._offer, self._show):
-            session.opened.connect(follow)
+            session.workspace_changed.connect(follow)
         theme.changed.connect(self._show)
         self._offer()
         self._show()
 
     @Slot()
     def _offer(self) -> None:
-        """Grey what no open trace can be grouped by, with the reason."""
+        """Gray what no open trace can be grouped by, with the reason."""
         for i, key in enumerate(KEYS):
             why = self._feed.missing(key)
             self.by.setItemData(i, 0 if why else None, _ENABLED)
@@ -122,7 +130,7 @@ class SelectionPanel(GroupedFrame):
         self._latest.ask(small, contents_of, answer)
 
     @Slot(object)
-    def _fill(self, contents: Contents) -> None:
+    def _fill(self, contents: SelectionContents) -> None:
         answer = contents.answer
         self.set_empty(False)
         self.model.show(contents)
@@ -153,7 +161,7 @@ class SelectionPanel(GroupedFrame):
     @Slot(QModelIndex)
     def _fit(self, index: QModelIndex) -> None:
         self._choose(index.row())
-        going.fit_selection(self._session)
+        navigation.fit_selection(self._session)
 
     @Slot()
     def copy(self) -> None:
@@ -172,16 +180,16 @@ class SelectionPanel(GroupedFrame):
         if contents is None:
             return
 
-        def job_of(path: str) -> Job:
+        def job_of(path: str) -> ExportJob:
             return lambda progress, cancelled: write_table(
                 path, *plain_columns(contents, rows), progress=progress, cancelled=cancelled
             )
 
-        made: Callable[[str], Job] = job_of
+        made: Callable[[str], ExportJob] = job_of
         self.export_requested.emit(made)
 
 
-def subject_text(answer: Answer) -> str:
+def subject_text(answer: SelectionAnswer) -> str:
     """What the table is about: "area 1.200 – 3.400 ms · 3 tracks"."""
     tracks = counted(answer.tracks, "track")
     if isinstance(answer.subject, Area):
@@ -189,7 +197,7 @@ def subject_text(answer: Answer) -> str:
     return f"{counted(answer.slices, 'selected slice')} · {tracks}"
 
 
-def summary_text(answer: Answer) -> str:
+def summary_text(answer: SelectionAnswer) -> str:
     """The whole in a line, and what is cut or left out, in words."""
     busy = sum(
         float(part.found.whole.busy[0] * part.shown.axis.ns_per_tick) for part in answer.parts
@@ -233,6 +241,6 @@ class SelectionView(RowTable):
         fit_columns(
             self, self._theme,
             {i: cell.width or _LEAST_NAME for i, cell in enumerate(CELLS)},
-            set() if self._model.several_files else {CELLS.index(Cell.FILE)},
-            [CELLS.index(cell) for cell in _DISPENSABLE], CELLS.index(Cell.NAME),
+            set() if self._model.several_files else {CELLS.index(SelectionColumn.FILE)},
+            [CELLS.index(cell) for cell in _DISPENSABLE], CELLS.index(SelectionColumn.NAME),
         )  # fmt: skip

@@ -21,7 +21,7 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
-from viewer.gui.session.selection_statistics import Answer
+from viewer.gui.session.selection_statistics import SelectionAnswer
 from viewer.model.distributions import Floats
 from viewer.model.times import format_in, group_digits, ticks_to_ns, unit_for
 from viewer.model.trace import Ints
@@ -32,7 +32,7 @@ _LONGEST = 2000  # characters of a name in a tooltip
 _INSIDE = "of a slice that reaches over the edge of the area, the part inside"
 
 
-class Cell(Enum):
+class SelectionColumn(Enum):
     """A column: its title, its width in px (0: what is left), and what is said of it."""
 
     NAME = ("", 0, "")
@@ -63,85 +63,97 @@ class Cell(Enum):
     @property
     def is_time(self) -> bool:
         """Whether it tells a length."""
-        return self not in (Cell.NAME, Cell.FILE, Cell.COUNT, Cell.BUSY)
+        return self not in (
+            SelectionColumn.NAME,
+            SelectionColumn.FILE,
+            SelectionColumn.COUNT,
+            SelectionColumn.BUSY,
+        )
 
 
-CELLS = tuple(Cell)
+CELLS = tuple(SelectionColumn)
 
 
 @dataclass(frozen=True, eq=False)
-class Contents:
+class SelectionContents:
     """All that is shown of an answer: per row its part, group, label and numbers.
 
     columns: lengths in ns, counts and percent (float64); order: places of the rows by their label;
     small: labels as a filter looks at them. Rows are dearest first.
     """
 
-    answer: Answer
+    answer: SelectionAnswer
     part: Ints
     group: Ints
     labels: tuple[str, ...]
     small: tuple[str, ...]
     order: Ints
-    columns: Mapping[Cell, Floats]
+    columns: Mapping[SelectionColumn, Floats]
 
 
-def contents_of(answer: Answer) -> Contents:
+def contents_of(answer: SelectionAnswer) -> SelectionContents:
     """The rows of an answer. Pure."""
     sizes = [len(part.found) for part in answer.parts]
     part = np.repeat(np.arange(len(sizes)), sizes)
     group = np.concatenate([np.empty(0, np.int64), *(np.arange(size) for size in sizes)])
     labels = [label for one in answer.parts for label in one.found.labels]
     span = max(answer.span[1] - answer.span[0], 1)
-    gathered: dict[Cell, list[NDArray[Any]]] = {cell: [np.empty(0)] for cell in CELLS[2:]}
+    gathered: dict[SelectionColumn, list[NDArray[Any]]] = {
+        cell: [np.empty(0)] for cell in CELLS[2:]
+    }
     for one in answer.parts:
         figures, rate = one.found.figures, float(one.shown.axis.ns_per_tick)
         of = figures.statistics
         for cell, ticks in (
-            (Cell.TOTAL, of.total), (Cell.SELF, figures.own), (Cell.MEAN, of.avg),
-            (Cell.MIN, of.min), (Cell.P50, of.p50), (Cell.P90, of.p90), (Cell.MAX, of.max),
-        ):  # fmt: skip
+            (SelectionColumn.TOTAL, of.total),
+            (SelectionColumn.SELF, figures.own),
+            (SelectionColumn.MEAN, of.avg),
+            (SelectionColumn.MIN, of.min),
+            (SelectionColumn.P50, of.p50),
+            (SelectionColumn.P90, of.p90),
+            (SelectionColumn.MAX, of.max),
+        ):
             gathered[cell].append(ticks * rate)
-        gathered[Cell.COUNT].append(of.count.astype(np.float64))
-        gathered[Cell.BUSY].append(np.minimum(100 * figures.busy * rate / span, 100.0))
+        gathered[SelectionColumn.COUNT].append(of.count.astype(np.float64))
+        gathered[SelectionColumn.BUSY].append(np.minimum(100 * figures.busy * rate / span, 100.0))
     columns = {cell: np.concatenate(parts) for cell, parts in gathered.items()}
-    dearest = np.argsort(-columns[Cell.TOTAL], kind="stable")
-    labels = [labels[i] for i in dearest.tolist()]
+    most_expensive = np.argsort(-columns[SelectionColumn.TOTAL], kind="stable")
+    labels = [labels[i] for i in most_expensive.tolist()]
     small = tuple(label.lower() for label in labels)
     order = np.empty(len(labels), np.int64)
     order[sorted(range(len(small)), key=small.__getitem__)] = np.arange(len(labels))
-    return Contents(
-        answer, part[dearest], group[dearest], tuple(labels), small, order,
-        {cell: column[dearest] for cell, column in columns.items()},
+    return SelectionContents(
+        answer, part[most_expensive], group[most_expensive], tuple(labels), small, order,
+        {cell: column[most_expensive] for cell, column in columns.items()},
     )  # fmt: skip
 
 
 class SelectionModel(TitledModel):
-    """The rows of some `Contents`, sorted and filtered."""
+    """The rows of some `SelectionContents`, sorted and filtered."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.contents: Contents | None = None
+        self.contents: SelectionContents | None = None
         self.rows: Ints = np.empty(0, np.int64)
         self.unit, self._factor = "ns", 1
         self._filter = ""
         self._sort: tuple[int, Qt.SortOrder] | None = None
         self._titles: tuple[str, ...] = tuple(cell.title for cell in CELLS)
 
-    def show(self, contents: Contents | None) -> None:
+    def show(self, contents: SelectionContents | None) -> None:
         """Show the groups of an answer, or nothing; sorting and filter stay."""
         self.beginResetModel()
         self.contents = contents
         if contents is not None:
-            longest = float(contents.columns[Cell.MEAN].max(initial=0))
+            longest = float(contents.columns[SelectionColumn.MEAN].max(initial=0))
             self.unit, self._factor = unit_for(longest)
             self._titles = tuple(self._title(cell, contents.answer.key) for cell in CELLS)
         self._arrange()
         self.endResetModel()
 
-    def _title(self, cell: Cell, key: str) -> str:
-        if cell is Cell.NAME:
+    def _title(self, cell: SelectionColumn, key: str) -> str:
+        if cell is SelectionColumn.NAME:
             return GROUP_TITLES[key]
         return f"{cell.title}, {self.unit}" if cell.is_time else cell.title
 
@@ -181,8 +193,8 @@ class SelectionModel(TitledModel):
         if self._sort is not None:
             cell, order = CELLS[self._sort[0]], self._sort[1]
             keys: NDArray[Any] = (
-                shown.order if cell is Cell.NAME
-                else shown.part if cell is Cell.FILE
+                shown.order if cell is SelectionColumn.NAME
+                else shown.part if cell is SelectionColumn.FILE
                 else shown.columns[cell]
             )  # fmt: skip
             by = np.argsort(keys[rows], kind="stable")
@@ -218,7 +230,7 @@ class SelectionModel(TitledModel):
     def total_ns(self, row: int) -> int:
         """What the slices of a row take, added up."""
         assert self.contents is not None
-        return int(self.contents.columns[Cell.TOTAL][int(self.rows[row])])
+        return int(self.contents.columns[SelectionColumn.TOTAL][int(self.rows[row])])
 
     # -- texts ---------------------------------------------------------------------------------
 
@@ -237,17 +249,17 @@ class SelectionModel(TitledModel):
             return [], []
         return plain_columns(shown, self.rows if rows is None else self.rows[rows])
 
-    def _text(self, i: int, cell: Cell) -> str:
+    def _text(self, i: int, cell: SelectionColumn) -> str:
         assert self.contents is not None
-        if cell is Cell.NAME:
+        if cell is SelectionColumn.NAME:
             return self.contents.labels[i]
-        if cell is Cell.FILE:
+        if cell is SelectionColumn.FILE:
             part = self.contents.answer.parts[int(self.contents.part[i])]
             return display_name(part.shown.file.path)
         value = float(self.contents.columns[cell][i])
-        if cell is Cell.COUNT:
+        if cell is SelectionColumn.COUNT:
             return group_digits(int(value))
-        return f"{value:.1f}" if cell is Cell.BUSY else format_in(value, self._factor)
+        return f"{value:.1f}" if cell is SelectionColumn.BUSY else format_in(value, self._factor)
 
     # -- the model -----------------------------------------------------------------------------
 
@@ -258,7 +270,7 @@ class SelectionModel(TitledModel):
         return self._titles
 
     def is_right(self, column: int) -> bool:
-        return CELLS[column] not in (Cell.NAME, Cell.FILE)
+        return CELLS[column] not in (SelectionColumn.NAME, SelectionColumn.FILE)
 
     def title_tip(self, column: int) -> str:
         return CELLS[column].meaning
@@ -271,20 +283,24 @@ class SelectionModel(TitledModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return self._text(i, cell)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return tip(self._text(i, cell)[:_LONGEST]) if cell in (Cell.NAME, Cell.FILE) else None
+            return (
+                tip(self._text(i, cell)[:_LONGEST])
+                if cell in (SelectionColumn.NAME, SelectionColumn.FILE)
+                else None
+            )
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return RIGHT if self.is_right(index.column()) else LEFT
         if role == Qt.ItemDataRole.FontRole:
             font: QFont = self._theme.font("cell")
             return font
         if role == Qt.ItemDataRole.ForegroundRole:
-            strong = cell in (Cell.NAME, Cell.TOTAL)
+            strong = cell in (SelectionColumn.NAME, SelectionColumn.TOTAL)
             color: QColor = self._theme.color("text1" if strong else "text2")
             return color
         return None
 
 
-def plain_columns(shown: Contents, rows: Ints) -> tuple[list[str], list[list[object]]]:
+def plain_columns(shown: SelectionContents, rows: Ints) -> tuple[list[str], list[list[object]]]:
     """Some rows as columns with headings: whole ns, rounded down, with exact ticks beside them."""
     by_part: dict[str, NDArray[Any]] = {}
     size = len(rows)
@@ -309,7 +325,7 @@ def plain_columns(shown: Contents, rows: Ints) -> tuple[list[str], list[list[obj
     texts = [shown.labels[i] for i in rows.tolist()]
     files = [display_name(shown.answer.parts[i].shown.file.path) for i in part.tolist()]
     header, columns = [shown.answer.key, "file", "count"], [texts, files]
-    columns.append(shown.columns[Cell.COUNT][rows].astype(np.int64).tolist())
+    columns.append(shown.columns[SelectionColumn.COUNT][rows].astype(np.int64).tolist())
     for name in (
         "total_ns", "self_ns", "mean_ns", "min_ns", "p50_ns", "p90_ns", "max_ns", "busy_ns",
         "total_ticks", "self_ticks",
@@ -317,5 +333,5 @@ def plain_columns(shown: Contents, rows: Ints) -> tuple[list[str], list[list[obj
         header.append(name)
         columns.append(by_part[name].tolist() if name in by_part else [])
     header.append("busy_percent")
-    columns.append(shown.columns[Cell.BUSY][rows].tolist())
+    columns.append(shown.columns[SelectionColumn.BUSY][rows].tolist())
     return header, columns

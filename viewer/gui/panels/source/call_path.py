@@ -21,7 +21,7 @@ _SEPARATOR = " › "
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CallStep:
     """One call of the path. library: how many frames of libraries it stands for, 0 for the user's.
 
     frame: None for folded ones.
@@ -32,25 +32,25 @@ class Step:
     library: int = 0
 
 
-def steps_of(operator: Operator, unfolded: bool = False) -> list[Step]:
+def steps_of(operator: Operator, unfolded: bool = False) -> list[CallStep]:
     """The calls that led to an operator, outermost first; without any of the user's own all of
     them, folded or not."""
     texts = {id(frame): text for frame, text in place_texts(operator)}
     only_library = all(frame.is_library for frame in operator.frames)
-    steps: list[Step] = []
+    steps: list[CallStep] = []
     for frame in operator.frames:
         if not frame.is_library or only_library:
-            steps.append(Step(frame, texts.get(id(frame), frame.function)))
+            steps.append(CallStep(frame, texts.get(id(frame), frame.function)))
         elif unfolded:
-            steps.append(Step(frame, frame.function, 1))
+            steps.append(CallStep(frame, frame.function, 1))
         elif steps and steps[-1].frame is None:
-            steps[-1] = Step(None, f"⋯ {steps[-1].library + 1}", steps[-1].library + 1)
+            steps[-1] = CallStep(None, f"⋯ {steps[-1].library + 1}", steps[-1].library + 1)
         else:
-            steps.append(Step(None, "⋯ 1", 1))
+            steps.append(CallStep(None, "⋯ 1", 1))
     return steps
 
 
-class FramePath(QLabel):
+class CallPath(QLabel):
     """`chosen(path, line)`: a call was clicked, or reached by Tab and chosen by Enter."""
 
     chosen = Signal(str, int)
@@ -62,7 +62,7 @@ class FramePath(QLabel):
         self._place: tuple[str, int] | None = None
         self._name = ""
         self._unfolded = False
-        self.steps: list[Step] = []
+        self.steps: list[CallStep] = []
         self.setTextFormat(Qt.TextFormat.RichText)
         self.setFont(theme.font("header"))
         self.setAccessibleName("Calls")

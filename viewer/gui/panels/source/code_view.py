@@ -29,7 +29,7 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 
 LINE = 19
-# Colouring 3000 lines takes about 70 ms; of a longer file this much around a line is shown.
+# Coloring 3000 lines takes about 70 ms; of a longer file this much around a line is shown.
 MOST_LINES = 3000
 _BRACKET_STEP = 11
 _MOST_BRACKETS = 6
@@ -92,7 +92,7 @@ class CodeView(QTextEdit):
         self.restyle()
 
     def restyle(self) -> None:
-        """Take fonts and colours of the theme anew."""
+        """Take fonts and colors of the theme anew."""
         font = self._theme.font("code")
         self.setFont(font)
         self.document().setDefaultFont(font)

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWid
 
 from viewer.analysis.cost.lines import LineCosts, line_costs, lines_text
 from viewer.analysis.links.text_positions import positions_of
-from viewer.gui.panels.source.call_path import FramePath
+from viewer.gui.panels.source.call_path import CallPath
 from viewer.gui.panels.source.code_view import Bracket, CodeView, Gutter, LineNote
 from viewer.gui.panels.source.syntax import language_of
 from viewer.gui.qt.crash_report import guard
@@ -69,7 +69,7 @@ class SourcePanel(QWidget):
         self._paths = self._paths_button()
         self._paths.setVisible(bool(session.workspace.substitutions))
         self._own = label("", theme, "header", "text2")
-        self.calls = FramePath(theme)
+        self.calls = CallPath(theme)
         self.calls.chosen.connect(self._walk)
         self.version = ElidedLabel("", theme, "caption", "warning")
         self.version.setContentsMargins(theme.px(12), theme.px(3), theme.px(12), theme.px(3))
@@ -84,8 +84,8 @@ class SourcePanel(QWidget):
         column.setSpacing(0)
         column.addWidget(self._head)
         column.addWidget(self._stack, 1)
-        session.opened.connect(self._reopen)
-        session.selected.connect(self._follow)
+        session.workspace_changed.connect(self._reopen)
+        session.selection_changed.connect(self._follow)
         session.sources_changed.connect(self._look_again)
         self._costs.changed.connect(self._recount)
         theme.changed.connect(self._restyle)
@@ -250,7 +250,7 @@ class SourcePanel(QWidget):
             self.version.setText(version_text(fit))
 
     def _say(self, sentence: str, button: str = "") -> None:
-        place = self._stack.say(sentence, button, self._locate)
+        place = self._stack.show_sentence(sentence, button, self._locate)
         if button and self._session.workspace.substitutions:
             paths = self._paths_button()
             paths.setProperty("framed", True)

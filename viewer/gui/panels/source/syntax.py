@@ -1,4 +1,4 @@
-"""Colours for source text: Python and MLIR, by one regular expression each.
+"""Colors for source text: Python and MLIR, by one regular expression each.
 
 It knows words, not grammar; the one thing that lasts over lines is a triple-quoted string.
 """
@@ -49,7 +49,7 @@ def language_of(path: str) -> Language:
 
 
 def spans(line: str, language: Language, state: int = 0) -> tuple[list[Span], int]:
-    """The coloured parts of a line as (start, length, kind), and the state for the next line.
+    """The colored parts of a line as (start, length, kind), and the state for the next line.
 
     state: 0, or which triple quotes are open. Kinds: keyword, string, number, call, comment.
     """
@@ -85,7 +85,7 @@ def spans(line: str, language: Language, state: int = 0) -> tuple[list[Span], in
 
 
 class Highlighter(QSyntaxHighlighter):
-    """Colours one document in the code colours of the theme."""
+    """Colors one document in the code colors of the theme."""
 
     def __init__(self, document: QTextDocument, theme: Theme) -> None:
         super().__init__(document)

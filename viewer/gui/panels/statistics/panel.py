@@ -23,16 +23,16 @@ from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.statistics.table import group_contents, unit_contents
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.when_visible import BEING_COUNTED, WhenSeen
+from viewer.gui.qt.when_visible import BEING_COUNTED, WhenVisible
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.tables import marked_rows
-from viewer.gui.session import navigation as going
+from viewer.gui.session import navigation
 from viewer.gui.session.session import Session
-from viewer.model.scope import Scope
+from viewer.model.scope import TimeScope
 from viewer.model.times import group_digits, tick_to_ns
 from viewer.view.open_trace import AT_ONCE, Inferences, OpenTrace, display_name
 from viewer.view.state import SliceRef, SliceSet
-from viewer.workspace.exports import Job, table_job
+from viewer.workspace.exports import ExportJob, table_job
 
 NOTHING = "Open a profile to see what its units, operators and threads cost."
 TITLES = {
@@ -59,8 +59,8 @@ class StatisticsPanel(GroupedPanel):
         self._session = session
         self._grouping: tuple[OpenTrace, Grouping] | None = None
         self._chosen: str | None = None
-        self._answer: _Answer | None = None
-        self._of: tuple[OpenTrace, str, Scope] | None = None
+        self._answer: StatisticsAnswer | None = None
+        self._of: tuple[OpenTrace, str, TimeScope] | None = None
         for key in KEYS:
             self.by.addItem(TITLES[key], key)
         self.button = QPushButton("Export…")
@@ -72,13 +72,13 @@ class StatisticsPanel(GroupedPanel):
         self.table.doubleClicked.connect(self._fit)
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
-        self._seen = WhenSeen(self)
+        self._seen = WhenVisible(self)
         self._seen.due.connect(self.refresh)
-        for signal in (session.opened, theme.changed):
+        for signal in (session.workspace_changed, theme.changed):
             signal.connect(self.refresh)
-        for signal in (session.selected, session.run_picked):
+        for signal in (session.selection_changed, session.run_picked):
             signal.connect(self._follow)
-        session.coloured.connect(self._colour)
+        session.coloring_changed.connect(self._color)
         self.refresh()
 
     @property
@@ -126,7 +126,7 @@ class StatisticsPanel(GroupedPanel):
         self._latest.ask(len(shown.trace.slices) <= AT_ONCE, _answer, *asked)
 
     def _offer(self, grouping: Grouping) -> None:
-        """Offer the keys that a trace has, the others greyed with the reason."""
+        """Offer the keys that a trace has, the others grayed with the reason."""
         missing = {key: grouping.missing(key) for key in KEYS}
         for i, key in enumerate(KEYS):
             self.by.setItemData(i, None if not missing[key] else 0, _ENABLED)
@@ -142,12 +142,12 @@ class StatisticsPanel(GroupedPanel):
         self.refresh()
 
     @Slot(object)
-    def _take(self, answer: _Answer) -> None:
+    def _take(self, answer: StatisticsAnswer) -> None:
         self._answer = answer
         shown, table = answer.shown, answer.table
         make = unit_contents if table.key == "unit" else group_contents
         contents = make(shown, table, TITLES[table.key])
-        self._colour()
+        self._color()
         self.table.show_contents(contents, sorted_by=-1)
         _add_up(self.footer, shown, table)
         parts = [scope_text(shown, answer.scope), display_name(shown.trace.path)]
@@ -178,13 +178,13 @@ class StatisticsPanel(GroupedPanel):
         elif row not in marked_rows(self.table):
             self.table.mark(row)
 
-    def _operators(self, answer: _Answer) -> tuple[int, ...]:
+    def _operators(self, answer: StatisticsAnswer) -> tuple[int, ...]:
         """The highlighted operators, if they are of the trace that is shown."""
         chosen = self._session.state.operators
         here = chosen is not None and self._session.as_run(chosen[0]) is answer.shown
         return chosen[1] if chosen is not None and here else ()
 
-    def _selected_group(self, answer: _Answer) -> int:
+    def _selected_group(self, answer: StatisticsAnswer) -> int:
         """The group of the selected slice, else of the highlighted operators; -1 for none."""
         state, key, shown = self._session.state, answer.table.key, answer.shown
         ref = state.slice if state.inferences is Inferences.AS_RUN else None
@@ -196,11 +196,11 @@ class StatisticsPanel(GroupedPanel):
         return answer.grouping.group_of(key, operators) if operators else -1
 
     @Slot()
-    def _colour(self) -> None:
-        """Colour operators as their slices are."""
+    def _color(self) -> None:
+        """Color operators as their slices are."""
         answer, scheme = self._answer, self._session.state.scheme
-        known = None if answer is None else answer.shown.operator_colours(scheme)
-        self.table.colour_operators(known)
+        known = None if answer is None else answer.shown.operator_colors(scheme)
+        self.table.color_operators(known)
 
     @Slot(int)
     def _choose(self, row: int) -> None:
@@ -243,7 +243,7 @@ class StatisticsPanel(GroupedPanel):
     @Slot(QModelIndex)
     def _fit(self, index: QModelIndex) -> None:
         if self._answer is not None and self._answer.table.key != "unit":
-            going.fit_selection(self._session)
+            navigation.fit_selection(self._session)
 
     # -- exporting -------------------------------------------------------------------------------
 
@@ -258,24 +258,24 @@ class StatisticsPanel(GroupedPanel):
         groups = [of[row.group, row.name] for row in self.model.rows]
         complete = len(groups) == len(table.groups)
 
-        def job_of(path: str) -> Job:
+        def job_of(path: str) -> ExportJob:
             columns = statistics_columns(
                 shown.trace.path, shown.axis.ns_per_tick, table, groups, rest=complete
             )
             return table_job(path, STATISTICS_COLUMNS, columns)
 
-        made: Callable[[str], Job] = job_of
+        made: Callable[[str], ExportJob] = job_of
         self.export_requested.emit(made)
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class StatisticsAnswer:
     """The groups of a part of a trace."""
 
     shown: OpenTrace
     grouping: Grouping
     table: GroupTable
-    scope: Scope
+    scope: TimeScope
 
     @property
     def span(self) -> tuple[int, int]:
@@ -285,10 +285,10 @@ class _Answer:
         return trace.start if first is None else first, trace.end if last is None else last
 
 
-def _answer(shown: OpenTrace, grouping: Grouping, key: str, scope: Scope) -> _Answer:
+def _answer(shown: OpenTrace, grouping: Grouping, key: str, scope: TimeScope) -> StatisticsAnswer:
     # All tracks: what the units of an NPU did in a run is on tracks of their own.
     first, last, _ = scope.span
-    return _Answer(shown, grouping, grouping.by(key, first, last), scope)
+    return StatisticsAnswer(shown, grouping, grouping.by(key, first, last), scope)
 
 
 def _add_up(footer: CostFooter, shown: OpenTrace, table: GroupTable) -> None:

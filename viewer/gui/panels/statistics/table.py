@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from viewer.analysis.statistics.grouping import GroupTable
-from viewer.gui.panels.base.operator_table import Contents, Heading, Kind, TableRow
+from viewer.gui.panels.base.operator_table import ColumnKind, Heading, OperatorContents, TableRow
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.model.times import format_in, group_digits, tick_to_ns, unit_for
 from viewer.view.open_trace import OpenTrace
 
-# What stands under what, and in which colour. Slice units are numbered: under "slice".
+# What stands under what, and in which color. Slice units are numbered: under "slice".
 _PLACES: dict[str, tuple[int, str]] = {
     "dma_cdma": (0, "unit_dma"),
     "dma": (1, "unit_dma"),
@@ -52,16 +52,16 @@ _MEANINGS = {
 _ORDER = {key: number for number, key in enumerate(_PLACES)}
 
 
-def unit_contents(shown: OpenTrace, table: GroupTable, title: str) -> Contents:
+def unit_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorContents:
     """The overview of units, what is a part of another below it, also in cycles where it is so."""
     rate = shown.axis.ns_per_tick
     unit, factor = unit_for(tick_to_ns(table.whole, rate))
     cycles = shown.trace.clock.unit == "cycle"
     headings = (
-        Heading(title, Kind.NAME, 0),
-        Heading(f"Time, {unit}", Kind.BAR, 240),
-        Heading("Share, %", Kind.NUMBER, 76),
-        *((Heading("Cycles", Kind.NUMBER, 92),) if cycles else ()),
+        Heading(title, ColumnKind.NAME, 0),
+        Heading(f"Time, {unit}", ColumnKind.BAR, 240),
+        Heading("Share, %", ColumnKind.NUMBER, 76),
+        *((Heading("Cycles", ColumnKind.NUMBER, 92),) if cycles else ()),
     )
     rows = []
     for group in sorted(table.groups, key=lambda group: (_ORDER[_place(group.key)], group.key)):
@@ -85,28 +85,28 @@ def unit_contents(shown: OpenTrace, table: GroupTable, title: str) -> Contents:
                 detail=_MEANINGS.get(group.key, ""),
             )
         )
-    return Contents(headings, tuple(rows))
+    return OperatorContents(headings, tuple(rows))
 
 
 def _place(key: str) -> str:
     return "slice_unit" if key.startswith("slice_unit_") else key
 
 
-def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> Contents:
+def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorContents:
     """Any other groups: what is charged to each, and how long their slices took."""
     rate = shown.axis.ns_per_tick
     most = max((group.total for group in table.groups), default=0)
     unit, factor = unit_for(tick_to_ns(most, rate))
     headings = (
-        Heading(title, Kind.NAME, 0),
-        Heading(f"Time, {unit}", Kind.BAR, 172),
-        Heading("Share, %", Kind.NUMBER, 70),
-        Heading("Slices" if table.key != "run" else "Runs", Kind.NUMBER, 60),
-        Heading("Mean", Kind.NUMBER, 76),
-        Heading("p50", Kind.NUMBER, 76),
-        Heading("p90", Kind.NUMBER, 76),
-        Heading("Min", Kind.NUMBER, 76),
-        Heading("Max", Kind.NUMBER, 76),
+        Heading(title, ColumnKind.NAME, 0),
+        Heading(f"Time, {unit}", ColumnKind.BAR, 172),
+        Heading("Share, %", ColumnKind.NUMBER, 70),
+        Heading("Slices" if table.key != "run" else "Runs", ColumnKind.NUMBER, 60),
+        Heading("Mean", ColumnKind.NUMBER, 76),
+        Heading("p50", ColumnKind.NUMBER, 76),
+        Heading("p90", ColumnKind.NUMBER, 76),
+        Heading("Min", ColumnKind.NUMBER, 76),
+        Heading("Max", ColumnKind.NUMBER, 76),
     )
     rows = []
     for group in table.groups:
@@ -134,4 +134,4 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> Contents:
         rows.append(
             TableRow(operators, module, name, "", texts, keys, part, "accent", group=group.number)
         )
-    return Contents(headings, tuple(rows))
+    return OperatorContents(headings, tuple(rows))

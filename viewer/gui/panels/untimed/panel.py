@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.analysis.links.labels import run_label
 from viewer.analysis.links.untimed_links import HOW_TO_LOG
-from viewer.gui.panels.base.trace_table_panel import RunTablePanel
-from viewer.gui.panels.untimed.table import CELLS, Cell, EndsShown, UntimedModel
+from viewer.gui.panels.base.trace_table_panel import TraceTablePanel
+from viewer.gui.panels.untimed.table import CELLS, MiddleElided, UntimedColumn, UntimedModel
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.tables import RowTable, copy_rows, fit_columns
 from viewer.gui.session.session import Session
@@ -26,10 +26,16 @@ ORDER = "order known, time not"
 MOST_COPIED = 5000  # rows; writing so many takes 85 ms
 _LEAST_OPERATOR = 130  # px
 # What goes first where a table is narrow; the value and whose it is stay.
-_DISPENSABLE = (Cell.OFFSET, Cell.KIND, Cell.AFTER, Cell.RUN, Cell.SIZE)
+_DISPENSABLE = (
+    UntimedColumn.OFFSET,
+    UntimedColumn.KIND,
+    UntimedColumn.AFTER,
+    UntimedColumn.RUN,
+    UntimedColumn.SIZE,
+)
 
 
-class UntimedPanel(RunTablePanel):
+class UntimedPanel(TraceTablePanel):
     """Allocation and debug events of the current trace, of the picked run or of all."""
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
@@ -58,7 +64,7 @@ class UntimedPanel(RunTablePanel):
             label = run_label(shown.table, scope.run)
             self._say(f"None in {label}; {counts_text(events)} in other runs.")
             return
-        self._colour()
+        self._color()
         self.model.show(shown, rows)
         self.table.fit_columns()
         where = "all runs" if scope.run is None else run_label(shown.table, scope.run)
@@ -76,8 +82,8 @@ class UntimedPanel(RunTablePanel):
             self._select(shown, index)
 
     @Slot()
-    def _colour(self) -> None:
-        self.model.colours = self._operator_colours()
+    def _color(self) -> None:
+        self.model.colors = self._operator_colors()
         self.table.viewport().update()
 
     @Slot()
@@ -93,7 +99,7 @@ class UntimedView(RowTable):
     def __init__(self, model: UntimedModel, theme: Theme) -> None:
         super().__init__(model, "Events without a time", theme)
         self._model = model
-        self.setItemDelegate(EndsShown(self))
+        self.setItemDelegate(MiddleElided(self))
         header = self.horizontalHeader()
         for i, cell in enumerate(CELLS):
             header.resizeSection(i, theme.px(cell.width))
@@ -101,10 +107,10 @@ class UntimedView(RowTable):
     def fit_columns(self) -> None:
         """Show the columns that tell something, and of them what there is room for."""
         silent = {CELLS.index(cell) for cell in self._model.silent}
-        wide = CELLS.index(Cell.OPERATOR)
+        wide = CELLS.index(UntimedColumn.OPERATOR)
         fit_columns(
             self, self._theme,
             {i: cell.width or _LEAST_OPERATOR for i, cell in enumerate(CELLS)},
             silent, [CELLS.index(cell) for cell in _DISPENSABLE],
-            CELLS.index(Cell.VALUE) if wide in silent else wide,
+            CELLS.index(UntimedColumn.VALUE) if wide in silent else wide,
         )  # fmt: skip

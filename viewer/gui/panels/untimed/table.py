@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.links.untimed_links import keys_of, link_reason, runs_of
 from viewer.gui.panels.base.slice_facts import MISSING
-from viewer.gui.panels.base.swatches import SwatchPixmaps, colours_of
+from viewer.gui.panels.base.swatches import SwatchPixmaps, colors_of
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip
@@ -36,7 +36,7 @@ from viewer.view.open_trace import OpenTrace
 WITHOUT_DATA = "empty"
 
 
-class Cell(Enum):
+class UntimedColumn(Enum):
     """A column: its title, its width in px (0: what is left), whether it holds numbers."""
 
     RUN = ("Run", 120, False)
@@ -55,10 +55,18 @@ class Cell(Enum):
         self.is_number = is_number
 
 
-CELLS = tuple(Cell)
+CELLS = tuple(UntimedColumn)
 _TITLES = tuple(cell.title for cell in CELLS)
-# What is told in grey: where an event stands, beside what it says.
-_FAINT = frozenset({Cell.RUN, Cell.EVENT, Cell.AFTER, Cell.KIND, Cell.OFFSET})
+# What is told in gray: where an event stands, beside what it says.
+_FAINT = frozenset(
+    {
+        UntimedColumn.RUN,
+        UntimedColumn.EVENT,
+        UntimedColumn.AFTER,
+        UntimedColumn.KIND,
+        UntimedColumn.OFFSET,
+    }
+)
 
 
 class UntimedModel(TitledModel):
@@ -76,9 +84,9 @@ class UntimedModel(TitledModel):
         self._operators: list[str] = []
         self._linked: Bools = np.empty(0, np.bool_)
         self._swatches = SwatchPixmaps(theme)
-        self.colours: Palette | None = None  # the palette index of every operator; None: its own
+        self.colors: Palette | None = None  # the palette index of every operator; None: its own
         self.rows: Ints = np.empty(0, np.int64)
-        self.silent: frozenset[Cell] = frozenset()
+        self.silent: frozenset[UntimedColumn] = frozenset()
 
     def show(self, shown: OpenTrace, rows: Ints) -> None:
         """Show some events of a trace, given by their positions; the filter stays."""
@@ -145,19 +153,19 @@ class UntimedModel(TitledModel):
             (np.where(is_tensor, events.value + len(told), events.type), [*told, *events.tensors]),
         ]
 
-    def _silent_cells(self) -> frozenset[Cell]:
+    def _silent_cells(self) -> frozenset[UntimedColumn]:
         """The columns that would tell nothing of the shown events, or one thing of all of them."""
         assert self._shown is not None
         events, rows = self._shown.trace.untimed, self._all
         named = (events.identifier[rows] >= 0) | _stated(events.name, rows)
         is_silent = {
-            Cell.RUN: len(np.unique(self._run[rows])) < 2,
-            Cell.KIND: len(np.unique(events.kind[rows])) < 2,
-            Cell.NAME: not named.any(),
-            Cell.VALUE: not events.type[rows].any(),
-            Cell.OPERATOR: not np.append(self._linked, False)[self._keys[rows]].any(),
-            Cell.SIZE: not _stated(events.size, rows).any(),
-            Cell.OFFSET: not _stated(events.offset, rows).any(),
+            UntimedColumn.RUN: len(np.unique(self._run[rows])) < 2,
+            UntimedColumn.KIND: len(np.unique(events.kind[rows])) < 2,
+            UntimedColumn.NAME: not named.any(),
+            UntimedColumn.VALUE: not events.type[rows].any(),
+            UntimedColumn.OPERATOR: not np.append(self._linked, False)[self._keys[rows]].any(),
+            UntimedColumn.SIZE: not _stated(events.size, rows).any(),
+            UntimedColumn.OFFSET: not _stated(events.offset, rows).any(),
         }
         return frozenset(cell for cell, silent in is_silent.items() if silent)
 
@@ -177,42 +185,42 @@ class UntimedModel(TitledModel):
             lines.append("\t".join(" ".join(text.split()) for text in texts))
         return "\n".join(lines) + "\n"
 
-    def _text(self, i: int, cell: Cell, *, plain: bool = False) -> str:
+    def _text(self, i: int, cell: UntimedColumn, *, plain: bool = False) -> str:
         assert self._shown is not None
         shown, events = self._shown, self._shown.trace.untimed
         missing = "" if plain else MISSING
         match cell:
-            case Cell.RUN:
+            case UntimedColumn.RUN:
                 return self._runs[int(self._run[i])]
-            case Cell.EVENT:
+            case UntimedColumn.EVENT:
                 return str(events.source_row[i]) if plain else group_digits(events.source_row[i])
-            case Cell.AFTER:
+            case UntimedColumn.AFTER:
                 return shown.label(int(events.after[i])) if events.after[i] >= 0 else missing
-            case Cell.KIND:
+            case UntimedColumn.KIND:
                 return kind_name(events, i)
-            case Cell.NAME:
+            case UntimedColumn.NAME:
                 return _name(events, i) or missing
-            case Cell.OPERATOR:
+            case UntimedColumn.OPERATOR:
                 return self._operators[self._keys[i]] or missing if self._keys[i] >= 0 else missing
-            case Cell.VALUE:
+            case UntimedColumn.VALUE:
                 text = value_text(events, i) or missing
                 return f"{text} · output" if events.output[i] else text
-        number = (events.size if cell is Cell.SIZE else events.offset).value(i)
+        number = (events.size if cell is UntimedColumn.SIZE else events.offset).value(i)
         if number is None:
             return missing
-        if cell is Cell.OFFSET and number == -1:
+        if cell is UntimedColumn.OFFSET and number == -1:
             return WITHOUT_DATA
         return str(number) if plain else group_digits(int(number))
 
-    def _tip(self, i: int, cell: Cell) -> str:
+    def _tip(self, i: int, cell: UntimedColumn) -> str:
         assert self._shown is not None
         text, events = self._text(i, cell), self._shown.trace.untimed
-        if cell is Cell.OPERATOR and text == MISSING:
+        if cell is UntimedColumn.OPERATOR and text == MISSING:
             return link_reason(self._shown.table, i)
-        if cell is Cell.OFFSET and text == WITHOUT_DATA:
+        if cell is UntimedColumn.OFFSET and text == WITHOUT_DATA:
             return "The tensor has no data in the debug buffer"
         place = events.offset.value(i)
-        if cell is Cell.VALUE and place is not None and place != -1:
+        if cell is UntimedColumn.VALUE and place is not None and place != -1:
             return f"{text}\nat byte {group_digits(int(place))} of the debug buffer"
         return "" if text == MISSING else text
 
@@ -237,32 +245,32 @@ class UntimedModel(TitledModel):
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return RIGHT if cell.is_number else LEFT
         if role == Qt.ItemDataRole.FontRole:
-            is_code = cell is Cell.VALUE and self._text(i, cell) != MISSING
+            is_code = cell is UntimedColumn.VALUE and self._text(i, cell) != MISSING
             font: QFont = self._theme.font("code" if is_code else "cell")
             return font
         if role == Qt.ItemDataRole.ForegroundRole:
             faint = cell in _FAINT or self._text(i, cell) == MISSING
             color: QColor = self._theme.color("text2" if faint else "text1")
             return color
-        if role == Qt.ItemDataRole.DecorationRole and cell is Cell.OPERATOR:
+        if role == Qt.ItemDataRole.DecorationRole and cell is UntimedColumn.OPERATOR:
             return self._swatch(i)
         return None
 
     def _swatch(self, i: int) -> QPixmap | None:
-        """The colours of the operators of event i."""
+        """The colors of the operators of event i."""
         assert self._shown is not None
         key = int(self._keys[i])
         operators = self._shown.table.links[key].operators if key >= 0 else ()
-        return self._swatches.of(colours_of(operators, self.colours))
+        return self._swatches.of(colors_of(operators, self.colors))
 
 
-class EndsShown(QStyledItemDelegate):
+class MiddleElided(QStyledItemDelegate):
     """Shortens names in their middle: their ends tell them apart, "blocks.0…attention"."""
 
     @guard
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
         super().initStyleOption(option, index)
-        if CELLS[index.column()] in (Cell.AFTER, Cell.OPERATOR):
+        if CELLS[index.column()] in (UntimedColumn.AFTER, UntimedColumn.OPERATOR):
             option.textElideMode = Qt.TextElideMode.ElideMiddle
 
 

@@ -15,25 +15,25 @@ _NEVER = float("-inf")
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class NameMatch:
     """How well a name fits, and which of its letters were meant."""
 
     score: float
     places: frozenset[int] = frozenset()
 
 
-def match(typed: str, name: str) -> Match | None:
+def match(typed: str, name: str) -> NameMatch | None:
     """How a name fits what was typed, None if it does not. Nothing typed fits everything."""
-    found = Match(0.0)
+    found = NameMatch(0.0)
     for word in typed.lower().split():
         best = _match_word(word, name.lower())
         if best is None:
             return None
-        found = Match(found.score + best.score, found.places | best.places)
+        found = NameMatch(found.score + best.score, found.places | best.places)
     return found
 
 
-def _match_word(word: str, name: str) -> Match | None:
+def _match_word(word: str, name: str) -> NameMatch | None:
     """The best places of a word's letters, by the best of every begin (names are short).
 
     ends[at]: the score of the word so far if its last letter is at `at`, and where all are.
@@ -58,4 +58,4 @@ def _match_word(word: str, name: str) -> Match | None:
     if not ends:
         return None
     score, places = max(ends.values())
-    return Match(score - _GAP * len(name) / 10, frozenset(places))
+    return NameMatch(score - _GAP * len(name) / 10, frozenset(places))

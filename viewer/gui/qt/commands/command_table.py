@@ -25,7 +25,7 @@ SEPARATOR = "-"
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class Precondition:
     """When a command makes sense, and what has to be there for that, in words: "an open file"."""
 
     text: str
@@ -51,7 +51,7 @@ class Command:
     menu: str
     run: Callable[[], object]
     keys: tuple[str, ...] = ()
-    enabled: Need | None = None
+    enabled: Precondition | None = None
     checked: Check | None = None
     icon: str = ""
     repeats: bool = True

@@ -19,7 +19,7 @@ from string import Template
 
 from viewer.gui.qt.theme.tokens import mix
 
-# name in the sheet -> (icon, token of its colour)
+# name in the sheet -> (icon, token of its color)
 PICTURES: Mapping[str, tuple[str, str]] = {
     "down": ("chevron-down", "text2"),
     "right": ("chevron-right", "text2"),

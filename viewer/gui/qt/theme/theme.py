@@ -1,4 +1,4 @@
-"""How the window looks: colour tokens, fonts by role, icons, and the switch between light and dark.
+"""How the window looks: color tokens, fonts by role, icons, and the switch between light and dark.
 
 `Theme(app)` sets the Fusion style, a palette and one style sheet made from the tokens, and emits
 `changed` when light and dark are exchanged; whoever paints by hand asks it for `color`, `font`,
@@ -90,7 +90,7 @@ _WIDGET_FONTS: dict[str, FontRole] = {
 
 
 def is_dark(palette: QPalette) -> bool:
-    """Whether a palette is of a dark desktop; the platform's colour scheme is often unknown."""
+    """Whether a palette is of a dark desktop; the platform's color scheme is often unknown."""
     return palette.color(QPalette.ColorRole.Base).lightness() < 128
 
 
@@ -114,7 +114,7 @@ class Theme(QObject):
         self.scale: float = max(system.pixelSize(), 8) / SYSTEM_FONT_PX
         self._fonts: dict[FontRole, QFont] = {}
         self._icons: dict[tuple[str, str, int], QIcon] = {}
-        # Style sheets take pictures from files only, so the recoloured arrows need a place.
+        # Style sheets take pictures from files only, so the recolored arrows need a place.
         self._pictures = QTemporaryDir()
         self._choice: Choice = choice
         self._dark = self._wants_dark()
@@ -129,7 +129,7 @@ class Theme(QObject):
 
     @property
     def tokens(self) -> Tokens:
-        """The colours shown now."""
+        """The colors shown now."""
         return DARK if self._dark else LIGHT
 
     @property
@@ -138,7 +138,7 @@ class Theme(QObject):
         return self._choice
 
     def set_choice(self, choice: Choice) -> None:
-        """Choose "system", "light" or "dark"; emits `changed` if the colours change."""
+        """Choose "system", "light" or "dark"; emits `changed` if the colors change."""
         if choice not in get_args(Choice):
             raise ValueError(f"no theme {choice!r}; there are {', '.join(get_args(Choice))}")
         self._choice = choice
@@ -159,9 +159,9 @@ class Theme(QObject):
         return round(size * max(1.0, self.scale))
 
     def icon(self, name: str, token: str = "text2", size: int = ICON_SIZE) -> QIcon:
-        """resources/icons/<name>.svg in the colour of a token; off, at 38 % of it.
+        """resources/icons/<name>.svg in the color of a token; off, at 38 % of it.
 
-        The colour is that of now: take the icon again on `changed`. Raises FileNotFoundError.
+        The color is that of now: take the icon again on `changed`. Raises FileNotFoundError.
         """
         key = (name, getattr(self.tokens, token), size)
         if key not in self._icons:
@@ -170,7 +170,7 @@ class Theme(QObject):
 
     def pixmap(self, name: str, token: str, size: int, ratio: float) -> QPixmap:
         """The same picture as one pixmap for a device pixel ratio, for painting by hand."""
-        return _render(_recoloured(name, getattr(self.tokens, token)), size, ratio, 1.0)
+        return _render(_recolored(name, getattr(self.tokens, token)), size, ratio, 1.0)
 
     def _wants_dark(self) -> bool:
         return self._system_dark if self._choice == "system" else self._choice == "dark"
@@ -216,7 +216,7 @@ class Theme(QObject):
         return font
 
     def _make_icon(self, name: str, color: str, size: int) -> QIcon:
-        svg = _recoloured(name, color)
+        svg = _recolored(name, color)
         icon = QIcon()
         for ratio in sorted({1.0, 2.0, self._app.devicePixelRatio()}):
             for mode, opacity in (
@@ -229,14 +229,14 @@ class Theme(QObject):
     def _picture(self, name: str) -> str:
         icon, token = style_sheet.PICTURES[name]
         color = getattr(self.tokens, token)
-        # Qt caches pictures by path, so each colour has a file of its own.
+        # Qt caches pictures by path, so each color has a file of its own.
         path = Path(self._pictures.filePath(f"{icon}-{color[1:]}.svg"))
-        path.write_bytes(_recoloured(icon, color))
+        path.write_bytes(_recolored(icon, color))
         return path.as_posix()
 
 
 def make_palette(tokens: Tokens) -> QPalette:
-    """The palette of a theme, so that what the style sheet leaves out has its colours too."""
+    """The palette of a theme, so that what the style sheet leaves out has its colors too."""
     roles = QPalette.ColorRole
     colors = {
         roles.Window: tokens.panel,
@@ -270,7 +270,7 @@ def make_palette(tokens: Tokens) -> QPalette:
     return palette
 
 
-def _recoloured(name: str, color: str) -> bytes:
+def _recolored(name: str, color: str) -> bytes:
     svg = resource("icons", f"{name}.svg").read_bytes()
     return svg.replace(b"currentColor", color.encode())
 

@@ -1,8 +1,8 @@
-"""The colours of the window by their use, as data: `DARK` and `LIGHT`.
+"""The colors of the window by their use, as data: `DARK` and `LIGHT`.
 
-A hue is only in slices and where something is "here" or "click"; all else is grey. Contrast to
+A hue is only in slices and where something is "here" or "click"; all else is gray. Contrast to
 the worst of canvas, panel and chrome: text1 >= 12.5, text2 >= 6.3, text3 >= 4.7, accent >= 4.9.
-Slice colours are in `viewer.render.palette`.
+Slice colors are in `viewer.render.palette`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Every colour of one theme by its use, as "#RRGGBB". `text*` are readable on canvas, panel
+    """Every color of one theme by its use, as "#RRGGBB". `text*` are readable on canvas, panel
     and chrome; on a selected row only `text1` and `text2` are.
     """
 

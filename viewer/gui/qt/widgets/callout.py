@@ -42,8 +42,8 @@ _GLIDE_MS = 140
 class Callout(QFrame):
     """The note. `next_asked()`, `leave_asked()`: its buttons. Its parent is what it lies over."""
 
-    next_asked = Signal()
-    leave_asked = Signal()
+    next_requested = Signal()
+    leave_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -58,8 +58,8 @@ class Callout(QFrame):
         self.next, self.leave = QPushButton(), QPushButton("&Leave the tour")
         self.next.setProperty("primary", True)
         self.leave.setProperty("flat", True)
-        self.next.clicked.connect(self.next_asked)
-        self.leave.clicked.connect(self.leave_asked)
+        self.next.clicked.connect(self.next_requested)
+        self.leave.clicked.connect(self.leave_requested)
         for button in (self.next, self.leave):
             button.setAutoDefault(True)  # Enter presses it
         buttons = QHBoxLayout()
@@ -97,7 +97,7 @@ class Callout(QFrame):
         self.update()
         self._frame.update()
 
-    def tell(self, step: str, title: str, text: str, button: str) -> None:
+    def show_step(self, step: str, title: str, text: str, button: str) -> None:
         """Say something else; a screen reader reads it aloud."""
         self.step.setText(step)
         self.title.setText(title)

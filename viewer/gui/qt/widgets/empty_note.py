@@ -23,7 +23,7 @@ class EmptyNote(QWidget):
         self._button = QPushButton("Open a profile…")
         self._button.setProperty("primary", True)
         self._button.clicked.connect(self.open_requested)
-        # A wrapped label in a centred place is as tall as its text is at this width.
+        # A wrapped label in a centered place is as tall as its text is at this width.
         body.setMinimumHeight(body.heightForWidth(body.width()))
         column = QVBoxLayout(self)
         column.setSpacing(12)

@@ -1,6 +1,6 @@
 """Small widgets that several panels are made of: labels by role, figures, key-value rows, links.
 
-They take colours and fonts when they are made; a panel makes them anew when the theme changes.
+They take colors and fonts when they are made; a panel makes them anew when the theme changes.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _LONG_WORD = 26
 
 
 def span(text: str, color: str, *, bold: bool = False) -> str:
-    """Text as HTML in a colour; for labels that mix values with their units and hints."""
+    """Text as HTML in a color; for labels that mix values with their units and hints."""
     weight = "; font-weight: 600" if bold else ""
     return f'<span style="color: {color}{weight}">{escape(text)}</span>'
 
 
 def anchor(href: str, text: str, theme: Theme) -> str:
-    """A link as HTML, in the accent colour and without underline."""
+    """A link as HTML, in the accent color and without underline."""
     style = f"color: {theme.tokens.accent}; text-decoration: none"
     return f'<a href="{escape(href)}" style="{style}">{escape(text)}</a>'
 
@@ -189,7 +189,7 @@ class KeyFigure(QWidget):
 
 
 class KeyValueGrid(QWidget):
-    """Rows of a key in grey and its value; values may be text, HTML, long text or a widget."""
+    """Rows of a key in gray and its value; values may be text, HTML, long text or a widget."""
 
     linked = Signal(str)
 
@@ -260,7 +260,7 @@ class PageOrSentence(QStackedWidget):
         """Show the page."""
         self.setCurrentIndex(0)
 
-    def say(self, sentence: str, button: str = "", asked: object = None) -> EmptyPlace:
+    def show_sentence(self, sentence: str, button: str = "", asked: object = None) -> EmptyPlace:
         """Show a sentence in place of the page, and a button that does something about it."""
         if self.empty is not None:
             self.removeWidget(self.empty)

@@ -16,9 +16,9 @@ from PySide6.QtGui import (
     QAccessibleStateChangeEvent,
 )
 
-from viewer.gui.qt.accessibility import PaintedFace, has_face
+from viewer.gui.qt.accessibility import PaintedAccessible, has_accessible
 from viewer.gui.qt.crash_report import guard
-from viewer.render.layout import Part
+from viewer.render.layout import HeaderPart
 
 if TYPE_CHECKING:
     from viewer.gui.timeline.headers.headers import Headers
@@ -27,7 +27,7 @@ _query = QAccessible.queryAccessibleInterface
 _NONE: QAccessibleInterface = None  # type: ignore[assignment] # Qt's answer; the stubs know of none
 
 
-class HeadersFace(PaintedFace):
+class HeadersAccessible(PaintedAccessible):
     """The column."""
 
     def __init__(self, headers: Headers) -> None:
@@ -66,7 +66,7 @@ class HeadersFace(PaintedFace):
         return _NONE if current is None else _query(self._headers.items.of(current))
 
 
-class HeaderItemFace(QAccessibleObject):
+class HeaderItemAccessible(QAccessibleObject):
     """One header: its full name, whether it is folded, and where it is."""
 
     def __init__(self, item: HeaderItem) -> None:
@@ -123,11 +123,11 @@ class HeaderItemFace(QAccessibleObject):
         return QRect(self._headers.mapToGlobal(room.topLeft()), room.size())
 
 
-@has_face(HeaderItemFace)
+@has_accessible(HeaderItemAccessible)
 class HeaderItem(QObject):
     """Stands for one header."""
 
-    def __init__(self, headers: Headers, part: Part) -> None:
+    def __init__(self, headers: Headers, part: HeaderPart) -> None:
         super().__init__(headers)
         self.headers, self.part = headers, part
 
@@ -137,21 +137,21 @@ class HeaderItems:
 
     def __init__(self, headers: Headers) -> None:
         self._headers = headers
-        self._made: dict[Part, HeaderItem] = {}
+        self._made: dict[HeaderPart, HeaderItem] = {}
 
-    def of(self, part: Part) -> HeaderItem:
+    def of(self, part: HeaderPart) -> HeaderItem:
         """What stands for a part."""
         if part not in self._made:
             self._made[part] = HeaderItem(self._headers, part)
         return self._made[part]
 
-    def tell_current(self, part: Part) -> None:
+    def announce_current(self, part: HeaderPart) -> None:
         """Say that the keyboard is at a part now."""
         if QAccessible.isActive():
             event = QAccessibleEvent(self.of(part), QAccessible.Event.Focus)
             QAccessible.updateAccessibility(event)
 
-    def tell_folded(self, part: Part) -> None:
+    def announce_folded(self, part: HeaderPart) -> None:
         """Say that a part was folded or opened."""
         if QAccessible.isActive():
             changed = QAccessible.State()

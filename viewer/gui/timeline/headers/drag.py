@@ -14,20 +14,20 @@ from numpy.typing import NDArray
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.trace import Ints
 from viewer.render.arrangement import TrackView
-from viewer.render.layout import BandKind, Part
+from viewer.render.layout import BandKind, HeaderPart
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DropPlace:
     """Where a part could stand: the line of the content above it, the fellow that it would stand
     before, None for last, and whether that is among the pinned tracks."""
 
     y: int
-    before: Part | None
+    before: HeaderPart | None
     pinned: bool = False
 
 
-def places_of(scene: Scene, part: Part) -> list[Place]:
+def places_of(scene: Scene, part: HeaderPart) -> list[DropPlace]:
     """The places of a part among its fellows, from top to bottom.
 
     A process stands among processes, a track among those of its process, or the pinned ones.
@@ -35,7 +35,7 @@ def places_of(scene: Scene, part: Part) -> list[Place]:
     return _places(scene, part, part in scene.session.state.tracks.pinned)
 
 
-def all_places_of(scene: Scene, part: Part) -> list[Place]:
+def all_places_of(scene: Scene, part: HeaderPart) -> list[DropPlace]:
     """All that it can be dragged to: a track is pinned, or unpinned, by where it is dropped."""
     if scene.stock.track_of(part) < 0:
         return places_of(scene, part)
@@ -45,13 +45,13 @@ def all_places_of(scene: Scene, part: Part) -> list[Place]:
     return [*_places(scene, part, True), *below]
 
 
-def _places(scene: Scene, part: Part, pinned: bool) -> list[Place]:
+def _places(scene: Scene, part: HeaderPart, pinned: bool) -> list[DropPlace]:
     layout, stock = scene.layout, scene.stock
     if stock.track_of(part) < 0:
         bands = np.flatnonzero((layout.kind == BandKind.PROCESS) & (layout.process >= 0))
         processes = [stock.processes[i].part for i in layout.process[bands].tolist()]
-        places = [Place(int(y), p) for y, p in zip(layout.y[bands], processes, strict=True)]
-        return [*places, Place(layout.total_height, None)]
+        places = [DropPlace(int(y), p) for y, p in zip(layout.y[bands], processes, strict=True)]
+        return [*places, DropPlace(layout.total_height, None)]
     process = -1 if pinned else stock.process_of(part)
     bands = np.flatnonzero((layout.process == process) & (layout.track >= 0))
     if not len(bands):
@@ -59,19 +59,19 @@ def _places(scene: Scene, part: Part, pinned: bool) -> list[Place]:
     tracks = np.column_stack([layout.trace[bands], layout.track[bands]])
     begins = np.append(True, (tracks[1:] != tracks[:-1]).any(axis=1))
     places = [
-        Place(int(y), (int(trace), int(track)), pinned)
+        DropPlace(int(y), (int(trace), int(track)), pinned)
         for y, (trace, track) in zip(layout.y[bands[begins]], tracks[begins], strict=True)
     ]
-    return [*places, Place(int(layout.y[bands[-1]] + layout.height[bands[-1]]), None, pinned)]
+    return [*places, DropPlace(int(layout.y[bands[-1]] + layout.height[bands[-1]]), None, pinned)]
 
 
 class Reorder:
     """A part on its way to another place."""
 
-    def __init__(self, scene: Scene, part: Part) -> None:
+    def __init__(self, scene: Scene, part: HeaderPart) -> None:
         self._scene, self.part = scene, part
-        self._places: list[Place] = []
-        self.place: Place | None = None
+        self._places: list[DropPlace] = []
+        self.place: DropPlace | None = None
 
     def to(self, y: int) -> None:
         """The mouse is at a line of the content."""
@@ -96,7 +96,7 @@ class Reorder:
             session.arrange(view.placed_before(part, place.before))
 
 
-def moved_by(scene: Scene, part: Part, by: int) -> TrackView:
+def moved_by(scene: Scene, part: HeaderPart, by: int) -> TrackView:
     """The view with a part one place up (-1) or down (1) among the fellows that are seen."""
     view = scene.session.state.tracks
     places = [place.before for place in places_of(scene, part)]

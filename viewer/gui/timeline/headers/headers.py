@@ -24,16 +24,16 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from viewer.gui.qt.accessibility import has_face
+from viewer.gui.qt.accessibility import has_accessible
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import BOTH, turn_of
-from viewer.gui.timeline.headers.accessibility import HeaderItems, HeadersFace
+from viewer.gui.timeline.headers.accessibility import HeaderItems, HeadersAccessible
 from viewer.gui.timeline.headers.drag import Reorder, RowResize
 from viewer.gui.timeline.headers.menu import header_menu
 from viewer.gui.timeline.headers.painting import BUTTON, HeaderLook, HeaderPainter, shortened
 from viewer.gui.timeline.scene.scene import Scene
-from viewer.render.layout import Part
+from viewer.render.layout import HeaderPart
 
 WIDTH, NARROWEST, WIDEST = 196, 120, 640  # px
 TITLE_INDENT = 28
@@ -42,7 +42,7 @@ _DRAG_THRESHOLD = 5  # px
 _SCROLL_MS, _SCROLL_STEP = 30, 12  # while something is dragged beyond the column
 
 
-class Spot(Enum):
+class HeaderZone(Enum):
     """Where in a header the mouse is."""
 
     NOTHING = "nothing"
@@ -54,7 +54,7 @@ class Spot(Enum):
     TITLE = "title"
 
 
-@has_face(HeadersFace)
+@has_accessible(HeadersAccessible)
 class Headers(QWidget):
     """Shows the names beside the rows, at the same scroll, and takes what is done with them."""
 
@@ -67,11 +67,11 @@ class Headers(QWidget):
         self._painter = HeaderPainter(scene, theme, TITLE_INDENT)
         self._mouse: QPoint | None = None
         self._press: QPoint | None = None
-        self._pressed = Spot.NOTHING
+        self._pressed = HeaderZone.NOTHING
         self._order: Reorder | None = None
         self._resize: RowResize | None = None
         self._width_before = WIDTH
-        self._current: Part | None = None
+        self._current: HeaderPart | None = None
         self.items = HeaderItems(self)
         self._autoscroll = QTimer(self)
         self._autoscroll.setInterval(_SCROLL_MS)
@@ -88,56 +88,56 @@ class Headers(QWidget):
     # -- what is where -----------------------------------------------------------------------
 
     @property
-    def current(self) -> Part | None:
+    def current(self) -> HeaderPart | None:
         """The part that the keyboard is on, None while the keyboard is elsewhere."""
         return self._current if self.hasFocus() else None
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[HeaderPart]:
         """What has a header, from top to bottom."""
         parts = self._scene.parts
         found = (parts.part_of(band) for band in parts.titles())
         return [part for part in dict.fromkeys(found) if part is not None]
 
-    def title_of(self, part: Part) -> str:
+    def title_of(self, part: HeaderPart) -> str:
         """What a part is called, a track with its process."""
         return self._scene.full_title(part)
 
-    def room_of(self, part: Part) -> QRect:
+    def room_of(self, part: HeaderPart) -> QRect:
         """Where the header of a part is in the column, which may be above or below of its view."""
         band = self._scene.parts.first_band(part)
         return self._room(band) if band >= 0 else QRect()
 
-    def is_folded(self, part: Part) -> bool | None:
+    def is_folded(self, part: HeaderPart) -> bool | None:
         """Whether a part is folded, None where there is nothing to fold."""
         if not self._scene.parts.can_fold(part):
             return None
         return part in self._scene.session.state.tracks.collapsed
 
-    def part_at(self, y: int) -> Part | None:
+    def part_at(self, y: int) -> HeaderPart | None:
         """The process or track whose header is at a line of the column."""
         return self._scene.parts.part_of(self._band_at(y))
 
     def _band_at(self, y: int) -> int:
         return self._scene.layout.band_at(y + self._scene.scroll)
 
-    def _spot(self, at: QPoint) -> Spot:
+    def _spot(self, at: QPoint) -> HeaderZone:
         """What a press at a point would take hold of."""
         if at.x() >= self.width() - _EDGE - 1:
-            return Spot.WIDTH
+            return HeaderZone.WIDTH
         scene, band = self._scene, self._band_at(at.y())
         if self._band_of_edge(at.y()) >= 0:
-            return Spot.HEIGHT
+            return HeaderZone.HEIGHT
         part = scene.parts.part_of(band)
         if part is None:
-            return Spot.NOTHING
+            return HeaderZone.NOTHING
         if scene.parts.is_title(band):
             if at.x() < TITLE_INDENT and scene.parts.can_fold(part):
-                return Spot.FOLD
+                return HeaderZone.FOLD
             for spot, room in self._buttons(band):
                 if room.contains(at):
                     return spot
-        return Spot.TITLE
+        return HeaderZone.TITLE
 
     def _band_of_edge(self, y: int) -> int:
         """The band of rows, or the header above some, whose lower edge is at a line; else -1."""
@@ -149,10 +149,14 @@ class Headers(QWidget):
                 return band
         return -1
 
-    def _buttons(self, band: int) -> list[tuple[Spot, QRect]]:
+    def _buttons(self, band: int) -> list[tuple[HeaderZone, QRect]]:
         """The buttons of a header, from right to left."""
         room = self._room(band)
-        spots = [Spot.HIDE] if self._scene.layout.track[band] < 0 else [Spot.HIDE, Spot.PIN]
+        spots = (
+            [HeaderZone.HIDE]
+            if self._scene.layout.track[band] < 0
+            else [HeaderZone.HIDE, HeaderZone.PIN]
+        )
         top = room.center().y() - BUTTON // 2
         return [
             (spot, QRect(room.right() - 6 - (i + 1) * (BUTTON + 2), top, BUTTON, BUTTON))
@@ -188,7 +192,7 @@ class Headers(QWidget):
             return
         at = event.position().toPoint()
         self._press, self._pressed, self._width_before = at, self._spot(at), self.width()
-        if self._pressed is Spot.HEIGHT:
+        if self._pressed is HeaderZone.HEIGHT:
             band = self._band_of_edge(at.y())
             self._resize = RowResize(self._scene, band, at.y() + self._scene.scroll)
 
@@ -198,22 +202,23 @@ class Headers(QWidget):
         self._mouse = at = event.position().toPoint()
         if self._press is None:
             self._point(at)
-        elif self._pressed is Spot.WIDTH:
+        elif self._pressed is HeaderZone.WIDTH:
             self.set_width(at.x() + 1)
             self.width_changed.emit(self.width())
         elif self._resize is not None:
             self._resize.to(at.y() + self._scene.scroll)
-        elif self._pressed is Spot.TITLE:
+        elif self._pressed is HeaderZone.TITLE:
             self._drag(at)
         self.update()
 
     def _point(self, at: QPoint) -> None:
         shapes = {
-            Spot.WIDTH: Qt.CursorShape.SizeHorCursor, Spot.HEIGHT: Qt.CursorShape.SizeVerCursor,
-            Spot.PIN: Qt.CursorShape.PointingHandCursor,
-            Spot.HIDE: Qt.CursorShape.PointingHandCursor,
-            Spot.FOLD: Qt.CursorShape.PointingHandCursor,
-        }  # fmt: skip
+            HeaderZone.WIDTH: Qt.CursorShape.SizeHorCursor,
+            HeaderZone.HEIGHT: Qt.CursorShape.SizeVerCursor,
+            HeaderZone.PIN: Qt.CursorShape.PointingHandCursor,
+            HeaderZone.HIDE: Qt.CursorShape.PointingHandCursor,
+            HeaderZone.FOLD: Qt.CursorShape.PointingHandCursor,
+        }
         self.setCursor(shapes.get(self._spot(at), Qt.CursorShape.ArrowCursor))
 
     def _drag(self, at: QPoint) -> None:
@@ -256,7 +261,7 @@ class Headers(QWidget):
 
     def cancel_drag(self) -> bool:
         """Take back the drag that goes on; whether there was one."""
-        resize, width = self._resize, self._pressed is Spot.WIDTH
+        resize, width = self._resize, self._pressed is HeaderZone.WIDTH
         going = resize is not None or width or self._order is not None
         if resize is not None:
             resize.take_back()
@@ -270,23 +275,23 @@ class Headers(QWidget):
         return going
 
     def _let_go(self) -> None:
-        self._press, self._pressed, self._order, self._resize = None, Spot.NOTHING, None, None
+        self._press, self._pressed, self._order, self._resize = None, HeaderZone.NOTHING, None, None
         self._autoscroll.stop()
 
-    def _click(self, spot: Spot, part: Part) -> None:
+    def _click(self, spot: HeaderZone, part: HeaderPart) -> None:
         session, track = self._scene.session, self._scene.stock.track_of(part)
         view = session.state.tracks
-        if spot is Spot.FOLD or (spot is Spot.TITLE and track < 0):
+        if spot is HeaderZone.FOLD or (spot is HeaderZone.TITLE and track < 0):
             session.toggle(part)
-        elif spot is Spot.HIDE:
+        elif spot is HeaderZone.HIDE:
             session.arrange(view.without(part))
-        elif spot is Spot.PIN:
+        elif spot is HeaderZone.PIN:
             session.arrange(view.pinned_or_not(self._scene.stock.part(track)))
 
     @guard
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """The second press of two quick clicks counts as a press; the edge goes back."""
-        if self._spot(event.position().toPoint()) is Spot.WIDTH:
+        if self._spot(event.position().toPoint()) is HeaderZone.WIDTH:
             self.set_width(WIDTH)
             self.width_changed.emit(self.width())
         else:
@@ -347,9 +352,9 @@ class Headers(QWidget):
             return ""
         is_pinned = part in self._scene.session.state.tracks.pinned
         said = {
-            Spot.PIN: "Unpin" if is_pinned else "Pin on top", Spot.HIDE: "Hide",
-            Spot.HEIGHT: "Drag to make rows higher or lower",
-            Spot.WIDTH: "Drag to make the column wider or narrower",
+            HeaderZone.PIN: "Unpin" if is_pinned else "Pin on top", HeaderZone.HIDE: "Hide",
+            HeaderZone.HEIGHT: "Drag to make rows higher or lower",
+            HeaderZone.WIDTH: "Drag to make the column wider or narrower",
         }  # fmt: skip
         return said.get(spot) or self._scene.full_title(part)
 
@@ -362,7 +367,7 @@ class Headers(QWidget):
         if self._current is None:
             self._go_to(0)
         else:
-            self.items.tell_current(self._current)
+            self.items.announce_current(self._current)
         self.focused.emit()
 
     @guard
@@ -420,7 +425,7 @@ class Headers(QWidget):
         self._current = self._scene.parts.part_of(band)
         self._scene.scroll_to_band(band)
         if self._current is not None:
-            self.items.tell_current(self._current)
+            self.items.announce_current(self._current)
         self.update()
         self.focused.emit()
 
@@ -432,4 +437,4 @@ class Headers(QWidget):
             if self.hasFocus():
                 self._go_to(0)
         elif self.current is not None:
-            self.items.tell_folded(self.current)
+            self.items.announce_folded(self.current)

@@ -8,10 +8,10 @@ from dataclasses import replace
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMenu, QWidget
 
-from viewer.gui.session import navigation as going
+from viewer.gui.session import navigation
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.render.arrangement import HIGHEST_ROW, LOWEST_ROW, TrackOrder, TrackView
-from viewer.render.layout import ROW_HEIGHT, Part
+from viewer.render.layout import ROW_HEIGHT, HeaderPart
 
 # Rows that are offered by name; a drag sets any height between the first and the last.
 HEIGHTS = (
@@ -26,7 +26,7 @@ SORTED = (
 ZOOM = "Zoom to this file"
 
 
-def header_menu(scene: Scene, part: Part | None, parent: QWidget) -> QMenu:
+def header_menu(scene: Scene, part: HeaderPart | None, parent: QWidget) -> QMenu:
     """The menu of a part; of none, beside all headers, what concerns all of them."""
     menu = QMenu(parent)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -50,7 +50,7 @@ def header_menu(scene: Scene, part: Part | None, parent: QWidget) -> QMenu:
         add(menu, "Hide all others", lambda now: now.showing_only(scene.stock, part))
         if len(session.traces) > 1:
             spec = scene.stock.processes[scene.stock.process_of(part)]
-            menu.addAction(ZOOM, lambda: going.fit_file(session, spec.trace))
+            menu.addAction(ZOOM, lambda: navigation.fit_file(session, spec.trace))
         menu.addSeparator()
     add(menu, "Show all", TrackView.with_all)
     menu.actions()[-1].setEnabled(bool(scene.missing_text))

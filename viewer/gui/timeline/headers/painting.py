@@ -12,7 +12,7 @@ from viewer.gui.qt.theme.theme import FontRole, Theme
 from viewer.gui.timeline.painting.frame import paint_process_header
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.trace import KeyKind, Trace
-from viewer.render.layout import BandKind, Part
+from viewer.render.layout import BandKind, HeaderPart
 
 BUTTON = 20  # px
 _LOOKED_AT = 512  # slices of a row that tell what it holds
@@ -34,8 +34,8 @@ class HeaderLook:
 
     hovered: int = -1
     buttons: list[tuple[str, QRect]] = field(default_factory=list)
-    current: Part | None = None
-    dragged: Part | None = None
+    current: HeaderPart | None = None
+    dragged: HeaderPart | None = None
     line: int | None = None
 
 
@@ -79,7 +79,7 @@ class HeaderPainter:
         self, painter: QPainter, top: int, bottom: int, width: int, look: HeaderLook
     ) -> None:
         scene, theme, layout = self._scene, self._theme, self._scene.layout
-        parts, own_clock = scene.parts, dict[Part | None, bool]()
+        parts, own_clock = scene.parts, dict[HeaderPart | None, bool]()
         for band in layout.bands_between(scene.scroll + top, scene.scroll + bottom).tolist():
             y, height = int(layout.y[band]) - scene.scroll, int(layout.height[band])
             room = QRect(0, y, width, height)
@@ -121,7 +121,7 @@ class HeaderPainter:
             part = self._scene.processes[process].part
             self._chevron(painter, part, room)
 
-    def _chevron(self, painter: QPainter, part: Part, room: QRect) -> None:
+    def _chevron(self, painter: QPainter, part: HeaderPart, room: QRect) -> None:
         folded = part in self._scene.session.state.tracks.collapsed
         x, y = 12.5, room.center().y() + 0.5
         points = [(0, -3), (4, 1), (0, 5)] if folded else [(-2, -1), (2, 3), (6, -1)]
@@ -131,7 +131,7 @@ class HeaderPainter:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
     def _buttons(
-        self, painter: QPainter, buttons: list[tuple[str, QRect]], part: Part | None
+        self, painter: QPainter, buttons: list[tuple[str, QRect]], part: HeaderPart | None
     ) -> None:
         is_pinned = part in self._scene.session.state.tracks.pinned
         ratio = painter.device().devicePixelRatioF()

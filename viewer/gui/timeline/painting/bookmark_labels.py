@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from viewer.view.state import Mark
+from viewer.view.state import Bookmark
 
 LEAST_ROOM = 34  # px: three letters and a flag
 LONGEST = 200  # characters of a name or note that are looked at
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
+class BookmarkFlag:
     """One flag: its x, how much room there is on its right, and the marks that it stands for."""
 
     x: float
@@ -24,7 +24,7 @@ class Flag:
     marks: tuple[int, ...]
 
 
-def flags(x: Sequence[float], width: float, current: int | None = None) -> list[Flag]:
+def flags(x: Sequence[float], width: float, current: int | None = None) -> list[BookmarkFlag]:
     """The flags of marks at some x, from the left; those outside [0, width) have none.
 
     A mark that begins less than `LEAST_ROOM` after the flag before joins it. The current mark is
@@ -39,11 +39,11 @@ def flags(x: Sequence[float], width: float, current: int | None = None) -> list[
             groups.append((at, [number]))
     ends = [at for at, _ in groups[1:]] + [width] * bool(groups)
     return [
-        Flag(at, end - at, tuple(sorted(own, key=lambda number: number != current)))
+        BookmarkFlag(at, end - at, tuple(sorted(own, key=lambda number: number != current)))
         for (at, own), end in zip(groups, ends, strict=True)
     ]
 
 
-def title(mark: Mark, number: int) -> str:
+def title(mark: Bookmark, number: int) -> str:
     """What a mark is called: its name, or its number where it has none."""
     return mark.name[:LONGEST] or f"mark {number + 1}"

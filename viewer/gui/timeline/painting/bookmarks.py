@@ -110,9 +110,9 @@ def paint_overview_marks(
     current = [] if state.mark is None else [state.mark]
     for number in [*drawn, *current]:
         x0, x1 = columns[number].tolist()
-        colour = theme.color("accent" if number == state.mark else "text1")
-        painter.fillRect(QRectF(x0, top, max(x1 - x0, 1), 3), colour)
-        painter.fillRect(QRectF(x0, top, 1, height - 2), colour)
+        color = theme.color("accent" if number == state.mark else "text1")
+        painter.fillRect(QRectF(x0, top, max(x1 - x0, 1), 3), color)
+        painter.fillRect(QRectF(x0, top, 1, height - 2), color)
     for flag in flags([float(x) for x in columns[:, 0]], xmap.width, state.mark):
         if len(flag.marks) > 1 and flag.marks[0] != state.mark:
             text = counted(len(flag.marks), "mark")

@@ -1,7 +1,7 @@
 """Flows of the selected slice as arrows, from where a producer ends to where its consumer begins.
 
 What the slice takes comes by dashed lines with open heads, what it hands on goes by solid ones with
-filled heads, so the two are told apart without their colours. A line of the canvas's own colour
+filled heads, so the two are told apart without their colors. A line of the canvas's own color
 under each keeps it visible on any slice. An end that is out of view, or in a process or track that
 is folded or hidden, has a chip with its name where the line leaves; a click on it goes there.
 
@@ -38,7 +38,7 @@ _LONGEST = 120  # characters: more have no room, and names come from files
 
 
 @dataclass(frozen=True, slots=True)
-class Chip:
+class EdgeChip:
     """A name at the edge: where it is on the canvas, what it says, and where a click goes."""
 
     room: QRectF
@@ -62,7 +62,7 @@ class FlowPainter:
         self._theme = theme
         self._feed = FlowFeed.of(scene.session)
         self._feed.changed.connect(scene.changed)
-        self.chips: list[Chip] = []
+        self.chips: list[EdgeChip] = []
         self.note = ""
         self.drawn = 0
 
@@ -234,7 +234,7 @@ class FlowPainter:
                 return None
             taken = (r for r in fits if not any(c.room.intersects(r) for c in self.chips))
             room = next(taken, fits[0])
-        self.chips.append(Chip(room, text, ref))
+        self.chips.append(EdgeChip(room, text, ref))
         x = room.right() if point.away == "←" else room.left()
         return QPointF(x if point.away in ("←", "→") else room.center().x(), room.center().y())
 

@@ -22,12 +22,12 @@ from viewer.gui.timeline.painting.label_text import LabelCache
 from viewer.gui.timeline.painting.selection import stamp_chosen
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.search_hits import stamp_hits
-from viewer.gui.timeline.scene.trace_rasters import TracePicture
+from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.queries import NATIVE_DURATION
 from viewer.model.times import format_time, tick_to_ns
 from viewer.model.trace import Ints, KeyKind
 from viewer.render.canvas import Canvas
-from viewer.render.counter_raster import CounterColours, stamp
+from viewer.render.counter_raster import CounterColors, stamp
 from viewer.render.diamonds import stamp_diamonds
 from viewer.render.layout import SLICE_TOP, STRIP_HEIGHT, BandKind, XMap
 from viewer.render.palette import (
@@ -37,7 +37,7 @@ from viewer.render.palette import (
     Pixels,
     canvas_rgb,
     fills,
-    label_colours,
+    label_colors,
 )
 from viewer.render.raster import LABEL_WIDTH, Backdrop, draw_frame
 from viewer.view.open_trace import OpenTrace
@@ -86,7 +86,7 @@ class FramePainter:
         self.retheme()
 
     def retheme(self) -> None:
-        """Take fonts and colours anew after the theme changed."""
+        """Take fonts and colors anew after the theme changed."""
         self._labels = LabelCache(self.theme.font("label"))
         self._marks = LabelCache(self.theme.font("zero_length"))
 
@@ -207,13 +207,13 @@ class FramePainter:
                 self._label(painter, picture, i, room, inks[lit][index])
 
     def _label(
-        self, painter: QPainter, picture: TracePicture, i: int, room: QRectF, colour: QColor
+        self, painter: QPainter, picture: TraceRasters, i: int, room: QRectF, color: QColor
     ) -> None:
         shown = picture.shown
         text = self._labels.fit(shown.label(i), room.width() - 2 * LABEL_INSET)
         if text is None or room.height() < self._labels.line_height - _OVERHANG:
             return
-        painter.setPen(colour)
+        painter.setPen(color)
         link = shown.link(i)
         shared = len(link.operators) > 1 and room.height() >= _RIBBON_ROOM
         y = room.top() + (room.height() - self._labels.line_height) / 2 - (4 if shared else 0)
@@ -233,12 +233,12 @@ class FramePainter:
     ) -> None:
         """A chip per operator of a shared slice: it lists them and never divides time."""
         table = fills(self.theme.dark)
-        colours = shown.operator_colours(self.scene.session.state.scheme)
+        colors = shown.operator_colors(self.scene.session.state.scheme)
         x, y = room.left() + LABEL_INSET, room.bottom() - 7
         for operator in operators:
             if x + 8 > room.right() - 5:
                 break
-            painter.fillRect(QRectF(x, y, 8, 4), QColor.fromRgb(table[int(colours[operator])]))
+            painter.fillRect(QRectF(x, y, 8, 4), QColor.fromRgb(table[int(colors[operator])]))
             x += 10
 
     def _hatch(self, painter: QPainter, room: QRectF) -> None:
@@ -248,7 +248,7 @@ class FramePainter:
         painter.setOpacity(1.0)
 
     def _foreign_edge(self, painter: QPainter, room: QRectF) -> None:
-        """Stripes on the canvas' own colour, as fills may have the colour of the stripes."""
+        """Stripes on the canvas' own color, as fills may have the color of the stripes."""
         edge = QRectF(room.left(), room.top(), min(_FOREIGN_EDGE, room.width()), room.height())
         painter.fillRect(edge, self.theme.color("canvas"))
         painter.fillRect(edge, QBrush(self.theme.color("warning"), Qt.BrushStyle.BDiagPattern))
@@ -306,12 +306,12 @@ class FramePainter:
             theme.color(token).rgb() | 0xFF000000
             for token in ("counter_area", "counter_peak", "counter_line", "hairline")
         )
-        colours = CounterColours(area, peak, line, ground)
+        colors = CounterColors(area, peak, line, ground)
         for band in self._bands(BandKind.COUNTER):
             shown = self.scene.pictures[int(layout.trace[band])].shown
             plot = shown.counters[int(layout.counter[band])]
             y, tall = (self._canvas.device(part) for part in self._plot(band))
-            stamp(image, y, tall, plot, xmap.on(shown.axis), colours)
+            stamp(image, y, tall, plot, xmap.on(shown.axis), colors)
 
     def _plot(self, band: int) -> tuple[int, int]:
         """The first line of a counter's area on the canvas, and how many it has."""
@@ -421,9 +421,9 @@ class FramePainter:
 
 @lru_cache(maxsize=4)
 def _inks(dark: bool, hatched: str) -> tuple[Sequence[QColor], Sequence[QColor]]:
-    """The colours of labels, by whether a slice stands out, and by palette index."""
+    """The colors of labels, by whether a slice stands out, and by palette index."""
     faint, full = (
-        [QColor.fromRgb(ink) for ink in label_colours(dark, emphasis)]
+        [QColor.fromRgb(ink) for ink in label_colors(dark, emphasis)]
         for emphasis in (Emphasis.DIMMED, Emphasis.FULL)
     )
     for index in _HATCHED:

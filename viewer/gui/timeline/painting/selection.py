@@ -1,8 +1,8 @@
 """The rings of several selected slices, stamped into a frame: cost follows pixels, not slices.
 
 A ring lies inside its slice, with a line of the canvas between ring and fill, so that it is seen on
-every colour. Slices that share pixels have one ring around all of them. Zero-length slices are
-diamonds in the colour of the ring, larger than the others.
+every color. Slices that share pixels have one ring around all of them. Zero-length slices are
+diamonds in the color of the ring, larger than the others.
 """
 
 from __future__ import annotations

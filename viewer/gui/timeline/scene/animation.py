@@ -15,10 +15,10 @@ DURATION_MS = 140
 # A motion to another end of a long trace would only flicker: so many screens apart it is a cut.
 FARTHEST = 40
 
-Range = tuple[int, int]
+NsRange = tuple[int, int]
 
 
-class Glide(QObject):
+class RangeAnimation(QObject):
     """Ranges between two, by time. Off until it is enabled, as under tests and in pictures."""
 
     moved = Signal()
@@ -26,7 +26,7 @@ class Glide(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.enabled = False
-        self._between: tuple[Range, Range] | None = None
+        self._between: tuple[NsRange, NsRange] | None = None
         self._began = 0.0
         self._timer = QTimer(self)
         self._timer.setInterval(FRAME_MS)
@@ -37,7 +37,7 @@ class Glide(QObject):
         """Whether what is drawn has not arrived yet."""
         return self._between is not None
 
-    def start(self, begin: Range, end: Range) -> None:
+    def start(self, begin: NsRange, end: NsRange) -> None:
         """Go from one range to another."""
         longest = max(begin[1] - begin[0], end[1] - end[0])
         far = max(abs(begin[0] - end[0]), abs(begin[1] - end[1])) > FARTHEST * longest
@@ -58,7 +58,7 @@ class Glide(QObject):
         if self._between is not None and self._between[1] != (t0, t1):
             self.stop()
 
-    def now(self) -> Range | None:
+    def now(self) -> NsRange | None:
         """The range to draw at this moment, None at rest."""
         if self._between is None:
             return None
@@ -71,7 +71,7 @@ class Glide(QObject):
         self.moved.emit()
 
 
-def between(begin: Range, end: Range, share: float) -> Range:
+def between(begin: NsRange, end: NsRange, share: float) -> NsRange:
     """The range at a share of the way, 0 to 1, slowing down towards the end.
 
     Lengths change by a constant factor per time, and both edges move with them: so the time that

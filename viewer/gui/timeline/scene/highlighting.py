@@ -1,4 +1,4 @@
-"""The slices of the highlighted operators, as rasters of their own that are drawn in full colour.
+"""The slices of the highlighted operators, as rasters of their own that are drawn in full color.
 
 Up to 20,000 slices they are made at once. Above that it takes a thread, half a second for ten
 million slices; all slices are dimmed meanwhile, as those of the operators before would be wrong.
@@ -12,29 +12,29 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.session import Session
-from viewer.gui.timeline.scene.trace_rasters import TracePicture
+from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.render.palette import Palette
 from viewer.render.raster import RowRaster
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 
 
 class Highlighting(QObject):
-    """Keeps the highlighted slices of every picture in step with the selection and the colours."""
+    """Keeps the highlighted slices of every picture in step with the selection and the colors."""
 
     changed = Signal()
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._session = session
-        self._pictures: Sequence[TracePicture] = ()
-        # What the raster is of, or will be: a trace, its colours and operators of its program.
+        self._pictures: Sequence[TraceRasters] = ()
+        # What the raster is of, or will be: a trace, its colors and operators of its program.
         self._asked: tuple[OpenTrace, Palette, tuple[int, ...]] | None = None
         self._raster: RowRaster | None = None
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
-        session.selected.connect(self._follow)
+        session.selection_changed.connect(self._follow)
 
-    def show(self, pictures: Sequence[TracePicture]) -> None:
+    def show(self, pictures: Sequence[TraceRasters]) -> None:
         """Highlight slices of these pictures from now on."""
         self._pictures = pictures
         self._follow()
@@ -79,5 +79,5 @@ class Highlighting(QObject):
 
 
 def highlighted(shown: OpenTrace, palette: Palette, operators: tuple[int, ...]) -> RowRaster:
-    """The raster of the slices of some operators in the colours of a palette; pure."""
+    """The raster of the slices of some operators in the colors of a palette; pure."""
     return RowRaster.subset(shown.trace.slices, palette, shown.slices_of(operators))

@@ -1,8 +1,8 @@
-"""Colours the open traces anew when the scheme or the lit class changes, off the GUI thread.
+"""Colors the open traces anew when the scheme or the lit class changes, off the GUI thread.
 
 Up to 20,000 slices it is done at once. Above that it takes a thread, a second for ten million
 slices, and the old picture stays until the new one is there; a later wish replaces an earlier one.
-Palettes are kept by scheme, and colours by theme, so a theme is exchanged without any of this.
+Palettes are kept by scheme, and colors by theme, so a theme is exchanged without any of this.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from viewer.gui.qt.background import Latest
 from viewer.gui.timeline.scene.trace_rasters import (
     ClassName,
-    TracePicture,
+    TraceRasters,
     picture_of,
     ramp_of,
     scheme_key,
@@ -22,7 +22,7 @@ from viewer.gui.timeline.scene.trace_rasters import (
 from viewer.view.open_trace import AT_ONCE
 
 
-class Recolouring(QObject):
+class Recoloring(QObject):
     """`made(pictures)` brings the pictures of all open traces under the scheme asked for last."""
 
     made = Signal(object)
@@ -34,9 +34,9 @@ class Recolouring(QObject):
         self._asked: object = None  # what the latest question is about
 
     def ask(
-        self, pictures: Sequence[TracePicture], scheme: str, lit: ClassName | None = None
+        self, pictures: Sequence[TraceRasters], scheme: str, lit: ClassName | None = None
     ) -> None:
-        """Colour by a scheme; `made` follows if anything changes, at once where that is little."""
+        """Color by a scheme; `made` follows if anything changes, at once where that is little."""
         asked = tuple(pictures), scheme, lit
         about = tuple(id(picture.shown) for picture in pictures), scheme, lit
         if self._latest.pending and about == self._asked:
@@ -47,7 +47,7 @@ class Recolouring(QObject):
             self._latest.cancel()
             return
         small = sum(len(p.shown.trace.slices) for p in pictures) <= AT_ONCE
-        self._latest.ask(small, coloured, *asked)
+        self._latest.ask(small, colored, *asked)
 
     @property
     def pending(self) -> bool:
@@ -55,13 +55,13 @@ class Recolouring(QObject):
         return self._latest.pending
 
     @Slot(object)
-    def _take(self, pictures: list[TracePicture]) -> None:
+    def _take(self, pictures: list[TraceRasters]) -> None:
         self.made.emit(pictures)
 
 
-def coloured(
-    pictures: Sequence[TracePicture], scheme: str, lit: ClassName | None
-) -> list[TracePicture]:
-    """The pictures under a scheme, with one class of it in full colour; pure."""
+def colored(
+    pictures: Sequence[TraceRasters], scheme: str, lit: ClassName | None
+) -> list[TraceRasters]:
+    """The pictures under a scheme, with one class of it in full color; pure."""
     lengths = ramp_of([picture.shown for picture in pictures])
     return [picture_of(p.shown, scheme, p, lengths=lengths, lit=lit) for p in pictures]

@@ -2,7 +2,7 @@
 layout of their rows, and how far the rows are scrolled.
 
 Each of those widgets draws from the scene and none knows another. The scene listens to the session,
-so a change of selection, colours or folding is worked out once.
+so a change of selection, colors or folding is worked out once.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from PySide6.QtCore import QObject, Signal, Slot
 from viewer.analysis.links.labels import unlinked_text
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.session import Session
-from viewer.gui.timeline.scene.animation import Glide
+from viewer.gui.timeline.scene.animation import RangeAnimation
 from viewer.gui.timeline.scene.highlighting import Highlighting
-from viewer.gui.timeline.scene.recoloring import Recolouring
+from viewer.gui.timeline.scene.recoloring import Recoloring
 from viewer.gui.timeline.scene.search_hits import HitRasters
-from viewer.gui.timeline.scene.selected_slices import ChosenSlices
-from viewer.gui.timeline.scene.trace_rasters import TracePicture, picture_again, prepare
+from viewer.gui.timeline.scene.selected_slices import SelectedRasters
+from viewer.gui.timeline.scene.trace_rasters import TraceRasters, picture_again, prepare
 from viewer.model.times import RateOrigin, counted, format_time, group_digits
 from viewer.model.trace import Bools, Ints
 from viewer.render.arrangement import Arrangement, TrackOrder, TrackView, arrange
 from viewer.render.canvas import Canvas
-from viewer.render.header_bands import Parts
-from viewer.render.layout import BandKind, Layout, Part, XMap
+from viewer.render.header_bands import HeaderBands
+from viewer.render.layout import BandKind, HeaderPart, TimelineLayout, XMap
 from viewer.render.palette import Emphasis
-from viewer.render.raster import Source
+from viewer.render.raster import RasterSource
 from viewer.render.stacking import stack
 from viewer.render.ticks import Ruler, Scale
-from viewer.render.track_table import Busy, ProcessSpec, Stock, stock_of
+from viewer.render.track_table import Busy, ProcessSpec, TrackList, track_list
 from viewer.view.open_trace import AT_ONCE, Inferences, OpenTrace, display_name
 from viewer.view.state import RulerUnit, SliceRef
 from viewer.view.visible_range import file_span_ns
@@ -72,19 +72,19 @@ class Scene(QObject):
     moved = Signal()  # other times are in view, and all else is as before
     arranged = Signal()  # the layout is another one; `changed` follows
     scrolled = Signal()  # other rows are in view, and all else is as before
-    recoloured = Signal()  # `pictures` are others; `changed` follows
+    recolored = Signal()  # `pictures` are others; `changed` follows
     pointed = Signal(object)  # the time under the mouse in ns, or None
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.session = session
-        self.pictures: list[TracePicture] = []
+        self.pictures: list[TraceRasters] = []
         self._same_clock: list[str] = []  # by trace: the file whose clock it shares
-        self.stock: Stock = stock_of([])
-        self._arranged: tuple[Stock, TrackView] | None = None  # what the layout is of
+        self.stock: TrackList = track_list([])
+        self._arranged: tuple[TrackList, TrackView] | None = None  # what the layout is of
         self.arrangement: Arrangement = arrange(self.stock, session.state.tracks)
-        self._unscrolled: Layout = stack(self.stock, session.state.tracks, self.arrangement)
-        self.layout: Layout = self._unscrolled  # with the pinned tracks where they are seen
+        self._unscrolled: TimelineLayout = stack(self.stock, session.state.tracks, self.arrangement)
+        self.layout: TimelineLayout = self._unscrolled  # with the pinned tracks where they are seen
         self._counting = Latest(self)  # how busy tracks are
         self._counting.answered.connect(self._counted)
         self._counting.late.connect(self.changed)
@@ -93,25 +93,30 @@ class Scene(QObject):
         self._scroll_rest = 0.0  # px below one that a fine wheel has turned
         self.viewport_height = 0
         self.scale = Scale()
-        self.glide = Glide(self)
+        self.glide = RangeAnimation(self)
         self.glide.moved.connect(self.moved)
-        self._recolouring = Recolouring(self)
-        self._recolouring.made.connect(self._take_colours)
-        self.chosen = ChosenSlices(session)
+        self._recoloring = Recoloring(self)
+        self._recoloring.made.connect(self._take_colors)
+        self.chosen = SelectedRasters(session)
         self.chosen.changed.connect(self.changed)
         self._found = HitRasters(session)
         self._found.changed.connect(self.changed)
         self._highlighting = Highlighting(session)
         self._highlighting.changed.connect(self.changed)
-        session.searched.connect(self.changed)
+        session.query_changed.connect(self.changed)
         session.also.append(prepare)
-        session.opened.connect(self._reopen)
-        session.arranged.connect(self._rearrange)
-        session.coloured.connect(self._recolour)
-        session.jumped.connect(self._glide)
-        session.viewed.connect(self._show)
-        session.marked.connect(self.changed)
-        for signal in (session.opened, session.selected, session.run_picked, session.ruled):
+        session.workspace_changed.connect(self._reopen)
+        session.tracks_changed.connect(self._rearrange)
+        session.coloring_changed.connect(self._recolor)
+        session.range_jumped.connect(self._glide)
+        session.range_changed.connect(self._show)
+        session.bookmarks_changed.connect(self.changed)
+        for signal in (
+            session.workspace_changed,
+            session.selection_changed,
+            session.run_picked,
+            session.ruler_changed,
+        ):
             signal.connect(self._rescale)
         session.revealed.connect(self._reveal)
         session.file_fitted.connect(self._scroll_to_file)
@@ -136,11 +141,11 @@ class Scene(QObject):
         return f"{counted(missing, 'track')} {verb}" if missing else ""
 
     @property
-    def parts(self) -> Parts:
+    def parts(self) -> HeaderBands:
         """The bands as processes and tracks."""
-        return Parts(self.stock, self.layout)
+        return HeaderBands(self.stock, self.layout)
 
-    def full_title(self, part: Part) -> str:
+    def full_title(self, part: HeaderPart) -> str:
         """What a part is called, a track with its process."""
         track = self.stock.track_of(part)
         process = self.stock.processes[self.stock.process_of(part)]
@@ -156,7 +161,7 @@ class Scene(QObject):
 
     # -- what is drawn -----------------------------------------------------------------------
 
-    def sources(self, *, dark: bool) -> Sequence[Source]:
+    def sources(self, *, dark: bool) -> Sequence[RasterSource]:
         """The open traces as a frame needs them: dimmed while an operator is highlighted."""
         dimmed = self.session.state.operators is not None or self.has_lit_class
         emphasis = Emphasis.DIMMED if dimmed else Emphasis.FULL
@@ -364,7 +369,7 @@ class Scene(QObject):
             picture_again(shown, before.get(id(shown.trace))) for shown in self.session.traces
         ]
         opened = self.session.traces
-        self.stock = stock_of(
+        self.stock = track_list(
             [shown.tracks for shown in opened],
             [shown.axis for shown in opened],
             [[(c.counter.process, c.counter.name) for c in shown.counters] for shown in opened],
@@ -372,7 +377,7 @@ class Scene(QObject):
         self._same_clock = [self._same_clock_note(shown) for shown in self.session.traces]
         # Before anybody is told: what is under the mouse is looked up at once, in both.
         self._arrange()
-        self._recolour()
+        self._recolor()
         self._highlighting.show(self.pictures)
         self._found.show(self.pictures)
 
@@ -387,14 +392,14 @@ class Scene(QObject):
         when = f"{format_time(abs(later))} {'later' if later > 0 else 'earlier'}"
         return f"clock of {display_name(first.path)}, begins {when if later else 'with it'}"
 
-    def _recolour(self) -> None:
-        self._recolouring.ask(self.pictures, self.session.state.scheme, self.session.state.lit)
+    def _recolor(self) -> None:
+        self._recoloring.ask(self.pictures, self.session.state.scheme, self.session.state.lit)
 
-    def _take_colours(self, pictures: list[TracePicture]) -> None:
+    def _take_colors(self, pictures: list[TraceRasters]) -> None:
         self.pictures = pictures
         self._highlighting.show(self.pictures)
         self._found.show(self.pictures)
-        self.recoloured.emit()
+        self.recolored.emit()
 
     @property
     def is_sorting(self) -> bool:
@@ -454,7 +459,7 @@ class Scene(QObject):
 
     @property
     def has_lit_class(self) -> bool:
-        """Whether one class of the colour scheme is drawn in full, and the rest dimmed."""
+        """Whether one class of the color scheme is drawn in full, and the rest dimmed."""
         return any(picture.lit_slices is not None for picture in self.pictures)
 
     def stand_out(self, trace: int, which: Ints) -> Bools:

@@ -1,6 +1,6 @@
 """The hits of the search on the timeline: rasters of them, and the marks that the eye finds.
 
-A bar in the colour of hits lies over the upper edge of each of them, with a line of the canvas
+A bar in the color of hits lies over the upper edge of each of them, with a line of the canvas
 below it, so that it stands out on any fill; it is at least three pixels wide at any zoom. Hits
 without a length are larger diamonds. The overview has a tick per pixel column in which hits begin.
 Rasters of the hits alone are made off the GUI thread where there are many.
@@ -17,11 +17,11 @@ from PySide6.QtGui import QPainter
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.session import Session
-from viewer.gui.timeline.scene.trace_rasters import TracePicture
+from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.trace import Bools, Ints, Slices
 from viewer.render.canvas import Canvas
 from viewer.render.diamonds import stamp_diamonds
-from viewer.render.layout import SLICE_TOP, BandKind, Layout, XMap
+from viewer.render.layout import SLICE_TOP, BandKind, TimelineLayout, XMap
 from viewer.render.palette import Palette, Pixels, canvas_rgb
 from viewer.render.raster import RowRaster
 from viewer.view.open_trace import AT_ONCE
@@ -32,19 +32,19 @@ DIAMOND = 4  # px, half the height
 
 
 class HitRasters(QObject):
-    """Keeps the raster of the hits in every picture in step with the search and the colours."""
+    """Keeps the raster of the hits in every picture in step with the search and the colors."""
 
     changed = Signal()
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._searching = session.searching
-        self._pictures: Sequence[TracePicture] = ()
+        self._pictures: Sequence[TraceRasters] = ()
         self._latest = Latest(self)
         self._latest.answered.connect(self._made)
         self._searching.changed.connect(self._follow)
 
-    def show(self, pictures: Sequence[TracePicture]) -> None:
+    def show(self, pictures: Sequence[TraceRasters]) -> None:
         """Draw the hits of these pictures from now on."""
         self._pictures = pictures
         self._latest.cancel()
@@ -82,9 +82,9 @@ def _rasters(asked: Sequence[tuple[Slices, Palette, Ints]]) -> list[RowRaster | 
 
 def stamp_hits(
     image: Pixels,
-    layout: Layout,
+    layout: TimelineLayout,
     lines: tuple[int, int],
-    pictures: Sequence[TracePicture],
+    pictures: Sequence[TraceRasters],
     canvas: Canvas,
     xmap: XMap,
     theme: Theme,
@@ -98,7 +98,7 @@ def stamp_hits(
     """
     if all(picture.found is None for picture in pictures):
         return
-    colour = theme.color("hit").rgb() | 0xFF000000
+    color = theme.color("hit").rgb() | 0xFF000000
     ground = canvas_rgb(theme.dark) | 0xFF000000
     bands, scroll = layout.bands_between(*lines), lines[0]
     for number, picture in enumerate(pictures):
@@ -112,12 +112,12 @@ def stamp_hits(
             columns = np.flatnonzero(_widened(row != 0))
             top = canvas.device(int(layout.y[band]) - scroll + SLICE_TOP)
             end = top + canvas.device(BAR)
-            image[max(top, 0) : max(end, 0), columns] = colour
+            image[max(top, 0) : max(end, 0), columns] = color
             image[max(end, 0) : max(end + canvas.device(1), 0), columns] = ground
         for band in own[layout.kind[own] == BandKind.STRIP].tolist():
             marks = picture.found.zero_marks(int(layout.row[band]), here)
             middle = canvas.device(int(layout.y[band]) - scroll + int(layout.height[band]) // 2)
-            stamp_diamonds(image, marks.x, middle, canvas.device(DIAMOND), colour)
+            stamp_diamonds(image, marks.x, middle, canvas.device(DIAMOND), color)
 
 
 def _widened(hit: Bools) -> Bools:

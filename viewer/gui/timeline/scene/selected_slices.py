@@ -17,7 +17,7 @@ from viewer.view.open_trace import AT_ONCE
 from viewer.view.state import SliceSet
 
 
-class ChosenSlices(QObject):
+class SelectedRasters(QObject):
     """The rasters of several selected slices; `changed` when they are others."""
 
     changed = Signal()
@@ -29,8 +29,8 @@ class ChosenSlices(QObject):
         self.rasters: dict[int, RowRaster] = {}  # by trace
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
-        session.selected.connect(self._follow)
-        session.opened.connect(self._follow)
+        session.selection_changed.connect(self._follow)
+        session.workspace_changed.connect(self._follow)
 
     @Slot()
     def _follow(self) -> None:
@@ -55,7 +55,7 @@ class ChosenSlices(QObject):
 def _rasters(of: dict[int, Slices], chosen: SliceSet) -> dict[int, RowRaster]:
     made = {}
     for trace, numbers in chosen.of.items():
-        # One colour for all: what is asked of the raster is where there is a slice, no more.
-        colour = np.ones(len(of[trace]), np.uint8)
-        made[trace] = RowRaster.subset(of[trace], colour, numbers.astype(np.int64))
+        # One color for all: what is asked of the raster is where there is a slice, no more.
+        color = np.ones(len(of[trace]), np.uint8)
+        made[trace] = RowRaster.subset(of[trace], color, numbers.astype(np.int64))
     return made

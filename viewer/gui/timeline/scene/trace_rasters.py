@@ -1,6 +1,6 @@
 """What the timeline draws with: per open trace its raster, palette and highlighted subset.
 
-The rasters hold no theme, so light and dark, dimming and hits only choose other colour tables.
+The rasters hold no theme, so light and dark, dimming and hits only choose other color tables.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from viewer.render.color_schemes import (
     DEFAULT,
     NAMES,
     Classes,
-    Lengths,
+    LengthRange,
     classes_of,
     lengths_together,
 )
 from viewer.render.lod import DrawnSlices
-from viewer.render.palette import Emphasis, Palette, cell_colours
-from viewer.render.raster import RowRaster, Source
+from viewer.render.palette import Emphasis, Palette, cell_colors
+from viewer.render.raster import RasterSource, RowRaster
 from viewer.view.open_trace import OpenTrace
 
 # The title and the palette index of a class.
@@ -29,11 +29,11 @@ ClassName = tuple[str, int]
 
 
 @dataclass
-class TracePicture:
+class TraceRasters:
     """One open trace, ready to be drawn. `palette` has an index per slice under `scheme`.
 
     scheme: the asked one, or the names that a trace falls back to, with the lengths that its ramp
-    runs over. lit: the class that alone is drawn in full colour, None for all; `lit_numbers` is
+    runs over. lit: the class that alone is drawn in full color, None for all; `lit_numbers` is
     it here, and `lit_slices` are its slices, None where this trace has no such class.
     """
 
@@ -48,27 +48,27 @@ class TracePicture:
     lit_slices: RowRaster | None = None
     found: RowRaster | None = None  # by the search
 
-    def source(self, *, dark: bool, emphasis: Emphasis) -> Source:
+    def source(self, *, dark: bool, emphasis: Emphasis) -> RasterSource:
         """The trace as a frame needs it; hits, else the slices of the lit class, stay in full.
 
         Emphasis.HIDDEN leaves what the search finds.
         """
-        colours = cell_colours(dark, emphasis)
+        colors = cell_colors(dark, emphasis)
         above = self.hits if self.hits is not None else self.lit_slices
         if emphasis is Emphasis.HIDDEN:
             above = self.found
-        return Source(
-            self.raster, self.shown.axis, colours, above, cell_colours(dark, Emphasis.FULL)
+        return RasterSource(
+            self.raster, self.shown.axis, colors, above, cell_colors(dark, Emphasis.FULL)
         )
 
     def are_lit(self, which: Ints) -> Bools:
-        """Whether each of some slices is of the class that is drawn in full colour."""
+        """Whether each of some slices is of the class that is drawn in full color."""
         if self.lit_numbers is None or self.lit_slices is None:
             return np.zeros(len(which), np.bool_)
         return np.isin(self.classes.of(self.shown.trace, which), self.lit_numbers)
 
 
-def picture_again(shown: OpenTrace, before: TracePicture | None) -> TracePicture:
+def picture_again(shown: OpenTrace, before: TraceRasters | None) -> TraceRasters:
     """A trace as it can be drawn at once: as before where only its rate or place has changed, else
     in the first scheme, for which it was prepared."""
     if before is not None and before.shown.palettes is shown.palettes:
@@ -84,7 +84,7 @@ def prepare(shown: OpenTrace) -> None:
 
 
 def raster_of(shown: OpenTrace, palette: Palette, drawn: DrawnSlices | None = None) -> RowRaster:
-    """The raster of a trace in the colours of a palette; the last one is kept.
+    """The raster of a trace in the colors of a palette; the last one is kept.
 
     drawn: the rows of the same slices, where they are known from other links.
     """
@@ -96,8 +96,8 @@ def raster_of(shown: OpenTrace, palette: Palette, drawn: DrawnSlices | None = No
     return kept[1]
 
 
-def scheme_key(shown: OpenTrace, scheme: str, lengths: Lengths | None = None) -> str:
-    """What a trace is really coloured by: the scheme, else names; of durations with their ramp."""
+def scheme_key(shown: OpenTrace, scheme: str, lengths: LengthRange | None = None) -> str:
+    """What a trace is really colored by: the scheme, else names; of durations with their ramp."""
     real = NAMES if scheme in shown.barred else scheme
     if real != "duration":
         return real
@@ -105,7 +105,7 @@ def scheme_key(shown: OpenTrace, scheme: str, lengths: Lengths | None = None) ->
     return f"{real} {over.least} {over.most} {shown.axis.ns_per_tick}"
 
 
-def ramp_of(traces: Sequence[OpenTrace]) -> Lengths:
+def ramp_of(traces: Sequence[OpenTrace]) -> LengthRange:
     """The lengths in ns that the ramp of durations runs over."""
     return lengths_together(
         None if shown.lengths is None else shown.lengths.times(shown.axis.ns_per_tick)
@@ -113,20 +113,20 @@ def ramp_of(traces: Sequence[OpenTrace]) -> Lengths:
     )
 
 
-def palette_of(shown: OpenTrace, scheme: str, lengths: Lengths | None = None) -> Palette:
+def palette_of(shown: OpenTrace, scheme: str, lengths: LengthRange | None = None) -> Palette:
     """The palette index of every slice under a scheme; made once.
 
     lengths: of all that is open, for the ramp of durations; by default of this trace alone.
     """
     key = scheme_key(shown, scheme, lengths)
     if key not in shown.palettes:
-        shown.palettes[key] = colour_classes(shown, scheme, lengths).palette(shown.trace)
+        shown.palettes[key] = color_classes(shown, scheme, lengths).palette(shown.trace)
         _forget_other_ramps(shown, key)
     return shown.palettes[key]
 
 
-def colour_classes(shown: OpenTrace, scheme: str, lengths: Lengths | None = None) -> Classes:
-    """What the colours of a trace mean under a scheme; made once."""
+def color_classes(shown: OpenTrace, scheme: str, lengths: LengthRange | None = None) -> Classes:
+    """What the colors of a trace mean under a scheme; made once."""
     key = scheme_key(shown, scheme, lengths)
     if key not in shown.classes:
         shown.classes[key] = classes_of(
@@ -146,17 +146,17 @@ def _forget_other_ramps(shown: OpenTrace, key: str) -> None:
 def picture_of(
     shown: OpenTrace,
     scheme: str,
-    before: TracePicture | None = None,
+    before: TraceRasters | None = None,
     *,
-    lengths: Lengths | None = None,
+    lengths: LengthRange | None = None,
     lit: ClassName | None = None,
-) -> TracePicture:
+) -> TraceRasters:
     """Prepare a trace for drawing; what has not changed since `before` is kept from it."""
     key = scheme_key(shown, scheme, lengths)
     same = before is not None and before.shown is shown and before.scheme == key
     if before is not None and same and before.lit == lit:
         return before
-    classes = colour_classes(shown, scheme, lengths)
+    classes = color_classes(shown, scheme, lengths)
     palette = palette_of(shown, scheme, lengths)
     of_trace = before is not None and before.shown.trace is shown.trace
     drawn = before.raster.drawn if of_trace and before is not None else None
@@ -166,4 +166,4 @@ def picture_of(
     if numbers is not None and len(numbers):
         chosen = np.flatnonzero(np.isin(classes.of(shown.trace), numbers))
         lit_slices = RowRaster.subset(shown.trace.slices, palette, chosen)
-    return TracePicture(shown, key, classes, palette, raster, None, lit, numbers, lit_slices)
+    return TraceRasters(shown, key, classes, palette, raster, None, lit, numbers, lit_slices)

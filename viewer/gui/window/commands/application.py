@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from viewer.gui.qt.commands.command_table import SEPARATOR, Command, CommandTable, Need
+from viewer.gui.qt.commands.command_table import SEPARATOR, Command, CommandTable, Precondition
 from viewer.gui.qt.commands.key_map import shown_key
-from viewer.gui.session import navigation as going
+from viewer.gui.session import navigation
 from viewer.gui.session.preconditions import open_profile, selected_slice
 from viewer.gui.window.commands.clock import clock_commands
-from viewer.gui.window.commands.color import colour_commands
+from viewer.gui.window.commands.color import color_commands
 from viewer.gui.window.commands.export import export_commands
 from viewer.gui.window.commands.flow import flow_commands
 from viewer.gui.window.commands.motion import motion_commands
@@ -28,7 +28,7 @@ from viewer.resources import SAMPLES
 from viewer.view.open_trace import Inferences
 
 if TYPE_CHECKING:
-    from viewer.gui.window.controller import Desk
+    from viewer.gui.window.controller import WindowController
 
 MENUS = (
     (
@@ -116,20 +116,20 @@ def spoken_keys(table: CommandTable) -> str:
     return " ".join(("Slices by process and thread.", *told))
 
 
-def commands_of(desk: Desk) -> list[Command]:
+def commands_of(desk: WindowController) -> list[Command]:
     """Every action of a desk."""
     session = desk.session
 
     has_trace, has_slice = open_profile(session), selected_slice(session)
-    has_runs = Need(
+    has_runs = Precondition(
         "a profile that tells its inferences",
         lambda: any(r.kind is RunKind.INFERENCE for t in session.traces for r in t.file.runs),
     )
-    has_several_runs = Need(
+    has_several_runs = Precondition(
         "a profile of several inferences",
         lambda: any(has_run_views(shown.file) for shown in session.traces),
     )
-    something = Need("an open file", lambda: not session.is_empty)
+    something = Precondition("an open file", lambda: not session.is_empty)
 
     def toggle_inferences(view: Inferences) -> None:
         on = session.state.inferences is not view
@@ -139,7 +139,7 @@ def commands_of(desk: Desk) -> list[Command]:
     window = desk.window
     return [
         Command(
-            "file.new_window", "&New window", "File", window.new_window_asked.emit, ("Ctrl+N",)
+            "file.new_window", "&New window", "File", window.new_window_requested.emit, ("Ctrl+N",)
         ),
         Command("file.open", "&Open…", "File", desk.open_dialog, ("Ctrl+O",)),
         *session_commands(desk),
@@ -148,43 +148,70 @@ def commands_of(desk: Desk) -> list[Command]:
             "file.close_all", "&Close all", "File", desk.leaving.close_all, ("Ctrl+W",), something
         ),
         Command("file.close_window", "Close &window", "File", window.close, ("Ctrl+Shift+W",)),
-        Command("file.quit", "&Quit", "File", window.quit_asked.emit, ("Ctrl+Q",)),
+        Command("file.quit", "&Quit", "File", window.quit_requested.emit, ("Ctrl+Q",)),
         Command(
-            "go.undo", "&Undo", "Go", desk.undo, ("Ctrl+Z",),
-            Need(
+            "go.undo",
+            "&Undo",
+            "Go",
+            desk.undo,
+            ("Ctrl+Z",),
+            Precondition(
                 "a change of the view",
                 lambda: session.history.can_undo or desk.leaving.can_reopen,
             ),
         ),
         Command(
-            "go.redo", "&Redo", "Go", session.redo, ("Ctrl+Shift+Z", "Ctrl+Y"),
-            Need("a change that was undone", lambda: session.history.can_redo),
+            "go.redo",
+            "&Redo",
+            "Go",
+            session.redo,
+            ("Ctrl+Shift+Z", "Ctrl+Y"),
+            Precondition("a change that was undone", lambda: session.history.can_redo),
         ),
         Command(
-            "go.back", "&Back", "Go", session.go_back, ("Alt+Left",),
-            Need(
+            "go.back",
+            "&Back",
+            "Go",
+            session.go_back,
+            ("Alt+Left",),
+            Precondition(
                 "a place that was seen before", lambda: session.history.can_go_back(session.state)
             ),
         ),
         Command(
-            "go.forward", "&Forward", "Go", session.go_forward, ("Alt+Right",),
-            Need(
+            "go.forward",
+            "&Forward",
+            "Go",
+            session.go_forward,
+            ("Alt+Right",),
+            Precondition(
                 "a place that was gone back from",
                 lambda: session.history.can_go_forward(session.state),
             ),
         ),
         Command(
-            "go.next_run", "&Next inference", "Go", lambda: going.step_run(session, 1), ("N",),
+            "go.next_run",
+            "&Next inference",
+            "Go",
+            lambda: navigation.step_run(session, 1),
+            ("N",),
             has_runs,
         ),
         Command(
-            "go.previous_run", "&Previous inference", "Go", lambda: going.step_run(session, -1),
-            ("P",), has_runs,
+            "go.previous_run",
+            "&Previous inference",
+            "Go",
+            lambda: navigation.step_run(session, -1),
+            ("P",),
+            has_runs,
         ),
         *(
             Command(
-                f"go.runs_{name}", title, "Go",
-                lambda view=view: toggle_inferences(view), enabled=has_several_runs,  # type: ignore[misc]
+                f"go.runs_{name}",
+                title,
+                "Go",
+                lambda view=view: toggle_inferences(view),  # type: ignore[misc]
+                enabled=has_several_runs,
                 checked=lambda view=view: session.state.inferences is view,  # type: ignore[misc]
                 keywords="compare",
             )
@@ -194,48 +221,84 @@ def commands_of(desk: Desk) -> list[Command]:
             )
         ),
         Command(
-            "go.next_slice", "Next &slice on the row", "Go",
-            lambda: going.step_slice(session, 1), (".",), has_slice,
+            "go.next_slice",
+            "Next &slice on the row",
+            "Go",
+            lambda: navigation.step_slice(session, 1),
+            (".",),
+            has_slice,
         ),
         Command(
-            "go.previous_slice", "Previous s&lice on the row", "Go",
-            lambda: going.step_slice(session, -1), (",",), has_slice,
+            "go.previous_slice",
+            "Previous s&lice on the row",
+            "Go",
+            lambda: navigation.step_slice(session, -1),
+            (",",),
+            has_slice,
         ),
         Command(
-            "view.fit", "&Fit selection, then all", "View",
-            lambda: going.fit_selection(session), ("F",), has_trace, repeats=False,
-        ),
-        Command(
-            "view.fit_all", "Fit &all", "View", lambda: going.fit_all(session), ("Home",),
+            "view.fit",
+            "&Fit selection, then all",
+            "View",
+            lambda: navigation.fit_selection(session),
+            ("F",),
             has_trace,
-        ),
-        Command(
-            "view.fit_file", "Fit &next file", "View",
-            lambda: going.fit_file(session), ("Shift+F",),
-            Need("two open profiles", lambda: len(session.traces) > 1),
-        ),
-        Command(
-            "view.clear", "&Clear search, area, selection", "View", desk.escape, ("Escape",),
             repeats=False,
         ),
         Command(
-            "view.panels", "&Bottom panels", "View", desk.toggle_bottom, ("Q",), something,
+            "view.fit_all",
+            "Fit &all",
+            "View",
+            lambda: navigation.fit_all(session),
+            ("Home",),
+            has_trace,
+        ),
+        Command(
+            "view.fit_file",
+            "Fit &next file",
+            "View",
+            lambda: navigation.fit_file(session),
+            ("Shift+F",),
+            Precondition("two open profiles", lambda: len(session.traces) > 1),
+        ),
+        Command(
+            "view.clear",
+            "&Clear search, area, selection",
+            "View",
+            desk.escape,
+            ("Escape",),
+            repeats=False,
+        ),
+        Command(
+            "view.panels",
+            "&Bottom panels",
+            "View",
+            desk.toggle_bottom,
+            ("Q",),
+            something,
             lambda: desk.shows_bottom,
         ),
         *(
             Command(
-                f"view.theme_{choice}", title, "View",
+                f"view.theme_{choice}",
+                title,
+                "View",
                 lambda choice=choice: desk.pick_theme(choice),  # type: ignore[misc]
                 checked=lambda choice=choice: theme.choice == choice,  # type: ignore[misc]
                 group="Theme",
             )
             for choice, title in (
-                ("system", "Colours of the s&ystem"), ("light", "&Light"), ("dark", "&Dark")
+                ("system", "Colours of the s&ystem"),
+                ("light", "&Light"),
+                ("dark", "&Dark"),
             )
         ),
         *(
             Command(
-                f"sample.{s.key}", s.title, "Help", lambda s=s: desk.open(s.paths()),  # type: ignore[misc]
+                f"sample.{s.key}",
+                s.title,
+                "Help",
+                lambda s=s: desk.open(s.paths()),  # type: ignore[misc]
                 group="Open a sample",
             )
             for s in SAMPLES
@@ -243,11 +306,18 @@ def commands_of(desk: Desk) -> list[Command]:
         Command("help.keys", "&Keys…", "Help", desk.show_keys, ("?",)),
         Command("help.about", "&About Opscope", "Help", desk.show_about),
         Command(
-            "view.motion", "S&mooth motion", "View", desk.toggle_motion,
+            "view.motion",
+            "S&mooth motion",
+            "View",
+            desk.toggle_motion,
             checked=lambda: desk.moves_smoothly,
         ),
         Command(
-            "help.palette", "&Command palette…", "Help", desk.show_palette, ("Ctrl+Shift+P",),
+            "help.palette",
+            "&Command palette…",
+            "Help",
+            desk.show_palette,
+            ("Ctrl+Shift+P",),
             repeats=False,
         ),
         *guide_commands(desk),
@@ -258,8 +328,8 @@ def commands_of(desk: Desk) -> list[Command]:
         *ruler_commands(desk),
         *flow_commands(desk),
         *perfetto_ui_commands(desk),
-        *colour_commands(desk),
+        *color_commands(desk),
         *track_commands(desk),
         *selection_commands(desk),
         *search_commands(desk),
-    ]  # fmt: skip
+    ]

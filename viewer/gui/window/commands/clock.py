@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QInputDialog, QMenu, QToolButton
 
-from viewer.gui.qt.commands.command_table import SEPARATOR, Command, Need
+from viewer.gui.qt.commands.command_table import SEPARATOR, Command, Precondition
 from viewer.gui.session.session import Session
 from viewer.gui.window.frame.status_text import clock_text
 from viewer.model.times import ClockRate, format_rate, parse_rate
@@ -16,7 +16,7 @@ from viewer.view.open_trace import display_name
 from viewer.workspace.workspace import DEBUG_INFO
 
 if TYPE_CHECKING:
-    from viewer.gui.window.controller import Desk
+    from viewer.gui.window.controller import WindowController
 
 # What NPUs run at, offered for clocks whose rate no file states.
 CYCLE_RATES = ("800 MHz", "100 MHz")
@@ -24,10 +24,10 @@ CLOCK_MENU = ("clock.file", *(f"clock.{text.partition(' ')[0]}" for text in CYCL
               "clock.other")  # fmt: skip
 
 
-def clock_commands(desk: Desk) -> list[Command]:
+def clock_commands(desk: WindowController) -> list[Command]:
     """Rates to choose for the current trace, or for debug info."""
     session = desk.session
-    has_clock = Need(
+    has_clock = Precondition(
         "a clock whose rate can be chosen",
         lambda: session.clock_trace is not None or session.workspace.cycle_rate is not None,
     )
@@ -77,7 +77,7 @@ class ClockButton(QToolButton):
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         # The current trace goes with the selection.
-        for signal in (session.opened, session.selected):
+        for signal in (session.workspace_changed, session.selection_changed):
             signal.connect(self.follow)
 
     def follow(self) -> None:

@@ -1,4 +1,4 @@
-"""The actions that are about colours: a command per scheme, the next and the previous one, and the
+"""The actions that are about colors: a command per scheme, the next and the previous one, and the
 legend; and their menu, which says why a scheme cannot be had.
 """
 
@@ -7,14 +7,14 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from viewer.gui.qt.commands.command_table import SEPARATOR, Command, Need
+from viewer.gui.qt.commands.command_table import SEPARATOR, Command, Precondition
 from viewer.gui.qt.settings import LEGEND
 from viewer.gui.session.preconditions import open_profile
 from viewer.render.color_schemes import SCHEMES
 
 if TYPE_CHECKING:
     from viewer.gui.session.session import Session
-    from viewer.gui.window.controller import Desk
+    from viewer.gui.window.controller import WindowController
 
 _MNEMONICS = {
     "operator": "&Operator", "name": "&Name", "type": "Operator &type", "module": "&Module",
@@ -26,14 +26,14 @@ _NEEDS = {
     "delegate": "slices that a delegate ran", "duration": "slices with a length",
     "links": "slices that could be linked",
 }  # fmt: skip
-COLOUR_MENU = (
+COLOR_MENU = (
     *(f"view.colour_{scheme.id}" for scheme in SCHEMES), SEPARATOR,
     "view.colour_next", "view.colour_previous", SEPARATOR, "view.legend",
 )  # fmt: skip
 
 
-def colour_commands(desk: Desk) -> list[Command]:
-    """The commands of colours, of a desk."""
+def color_commands(desk: WindowController) -> list[Command]:
+    """The commands of colors, of a desk."""
     session = desk.session
     has_trace = open_profile(session)
 
@@ -52,11 +52,11 @@ def colour_commands(desk: Desk) -> list[Command]:
             Command(
                 f"view.colour_{scheme.id}", _MNEMONICS[scheme.id], "View",
                 lambda id=scheme.id: choose(id),  # type: ignore[misc]
-                enabled=Need(
+                enabled=Precondition(
                     _NEEDS[scheme.id],
                     lambda id=scheme.id: not session.why_not(id),  # type: ignore[misc]
                 ),
-                checked=lambda id=scheme.id: session.coloured_by == id,  # type: ignore[misc]
+                checked=lambda id=scheme.id: session.colored_by == id,  # type: ignore[misc]
                 group="Colour by",
             )
             for scheme in SCHEMES
@@ -78,18 +78,18 @@ def colour_commands(desk: Desk) -> list[Command]:
 
 
 def step_scheme(session: Session, by: int) -> None:
-    """Colour by the next or previous scheme that what is open can have."""
+    """Color by the next or previous scheme that what is open can have."""
     able = [scheme.id for scheme in SCHEMES if not session.why_not(scheme.id)]
     if able:
-        session.set_scheme(able[(able.index(session.coloured_by) + by) % len(able)])
+        session.set_scheme(able[(able.index(session.colored_by) + by) % len(able)])
 
 
-def add_colour_menu(desk: Desk) -> None:
-    """Add "Colour by" to the View menu; what cannot be had says why, as tooltip and status tip."""
+def add_color_menu(desk: WindowController) -> None:
+    """Add "Color by" to the View menu; what cannot be had says why, as tooltip and status tip."""
     table, session = desk.commands, desk.session
     menu = desk.window.menus["View"].addMenu("Colour b&y")
     menu.setToolTipsVisible(True)
-    table.add_to(menu, COLOUR_MENU)
+    table.add_to(menu, COLOR_MENU)
 
     def tell() -> None:
         for scheme in SCHEMES:
@@ -98,5 +98,5 @@ def add_colour_menu(desk: Desk) -> None:
             action.setStatusTip(text)
             action.setToolTip(f"<p>{escape(text)}</p>")
 
-    session.opened.connect(tell)
+    session.workspace_changed.connect(tell)
     tell()

@@ -10,16 +10,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
 
 from viewer.codecs.atomic_file import Cancelled, Progress, write_whole
-from viewer.gui.qt.commands.command_table import Command, Need
+from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.session.preconditions import open_profile
 from viewer.resources import stem_beside
 from viewer.workspace.exports import prepare
 
 if TYPE_CHECKING:
     from viewer.gui.session.session import Session
-    from viewer.gui.window.controller import Desk
+    from viewer.gui.window.controller import WindowController
     from viewer.gui.window.dialogs.export import ExportDialog
-    from viewer.workspace.perfetto_export import Flows, PerfettoWish
+    from viewer.workspace.perfetto_export import ExportFlows, PerfettoOptions
 
 FILTERS = {
     ".pftrace": "Perfetto trace (*.pftrace)",
@@ -28,10 +28,10 @@ FILTERS = {
 PICTURES = ("Picture, PNG (*.png)", "Picture, SVG (*.svg)", "Document, PDF (*.pdf)")
 
 
-def export_commands(desk: Desk) -> list[Command]:
+def export_commands(desk: WindowController) -> list[Command]:
     """Every command that writes what is open."""
     session = desk.session
-    operators = Need(
+    operators = Precondition(
         "a record or source that belongs to an open profile, or one alone",
         lambda: _has_operators(session),
     )
@@ -55,7 +55,7 @@ def export_commands(desk: Desk) -> list[Command]:
     ]  # fmt: skip
 
 
-def export_perfetto(desk: Desk) -> ExportDialog:
+def export_perfetto(desk: WindowController) -> ExportDialog:
     """Ask what of the profiles is to be written, then under which name."""
     # The dialog loads the official protos, which the first window need not wait for.
     from viewer.gui.session.export_scope import display_order
@@ -74,7 +74,9 @@ def export_perfetto(desk: Desk) -> ExportDialog:
     return dialog
 
 
-def _save_perfetto(desk: Desk, flows: Flows, wish: PerfettoWish, suffix: str) -> None:
+def _save_perfetto(
+    desk: WindowController, flows: ExportFlows, wish: PerfettoOptions, suffix: str
+) -> None:
     from viewer.workspace.perfetto_export import PerfettoJob
 
     start = stem_beside(desk.session.workspace.paths[0]) + suffix
@@ -94,7 +96,7 @@ def _save_perfetto(desk: Desk, flows: Flows, wish: PerfettoWish, suffix: str) ->
     desk.save_as(path, lambda _: write, "slices")
 
 
-def _save_view(desk: Desk) -> None:
+def _save_view(desk: WindowController) -> None:
     """Ask for a name and write a picture of the timeline as it is seen."""
     from viewer.gui.timeline.picture import SUFFIXES, ViewPicture
 
@@ -116,7 +118,7 @@ def _save_view(desk: Desk) -> None:
     desk.save_as(path, lambda _: write, "picture")
 
 
-def _export_table(desk: Desk, table: str) -> None:
+def _export_table(desk: WindowController, table: str) -> None:
     """Ask for a name and write one of `viewer.workspace.exports.TABLES`."""
     workspace = desk.session.workspace
     desk.export_table(lambda path: prepare(workspace, path, table), table)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
 
-from viewer.gui.qt.commands.command_table import Command, Need
+from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.qt.settings import FLOWS
 from viewer.gui.session.flows import FlowFeed
 from viewer.gui.session.preconditions import selected_slice
@@ -19,7 +19,7 @@ from viewer.gui.session.session import Session
 from viewer.view.state import SliceRef
 
 if TYPE_CHECKING:
-    from viewer.gui.window.controller import Desk
+    from viewer.gui.window.controller import WindowController
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class FlowSteps(QObject):
         self._feed = FlowFeed.of(session)
         self._last: _Step | None = None
         self._wish: tuple[SliceRef, bool] | None = None  # a step whose flows are worked out yet
-        self._feed.changed.connect(self._fulfil)
+        self._feed.changed.connect(self._fulfill)
 
     @property
     def has_siblings(self) -> bool:
@@ -71,20 +71,20 @@ class FlowSteps(QObject):
         self._session.select_slice(step.ends[step.at], reveal=True)
 
     @Slot()
-    def _fulfil(self) -> None:
+    def _fulfill(self) -> None:
         if self._wish is not None and self._feed.answer is not None:
             (ref, forward), self._wish = self._wish, None
             if ref == self._session.state.slice:
                 self.step(forward=forward)
 
 
-def flow_commands(desk: Desk) -> list[Command]:
+def flow_commands(desk: WindowController) -> list[Command]:
     """The commands of flows; whether arrows are drawn is remembered."""
     session, settings = desk.session, desk.settings
     feed, steps = FlowFeed.of(session), FlowSteps(session)
     feed.show(settings.get(FLOWS))
     has_slice = selected_slice(session)
-    has_siblings = Need("a step along a flow that branched", lambda: steps.has_siblings)
+    has_siblings = Precondition("a step along a flow that branched", lambda: steps.has_siblings)
 
     def toggle() -> None:
         feed.show(not feed.visible)

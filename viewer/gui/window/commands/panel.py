@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractItemView, QDockWidget, QWidget
 
-from viewer.gui.qt.commands.command_table import Command, Need
+from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.window.frame.docks import TITLES
 
 if TYPE_CHECKING:
-    from viewer.gui.window.controller import Desk
+    from viewer.gui.window.controller import WindowController
 
 
 PANELS_MENU = tuple(f"panel.{name}" for name in TITLES)
 
 
-def panel_commands(desk: Desk) -> list[Command]:
+def panel_commands(desk: WindowController) -> list[Command]:
     """`panel.operators` and the like, listed under "Panels"."""
-    something = Need("an open file", lambda: not desk.session.is_empty)
+    something = Precondition("an open file", lambda: not desk.session.is_empty)
 
     def show(name: str) -> None:
-        desk.docks.bring(name)
+        desk.docks.show_panel(name)
         _take_keys(desk.docks.by_name[name])
 
     return [

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from viewer.gui.qt.commands.command_table import Command, Need
+from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.session.preconditions import open_profile
 from viewer.view.state import RulerUnit
 
 if TYPE_CHECKING:
-    from viewer.gui.window.controller import Desk
+    from viewer.gui.window.controller import WindowController
 
 _TITLES = {
     RulerUnit.FROM_START: "From the &start of the trace",
@@ -20,11 +20,13 @@ _TITLES = {
 RULER_MENU = tuple(f"ruler.{unit.name.lower()}" for unit in _TITLES)
 
 
-def ruler_commands(desk: Desk) -> list[Command]:
+def ruler_commands(desk: WindowController) -> list[Command]:
     """One switch per unit; cycles only where a file is counted in them."""
     session = desk.session
     has_trace = open_profile(session)
-    has_cycles = Need("a profile that counts cycles", lambda: session.cycle_trace is not None)
+    has_cycles = Precondition(
+        "a profile that counts cycles", lambda: session.cycle_trace is not None
+    )
 
     return [
         Command(

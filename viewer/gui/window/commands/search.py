@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from viewer.gui.qt.commands.command_table import Command, Need
+from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.session.preconditions import open_profile
 
 if TYPE_CHECKING:
-    from viewer.gui.window.controller import Desk
+    from viewer.gui.window.controller import WindowController
 
 
-def search_commands(desk: Desk) -> list[Command]:
+def search_commands(desk: WindowController) -> list[Command]:
     """Every action of the search of a desk."""
     session = desk.session
     has_trace = open_profile(session)
-    is_on = Need("a search", lambda: session.searching.is_on)
+    is_on = Precondition("a search", lambda: session.searching.is_on)
 
     return [
         Command(

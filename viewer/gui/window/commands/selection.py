@@ -13,13 +13,13 @@ from PySide6.QtWidgets import (
     QTextEdit,
 )
 
-from viewer.gui.qt.commands.command_table import SEPARATOR, Command, Need
-from viewer.gui.session import bookmarks as marking
+from viewer.gui.qt.commands.command_table import SEPARATOR, Command, Precondition
+from viewer.gui.session import bookmarks
 from viewer.gui.session import selection as selecting
 from viewer.gui.session.preconditions import open_profile, selected_slice
 
 if TYPE_CHECKING:
-    from viewer.gui.window.controller import Desk
+    from viewer.gui.window.controller import WindowController
 
 SELECTION_MENU = (
     "Selection",
@@ -36,7 +36,7 @@ SELECTION_MOUSE = (
 NOWHERE = "Select something, or point at the timeline: M begins a span there, M again ends it"
 
 
-def selection_commands(desk: Desk) -> list[Command]:
+def selection_commands(desk: WindowController) -> list[Command]:
     """Every command of selection and marks."""
     session, view = desk.session, desk.timeline.view
 
@@ -54,21 +54,21 @@ def selection_commands(desk: Desk) -> list[Command]:
         if chosen is not None:
             name = session.traces[chosen.trace].label(chosen.index)
             QGuiApplication.clipboard().setText(name)
-            desk.say(f"Copied {name}")
+            desk.show_status(f"Copied {name}")
 
     def measure() -> None:
         before = session.state.measured
-        marking.measure(session, view.pointed_time)
+        bookmarks.measure(session, view.pointed_time)
         if before is None and session.state.measured is None:
-            desk.say(NOWHERE)
+            desk.show_status(NOWHERE)
 
     def keep() -> None:
-        made = marking.keep(session, view.pointed_time)
+        made = bookmarks.keep(session, view.pointed_time)
         if made is not None:
             way = desk.commands.way_to("mark.rename")
-            desk.say(f"{session.state.marks[made].name} is kept · {way} renames it")
+            desk.show_status(f"{session.state.marks[made].name} is kept · {way} renames it")
         elif session.state.mark is None:
-            desk.say(NOWHERE)
+            desk.show_status(NOWHERE)
 
     def rename() -> None:
         if session.state.mark is not None:
@@ -76,10 +76,10 @@ def selection_commands(desk: Desk) -> list[Command]:
 
     def fit() -> None:
         if session.state.mark is not None:
-            marking.fit(session, session.state.mark)
+            bookmarks.fit(session, session.state.mark)
 
     has_trace = open_profile(session)
-    has_mark = Need("a current mark", lambda: session.state.mark is not None)
+    has_mark = Precondition("a current mark", lambda: session.state.mark is not None)
 
     return [
         Command(
@@ -89,7 +89,7 @@ def selection_commands(desk: Desk) -> list[Command]:
         Command(
             "selection.area", "Make the selection an &area", "Selection",
             lambda: selecting.make_area(session), ("R",),
-            Need("selected slices or operators", lambda: selecting.can_make_area(session)),
+            Precondition("selected slices or operators", lambda: selecting.can_make_area(session)),
         ),
         Command(
             "selection.copy_name", "&Copy name", "Selection", copy_name,
@@ -98,7 +98,7 @@ def selection_commands(desk: Desk) -> list[Command]:
         Command(
             "selection.export", "&Export the selection table…", "Selection",
             desk.selection.export,
-            enabled=Need("statistics of a selection", lambda: desk.selection.can_export),
+            enabled=Precondition("statistics of a selection", lambda: desk.selection.can_export),
         ),
         Command(
             "mark.measure", "&Measure the selection, or from the mouse on", "Selection",
@@ -106,14 +106,14 @@ def selection_commands(desk: Desk) -> list[Command]:
         ),
         Command(
             "mark.keep", "&Keep as a mark", "Selection", keep, ("Shift+M",),
-            Need("an open profile, shown as it ran", lambda: marking.can_mark(session)),
+            Precondition("an open profile, shown as it ran", lambda: bookmarks.can_mark(session)),
         ),
         Command("mark.rename", "&Rename the current mark", "Selection", rename, ("F2",), has_mark),
         Command("mark.fit", "&Zoom to the current mark", "Selection", fit, (), has_mark),
         Command(
             "mark.remove", "&Delete the current mark", "Selection",
-            lambda: marking.remove(session), ("Del",),
-            Need(
+            lambda: bookmarks.remove(session), ("Del",),
+            Precondition(
                 "a current mark, or something measured",
                 lambda: has_mark() or session.state.measured is not None,
             ),

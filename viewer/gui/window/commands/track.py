@@ -10,15 +10,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from viewer.gui.qt.commands.command_table import SEPARATOR, Command, Need
+from viewer.gui.qt.commands.command_table import SEPARATOR, Command, Precondition
 from viewer.gui.session.preconditions import open_profile
 from viewer.gui.timeline.headers.drag import moved_by
 from viewer.gui.timeline.headers.menu import SORTED
 from viewer.render.arrangement import TrackView
-from viewer.render.layout import Part
+from viewer.render.layout import HeaderPart
 
 if TYPE_CHECKING:
-    from viewer.gui.window.controller import Desk
+    from viewer.gui.window.controller import WindowController
 
 TRACK_MENU = (
     "tracks.filter", SEPARATOR, "tracks.pin", "tracks.hide", "tracks.only", "tracks.show_all",
@@ -29,12 +29,12 @@ TRACK_MENU = (
 HEIGHT_STEP = 4  # px
 
 
-def track_commands(desk: Desk) -> list[Command]:
+def track_commands(desk: WindowController) -> list[Command]:
     """Every action about tracks."""
     session, scene = desk.session, desk.timeline.scene
     headers, field = desk.timeline.headers, desk.timeline.corner.filter
 
-    def part() -> Part | None:
+    def part() -> HeaderPart | None:
         if headers.current is not None:
             return headers.current
         ref = session.state.slice
@@ -50,7 +50,7 @@ def track_commands(desk: Desk) -> list[Command]:
     def view() -> TrackView:
         return session.state.tracks
 
-    def change(make: Callable[[Part], TrackView]) -> Callable[[], None]:
+    def change(make: Callable[[HeaderPart], TrackView]) -> Callable[[], None]:
         def run() -> None:
             about = part()
             if about is not None:
@@ -64,7 +64,7 @@ def track_commands(desk: Desk) -> list[Command]:
             session.arrange(view().pinned_or_not(about))
 
     def grow(by: int) -> Callable[[], None]:
-        def make(about: Part) -> TrackView:
+        def make(about: HeaderPart) -> TrackView:
             process = scene.stock.processes[scene.stock.process_of(about)].part
             return view().with_row_height(process, view().row_height(process) + by)
 
@@ -74,8 +74,10 @@ def track_commands(desk: Desk) -> list[Command]:
         field.setFocus()
         field.selectAll()
 
-    has_part = Need("a track or process, by its name or a slice", lambda: part() is not None)
-    has_track = Need("a track, by its name or a slice", lambda: track() is not None)
+    has_part = Precondition(
+        "a track or process, by its name or a slice", lambda: part() is not None
+    )
+    has_track = Precondition("a track, by its name or a slice", lambda: track() is not None)
     has_tracks = open_profile(session)
 
     def can_fold() -> bool:
@@ -88,63 +90,113 @@ def track_commands(desk: Desk) -> list[Command]:
     return [
         Command("tracks.filter", "&Filter tracks", "Tracks", filter_tracks, ("T",), has_tracks),
         Command(
-            "tracks.pin", "&Pin this track on top", "Tracks", pin, ("Ctrl+P",), has_track,
+            "tracks.pin",
+            "&Pin this track on top",
+            "Tracks",
+            pin,
+            ("Ctrl+P",),
+            has_track,
             lambda: track() in view().pinned,
         ),
         Command(
-            "tracks.hide", "&Hide this track", "Tracks",
-            change(lambda about: view().without(about)), ("Shift+T",), has_part,
+            "tracks.hide",
+            "&Hide this track",
+            "Tracks",
+            change(lambda about: view().without(about)),
+            ("Shift+T",),
+            has_part,
         ),
         Command(
-            "tracks.only", "Hide all &others", "Tracks",
-            change(lambda about: view().showing_only(scene.stock, about)), (), has_part,
+            "tracks.only",
+            "Hide all &others",
+            "Tracks",
+            change(lambda about: view().showing_only(scene.stock, about)),
+            (),
+            has_part,
         ),
         Command(
-            "tracks.show_all", "&Show all", "Tracks", lambda: session.arrange(view().with_all()),
-            ("Ctrl+Shift+T",), Need("hidden or filtered tracks", lambda: bool(scene.missing_text)),
+            "tracks.show_all",
+            "&Show all",
+            "Tracks",
+            lambda: session.arrange(view().with_all()),
+            ("Ctrl+Shift+T",),
+            Precondition("hidden or filtered tracks", lambda: bool(scene.missing_text)),
         ),
         Command(
-            "tracks.up", "Move &up", "Tracks", change(lambda about: moved_by(scene, about, -1)),
-            ("Alt+Up",), has_part,
+            "tracks.up",
+            "Move &up",
+            "Tracks",
+            change(lambda about: moved_by(scene, about, -1)),
+            ("Alt+Up",),
+            has_part,
         ),
         Command(
-            "tracks.down", "Move &down", "Tracks", change(lambda about: moved_by(scene, about, 1)),
-            ("Alt+Down",), has_part,
+            "tracks.down",
+            "Move &down",
+            "Tracks",
+            change(lambda about: moved_by(scene, about, 1)),
+            ("Alt+Down",),
+            has_part,
         ),
         *(
             Command(
-                f"tracks.sort_{order.name.lower()}", f"Sort: {name[0].lower()}{name[1:]}", "Tracks",
+                f"tracks.sort_{order.name.lower()}",
+                f"Sort: {name[0].lower()}{name[1:]}",
+                "Tracks",
                 lambda order=order: session.arrange(view().ordered(order)),  # type: ignore[misc]
-                (), has_tracks,
+                (),
+                has_tracks,
                 lambda order=order: view().order is order,  # type: ignore[misc]
             )
             for name, order in SORTED
         ),
         Command(
-            "tracks.fold", "&Collapse", "Tracks", change(lambda about: view().toggled(about)),
-            (), Need("a track or process that can be folded", can_fold), is_folded,
+            "tracks.fold",
+            "&Collapse",
+            "Tracks",
+            change(lambda about: view().toggled(about)),
+            (),
+            Precondition("a track or process that can be folded", can_fold),
+            is_folded,
         ),
         Command(
-            "tracks.collapse_all", "Collapse all p&rocesses", "Tracks",
+            "tracks.collapse_all",
+            "Collapse all p&rocesses",
+            "Tracks",
             lambda: session.arrange(replace(view(), collapsed=scene.parts.all_processes())),
-            ("Ctrl+Up",), has_tracks,
+            ("Ctrl+Up",),
+            has_tracks,
         ),
         Command(
-            "tracks.expand_all", "&Expand all", "Tracks",
+            "tracks.expand_all",
+            "&Expand all",
+            "Tracks",
             lambda: session.arrange(replace(view(), collapsed=frozenset())),
-            ("Ctrl+Down",), has_tracks,
+            ("Ctrl+Down",),
+            has_tracks,
         ),
         Command(
-            "tracks.taller", "&Taller rows", "Tracks", grow(HEIGHT_STEP), ("Ctrl+Shift+Up",),
+            "tracks.taller",
+            "&Taller rows",
+            "Tracks",
+            grow(HEIGHT_STEP),
+            ("Ctrl+Shift+Up",),
             has_part,
         ),
         Command(
-            "tracks.lower", "&Lower rows", "Tracks", grow(-HEIGHT_STEP), ("Ctrl+Shift+Down",),
+            "tracks.lower",
+            "&Lower rows",
+            "Tracks",
+            grow(-HEIGHT_STEP),
+            ("Ctrl+Shift+Down",),
             has_part,
         ),
         Command(
-            "tracks.reset_heights", "Reset row hei&ghts", "Tracks",
-            lambda: session.arrange(replace(view(), heights=())), (),
-            Need("rows of another height", lambda: bool(view().heights)),
+            "tracks.reset_heights",
+            "Reset row hei&ghts",
+            "Tracks",
+            lambda: session.arrange(replace(view(), heights=())),
+            (),
+            Precondition("rows of another height", lambda: bool(view().heights)),
         ),
-    ]  # fmt: skip
+    ]

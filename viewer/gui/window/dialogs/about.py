@@ -1,4 +1,4 @@
-"""What Opscope is, what it is built of, and under which licences: a table, and the texts below."""
+"""What Opscope is, what it is built of, and under which licenses: a table, and the texts below."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from viewer.gui.qt.focus_frame import FramedDialog
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import label
 from viewer.gui.qt.widgets.tables import ROW_HEIGHT, QuietTable
-from viewer.gui.window.dialogs.licenses import Part, parts, text_of
+from viewer.gui.window.dialogs.licenses import BundledPart, parts, text_of
 
 _SIZE = 720, 640
 _COLUMNS = ("Part", "Version", "Licence", "For")
@@ -26,19 +26,19 @@ _WIDTHS = (160, 90, 230)
 
 
 class AboutDialog(FramedDialog):
-    """Versions and licences. log: where faults that end the program are written."""
+    """Versions and licenses. log: where faults that end the program are written."""
 
     def __init__(self, theme: Theme, log: str, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self.setWindowTitle("About Opscope")
         self.resize(theme.px(_SIZE[0]), theme.px(_SIZE[1]))
-        self.parts: list[Part] = parts()
+        self.parts: list[BundledPart] = parts()
         self.model = QStandardItemModel(self)
         self.model.setHorizontalHeaderLabels(_COLUMNS)
         for part in self.parts:
-            cells = (part.name, part.version, part.licence, part.what)
+            cells = (part.name, part.version, part.license, part.what)
             items = [QStandardItem(cell) for cell in cells]
-            items[2].setToolTip(part.licence)
+            items[2].setToolTip(part.license)
             self.model.appendRow(items)
         self.table = QuietTable("Parts and their licences")
         self.table.setModel(self.model)
@@ -83,7 +83,7 @@ class AboutDialog(FramedDialog):
     @Slot(QModelIndex)
     def _show(self, current: QModelIndex) -> None:
         part = self.parts[current.row()]
-        missing = f"{part.name} came without the text of its licence, {part.licence}. "
+        missing = f"{part.name} came without the text of its licence, {part.license}. "
         self.text.setPlainText(
             text_of(part.name) or missing + (f"It is at {part.page}" if part.page else "")
         )

@@ -1,6 +1,6 @@
 """Every command by name: one field over the window, and a list that a few letters make short.
 
-Those that were run last stand first. What cannot be done now is grey and says what it needs. It is
+Those that were run last stand first. What cannot be done now is gray and says what it needs. It is
 a part of the window, not a window: it can be neither lost behind another nor left open by mistake.
 """
 
@@ -51,7 +51,7 @@ _Index = QModelIndex | QPersistentModelIndex
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PaletteRow:
     """A command as it is listed. places: letters of the title that were meant."""
 
     id: str
@@ -63,7 +63,7 @@ class Row:
     places: frozenset[int]
 
 
-def found_rows(table: CommandTable, typed: str, recent: Sequence[str]) -> list[Row]:
+def found_rows(table: CommandTable, typed: str, recent: Sequence[str]) -> list[PaletteRow]:
     """The commands that fit, the best first; where nothing is typed, those that were run last."""
     rank = {id: number for number, id in enumerate(recent)}
     found = []
@@ -76,7 +76,7 @@ def found_rows(table: CommandTable, typed: str, recent: Sequence[str]) -> list[R
         if command.checked is not None:
             group += " · on" if command.checked() else " · off"
         keys = tuple(shown_key(key) for key in table.keys(command.id))
-        row = Row(command.id, title, group, keys, possible, command.need, fit.places)
+        row = PaletteRow(command.id, title, group, keys, possible, command.need, fit.places)
         score = fit.score - (0 if possible else _IMPOSSIBLE)
         order = (-score if typed.strip() else not possible, rank.get(command.id, len(rank)), number)
         found.append((order, row))
@@ -243,9 +243,9 @@ _STEPS = {
 class _Model(QAbstractListModel):
     def __init__(self) -> None:
         super().__init__()
-        self.rows: list[Row] = []
+        self.rows: list[PaletteRow] = []
 
-    def show_rows(self, rows: list[Row]) -> None:
+    def show_rows(self, rows: list[PaletteRow]) -> None:
         """Show these."""
         self.beginResetModel()
         self.rows = rows
@@ -309,7 +309,7 @@ class _Delegate(QStyledItemDelegate):
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, key)
         return box.left()
 
-    def _title(self, painter: QPainter, row: Row, room: QRect, ink: str) -> int:
+    def _title(self, painter: QPainter, row: PaletteRow, room: QRect, ink: str) -> int:
         """Draw a title, the letters that were meant in bold; where it ends."""
         plain, bold = self._theme.font("body"), self._theme.font("body")
         bold.setWeight(QFont.Weight.Bold)

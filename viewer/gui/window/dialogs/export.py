@@ -42,9 +42,9 @@ from viewer.workspace.perfetto_export import (
     RANGE,
     SELECTION,
     WHOLE,
-    Flows,
+    ExportFlows,
     PerfettoJob,
-    PerfettoWish,
+    PerfettoOptions,
 )
 from viewer.workspace.workspace import Workspace
 
@@ -75,7 +75,7 @@ class ExportDialog(FramedDialog):
         super().__init__(theme, parent)
         self._session, self._settings, self._theme = session, settings, theme
         self._order, self._hidden = order, hidden
-        self.flows = Flows()
+        self.flows = ExportFlows()
         self._latest = Latest(self)
         self._latest.answered.connect(self._measured)
         self._latest.failed.connect(self._failed)
@@ -118,8 +118,8 @@ class ExportDialog(FramedDialog):
     def _add_parts(self, column: QVBoxLayout) -> dict[str, QRadioButton]:
         """One button for each part; of one that is not there the reason stands behind its name."""
         self._heading("What", column)
-        self._wishes: dict[str, PerfettoWish | str] = {
-            WHOLE: PerfettoWish(),
+        self._wishes: dict[str, PerfettoOptions | str] = {
+            WHOLE: PerfettoOptions(),
             RANGE: visible_range(self._session),
             SELECTION: selection(self._session),
         }
@@ -188,7 +188,7 @@ class ExportDialog(FramedDialog):
     # -- what it will be -----------------------------------------------------------------------
 
     @property
-    def wish(self) -> PerfettoWish:
+    def wish(self) -> PerfettoOptions:
         """What is chosen now."""
         what = next(what for what, button in self.parts.items() if button.isChecked())
         wish = self._wishes[what]
@@ -250,7 +250,7 @@ class ExportDialog(FramedDialog):
         self.asked.emit(wish, suffix)
 
 
-def _size(workspace: Workspace, wish: PerfettoWish, flows: Flows) -> FileSize | str:
+def _size(workspace: Workspace, wish: PerfettoOptions, flows: ExportFlows) -> FileSize | str:
     """The size of the file, or why there can be none."""
     try:
         return PerfettoJob(workspace, wish, flows).size()

@@ -9,7 +9,7 @@ from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
 from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QPushButton, QVBoxLayout, QWidget
 
-from viewer.formats.folders import Found
+from viewer.formats.folders import FolderContents
 from viewer.gui.qt.focus_frame import FramedDialog
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import label, tip
@@ -28,7 +28,9 @@ class FolderDialog(FramedDialog):
 
     asked = Signal(list)
 
-    def __init__(self, found: Sequence[Found], theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, found: Sequence[FolderContents], theme: Theme, parent: QWidget | None = None
+    ) -> None:
         super().__init__(theme, parent)
         self.setWindowTitle("Open files of a folder")
         self.resize(theme.px(_SIZE[0]), theme.px(_SIZE[1]))

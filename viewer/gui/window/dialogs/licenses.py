@@ -1,7 +1,7 @@
-"""What the program is built of: versions, licences and their texts, from the installed packages.
+"""What the program is built of: versions, licenses and their texts, from the installed packages.
 
-In a frozen bundle the texts lie in `licences/<name>` and metadata may be missing; then a version is
-what the module itself says, and the licence what is stated here. No Qt.
+In a frozen bundle the texts lie in `licenses/<name>` and metadata may be missing; then a version is
+what the module itself says, and the license what is stated here. No Qt.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _LONGEST = 1 << 20  # characters of a text
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BundledPart:
     """One thing that is built in. what: what it is for here."""
 
     name: str
     version: str
-    licence: str
+    license: str
     what: str
     page: str
 
@@ -38,7 +38,7 @@ class _Known:
 
     name: str
     module: str
-    licence: str
+    license: str
     what: str
     page: str
 
@@ -73,21 +73,23 @@ _KNOWN = (
 )  # fmt: skip
 
 
-def parts() -> list[Part]:
+def parts() -> list[BundledPart]:
     """All that is built in and installed here, Opscope and Python first."""
     found = [
-        Part("Opscope", __version__, "Apache-2.0", "this program", ""),
-        Part("Python", platform.python_version(), "PSF-2.0", "the language", "https://python.org"),
+        BundledPart("Opscope", __version__, "Apache-2.0", "this program", ""),
+        BundledPart(
+            "Python", platform.python_version(), "PSF-2.0", "the language", "https://python.org"
+        ),
     ]
     for known in _KNOWN:
         version = _version(known)
         if version:
-            found.append(Part(known.name, version, _licence(known), known.what, known.page))
+            found.append(BundledPart(known.name, version, _license(known), known.what, known.page))
     return found
 
 
 def text_of(name: str) -> str:
-    """The licence texts of a part, "" where none came with it."""
+    """The license texts of a part, "" where none came with it."""
     texts = []
     for path in _files_of(name):
         try:
@@ -111,14 +113,14 @@ def _version(known: _Known) -> str:
         return ""
 
 
-def _licence(known: _Known) -> str:
+def _license(known: _Known) -> str:
     """As the package states it where that is an expression, else as it is known here: older
     metadata has whole texts in that field."""
     try:
         stated = str(metadata.metadata(known.name).json.get("license_expression", ""))
     except metadata.PackageNotFoundError:
         stated = ""
-    return stated if stated and len(stated) < 80 else known.licence
+    return stated if stated and len(stated) < 80 else known.license
 
 
 def _files_of(name: str) -> Iterator[Path]:
@@ -126,13 +128,13 @@ def _files_of(name: str) -> Iterator[Path]:
     of_qt = name in ("PySide6-Essentials", "shiboken6")  # whose wheels have no text
     if getattr(sys, "_MEIPASS", None) is not None:
         folder = {"Opscope": "opscope"}.get(name, "Qt and PySide6" if of_qt else name)
-        yield from _texts_below(above / "licences" / folder)
+        yield from _texts_below(above / "licenses" / folder)
         return
     if name == "Opscope" and (above / "packaging" / "LICENSE").is_file():
         yield above / "packaging" / "LICENSE"
         return
     if of_qt:
-        yield from _texts_below(above / "packaging" / "licences")
+        yield from _texts_below(above / "packaging" / "licenses")
     if name == "Python":
         for folder in (sysconfig.get_path("stdlib"), sys.base_prefix):
             yield from (p for p in (Path(folder) / "LICENSE.txt",) if p.is_file())
@@ -142,7 +144,7 @@ def _files_of(name: str) -> Iterator[Path]:
     except metadata.PackageNotFoundError:
         return
     for file in files:
-        if _is_licence(file.name) and any(part.endswith(".dist-info") for part in file.parts):
+        if _is_license(file.name) and any(part.endswith(".dist-info") for part in file.parts):
             yield Path(str(file.locate()))
 
 
@@ -151,7 +153,7 @@ def _texts_below(folder: Path) -> Iterator[Path]:
         yield from sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def _is_licence(name: str) -> bool:
+def _is_license(name: str) -> bool:
     return bool(re.match(r"(LICEN[CS]E|COPYING|NOTICE)", name, re.IGNORECASE)) and not (
         name.endswith(".py")
     )

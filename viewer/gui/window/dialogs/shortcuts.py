@@ -33,7 +33,7 @@ _COLUMNS = ("Command", "Keys", "")
 _ID = Qt.ItemDataRole.UserRole
 
 
-class KeySheet(FramedDialog):
+class ShortcutsDialog(FramedDialog):
     """Shows and changes the keys of a table of commands. gestures: (how, what) of the mouse."""
 
     def __init__(

@@ -21,19 +21,19 @@ from viewer.gui.window.files.sessions import Opening
 from viewer.view.open_trace import display_name
 
 if TYPE_CHECKING:
-    from viewer.gui.window.controller import Desk
-    from viewer.view.recent_sessions import Work
+    from viewer.gui.window.controller import WindowController
+    from viewer.view.recent_sessions import UnsavedWork
 
 Then = Callable[[], None]
 
 
-class Leaving(QObject):
+class CloseGuard(QObject):
     """What is asked and kept before the files of one desk go away. `stayed`: they do not, because
     somebody said so or the session could not be written."""
 
     stayed = Signal()
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: WindowController) -> None:
         super().__init__(desk)
         self._desk = desk
         self._files = desk.session_files
@@ -41,16 +41,16 @@ class Leaving(QObject):
         self._then: Then | None = None  # what waits until the session is written
         self._closed: Opening | None = None  # what Close all has taken away
         self._files.written.connect(self._written)
-        desk.session.opened.connect(self._opened)
+        desk.session.workspace_changed.connect(self._opened)
 
     # -- asking ------------------------------------------------------------------------------
 
-    def go(self, then: Then) -> None:
+    def confirm_then(self, then: Then) -> None:
         """Do what takes away all that is open, as soon as nothing is lost by it, or never."""
-        if not self.asks(then):
+        if not self.needs_confirmation(then):
             then()
 
-    def asks(self, then: Then) -> bool:
+    def needs_confirmation(self, then: Then) -> bool:
         """Whether somebody has to be asked first, or a file to be written: then it is begun, and
         `then` is called after it. What is open is kept as the last session in any case."""
         if not self._desk.session.workspace.paths:
@@ -66,12 +66,12 @@ class Leaving(QObject):
                 f"Save the changes to {display_name(self._files.path)}?",
                 "The file lacks some of your marks, track order or links. If you do not save, you "
                 "find them in the File menu only, under Earlier sessions."
-                if kept else _CANNOT_KEEP.format(self._files.kept.folder),
+                if kept else _CANNOT_KEEP.format(self._files.recent.folder),
                 then,
             )  # fmt: skip
         elif not kept and not self._files.path and self._files.work.is_any:
             self._ask(
-                "Save this session?", _CANNOT_KEEP.format(self._files.kept.folder), then
+                "Save this session?", _CANNOT_KEEP.format(self._files.recent.folder), then
             )  # fmt: skip
         else:
             return False
@@ -107,7 +107,7 @@ class Leaving(QObject):
     def _written(self, well: bool) -> None:
         then, self._then = self._then, None
         if then is not None and well:
-            self.go(then)  # something may have been done while it was written
+            self.confirm_then(then)  # something may have been done while it was written
         elif then is not None:
             self.stayed.emit()
 
@@ -115,7 +115,7 @@ class Leaving(QObject):
 
     def close_all(self) -> None:
         """Close every file; `reopen` takes it back."""
-        self.go(self._close_all)
+        self.confirm_then(self._close_all)
 
     def _close_all(self) -> None:
         session, key = self._desk.session, self._desk.commands.keys("go.undo")
@@ -126,7 +126,7 @@ class Leaving(QObject):
         self._desk.commands.refresh()
         what = names[0] if len(names) == 1 else f"{len(names)} files"
         how = f"{shown_key(key[0])} opens" if key else "Undo in the Go menu opens"
-        self._desk.say(f"Closed {what} · {how} {'it' if len(names) == 1 else 'them'} again")
+        self._desk.show_status(f"Closed {what} · {how} {'it' if len(names) == 1 else 'them'} again")
 
     @property
     def can_reopen(self) -> bool:
@@ -149,8 +149,8 @@ class Leaving(QObject):
     def fill(self, menu: QMenu) -> None:
         """List the kept sessions in a menu, newest first, each with its files and its work."""
         menu.clear()
-        for path in self._files.kept.paths():
-            work = self._files.kept.work(path)
+        for path in self._files.recent.paths():
+            work = self._files.recent.work(path)
             if work is not None:
                 action = menu.addAction(_text(work, os.path.getmtime(path)).replace("&", "&&"))
                 action.triggered.connect(partial(self._open_kept, path))
@@ -168,7 +168,7 @@ _CANNOT_KEEP = (
 )
 
 
-def _text(work: Work, when: float) -> str:
+def _text(work: UnsavedWork, when: float) -> str:
     """A kept session in one line: "net.etdp and 1 more · 3 marks · 2026-11-22 14:03"."""
     first = display_name(work.files[0]) if work.files else "no file"
     more = f" and {len(work.files) - 1} more" if len(work.files) > 1 else ""

@@ -23,13 +23,13 @@ from viewer.workspace.link_choices import NO_CHOICES, Choices
 from viewer.workspace.workspace import companion_complaint, is_text
 
 if TYPE_CHECKING:
-    from viewer.gui.window.controller import Desk
+    from viewer.gui.window.controller import WindowController
 
 
-class FileIntake(QObject):
+class FileOpener(QObject):
     """What is being read for one desk."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: WindowController) -> None:
         super().__init__(desk)
         self._desk, self._session, self._status = desk, desk.session, desk.window.status
         self.loader: Loader = Loader(desk.window)
@@ -79,20 +79,20 @@ class FileIntake(QObject):
             self._found[path] = item.path
             self.loader.load(path, read_companion)
 
-    def tell_added(self) -> None:
+    def report_added(self) -> None:
         """Say once what was added to what was open, where the view stays as it is, and which files
         were opened because others name them."""
         paths, self._told_added = self._told_added, []
         said = added_text(self._session, paths, self._desk.commands.way_to("view.fit_file"))
         said = " · ".join(filter(None, (said, self._told_found)))
         if said:
-            self._desk.say(said)
+            self._desk.show_status(said)
             self._told_found = ""
 
     @Slot(object, object, object)
     def _loading(self, path: str, done: int, total: int) -> None:
-        self._progress.told(path, done, total)
-        self._status.tell(self._progress.text(self.loader.paths), self._progress.share)
+        self._progress.reported(path, done, total)
+        self._status.set_status(self._progress.text(self.loader.paths), self._progress.share)
 
     @Slot(object, object)
     def _took(self, path: str, item: Trace | Program) -> None:
@@ -128,7 +128,7 @@ class FileIntake(QObject):
         self._progress.clear()
         choices, self._choices = self._choices, NO_CHOICES
         if items:
-            self._status.tell("Linking")
+            self._status.set_status("Linking")
             self._told_found = ", ".join(
                 f"{display_name(path)} was opened with {display_name(trace)}, which names it"
                 for path, trace in found.items()
@@ -141,5 +141,5 @@ class FileIntake(QObject):
         else:
             self._desk.refresh()
         if self._given_up:
-            self._desk.say(f"{', '.join(self._given_up)} was not opened")
+            self._desk.show_status(f"{', '.join(self._given_up)} was not opened")
             self._given_up = []

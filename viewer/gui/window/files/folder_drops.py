@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Slot
 
-from viewer.formats.folders import Found, look_through
+from viewer.formats.folders import FolderContents, look_through
 from viewer.gui.qt.background import Latest
 from viewer.gui.window.dialogs.folder import FolderDialog
 
 if TYPE_CHECKING:
-    from viewer.gui.window.controller import Desk
+    from viewer.gui.window.controller import WindowController
 
 
 class FolderDrops(QObject):
     """The dropped folders of one desk."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: WindowController) -> None:
         super().__init__(desk)
         self._desk = desk
         self._latest = Latest(self)
@@ -33,14 +33,14 @@ class FolderDrops(QObject):
     def take(self, folders: Sequence[str]) -> None:
         """Look through folders in the background, and open or offer what is in them."""
         if folders:
-            self._desk.say(f"Looking through {', '.join(map(os.path.basename, folders))}")
+            self._desk.show_status(f"Looking through {', '.join(map(os.path.basename, folders))}")
             self._latest.submit(_look, tuple(folders))
 
     @Slot(object)
-    def _found(self, found: list[Found]) -> None:
-        self._desk.say("")
+    def _found(self, found: list[FolderContents]) -> None:
+        self._desk.show_status("")
         at_once: list[str] = []
-        offered: list[Found] = []
+        offered: list[FolderContents] = []
         for folder in found:
             info = folder.debug_info
             if info:
@@ -64,5 +64,5 @@ class FolderDrops(QObject):
             self.dialog.open()
 
 
-def _look(folders: tuple[str, ...]) -> list[Found]:
+def _look(folders: tuple[str, ...]) -> list[FolderContents]:
     return [look_through(folder) for folder in folders]

@@ -19,12 +19,12 @@ from PySide6.QtGui import QDesktopServices
 
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.commands.command_table import Command
-from viewer.gui.qt.gui_thread import Owner
+from viewer.gui.qt.gui_thread import GuiOwner
 from viewer.gui.session.preconditions import open_profile
 from viewer.workspace.exports import NothingToExport, prepare
 
 if TYPE_CHECKING:
-    from viewer.gui.window.controller import Desk
+    from viewer.gui.window.controller import WindowController
     from viewer.gui.window.files.perfetto_server import PerfettoServer
 
 SAVE = "Save the trace…"
@@ -41,10 +41,10 @@ NO_PORT = (
 class PerfettoUi(QObject):
     """Hands what is open to the Perfetto UI. Lives on the GUI thread, as long as its desk."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: WindowController) -> None:
         super().__init__(desk)
         self._desk = desk
-        self._owner = Owner(self)
+        self._owner = GuiOwner(self)
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._path = ""
         self.server: PerfettoServer | None = None
@@ -72,7 +72,7 @@ class PerfettoUi(QObject):
             desk.window.message.show_error(str(error))
             return
         desk.window.status.begin()
-        desk.window.status.tell("Writing the trace for the Perfetto UI")
+        desk.window.status.set_status("Writing the trace for the Perfetto UI")
         desk.saver.save(job, self._path)
 
     @Slot()
@@ -92,7 +92,7 @@ class PerfettoUi(QObject):
         if path == self._path:
             from viewer.gui.window.files import perfetto_server
 
-            self._desk.say("Looking for ui.perfetto.dev…")
+            self._desk.show_status("Looking for ui.perfetto.dev…")
             self._asking.submit(perfetto_server.is_reachable)
 
     @Slot(str, str)
@@ -115,7 +115,9 @@ class PerfettoUi(QObject):
             return
         address = self.server.ui_address
         if QDesktopServices.openUrl(QUrl(address)):
-            self._desk.say("The browser opens the Perfetto UI, which reads the trace from here")
+            self._desk.show_status(
+                "The browser opens the Perfetto UI, which reads the trace from here"
+            )
         else:
             self._desk.window.message.show_warning(
                 f"No browser could be started. Open this address in one: {address}"
@@ -123,7 +125,7 @@ class PerfettoUi(QObject):
 
     def _offer_file(self, why: str) -> None:
         self.close()
-        self._desk.say("")
+        self._desk.show_status("")
         self._desk.window.message.show_warning(
             why, SAVE, self._desk.commands.actions["file.export"].trigger
         )
@@ -132,14 +134,14 @@ class PerfettoUi(QObject):
         if self.server is None:  # closed from here
             return
         self.close()
-        self._desk.say(
+        self._desk.show_status(
             "The Perfetto UI has read the trace; nothing is served any more"
             if fetched
             else "No browser asked for the trace; it is not served any more"
         )
 
 
-def perfetto_ui_commands(desk: Desk) -> list[Command]:
+def perfetto_ui_commands(desk: WindowController) -> list[Command]:
     """The one command."""
     handing = PerfettoUi(desk)
     return [

@@ -22,13 +22,13 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog
 
 from viewer.codecs.atomic_file import Cancelled, Progress, never_cancelled
-from viewer.codecs.file_stamps import Stamp, stamp_of
+from viewer.codecs.file_stamps import FileStamp, stamp_of
 from viewer.formats import UnreadableFile
 from viewer.gui.qt.background import Latest
-from viewer.gui.qt.commands.command_table import Command, Need
+from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.resources import stem_beside
 from viewer.view.open_trace import Inferences, OpenTrace, display_name
-from viewer.view.recent_sessions import KeptSessions, Work, work_of
+from viewer.view.recent_sessions import RecentSessions, UnsavedWork, work_of
 from viewer.view.saved_view import kept_view, shown_view
 from viewer.view.session_file import (
     SUFFIX,
@@ -46,7 +46,7 @@ from viewer.view.session_file import (
 
 if TYPE_CHECKING:
     from viewer.gui.session.session import Session
-    from viewer.gui.window.controller import Desk
+    from viewer.gui.window.controller import WindowController
 
 FILTER = f"Opscope sessions (*{SUFFIX})"
 # A program that writes a file does so in several steps: it is looked at after so much quiet.
@@ -67,7 +67,7 @@ class Opening:
     saved: SavedSession
     found: tuple[FoundInput, ...]
     path: str = ""
-    written: Work | None = None
+    written: UnsavedWork | None = None
 
     @property
     def paths(self) -> list[str | None]:
@@ -80,23 +80,23 @@ class SessionFiles(QObject):
 
     written = Signal(bool)
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: WindowController) -> None:
         super().__init__(desk)
         self._desk = desk
         self._session: Session = desk.session
         self.path = ""
-        self.kept = KeptSessions(desk.settings.folder)
-        self._in_file: Work | None = None  # the work in the file at `path`
+        self.recent = RecentSessions(desk.settings.folder)
+        self._in_file: UnsavedWork | None = None  # the work in the file at `path`
         # The session file that is being written, and the work in it.
-        self._writes: tuple[str, Work] | None = None
+        self._writes: tuple[str, UnsavedWork] | None = None
         desk.saver.saved.connect(self._saved)
         desk.saver.failed.connect(self._not_saved)
         self._opening: Opening | None = None
         self._finding, self._checking = Latest(self), Latest(self)
         self._finding.answered.connect(self._found)
         self._checking.answered.connect(self._checked)
-        self._session.added.connect(self._restore)
-        self._session.opened.connect(self._watch)
+        self._session.files_added.connect(self._restore)
+        self._session.workspace_changed.connect(self._watch)
         self._watcher = QFileSystemWatcher(self)
         self._settled = QTimer(self)
         self._settled.setSingleShot(True)
@@ -107,7 +107,7 @@ class SessionFiles(QObject):
         if isinstance(application, QGuiApplication):
             application.applicationStateChanged.connect(self._activated)
         # Changes on disk that were told, by path: nobody is told the same twice.
-        self._told: dict[str, Stamp | None] = {}
+        self._told: dict[str, FileStamp | None] = {}
         self.warning = ""
 
     # -- saving ------------------------------------------------------------------------------
@@ -163,16 +163,16 @@ class SessionFiles(QObject):
         return self._writes is not None
 
     @property
-    def work(self) -> Work:
+    def work(self) -> UnsavedWork:
         """What was done to the files that are open."""
-        return work_of(self.snapshot(self.kept.folder)[0])
+        return work_of(self.snapshot(self.recent.folder)[0])
 
     @property
     def has_changes(self) -> bool:
         """Whether there is work that the session file of the user's does not have."""
         return bool(self.path and self._session.workspace.paths) and self.work != self._in_file
 
-    def snapshot(self, folder: str) -> tuple[SavedSession, list[Stamp | None]]:
+    def snapshot(self, folder: str) -> tuple[SavedSession, list[FileStamp | None]]:
         """The session of this moment as a file in a folder has it, and the stamps of its inputs."""
         session, space = self._session, self._session.workspace
         inputs = space.paths
@@ -192,7 +192,7 @@ class SessionFiles(QObject):
     def keep(self) -> bool:
         """Keep what is open, unhashed, as the last session; False if it cannot be written."""
         try:
-            self.kept.keep(self.snapshot(self.kept.folder)[0])
+            self.recent.keep(self.snapshot(self.recent.folder)[0])
         except OSError:
             return False
         return True
@@ -220,7 +220,7 @@ class SessionFiles(QObject):
     def _found(self, answer: tuple[str, SavedSession, tuple[str, ...], list[FoundInput]]) -> None:
         path, saved, also, found = answer
         where = tuple(self._asked_for(one, path) for one in found)
-        mine = "" if path in self.kept.paths() else path
+        mine = "" if path in self.recent.paths() else path
         self._begin(Opening(display_name(path), saved, where, mine), also)
 
     def _asked_for(self, one: FoundInput, beside: str) -> FoundInput:
@@ -240,7 +240,7 @@ class SessionFiles(QObject):
             if one.path is None:
                 self._desk.show_error(f"{opening.name}: {one.input.path} was not found")
         if paths:
-            self._desk.leaving.go(partial(self._replace, opening, also))
+            self._desk.leaving.confirm_then(partial(self._replace, opening, also))
 
     def _replace(self, opening: Opening, also: Sequence[str]) -> None:
         """Take up a session in place of what is open, and of what is on its way."""
@@ -350,22 +350,29 @@ def _find(
     return path, saved, also, find_inputs(saved, os.path.dirname(path), never_cancelled)
 
 
-def session_commands(desk: Desk) -> list[Command]:
+def session_commands(desk: WindowController) -> list[Command]:
     """The commands of session files."""
     files = desk.session_files
-    something = Need("an open file", lambda: not desk.session.is_empty)
+    something = Precondition("an open file", lambda: not desk.session.is_empty)
     return [
+        Command("file.save_session", "&Save session", "File", files.save, ("Ctrl+S",), something),
         Command(
-            "file.save_session", "&Save session", "File", files.save, ("Ctrl+S",), something
-        ),
-        Command(
-            "file.save_session_as", "Save session &as…", "File", files.save_as,
-            ("Ctrl+Shift+S",), something,
+            "file.save_session_as",
+            "Save session &as…",
+            "File",
+            files.save_as,
+            ("Ctrl+Shift+S",),
+            something,
         ),
         Command("file.reload", "Re&load files", "File", files.reload, ("F5",), something),
         Command(
-            "file.last_session", "Open the last session a&gain", "File",
-            lambda: files.open(files.kept.newest), (),
-            Need("a session that was open before", lambda: os.path.exists(files.kept.newest)),
+            "file.last_session",
+            "Open the last session a&gain",
+            "File",
+            lambda: files.open(files.recent.newest),
+            (),
+            Precondition(
+                "a session that was open before", lambda: os.path.exists(files.recent.newest)
+            ),
         ),
-    ]  # fmt: skip
+    ]

@@ -18,13 +18,13 @@ from viewer.program.sources.files import (
 )
 
 if TYPE_CHECKING:
-    from viewer.gui.window.controller import Desk
+    from viewer.gui.window.controller import WindowController
 
 
 class SourcePaths(QObject):
     """The path substitutions of one desk, which all windows remember."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: WindowController) -> None:
         super().__init__(desk)
         self._desk, self._session, self._settings = desk, desk.session, desk.settings
         desk.source.locate_requested.connect(self._locate)

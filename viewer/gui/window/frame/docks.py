@@ -57,7 +57,7 @@ class Docks(QObject):
             dock.dockLocationChanged.connect(self._fit_titles)
             self.by_name[name] = dock
 
-    def lie(self, state: QByteArray) -> None:
+    def restore(self, state: QByteArray) -> None:
         """Lie as when a state was stored, or as designed where there is none, or none that fits.
 
         One or the other: of tabs that were put together before the window was laid out, and are to
@@ -77,8 +77,8 @@ class Docks(QObject):
                 window.tabifyDockWidget(docks["operators"], docks[name])
             for name in ("links", "delegation", "problems", "untimed", "search", "marks"):
                 window.tabifyDockWidget(docks["source"], docks[name])
-        self.bring("operators")
-        self.bring("source")
+        self.show_panel("operators")
+        self.show_panel("source")
 
     @contextmanager
     def _without_layout(self) -> Iterator[None]:
@@ -101,7 +101,7 @@ class Docks(QObject):
         for dock in self.by_name.values():
             menu.addAction(dock.toggleViewAction())
 
-    def bring(self, name: str) -> None:
+    def show_panel(self, name: str) -> None:
         """Open a dock and put it before its fellow tabs."""
         self.by_name[name].setVisible(self._shown)
         self.by_name[name].raise_()

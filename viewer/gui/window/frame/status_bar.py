@@ -14,7 +14,7 @@ _RANGE_STEP = 64  # px
 _TASK_SHARE = 0.5  # of the bar
 
 
-class StatusLine(QStatusBar):
+class StatusBar(QStatusBar):
     """`cancelled`: its button was pressed."""
 
     cancelled = Signal()
@@ -56,7 +56,7 @@ class StatusLine(QStatusBar):
         """Something is going on: shown with a button to cancel it, unless it soon ends."""
         self._late.start()
 
-    def tell(self, task: str, share: float | None = None) -> None:
+    def set_status(self, task: str, share: float | None = None) -> None:
         """Say what is going on, and which share of it is done, 0 to 1."""
         # The bar must not become wider than the window; the whole text is under the mouse.
         room = round(self.width() * _TASK_SHARE)

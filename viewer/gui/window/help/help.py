@@ -17,13 +17,13 @@ from viewer.gui.window.help.tour import Tour
 from viewer.gui.window.help.window import HelpWindow
 
 if TYPE_CHECKING:
-    from viewer.gui.window.controller import Desk
+    from viewer.gui.window.controller import WindowController
 
 
-class Guide(QObject):
+class Help(QObject):
     """The help and the tour of one desk."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: WindowController) -> None:
         super().__init__(desk)
         self._desk = desk
         self.help: HelpWindow | None = None
@@ -35,7 +35,7 @@ class Guide(QObject):
         desk.window.menuBar().setCornerWidget(self._button)
         desk.theme.changed.connect(self._retheme)
         self._retheme()
-        desk.session.opened.connect(self._welcome)
+        desk.session.workspace_changed.connect(self._welcome)
         self._welcome()
 
     @Slot()
@@ -96,7 +96,7 @@ class Guide(QObject):
         return True
 
 
-def guide_commands(desk: Desk) -> list[Command]:
+def guide_commands(desk: WindowController) -> list[Command]:
     """The commands that lead a newcomer."""
 
     def help_here() -> None:

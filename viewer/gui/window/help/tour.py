@@ -24,7 +24,7 @@ from viewer.resources import SAMPLES
 from viewer.view.state import SliceRef
 
 if TYPE_CHECKING:
-    from viewer.gui.window.controller import Desk
+    from viewer.gui.window.controller import WindowController
     from viewer.view.open_trace import OpenTrace
 
 STEPS = 4
@@ -32,7 +32,7 @@ _FOLLOWS_MS = 30  # layouts move several widgets in a row: the note moves once, 
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TourStep:
     """One step. title, text: what to do. target: where, in the window. is_done: whether the user
     did it. do: does it for them. told: what came of it. seen: where that is seen; None: nothing
     comes of it, and Next goes on at once. beside: what the text speaks of besides, and is to stay
@@ -53,7 +53,7 @@ class Tour(QObject):
 
     ended = Signal()
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: WindowController) -> None:
         super().__init__(desk)
         self._desk = desk
         self._session = desk.session
@@ -61,7 +61,7 @@ class Tour(QObject):
         self.number = 0  # of the step, from 1; 0 while there is none
         self.tells = False  # what came of the step, no more what to do
         self._waits = False  # for the sample
-        self._steps: list[Step] = []
+        self._steps: list[TourStep] = []
         self._shown_example: tuple[OpenTrace, SliceRef] | None = None
         self._before: object = None  # what was selected when the step began
         self._soon = QTimer(self)
@@ -69,11 +69,11 @@ class Tour(QObject):
         self._soon.setInterval(_FOLLOWS_MS)
         self._soon.timeout.connect(self._point)
         session = self._session
-        session.added.connect(self._added)
-        session.opened.connect(self._opened)
-        for signal in (session.selected, session.searching.changed):
+        session.files_added.connect(self._added)
+        session.workspace_changed.connect(self._opened)
+        for signal in (session.selection_changed, session.searching.changed):
             signal.connect(self._follow)
-        for signal in (session.viewed, session.arranged):
+        for signal in (session.range_changed, session.tracks_changed):
             signal.connect(self._move)
         for signal in (desk.loader.failed, desk.loader.cancelled):
             signal.connect(self._not_loaded)
@@ -137,8 +137,8 @@ class Tour(QObject):
         self._waits = False
         if self.callout is None:
             self.callout = Callout(self._desk.theme, self._desk.window)
-            self.callout.next_asked.connect(self.next)
-            self.callout.leave_asked.connect(self.leave)
+            self.callout.next_requested.connect(self.next)
+            self.callout.leave_requested.connect(self.leave)
         for watched in (self._desk.window, *self._desk.docks.by_name.values()):
             watched.installEventFilter(self)
         self._steps = [self._slice(), self._operator(), self._search(), self._export()]
@@ -184,7 +184,7 @@ class Tour(QObject):
         step = self._steps[self.number - 1]
         text = step.told() if self.tells else step.text
         last = self.number == STEPS
-        self.callout.tell(
+        self.callout.show_step(
             f"Tour, step {self.number} of {STEPS}", step.title, text, "&Done" if last else "&Next"
         )
         self.callout.leave.setVisible(not last)
@@ -261,7 +261,7 @@ class Tour(QObject):
             self._shown_example = shown, self._example()
         return self._shown_example[1]
 
-    def _slice(self) -> Step:
+    def _slice(self) -> TourStep:
         desk, session = self._desk, self._session
 
         def told() -> str:
@@ -294,8 +294,8 @@ class Tour(QObject):
             marked = [line.translated(corner) for line in lines] if seen.isVisible() else []
             return [self._rect(desk.timeline), self._rect(desk.toolbar), *marked]
 
-        self._desk.docks.bring("source")
-        return Step(
+        self._desk.docks.show_panel("source")
+        return TourStep(
             "Click a slice",
             "Every bar is something that ran, as long as it took. Click one to see which operator "
             "and which source line it was.",
@@ -307,10 +307,10 @@ class Tour(QObject):
             beside,
         )
 
-    def _operator(self) -> Step:
+    def _operator(self) -> TourStep:
         desk, session = self._desk, self._session
         number = self._trace() or 0
-        dearest = self._dearest(number)
+        most_expensive = self._most_expensive(number)
 
         def target() -> QRect:
             return self._rect(desk.operators)
@@ -326,9 +326,9 @@ class Tour(QObject):
             )
 
         def do() -> None:
-            session.select_operators(number, dearest)
+            session.select_operators(number, most_expensive)
 
-        return Step(
+        return TourStep(
             "What did an operator cost?",
             "Operators lists what each of them took, the dearest first. Click a row.",
             target,
@@ -339,17 +339,17 @@ class Tour(QObject):
             lambda: [target(), self._rect(desk.timeline)],
         )
 
-    def _dearest(self, number: int) -> tuple[int, ...]:
+    def _most_expensive(self, number: int) -> tuple[int, ...]:
         """The operators that cost most, as the panel has it."""
         rows = self._session.traces[number].costs.table().rows
         return tuple(max(rows, key=lambda row: row.ticks).operators)
 
-    def _search(self) -> Step:
+    def _search(self) -> TourStep:
         desk, session = self._desk, self._session
         number = self._trace() or 0
         program = session.traces[number].table.program
         assert program is not None
-        word = program.operators[self._dearest(number)[0]].op
+        word = program.operators[self._most_expensive(number)[0]].op
 
         def told() -> str:
             hits = len(session.searching.hits)
@@ -362,7 +362,7 @@ class Tour(QObject):
                 f"{self._key('view.fit_all')} shows all."
             )
 
-        return Step(
+        return TourStep(
             "Find, and zoom",
             f"{self._key('search.find')} leads here from anywhere. Type {word}, or any part of a "
             "name, operator, module or source file.",
@@ -373,7 +373,7 @@ class Tour(QObject):
             lambda: self._rect(desk.timeline.view),
         )
 
-    def _export(self) -> Step:
+    def _export(self) -> TourStep:
         window = self._desk.window
 
         def menu() -> QRect:
@@ -381,7 +381,7 @@ class Tour(QObject):
             place = bar.actionGeometry(window.menus["File"].menuAction())
             return QRect(bar.mapTo(window, place.topLeft()), place.size())
 
-        return Step(
+        return TourStep(
             "Take it along",
             f"In the menu File: {self._key('file.export')} writes a trace that Perfetto shows with "
             f"the same durations, Export table of slices or of operators one row for each. "

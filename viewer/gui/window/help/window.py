@@ -37,7 +37,7 @@ _SIZE = QSize(920, 720)  # px of the design
 _LIST_WIDTH = 200
 _HEADINGS: dict[int, FontRole] = {1: "title", 2: "operator", 3: "tab_active"}
 _MARGIN = 24
-Place = tuple[str, str]  # a page and one of its headings, "" for its top
+PagePlace = tuple[str, str]  # a page and one of its headings, "" for its top
 
 
 class HelpWindow(FramedDialog):
@@ -46,9 +46,9 @@ class HelpWindow(FramedDialog):
     def __init__(self, commands: CommandTable, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self._commands, self._theme = commands, theme
-        self._before: list[Place] = []
-        self._after: list[Place] = []
-        self._place: Place = ("", "")
+        self._before: list[PagePlace] = []
+        self._after: list[PagePlace] = []
+        self._place: PagePlace = ("", "")
         self.resize(theme.px(_SIZE.width()), theme.px(_SIZE.height()))
         self.list = QListWidget()
         self.list.setAccessibleName("Pages of the help")
@@ -183,7 +183,7 @@ def _is_heading(block: QTextBlock, text: str) -> bool:
 
 
 def _style(browser: QTextBrowser, theme: Theme) -> None:
-    """Give what Markdown has made the fonts, colours and distances of the window."""
+    """Give what Markdown has made the fonts, colors and distances of the window."""
     document = browser.document()
     document.setDefaultFont(theme.font("body"))
     document.setDocumentMargin(theme.px(_MARGIN))
@@ -230,7 +230,7 @@ def _style_block(block: QTextBlock, theme: Theme) -> None:
 
 
 def _style_words(block: QTextBlock, theme: Theme) -> None:
-    """Code between words has the font of code, links the colour of links and no line."""
+    """Code between words has the font of code, links the color of links and no line."""
     pieces = []
     it = block.begin()
     while not it.atEnd():

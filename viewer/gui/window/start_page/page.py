@@ -31,7 +31,7 @@ from viewer.gui.qt.background import Latest
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.settings import Settings, is_missing
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.when_visible import WhenSeen
+from viewer.gui.qt.when_visible import WhenVisible
 from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, explain, label
 from viewer.gui.window.start_page.sample_card import CARD, PICTURE_INSET, SampleCard
 from viewer.resources import SAMPLES, Sample
@@ -124,7 +124,7 @@ class StartPage(QScrollArea):
         self._drawer.answered.connect(self._take_pictures)
         self._seeker = Latest(self)
         self._seeker.answered.connect(self._take_missing)
-        self._seen = WhenSeen(self)
+        self._seen = WhenVisible(self)
         self._seen.due.connect(self._draw_samples)
         theme.changed.connect(self._rebuild)
         self._rebuild()
@@ -402,7 +402,7 @@ class FormatRow(QPushButton):
 
 
 class RecentFile(QPushButton):
-    """A recent file as a link; greyed where it is gone. `open_requested([path])` on a click."""
+    """A recent file as a link; grayed where it is gone. `open_requested([path])` on a click."""
 
     open_requested = Signal(list)
 

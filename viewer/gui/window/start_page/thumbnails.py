@@ -1,6 +1,6 @@
 """Small pictures of profiles: a few rows of real slices, or the first lines where a file is a text.
 
-They are computed off the GUI thread from the files themselves and hold no colours of a theme.
+They are computed off the GUI thread from the files themselves and hold no colors of a theme.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from viewer.model.trace import Trace
 from viewer.render.color_schemes import DEFAULT, classes_of, scheme_for
 from viewer.render.layout import Axis, XMap
 from viewer.render.lod import Cells
-from viewer.render.palette import cell_colours
+from viewer.render.palette import cell_colors
 from viewer.render.raster import RowRaster
 from viewer.workspace.workspace import Workspace
 
@@ -84,7 +84,7 @@ def _first_lines(path: str) -> tuple[str, ...]:
 
 
 def paint_thumbnail(painter: QPainter, picture: Thumbnail, area: QRect, theme: Theme) -> None:
-    """Paint a picture in the colours of the theme; text lines end at the edge."""
+    """Paint a picture in the colors of the theme; text lines end at the edge."""
     if picture.lines:
         painter.setFont(theme.font("zero_length"))
         font = theme.font("code")
@@ -110,7 +110,7 @@ def paint_thumbnail(painter: QPainter, picture: Thumbnail, area: QRect, theme: T
 
 
 def _image(cells: Cells, dark: bool) -> QImage:
-    pixels = np.ascontiguousarray(cell_colours(dark).body[cells])
+    pixels = np.ascontiguousarray(cell_colors(dark).body[cells])
     # Copied, since the image would not keep the array alive.
     return QImage(
         pixels.data, cells.shape[1], cells.shape[0], 4 * cells.shape[1], QImage.Format.Format_RGB32

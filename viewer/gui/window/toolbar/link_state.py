@@ -13,7 +13,7 @@ from viewer.reports.info import coverage_of
 from viewer.view.open_trace import display_name
 
 
-class LinkState(QPushButton):
+class LinkStateButton(QPushButton):
     """The state of links in the toolbar: share by time and by slices, and the agreement."""
 
     def __init__(self, theme: Theme) -> None:

@@ -42,7 +42,7 @@ class SearchField(EscapeField):
     """The field of the toolbar; it follows the query of the view."""
 
     left = Signal()  # the keys should go back to the timeline
-    list_asked = Signal()
+    list_requested = Signal()
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
@@ -65,13 +65,13 @@ class SearchField(EscapeField):
         self.help: _Help | None = None
         self.textEdited.connect(self._search)
         self._searching.changed.connect(self._follow)
-        session.searched.connect(self._follow)
-        session.selected.connect(self._follow)
-        session.opened.connect(self._follow)
+        session.query_changed.connect(self._follow)
+        session.selection_changed.connect(self._follow)
+        session.workspace_changed.connect(self._follow)
         theme.changed.connect(self._follow)
         self._follow()
 
-    def tell_keys(self, find: str, only_hits: str) -> None:
+    def set_shortcut_hints(self, find: str, only_hits: str) -> None:
         """Say by what one comes here, and sees only hits, now."""
         self.setToolTip(f"Search  {find}")
         self._keys = KEYS.format(only_hits)
@@ -175,7 +175,7 @@ class SearchField(EscapeField):
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._searching.step(-1 if back else 1)
         elif key == Qt.Key.Key_Down:
-            self.list_asked.emit()
+            self.list_requested.emit()
         else:
             super().keyPressEvent(event)
 
@@ -197,21 +197,21 @@ class _Help(QFrame):
 
     def show_below(self, at: QPoint, complaint: str, keys: str) -> None:
         """Stand at a point of the window; tell what is wrong, or how a query is written."""
-        colours = self._theme.tokens
+        colors = self._theme.tokens
         self.setStyleSheet(
-            f"#search_help {{ background: {colours.raised}; border: 1px solid {colours.line};"
+            f"#search_help {{ background: {colors.raised}; border: 1px solid {colors.line};"
             " border-radius: 6px; }"
         )
         if complaint:
-            self._text.setText(f'<span style="color: {colours.error}">{escape(complaint)}</span>')
+            self._text.setText(f'<span style="color: {colors.error}">{escape(complaint)}</span>')
         else:
             cell = '<td style="padding: 2px 18px 2px 0;'
             rows = "".join(
-                f'<tr>{cell} color: {colours.text1}; white-space: pre">{escape(example)}</td>'
-                f'{cell} color: {colours.text2}">{escape(meaning)}</td></tr>'
+                f'<tr>{cell} color: {colors.text1}; white-space: pre">{escape(example)}</td>'
+                f'{cell} color: {colors.text2}">{escape(meaning)}</td></tr>'
                 for example, meaning in SYNTAX
             )
-            told = f'<p style="color: {colours.text2}">{escape(keys)}</p>'
+            told = f'<p style="color: {colors.text2}">{escape(keys)}</p>'
             self._text.setText(f"<table>{rows}</table>{told}")
         layout = self.layout()
         assert layout is not None

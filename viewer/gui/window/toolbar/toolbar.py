@@ -1,4 +1,4 @@
-"""The toolbar: frequent commands, the colour scheme, the picked inference, the state of links."""
+"""The toolbar: frequent commands, the color scheme, the picked inference, the state of links."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import ICON_SIZE, Theme
 from viewer.gui.session.session import Session
 from viewer.gui.window.frame.status_text import run_texts
-from viewer.gui.window.toolbar.link_state import LinkState
+from viewer.gui.window.toolbar.link_state import LinkStateButton
 from viewer.gui.window.toolbar.search_field import SearchField
 from viewer.model.inference_views import has_run_views
 from viewer.render.color_schemes import SCHEMES
@@ -26,7 +26,7 @@ OPEN_WIDTH = 84
 class Toolbar(QToolBar):
     """Follows the session: its boxes always show what the view is."""
 
-    links_asked = Signal()
+    links_requested = Signal()
 
     def __init__(self, session: Session, theme: Theme, commands: CommandTable) -> None:
         super().__init__("Main")
@@ -66,20 +66,20 @@ class Toolbar(QToolBar):
         space = QWidget()
         space.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.addWidget(space)
-        self.link_state = LinkState(theme)
+        self.link_state = LinkStateButton(theme)
         self._link_action = self.addWidget(self.link_state)
-        self.link_state.clicked.connect(self.links_asked)
+        self.link_state.clicked.connect(self.links_requested)
         self.scheme.activated.connect(self._pick_scheme)
         self.run.activated.connect(self._pick_run)
-        for signal in (session.opened, session.selected, session.run_picked):
+        for signal in (session.workspace_changed, session.selection_changed, session.run_picked):
             signal.connect(self._follow)
-        for signal in (session.opened, session.coloured):
+        for signal in (session.workspace_changed, session.coloring_changed):
             signal.connect(self._fit_scheme)
         theme.changed.connect(self._retheme)
-        commands.keys_changed.connect(self._tell_keys)
+        commands.keys_changed.connect(self._set_shortcut_hints)
         self._retheme()
         self._fit_scheme()
-        self._tell_keys()
+        self._set_shortcut_hints()
         self._follow()
 
     def _add(self, id: str, icon: str, text: str = "") -> None:
@@ -101,7 +101,7 @@ class Toolbar(QToolBar):
             token = "text1" if button.property("framed") else "text2"
             button.defaultAction().setIcon(self._theme.icon(icon, token))
 
-    def _tell_keys(self) -> None:
+    def _set_shortcut_hints(self) -> None:
         for button, _ in self._buttons:
             id = button.defaultAction().objectName()
             keys = self._commands.keys(id)
@@ -172,14 +172,14 @@ class Toolbar(QToolBar):
             self.run.setCurrentIndex(max(self.run.findData(session.state.inferences), 0))
 
     def _fit_scheme(self) -> None:
-        """Show what slices are coloured by; what they cannot be coloured by is off and says why."""
+        """Show what slices are colored by; what they cannot be colored by is off and says why."""
         session, items = self._session, self.scheme.model()
         assert isinstance(items, QStandardItemModel)
         for i, scheme in enumerate(SCHEMES):
             why = session.why_not(scheme.id) if session.traces else ""
             items.item(i).setEnabled(not why)
             items.item(i).setToolTip(f"<p>{escape(why or scheme.tells)}</p>")
-        self.scheme.setCurrentIndex(self.scheme.findData(session.coloured_by))
+        self.scheme.setCurrentIndex(self.scheme.findData(session.colored_by))
 
     def _pick_run(self, index: int) -> None:
         chosen = self.run.itemData(index)
