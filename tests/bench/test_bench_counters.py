@@ -11,10 +11,10 @@ from functools import cache
 import numpy as np
 import pytest
 
+from viewer.analysis.torq.unit_counters import unit_counters
 from viewer.export.perfetto.source import PerfettoSource
 from viewer.export.perfetto.writer import write_perfetto
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.counter import unit_counters
 from viewer.model.trace import Clock, Column, KeyKind, Trace, Unit
 from viewer.render.counter_raster import CounterColors, CounterRaster, stamp
 from viewer.render.layout import XMap

@@ -13,7 +13,7 @@ from decimal import Decimal, InvalidOperation
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.model.trace import Bools, Ints
+from viewer.arrays import Bools, Ints
 
 # Beyond it a sum of two times would leave int64 ns.
 TIME_LIMIT = (1 << 62) - 1

@@ -17,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.model.trace import Ints
+from viewer.arrays import Ints
 
 Number = TypeVar(
     "Number", np.uint8, np.int32, np.uint32, np.int64, np.uint64, np.float32, np.float64

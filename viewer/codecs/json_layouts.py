@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.model.trace import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints
 
 PADDING = 512  # bytes behind a block, so that a text can be read in words
 FEWEST = 128  # objects of one layout that are worth the calls that they take

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Codes, Ints
 from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.building.chunks import distinct_codes
-from viewer.model.trace import Codes, Ints
 
 # A whole number of µs: 15 digits are 31 years; longer ones would not fit int64 as nanoseconds.
 MICROSECONDS = r"[ ]*(-?[0-9]{1,15})[ ]*"

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.model.trace import Ints
+from viewer.arrays import Floats, Ints
 
-Floats = NDArray[np.float64]
 _INT64_SPAN = float(1 << 63)
 
 

@@ -15,19 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Bools, Codes, Ints
 from viewer.model.queries import NATIVE_DURATION, run_of_slices, tree
-from viewer.model.trace import (
-    Bools,
-    Codes,
-    Column,
-    Ints,
-    Run,
-    RunKind,
-    Slices,
-    Trace,
-    Track,
-    UntimedEvents,
-)
+from viewer.model.trace import Column, Run, RunKind, Slices, Trace, Track, UntimedEvents
 
 # More rows than this are no picture any more, and as many tracks take seconds to lay out.
 MOST_TRACKS = 1000

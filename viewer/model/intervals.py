@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.model.trace import Bools, Ints
+from viewer.arrays import Bools, Ints
 
 Intervals = tuple[Ints, Ints]
 

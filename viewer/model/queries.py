@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from viewer.arrays import Bools, Ints
 from viewer.model import intervals
 from viewer.model.executorch_names import EXECUTE
-from viewer.model.trace import Bools, Ints, KeyKind, Run, Slices, Trace
+from viewer.model.trace import KeyKind, Run, Slices, Trace
 
 NATIVE_START = "native_start"
 NATIVE_DURATION = "native_dur"

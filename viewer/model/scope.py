@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from viewer.arrays import Ints
 from viewer.model.queries import begin_in_run, begins
-from viewer.model.trace import Ints, Run, Trace
+from viewer.model.trace import Run, Trace
 
 ScopeSpan = tuple[int | None, int | None, int | None]
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from viewer.model.trace import Ints
+from viewer.arrays import Ints
 
 NARROW_SPACE = "\u202f"
 THIN_SPACE = "\u2009"

@@ -15,17 +15,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from viewer.model.counter import Counter
-
-Ints = NDArray[np.int64]
-Codes = NDArray[np.uint32]
-Bools = NDArray[np.bool_]
+from viewer.arrays import Bools, Codes, Ints
+from viewer.model.counter import Counter
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.model.trace import Ints, UntimedEvents, UntimedKind, ValueType
+from viewer.arrays import Ints
+from viewer.model.trace import UntimedEvents, UntimedKind, ValueType
 
 TYPE_NAMES = {
     ValueType.NONE: "", ValueType.NULL: "null", ValueType.INT: "int", ValueType.BOOL: "bool",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from viewer.model.trace import Ints
+from viewer.arrays import Ints
 
 if TYPE_CHECKING:
     from viewer.program.program import Program

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from viewer.model.trace import Ints
+from viewer.arrays import Ints
 from viewer.program.program import Method, Operator, Program
 
 _UNPLACED = ("", "", "")  # no path of a record has three parts

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from viewer.model.trace import Bools, Ints
+from viewer.arrays import Bools, Ints
 from viewer.render.layout import ROW_HEIGHT, HeaderPart
 from viewer.render.track_table import Busy, TrackList
 

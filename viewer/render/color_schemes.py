@@ -31,10 +31,11 @@ from numpy.typing import NDArray
 
 from viewer.analysis.links.labels import key_labels, unlinked_text
 from viewer.analysis.links.link_table import LinkTable
+from viewer.arrays import Bools, Ints
 from viewer.model.intervals import durations
 from viewer.model.queries import NATIVE_DURATION, foreign
 from viewer.model.times import NARROW_SPACE, format_time
-from viewer.model.trace import Bools, Ints, KeyKind, Trace
+from viewer.model.trace import KeyKind, Trace
 from viewer.program.program import Operator, Program
 from viewer.render.palette import (
     FRAME,

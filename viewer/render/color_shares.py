@@ -24,9 +24,10 @@ from heapq import nsmallest
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Ints
 from viewer.model.intervals import durations
 from viewer.model.queries import execute_keys, foreign, run_of_slices, tree
-from viewer.model.trace import Ints, RunKind, Trace
+from viewer.model.trace import RunKind, Trace
 from viewer.render.color_schemes import Classes, Numbers
 from viewer.render.palette import FRAME, OPERATORS, PLAIN, SLAB, UNATTRIBUTED, UNLINKED, Palette
 

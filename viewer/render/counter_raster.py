@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.model.counter import Counter, Floats
+from viewer.arrays import Floats, Ints
+from viewer.model.counter import Counter
 from viewer.model.intervals import durations
-from viewer.model.trace import Ints
 from viewer.render.layout import XMap
 from viewer.render.palette import Pixels
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viewer.model.trace import Ints
+from viewer.arrays import Ints
 from viewer.render.palette import Pixels
 
 

@@ -20,8 +20,8 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Ints
 from viewer.model.times import tick_to_ns
-from viewer.model.trace import Ints
 
 _INT64 = np.iinfo(np.int64)
 # Sums and differences of two numbers below this stay inside int64.

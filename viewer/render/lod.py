@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Bools, Codes, Ints
 from viewer.model.intervals import durations
-from viewer.model.trace import Bools, Codes, Ints, Slices
+from viewer.model.trace import Slices
 
 # Below this many slices a row is drawn from the slices themselves at any zoom.
 MIN_SLICES = 512

@@ -22,7 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.model.trace import Ints, Slices
+from viewer.arrays import Ints
+from viewer.model.trace import Slices
 from viewer.render.layout import SLICE_TOP, Axis, BandKind, TimelineLayout, XMap
 from viewer.render.lod import (
     FULL_SHADE,

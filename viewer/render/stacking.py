@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewer.model.trace import Bools, Ints
+from viewer.arrays import Bools, Ints
 from viewer.render.arrangement import Arrangement, TrackView, arrange
 from viewer.render.layout import (
     COUNTER_HEIGHT,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from viewer.arrays import Ints
 from viewer.model.times import (
     MINUS,
     NARROW_SPACE,
@@ -20,7 +21,6 @@ from viewer.model.times import (
     nice_step,
     unit_for,
 )
-from viewer.model.trace import Ints
 from viewer.render.layout import Axis, XMap
 
 _FARTHEST = 1 << 63  # beyond it a line has no int64

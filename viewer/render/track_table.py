@@ -13,8 +13,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Bools, Ints
 from viewer.model.intervals import durations, union
-from viewer.model.trace import Bools, Ints, KeyKind, Trace
+from viewer.model.trace import KeyKind, Trace
 from viewer.render.layout import Axis, HeaderPart
 
 NEVER = np.iinfo(np.int64).max  # the first tick of a track without slices

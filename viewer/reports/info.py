@@ -17,6 +17,7 @@ from viewer.analysis.links.labels import run_label
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.match import UNCHECKABLE, mean_agreement
 from viewer.analysis.links.pairing import Candidate
+from viewer.arrays import Ints
 from viewer.model.queries import unattributed_time
 from viewer.model.times import (
     ClockRate,
@@ -26,7 +27,7 @@ from viewer.model.times import (
     plain_spaces,
     tick_to_ns,
 )
-from viewer.model.trace import Ints, Problem, Trace, UntimedKind
+from viewer.model.trace import Problem, Trace, UntimedKind
 from viewer.model.untimed import counts_text
 from viewer.program.program import Program
 from viewer.workspace.workspace import Workspace

@@ -17,11 +17,12 @@ import numpy as np
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.labels import slice_labels, track_name
 from viewer.analysis.links.link_table import Link, LinkTable
-from viewer.model.counter import unit_counters
+from viewer.analysis.torq.unit_counters import unit_counters
+from viewer.arrays import Codes, Ints
 from viewer.model.inference_views import aligned_runs, has_run_views, mean_run
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT
 from viewer.model.times import NARROW_SPACE, ClockRate, format_time, group_digits
-from viewer.model.trace import Codes, Ints, Trace
+from viewer.model.trace import Trace
 from viewer.render.color_schemes import (
     DEFAULT,
     SCHEMES,

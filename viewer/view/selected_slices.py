@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from viewer.analysis.statistics.selection import SelectedSlices, chosen_within
-from viewer.model.trace import Codes, Ints, Slices
+from viewer.arrays import Codes, Ints
+from viewer.model.trace import Slices
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import Area, SliceRef, SliceSet
 

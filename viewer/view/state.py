@@ -14,7 +14,7 @@ from typing import overload
 
 import numpy as np
 
-from viewer.model.trace import Codes, Ints
+from viewer.arrays import Codes, Ints
 from viewer.render.arrangement import TrackOrder as TrackOrder
 from viewer.render.arrangement import TrackView as TrackView
 from viewer.view.open_trace import Inferences

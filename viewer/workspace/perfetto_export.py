@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from viewer.analysis.links.labels import set_label, slice_labels, track_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.torq.measured_actions import jobs_of_keys
+from viewer.arrays import Ints
 from viewer.codecs.atomic_file import Cancelled, NothingToExport, Progress
 from viewer.codecs.file_stamps import hash_facts
 from viewer.export.perfetto.flows import flows_among
@@ -29,7 +30,7 @@ from viewer.export.perfetto.source import (
 from viewer.export.perfetto.writer import FileSize, export_perfetto, size_of_perfetto
 from viewer.export.tables.slices import operator_names, source_places
 from viewer.model.provenance import is_of_one_file
-from viewer.model.trace import Ints, Trace
+from viewer.model.trace import Trace
 from viewer.reports.estimates import of_workspace
 from viewer.workspace.workspace import Workspace
 

@@ -10,12 +10,12 @@ import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tests.peers.trace_processor import TraceProcessor
+from viewer.analysis.torq.unit_counters import unit_counters
 from viewer.codecs.atomic_file import WriteCancelled
 from viewer.export.perfetto.source import ExportTrack, PerfettoSource
 from viewer.export.perfetto.writer import export_perfetto, write_perfetto
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.counter import unit_counters
 from viewer.model.trace import Clock, Column, KeyKind, Unit
 
 DATA = Path(__file__).parents[2] / "data"

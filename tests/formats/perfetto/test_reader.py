@@ -14,9 +14,9 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tests.export.perfetto.test_writer import difficult_traces
 from tests.peers.trace_processor import TraceProcessor
+from viewer.analysis.torq.unit_counters import unit_counters
 from viewer.export.perfetto.writer import PerfettoSource, export_perfetto, write_perfetto
 from viewer.formats import open_file
-from viewer.model.counter import unit_counters
 from viewer.model.trace import Trace
 from viewer.workspace.perfetto_export import perfetto_source
 from viewer.workspace.workspace import Workspace

@@ -23,10 +23,11 @@ import numpy as np
 
 from viewer.analysis.cost.costs import made_of_others
 from viewer.analysis.links.link_table import LinkTable
+from viewer.arrays import Bools, Ints
 from viewer.model import intervals
 from viewer.model.executorch_names import KERNEL_PREFIX
 from viewer.model.queries import NATIVE_DURATION
-from viewer.model.trace import Bools, Ints, KeyKind, Unit
+from viewer.model.trace import KeyKind, Unit
 from viewer.program.delegated_to import Lowering, instructions_of, lowered_into
 from viewer.program.program import GraphNode, Method, Operator, base_name
 

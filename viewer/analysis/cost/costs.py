@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from viewer.analysis.links.link_table import LinkTable
+from viewer.arrays import Bools, Ints
 from viewer.model import intervals
 from viewer.model.queries import (
     Segments,
@@ -27,7 +28,7 @@ from viewer.model.queries import (
     total_per_group,
 )
 from viewer.model.scope import TimeScope, begin_in
-from viewer.model.trace import Bools, Ints, KeyKind, Run, Trace, Unit
+from viewer.model.trace import KeyKind, Run, Trace, Unit
 
 _INSTRUCTIONS = (KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL, KeyKind.CONTROL)
 

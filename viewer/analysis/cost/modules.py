@@ -19,8 +19,8 @@ import numpy as np
 
 from viewer.analysis.cost.costs import CostRow, Costs, CostTable
 from viewer.analysis.links.link_table import LinkTable
-from viewer.model.distributions import Floats
-from viewer.model.trace import Ints, Run
+from viewer.arrays import Floats, Ints
+from viewer.model.trace import Run
 from viewer.program.module_tree import ModuleTree
 
 # Ticks of runs times modules or sets that are held at a time: 80 MB.

@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 
 from viewer.analysis.cost.costs import CostTable
-from viewer.model.trace import Bools, Ints
+from viewer.arrays import Bools, Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,9 +35,10 @@ from viewer.analysis.links.coverage import (
 from viewer.analysis.links.labels import key_labels, operator_count, set_label
 from viewer.analysis.links.link_table import Link, LinkState, LinkTable, Reason
 from viewer.analysis.links.remedies import remedy
+from viewer.arrays import Bools, Ints
 from viewer.model.intervals import Intervals
 from viewer.model.queries import Segments, charge, foreign, total_per_group
-from viewer.model.trace import Bools, Ints, KeyKind
+from viewer.model.trace import KeyKind
 from viewer.program.debug_handles import NO_INSTRUCTION
 from viewer.program.program import Method, Program
 

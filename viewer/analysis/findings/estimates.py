@@ -22,10 +22,11 @@ from viewer.analysis.findings.finding import (
     plural,
 )
 from viewer.analysis.torq.estimates import ActionRow
+from viewer.arrays import Ints
 from viewer.model.queries import numbers, units_of
 from viewer.model.times import counted, format_time
 from viewer.model.torq_names import ACTION_ID, DISPATCH, JOB_ID, job_name
-from viewer.model.trace import Ints, Unit
+from viewer.model.trace import Unit
 
 # Less is within what clocks, memories and the host's part in a job make of any estimate.
 OFF = 2

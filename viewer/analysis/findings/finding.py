@@ -19,9 +19,10 @@ from viewer.analysis.cost.costs import Costs, CostTable
 from viewer.analysis.cost.work_time import WorkTime
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.torq.estimates import Estimates
+from viewer.arrays import Ints
 from viewer.model.queries import execute_keys
 from viewer.model.times import NARROW_SPACE, counted, format_share, format_time, tick_to_ns
-from viewer.model.trace import Ints, Run, RunKind, Trace
+from viewer.model.trace import Run, RunKind, Trace
 
 NAMED = 3  # of a list in a sentence so many are named, and the others counted
 

@@ -35,8 +35,9 @@ from viewer.analysis.links.coverage import begins_within
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.analysis.torq.estimates import Estimates
+from viewer.arrays import Ints
 from viewer.model.scope import TimeScope
-from viewer.model.trace import Ints, Run
+from viewer.model.trace import Run
 
 # As many as are read; a file with many methods could have one or two for each of them.
 MOST = 12

@@ -28,11 +28,12 @@ from viewer.analysis.findings.finding import (
 )
 from viewer.analysis.links.labels import key_labels
 from viewer.analysis.statistics.npu_units import UnitOverview
+from viewer.arrays import Ints
 from viewer.model import intervals
 from viewer.model.intervals import Intervals
 from viewer.model.queries import foreign, units_of
 from viewer.model.times import counted
-from viewer.model.trace import Ints, KeyKind, Run, Unit
+from viewer.model.trace import KeyKind, Run, Unit
 
 # A twentieth of an inference; what the runtime needs from one call to the next is less.
 GAPS_SHARE = Fraction(1, 20)

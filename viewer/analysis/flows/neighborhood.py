@@ -19,8 +19,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Bools, Ints
 from viewer.model.times import counted, group_digits
-from viewer.model.trace import Bools, Ints
 from viewer.program.dataflow import Dataflow
 
 MOST_HOPS = 6

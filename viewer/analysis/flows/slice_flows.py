@@ -32,8 +32,9 @@ import numpy as np
 from viewer.analysis.cost.costs import made_of_others
 from viewer.analysis.flows.job_flows import JobFlows
 from viewer.analysis.links.link_table import LinkTable
+from viewer.arrays import Codes, Ints
 from viewer.model.queries import run_of_slices
-from viewer.model.trace import Codes, Ints, Trace
+from viewer.model.trace import Trace
 from viewer.program.dataflow import Dataflow
 
 NO_PROGRAM = "No record or source is linked, so what its operator takes is not known"

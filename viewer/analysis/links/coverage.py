@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewer.analysis.links.link_table import LinkTable
+from viewer.arrays import Bools, Ints
 from viewer.model import intervals
 from viewer.model.queries import begins, foreign
-from viewer.model.trace import Bools, Ints, Trace
+from viewer.model.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)

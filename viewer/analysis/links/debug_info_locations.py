@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from viewer.analysis.links.text_positions import positions_of
+from viewer.arrays import Ints
 from viewer.model.queries import numbers, units_of
 from viewer.model.torq_names import (
     ACTION_ID,
@@ -33,7 +34,7 @@ from viewer.model.torq_names import (
     TASK_ID,
     WAIT_PROGRAM,
 )
-from viewer.model.trace import Ints, KeyKind, Keys, Trace, Unit
+from viewer.model.trace import KeyKind, Keys, Trace, Unit
 from viewer.program.mlir.locations import INPUT_FILE, FilePosition
 from viewer.program.sources.files import file_name
 from viewer.program.torq.debug_info import Action, Dispatch, NssJob, NssTask

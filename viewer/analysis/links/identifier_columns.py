@@ -34,7 +34,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from viewer.model.trace import Codes, Column, Ints, KeyKind, Keys, Trace
+from viewer.arrays import Codes, Ints
+from viewer.model.trace import Column, KeyKind, Keys, Trace
 from viewer.program.debug_handles import DelegateMap, MapEntry, is_word
 from viewer.program.program import Program
 

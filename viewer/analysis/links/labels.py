@@ -14,8 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from viewer.analysis.links.link_table import Link, LinkTable, Reason
+from viewer.arrays import Codes, Ints
 from viewer.model.executorch_names import KERNEL_PREFIX
-from viewer.model.trace import Codes, Ints, KeyKind, Run, RunKind, Trace
+from viewer.model.trace import KeyKind, Run, RunKind, Trace
 from viewer.program.debug_handles import short_identifier
 
 # Names of a compile profile that only repeat the unit.

@@ -19,7 +19,8 @@ from viewer.analysis.links.debug_info_locations import unplaced
 from viewer.analysis.links.logged_identities import is_outside_calls, scope_identities
 from viewer.analysis.links.match import WRITE_BACK, TraceMatch, fit
 from viewer.analysis.links.text_positions import TextPositions, positions_of
-from viewer.model.trace import Bools, Codes, Ints, KeyKind, Trace
+from viewer.arrays import Bools, Codes, Ints
+from viewer.model.trace import KeyKind, Trace
 from viewer.program.debug_handles import DelegateMap, Via, is_of_whole_call
 from viewer.program.mlir.locations import FilePosition
 from viewer.program.program import Method, Operator, Program, base_name

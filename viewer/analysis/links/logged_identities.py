@@ -12,9 +12,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from viewer.arrays import Bools, Ints
 from viewer.model.executorch_names import JUMP, KERNEL_PREFIX
 from viewer.model.queries import execute_keys, run_of_slices
-from viewer.model.trace import Bools, Ints, KeyKind, RunKind, Trace
+from viewer.model.trace import KeyKind, RunKind, Trace
 from viewer.program.debug_handles import Identifier
 from viewer.program.program import base_name
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from viewer.analysis.links.labels import run_label
 from viewer.analysis.links.link_table import LinkTable
-from viewer.model.trace import Ints, Trace, UntimedKind
+from viewer.arrays import Ints
+from viewer.model.trace import Trace, UntimedKind
 
 HOW_TO_LOG = (
     "ExecuTorch logs values if the program is loaded with enable_etdump=True and a "

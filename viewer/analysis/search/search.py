@@ -33,8 +33,9 @@ from viewer.analysis.search.query import (
     Query,
     Text,
 )
+from viewer.arrays import Bools, Codes, Ints
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT, foreign, run_of_slices, self_time
-from viewer.model.trace import Bools, Codes, Ints, RunKind, Slices
+from viewer.model.trace import RunKind, Slices
 
 _FARTHEST = Fraction(10**300)  # floats end soon after
 _LINE = re.compile(r"(.*):([0-9]{1,9})", re.S)

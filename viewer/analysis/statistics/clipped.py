@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from viewer.arrays import Bools, Ints
 from viewer.model.queries import foreign
-from viewer.model.trace import Bools, Ints, Slices
+from viewer.model.trace import Slices
 
 _SAFE = 1 << 62
 

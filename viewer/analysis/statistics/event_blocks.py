@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewer.model.trace import Ints
+from viewer.arrays import Ints
 
 # Tables of up to so many cells per event are addressed directly; beyond it, pairs are numbered
 # first, which needs a sort.

@@ -19,9 +19,10 @@ import numpy as np
 
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.event_blocks import first_of, merge_runs
+from viewer.arrays import Bools, Ints
 from viewer.model.distributions import Statistics, grouped
 from viewer.model.queries import NATIVE_DURATION, NATIVE_START, NATIVE_UNIT, foreign, run_of_slices
-from viewer.model.trace import Bools, Ints, KeyKind, Run, RunKind, Trace
+from viewer.model.trace import KeyKind, Run, RunKind, Trace
 
 _UNKNOWN_UNIT = "ticks"
 

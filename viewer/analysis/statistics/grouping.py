@@ -49,10 +49,11 @@ from viewer.analysis.cost.lines import lines_text, source_place
 from viewer.analysis.links.labels import run_label, set_label, track_name
 from viewer.analysis.links.link_table import LinkTable, Reason
 from viewer.analysis.statistics.npu_units import UnitOverview, has_units
+from viewer.arrays import Bools, Codes, Ints
 from viewer.model.distributions import grouped
 from viewer.model.intervals import Intervals
 from viewer.model.queries import Segments, Tree, begins, charge, foreign, total_per_group, tree
-from viewer.model.trace import Bools, Codes, Ints, KeyKind
+from viewer.model.trace import KeyKind
 from viewer.program.program import Operator
 from viewer.program.sources.files import short_names
 

@@ -27,9 +27,10 @@ from viewer.analysis.links.labels import track_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.clipped import clipped, cut_count, outermost, self_time_within
 from viewer.analysis.statistics.grouping import NO_OPERATOR, Grouping
+from viewer.arrays import Bools, Codes, Ints
 from viewer.model.distributions import Statistics, grouped
 from viewer.model.queries import Segments, foreign, slices_within, total_per_group
-from viewer.model.trace import Bools, Codes, Ints, KeyKind
+from viewer.model.trace import KeyKind
 
 KEYS = ("name", "operator", "module", "thread")
 

@@ -33,7 +33,6 @@ from viewer.analysis.links.labels import set_label
 from viewer.analysis.links.link_table import LinkTable, operators_at
 from viewer.analysis.links.text_positions import TextPositions
 from viewer.analysis.torq.measured_actions import (
-    Floats,
     MeasuredAction,
     MeasurementSource,
     groups,
@@ -41,11 +40,12 @@ from viewer.analysis.torq.measured_actions import (
     several_dispatches,
     source_of,
 )
+from viewer.arrays import Floats, Ints
 from viewer.model import intervals
 from viewer.model.queries import numbers
 from viewer.model.times import ClockRate, RateOrigin
 from viewer.model.torq_names import ACTION_ID, TASK_ID
-from viewer.model.trace import Ints, Trace
+from viewer.model.trace import Trace
 from viewer.program.torq.debug_info import Dispatch
 
 # Of debug info, where no compile profile is open and nobody chose another rate: 800 MHz.

@@ -12,15 +12,13 @@ from enum import IntEnum
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from viewer.analysis.links.debug_info_locations import dispatch_of_scopes, other_compilations
+from viewer.arrays import Floats, Ints
 from viewer.model.queries import numbers, units_of
 from viewer.model.torq_names import ACTION_ID, DISPATCH, JOB_ID, NSS_WAIT, OPERATIONS
-from viewer.model.trace import Ints, Trace, Unit
+from viewer.model.trace import Trace, Unit
 from viewer.program.torq.debug_info import Dispatch
-
-Floats = NDArray[np.float64]
 
 _OTHER = "another compilation"
 

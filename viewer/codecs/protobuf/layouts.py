@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Bools, Ints
 from viewer.codecs.protobuf.wire import (
     FIXED32,
     FIXED64,
@@ -23,7 +24,6 @@ from viewer.codecs.protobuf.wire import (
     packed,
     varint_at,
 )
-from viewer.model.trace import Bools, Ints
 
 FEWEST = 512  # messages of one length that are worth to be looked at in Python
 _LONGEST = 128

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Bools, Ints
 from viewer.codecs.protobuf.layouts import MessageLayouts
 from viewer.codecs.protobuf.wire import (
     FIXED32,
@@ -28,7 +29,6 @@ from viewer.codecs.protobuf.wire import (
     packed,
     varint_at,
 )
-from viewer.model.trace import Bools, Ints
 
 PADDING = 24  # bytes behind a block, so that a word can be read at its last byte
 

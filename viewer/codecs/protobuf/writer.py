@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.model.trace import Bools, Ints
+from viewer.arrays import Bools, Ints
 
 Bytes = NDArray[np.uint8]
 

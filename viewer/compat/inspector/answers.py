@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.events import EventStatistics
+from viewer.arrays import Bools, Floats
 from viewer.compat.inspector.table import METADATA, NUMBERS, AnswerTable, shown_ops
 from viewer.compat.inspector.time_scales import CYCLES, PER_SECOND, ratio
-from viewer.model.distributions import Floats
-from viewer.model.trace import Bools, Column, KeyKind
+from viewer.model.trace import Column, KeyKind
 
 
 class InspectorAnswers:

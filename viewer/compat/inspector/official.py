@@ -23,15 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.analysis.statistics.event_blocks import first_of, merge_runs
+from viewer.arrays import Floats, Ints
 from viewer.compat.inspector.official_errors import InspectorError
 from viewer.compat.inspector.official_events import InspectorEvents, InspectorRun
 from viewer.compat.inspector.official_record import Handles, InspectorRecord, LoadedRecord
 from viewer.compat.inspector.table import METADATA, NUMBERS, AnswerTable, shown_ops
 from viewer.compat.inspector.time_scales import MIXED, PER_SECOND, is_mixed
 from viewer.formats.executorch.etdump.events import filled
-from viewer.model.distributions import Floats, Statistics, grouped
+from viewer.model.distributions import Statistics, grouped
 from viewer.model.executorch_names import DELEGATE_CALL, EXECUTE, INIT, LOAD, OPERATOR_CALL
-from viewer.model.trace import Ints
 
 _MAX_UINT32 = (1 << 32) - 1
 _WITHOUT_NODES = frozenset({INIT, LOAD, EXECUTE})

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Bools, Ints
 from viewer.codecs.flatbuffer import Buffer, Malformed, Tables, distinct_texts, elements
 from viewer.compat.inspector.official_errors import InspectorError
 from viewer.formats import UnreadableFile, never_cancelled, no_progress
 from viewer.formats.executorch.etdump.events import DAMAGED, load
-from viewer.model.trace import Bools, Ints
 
 _PREFIXED = 8  # where the identifier stands behind a size prefix
 _LEAST = 8  # bytes of a run or an event in a file, at the least

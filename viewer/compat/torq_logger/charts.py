@@ -20,6 +20,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.protobuf.writer import Blobs, Decimals, Joined, Literal, Picked, Piece, Where
 from viewer.compat.torq_logger.names import (
     C1_THREADS,
@@ -38,7 +39,7 @@ from viewer.model.intervals import Intervals
 from viewer.model.queries import units_of
 from viewer.model.times import ticks_to_ns
 from viewer.model.torq_names import ACTION_ID, BYTES, JOB_ID, TASK_ID, job_name
-from viewer.model.trace import Bools, Codes, Column, Ints, Trace, Unit
+from viewer.model.trace import Column, Trace, Unit
 from viewer.program.mlir.locations import (
     CallSite,
     FilePosition,

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from viewer.arrays import Ints
 from viewer.compat.torq_logger.names import duration_text, percent
 from viewer.model.intervals import Intervals, intersect, length, subtract
-from viewer.model.trace import Ints
 
 NO_TIME: Intervals = (np.empty(0, np.int64), np.empty(0, np.int64))
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
+from viewer.arrays import Codes, Ints
 from viewer.codecs.atomic_file import replacing
 from viewer.codecs.protobuf.writer import (
     VARINT,
@@ -38,7 +39,6 @@ from viewer.codecs.protobuf.writer import (
 from viewer.export.perfetto.packets import SEQUENCE, clean, field, framed
 from viewer.export.perfetto.slices import BracketOrder
 from viewer.model.building.nesting import Placed, place_by_time, place_flat
-from viewer.model.trace import Codes, Ints
 
 TYPE_SLICE_BEGIN = int(pb.TrackEvent.TYPE_SLICE_BEGIN)
 TYPE_SLICE_END = int(pb.TrackEvent.TYPE_SLICE_END)

@@ -13,8 +13,9 @@ import numpy as np
 
 from viewer.analysis.flows.slice_flows import FlowIndex
 from viewer.analysis.links.link_table import LinkTable
+from viewer.arrays import Ints
 from viewer.export.perfetto.source import FlowEdges
-from viewer.model.trace import Ints, Unit
+from viewer.model.trace import Unit
 
 # To look up the inputs of a slice takes 0.07 to 0.17 ms: these are 3 s at most.
 MOST_ASKED = 20_000

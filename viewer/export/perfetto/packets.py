@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
+from viewer.arrays import Ints
 from viewer.codecs.protobuf.writer import (
     LENGTH_DELIMITED,
     VARINT,
@@ -21,7 +22,6 @@ from viewer.codecs.protobuf.writer import (
     tag,
     varint,
 )
-from viewer.model.trace import Ints
 
 # One packet sequence holds everything, so that one table of strings serves all sources.
 SEQUENCE = 1

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
+from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.protobuf.writer import (
     FIXED64,
     LENGTH_DELIMITED,
@@ -37,7 +38,7 @@ from viewer.export.perfetto.passthrough import stated
 from viewer.export.perfetto.source import FlowEdges, PerfettoSource
 from viewer.model.queries import run_of_slices
 from viewer.model.times import tick_to_ns, ticks_to_ns
-from viewer.model.trace import Bools, Codes, Column, Ints, KeyKind, Unit
+from viewer.model.trace import Column, KeyKind, Unit
 
 # Arguments with a meaning of their own: a column of a file that has such a name is renamed, since
 # of two arguments with one name trace_processor keeps the last.

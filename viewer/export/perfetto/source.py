@@ -11,8 +11,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from viewer.arrays import Codes, Ints
 from viewer.model.times import RateOrigin, tick_to_ns
-from viewer.model.trace import Codes, Ints, Trace
+from viewer.model.trace import Trace
 
 Facts = Mapping[str, int | str]
 

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
+from viewer.analysis.torq.unit_counters import unit_counters
 from viewer.export.perfetto.counters import counter_descriptor
 from viewer.export.perfetto.packets import clean
 from viewer.export.perfetto.source import PerfettoSource
-from viewer.model.counter import Counter, unit_counters
+from viewer.model.counter import Counter
 from viewer.model.times import RateOrigin
 from viewer.model.trace import Unit
 

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from viewer.analysis.links.labels import track_name
 from viewer.analysis.links.link_table import LinkTable
+from viewer.arrays import Bools, Ints
 from viewer.model.queries import tree
 from viewer.model.times import ticks_to_ns
-from viewer.model.trace import Bools, Column, Ints, Slices
+from viewer.model.trace import Column, Slices
 from viewer.program.program import Operator
 
 COLUMNS = (

@@ -16,9 +16,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Bools, Codes
 from viewer.formats.chrome.layouts import EventsAlike
 from viewer.formats.text_rows import DistinctTexts
-from viewer.model.trace import Bools, Codes, Column
+from viewer.model.trace import Column
 
 Arguments = Mapping[str, msgspec.Raw]
 

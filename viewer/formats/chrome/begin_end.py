@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewer.model.trace import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints
 
 
 @dataclass(frozen=True, slots=True)

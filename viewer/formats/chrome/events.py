@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Ints
 from viewer.codecs.decimal_times import times_of
 from viewer.codecs.json_blocks import Blocks, PackedFile, cut, spans
 from viewer.codecs.json_layouts import PADDING, Objects
@@ -28,7 +29,6 @@ from viewer.formats.chrome.arguments import NOT_UTF8, ArgumentColumns, text_of
 from viewer.formats.chrome.layouts import EventLayouts, EventsAlike
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.trace import Ints
 
 Name = int | str | float | None
 

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.model.trace import Bools, Codes, Flows, Ints, Slices
+from viewer.arrays import Bools, Codes, Ints
+from viewer.model.trace import Flows, Slices
 
 
 def flows_of(

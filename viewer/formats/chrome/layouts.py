@@ -15,6 +15,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.json_layouts import (
     AlikeObjects,
     JsonLayout,
@@ -26,7 +27,6 @@ from viewer.codecs.json_layouts import (
     texts_of,
     whole_numbers,
 )
-from viewer.model.trace import Bools, Codes, Ints
 
 ARGUMENTS = "args"
 _TEXTS, _IDS, _TIMES = ("ph", "name", "cat"), ("pid", "tid"), ("ts", "dur")

@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.decimal_times import TIME_LIMIT
 from viewer.codecs.gzip_head import inflated_head
 from viewer.codecs.json_blocks import PackedFile
@@ -46,7 +47,7 @@ from viewer.formats.chrome.tracks import TrackNames, text_of_id
 from viewer.formats.text_rows import numbers_of
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.counter import stated_counter
-from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, Problem, Trace
+from viewer.model.trace import Clock, Column, KeyKind, Problem, Trace
 
 CATEGORY, SCOPE, UNPAIRED, ID = "category", "scope", "unpaired", "id"
 NO_END = "begin without an end"

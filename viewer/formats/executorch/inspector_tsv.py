@@ -26,10 +26,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from viewer.arrays import Bools, Ints
 from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.executorch_names import EXECUTE, LOAD, SCOPES
-from viewer.model.trace import Bools, Clock, Column, Ints, KeyKind, RunKind, Trace
+from viewer.model.trace import Clock, Column, KeyKind, RunKind, Trace
 
 _BLOCK, _NAME, _STARTS = "event_block_name", "event_name", "start_time"
 _DELEGATED = "is_delegated_op"

@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
+from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.protobuf.layouts import MessageLayouts
 from viewer.codecs.protobuf.reader import Field, PaddedBytes
 from viewer.codecs.protobuf.wire import FIXED64, LENGTH_DELIMITED, VARINT
 from viewer.formats.perfetto.begin_end import Places
 from viewer.formats.perfetto.sequences import Problem, SequenceState, TextTable, as_text, parsed
-from viewer.model.trace import Bools, Codes, Column, Ints
+from viewer.model.trace import Column
 
 BOOL, UINT, INT, DOUBLE, TEXT = range(5)
 MOST_COLUMNS = 4096

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.model.trace import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints
 
 BEGIN, END, POINT, COMPLETE = 1, 2, 3, 4
 _SHORT = 1 << 16

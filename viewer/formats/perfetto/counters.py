@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from viewer.arrays import Codes, Ints
 from viewer.codecs.protobuf.reader import Fields, PaddedBytes
 from viewer.codecs.protobuf.wire import FIXED64, VARINT
 from viewer.formats.perfetto.sequences import Problem, Tracks, as_text
 from viewer.model.counter import Counter, changes
-from viewer.model.trace import Codes, Ints
 
 _INT, _DOUBLE = 30, 44
 _UNITS = {0: "", 1: "ns", 2: "", 3: "B"}  # by CounterDescriptor.Unit

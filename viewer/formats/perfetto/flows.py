@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from viewer.arrays import Bools, Ints
 from viewer.codecs.protobuf.reader import Fields
 from viewer.codecs.protobuf.wire import FIXED64, VARINT
-from viewer.model.trace import Bools, Ints
 
 # Field numbers of TrackEvent, with whether the flow ends there.
 _FIELDS = ((36, VARINT, False), (47, FIXED64, False), (42, VARINT, True), (48, FIXED64, True))

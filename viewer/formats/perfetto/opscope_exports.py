@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
+from viewer.arrays import Bools, Codes, Ints
 from viewer.formats.perfetto.annotations import INT, Annotations
 from viewer.formats.perfetto.begin_end import Places
 from viewer.formats.perfetto.sequences import Problem, as_text
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.provenance import Provenance, first_ns, of_source
 from viewer.model.times import ns_to_tick, tick_to_ns, ticks_to_ns
-from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, Run, RunKind, Unit
+from viewer.model.trace import Clock, Column, KeyKind, Run, RunKind, Unit
 
 RUN_CATEGORY = "INFERENCE"
 UNITS = {unit.name: unit for unit in Unit if unit}

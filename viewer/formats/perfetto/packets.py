@@ -10,12 +10,12 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
+from viewer.arrays import Ints
 from viewer.codecs.gzip_head import MAGIC
 from viewer.codecs.protobuf.layouts import MessageLayouts
 from viewer.codecs.protobuf.reader import Fields, PaddedBytes, padded
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED
 from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile
-from viewer.model.trace import Ints
 
 BLOCK = 1 << 20  # what is made of it then stays near the processor, and calls are few
 _MOST_PACKET = 1 << 26

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
+from viewer.arrays import Ints
 from viewer.codecs.protobuf.wire import Words
-from viewer.model.trace import Ints
 
 Problem = Callable[[str, int, str], None]
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
+from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.protobuf.layouts import MessageLayouts
 from viewer.codecs.protobuf.reader import Field, Fields, PaddedBytes
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
@@ -52,7 +53,7 @@ from viewer.model.building.builder import TraceBuilder
 from viewer.model.counter import Counter
 from viewer.model.provenance import PREFIX, Provenance, first_ns, is_of_one_file
 from viewer.model.times import ns_to_tick
-from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, Run, Trace, Unit
+from viewer.model.trace import Clock, Column, KeyKind, Run, Trace, Unit
 
 NO_NAME = "(unnamed)"
 UNPAIRED = "unpaired"

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from viewer.arrays import Bools, Ints
 from viewer.formats import UnreadableFile
 from viewer.formats.text_rows import TextColumn, distinct_texts
-from viewer.model.trace import Bools, Ints
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -30,6 +30,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from viewer.arrays import Bools, Codes, Ints
 from viewer.formats import HEAD_SIZE, Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
 from viewer.formats.table.csv_blocks import TIME_LIMIT, CsvBlock, Shape, blocks
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn, numbers_of
@@ -42,17 +43,7 @@ from viewer.model.executorch_names import (
     LOAD,
     SCOPES,
 )
-from viewer.model.trace import (
-    UNATTRIBUTED,
-    Bools,
-    Clock,
-    Codes,
-    Column,
-    Ints,
-    KeyKind,
-    RunKind,
-    Trace,
-)
+from viewer.model.trace import UNATTRIBUTED, Clock, Column, KeyKind, RunKind, Trace
 
 CLOCK = Clock("ns", Fraction(1))
 REQUIRED = ("process", "thread", "name", "start_ns", "dur_ns")

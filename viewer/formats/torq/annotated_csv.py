@@ -34,6 +34,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from viewer.arrays import Bools, Codes, Ints
 from viewer.formats import Cancelled, Progress, UnreadableFile, format_of
 from viewer.formats.text_rows import (
     DistinctTexts,
@@ -58,7 +59,7 @@ from viewer.model.torq_names import (
     WAIT_PROGRAM,
     job_name,
 )
-from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, Trace, Unit
+from viewer.model.trace import Clock, Column, KeyKind, Trace, Unit
 
 _JOB_COLUMN, _ACTION_COLUMN = "nss_program_index", "action_id"  # of the file
 _TIMES = {

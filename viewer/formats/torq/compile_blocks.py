@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Bools, Codes, Ints
 from viewer.formats.text_rows import DistinctTexts, TextColumn
-from viewer.model.trace import Bools, Codes, Ints
 
 Words = NDArray[np.uint64]
 

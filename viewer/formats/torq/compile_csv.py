@@ -25,6 +25,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from viewer.arrays import Codes, Ints
 from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
 from viewer.formats.text_rows import (
     DistinctTexts,
@@ -38,7 +39,7 @@ from viewer.formats.torq.compile_blocks import CellBlock, split_block
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.building.chunks import distinct_codes
 from viewer.model.torq_names import ACTION_ID, BYTES, TASK_ID
-from viewer.model.trace import Clock, Codes, Column, Ints, KeyKind, Trace, Unit
+from viewer.model.trace import Clock, Column, KeyKind, Trace, Unit
 
 CLOCK = Clock("cycle", Fraction(5, 4), assumed=True)
 

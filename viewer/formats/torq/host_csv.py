@@ -38,6 +38,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from viewer.arrays import Bools, Codes, Ints
 from viewer.formats import Cancelled, Progress, UnreadableFile, format_of
 from viewer.formats.text_rows import (
     chunks_of_lines,
@@ -68,7 +69,7 @@ from viewer.model.torq_names import (
     NSS_WAIT,
     job_name,
 )
-from viewer.model.trace import Bools, Clock, Codes, Column, Ints, KeyKind, RunKind, Trace, Unit
+from viewer.model.trace import Clock, Column, KeyKind, RunKind, Trace, Unit
 
 CLOCK = Clock("us", Fraction(1000), domain="torq host")
 

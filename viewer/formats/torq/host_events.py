@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Bools, Codes, Ints
 from viewer.formats.text_rows import (
     MICROSECONDS,
     DistinctTexts,
@@ -23,7 +24,6 @@ from viewer.formats.text_rows import (
 )
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.torq_names import NSS_START
-from viewer.model.trace import Bools, Codes, Ints
 
 WITH_LOCATION = "actionIndex,elapsed_time(us),timestamp(us),event,location"
 WITH_DISPATCH = "dispatch_name,invocation_id,action_id,timestamp_us,event"

@@ -21,11 +21,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from viewer.arrays import Codes
 from viewer.formats import Cancelled, Progress, UnreadableFile, format_of
 from viewer.formats.text_rows import MICROSECONDS, RowCells, chunks_of_lines, count_rows, first_line
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.torq_names import JOB_ID, NSS_JOBS, job_name
-from viewer.model.trace import Clock, Codes, Column, KeyKind, Trace, Unit
+from viewer.model.trace import Clock, Column, KeyKind, Trace, Unit
 
 CLOCK = Clock("us", Fraction(1000))
 

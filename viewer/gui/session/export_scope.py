@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from viewer.arrays import Ints
 from viewer.export.perfetto.source import PerfettoBookmark
 from viewer.gui.session.session import Session
 from viewer.model.scope import begin_in
-from viewer.model.trace import Ints
 from viewer.render.arrangement import Arrangement
 from viewer.render.track_table import TrackList
 from viewer.view.open_trace import Inferences

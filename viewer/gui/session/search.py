@@ -16,9 +16,9 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.analysis.search.query import Query, parse
 from viewer.analysis.search.search import SearchedTrace
+from viewer.arrays import Codes, Ints
 from viewer.gui.qt.background import Latest
 from viewer.model.times import ticks_to_ns
-from viewer.model.trace import Codes, Ints
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import SliceRef
 

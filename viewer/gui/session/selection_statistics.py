@@ -20,9 +20,9 @@ from viewer.analysis.statistics.selection import (
     SelectionStatistics,
     selection_statistics,
 )
+from viewer.arrays import Ints
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.session import Session
-from viewer.model.trace import Ints
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.selected_slices import chosen_in, span_ns
 from viewer.view.state import Area, SliceRef, SliceSet

@@ -30,6 +30,7 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.analysis.cost.costs import made_of_others
+from viewer.arrays import Ints
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.search import Search
 from viewer.gui.session.workspace_edits import (
@@ -40,7 +41,7 @@ from viewer.gui.session.workspace_edits import (
     slices_of_all,
 )
 from viewer.model.scope import TimeScope, begin_in
-from viewer.model.trace import Ints, KeyKind, Run, RunKind, Trace
+from viewer.model.trace import KeyKind, Run, RunKind, Trace
 from viewer.program.program import Operator, Program
 from viewer.program.sources.files import Substitution
 from viewer.render.color_schemes import BY_ID, NAMES

@@ -16,13 +16,14 @@ from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QPen, QWheelEvent
 from PySide6.QtWidgets import QWidget
 
+from viewer.arrays import Ints
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import ZOOM_PER_NOTCH, turn_of
 from viewer.gui.timeline.painting.bookmarks import paint_overview_marks
 from viewer.gui.timeline.scene.scene import Scene, xmap_of
 from viewer.gui.timeline.scene.search_hits import paint_ticks
-from viewer.model.trace import Ints, Run, RunKind
+from viewer.model.trace import Run, RunKind
 from viewer.render.canvas import Canvas
 from viewer.render.layout import XMap
 from viewer.render.palette import Pixels, canvas_rgb

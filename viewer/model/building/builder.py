@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Bools, Codes, Ints
 from viewer.model.building.chunks import (
     Chunk,
     RowLayout,
@@ -37,13 +38,10 @@ from viewer.model.building.chunks import (
 from viewer.model.building.nesting import Placed, level_fault, place_by_time, place_flat
 from viewer.model.counter import Counter
 from viewer.model.trace import (
-    Bools,
     Clock,
-    Codes,
     Column,
     Flows,
     InstructionScope,
-    Ints,
     KeyKind,
     Keys,
     Problem,

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Bools, Codes, Ints
 from viewer.model.building.nesting import Placed
-from viewer.model.trace import Bools, Codes, Column, Ints, Keys, Slices
+from viewer.model.trace import Column, Keys, Slices
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.model.trace import Bools, Ints
+from viewer.arrays import Bools, Ints
 
 # trace_processor leaves slices open beyond 512 levels.
 MAX_DEPTH = 500

@@ -14,16 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, sqrt
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from viewer.model.trace import Ints
+from viewer.arrays import Floats, Ints
 from viewer.render.graph.layer_order import ordered
 from viewer.render.graph.layer_positions import placed
-
-Floats: TypeAlias = NDArray[np.float64]
 
 # Bends keep long edges clear of the nodes between; beyond so many of a graph the longest have none.
 _MOST_BENDS = 2_500

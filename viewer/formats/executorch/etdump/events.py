@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Bools, Ints
 from viewer.codecs.flatbuffer import Buffer, Malformed, Tables, distinct_texts, elements, padded
 from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.model.building.builder import BACKWARDS, TraceBuilder
-from viewer.model.trace import Bools, Ints
 
 DAMAGED = "The file is damaged or was cut short: copy it again, or record it again"
 _IDENTIFIER = b"ED00"

@@ -21,8 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Bools, Ints
 from viewer.formats.executorch.etdump.events import ProfileEvents
-from viewer.model.trace import Bools, Column, Ints, KeyKind
+from viewer.model.trace import Column, KeyKind
 from viewer.program.debug_handles import is_host_event, is_total
 
 UNITS = ("cycles", "us", "ns", "ticks")

@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Bools, Codes, Ints
 from viewer.formats.executorch.etdump.events import ProfileEvents, count_rows, filled
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.executorch_names import CONTROL, DELEGATE_CALL, KERNEL_PREFIX, OPERATOR_CALL
-from viewer.model.trace import Bools, Codes, Ints, KeyKind
+from viewer.model.trace import KeyKind
 
 _CALLS = {OPERATOR_CALL: KeyKind.OPERATOR_CALL, DELEGATE_CALL: KeyKind.DELEGATE_CALL}
 

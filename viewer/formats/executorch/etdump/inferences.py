@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Bools, Ints
 from viewer.formats.executorch.etdump.events import Codes32, ProfileEvents, Runs
 from viewer.model.executorch_names import EXECUTE, INIT, LOAD, STEP
-from viewer.model.trace import Bools, Ints, KeyKind
+from viewer.model.trace import KeyKind
 
 LOADS = (INIT, LOAD)
 # Every restart of the clock is a thread; beyond so many, runs share the last one.

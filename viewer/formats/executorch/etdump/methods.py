@@ -21,11 +21,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Bools, Ints
 from viewer.formats.executorch.etdump.events import ProfileEvents
 from viewer.formats.executorch.etdump.inferences import ends_of_runs
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.executorch_names import JUMP
-from viewer.model.trace import Bools, Ints, KeyKind
+from viewer.model.trace import KeyKind
 
 # Sessions load a handful, at most one for each size of input. Bounds the search, whose tables take
 # a byte per method and fact.

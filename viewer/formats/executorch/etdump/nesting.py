@@ -12,8 +12,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Bools, Ints
 from viewer.formats.executorch.etdump.events import Codes32, ProfileEvents
-from viewer.model.trace import Bools, Ints, KeyKind
+from viewer.model.trace import KeyKind
 
 
 def nest(events: ProfileEvents, kind: NDArray[np.uint8]) -> tuple[Codes32, Ints, Ints]:

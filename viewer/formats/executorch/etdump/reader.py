@@ -36,6 +36,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Codes, Ints
 from viewer.codecs.flatbuffer import Malformed
 from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
 from viewer.formats.executorch.etdump.events import (
@@ -65,7 +66,7 @@ from viewer.formats.executorch.etdump.nesting import nest
 from viewer.formats.executorch.etdump.unattributed import UnattributedParts, uncovered
 from viewer.formats.executorch.etdump.untimed import Untimed, UntimedReader, place
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.trace import UNATTRIBUTED, Clock, Codes, Column, Ints, KeyKind, RunKind, Trace
+from viewer.model.trace import UNATTRIBUTED, Clock, Column, KeyKind, RunKind, Trace
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Bools, Ints
 from viewer.formats.executorch.etdump.events import ProfileEvents
-from viewer.model.trace import Bools, Ints, KeyKind
+from viewer.model.trace import KeyKind
 
 
 @dataclass(slots=True)

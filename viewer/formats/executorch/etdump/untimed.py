@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Ints
 from viewer.codecs.flatbuffer import Buffer, Tables, distinct_texts, elements
 from viewer.formats.executorch.etdump.events import (
     Codes32,
@@ -30,7 +31,7 @@ from viewer.formats.executorch.etdump.events import (
 )
 from viewer.formats.executorch.etdump.values import ValueReader
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.trace import Column, Ints, KeyKind, UntimedEvents, UntimedKind, ValueType
+from viewer.model.trace import Column, KeyKind, UntimedEvents, UntimedKind, ValueType
 
 _LEAST_ALLOCATOR = 8  # bytes in a file: an offset and the head of a table
 _NO_ID = -1

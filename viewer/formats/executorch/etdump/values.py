@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Bools, Ints
 from viewer.codecs.flatbuffer import Buffer, Tables
-from viewer.model.trace import Bools, Ints, ValueType
+from viewer.model.trace import ValueType
 
 # Scalar type -> (dtype, bytes of one element; 0 where elements are packed).
 _DTYPES = {

@@ -21,6 +21,7 @@ from viewer.analysis.delegates.delegation import (
     Unlinked,
     recorded,
 )
+from viewer.arrays import Ints
 from viewer.gui.panels.base.cost_footer import CostFooter, whole_text
 from viewer.gui.panels.base.operator_table import OperatorContents
 from viewer.gui.panels.base.slice_facts import scope_text
@@ -39,7 +40,6 @@ from viewer.gui.qt.when_visible import BEING_COUNTED, WhenVisible
 from viewer.gui.session import navigation
 from viewer.gui.session.session import Session
 from viewer.model.scope import TimeScope
-from viewer.model.trace import Ints
 from viewer.view.open_trace import Inferences, OpenTrace, display_name
 from viewer.view.state import SliceRef, SliceSet
 

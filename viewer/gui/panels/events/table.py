@@ -21,6 +21,7 @@ from PySide6.QtGui import QColor, QFont
 
 from viewer.analysis.links.labels import key_labels
 from viewer.analysis.statistics.events import EventStatistics
+from viewer.arrays import Bools, Ints
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.swatches import SwatchPixmaps, colors_of
 from viewer.gui.qt.crash_report import guard
@@ -28,7 +29,6 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
 from viewer.model.times import NARROW_SPACE, format_in, group_digits, unit_for
-from viewer.model.trace import Bools, Ints
 from viewer.render.palette import Palette
 from viewer.view.open_trace import OpenTrace
 

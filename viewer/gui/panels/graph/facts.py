@@ -19,9 +19,9 @@ from viewer.analysis.delegates.delegation import Instance
 from viewer.analysis.flows.neighborhood import Neighborhood
 from viewer.analysis.workload.mlir_tensors import with_tensors
 from viewer.analysis.workload.operator_tensors import outputs_of
+from viewer.arrays import Ints
 from viewer.gui.panels.base.slice_facts import tensor_text
 from viewer.model.times import counted, format_share, format_time, group_digits, tick_to_ns
-from viewer.model.trace import Ints
 from viewer.program.program import Operator, Program, Tensor
 from viewer.program.sources.files import file_name
 from viewer.render.palette import RAMP, RAMP_STEPS, SLAB

@@ -19,6 +19,7 @@ from viewer.analysis.cost.lines import lines_text
 from viewer.analysis.cost.modules import ModuleCosts, RunMedians
 from viewer.analysis.links.labels import run_label, set_label
 from viewer.analysis.workload.operator_tensors import outputs_of
+from viewer.arrays import Bools, Ints
 from viewer.gui.panels.base.slice_facts import MISSING, tensor_text
 from viewer.model.scope import TimeScope
 from viewer.model.times import (
@@ -31,7 +32,6 @@ from viewer.model.times import (
     tick_to_ns,
     unit_for,
 )
-from viewer.model.trace import Bools, Ints
 from viewer.program.module_tree import ModuleKind, ModuleTree
 from viewer.program.program import Program
 from viewer.view.open_trace import OpenTrace

@@ -9,6 +9,7 @@ import numpy as np
 from PySide6.QtCore import QItemSelectionModel, Slot
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from viewer.arrays import Ints
 from viewer.gui.panels.search.table import (
     CELLS,
     MOST_ROWS,
@@ -24,7 +25,6 @@ from viewer.gui.qt.widgets.tables import RowTable, copy_rows, fit_columns, let_c
 from viewer.gui.session.search import NOTHING, Hits
 from viewer.gui.session.session import Session
 from viewer.model.times import counted, group_digits
-from viewer.model.trace import Ints
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 
 TEACH = (

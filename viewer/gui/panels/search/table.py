@@ -17,6 +17,7 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QColor, QFont
 
 from viewer.analysis.links.labels import set_label, track_name
+from viewer.arrays import Ints
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.swatches import SwatchPixmaps, colors_of
 from viewer.gui.qt.crash_report import guard
@@ -26,7 +27,6 @@ from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
 from viewer.gui.session.search import NOTHING, Hits
 from viewer.model.queries import foreign
 from viewer.model.times import format_time, ticks_to_ns
-from viewer.model.trace import Ints
 from viewer.render.color_schemes import DEFAULT
 from viewer.view.open_trace import OpenTrace
 

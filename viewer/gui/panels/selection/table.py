@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QColor, QFont
 
+from viewer.arrays import Floats, Ints
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
 from viewer.gui.session.selection_statistics import SelectionAnswer
-from viewer.model.distributions import Floats
 from viewer.model.times import format_in, group_digits, ticks_to_ns, unit_for
-from viewer.model.trace import Ints
 from viewer.view.open_trace import display_name
 
 GROUP_TITLES = {"name": "Name", "operator": "Operator", "module": "Module", "thread": "Thread"}

@@ -12,13 +12,13 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.analysis.links.labels import run_label
 from viewer.analysis.links.untimed_links import HOW_TO_LOG
+from viewer.arrays import Ints
 from viewer.gui.panels.base.trace_table_panel import TraceTablePanel
 from viewer.gui.panels.untimed.table import CELLS, MiddleElided, UntimedColumn, UntimedModel
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.tables import RowTable, copy_rows, fit_columns
 from viewer.gui.session.session import Session
 from viewer.model.times import group_digits
-from viewer.model.trace import Ints
 from viewer.model.untimed import counts_text
 
 NOTHING = f"No allocation or debug events here. {HOW_TO_LOG}"

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.links.untimed_links import keys_of, link_reason, runs_of
+from viewer.arrays import Bools, Ints
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.swatches import SwatchPixmaps, colors_of
 from viewer.gui.qt.crash_report import guard
@@ -28,7 +29,7 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
 from viewer.model.times import group_digits
-from viewer.model.trace import Bools, Column, Ints, UntimedEvents, UntimedKind, ValueType
+from viewer.model.trace import Column, UntimedEvents, UntimedKind, ValueType
 from viewer.model.untimed import TYPE_NAMES, identifier_of, kind_name, value_text
 from viewer.render.palette import Palette
 from viewer.view.open_trace import OpenTrace

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Ints
 from viewer.gui.timeline.scene.scene import Scene
-from viewer.model.trace import Ints
 from viewer.render.arrangement import TrackView
 from viewer.render.layout import BandKind, HeaderPart
 

@@ -12,12 +12,12 @@ import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
+from viewer.arrays import Ints
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.bookmarks import can_mark
 from viewer.gui.timeline.painting.bookmark_labels import flags, title
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import counted, format_time
-from viewer.model.trace import Ints
 from viewer.render.canvas import Canvas
 from viewer.render.layout import XMap
 

@@ -15,6 +15,7 @@ import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPen
 
+from viewer.arrays import Ints
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.timeline.painting.bookmarks import paint_marks
 from viewer.gui.timeline.painting.flows import FlowPainter
@@ -25,7 +26,7 @@ from viewer.gui.timeline.scene.search_hits import stamp_hits
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.queries import NATIVE_DURATION
 from viewer.model.times import format_time, tick_to_ns
-from viewer.model.trace import Ints, KeyKind
+from viewer.model.trace import KeyKind
 from viewer.render.canvas import Canvas
 from viewer.render.counter_raster import CounterColors, stamp
 from viewer.render.diamonds import stamp_diamonds

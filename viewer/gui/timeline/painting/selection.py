@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from viewer.arrays import Bools
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.timeline.scene.scene import Scene
-from viewer.model.trace import Bools
 from viewer.render.canvas import Canvas
 from viewer.render.diamonds import stamp_diamonds
 from viewer.render.layout import SLICE_TOP, BandKind, XMap

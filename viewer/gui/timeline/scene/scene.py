@@ -14,6 +14,7 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.analysis.links.labels import unlinked_text
+from viewer.arrays import Bools, Ints
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.scene.animation import RangeAnimation
@@ -23,7 +24,6 @@ from viewer.gui.timeline.scene.search_hits import HitRasters
 from viewer.gui.timeline.scene.selected_slices import SelectedRasters
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters, picture_again, prepare
 from viewer.model.times import RateOrigin, counted, format_time, group_digits
-from viewer.model.trace import Bools, Ints
 from viewer.render.arrangement import Arrangement, TrackOrder, TrackView, arrange
 from viewer.render.canvas import Canvas
 from viewer.render.header_bands import HeaderBands

@@ -14,11 +14,12 @@ import numpy as np
 from PySide6.QtCore import QObject, QRectF, Signal, Slot
 from PySide6.QtGui import QPainter
 
+from viewer.arrays import Bools, Ints
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters
-from viewer.model.trace import Bools, Ints, Slices
+from viewer.model.trace import Slices
 from viewer.render.canvas import Canvas
 from viewer.render.diamonds import stamp_diamonds
 from viewer.render.layout import SLICE_TOP, BandKind, TimelineLayout, XMap

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from viewer.model.trace import Bools, Ints
+from viewer.arrays import Bools, Ints
 from viewer.render.color_schemes import (
     DEFAULT,
     NAMES,

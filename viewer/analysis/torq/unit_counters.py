@@ -1,0 +1,234 @@
+"""Counters of the units of an NPU, computed from the slices on their tracks.
+
+They say how many units are at work, how busy they are, and what their transfers move. The units
+are those that the tracks name (`Track.unit`). Per process that has units there are:
+
+* *Concurrent units*: how many units are at work. A unit whose slices overlap counts once, and so
+  does a track that holds the work of several units without telling them apart.
+* *Slice units busy*, *CSS busy*, *DMA busy*, *NPU busy*: the share of each window of time in which
+  the units are at work. The mean of the slice units; for DMA (in, out and CDMA) and for NSS jobs
+  the time in which any of them is. A window has 1, 2 or 5 times a power of ten ticks, at most
+  `MOST_WINDOWS` are in a trace, and its length is part of the name. The last one ends with the
+  trace, so that the shares weighted by time are the share of the whole.
+* *DMA In bandwidth* and *DMA In bytes*, likewise for DMA out and CDMA: of the transfers under way,
+  the sum of their bytes by their ticks, and the sum of their bytes.
+
+A transfer without a length moves its bytes in no time and one without bytes tells nothing: neither
+is in the last two, and their `note` counts them.
+
+All is linear after one sort of times; the readers know nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.arrays import Floats, Ints
+from viewer.model import intervals
+from viewer.model.counter import Counter, changes
+from viewer.model.times import NARROW_SPACE, counted, format_in, group_digits, nice_step, unit_for
+from viewer.model.torq_names import BYTES
+from viewer.model.trace import Trace, Unit
+
+MOST_WINDOWS = 200
+# Of a file with more processes than this, the first ones have counters: each costs about 1 ms.
+MOST_PROCESSES = 200
+
+_TRANSFERS = {Unit.DMA_IN: "DMA In", Unit.DMA_OUT: "DMA Out", Unit.CDMA: "CDMA"}
+_CONCURRENT = {*_TRANSFERS, Unit.SLICE, Unit.CSS}
+_COUNTED = {*_CONCURRENT, Unit.NSS}
+_THOUSANDS = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
+_NS = {"ns": 1, "us": 1000}  # of a tick, by the name of the clock's unit
+
+
+def unit_counters(trace: Trace) -> tuple[Counter, ...]:
+    """The counters of a trace: those that its file states, then those of its units, process by
+    process."""
+    by_process: dict[str, list[int]] = {}
+    for number, track in enumerate(trace.tracks):
+        if track.unit in _COUNTED:
+            by_process.setdefault(track.process, []).append(number)
+    # An export of ours has them already, as its file states them.
+    is_told = bool(trace.provenance and trace.counters)
+    if is_told or not by_process or not len(trace.slices):
+        return trace.counters
+    work = _Work(trace)
+    return trace.counters + tuple(
+        counter
+        for process in list(by_process)[:MOST_PROCESSES]
+        for counter in _of_process(work, process, by_process[process])
+    )
+
+
+def _of_process(work: _Work, process: str, tracks: Sequence[int]) -> Iterator[Counter]:
+    of_unit: dict[Unit, list[int]] = {}
+    for track in tracks:
+        of_unit.setdefault(work.trace.tracks[track].unit, []).append(track)
+    units = {unit: [work.busy(track) for track in found] for unit, found in of_unit.items()}
+    single = [busy for unit in sorted(units) if unit in _CONCURRENT for busy in units[unit]]
+    if len(single) > 1:
+        times, delta = _edges(single)
+        tick, value = changes(times, np.cumsum(delta))
+        yield Counter(
+            process, "Concurrent units", "", tick, value, note=_as_one(work.trace, of_unit)
+        )
+    transfers = [busy for unit in _TRANSFERS for busy in units.get(unit, [])]
+    for name, parts in (
+        ("Slice units busy", units.get(Unit.SLICE, [])),
+        ("CSS busy", _joined(units.get(Unit.CSS, []))),
+        ("DMA busy", _joined(transfers)),
+        ("NPU busy", _joined(units.get(Unit.NSS, []))),
+    ):
+        if parts and work.window:
+            tick, value = work.shares(parts)
+            yield Counter(process, f"{name} · {work.window_text}", "%", tick, value)
+    moved = {
+        unit: flow
+        for unit in _TRANSFERS
+        if unit in of_unit and (flow := work.flow(of_unit[unit])) is not None
+    }
+    for unit, flow in moved.items():
+        name = f"{_TRANSFERS[unit]} bandwidth"
+        yield Counter(process, name, "GB/s", *flow.rate(), per_tick=True, note=flow.note)
+    for unit, flow in moved.items():
+        yield Counter(process, f"{_TRANSFERS[unit]} bytes", "B", *flow.size(), note=flow.note)
+
+
+def _joined(parts: Sequence[intervals.Intervals]) -> list[intervals.Intervals]:
+    """Several sets of time as one; none of none."""
+    if len(parts) < 2:
+        return list(parts)
+    return [intervals.union(*(np.concatenate(ends) for ends in zip(*parts, strict=True)))]
+
+
+def _as_one(trace: Trace, of_unit: Mapping[Unit, Sequence[int]]) -> str:
+    """What to say where one track holds the work of all slice units, as in early profiles."""
+    named = [trace.tracks[track].thread for track in of_unit.get(Unit.SLICE, [])]
+    told_apart = all(thread[-1:].isdigit() for thread in named)
+    return "" if told_apart else "the file does not tell slice units apart: they count as one"
+
+
+class _Work:
+    """What the units of one trace do, track by track, and the windows of its time."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        rows = trace.slices.row_track
+        order = np.argsort(rows, kind="stable")
+        bounds = np.searchsorted(rows[order], np.arange(len(trace.tracks) + 1))
+        self._rows = [order[a:b] for a, b in pairwise(bounds.tolist())]
+        start, end = trace.start, trace.end
+        self.window = nice_step(-(-(end - start) // MOST_WINDOWS))[0] if end > start else 0
+        steps = -(-(end - start) // self.window) if self.window else 0
+        self._edges = np.array([*(start + k * self.window for k in range(steps)), end], np.int64)
+
+    @property
+    def window_text(self) -> str:
+        """ "per 500 cycles", "per 20k cycles", "per 20 µs": the length of the windows."""
+        unit = self.trace.clock.unit
+        if unit not in _NS:
+            count, times = next((c for c in _THOUSANDS if self.window >= c[0]), (1, ""))
+            number = f"{group_digits(self.window // count)}{times}"
+            return f"per {number} {unit}{'' if self.window == 1 else 's'}"
+        ns = self.window * _NS[unit]
+        name, factor = unit_for(ns)
+        return f"per {format_in(ns, factor, 0)}{NARROW_SPACE}{name}"
+
+    def slices(self, track: int) -> NDArray[Any]:
+        """The numbers of the slices on a track, row by row."""
+        ptr = self.trace.slices.row_ptr
+        parts = [np.arange(ptr[row], ptr[row + 1]) for row in self._rows[track].tolist()]
+        return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
+    def busy(self, track: int) -> intervals.Intervals:
+        """When a track is at work."""
+        own = self.slices(track)
+        return intervals.union(self.trace.slices.start[own], self.trace.slices.end[own])
+
+    def shares(self, parts: Sequence[intervals.Intervals]) -> tuple[Ints, Floats]:
+        """The mean share of every window that these sets of time cover, in percent."""
+        edges = self._edges
+        covered = np.zeros(len(edges) - 1)
+        for part in parts:
+            covered += np.diff(intervals.covered_until(part, edges)).astype(np.float64)
+        whole = intervals.durations(edges[:-1], edges[1:]).astype(np.float64) * len(parts)
+        return changes(edges, np.append(100 * covered / whole, 0.0))
+
+    def flow(self, tracks: Sequence[int]) -> _Flow | None:
+        """The transfers of some tracks that have bytes and a length; None if none has."""
+        column = self.trace.slices.columns.get(BYTES)
+        if column is None or column.strings is not None or column.values.dtype.kind not in "iu":
+            return None
+        own = np.concatenate([self.slices(track) for track in tracks])
+        start, end = self.trace.slices.start[own], self.trace.slices.end[own]
+        told = np.ones(len(own), np.bool_) if column.valid is None else column.valid[own]
+        known = told & (end > start)
+        if not known.any():
+            return None
+        left_out = {
+            "without a length": int((told & ~known).sum()),
+            "without bytes": int((~told).sum()),
+        }
+        return _Flow(start[known], end[known], column.values[own[known]], _not_in_it(left_out))
+
+
+class _Flow:
+    """Transfers that move a number of bytes each in some time."""
+
+    def __init__(self, start: Ints, end: Ints, size: NDArray[Any], note: str) -> None:
+        self.note = note
+        self._size = size.astype(np.int64)
+        if float(np.abs(size.astype(np.float64)).sum()) >= 2.0**63:
+            self._size = size.astype(np.float64)
+        self._rate = size.astype(np.float64) / intervals.durations(start, end).astype(np.float64)
+        times = np.concatenate([start, end])
+        order = np.argsort(times, kind="stable")
+        self._times = times[order]
+        self._of = order % len(start)
+        self._sign = np.where(order < len(start), 1, -1)
+        under_way = np.cumsum(self._sign)
+        # Where one transfer is under way, the numbers of all begun and not ended add up to its own.
+        number = np.cumsum(self._sign * self._of)
+        self._alone = under_way == 1
+        self._only = number[self._alone]
+        self._exact = np.maximum.accumulate(np.where(under_way <= 1, np.arange(len(times)), 0))
+
+    def rate(self) -> tuple[Ints, NDArray[Any]]:
+        """Bytes per tick."""
+        return self._summed(self._rate)
+
+    def size(self) -> tuple[Ints, NDArray[Any]]:
+        """Bytes of the transfers under way."""
+        return self._summed(self._size)
+
+    def _summed(self, amount: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
+        total = np.cumsum(self._sign * amount[self._of])
+        if total.dtype.kind == "f":
+            # Rounding must not add up over a million transfers: the sum is told anew from every
+            # place at which it is known.
+            known = np.zeros(len(total))
+            known[self._alone] = amount[self._only]
+            total = known[self._exact] + (total - total[self._exact])
+        return changes(self._times, total)
+
+
+def _edges(parts: Sequence[intervals.Intervals]) -> tuple[Ints, Ints]:
+    """All starts (1) and ends (-1) of some sets of time, sorted by time."""
+    times = np.concatenate([ends for part in parts for ends in part])
+    step = np.concatenate(
+        [np.full(len(ends), 1 - 2 * i) for part in parts for i, ends in enumerate(part)]
+    )
+    order = np.argsort(times, kind="stable")
+    return times[order], step[order]
+
+
+def _not_in_it(left_out: Mapping[str, int]) -> str:
+    """ "2 transfers without bytes are not in it", or ""."""
+    parts = [f"{counted(count, 'transfer')} {what}" for what, count in left_out.items() if count]
+    one = sum(left_out.values()) == 1
+    return f"{' and '.join(parts)} {'is' if one else 'are'} not in it" if parts else ""
