@@ -11,7 +11,8 @@ import pytest
 
 from viewer import formats as formats_room
 from viewer.cli import COMMANDS, main
-from viewer.formats import UnreadableFile, format_of, formats, open_file
+from viewer.codecs.reading import UnreadableFile
+from viewer.formats import format_of, formats, open_file
 from viewer.gui.window.help.pages import headings_of, slug
 from viewer.workspace.exports import EXPORT_SUFFIXES
 from viewer.workspace.workspace import Workspace

@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders.torq_host_trace import host_trace
 from viewer.analysis.links.debug_info_locations import located
-from viewer.formats import never_cancelled, no_progress
+from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats.source import mlir as mlir_file
 from viewer.program.mlir.operations import operations
 from viewer.program.program import Program

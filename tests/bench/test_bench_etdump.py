@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.builders.etdump_writer import F32, Run, Tensor, framework, operator, write_dump
-from viewer.formats import never_cancelled, no_progress
+from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats.executorch.etdump import reader as etdump
 
 RUNS, OPERATORS = 100, 250  # two events per operator and one around all: 50 100

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from viewer.formats import never_cancelled, no_progress
+from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats.executorch.etrecord import reader as etrecord
 from viewer.program.program import Program
 

@@ -12,7 +12,7 @@ import pytest
 from tests.builders.etdump_writer import Run, framework, operator, write_dump
 from viewer.analysis.links.labels import slice_labels
 from viewer.analysis.links.link_table import LinkTable, link
-from viewer.formats import never_cancelled, no_progress
+from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats.executorch.etdump import reader as etdump
 from viewer.model.trace import Trace
 from viewer.program.program import GraphNode, Method, Operator, Program

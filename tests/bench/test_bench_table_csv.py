@@ -16,7 +16,7 @@ from PySide6.QtCore import QTimer
 
 from tests.builders import many_slices
 from tests.gui.events import settle
-from viewer.formats import never_cancelled, no_progress
+from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats.table.reader import FORMAT
 from viewer.gui.timeline.scene.trace_rasters import prepare
 from viewer.view.open_trace import Inferences, views_of

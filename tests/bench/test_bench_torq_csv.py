@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from viewer.formats import never_cancelled, no_progress, open_file
+from viewer.codecs.reading import never_cancelled, no_progress
+from viewer.formats import open_file
 from viewer.formats.torq.compile_csv import FORMAT
 from viewer.model.trace import Trace
 

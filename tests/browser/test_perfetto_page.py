@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.chromium import Chromium, browser_path
-from viewer.formats import never_cancelled, no_progress
+from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.resources import SAMPLES
 from viewer.workspace.perfetto_export import PerfettoJob, PerfettoOptions, perfetto_source
 from viewer.workspace.workspace import Workspace

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tests.builders.etdump_writer import framework, operator
-from viewer.formats import never_cancelled, no_progress
+from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats.executorch.etdump import reader as etdump
 from viewer.model.trace import Trace
 

@@ -5,7 +5,8 @@ import time
 import zipfile
 from pathlib import Path
 
-from viewer.formats import UnreadableFile, open_file
+from viewer.codecs.reading import UnreadableFile
+from viewer.formats import open_file
 from viewer.formats.executorch.etrecord.archive import EDGE, MAGIC
 from viewer.program.program import Program
 

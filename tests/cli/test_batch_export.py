@@ -8,7 +8,7 @@ import pytest
 
 from viewer.cli import batch_export, main
 from viewer.cli.batch_export import ENDED, plan, run
-from viewer.codecs.atomic_file import no_progress
+from viewer.codecs.reading import no_progress
 from viewer.workspace.exports import prepare
 from viewer.workspace.workspace import Workspace
 

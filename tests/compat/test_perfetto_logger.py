@@ -14,6 +14,7 @@ import pytest
 
 from tests.compat.torq_logger.test_time_chart import replayed, threads
 from tests.peers.trace_processor import TraceProcessor
+from viewer.codecs.reading import UnreadableFile
 from viewer.compat.perfetto_logger import (
     TimeChartLog,
     TimeChartView,
@@ -22,7 +23,6 @@ from viewer.compat.perfetto_logger import (
     csv_to_view_runtime_profile,
     main,
 )
-from viewer.formats import UnreadableFile
 
 DATA = Path(__file__).parents[1] / "data/torq"
 C0, C1, C2, C3 = (

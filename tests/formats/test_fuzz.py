@@ -29,6 +29,7 @@ from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.labels import slice_labels
 from viewer.analysis.links.link_table import link
 from viewer.analysis.statistics.events import event_statistics
+from viewer.codecs.reading import UnreadableFile
 from viewer.compat.inspector import official as official_inspector
 from viewer.compat.inspector import official_events as inspector_events
 from viewer.compat.inspector import official_record as inspector_record
@@ -37,7 +38,7 @@ from viewer.compat.inspector.official_errors import InspectorError
 from viewer.export.perfetto.writer import PerfettoSource, write_perfetto
 from viewer.export.tables.slices import SliceTableSource, slice_columns
 from viewer.export.tables.untimed import untimed_columns
-from viewer.formats import UnreadableFile, open_file
+from viewer.formats import open_file
 from viewer.model.inference_views import aligned_runs, mean_run
 from viewer.model.queries import NATIVE_DURATION
 from viewer.model.trace import Trace

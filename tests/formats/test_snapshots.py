@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from viewer.formats import UnreadableFile, open_file
+from viewer.codecs.reading import UnreadableFile
+from viewer.formats import open_file
 from viewer.model.trace import Trace
 from viewer.program.program import Program
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from viewer.cli import main
 from viewer.codecs.atomic_file import WriteCancelled
 from viewer.codecs.file_stamps import stamp_of
-from viewer.formats import UnreadableFile, never_cancelled, no_progress
+from viewer.codecs.reading import UnreadableFile, never_cancelled, no_progress
 from viewer.view.session_file import (
     SavedInput,
     SavedSession,

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from viewer.formats import UnreadableFile, open_file
+from viewer.codecs.reading import UnreadableFile
+from viewer.formats import open_file
 from viewer.program.sources.files import Substitution
 from viewer.workspace.companions import MAX_COMPANION, companions, read_companion, recorded_texts
 

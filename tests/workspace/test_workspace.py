@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from viewer.formats import UnreadableFile, open_file
+from viewer.codecs.reading import UnreadableFile
+from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.times import ClockRate, RateOrigin, tick_to_ns
 from viewer.model.trace import Clock, KeyKind, Trace

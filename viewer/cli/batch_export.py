@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from viewer.codecs.atomic_file import is_same_file, mark_parts, remove_parts
-from viewer.formats import HEAD_SIZE, UnreadableFile, choose, open_file
+from viewer.codecs.reading import UnreadableFile
+from viewer.formats import HEAD_SIZE, choose, open_file
 from viewer.formats.memory import keep_freed
 from viewer.model.trace import Trace
 from viewer.program.program import Program

@@ -14,7 +14,7 @@ import sys
 from viewer.analysis.statistics.grouping import KEYS
 from viewer.cli.arguments import add_files, add_theme, choices_of, complain, files_of
 from viewer.codecs.atomic_file import is_same_file
-from viewer.formats import UnreadableFile
+from viewer.codecs.reading import UnreadableFile
 from viewer.model.times import parse_range
 from viewer.reports.info import info, info_text
 from viewer.view.session_file import with_inputs

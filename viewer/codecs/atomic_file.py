@@ -10,13 +10,10 @@ import contextlib
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import BinaryIO
 
 _PART = ".part"
-
-Progress = Callable[[int, int], None]  # rows or slices written so far, and in all
-Cancelled = Callable[[], bool]
 
 
 class WriteCancelled(Exception):
@@ -25,15 +22,6 @@ class WriteCancelled(Exception):
 
 class NothingToExport(Exception):
     """What is open cannot be written in the asked form; the message says why."""
-
-
-def no_progress(done: int, total: int) -> None:
-    """A progress callback for callers that show none."""
-
-
-def never_cancelled() -> bool:
-    """A cancel callback for callers that cannot be cancelled."""
-    return False
 
 
 _mark = ""  # of the temporary files of this process

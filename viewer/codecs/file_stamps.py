@@ -11,7 +11,8 @@ import os
 import stat
 from dataclasses import dataclass
 
-from viewer.codecs.atomic_file import Cancelled, WriteCancelled, never_cancelled
+from viewer.codecs.atomic_file import WriteCancelled
+from viewer.codecs.reading import Cancelled, never_cancelled
 
 _AT_ONCE = 1 << 20  # bytes
 GONE = "it is gone, or no plain file"

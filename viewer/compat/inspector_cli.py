@@ -24,6 +24,7 @@ from viewer import __version__
 from viewer.analysis.links.link_table import LinkState, LinkTable
 from viewer.analysis.statistics.events import event_statistics
 from viewer.codecs.atomic_file import is_same_file, replacing
+from viewer.codecs.reading import UnreadableFile
 from viewer.compat.inspector import official as official_inspector
 from viewer.compat.inspector import official_events as inspector_events
 from viewer.compat.inspector import official_record as inspector_record
@@ -31,7 +32,6 @@ from viewer.compat.inspector.answers import InspectorAnswers
 from viewer.compat.inspector.official_errors import VERSION, InspectorError
 from viewer.compat.inspector.table import AnswerTable
 from viewer.compat.inspector.time_scales import MIXED, PER_SECOND, is_mixed
-from viewer.formats import UnreadableFile
 from viewer.formats.executorch.etdump import reader as etdump
 from viewer.model.trace import Trace
 from viewer.model.untimed import counts_text

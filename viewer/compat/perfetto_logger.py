@@ -34,6 +34,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from viewer.codecs.atomic_file import is_same_file, replacing
+from viewer.codecs.reading import UnreadableFile, never_cancelled, no_progress
 from viewer.compat.torq_logger import original as original_logger
 from viewer.compat.torq_logger.charts import MlirSource, TorqChart, compile_chart, runtime_chart
 from viewer.compat.torq_logger.names import COMPILE_PROCESS
@@ -44,7 +45,7 @@ from viewer.compat.torq_logger.time_chart import (
     TimeChartLog,
     TimeChartView,
 )
-from viewer.formats import UnreadableFile, never_cancelled, no_progress, open_file
+from viewer.formats import open_file
 from viewer.formats.torq import compile_csv as torq_compile_csv
 from viewer.formats.torq import runtime_csv as torq_runtime_csv
 from viewer.model.building.builder import TraceBuilder

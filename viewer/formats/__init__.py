@@ -18,40 +18,40 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from viewer.codecs.reading import (
+    Cancelled,
+    Progress,
+    ReadCancelled,
+    UnreadableFile,
+    never_cancelled,
+    no_progress,
+)
+
 if TYPE_CHECKING:
+    from viewer.model.building.builder import TraceBuilder
     from viewer.model.trace import Trace
     from viewer.program.program import Program
+
+__all__ = [
+    "HEAD_SIZE",
+    "Cancelled",
+    "Format",
+    "Progress",
+    "ReadCancelled",
+    "TraceBuilder",
+    "UnreadableFile",
+    "choose",
+    "format_of",
+    "formats",
+    "head_of",
+    "never_cancelled",
+    "no_progress",
+    "open_file",
+]
 
 HEAD_SIZE = 4096
 # Regular files by mode that are none: to read some of them waits for ever or changes something.
 _KERNEL_FOLDERS = ("/proc/", "/sys/")
-
-Progress = Callable[[int, int], None]  # bytes read so far, bytes in all
-Cancelled = Callable[[], bool]
-
-
-class UnreadableFile(Exception):
-    """A file that cannot be opened: which one, where in it, what is wrong and what to do.
-
-    The one error that readers raise. Odd data inside a recognized file is not an error but a
-    counted `Problem` of the trace.
-    """
-
-    def __init__(self, path: str, reason: str, *, where: str = "", remedy: str = "") -> None:
-        self.path = path
-        self.reason = reason
-        self.where = where
-        self.remedy = remedy
-        super().__init__(str(self))
-
-    def __str__(self) -> str:
-        place = f"{self.path} ({self.where})" if self.where else self.path
-        text = f"{place}: {self.reason}"
-        return f"{text}. {self.remedy}" if self.remedy else text
-
-
-class ReadCancelled(Exception):
-    """Raised out of a reader when `cancelled()` turned true."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +68,6 @@ class Format:
     kind: str
     sniff: Callable[[bytes], bool]
     read: Callable[[str, Progress, Cancelled], Trace | Program]
-
-
-def no_progress(done: int, total: int) -> None:
-    """A progress callback for callers that show none."""
-
-
-def never_cancelled() -> bool:
-    """A cancel callback for callers that cannot be cancelled."""
-    return False
 
 
 # In order of trial: formats with a magic first, then texts from the most to the least specific.
@@ -111,6 +102,13 @@ _STRANGERS: tuple[tuple[int, bytes, str, str], ...] = (
     (0, b"\x89PNG", "a PNG picture", ""),
     (0, b"\x7fELF", "an executable", ""),
 )  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """`TraceBuilder`, imported when a reader asks for it: the list of formats needs no numpy."""
+    if name == "TraceBuilder":
+        return importlib.import_module("viewer.model.building.builder").TraceBuilder
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 @functools.cache

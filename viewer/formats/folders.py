@@ -13,7 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from viewer.codecs.gzip_head import inflated_head
-from viewer.formats import UnreadableFile, choose, head_of
+from viewer.codecs.reading import UnreadableFile
+from viewer.formats import choose, head_of
 from viewer.formats.debug_info_folder import NoDebugInfo
 from viewer.formats.debug_info_folder import files_of as debug_info_of
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Codes, Ints
-from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.building.chunks import distinct_codes
 

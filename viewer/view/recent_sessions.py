@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import msgspec
 
 from viewer.codecs.atomic_file import write_whole
-from viewer.formats import UnreadableFile
+from viewer.codecs.reading import UnreadableFile
 from viewer.view.session_file import SUFFIX, SavedBookmark, SavedSession, SavedTracks, encoded, read
 
 MOST = 10

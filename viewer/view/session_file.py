@@ -26,15 +26,10 @@ from typing import Annotated, Any
 import msgspec
 
 import viewer
-from viewer.codecs.atomic_file import (
-    Cancelled,
-    Progress,
-    WriteCancelled,
-    never_cancelled,
-    write_whole,
-)
+from viewer.codecs.atomic_file import WriteCancelled, write_whole
 from viewer.codecs.file_stamps import FileStamp, hash_facts, stamp_of
-from viewer.formats import UnreadableFile, head_of
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled
+from viewer.formats import head_of
 from viewer.program.sources.files import Substitution
 from viewer.view.state import LONGEST_NAME, LONGEST_NOTE
 from viewer.workspace.link_choices import Choices, chosen

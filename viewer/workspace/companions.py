@@ -14,14 +14,8 @@ from itertools import islice
 
 import numpy as np
 
-from viewer.formats import (
-    Cancelled,
-    Progress,
-    UnreadableFile,
-    never_cancelled,
-    no_progress,
-    open_file,
-)
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled, no_progress
+from viewer.formats import open_file
 from viewer.model.trace import KeyKind, Trace
 from viewer.program.mlir.locations import unescape
 from viewer.program.program import Program

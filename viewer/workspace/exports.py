@@ -12,8 +12,8 @@ import numpy as np
 from viewer.analysis.delegates.handle_maps import HandleMaps, recorded_rows
 from viewer.analysis.links.untimed_links import HOW_TO_LOG
 from viewer.analysis.statistics.grouping import Grouping
-from viewer.codecs.atomic_file import Cancelled, Progress, never_cancelled, no_progress
 from viewer.codecs.atomic_file import NothingToExport as NothingToExport
+from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progress
 from viewer.export.tables.delimited import write_table
 from viewer.export.tables.handle_maps import HANDLE_MAP_COLUMNS, handle_map_columns
 from viewer.export.tables.operators import (

@@ -14,8 +14,9 @@ from viewer.analysis.links.labels import set_label, slice_labels, track_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.torq.measured_actions import jobs_of_keys
 from viewer.arrays import Ints
-from viewer.codecs.atomic_file import Cancelled, NothingToExport, Progress
+from viewer.codecs.atomic_file import NothingToExport
 from viewer.codecs.file_stamps import hash_facts
+from viewer.codecs.reading import Cancelled, Progress
 from viewer.export.perfetto.flows import flows_among
 from viewer.export.perfetto.metadata import inputs_of
 from viewer.export.perfetto.source import (

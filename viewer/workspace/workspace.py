@@ -45,14 +45,8 @@ from viewer.analysis.links.pairing import (
 )
 from viewer.analysis.torq.estimates import ASSUMED_CYCLES, is_compiled
 from viewer.codecs.file_stamps import FileStamp, stamp_of
-from viewer.formats import (
-    Cancelled,
-    Progress,
-    UnreadableFile,
-    never_cancelled,
-    no_progress,
-    open_file,
-)
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled, no_progress
+from viewer.formats import open_file
 from viewer.model.times import ClockRate, RateOrigin, format_rate, tick_to_ns
 from viewer.model.trace import KeyKind, Trace
 from viewer.program.program import Program

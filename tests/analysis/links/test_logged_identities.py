@@ -3,7 +3,7 @@
 from tests.builders.etdump_writer import delegate, framework, operator
 from viewer.analysis.links import logged_identities as logged
 from viewer.analysis.links.logged_identities import signatures
-from viewer.formats import never_cancelled, no_progress
+from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats.executorch.etdump import reader as etdump
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.builders.etdump_writer import delegate, framework, operator
 from viewer.analysis.links.link_table import link, unlinked
 from viewer.analysis.statistics.events import EventStatistics, event_statistics
-from viewer.formats import never_cancelled, no_progress
+from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats.executorch.etdump import reader as etdump
 from viewer.formats.table import reader as table_csv
 from viewer.model.trace import RunKind

@@ -14,7 +14,8 @@ from viewer.analysis.links.labels import set_label
 from viewer.analysis.links.link_table import LinkTable, link, unlinked
 from viewer.analysis.statistics.grouping import KEYS, NO_LINE, Grouping
 from viewer.analysis.statistics.npu_units import UnitOverview
-from viewer.formats import never_cancelled, no_progress, open_file
+from viewer.codecs.reading import never_cancelled, no_progress
+from viewer.formats import open_file
 from viewer.formats.executorch.etdump import reader as etdump
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, Trace

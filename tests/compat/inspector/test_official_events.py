@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tests.builders.etdump_writer import delegate, framework, operator
+from viewer.codecs.reading import UnreadableFile, never_cancelled, no_progress
 from viewer.compat.inspector import official_events as inspector_events
 from viewer.compat.inspector.official_errors import InspectorError
-from viewer.formats import UnreadableFile, never_cancelled, no_progress
 from viewer.formats.executorch.etdump import events as etdump_events
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock

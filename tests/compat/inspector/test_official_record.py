@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from viewer.codecs.reading import UnreadableFile
 from viewer.compat.inspector import official_record as inspector_record
 from viewer.compat.inspector.official_errors import InspectorError
-from viewer.formats import UnreadableFile
 
 DATA = Path(__file__).parents[2] / "data" / "etrecord"
 

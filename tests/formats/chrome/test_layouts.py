@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from tests.builders.chrome_cases import problems
 from viewer.codecs import json_blocks, json_layouts
-from viewer.formats import UnreadableFile, open_file
+from viewer.codecs.reading import UnreadableFile
+from viewer.formats import open_file
 from viewer.formats.chrome.layouts import EventLayouts
 
 NAMES = ("aten::add", 'a "quoted" one', "é", "", "},{", "C:\\new")

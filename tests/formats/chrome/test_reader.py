@@ -15,7 +15,8 @@ from tests.builders.chrome_cases import (
     rows,
     slice_event,
 )
-from viewer.formats import ReadCancelled, UnreadableFile, open_file
+from viewer.codecs.reading import ReadCancelled, UnreadableFile
+from viewer.formats import open_file
 
 ONE = '{"ph":"X","name":"a","pid":1,"tid":2,"ts":1,"dur":2}'
 

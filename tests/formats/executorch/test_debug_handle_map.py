@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from viewer.formats import HEAD_SIZE, ReadCancelled, UnreadableFile, choose, format_of, open_file
+from viewer.codecs.reading import ReadCancelled, UnreadableFile
+from viewer.formats import HEAD_SIZE, choose, format_of, open_file
 from viewer.formats.executorch import debug_handle_map as reader
 from viewer.program.program import Program
 

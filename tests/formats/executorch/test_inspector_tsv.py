@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from viewer.formats import UnreadableFile, open_file
+from viewer.codecs.reading import UnreadableFile
+from viewer.formats import open_file
 from viewer.model.trace import KeyKind
 
 DATA = Path(__file__).parents[2] / "data"

@@ -8,9 +8,10 @@ import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tests.peers.test_trace_processor import random_edges, random_trace
+from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.export.perfetto.source import FlowEdges, PerfettoBookmark, PerfettoSource
 from viewer.export.perfetto.writer import export_perfetto
-from viewer.formats import never_cancelled, no_progress, open_file
+from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, Unit
 from viewer.workspace.perfetto_export import RANGE, PerfettoJob, PerfettoOptions

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders.csv_cases import damaged
-from viewer.formats import ReadCancelled, UnreadableFile, never_cancelled, no_progress
+from viewer.codecs.reading import ReadCancelled, UnreadableFile, never_cancelled, no_progress
 from viewer.formats.source.mlir import FORMAT
 from viewer.program.program import Program
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from viewer.formats import UnreadableFile, choose, open_file
+from viewer.codecs.reading import UnreadableFile
+from viewer.formats import choose, open_file
 from viewer.formats.source.python import FORMAT, sniff
 from viewer.resources import SAMPLES
 from viewer.workspace.workspace import Workspace

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.builders.csv_cases import damaged
-from viewer.formats import ReadCancelled, UnreadableFile, choose, never_cancelled, no_progress
+from viewer.codecs.reading import ReadCancelled, UnreadableFile, never_cancelled, no_progress
+from viewer.formats import choose
 from viewer.formats.table.reader import FORMAT, TIME_LIMIT
 from viewer.model.trace import KeyKind, Trace
 

@@ -9,7 +9,8 @@ import pytest
 
 from tests.builders.csv_cases import expect_snapshot
 from viewer.analysis.links.link_table import Reason
-from viewer.formats import ReadCancelled, UnreadableFile, never_cancelled, no_progress, open_file
+from viewer.codecs.reading import ReadCancelled, UnreadableFile, never_cancelled, no_progress
+from viewer.formats import open_file
 from viewer.formats.torq.annotated_csv import FORMAT
 from viewer.model.trace import KeyKind, Trace, Unit
 from viewer.workspace.workspace import Workspace

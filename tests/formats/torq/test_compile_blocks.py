@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from viewer.formats import never_cancelled, no_progress
+from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats.torq import compile_csv as torq_compile_csv
 from viewer.formats.torq.compile_blocks import split_block
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.builders.csv_cases import damaged, expect_snapshot
-from viewer.formats import ReadCancelled, UnreadableFile, never_cancelled, no_progress
+from viewer.codecs.reading import ReadCancelled, UnreadableFile, never_cancelled, no_progress
 from viewer.formats.torq.compile_csv import FORMAT
 from viewer.model.trace import KeyKind, Trace
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.builders.csv_cases import damaged
-from viewer.formats import UnreadableFile, choose, open_file
+from viewer.codecs.reading import UnreadableFile
+from viewer.formats import choose, open_file
 from viewer.model.trace import Trace
 from viewer.program.program import Program
 from viewer.reports.info import info

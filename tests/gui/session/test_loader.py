@@ -5,7 +5,7 @@ import threading
 import pytest
 from PySide6.QtCore import QObject, QThread
 
-from viewer.formats import ReadCancelled, UnreadableFile
+from viewer.codecs.reading import ReadCancelled, UnreadableFile
 from viewer.gui.session import loader as loading
 from viewer.gui.session.loader import Loader
 

@@ -23,7 +23,7 @@ from tests.gui.events import (
     settle,
 )
 from viewer.codecs.atomic_file import WriteCancelled
-from viewer.formats import ReadCancelled
+from viewer.codecs.reading import ReadCancelled
 from viewer.gui.qt import crash_report
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import ICON_SIZE

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
 from viewer.codecs.flatbuffer import Buffer, Malformed, Tables, distinct_texts, elements
+from viewer.codecs.reading import UnreadableFile, never_cancelled, no_progress
 from viewer.compat.inspector.official_errors import InspectorError
-from viewer.formats import UnreadableFile, never_cancelled, no_progress
 from viewer.formats.executorch.etdump.events import DAMAGED, load
 
 _PREFIXED = 8  # where the identifier stands behind a size prefix

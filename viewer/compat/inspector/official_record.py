@@ -17,8 +17,8 @@ import zipfile
 from dataclasses import dataclass
 from typing import Any
 
+from viewer.codecs.reading import UnreadableFile
 from viewer.compat.inspector.official_errors import InspectorError
-from viewer.formats import UnreadableFile
 from viewer.formats.executorch.etrecord.archive import (
     ATEN,
     BLOBS,

@@ -27,6 +27,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from viewer.codecs.reading import UnreadableFile
 from viewer.compat.torq_logger.names import (
     C1_THREADS,
     C2_THREADS,
@@ -39,7 +40,6 @@ from viewer.compat.torq_logger.names import (
 )
 from viewer.compat.torq_logger.original_packets import OriginalPackets
 from viewer.compat.torq_logger.overview import TorqOverview, all_units, runtime_overview, two_units
-from viewer.formats import UnreadableFile
 from viewer.model.intervals import Intervals
 
 _OPERATOR = re.compile(r'"?(tosa\.\w+)"?|torch\.operator "([^"]*)"')

@@ -72,14 +72,8 @@ import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.analysis.links.labels import run_slices
-from viewer.codecs.atomic_file import (
-    Cancelled,
-    Progress,
-    WriteCancelled,
-    never_cancelled,
-    no_progress,
-    replacing,
-)
+from viewer.codecs.atomic_file import WriteCancelled, replacing
+from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progress
 from viewer.export.perfetto.bookmarks import BookmarkSpan, SpanPackets
 from viewer.export.perfetto.counters import CounterPackets
 from viewer.export.perfetto.metadata import LEFT_OUT, about, attributes, facts_of, flow_facts

@@ -12,14 +12,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from viewer.codecs.atomic_file import (
-    Cancelled,
-    Progress,
-    WriteCancelled,
-    never_cancelled,
-    no_progress,
-    replacing,
-)
+from viewer.codecs.atomic_file import WriteCancelled, replacing
+from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progress
 from viewer.export.tables.parquet import write_parquet
 
 if TYPE_CHECKING:

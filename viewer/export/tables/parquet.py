@@ -16,14 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from viewer.codecs.atomic_file import (
-    Cancelled,
-    Progress,
-    WriteCancelled,
-    never_cancelled,
-    no_progress,
-    replacing,
-)
+from viewer.codecs.atomic_file import WriteCancelled, replacing
+from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progress
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -24,7 +24,7 @@ from viewer.arrays import Ints
 from viewer.codecs.decimal_times import times_of
 from viewer.codecs.json_blocks import Blocks, PackedFile, cut, spans
 from viewer.codecs.json_layouts import PADDING, Objects
-from viewer.formats import Cancelled, Progress, ReadCancelled
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled
 from viewer.formats.chrome.arguments import NOT_UTF8, ArgumentColumns, text_of
 from viewer.formats.chrome.layouts import EventLayouts, EventsAlike
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn

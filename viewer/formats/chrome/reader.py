@@ -39,7 +39,8 @@ from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.decimal_times import TIME_LIMIT
 from viewer.codecs.gzip_head import inflated_head
 from viewer.codecs.json_blocks import PackedFile
-from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.formats import format_of
 from viewer.formats.chrome.begin_end import paired
 from viewer.formats.chrome.events import ASYNC, FLOWS, INSTANTS, SLICES, EventColumns
 from viewer.formats.chrome.flows import flows_of

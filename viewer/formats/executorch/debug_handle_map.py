@@ -17,7 +17,8 @@ import re
 from typing import Any
 
 from viewer.codecs.json_values import NotJson, Parsed, mapping, sequence, text, whole_number
-from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.formats import format_of
 from viewer.model.trace import Problem
 from viewer.program.debug_handles import (
     ANY_INSTRUCTION,

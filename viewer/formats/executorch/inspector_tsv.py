@@ -27,7 +27,8 @@ from fractions import Fraction
 import numpy as np
 
 from viewer.arrays import Bools, Ints
-from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.formats import format_of
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.executorch_names import EXECUTE, LOAD, SCOPES
 from viewer.model.trace import Clock, Column, KeyKind, RunKind, Trace

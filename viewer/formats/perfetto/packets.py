@@ -15,7 +15,7 @@ from viewer.codecs.gzip_head import MAGIC
 from viewer.codecs.protobuf.layouts import MessageLayouts
 from viewer.codecs.protobuf.reader import Fields, PaddedBytes, padded
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED
-from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 
 BLOCK = 1 << 20  # what is made of it then stays near the processor, and calls are few
 _MOST_PACKET = 1 << 26

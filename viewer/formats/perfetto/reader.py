@@ -30,7 +30,8 @@ and counted.
 from __future__ import annotations
 
 from viewer.codecs.gzip_head import inflated_head
-from viewer.formats import Cancelled, Progress, format_of
+from viewer.codecs.reading import Cancelled, Progress
+from viewer.formats import format_of
 from viewer.model.trace import Trace
 
 _VARINT_FIELDS = frozenset((3, 8, 10, 13, 41, 42, 58, 79, 87, 98))

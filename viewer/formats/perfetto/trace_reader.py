@@ -13,7 +13,7 @@ from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.protobuf.layouts import MessageLayouts
 from viewer.codecs.protobuf.reader import Field, Fields, PaddedBytes
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
-from viewer.formats import Cancelled, Progress, ReadCancelled
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled
 from viewer.formats.perfetto.annotations import INT, TEXT, Annotations, codes_of, interned
 from viewer.formats.perfetto.begin_end import (
     BEGIN,

@@ -22,7 +22,8 @@ import os
 import re
 import shlex
 
-from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.formats import format_of
 from viewer.model.trace import Problem
 from viewer.program.mlir.aliases import LocationAliases
 from viewer.program.mlir.operations import OperationReader, OperationText

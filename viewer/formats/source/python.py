@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from viewer.formats import Cancelled, Progress, UnreadableFile, format_of
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
+from viewer.formats import format_of
 from viewer.program.program import Program
 from viewer.program.sources.files import MAX_SOURCE, read_source
 

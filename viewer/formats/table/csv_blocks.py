@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from viewer.arrays import Bools, Ints
-from viewer.formats import UnreadableFile
+from viewer.codecs.reading import UnreadableFile
 from viewer.formats.text_rows import TextColumn, distinct_texts
 
 if TYPE_CHECKING:

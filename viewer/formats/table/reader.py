@@ -31,7 +31,8 @@ from fractions import Fraction
 import numpy as np
 
 from viewer.arrays import Bools, Codes, Ints
-from viewer.formats import HEAD_SIZE, Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.formats import HEAD_SIZE, format_of
 from viewer.formats.table.csv_blocks import TIME_LIMIT, CsvBlock, Shape, blocks
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn, numbers_of
 from viewer.model.building.builder import TraceBuilder

@@ -35,7 +35,8 @@ from fractions import Fraction
 import numpy as np
 
 from viewer.arrays import Bools, Codes, Ints
-from viewer.formats import Cancelled, Progress, UnreadableFile, format_of
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
+from viewer.formats import format_of
 from viewer.formats.text_rows import (
     DistinctTexts,
     RowCells,

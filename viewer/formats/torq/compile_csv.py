@@ -26,7 +26,8 @@ from fractions import Fraction
 import numpy as np
 
 from viewer.arrays import Codes, Ints
-from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.formats import format_of
 from viewer.formats.text_rows import (
     DistinctTexts,
     TextColumn,

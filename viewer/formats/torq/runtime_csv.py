@@ -22,7 +22,8 @@ from fractions import Fraction
 import numpy as np
 
 from viewer.arrays import Codes
-from viewer.formats import Cancelled, Progress, UnreadableFile, format_of
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
+from viewer.formats import format_of
 from viewer.formats.text_rows import MICROSECONDS, RowCells, chunks_of_lines, count_rows, first_line
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.torq_names import JOB_ID, NSS_JOBS, job_name

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from viewer.formats import ReadCancelled, UnreadableFile, open_file
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.formats import open_file
 from viewer.formats.memory import give_back, keep_freed
 from viewer.gui.qt.crash_report import report
 from viewer.gui.qt.gui_thread import GuiOwner
 
 if TYPE_CHECKING:
-    from viewer.formats import Cancelled, Progress
     from viewer.model.trace import Trace
     from viewer.program.program import Program
 

@@ -28,7 +28,7 @@ from tests.builders.etdump_cases import (
     slices_by_row,
 )
 from tests.builders.etdump_writer import Event, delegate, framework, operator
-from viewer.formats import ReadCancelled, UnreadableFile, never_cancelled, no_progress
+from viewer.codecs.reading import ReadCancelled, UnreadableFile, never_cancelled, no_progress
 from viewer.formats.executorch.etdump import reader as etdump
 from viewer.model.trace import KeyKind, Trace
 

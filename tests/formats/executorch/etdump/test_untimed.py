@@ -28,7 +28,7 @@ from tests.builders.etdump_writer import (
     Tensor,
     write_dump,
 )
-from viewer.formats import ReadCancelled, UnreadableFile, never_cancelled, no_progress
+from viewer.codecs.reading import ReadCancelled, UnreadableFile, never_cancelled, no_progress
 from viewer.formats.executorch.etdump import reader as etdump
 from viewer.model.trace import RunKind, Trace, UntimedKind, ValueType
 from viewer.model.untimed import identifier_of, type_name, value_text, values_of, values_summary

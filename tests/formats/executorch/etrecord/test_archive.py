@@ -20,7 +20,7 @@ from tests.builders.record_cases import (
     record,
     seconds,
 )
-from viewer.formats import UnreadableFile
+from viewer.codecs.reading import UnreadableFile
 from viewer.formats.executorch.etrecord.archive import EDGE, MAGIC
 
 

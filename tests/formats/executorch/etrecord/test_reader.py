@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 from tests.builders.record_cases import DATA, made, members, node, read, record
-from viewer.formats import ReadCancelled, UnreadableFile, no_progress
+from viewer.codecs.reading import ReadCancelled, UnreadableFile, no_progress
 from viewer.formats.executorch.etrecord.archive import MAGIC
 from viewer.formats.executorch.etrecord.reader import FORMAT, sniff
 

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from viewer.formats import never_cancelled, no_progress
+from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.gui.panels.details.panel import DetailsPanel
 from viewer.gui.session.flows import FlowFeed
 from viewer.model.times import format_time, tick_to_ns

@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QTest
 
 from viewer.analysis.flows.neighborhood import Direction
-from viewer.codecs.atomic_file import never_cancelled, no_progress
+from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.gui.panels.graph import panel as graph_panel
 from viewer.gui.panels.graph.facts import NoCostFill
 from viewer.gui.panels.graph.panel import NOTHING, UNLINKED, UNSELECTED, GraphPanel

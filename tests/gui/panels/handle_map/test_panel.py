@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
-from viewer.codecs.atomic_file import never_cancelled, no_progress
+from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.gui.panels.handle_map import panel as handle_maps
 from viewer.gui.panels.handle_map import table as handle_map_table
 from viewer.gui.panels.handle_map.panel import NO_MAPS, NOTHING, HandleMapPanel

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QLabel, QPushButton
 
-from viewer.codecs.atomic_file import never_cancelled, no_progress
+from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.gui.panels.links.panel import BY_CHANCE, NO_CANDIDATE, NO_COLUMN, LinksPanel, Section
 from viewer.gui.qt.widgets.labels import EmptyPlace
 from viewer.workspace.exports import prepare

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
 from viewer.codecs.flatbuffer import Buffer, Malformed, Tables, distinct_texts, elements, padded
-from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.model.building.builder import BACKWARDS, TraceBuilder
 
 DAMAGED = "The file is damaged or was cut short: copy it again, or record it again"

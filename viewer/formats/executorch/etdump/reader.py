@@ -38,7 +38,8 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Codes, Ints
 from viewer.codecs.flatbuffer import Malformed
-from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.formats import format_of
 from viewer.formats.executorch.etdump.events import (
     DAMAGED,
     ProfileEvents,

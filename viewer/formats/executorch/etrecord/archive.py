@@ -19,7 +19,7 @@ import zipfile
 import zlib
 from types import TracebackType
 
-from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 
 MAGIC = "ETRECORD_V0"
 EDGE = "edge_dialect_exported_program"

@@ -23,7 +23,8 @@ from __future__ import annotations
 from typing import Any
 
 from viewer.codecs.json_values import NotJson, Parsed, mapping, whole_number
-from viewer.formats import Cancelled, Progress, ReadCancelled, UnreadableFile, format_of
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.formats import format_of
 from viewer.formats.executorch.etrecord.archive import (
     ATEN,
     DEBUG_HANDLES,

@@ -27,7 +27,8 @@ from PySide6.QtWidgets import (
 from viewer.analysis.cost.operators import OperatorCosts, operator_costs
 from viewer.analysis.delegates.delegation import Instance, instances_of
 from viewer.analysis.flows.neighborhood import MOST_HOPS, Direction, Neighborhood, neighborhood
-from viewer.codecs.atomic_file import Cancelled, Progress, write_whole
+from viewer.codecs.atomic_file import write_whole
+from viewer.codecs.reading import Cancelled, Progress
 from viewer.gui.panels.base.no_costs import why_no_costs
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.graph.cost_scale import CostScale

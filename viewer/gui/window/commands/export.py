@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
 
-from viewer.codecs.atomic_file import Cancelled, Progress, write_whole
+from viewer.codecs.atomic_file import write_whole
+from viewer.codecs.reading import Cancelled, Progress
 from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.session.preconditions import open_profile
 from viewer.resources import stem_beside

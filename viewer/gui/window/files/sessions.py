@@ -21,9 +21,8 @@ from PySide6.QtCore import QFileSystemWatcher, QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog
 
-from viewer.codecs.atomic_file import Cancelled, Progress, never_cancelled
 from viewer.codecs.file_stamps import FileStamp, stamp_of
-from viewer.formats import UnreadableFile
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.resources import stem_beside

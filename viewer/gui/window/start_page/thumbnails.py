@@ -13,7 +13,7 @@ from PySide6.QtCore import QRect
 from PySide6.QtGui import QImage, QPainter
 
 from viewer.analysis.links.link_table import LinkTable
-from viewer.formats import UnreadableFile
+from viewer.codecs.reading import UnreadableFile
 from viewer.gui.qt.theme.theme import Theme
 from viewer.model.trace import Trace
 from viewer.render.color_schemes import DEFAULT, classes_of, scheme_for
