@@ -10,14 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from viewer.arrays import Ints
-
-if TYPE_CHECKING:
-    from viewer.program.program import Program
 
 NO_GRAPH = "The record has no graph of this method, so what its operators take is not recorded"
 NO_GRAPH_IN_MAP = "A debug handle map has no graph, so what its operators take is not known"
@@ -46,7 +42,8 @@ class MethodFlow:
 
 @dataclass(frozen=True, eq=False)
 class Dataflow:
-    """The edges of a whole program, both ways; made by `dataflow_of`.
+    """The edges of a whole program, both ways; made by
+    `viewer.analysis.flows.dataflow.dataflow_of`.
 
     inputs[input_ptr[i] : input_ptr[i + 1]]: the operators whose results operator i takes, in graph
     order; outputs likewise: those that take its own. unknown: operators of which this is not known,
@@ -99,25 +96,6 @@ def neighbors_of(flow: Dataflow, operators: Sequence[int]) -> Neighbors:
         tuple(inputs.tolist()), tuple(outputs.tolist()), tuple(given),
         next((flow.unknown[o] for o in operators if o in flow.unknown), ""),
     )  # fmt: skip
-
-
-def dataflow_of(program: Program) -> Dataflow:
-    """The edges of a program. Of an MLIR text its operations are looked through for them, which
-    takes about as long as reading it did."""
-    count = len(program.operators)
-    if program.text_lines:
-        from viewer.analysis.flows.mlir_dataflow import text_flow
-
-        return joined(count, [text_flow(program)], {})
-    flows: list[MethodFlow] = []
-    unknown: dict[int, str] = {}
-    for method in program.methods:
-        if method.flow is None:
-            why = NO_GRAPH_IN_MAP if method.delegates_only else NO_GRAPH
-            unknown.update((operator.index, why) for operator in method.operators)
-        else:
-            flows.append(method.flow)
-    return joined(count, flows, unknown)
 
 
 def joined(count: int, flows: list[MethodFlow], unknown: Mapping[int, str]) -> Dataflow:

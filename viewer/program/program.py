@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from viewer.model.trace import Problem
-from viewer.program.dataflow import Dataflow, MethodFlow, dataflow_of
+from viewer.program.dataflow import MethodFlow
 from viewer.program.debug_handles import NO_INSTRUCTION, DelegateMap
 from viewer.program.mlir.operations import OperationPlaces
 from viewer.program.torq.debug_info import Dispatch
@@ -242,7 +242,7 @@ class ExtraGraph:
     nodes: tuple[GraphNode, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Program:
     """One model file, read: an ETRecord, a debug handle map or MLIR text.
 
@@ -286,11 +286,6 @@ class Program:
     def operation_places(self) -> OperationPlaces:
         """Where the operations of its text stand."""
         return OperationPlaces(self.text_lines)
-
-    @cached_property
-    def dataflow(self) -> Dataflow:
-        """Which operators take the results of which; worked out when first asked for."""
-        return dataflow_of(self)
 
     def method(self, name: str) -> Method | None:
         """The method of that name."""

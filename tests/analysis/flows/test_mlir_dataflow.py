@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from viewer.analysis.flows.dataflow import dataflow_of
 from viewer.formats import open_file
 
 DATA = Path(__file__).parents[2] / "data" / "torq"
@@ -17,7 +18,7 @@ def edges(tmp_path):
         path = tmp_path / "t.mlir"
         path.write_text(text)
         program = open_file(str(path))
-        flow = program.dataflow
+        flow = dataflow_of(program)
         found = {}
         for op in program.operators:
             places = [program.operators[i].name for i in flow.inputs_of(op.index)]
@@ -31,7 +32,7 @@ def edges(tmp_path):
 def test_a_real_text_in_custom_form():
     program = open_file(str(DATA / "tiny_cnn.mlir"))
     by_name = {op.name: op.index for op in program.operators}
-    flow = program.dataflow
+    flow = dataflow_of(program)
     assert not flow.unknown
     taken = flow.inputs_of(by_name["tosa.add@L16"]).tolist()
     assert taken == [by_name["tosa.depthwise_conv2d@L14"], by_name["tosa.cast@L15"]]

@@ -14,14 +14,11 @@ have any inputs at all.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from viewer.program.dataflow import ExternalInput, MethodFlow
 from viewer.program.mlir.locations import STRING_CONTENT
 from viewer.program.mlir.operations import OperationReader, OperationText
-
-if TYPE_CHECKING:
-    from viewer.program.program import Program
+from viewer.program.program import Program
 
 # What may hold a percent sign that is no value, and values: "%a", "%0#1" of several results. What
 # follows tells a value that is introduced there: "=" in a loop, ":" of an argument.

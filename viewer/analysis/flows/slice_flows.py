@@ -30,6 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewer.analysis.cost.costs import made_of_others
+from viewer.analysis.flows.dataflow import dataflow_of
 from viewer.analysis.flows.job_flows import JobFlows
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Codes, Ints
@@ -131,7 +132,7 @@ class FlowIndex:
         own = self.table.links[int(self._slices.key[i])].operators
         if not own:
             return SliceFlows(before_jobs, after_jobs, reason=NO_OPERATOR)
-        flow = program.dataflow
+        flow = dataflow_of(program)
         effort = _Effort(most)
         reasons = [flow.unknown[operator] for operator in own if operator in flow.unknown]
         try:

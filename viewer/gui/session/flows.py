@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from viewer.analysis.flows.dataflow import dataflow_of, is_dataflow_known
 from viewer.analysis.flows.slice_flows import FlowIndex, SliceFlows
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.session import Session
@@ -150,7 +151,7 @@ def _is_small(shown: OpenTrace) -> bool:
     program = shown.table.program
     if len(shown.trace.slices) > AT_ONCE or program is None:
         return len(shown.trace.slices) <= AT_ONCE
-    known = "dataflow" in vars(program)
+    known = is_dataflow_known(program)
     size = len(program.text_lines), len(program.operators)
     return known or (size[0] <= LINES_AT_ONCE and size[1] <= PROGRAM_AT_ONCE)
 
@@ -164,7 +165,7 @@ def _answer(
 ) -> FlowAnswer | None:
     """The answer, None if more than `most` operators have to be looked at for it."""
     program = shown.table.program
-    around = neighbors_of(program.dataflow, operators) if program and operators else None
+    around = neighbors_of(dataflow_of(program), operators) if program and operators else None
     flows = SliceFlows() if ref is None else index.flows(ref.index, most)
     return None if flows is None else FlowAnswer(shown, operators, ref, flows, around)
 

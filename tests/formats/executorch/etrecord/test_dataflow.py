@@ -6,6 +6,7 @@ from collections import defaultdict
 import pytest
 
 from tests.builders.record_cases import DATA, made, members, read
+from viewer.analysis.flows.dataflow import dataflow_of
 from viewer.program.dataflow import NO_GRAPH, NO_INPUTS, ExternalInput
 
 # Those whose graphs carry instruction ids or no handles at all cannot be searched by handle.
@@ -112,7 +113,7 @@ def raw_programs(path):
 @pytest.mark.parametrize("path", RECORDS, ids=lambda p: str(p.relative_to(DATA)))
 def test_every_operator_takes_what_a_search_of_the_raw_graph_finds(path):
     program = read(path)
-    flow = program.dataflow
+    flow = dataflow_of(program)
     stored = raw_programs(path)
     compared = 0
     for method in program.methods:
@@ -133,7 +134,7 @@ def test_every_operator_takes_what_a_search_of_the_raw_graph_finds(path):
 
 def test_a_record_that_was_translated_back_says_the_same_as_one_that_was_not():
     flows = [
-        read(DATA / f"{name}.etrecord").dataflow
+        dataflow_of(read(DATA / f"{name}.etrecord"))
         for name in ("cnn_standalone_deepcopy", "cnn_standalone_NOdeepcopy")
     ]
     assert flows[0].inputs.tolist() == flows[1].inputs.tolist() != []
@@ -142,7 +143,7 @@ def test_a_record_that_was_translated_back_says_the_same_as_one_that_was_not():
 
 def test_what_is_inside_a_delegate_takes_what_the_call_was_given():
     program = read(DATA / "1.0.1/cnn_xnnpack_lowered.etrecord")
-    flow = program.dataflow
+    flow = dataflow_of(program)
     assert flow.inputs_of(0).tolist() == []
     assert ExternalInput("x", False) in flow.given[0]
     for before, after in zip(program.operators[:-1], program.operators[1:], strict=True):
@@ -151,9 +152,9 @@ def test_what_is_inside_a_delegate_takes_what_the_call_was_given():
 
 def test_an_unfinished_record_says_why_it_knows_nothing():
     program = read(DATA / "broken_partial_save.etrecord")
-    assert set(program.dataflow.unknown) == set(range(len(program.operators)))
-    assert set(program.dataflow.unknown.values()) == {NO_GRAPH}
-    assert not len(program.dataflow.inputs)
+    assert set(dataflow_of(program).unknown) == set(range(len(program.operators)))
+    assert set(dataflow_of(program).unknown.values()) == {NO_GRAPH}
+    assert not len(dataflow_of(program).inputs)
 
 
 # -- graphs made by hand ---------------------------------------------------------------------------
@@ -187,7 +188,7 @@ def flow_of(tmp_path, inputs, *nodes):
     program = read(path)
     ops = {op.debug_handle: op.index for op in program.operators}
     handles = {index: handle for handle, index in ops.items()}
-    flow = program.dataflow
+    flow = dataflow_of(program)
     return {
         handle: (
             sorted(handles[i] for i in flow.inputs_of(index).tolist()),

@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from viewer.analysis.flows.dataflow import dataflow_of
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.gui.panels.details.panel import DetailsPanel
 from viewer.gui.session.flows import FlowFeed
@@ -81,7 +82,7 @@ def test_an_operator_chosen_from_the_table_has_links_to_operators(card):
     texts = card().flows["Inputs from"].texts
     assert texts[0].startswith("blocks.0 · add · ")
     program = session.traces[0].table.program
-    (before,) = program.dataflow.inputs_of(19).tolist()
+    (before,) = dataflow_of(program).inputs_of(19).tolist()
     card()._follow(f"operator:0:{before}")
     assert session.state.operators == (0, (before,))
 

@@ -6,6 +6,7 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QTest
 
+from viewer.analysis.flows.dataflow import dataflow_of
 from viewer.analysis.flows.neighborhood import Direction
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.gui.panels.graph import panel as graph_panel
@@ -79,7 +80,7 @@ def selected(panel):
 
 def neighbors(panel, operator, hops):
     """By the record's edges alone, one after the other."""
-    flow = panel._session.traces[0].table.program.dataflow
+    flow = dataflow_of(panel._session.traces[0].table.program)
     found = {operator}
     for _ in range(hops):
         found |= {int(n) for o in found for n in (*flow.inputs_of(o), *flow.outputs_of(o))}
@@ -304,7 +305,7 @@ def test_of_a_record_alone_the_model_is_shown_and_walked(theme, qtbot, opened, a
     program = panel._session.workspace.programs[0]
     found = {CHUNK}
     for _ in range(2):
-        flow = program.dataflow
+        flow = dataflow_of(program)
         found |= {int(n) for o in found for n in (*flow.inputs_of(o), *flow.outputs_of(o))}
     assert operators(panel) == found
     panel.show_whole()

@@ -16,6 +16,7 @@ import numpy as np
 
 from viewer.analysis.cost.operators import OperatorCosts
 from viewer.analysis.delegates.delegation import Instance
+from viewer.analysis.flows.dataflow import dataflow_of
 from viewer.analysis.flows.neighborhood import Neighborhood
 from viewer.analysis.workload.mlir_tensors import with_tensors
 from viewer.analysis.workload.operator_tensors import outputs_of
@@ -147,7 +148,7 @@ def node_tip(
         lines.append(_cost_sentence(costs, node, ns_per_tick, scope))
     made = outputs_of(with_tensors(program, operator))
     lines += [f"makes {text}" for text in _tensor_texts(made)]
-    flow = program.dataflow
+    flow = dataflow_of(program)
     given = flow.given.get(node.operator, ())
     kept = sum(value.is_kept for value in given)
     if kept:
@@ -217,7 +218,7 @@ def tags_of(instances: Sequence[Instance]) -> dict[int, str]:
 def summary(program: Program, around: Neighborhood, seeds: Sequence[int], what: str) -> str:
     """ "conv2d: 1 producer, 2 consumers · 14 operators shown". what: that which several seeds are,
     "Xnnpack 2"."""
-    flow = program.dataflow
+    flow = dataflow_of(program)
     shown = f"{counted(len(around), 'operator')} shown"
     if len(seeds) != 1:
         return f"{what}: {shown}" if what else shown

@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
 
 from viewer.analysis.cost.operators import OperatorCosts, operator_costs
 from viewer.analysis.delegates.delegation import Instance, instances_of
+from viewer.analysis.flows.dataflow import dataflow_of, is_dataflow_known
 from viewer.analysis.flows.neighborhood import MOST_HOPS, Direction, Neighborhood, neighborhood
 from viewer.codecs.atomic_file import write_whole
 from viewer.codecs.reading import Cancelled, Progress
@@ -543,7 +544,7 @@ class GraphPanel(QWidget):
 
 def _has_edges_at_once(program: Program) -> bool:
     """Whether the edges of a program are there, or there in a moment."""
-    if "dataflow" in vars(program):
+    if is_dataflow_known(program):
         return True
     return len(program.operators) <= OPERATORS_AT_ONCE and len(program.text_lines) <= LINES_AT_ONCE
 
@@ -559,7 +560,7 @@ def _dearest_seed(around: Neighborhood, costs: OperatorCosts | None) -> int:
 def _around(question: GraphQuestion) -> Neighborhood:
     costs = question.costs
     return neighborhood(
-        question.program.dataflow, question.seeds, question.hops, question.direction,
+        dataflow_of(question.program), question.seeds, question.hops, question.direction,
         None if costs is None else costs.cost_order,
     )  # fmt: skip
 
