@@ -36,21 +36,27 @@ from viewer.codecs.protobuf.writer import (
     tag,
     varint,
 )
-from viewer.export.perfetto.packets import SEQUENCE, clean, field, framed
-from viewer.export.perfetto.slices import BracketOrder
+from viewer.export.perfetto.packets import (
+    PACKET,
+    SEQUENCE_ID,
+    TIME,
+    TRACK_EVENT,
+    TRACK_UUID,
+    BracketOrder,
+    clean,
+    field,
+    framed,
+)
 from viewer.model.building.nesting import Placed, place_by_time, place_flat
 
 TYPE_SLICE_BEGIN = int(pb.TrackEvent.TYPE_SLICE_BEGIN)
 TYPE_SLICE_END = int(pb.TrackEvent.TYPE_SLICE_END)
 
 _SLICES_AT_ONCE = 100_000
-# Field numbers of Trace, TracePacket and TrackEvent.
-_PACKET, _TRACK_EVENT, _CATEGORY, _NAME = 1, 11, 22, 23
-_TIME = tag(8, VARINT)
-_SEQUENCE = tag(10, VARINT) + varint(SEQUENCE)
+_CATEGORY, _NAME = 22, 23  # field numbers of TrackEvent
 _BEGIN = tag(9, VARINT) + varint(TYPE_SLICE_BEGIN)
 _END = tag(9, VARINT) + varint(TYPE_SLICE_END)
-_TRACK = tag(11, VARINT)
+_TRACK = tag(TRACK_UUID, VARINT)
 
 Names = Callable[[Ints], Piece]
 
@@ -302,7 +308,7 @@ class _Layout:
             category = field(_CATEGORY, category)
         self._begin = Blobs([_BEGIN + _TRACK + varint(uuid) + category for uuid in uuids])
         self._end = Blobs(
-            [_SEQUENCE + field(_TRACK_EVENT, _END + _TRACK + varint(uuid)) for uuid in uuids]
+            [SEQUENCE_ID + field(TRACK_EVENT, _END + _TRACK + varint(uuid)) for uuid in uuids]
         )
 
     def encoded(self, chart: ChartColumns, first: int, last: int, origin: int) -> bytes:
@@ -311,15 +317,15 @@ class _Layout:
         own = self._order[first:last].astype(np.int64)
         ended = self._order[owner].astype(np.int64)
         begin = Joined(
-            Varints(chart.start[own] - origin, lambda size: _TIME),
-            Literal(_SEQUENCE, len(own)),
+            Varints(chart.start[own] - origin, lambda size: TIME),
+            Literal(SEQUENCE_ID, len(own)),
             Message(
-                _TRACK_EVENT,
+                TRACK_EVENT,
                 Joined(Picked(self._begin, self._lane[own]), Message(_NAME, chart.names(own))),
             ),
         )
         end = Joined(
-            Varints(chart.end[ended] - origin, lambda size: _TIME),
+            Varints(chart.end[ended] - origin, lambda size: TIME),
             Picked(self._end, self._lane[ended]),
         )
-        return assemble([(begin_at, Message(_PACKET, begin)), (end_at, Message(_PACKET, end))])
+        return assemble([(begin_at, Message(PACKET, begin)), (end_at, Message(PACKET, end))])

@@ -1,4 +1,4 @@
-"""The counter packets of a Perfetto file, encoded by columns; `perfetto_trace` says what they mean.
+"""The counter packets of a Perfetto file, encoded by columns; `writer.py` says what they mean.
 
 One packet for every change of a counter: its time, its track, its value. Nothing is thinned out,
 since a counter holds no point at which its value stays the same.
@@ -21,14 +21,14 @@ from viewer.codecs.protobuf.writer import (
     varint,
     varint_lengths,
 )
-from viewer.export.perfetto.packets import clean
-from viewer.export.perfetto.slices import (
+from viewer.export.perfetto.packets import (
     PACKET,
     SEQUENCE_ID,
     TIME,
     TRACK_EVENT,
     TRACK_UUID,
     Timestamps,
+    clean,
 )
 from viewer.export.perfetto.source import PerfettoSource
 from viewer.model.counter import Counter

@@ -1,15 +1,16 @@
-"""What every packet of a Perfetto file needs: the frame, the sequence, the interned strings."""
+"""What all packets of a Perfetto file share: frame, sequence, times, nesting, interned strings."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from viewer.arrays import Ints
+from viewer.arrays import Codes, Ints
 from viewer.codecs.protobuf.writer import (
     LENGTH_DELIMITED,
     VARINT,
@@ -22,6 +23,9 @@ from viewer.codecs.protobuf.writer import (
     tag,
     varint,
 )
+from viewer.export.perfetto.source import PerfettoSource
+from viewer.model.times import tick_to_ns, ticks_to_ns
+from viewer.model.trace import Column
 
 # One packet sequence holds everything, so that one table of strings serves all sources.
 SEQUENCE = 1
@@ -29,8 +33,16 @@ TEXTS_AT_ONCE = 20_000
 MANY = 5_000
 
 _VALUES = "debug_annotation_string_values"
-# Field numbers of Trace, TracePacket, InternedData and InternedString.
-_PACKET, _INTERNED_DATA, _STRING_VALUES, _STR = 1, 12, 29, 2
+_AT_ONCE = 1 << 18  # slices whose codes are looked through at once
+
+# Field numbers of Trace, TracePacket, TrackEvent, InternedData and InternedString.
+PACKET = 1
+TRACK_EVENT, TRACK_UUID = 11, 11
+_INTERNED_DATA, _STRING_VALUES, _STR = 12, 29, 2
+
+TIME = tag(8, VARINT)
+SEQUENCE_ID = tag(10, VARINT) + varint(SEQUENCE)
+FLAGS = tag(13, VARINT) + varint(pb.TracePacket.SEQ_NEEDS_INCREMENTAL_STATE)
 _IID = tag(1, VARINT)
 
 
@@ -41,7 +53,7 @@ def field(number: int, body: bytes) -> bytes:
 
 def framed(packet: Any) -> bytes:
     """A TracePacket as the bytes that it is in a file."""
-    return field(_PACKET, packet.SerializeToString())
+    return field(PACKET, packet.SerializeToString())
 
 
 def clean(text: str) -> str:
@@ -138,4 +150,79 @@ def _many_values(number: int, texts: Sequence[str]) -> bytes:
         trusted_packet_sequence_id=SEQUENCE,
         sequence_flags=pb.TracePacket.SEQ_NEEDS_INCREMENTAL_STATE,
     )
-    return field(_PACKET, packet.SerializeToString() + field(_INTERNED_DATA, entries))
+    return field(PACKET, packet.SerializeToString() + field(_INTERNED_DATA, entries))
+
+
+def in_order_of_use(own: Codes, size: int, codes_of: Callable[[Codes], NDArray[Any]]) -> list[int]:
+    """The codes 0 .. size-1 that slices have, by the first slice that has each.
+
+    Texts are numbered in this order, whatever the order of a reader's tables: so the same slices
+    give the same bytes. codes_of: those of some slices, in their order; some may have none.
+    """
+    first = np.full(size, len(own))
+    for begin in reversed(range(0, len(own), _AT_ONCE)):
+        codes = codes_of(own[begin : begin + _AT_ONCE])
+        # Of equal indexes the last assignment stays: that of the first slice.
+        first[codes[::-1]] = np.arange(begin + len(codes) - 1, begin - 1, -1)
+    used = np.flatnonzero(first < len(own))
+    found: list[int] = used[np.argsort(first[used])].tolist()
+    return found
+
+
+def with_value(own: Codes, column: Column) -> Codes:
+    """Those of some slices that have a value in a column, in their order."""
+    return own if column.valid is None else own[column.valid[own]]
+
+
+class BracketOrder:
+    """Where the BEGIN and the END of every slice stand in the file, from preorder depths alone.
+
+    After BEGIN i come the ENDs of the slices at depth[i], depth[i] - 1, ... down to the depth of
+    slice i + 1: `closes[i]` of them. The m-th END at a depth ends the m-th slice of that depth.
+    `depth` covers whole lanes one after another, each beginning at depth 0.
+    """
+
+    def __init__(self, depth: NDArray[Any]) -> None:
+        n = len(depth)
+        depth = depth.astype(np.int16)  # at most 500 levels; 16 bits are sorted by radix
+        self.closes = depth + np.int16(1)
+        self.closes[:-1] -= depth[1:]
+        self.ends_before: Ints = np.zeros(n + 1, np.int64)
+        np.cumsum(self.closes, out=self.ends_before[1:])
+        nth = np.arange(n) - np.repeat(self.ends_before[:-1], self.closes)
+        end_depth = (np.repeat(depth, self.closes) - nth).astype(np.int16)
+        self.owner: Codes = np.empty(n, np.uint32)
+        self.owner[np.argsort(end_depth, kind="stable")] = np.argsort(depth, kind="stable")
+
+    def part(self, first: int, last: int) -> tuple[Ints, Ints, Codes]:
+        """Positions of BEGINs first .. last-1, of the ENDs among and after them, whose ENDs."""
+        m = np.arange(self.ends_before[first], self.ends_before[last])
+        i = np.arange(first, last)
+        origin = first + self.ends_before[first]
+        begins = i + self.ends_before[first:last] - origin
+        ends = m + np.repeat(i, self.closes[first:last]) + 1 - origin
+        return begins, ends, self.owner[m]
+
+    def after_subtree(self) -> Ints:
+        """For every slice the preorder number after its last descendant."""
+        n = len(self.owner)
+        after = np.empty(n, np.int64)
+        after[self.owner] = np.repeat(np.arange(n), self.closes) + 1
+        return after
+
+
+class Timestamps:
+    """Turns ticks of a source into the ns of a file: the floor, from the file's origin on."""
+
+    def __init__(self, source: PerfettoSource, origin: int) -> None:
+        ratio = self._ratio = source.ns_per_tick
+        # A multiple of the denominator can be taken off before flooring without changing a result;
+        # what is left is small and cannot overflow.
+        self._base = source.trace.start // ratio.denominator * ratio.denominator
+        self._shift = tick_to_ns(self._base, ratio) + source.offset_ns - origin
+
+    def __call__(self, ticks: Ints) -> Ints:
+        """The ns of ticks between the start and the end of the trace."""
+        # Modular on purpose: the base may lie below int64, the differences never do.
+        rest = (ticks.view(np.uint64) - np.uint64(self._base % 2**64)).view(np.int64)
+        return ticks_to_ns(rest, self._ratio) + np.int64(self._shift)

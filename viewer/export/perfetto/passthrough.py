@@ -5,7 +5,7 @@ their operators, handles, source lines, categories. Written as columns like any 
 come out as "column operator", and as texts where they were arrays. Here they are taken for what
 they are, so that a file that is exported, opened and exported again is the same file byte by byte.
 
-Of a trace that our reader made (`Trace.provenance`) these are all arguments that `perfetto_trace`
+Of a trace that our reader made (`Trace.provenance`) these are all arguments that `writer.py`
 names; of the traces of other tools the category and the correlation id, which Perfetto has fields
 for. What a link found in this session goes before what the file states.
 

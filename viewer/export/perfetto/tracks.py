@@ -2,7 +2,7 @@
 
 A process of a source whose tracks are all units of an NPU ran no threads: it becomes a plain track
 with a plain track for each unit, in explicit order. Any other process is a Perfetto process, and
-each of its tracks a thread of it. `perfetto_trace` says what ids, ranks and lanes mean.
+each of its tracks a thread of it. `writer.py` says what ids, ranks and lanes mean.
 """
 
 from __future__ import annotations

@@ -52,11 +52,11 @@ of the `Unit`. Arguments of a slice, each only where it is known:
 
 and after them the input's own columns under their own names; one that is called like an argument
 above is written as "column <name>". A trace that was read from such a file, or from one of another
-tool with categories, is written as it came (`perfetto_stated`). Texts are numbered in the order in
+tool with categories, is written as it came (`passthrough.py`). Texts are numbered in the order in
 which slices use them, so that equal slices give equal bytes, whatever the tables of a reader.
 
-Descriptors and facts are written here with the official protos, slices by `perfetto_slices`,
-counters by `perfetto_counters`.
+Descriptors and facts are written here with the official protos, slices by `slices.py`,
+counters by `counters.py`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,245 @@
+"""The arguments of slices in a Perfetto file: of their key, and those that differ by slice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
+
+from viewer.arrays import Bools, Codes, Ints
+from viewer.codecs.protobuf.writer import (
+    FIXED64,
+    LENGTH_DELIMITED,
+    VARINT,
+    Blobs,
+    Doubles,
+    Literal,
+    Picked,
+    Piece,
+    Varints,
+    Where,
+    tag,
+    varint,
+)
+from viewer.export.perfetto.packets import InternedStrings, in_order_of_use, with_value
+from viewer.export.perfetto.passthrough import Stated
+from viewer.export.perfetto.source import PerfettoSource
+from viewer.model.queries import run_of_slices
+from viewer.model.trace import Column
+
+# Arguments with a meaning of their own: a column of a file that has such a name is renamed, since
+# of two arguments with one name trace_processor keeps the last.
+RESERVED = frozenset(
+    (
+        "start_ticks", "dur_ticks", "event", "operator", "debug_handles", "module", "source",
+        "identifier", "instruction_id", "location", "link_reason", "derived", "run",
+        "estimate_ticks", "estimate_ns",
+    )
+)  # fmt: skip
+
+# Field numbers of TrackEvent and DebugAnnotation.
+_ANNOTATION = 4
+_ARG_NAME_IID, _ARG_BOOL, _ARG_UINT, _ARG_INT, _ARG_DOUBLE, _ARG_TEXT_IID = 1, 2, 3, 4, 5, 17
+
+
+class SliceArguments:
+    """The arguments of the slices of one source.
+
+    own: the numbers of the slices to write, in the order of the file. Names and texts are added to
+    `strings`, whose packets must be written first.
+    """
+
+    def __init__(
+        self, source: PerfettoSource, stated: Stated, own: Codes, strings: InternedStrings
+    ) -> None:
+        self._source = source
+        self._slices = source.trace.slices
+        self._stated = stated
+        self._own = own
+        self._strings = strings
+        self._arguments: list[Callable[[Codes], Piece]] = []
+
+    def of_key(self, key: int) -> bytes:
+        """The arguments that all slices of a key have."""
+        strings, keys, facts = self._strings, self._source.trace.keys, self._stated.facts
+        event = pb.TrackEvent()
+
+        def add(name: str) -> Any:
+            return event.debug_annotations.add(name_iid=strings.argument(name))
+
+        def text(name: str, value: str | None) -> None:
+            if value:
+                add(name).string_value_iid = strings.value(value)
+
+        if facts is not None:
+            if facts.operators[key]:
+                values = add("operator").array_values
+                for operator in facts.operators[key]:
+                    values.add(string_value_iid=strings.value(operator))
+            if facts.debug_handles[key]:
+                values = add("debug_handles").array_values
+                for handle in facts.debug_handles[key]:
+                    _set(values.add(), handle, strings)
+            text("module", facts.modules[key])
+            text("source", facts.sources[key])
+            text("link_reason", facts.reasons[key])
+            if key in facts.estimates:
+                ticks, ns = facts.estimates[key]
+                _set(add("estimate_ticks"), ticks, strings)
+                add("estimate_ns").double_value = ns
+        identifier = keys.identifier[key]
+        if identifier is not None:
+            _set(add("identifier"), identifier, strings)
+        if keys.instruction[key] >= 0:
+            add("instruction_id").int_value = int(keys.instruction[key])
+        locations = self._stated.locations
+        text("location", keys.location[key] or (locations[key] if locations else None))
+        return bytes(event.SerializeToString())
+
+    def of_slices(
+        self, of_keys: Blobs, renamed: Callable[[Codes], Bools] | None
+    ) -> list[Callable[[Codes], Piece]]:
+        """What encodes the arguments of given slices, in the order in which they stand.
+
+        of_keys: what `of_key` gave for every key. renamed: which of some slices are shown under
+        another name than in their file; None if none is.
+        """
+        source, slices = self._source, self._slices
+        # A tick that lasts 1 ns is the timestamp itself, but for the origin of the file.
+        if source.ns_per_tick != 1:
+            start_arg = self._number_arg("start_ticks", _ARG_INT)
+            dur_arg = self._number_arg("dur_ticks", _ARG_INT)
+            self._arguments += [
+                lambda own: Varints(slices.start[own], start_arg),
+                lambda own: Varints(slices.end[own] - slices.start[own], dur_arg),
+            ]
+        self._add_event(renamed)
+        self._arguments.append(lambda own: Picked(of_keys, slices.key[own]))
+        self._add_run()
+        taken = set(RESERVED)
+        for name, column in slices.columns.items():
+            if name in self._stated.names or not len(present := with_value(self._own, column)):
+                continue
+            shown = name or "column"
+            while shown in taken:
+                shown = f"column {shown}"
+            taken.add(shown)
+            self._arguments.append(self._column(shown, column, present))
+        if (is_derived := slices.derived) is not None and is_derived[self._own].any():
+            flag = self._number_arg("derived", _ARG_BOOL)(1) + b"\1"
+
+            def derived(own: Codes) -> Piece:
+                mask = is_derived[own]
+                return Where(mask, Literal(flag, int(mask.sum())))
+
+            self._arguments.append(derived)
+        return self._arguments
+
+    def _add_event(self, renamed: Callable[[Codes], Bools] | None) -> None:
+        """The names in the input of slices that are shown under another one."""
+        source, slices, own = self._source, self._slices, self._own
+        names, strings = source.trace.strings, self._strings
+        if self._stated.event is not None:
+            self._arguments.append(self._stated_argument("event", self._stated.event))
+        if renamed is None:
+            return
+
+        def other(part: Codes) -> Bools:
+            differs = renamed(part)
+            if self._stated.event is not None:
+                valid = self._stated.event.valid
+                differs &= False if valid is None else ~valid[part]
+            return differs
+
+        used = in_order_of_use(own, len(names), lambda part: slices.name[part[other(part)]])
+        if not used:
+            return
+        event_iid = _table(used, len(names), lambda i: strings.value(names[i]))
+        event_arg = self._text_arg("event")
+
+        def event(part: Codes) -> Piece:
+            at = other(part)
+            return Where(at, Varints(event_iid[slices.name[part[at]]], event_arg))
+
+        self._arguments.append(event)
+
+    def _add_run(self) -> None:
+        """The number of the inference in which a slice begins."""
+        trace = self._source.trace
+        if self._stated.run is not None:
+            self._arguments.append(self._stated_argument("run", self._stated.run))
+        elif any(trace.inferences()):
+            numbers = np.array([*(run.number for run in trace.runs), 0], np.uint32)
+            of_slice = numbers[run_of_slices(trace)]  # those of no run are of the last, 0
+            if not of_slice[self._own].any():
+                return
+            run_arg = self._number_arg("run", _ARG_INT)
+
+            def run(own: Codes) -> Piece:
+                number = of_slice[own]
+                return Where(number > 0, Varints(number[number > 0], run_arg))
+
+            self._arguments.append(run)
+
+    def _stated_argument(self, name: str, column: Column) -> Callable[[Codes], Piece]:
+        """An argument whose values an import states."""
+        return self._column(name, column, with_value(self._own, column))
+
+    def _number_arg(self, name: str, number: int) -> Callable[[int], bytes]:
+        """The bytes of an argument before a varint value of a given length."""
+        inner = tag(_ARG_NAME_IID, VARINT) + varint(self._strings.argument(name))
+        inner += tag(number, VARINT)
+        heads = [
+            tag(_ANNOTATION, LENGTH_DELIMITED) + varint(len(inner) + size) + inner
+            for size in range(11)
+        ]
+        return heads.__getitem__
+
+    def _text_arg(self, name: str) -> Callable[[int], bytes]:
+        return self._number_arg(name, _ARG_TEXT_IID)
+
+    def _column(self, name: str, column: Column, present: Codes) -> Callable[[Codes], Piece]:
+        """Encodes the values of given slices; nulls become nothing. present: all that have one."""
+        values, valid = column.values, column.valid
+        encode: Callable[[NDArray[Any]], Piece]
+        if column.strings is not None:
+            head, table = self._text_arg(name), column.strings
+            used = in_order_of_use(present, len(table), lambda part: values[part])
+            iid = np.zeros(len(table), np.int64)
+            iid[used] = self._strings.values([table[i] for i in used])
+            encode = lambda codes: Varints(iid[codes], head)  # noqa: E731
+        elif values.dtype.kind == "f":
+            inner = tag(_ARG_NAME_IID, VARINT) + varint(self._strings.argument(name))
+            inner += tag(_ARG_DOUBLE, FIXED64)
+            double = tag(_ANNOTATION, LENGTH_DELIMITED) + varint(len(inner) + 8) + inner
+            encode = lambda numbers: Doubles(numbers, double)  # noqa: E731
+        else:
+            number = {"b": _ARG_BOOL, "u": _ARG_UINT}.get(values.dtype.kind, _ARG_INT)
+            head = self._number_arg(name, number)
+            encode = lambda numbers: Varints(numbers, head)  # noqa: E731
+
+        def piece(own: Codes) -> Piece:
+            if valid is None:
+                return encode(values[own])
+            mask = valid[own]
+            return Where(mask, encode(values[own[mask]]))
+
+        return piece
+
+
+def _table(used: Sequence[int], size: int, number: Callable[[int], int]) -> Ints:
+    """number(code) at every used code, -1 elsewhere."""
+    table = np.full(size, -1)
+    table[used] = [number(code) for code in used]
+    return table
+
+
+def _set(argument: Any, value: int | str, strings: InternedStrings) -> None:
+    """Give an argument its value; an int that no int64 holds goes as text."""
+    if isinstance(value, int) and -(2**63) <= value < 2**63:
+        argument.int_value = value
+    else:
+        argument.string_value_iid = strings.value(str(value))
