@@ -8,10 +8,11 @@ from functools import cache
 import numpy as np
 
 from viewer.model.building.builder import TraceBuilder
+from viewer.model.inference_views import Inferences
 from viewer.model.trace import Clock, KeyKind, RunKind
 from viewer.program.debug_handles import DelegateMap
 from viewer.program.program import GraphNode, Method, Operator, Program
-from viewer.view.open_trace import Inferences, OpenTrace, views_of
+from viewer.view.open_trace import OpenTrace, views_of
 from viewer.workspace.workspace import Workspace
 
 RUNS = int(os.environ.get("OPSCOPE_BENCH_RUNS", "70"))

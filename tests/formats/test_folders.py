@@ -1,11 +1,12 @@
 """What a folder has to open: by content, within bounds, and nothing that only looks like it."""
 
+import os
 import shutil
 
 import pytest
 
 from viewer.formats import folders as folder_files
-from viewer.formats.folders import look_through
+from viewer.formats.folders import NoDebugInfo, debug_info_of, look_through
 
 DUMP, RECORD = "etdump/cnn_portable_x1.etdp", "etrecord/cnn_standalone_NOdeepcopy.etrecord"
 
@@ -79,3 +80,23 @@ def test_a_folder_of_debug_info_alone_is_told(tmp_path, data):
     assert found.debug_info == [str(tmp_path / "a.mlir"), str(tmp_path / "b.mlirb")]
     shutil.copy(data / DUMP, tmp_path / "run.etdp")
     assert look_through(str(tmp_path)).debug_info == []
+
+
+# -- a folder of Torq debug info ------------------------------------------------------------------
+
+
+def test_texts_are_opened_and_bytecode_that_has_none(tmp_path):
+    for name in ("b.mlir", "b.mlirb", "a.mlirb", "notes.txt"):
+        (tmp_path / name).write_text("")
+    assert [os.path.basename(path) for path in debug_info_of(str(tmp_path))] == [
+        "a.mlirb",
+        "b.mlir",
+    ]
+
+
+def test_a_folder_without_any_says_so(tmp_path):
+    (tmp_path / "notes.txt").write_text("")
+    with pytest.raises(NoDebugInfo, match=r"no debug info is in this folder, neither \.mlir nor"):
+        debug_info_of(str(tmp_path))
+    with pytest.raises(NoDebugInfo, match="it cannot be listed"):
+        debug_info_of(str(tmp_path / "missing"))

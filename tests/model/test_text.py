@@ -1,8 +1,8 @@
-"""Amounts with decimal prefixes."""
+"""Amounts with decimal prefixes, and texts on one line."""
 
 import pytest
 
-from viewer.model.text import amount_in_unit
+from viewer.model.text import amount_in_unit, one_line
 
 
 @pytest.mark.parametrize(
@@ -12,3 +12,7 @@ from viewer.model.text import amount_in_unit
 )  # fmt: skip
 def test_an_amount_reads_with_its_prefix(value, text):
     assert " ".join(amount_in_unit(value, "B")) == text
+
+
+def test_a_line_has_no_line_ends_and_the_spaces_of_a_keyboard():
+    assert one_line("a\nb at 100\u202fMHz, 1\u2009234") == "a\\nb at 100 MHz, 1 234"

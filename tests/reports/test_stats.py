@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from viewer.cli import main
-from viewer.reports.info import one_line
 from viewer.reports.stats import NoSuchGroups, stats
 from viewer.workspace.workspace import Workspace
 
@@ -199,10 +198,6 @@ def test_files_of_one_name_are_told_apart(capsys, tmp_path):
     _, out, _ = run(capsys, C3, copy, JOBS, "--by", "unit")
     told = [line.split()[-2] for line in out.splitlines() if line.endswith(" Overall")]
     assert told == [C3, copy, "runtime_r0_nss.csv"]
-
-
-def test_a_line_has_no_line_ends_and_the_spaces_of_a_keyboard():
-    assert one_line("a\nb at 100\u202fMHz, 1\u2009234") == "a\\nb at 100 MHz, 1 234"
 
 
 def test_what_is_on_a_clock_of_its_own_is_said(capsys):

@@ -11,9 +11,9 @@ from viewer.gui.session import navigation
 from viewer.gui.session.costs import CostFeed
 from viewer.gui.session.selection import clear
 from viewer.gui.window.frame.status_text import selection_text
+from viewer.model.inference_views import Inferences
 from viewer.model.scope import WHOLE, TimeScope, begin_in
 from viewer.model.trace import KeyKind
-from viewer.view.open_trace import Inferences
 from viewer.view.state import Area, SliceRef, SliceSet
 
 ATTENTION_0 = 9  # blocks.0 · scaled_dot_product_attention

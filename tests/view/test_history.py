@@ -3,8 +3,8 @@
 from dataclasses import replace
 from itertools import pairwise
 
+from viewer.model.inference_views import Inferences
 from viewer.view.history import LONGEST, History
-from viewer.view.open_trace import Inferences
 from viewer.view.state import Bookmark, SliceRef, TrackView, ViewState
 
 HERE = ViewState(t0=0, t1=100)

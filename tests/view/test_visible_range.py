@@ -4,9 +4,10 @@ from fractions import Fraction
 
 import pytest
 
+from viewer.model.inference_views import Inferences
 from viewer.render.layout import Axis
 from viewer.resources import SAMPLES
-from viewer.view.open_trace import Inferences, views_of
+from viewer.view.open_trace import views_of
 from viewer.view.visible_range import at_same_ticks, axis_length, first_view, limited, zoomed
 from viewer.workspace.workspace import Workspace
 

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from viewer.formats import debug_info_folder
-
 if TYPE_CHECKING:
     from viewer.program.sources.files import Substitution
     from viewer.workspace.link_choices import Choices
@@ -53,11 +51,15 @@ def add_files(parser: argparse.ArgumentParser, count: str) -> None:
 
 def files_of(chosen: argparse.Namespace) -> tuple[list[str], list[str]]:
     """All files to open, those of debug-info folders last; and a sentence per folder without."""
-    files, complaints = list(chosen.files), []
+    files, complaints = list(chosen.files), list[str]()
+    if not chosen.debug_info:
+        return files, complaints
+    from viewer.formats.folders import NoDebugInfo, debug_info_of
+
     for folder in chosen.debug_info:
         try:
-            files += debug_info_folder.files_of(folder)
-        except debug_info_folder.NoDebugInfo as error:
+            files += debug_info_of(folder)
+        except NoDebugInfo as error:
             complaints.append(str(error))
     return files, complaints
 
@@ -150,6 +152,6 @@ def _pairs(parser: argparse.ArgumentParser, given: list[str]) -> list[tuple[str,
 
 def complain(message: str) -> None:
     """One line on stderr."""
-    from viewer.reports.info import one_line
+    from viewer.model.text import one_line
 
     print(f"opscope: {one_line(message)}", file=sys.stderr)

@@ -15,17 +15,20 @@ from dataclasses import dataclass
 from viewer.codecs.gzip_head import inflated_head
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import choose, head_of
-from viewer.formats.debug_info_folder import NoDebugInfo
-from viewer.formats.debug_info_folder import files_of as debug_info_of
 
 DEEPEST = 4  # folders inside of one another
 MOST_LOOKED_AT = 5000
 MOST_FOUND = 200
 LONGEST_LOOK = 5.0  # seconds; a folder of another machine may take for ever
+TEXT, BYTECODE = ".mlir", ".mlirb"  # of Torq debug info
 _PYTHON, _MLIR, _CHROME = "Python source", "MLIR text", "Chrome trace"
 _BYTECODE = b"ML\xefR"
 # Of the first 4 kB of a Chrome trace; any other JSON file begins as it does.
 _OF_TRACE = (b'"traceEvents"', b'"ph"', b'"displayTimeUnit"', b'"schemaVersion"')
+
+
+class NoDebugInfo(Exception):
+    """A folder without any debug info; the message says which, and what makes some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,33 @@ def look_through(folder: str, clock: Callable[[], float] = time.monotonic) -> Fo
             elif (file := _file(entry.path, folder)) is not None:
                 found.append(file)
     return FolderContents(folder, _sorted(found))
+
+
+def debug_info_of(folder: str) -> list[str]:
+    """The texts in a folder of Torq debug info and the bytecode files without one, by name.
+
+    `torq-compile --torq-debug-info=DIR` writes one bytecode file per dispatch (`<dispatch>.mlirb`),
+    and texts that were printed of them are next to them (`<dispatch>.mlir`). Bytecode cannot be
+    read: opening it says with which command it is printed as text. Raises NoDebugInfo if there is
+    neither, or no such folder.
+    """
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError as error:
+        raise NoDebugInfo(f"{folder}: it cannot be listed ({error.strerror or error})") from error
+    texts = {name.removesuffix(TEXT) for name in names if name.endswith(TEXT)}
+    found = [
+        name
+        for name in names
+        if name.endswith(TEXT)
+        or (name.endswith(BYTECODE) and name.removesuffix(BYTECODE) not in texts)
+    ]
+    if not found:
+        raise NoDebugInfo(
+            f"{folder}: no debug info is in this folder, neither {TEXT} nor {BYTECODE} files. "
+            "torq-compile --torq-debug-info=DIR writes it"
+        )
+    return [os.path.join(folder, name) for name in found]
 
 
 def _sorted(found: list[FoundFile]) -> tuple[FoundFile, ...]:

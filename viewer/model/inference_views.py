@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from enum import Enum
 from itertools import islice
 from typing import Any
 
@@ -21,6 +22,14 @@ from viewer.model.trace import Column, Run, RunKind, Slices, Trace, Track, Untim
 
 # More rows than this are no picture any more, and as many tracks take seconds to lay out.
 MOST_TRACKS = 1000
+
+
+class Inferences(Enum):
+    """How the inferences of profiles are shown."""
+
+    AS_RUN = "as they ran"
+    ALIGNED = "aligned at their starts"
+    MEAN = "their mean"
 
 
 def has_run_views(trace: Trace) -> bool:

@@ -1,8 +1,10 @@
-"""Amounts as people read them: with a decimal prefix, "110.592 kFLOP", "1.234 GB/s", "49 MB"."""
+"""Texts for people: amounts with a prefix ("110.592 kFLOP", "49 MB"), file names, single lines."""
 
 from __future__ import annotations
 
-from viewer.model.times import NARROW_SPACE, group_digits
+import os
+
+from viewer.model.times import NARROW_SPACE, group_digits, plain_spaces
 
 _PREFIXES = (("P", 10**15), ("T", 10**12), ("G", 10**9), ("M", 10**6), ("k", 10**3))
 
@@ -26,3 +28,16 @@ def bytes_text(size: int) -> str:
     number = size / factor
     decimals = 1 if factor > 1 and number < 10 else 0
     return f"{number:.{decimals}f}{NARROW_SPACE}{unit}"
+
+
+def display_name(path: str) -> str:
+    """The last component of a path, as headers and messages show it."""
+    return os.path.basename(path) or path
+
+
+def one_line(text: str) -> str:
+    """A name or a sentence as one line, whatever characters of files are in it."""
+    escaped = (
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in plain_spaces(text)
+    )
+    return "".join(escaped)

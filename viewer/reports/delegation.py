@@ -30,10 +30,11 @@ from viewer.analysis.delegates.handle_maps import (
     recorded_rows,
 )
 from viewer.analysis.links.link_table import LinkState
+from viewer.model.text import one_line
 from viewer.model.times import format_time, plain_spaces, tick_to_ns
 from viewer.model.trace import Trace
 from viewer.program.program import Program
-from viewer.reports.info import Facts, clock_facts, one_line
+from viewer.reports.info import Facts, clock_facts
 from viewer.workspace.workspace import Workspace
 
 UPPER_BOUND = "delegating these would save at most this: an upper bound, a delegate takes time too"

@@ -23,10 +23,11 @@ from viewer.analysis.findings.finding import (
 from viewer.analysis.findings.findings import FindingsOf
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.torq.estimates import Estimates
+from viewer.model.text import one_line
 from viewer.model.times import plain_spaces, tick_to_ns
 from viewer.model.trace import Run, Trace
 from viewer.reports.estimates import of_workspace
-from viewer.reports.info import Facts, clock_facts, one_line
+from viewer.reports.info import Facts, clock_facts
 from viewer.workspace.workspace import Workspace
 
 NOTHING = "nothing open has slices"

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import os
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from viewer import __version__
-from viewer.analysis.links.coverage import covered_ticks, stated_per_key
+from viewer.analysis.links.coverage import coverage_facts, coverage_of
 from viewer.analysis.links.labels import run_label
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.match import UNCHECKABLE, mean_agreement
 from viewer.analysis.links.pairing import Candidate
-from viewer.arrays import Ints
 from viewer.model.queries import unattributed_time
 from viewer.model.times import (
     ClockRate,
@@ -222,49 +220,12 @@ def _per_method(table: LinkTable) -> list[Facts]:
                 "trace": table.trace.path,
                 "program": table.program.path,
                 "method": method,
-                **coverage(table, np.array(members, np.int64)),
+                **coverage_facts(table, np.array(members, np.int64)),
                 "agreement": round(agreement.value, 4) if found else None,
                 "evidence": agreement.evidence,
             }
         )
     return entries
-
-
-def coverage(table: LinkTable, scopes: Ints) -> Facts:
-    """How much of the linkable is linked in some scopes, by slices and by time, and why."""
-    trace = table.trace
-    keys = trace.keys
-    key_in = np.isin(keys.scope, scopes)
-    # A record may have hundreds of methods that no run is of.
-    count = stated_per_key(trace) if key_in.any() else np.zeros(len(keys), np.int64)
-    by_reason: dict[str, int] = {}
-    for k in np.flatnonzero(key_in & (count > 0)).tolist():
-        text = table.links[k].reason.text
-        by_reason[text] = by_reason.get(text, 0) + int(count[k])
-    linkable = int(count[key_in & (table.states > 0)].sum())
-    linked = int(count[key_in & (table.states == 2)].sum())
-    possible = covered_ticks(trace, key_in & (table.states > 0))
-    return {
-        "linkable": linkable,
-        "linked": linked,
-        "coverage": round(linked / linkable, 4) if linkable else None,
-        "covered_time": (
-            round(covered_ticks(trace, key_in & (table.states == 2)) / possible, 4)
-            if possible
-            else None
-        ),
-        "by_reason": dict(sorted(by_reason.items())),
-    }
-
-
-_coverage: WeakKeyDictionary[LinkTable, Facts] = WeakKeyDictionary()
-
-
-def coverage_of(table: LinkTable) -> Facts:
-    """The coverage of a whole trace; it is asked for with every selection and worked out once."""
-    if table not in _coverage:
-        _coverage[table] = coverage(table, np.arange(len(table.trace.scopes)))
-    return _coverage[table]
 
 
 # -- text -----------------------------------------------------------------------------------------
@@ -314,14 +275,6 @@ def _trace_text(workspace: Workspace, trace: Trace) -> str:
 
 def _counted(count: int, thing: str) -> str:
     return f"{count} {thing}{'' if count == 1 else 's'}"
-
-
-def one_line(text: str) -> str:
-    """A name or a sentence as one line, whatever characters of files are in it."""
-    escaped = (
-        c if c.isprintable() else c.encode("unicode_escape").decode() for c in plain_spaces(text)
-    )
-    return "".join(escaped)
 
 
 def _inference_text(run: Facts) -> str:

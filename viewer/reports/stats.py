@@ -13,10 +13,11 @@ from typing import Any
 from viewer import __version__
 from viewer.analysis.statistics.grouping import KEYS, Grouping, GroupTable
 from viewer.export.tables.statistics import LENGTHS, group_row, in_ticks_and_ns
+from viewer.model.text import one_line
 from viewer.model.times import format_in, group_digits, ns_to_tick, unit_for
 from viewer.model.trace import Trace
 from viewer.program.sources.files import short_names
-from viewer.reports.info import Facts, clock_facts, format_words, one_line
+from viewer.reports.info import Facts, clock_facts, format_words
 from viewer.workspace.workspace import Workspace
 
 WHOLE, UNGROUPED = "whole", "ungrouped"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from viewer.model.inference_views import Inferences
 from viewer.model.scope import WHOLE, TimeScope
-from viewer.view.open_trace import Inferences, OpenTrace
+from viewer.view.open_trace import OpenTrace
 from viewer.view.state import ViewState
 
 

@@ -6,10 +6,8 @@ GUI thread where a trace is large, and shows the answer once it is there.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from functools import cached_property
 
 import numpy as np
@@ -19,7 +17,7 @@ from viewer.analysis.links.labels import slice_labels, track_name
 from viewer.analysis.links.link_table import Link, LinkTable
 from viewer.analysis.torq.unit_counters import unit_counters
 from viewer.arrays import Codes, Ints
-from viewer.model.inference_views import aligned_runs, has_run_views, mean_run
+from viewer.model.inference_views import Inferences, aligned_runs, has_run_views, mean_run
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT
 from viewer.model.times import NARROW_SPACE, ClockRate, format_time, group_digits
 from viewer.model.trace import Trace
@@ -41,14 +39,6 @@ from viewer.workspace.workspace import Workspace
 
 # Up to so many slices links, labels, views and rasters take less than 50 ms: no thread.
 AT_ONCE = 20_000
-
-
-class Inferences(Enum):
-    """How the inferences of profiles are shown."""
-
-    AS_RUN = "as they ran"
-    ALIGNED = "aligned at their starts"
-    MEAN = "their mean"
 
 
 @dataclass
@@ -161,11 +151,6 @@ class OpenTrace:
             return NARROW_SPACE.join(native)
         start, end = self.span_ns(i)
         return format_time(end - start)
-
-
-def display_name(path: str) -> str:
-    """The last component of a path, as headers and messages show it."""
-    return os.path.basename(path) or path
 
 
 # By the identity of a trace, which its `OpenTrace` keeps alive, and how its inferences are shown.

@@ -14,9 +14,10 @@ from typing import TypeVar
 
 import numpy as np
 
+from viewer.model.inference_views import Inferences
 from viewer.render.color_schemes import BY_ID
 from viewer.render.layout import HeaderPart
-from viewer.view.open_trace import Inferences, OpenTrace
+from viewer.view.open_trace import OpenTrace
 from viewer.view.session_file import (
     RowHeight,
     SavedArea,

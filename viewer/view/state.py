@@ -15,9 +15,9 @@ from typing import overload
 import numpy as np
 
 from viewer.arrays import Codes, Ints
+from viewer.model.inference_views import Inferences
 from viewer.render.arrangement import TrackOrder as TrackOrder
 from viewer.render.arrangement import TrackView as TrackView
-from viewer.view.open_trace import Inferences
 from viewer.workspace.workspace import ClockRates
 
 # Of the name and the note of a mark, in characters.

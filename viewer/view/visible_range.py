@@ -10,9 +10,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from viewer.analysis.links.labels import run_number
+from viewer.model.inference_views import Inferences
+from viewer.model.text import display_name
 from viewer.model.trace import Run, RunKind
 from viewer.render.layout import Axis
-from viewer.view.open_trace import Inferences, OpenTrace, display_name
+from viewer.view.open_trace import OpenTrace
 from viewer.view.state import Bookmark, ViewState
 from viewer.workspace.workspace import Workspace
 

@@ -1,11 +1,16 @@
 """Coverage: slices where they begin, time once per track, foreign slices in no time."""
 
 from tests.builders.delegation_cases import DATA, DUMPS, linked, ranges, spans, within
-from viewer.analysis.links.coverage import begins_within, coverage, covered_ticks, stated_per_key
+from viewer.analysis.links.coverage import (
+    begins_within,
+    coverage,
+    coverage_of,
+    covered_ticks,
+    stated_per_key,
+)
 from viewer.analysis.links.link_table import unlinked
 from viewer.formats import open_file
 from viewer.model.trace import KeyKind
-from viewer.reports.info import coverage_of
 
 DEMO = DUMPS[1]
 

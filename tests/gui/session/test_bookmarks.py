@@ -16,8 +16,8 @@ from tests.gui.events import (
     settle,
 )
 from viewer.gui.session import bookmarks
+from viewer.model.inference_views import Inferences
 from viewer.model.times import parse_rate
-from viewer.view.open_trace import Inferences
 from viewer.view.state import Area, Bookmark, SliceRef
 
 Key = Qt.Key

@@ -23,10 +23,11 @@ from tests.gui.events import (
 from tests.gui.events import press as press_at
 from tests.model.test_queries import slices, trace_of
 from viewer.model.building.builder import TraceBuilder
+from viewer.model.inference_views import Inferences
 from viewer.model.times import format_time
 from viewer.model.trace import Clock, KeyKind
 from viewer.render.layout import BandKind
-from viewer.view.open_trace import Inferences, views_of
+from viewer.view.open_trace import views_of
 from viewer.view.selected_slices import span_ns
 from viewer.view.state import Area, SliceRef, SliceSet
 from viewer.workspace.workspace import Workspace

@@ -18,11 +18,11 @@ from viewer.gui.qt.background import Latest
 from viewer.gui.session import navigation
 from viewer.gui.session.session import BURST, Session
 from viewer.model.building.builder import TraceBuilder
+from viewer.model.inference_views import Inferences
 from viewer.model.times import RateOrigin
 from viewer.model.trace import Clock, KeyKind, RunKind
 from viewer.program.sources.files import Substitution
 from viewer.resources import SAMPLES
-from viewer.view.open_trace import Inferences
 from viewer.view.state import Area, SliceRef
 from viewer.workspace.link_choices import Choices
 from viewer.workspace.workspace import Workspace

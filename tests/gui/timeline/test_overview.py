@@ -9,8 +9,8 @@ from PySide6.QtCore import QPoint
 from tests.gui.events import drag, move, open_sample, press, release, settle, wheel
 from viewer.gui.session import navigation
 from viewer.gui.timeline.overview import BAND_HEIGHT
+from viewer.model.inference_views import Inferences
 from viewer.model.trace import RunKind
-from viewer.view.open_trace import Inferences
 
 LANES = BAND_HEIGHT + 20
 

@@ -34,9 +34,9 @@ from tests.gui.events import (
     wheel,
 )
 from viewer.gui.session import navigation
+from viewer.model.inference_views import Inferences
 from viewer.model.times import format_time
 from viewer.render.layout import BandKind
-from viewer.view.open_trace import Inferences
 from viewer.view.state import Area, SliceRef
 
 Key = Qt.Key

@@ -10,7 +10,7 @@ from tests.gui.app.test_windows import delete_closed, take
 from tests.gui.app.test_windows import windows as windows
 from tests.gui.events import SAMPLE, canvas, move, open_files, open_sample, place_of, settle
 from viewer.gui.session import navigation
-from viewer.view.open_trace import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.view.state import Area, SliceRef
 
 CTRL = Qt.KeyboardModifier.ControlModifier

@@ -8,6 +8,8 @@ slices on clocks of their own only the number counts.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -91,3 +93,43 @@ def covered_ticks(
         intervals.length(*intervals.clip(slices.start[part], slices.end[part], lo, hi))
         for part in np.split(own[order], bounds)
     )
+
+
+def coverage_facts(table: LinkTable, scopes: Ints) -> dict[str, Any]:
+    """How much of the linkable is linked in some scopes, by slices and by time, and why.
+
+    The entries are those that `opscope info --json` prints.
+    """
+    trace = table.trace
+    keys = trace.keys
+    key_in = np.isin(keys.scope, scopes)
+    # A record may have hundreds of methods that no run is of.
+    count = stated_per_key(trace) if key_in.any() else np.zeros(len(keys), np.int64)
+    by_reason: dict[str, int] = {}
+    for k in np.flatnonzero(key_in & (count > 0)).tolist():
+        text = table.links[k].reason.text
+        by_reason[text] = by_reason.get(text, 0) + int(count[k])
+    linkable = int(count[key_in & (table.states > 0)].sum())
+    linked = int(count[key_in & (table.states == 2)].sum())
+    possible = covered_ticks(trace, key_in & (table.states > 0))
+    return {
+        "linkable": linkable,
+        "linked": linked,
+        "coverage": round(linked / linkable, 4) if linkable else None,
+        "covered_time": (
+            round(covered_ticks(trace, key_in & (table.states == 2)) / possible, 4)
+            if possible
+            else None
+        ),
+        "by_reason": dict(sorted(by_reason.items())),
+    }
+
+
+_coverage: WeakKeyDictionary[LinkTable, dict[str, Any]] = WeakKeyDictionary()
+
+
+def coverage_of(table: LinkTable) -> dict[str, Any]:
+    """The coverage of a whole trace; it is asked for with every selection and computed once."""
+    if table not in _coverage:
+        _coverage[table] = coverage_facts(table, np.arange(len(table.trace.scopes)))
+    return _coverage[table]

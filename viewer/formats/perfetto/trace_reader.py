@@ -1,4 +1,4 @@
-"""Makes a trace of the packets of a Perfetto file; what is read is told in `perfetto_trace`."""
+"""Makes a trace of the packets of a Perfetto file; `reader.py` says what is read."""
 
 from __future__ import annotations
 

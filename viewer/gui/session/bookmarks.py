@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from viewer.gui.session.session import Session
-from viewer.view.open_trace import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.view.state import LONGEST_NAME, LONGEST_NOTE, Bookmark
 from viewer.view.visible_range import run_in_view
 

@@ -12,10 +12,10 @@ import numpy as np
 from viewer.arrays import Ints
 from viewer.export.perfetto.source import PerfettoBookmark
 from viewer.gui.session.session import Session
+from viewer.model.inference_views import Inferences
 from viewer.model.scope import begin_in
 from viewer.render.arrangement import Arrangement
 from viewer.render.track_table import TrackList
-from viewer.view.open_trace import Inferences
 from viewer.view.selected_slices import chosen_in
 from viewer.workspace.perfetto_export import RANGE, SELECTION, PerfettoOptions
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from viewer.gui.session.session import Session
+from viewer.model.inference_views import Inferences
 from viewer.model.trace import RunKind
-from viewer.view.open_trace import Inferences
 from viewer.view.state import SliceRef
 from viewer.view.visible_range import file_span_ns, run_in_view, with_margin
 

@@ -9,9 +9,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from viewer.model.text import bytes_text
+from viewer.model.text import bytes_text, display_name
 from viewer.model.times import NARROW_SPACE
-from viewer.view.open_trace import display_name
 
 # A rate is told after so long: the first blocks come from a cache, or wait for a disk to start.
 _SURE_AFTER = 0.5  # seconds

@@ -40,6 +40,7 @@ from viewer.gui.session.workspace_edits import (
     WorkspaceEdits,
     slices_of_all,
 )
+from viewer.model.inference_views import Inferences
 from viewer.model.scope import TimeScope, begin_in
 from viewer.model.trace import KeyKind, Run, RunKind, Trace
 from viewer.program.program import Operator, Program
@@ -48,7 +49,7 @@ from viewer.render.color_schemes import BY_ID, NAMES
 from viewer.render.layout import HeaderPart
 from viewer.view.cost_scope import scope_of
 from viewer.view.history import History
-from viewer.view.open_trace import AT_ONCE, Inferences, OpenTrace, Views, Work, views_of
+from viewer.view.open_trace import AT_ONCE, OpenTrace, Views, Work, views_of
 from viewer.view.selected_slices import SelectedSpan
 from viewer.view.state import Area, Bookmark, RulerUnit, SliceRef, SliceSet, TrackView, ViewState
 from viewer.view.visible_range import (

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.gui.qt.background import Latest
-from viewer.view.open_trace import AT_ONCE, Inferences, Views, Work, views_of
+from viewer.model.inference_views import Inferences
+from viewer.view.open_trace import AT_ONCE, Views, Work, views_of
 from viewer.workspace.workspace import Workspace
 
 Change = Callable[[Workspace], object]

@@ -15,8 +15,8 @@ from viewer.gui.timeline.overview import BAND_HEIGHT, LANES_HEIGHT, paint_border
 from viewer.gui.timeline.ruler import HEIGHT as RULER_HEIGHT
 from viewer.gui.timeline.ruler import RulerBar
 from viewer.gui.timeline.scene.scene import Scene
+from viewer.model.inference_views import Inferences
 from viewer.render.arrangement import TrackView
-from viewer.view.open_trace import Inferences
 
 _INDENT = 28
 _CAPTION_HEIGHT, _FIELD_HEIGHT, _AIR = 19, 22, 6  # px

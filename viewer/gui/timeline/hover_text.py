@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from viewer.analysis.links.labels import describe_near
 from viewer.analysis.links.link_table import Link, LinkState
+from viewer.model.text import display_name
 from viewer.model.times import counted, format_time
 from viewer.program.program import Operator
 from viewer.program.sources.files import file_name
-from viewer.view.open_trace import OpenTrace, display_name
+from viewer.view.open_trace import OpenTrace
 
 _MOST_OPERATORS = 5
 

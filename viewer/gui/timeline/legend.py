@@ -38,6 +38,7 @@ from viewer.gui.timeline.headers.headers import TITLE_INDENT, WIDTH
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.queries import execute_keys
+from viewer.model.text import display_name
 from viewer.model.times import counted, format_share, format_time, group_digits
 from viewer.model.trace import RunKind
 from viewer.render.color_schemes import BY_ID, NAMES, why_not
@@ -52,7 +53,7 @@ from viewer.render.palette import (
     fills,
     label_colors,
 )
-from viewer.view.open_trace import AT_ONCE, display_name
+from viewer.view.open_trace import AT_ONCE
 
 HEIGHT = 30
 SWATCH = 12

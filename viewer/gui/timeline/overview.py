@@ -23,12 +23,12 @@ from viewer.gui.qt.wheel import ZOOM_PER_NOTCH, turn_of
 from viewer.gui.timeline.painting.bookmarks import paint_overview_marks
 from viewer.gui.timeline.scene.scene import Scene, xmap_of
 from viewer.gui.timeline.scene.search_hits import paint_ticks
+from viewer.model.inference_views import Inferences
 from viewer.model.trace import Run, RunKind
 from viewer.render.canvas import Canvas
 from viewer.render.layout import XMap
 from viewer.render.palette import Pixels, canvas_rgb
 from viewer.render.raster import RasterSource, expand
-from viewer.view.open_trace import Inferences
 
 BAND_HEIGHT = 22
 LANES_HEIGHT = 42

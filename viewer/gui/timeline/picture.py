@@ -15,9 +15,9 @@ from PySide6.QtWidgets import QWidget
 from viewer import __version__
 from viewer.gui.timeline.painting.frame import FramePainter, Overlay
 from viewer.gui.timeline.timeline import Timeline
+from viewer.model.text import display_name
 from viewer.model.times import format_span, format_time
 from viewer.render.canvas import Canvas
-from viewer.view.open_trace import display_name
 
 SHARP = 3  # device pixels of a raster, a logical pixel: 288 a inch
 DPI = 96  # logical pixels an inch

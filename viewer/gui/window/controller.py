@@ -81,8 +81,9 @@ from viewer.gui.window.frame.focus_keys import FocusKeys
 from viewer.gui.window.frame.status_text import range_text, selection_text, spoken_text
 from viewer.gui.window.help.help import Help
 from viewer.gui.window.toolbar.toolbar import Toolbar
+from viewer.model.text import display_name
 from viewer.resources import stem_beside
-from viewer.view.open_trace import OpenTrace, display_name
+from viewer.view.open_trace import OpenTrace
 from viewer.view.session_file import SUFFIX, is_session
 from viewer.workspace.exports import ExportJob, NothingToExport, prepare
 from viewer.workspace.link_choices import Choices

@@ -12,7 +12,7 @@ from viewer.gui.panels.events import panel as events_panel
 from viewer.gui.panels.events.panel import NO_EVENTS, NOTHING, EventsPanel
 from viewer.gui.panels.events.table import CELLS, EventColumn, EventsModel
 from viewer.gui.qt.widgets.tables import NoRows, marked_rows
-from viewer.view.open_trace import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.view.state import SliceRef
 
 

@@ -13,9 +13,9 @@ from viewer.gui.panels.findings.list import NONE_FOUND, NOT_ASKED, NOT_MET, Find
 from viewer.gui.panels.findings.panel import NOTHING, FindingsPanel
 from viewer.gui.qt.when_visible import BEING_COUNTED
 from viewer.gui.session.session import Session
+from viewer.model.inference_views import Inferences
 from viewer.model.scope import WHOLE
 from viewer.model.times import plain_spaces
-from viewer.view.open_trace import Inferences
 from viewer.view.state import SliceRef
 
 

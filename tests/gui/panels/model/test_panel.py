@@ -14,8 +14,8 @@ from viewer.gui.panels.model.rows import ModelColumn, RowKind
 from viewer.gui.qt.when_visible import BEING_COUNTED
 from viewer.gui.qt.widgets.tables import NoRows
 from viewer.gui.session.costs import CostFeed
+from viewer.model.inference_views import Inferences
 from viewer.model.scope import TimeScope
-from viewer.view.open_trace import Inferences
 from viewer.view.state import SliceRef
 
 LINEAR = 1  # blocks.0.qkv · linear

@@ -9,8 +9,8 @@ from viewer.formats import open_file
 from viewer.gui.panels.statistics.panel import StatisticsPanel
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session import navigation
+from viewer.model.inference_views import Inferences
 from viewer.model.times import NARROW_SPACE
-from viewer.view.open_trace import Inferences
 from viewer.view.state import Area, SliceRef
 
 THIN = "\u2009"

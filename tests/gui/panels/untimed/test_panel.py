@@ -10,7 +10,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from viewer.gui.panels.base.slice_facts import slice_rows, track_text
 from viewer.gui.panels.untimed.panel import NOTHING, UntimedPanel
 from viewer.gui.panels.untimed.table import CELLS, UntimedColumn, UntimedModel
-from viewer.view.open_trace import Inferences
+from viewer.model.inference_views import Inferences
 from viewer.view.state import SliceRef
 
 DISPLAY = Qt.ItemDataRole.DisplayRole

@@ -11,10 +11,10 @@ from viewer.gui.session.session import Session
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model import inference_views as run_views
 from viewer.model.building.builder import TraceBuilder
+from viewer.model.inference_views import Inferences
 from viewer.model.trace import Clock, KeyKind
 from viewer.render.layout import BandKind
 from viewer.resources import SAMPLES
-from viewer.view.open_trace import Inferences
 from viewer.view.state import SliceRef
 
 _PATHS = {sample.key: sample.paths() for sample in SAMPLES}

@@ -15,9 +15,9 @@ from viewer.gui.session.export_scope import ALL_AS_RUN, display_order
 from viewer.gui.session.session import Session
 from viewer.gui.window.commands.export import export_perfetto
 from viewer.gui.window.dialogs.export import ExportDialog, size_text
+from viewer.model.inference_views import Inferences
 from viewer.model.text import bytes_text
 from viewer.resources import SAMPLES
-from viewer.view.open_trace import Inferences
 from viewer.view.state import Area, SliceRef, SliceSet
 from viewer.workspace.perfetto_export import RANGE, SELECTION, WHOLE, PerfettoJob
 from viewer.workspace.workspace import Workspace

@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QFileDialog
 
 from tests.gui.events import desk_of, open_files, put_away, settle
 from viewer.gui.session import navigation
+from viewer.model.inference_views import Inferences
 from viewer.render.arrangement import TrackOrder
-from viewer.view.open_trace import Inferences
 from viewer.view.state import Area, Bookmark, RulerUnit, SliceRef, TrackView
 
 DATA = Path(__file__).parents[3] / "data"

@@ -8,7 +8,7 @@ from tests.gui.events import open_sample, settle
 from viewer.gui.qt.settings import WINDOW_STATE_VERSION
 from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.frame.docks import TIMELINE_SHARE, Docks
-from viewer.view.open_trace import Inferences
+from viewer.model.inference_views import Inferences
 
 NAMES = (
     "details", "operators", "model", "graph", "statistics", "events", "estimates", "findings",

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QTabBar
 
 from tests.gui.events import canvas, open_sample, place_of, press, release, settle
 from viewer.gui.window.frame.docks import TITLES
-from viewer.view.open_trace import Inferences
+from viewer.model.inference_views import Inferences
 
 
 @pytest.fixture

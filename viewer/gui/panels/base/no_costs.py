@@ -5,7 +5,7 @@ from __future__ import annotations
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.session.costs import CostAnswer
 from viewer.gui.session.session import Session
-from viewer.view.open_trace import display_name
+from viewer.model.text import display_name
 
 
 def why_no_costs(session: Session, answer: CostAnswer) -> str:

@@ -14,9 +14,10 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows, RowTable, let_copy
 from viewer.gui.session.session import Session
+from viewer.model.inference_views import Inferences
 from viewer.model.scope import WHOLE, TimeScope
 from viewer.render.palette import Palette
-from viewer.view.open_trace import Inferences, OpenTrace
+from viewer.view.open_trace import OpenTrace
 from viewer.view.state import SliceRef
 
 

@@ -39,8 +39,10 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.when_visible import BEING_COUNTED, WhenVisible
 from viewer.gui.session import navigation
 from viewer.gui.session.session import Session
+from viewer.model.inference_views import Inferences
 from viewer.model.scope import TimeScope
-from viewer.view.open_trace import Inferences, OpenTrace, display_name
+from viewer.model.text import display_name
+from viewer.view.open_trace import OpenTrace
 from viewer.view.state import SliceRef, SliceSet
 
 # Up to so many slices, each of an identity of its own, the answer takes less than 40 ms: no thread.

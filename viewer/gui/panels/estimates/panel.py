@@ -22,10 +22,11 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.when_visible import BEING_COUNTED, WhenVisible
 from viewer.gui.qt.widgets.labels import label
 from viewer.gui.session.session import Session
+from viewer.model.text import display_name
 from viewer.model.times import counted, format_in, group_digits, unit_for
 from viewer.model.torq_names import job_name
 from viewer.reports.estimates import of_workspace
-from viewer.view.open_trace import AT_ONCE, display_name
+from viewer.view.open_trace import AT_ONCE
 from viewer.workspace.workspace import Workspace
 
 NOTHING = (

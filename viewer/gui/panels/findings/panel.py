@@ -32,12 +32,14 @@ from viewer.gui.qt.when_visible import BEING_COUNTED, WhenVisible
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace
 from viewer.gui.qt.widgets.tables import let_copy
 from viewer.gui.session.session import Session
+from viewer.model.inference_views import Inferences
 from viewer.model.scope import WHOLE, TimeScope
+from viewer.model.text import display_name
 from viewer.model.times import counted
 from viewer.model.trace import Run
 from viewer.render.layout import Axis
 from viewer.reports.estimates import of_workspace
-from viewer.view.open_trace import Inferences, OpenTrace, display_name
+from viewer.view.open_trace import OpenTrace
 from viewer.view.state import Area, SliceRef, SliceSet
 from viewer.workspace.workspace import Workspace
 

@@ -42,10 +42,10 @@ from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, PageOrSentence
 from viewer.gui.session import costs as cost_feed
 from viewer.gui.session.costs import CostFeed
 from viewer.gui.session.session import Session
+from viewer.model.text import display_name
 from viewer.model.times import format_time, tick_to_ns
 from viewer.program.program import Program
 from viewer.render.graph.layout import GraphLayout, layered
-from viewer.view.open_trace import display_name
 from viewer.workspace.exports import ExportJob, NothingToExport
 
 HOPS = 2

@@ -40,10 +40,12 @@ from viewer.gui.qt.when_visible import BEING_COUNTED, WhenVisible
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
 from viewer.gui.session import navigation
 from viewer.gui.session.session import Session
+from viewer.model.inference_views import Inferences
 from viewer.model.scope import TimeScope
+from viewer.model.text import display_name
 from viewer.model.times import counted, group_digits
 from viewer.program.program import Program
-from viewer.view.open_trace import AT_ONCE, Inferences, OpenTrace, display_name
+from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import SliceRef, SliceSet
 from viewer.workspace.exports import ExportJob, table_job
 

@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from viewer.analysis.links.coverage import coverage_of
 from viewer.analysis.links.identifier_columns import ColumnMatch
 from viewer.analysis.links.link_table import LinkState, LinkTable, Reason
 from viewer.analysis.links.match import AGREEMENT, UNCHECKABLE, Match, names_compared
@@ -33,10 +34,10 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, Hairline, explain, label
 from viewer.gui.session.session import Session
 from viewer.model.provenance import is_of_one_file, of_source
+from viewer.model.text import display_name
 from viewer.model.times import format_share, group_digits
 from viewer.model.trace import Trace
-from viewer.reports.info import coverage_of
-from viewer.view.open_trace import OpenTrace, display_name
+from viewer.view.open_trace import OpenTrace
 from viewer.workspace.workspace import ChosenBy
 
 NOTHING = "Open a profile and the record of its model to see how well they belong together."

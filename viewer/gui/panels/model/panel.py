@@ -28,10 +28,11 @@ from viewer.gui.session import costs as cost_feed
 from viewer.gui.session import navigation
 from viewer.gui.session.costs import CostFeed
 from viewer.gui.session.session import Session
+from viewer.model.text import display_name
 from viewer.model.times import counted, group_digits
 from viewer.program.module_tree import ModuleKind, ModuleTree, module_tree
 from viewer.program.program import Program
-from viewer.view.open_trace import AT_ONCE, OpenTrace, display_name
+from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import SliceRef, SliceSet
 
 NOTHING = "Open a profile and the record of its model to see what its modules cost."

@@ -36,9 +36,9 @@ from viewer.gui.qt.widgets.labels import ElidedLabel, PageOrSentence
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows
 from viewer.gui.session.costs import CostAnswer, CostFeed
 from viewer.gui.session.session import Session
+from viewer.model.text import display_name
 from viewer.model.times import counted, format_time, group_digits, tick_to_ns
 from viewer.program.program import Program
-from viewer.view.open_trace import display_name
 
 MOST_AT_ONCE = 500  # sets of operators; they are listed in 10 ms, 5,000 in 100
 

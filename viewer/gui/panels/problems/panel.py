@@ -31,9 +31,9 @@ from viewer.gui.qt.widgets.labels import EmptyPlace, tip
 from viewer.gui.qt.widgets.table_model import RIGHT, Index, TitledModel
 from viewer.gui.qt.widgets.tables import ROW_HEIGHT, QuietTable, let_copy, marked_rows
 from viewer.gui.session.session import Session
+from viewer.model.text import display_name
 from viewer.model.times import group_digits
 from viewer.model.trace import Problem
-from viewer.view.open_trace import display_name
 
 NOTHING = "Nothing odd in the open files, so there is nothing to do here."
 _HEADINGS = ("Severity", "What", "Count", "First", "File")

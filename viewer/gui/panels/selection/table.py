@@ -23,8 +23,8 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
 from viewer.gui.session.selection_statistics import SelectionAnswer
+from viewer.model.text import display_name
 from viewer.model.times import format_in, group_digits, ticks_to_ns, unit_for
-from viewer.view.open_trace import display_name
 
 GROUP_TITLES = {"name": "Name", "operator": "Operator", "module": "Module", "thread": "Thread"}
 _LONGEST = 2000  # characters of a name in a tooltip

@@ -28,9 +28,11 @@ from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session import navigation
 from viewer.gui.session.session import Session
+from viewer.model.inference_views import Inferences
 from viewer.model.scope import TimeScope
+from viewer.model.text import display_name
 from viewer.model.times import group_digits, tick_to_ns
-from viewer.view.open_trace import AT_ONCE, Inferences, OpenTrace, display_name
+from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import SliceRef, SliceSet
 from viewer.workspace.exports import ExportJob, table_job
 

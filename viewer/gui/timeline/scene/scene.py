@@ -23,6 +23,8 @@ from viewer.gui.timeline.scene.recoloring import Recoloring
 from viewer.gui.timeline.scene.search_hits import HitRasters
 from viewer.gui.timeline.scene.selected_slices import SelectedRasters
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters, picture_again, prepare
+from viewer.model.inference_views import Inferences
+from viewer.model.text import display_name
 from viewer.model.times import RateOrigin, counted, format_time, group_digits
 from viewer.render.arrangement import Arrangement, TrackOrder, TrackView, arrange
 from viewer.render.canvas import Canvas
@@ -33,7 +35,7 @@ from viewer.render.raster import RasterSource
 from viewer.render.stacking import stack
 from viewer.render.ticks import Ruler, Scale
 from viewer.render.track_table import Busy, ProcessSpec, TrackList, track_list
-from viewer.view.open_trace import AT_ONCE, Inferences, OpenTrace, display_name
+from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import RulerUnit, SliceRef
 from viewer.view.visible_range import file_span_ns
 

@@ -22,10 +22,9 @@ from viewer.gui.window.context_menus import menu_commands
 from viewer.gui.window.files.perfetto_ui import perfetto_ui_commands
 from viewer.gui.window.files.sessions import session_commands
 from viewer.gui.window.help.help import guide_commands
-from viewer.model.inference_views import has_run_views
+from viewer.model.inference_views import Inferences, has_run_views
 from viewer.model.trace import RunKind
 from viewer.resources import SAMPLES
-from viewer.view.open_trace import Inferences
 
 if TYPE_CHECKING:
     from viewer.gui.window.controller import WindowController

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QInputDialog, QMenu, QToolButton
 from viewer.gui.qt.commands.command_table import SEPARATOR, Command, Precondition
 from viewer.gui.session.session import Session
 from viewer.gui.window.frame.status_text import clock_text
+from viewer.model.text import display_name
 from viewer.model.times import ClockRate, format_rate, parse_rate
-from viewer.view.open_trace import display_name
 from viewer.workspace.workspace import DEBUG_INFO
 
 if TYPE_CHECKING:

@@ -61,7 +61,7 @@ def export_perfetto(desk: WindowController) -> ExportDialog:
     # The dialog loads the official protos, which the first window need not wait for.
     from viewer.gui.session.export_scope import display_order
     from viewer.gui.window.dialogs.export import ExportDialog
-    from viewer.view.open_trace import Inferences
+    from viewer.model.inference_views import Inferences
 
     scene, session = desk.timeline.scene, desk.session
     as_run = session.state.inferences is Inferences.AS_RUN

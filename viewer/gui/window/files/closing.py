@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QMenu, QMessageBox
 
 from viewer.gui.qt.commands.key_map import shown_key
 from viewer.gui.window.files.sessions import Opening
-from viewer.view.open_trace import display_name
+from viewer.model.text import display_name
 
 if TYPE_CHECKING:
     from viewer.gui.window.controller import WindowController

@@ -15,9 +15,9 @@ from PySide6.QtCore import QObject, Slot
 from viewer.gui.session.loader import Loader
 from viewer.gui.session.reading_progress import ReadingProgress
 from viewer.gui.window.frame.status_text import added_text
+from viewer.model.text import display_name
 from viewer.model.trace import Trace
 from viewer.program.program import Program
-from viewer.view.open_trace import display_name
 from viewer.workspace.companions import read_companion
 from viewer.workspace.link_choices import NO_CHOICES, Choices
 from viewer.workspace.workspace import companion_complaint, is_text

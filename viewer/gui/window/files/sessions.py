@@ -25,8 +25,10 @@ from viewer.codecs.file_stamps import FileStamp, stamp_of
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.commands.command_table import Command, Precondition
+from viewer.model.inference_views import Inferences
+from viewer.model.text import display_name
 from viewer.resources import stem_beside
-from viewer.view.open_trace import Inferences, OpenTrace, display_name
+from viewer.view.open_trace import OpenTrace
 from viewer.view.recent_sessions import RecentSessions, UnsavedWork, work_of
 from viewer.view.saved_view import kept_view, shown_view
 from viewer.view.session_file import (

@@ -8,6 +8,7 @@ from viewer.analysis.links.labels import run_number, track_name
 from viewer.gui.session.selection_statistics import SelectionFeed
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.hover_text import slice_lines
+from viewer.model.text import display_name
 from viewer.model.times import (
     RateOrigin,
     counted,
@@ -17,7 +18,6 @@ from viewer.model.times import (
     with_computed,
 )
 from viewer.model.trace import RunKind, Trace
-from viewer.view.open_trace import display_name
 
 
 def clock_text(session: Session) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QPushButton
 
+from viewer.analysis.links.coverage import coverage_of
 from viewer.analysis.links.labels import unlinked_text
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import explain
 from viewer.gui.session.session import Session
+from viewer.model.text import display_name
 from viewer.model.times import NARROW_SPACE
-from viewer.reports.info import coverage_of
-from viewer.view.open_trace import display_name
 
 
 class LinkStateButton(QPushButton):

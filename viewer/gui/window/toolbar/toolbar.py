@@ -16,9 +16,9 @@ from viewer.gui.session.session import Session
 from viewer.gui.window.frame.status_text import run_texts
 from viewer.gui.window.toolbar.link_state import LinkStateButton
 from viewer.gui.window.toolbar.search_field import SearchField
-from viewer.model.inference_views import has_run_views
+from viewer.model.inference_views import Inferences, has_run_views
 from viewer.render.color_schemes import SCHEMES
-from viewer.view.open_trace import Inferences, OpenTrace
+from viewer.view.open_trace import OpenTrace
 
 OPEN_WIDTH = 84
 
