@@ -28,10 +28,7 @@ from collections.abc import Sequence
 
 from viewer import __version__
 from viewer.cli.arguments import add_files, add_theme, choices_of, complain, files_of
-
-COMMANDS = (
-    "info", "stats", "export", "estimates", "delegation", "findings", "inspect", "screenshot"
-)  # fmt: skip
+from viewer.cli.commands import COMMANDS, run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,12 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _answer(command: str, arguments: list[str]) -> int:
-    # Imported here: the first window does not wait for what it does without.
-    from viewer.cli.commands import ANSWERS
     from viewer.formats.memory import keep_freed
 
     keep_freed()
-    return ANSWERS[command](arguments)
+    return run(command, arguments)
 
 
 def _window(arguments: list[str]) -> int:
@@ -82,6 +77,6 @@ def _window(arguments: list[str]) -> int:
     files, complaints = files_of(chosen)
     for complaint in complaints:
         complain(complaint)
-    from viewer.gui.app.application import run
+    from viewer.gui.app import application
 
-    return run(files, choices, theme=chosen.theme, new_window=chosen.new_window)
+    return application.run(files, choices, theme=chosen.theme, new_window=chosen.new_window)

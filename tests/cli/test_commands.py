@@ -1,0 +1,35 @@
+"""The commands without a window: one module each, imported when it is called."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from viewer.cli import COMMANDS, commands
+
+
+def test_every_command_has_a_module_and_every_module_a_command():
+    modules = {path.stem for path in Path(commands.__file__).parent.glob("*.py")}
+    assert modules - {"__init__", "open_inputs"} == set(COMMANDS)
+
+
+def loaded_by(code):
+    """The modules of Opscope, numpy and Qt that are imported after some code, in a new process."""
+    code += "; import sys; print(*sys.modules, sep='\\n')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return {name for name in done.stdout.split() if name.startswith(("viewer", "numpy", "PySide6"))}
+
+
+def test_the_window_waits_for_no_command():
+    loaded = loaded_by("import viewer.cli")
+    assert "numpy" not in loaded
+    assert not [name for name in loaded if name.startswith("viewer.cli.commands.")]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_imports_nothing_of_another(command):
+    loaded = loaded_by(f"import viewer.cli.commands.{command}")
+    others = {f"viewer.cli.commands.{name}" for name in COMMANDS if name != command}
+    assert not loaded & others
+    assert "PySide6" not in loaded

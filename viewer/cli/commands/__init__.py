@@ -1,0 +1,19 @@
+"""The commands without a window: one module each, with its arguments and what it does.
+
+A module has `run(arguments)` and is imported when its command is called: the window needs none of
+them, and no command needs what another one imports.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+COMMANDS = (
+    "info", "stats", "export", "estimates", "delegation", "findings", "inspect", "screenshot"
+)  # fmt: skip
+
+
+def run(command: str, arguments: list[str]) -> int:
+    """Run one of `COMMANDS` with the arguments behind its name. Returns the exit code."""
+    code: int = importlib.import_module(f"{__name__}.{command}").run(arguments)
+    return code

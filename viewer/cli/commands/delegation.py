@@ -1,0 +1,27 @@
+"""`opscope delegation`: what delegates took, what stayed outside, and what is linked."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from viewer.cli.arguments import add_files
+from viewer.cli.commands.open_inputs import open_all, warn
+from viewer.reports.delegation import delegation_facts, delegation_text
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command with the arguments behind its name. Returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="opscope delegation",
+        description="What was handed to delegates and what it took, what stayed outside, how much "
+        "is linked and why the rest is not, and debug handle maps beside what was logged.",
+    )
+    add_files(parser, "*")
+    parser.add_argument("--json", action="store_true", help="print JSON for scripts")
+    chosen = parser.parse_args(arguments)
+    workspace, failed = open_all(parser, chosen)
+    facts = delegation_facts(workspace)
+    print(json.dumps(facts, indent=1) if chosen.json else delegation_text(facts))
+    warn(workspace)
+    return 1 if failed else 0

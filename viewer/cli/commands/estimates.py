@@ -1,0 +1,27 @@
+"""`opscope estimates`: what the Torq compiler estimated and what was measured, side by side."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from viewer.cli.arguments import add_files
+from viewer.cli.commands.open_inputs import open_all, warn
+from viewer.reports.estimates import estimate_facts, estimate_text, of_workspace
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command with the arguments behind its name. Returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="opscope estimates",
+        description="What the Torq compiler estimated beside what was measured, per action and per "
+        "operator: open a runtime profile with its debug info or its compile profile.",
+    )
+    add_files(parser, "*")
+    parser.add_argument("--json", action="store_true", help="print JSON for scripts")
+    chosen = parser.parse_args(arguments)
+    workspace, failed = open_all(parser, chosen)
+    made = of_workspace(workspace)
+    print(json.dumps(estimate_facts(made), indent=1) if chosen.json else estimate_text(made))
+    warn(workspace)
+    return 1 if failed else 0

@@ -1,0 +1,135 @@
+"""`opscope export`: profiles as a Perfetto trace or as a table, one or a whole folder of them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from viewer.analysis.statistics.grouping import KEYS
+from viewer.cli.arguments import add_files, choices_of, complain
+from viewer.cli.commands.open_inputs import open_all, warn
+from viewer.codecs.atomic_file import is_same_file
+from viewer.model.times import parse_range
+from viewer.workspace.exports import (
+    EXPORT_SUFFIXES,
+    TABLE_SUFFIXES,
+    TABLES,
+    NothingToExport,
+    export,
+)
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command with the arguments behind its name. Returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="opscope export",
+        description="Write profiles as a Perfetto trace, with operators, flows, counters and the "
+        "hashes of its inputs, or as a table.",
+    )
+    add_files(parser, "*")
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="OUT",
+        help=f"one of {', '.join(EXPORT_SUFFIXES)}; with --jobs a folder",
+    )  # fmt: skip
+    parser.add_argument(
+        "--jobs", type=int, metavar="N",
+        help="write every profile of the folder FILE into the folder OUT, N at a time",
+    )  # fmt: skip
+    parser.add_argument(
+        "--to", choices=EXPORT_SUFFIXES, metavar="SUFFIX",
+        help=f"with --jobs: what to write, {', '.join(EXPORT_SUFFIXES)}; by default .pftrace, of "
+        "tables .csv",
+    )  # fmt: skip
+    parser.add_argument(
+        "--table", choices=TABLES, default=TABLES[0],
+        help=f"what a table ({', '.join(TABLE_SUFFIXES)}) has a row for: slices, the allocation "
+        "and debug events, which carry no time, the identifiers of debug handle maps, or groups of "
+        "slices",
+    )  # fmt: skip
+    parser.add_argument(
+        "--by", choices=KEYS, metavar="KEY",
+        help=f"what statistics are by: {', '.join(KEYS)}; operator where there are any, else name",
+    )  # fmt: skip
+    parser.add_argument(
+        "--range", metavar="START:END",
+        help="slices of this part alone, from the start of the trace, as 1.5ms:2ms; one that "
+        "reaches over an edge is written whole",
+    )  # fmt: skip
+    chosen = parser.parse_args(arguments)
+    if chosen.range and chosen.table != TABLES[0]:
+        parser.error("--range is of slices: of a Perfetto trace, or --table slices")
+    try:
+        span = parse_range(chosen.range) if chosen.range else None
+    except ValueError as error:
+        parser.error(str(error))
+    if chosen.by and chosen.table != "statistics":
+        parser.error("--by is of --table statistics")
+    if chosen.jobs is not None:
+        return _export_folder(parser, chosen)
+    if chosen.to:
+        parser.error("--to is of --jobs: the name of OUT says what to write")
+    suffixes = EXPORT_SUFFIXES if chosen.table == TABLES[0] else TABLE_SUFFIXES
+    if not chosen.output.lower().endswith(suffixes):
+        parser.error(f"{chosen.output}: the name must end in one of {', '.join(suffixes)}")
+    if any(is_same_file(path, chosen.output) for path in chosen.files):
+        parser.error(f"{chosen.output}: this is one of the files to read, and would be lost")
+    workspace, failed = open_all(parser, chosen)
+    warn(workspace)
+    if not workspace.paths:
+        return 1
+    try:
+        export(workspace, chosen.output, table=chosen.table, by=chosen.by, ns_range=span)
+    except NothingToExport as error:
+        complain(str(error))
+        return 1
+    except OSError as error:
+        complain(f"{chosen.output}: it cannot be written ({error.strerror or error})")
+        return 1
+    return 1 if failed else 0
+
+
+def _export_folder(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> int:
+    if chosen.jobs < 1:
+        parser.error(f"--jobs {chosen.jobs}: at least one is needed")
+    if len(chosen.files) != 1 or not os.path.isdir(chosen.files[0]):
+        parser.error("--jobs needs one folder with profiles")
+    if choices_of(parser, chosen) or chosen.debug_info or chosen.range:
+        parser.error("what is said of single files is not for all of a folder")
+    suffix = chosen.to or (".pftrace" if chosen.table == TABLES[0] else ".csv")
+    if chosen.table != TABLES[0] and not suffix.endswith(TABLE_SUFFIXES):
+        parser.error(f"--to {suffix}: a table is one of {', '.join(TABLE_SUFFIXES)}")
+    if os.path.exists(chosen.output) and not os.path.isdir(chosen.output):
+        parser.error(f"{chosen.output}: with --jobs this is a folder")
+    if is_same_file(chosen.files[0], chosen.output):
+        parser.error(f"{chosen.output}: this is the folder to read")
+    from viewer.cli import batch_export
+
+    found = batch_export.plan(chosen.files[0], chosen.output, suffix)
+    for complaint in found.unreadable:
+        complain(complaint)
+    shows = sys.stderr.isatty()
+    ended = 0
+
+    def told(outcome: batch_export.Outcome) -> None:
+        nonlocal ended
+        ended += 1
+        if shows:
+            print(f"\r{ended} of {len(found.tasks)}", end="", file=sys.stderr, flush=True)
+
+    outcomes = batch_export.run(found.tasks, chosen.jobs, chosen.table, chosen.by, told)
+    if shows and ended:
+        print(file=sys.stderr)
+    for outcome in outcomes:
+        for warning in outcome.warnings:
+            complain(f"warning: {warning}")
+    failures = [outcome.failure for outcome in outcomes if outcome.failure]
+    for failure in failures:
+        complain(failure)
+    wrote = len(outcomes) - len(failures)
+    failed = len(failures) + len(found.unreadable)
+    parts = [f"wrote {wrote} of {wrote + failed} profiles to {chosen.output}"]
+    parts += [f"{failed} failed"] if failed else []
+    parts += [f"{found.others} files of other kinds left out"] if found.others else []
+    print(", ".join(parts))
+    return 1 if failed or not wrote else 0

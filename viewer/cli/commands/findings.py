@@ -1,0 +1,40 @@
+"""`opscope findings`: what profiles prove, ranked, each with its numbers and its rule."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from viewer.cli.arguments import add_files, complain
+from viewer.cli.commands.open_inputs import open_all, warn
+from viewer.reports.findings import NoSuchRun, findings_facts, findings_text
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command with the arguments behind its name. Returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="opscope findings",
+        description="What profiles prove, in a short ranked list: what is dearest, copies, gaps, "
+        "slow inferences, estimates that are off and more, each with its numbers and its rule.",
+    )
+    add_files(parser, "+")
+    parser.add_argument(
+        "--run", type=int, metavar="N", help="of the inferences of this number alone, from 1 on"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON for scripts")
+    chosen = parser.parse_args(arguments)
+    workspace, failed = open_all(parser, chosen)
+    warn(workspace)
+    if not workspace.paths:
+        return 1
+    try:
+        facts = findings_facts(workspace, chosen.run)
+    except NoSuchRun as error:
+        complain(str(error))
+        return 1 if failed else 2
+    print(json.dumps(facts, indent=1) if chosen.json else findings_text(facts))
+    told = {file["path"] for file in facts["files"]}
+    for trace in workspace.traces:
+        if trace.path not in told:
+            complain(f"note: {trace.path}: it has no run {chosen.run}")
+    return 1 if failed else 0

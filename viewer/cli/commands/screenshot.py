@@ -1,0 +1,71 @@
+"""`opscope screenshot`: the window as a picture, or its timeline alone, without a display."""
+
+from __future__ import annotations
+
+import argparse
+
+from viewer.cli.arguments import add_files, add_theme, choices_of, complain, files_of
+from viewer.model.times import parse_range
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command with the arguments behind its name. Returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="opscope screenshot",
+        description="Draw the window with some files into a PNG, or its timeline alone, to print, "
+        "into an SVG or PDF.",
+    )
+    add_files(parser, "*")
+    add_theme(parser)
+    parser.add_argument("-o", "--output", required=True, metavar="OUT")
+    parser.add_argument("--size", default="1920x1080", metavar="WIDTHxHEIGHT")
+    parser.add_argument(
+        "--range", metavar="START:END", help="visible range from the trace's start, as 1.5ms:2ms"
+    )
+    parser.add_argument(
+        "--select-most-expensive", action="store_true",
+        help="select the most expensive operator and print its name",
+    )  # fmt: skip
+    # What the option was called before.
+    parser.add_argument(
+        "--select-dearest", dest="select_most_expensive", action="store_true",
+        help=argparse.SUPPRESS,
+    )  # fmt: skip
+    chosen = parser.parse_args(arguments)
+    try:
+        size = _size(chosen.size)
+        visible = parse_range(chosen.range) if chosen.range else None
+    except ValueError as error:
+        parser.error(str(error))
+    if not chosen.output.lower().endswith((".png", ".svg", ".pdf")):
+        parser.error(f"{chosen.output}: the name must end in .png, .svg or .pdf")
+    choices = choices_of(parser, chosen)
+    files, complaints = files_of(chosen)
+    from viewer.gui.app.application import screenshot
+
+    failures = complaints + screenshot(
+        files,
+        choices,
+        chosen.output,
+        size=size,
+        visible=visible,
+        theme=chosen.theme or ("dark" if chosen.output.lower().endswith(".png") else "light"),
+        report_most_expensive=_print_most_expensive if chosen.select_most_expensive else None,
+    )
+    for failure in failures:
+        complain(failure)
+    return 1 if failures else 0
+
+
+def _print_most_expensive(what: str) -> None:
+    print(f"Selected in the picture, since it took most: {what}")
+
+
+def _size(text: str) -> tuple[int, int]:
+    width, _, height = text.partition("x")
+    if not (width.isdecimal() and height.isdecimal()):
+        raise ValueError(f"{text!r} is not a size: write it as 1920x1080")
+    size = int(width), int(height)
+    if not (320 <= size[0] <= 16384 and 240 <= size[1] <= 16384):
+        raise ValueError(f"the size {text} is not between 320x240 and 16384x16384")
+    return size

@@ -1,0 +1,46 @@
+"""`opscope stats`: what took how long in profiles, grouped by one key."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from viewer.analysis.statistics.grouping import KEYS
+from viewer.cli.arguments import add_files, complain
+from viewer.cli.commands.open_inputs import open_all, warn
+from viewer.model.times import parse_range
+from viewer.reports.stats import NoSuchGroups, stats, stats_text
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command with the arguments behind its name. Returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="opscope stats", description="What took how long in profiles, grouped by one key."
+    )
+    add_files(parser, "+")
+    parser.add_argument("--by", required=True, choices=KEYS, metavar="KEY", help=", ".join(KEYS))
+    parser.add_argument(
+        "--range", metavar="START:END",
+        help="count this part, from the start of the trace (of the first of several that one clock "
+        "stamped), as 1.5ms:2ms",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print JSON for scripts")
+    chosen = parser.parse_args(arguments)
+    try:
+        span = parse_range(chosen.range) if chosen.range else None
+    except ValueError as error:
+        parser.error(str(error))
+    workspace, failed = open_all(parser, chosen)
+    warn(workspace)
+    if not workspace.paths:
+        return 1
+    try:
+        facts = stats(workspace, chosen.by, span)
+    except NoSuchGroups as error:
+        complain(str(error))
+        return 1
+    print(json.dumps(facts, indent=1) if chosen.json else stats_text(facts))
+    for file in facts["files"]:
+        if file["missing"]:
+            complain(f"note: {file['path']}: no statistics by {chosen.by}: {file['missing']}")
+    return 1 if failed else 0
