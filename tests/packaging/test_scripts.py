@@ -213,8 +213,11 @@ def test_test_goes_on_after_a_failure_and_returns_the_first(tmp_path):
     project = Project(tmp_path, "test")
     tool = '#!/bin/sh\necho "$2 ${3-}"\ncase $2 in mypy) exit 4 ;; pytest) exit 5 ;; esac\n'
     executable(project.root / ".venv/bin/python", tool)
+    executable(project.root / ".venv/bin/lint-imports", "#!/bin/sh\necho lint-imports\n")
     done = project.run(project.root / "packaging/test")
-    assert done.stdout.split() == ["ruff", "check", "ruff", "format", "mypy", "pytest", "-n"]
+    assert done.stdout.split() == [
+        "ruff", "check", "ruff", "format", "lint-imports", "mypy", "pytest", "-n"
+    ]  # fmt: skip
     assert done.returncode == 4
 
 
