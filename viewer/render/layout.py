@@ -1,5 +1,4 @@
-"""Where things lie in the timeline: times to pixel columns (`XMap`) and rows to heights
-(`TimelineLayout`).
+"""Where things are in the timeline: `XMap` has pixel columns of times, `TimelineLayout` rows.
 
 Both are pure and exact, and everything that draws, labels or is clicked asks them, so that a slice,
 its label and the ruler line above it can never drift apart.

@@ -1,5 +1,4 @@
-"""From what is to be seen to where it lies: the bands of a `TimelineLayout`. Array work alone, no
-Qt.
+"""Stacks what is to be seen into the bands of a `TimelineLayout`.
 
 The section of the pinned tracks comes first, under a header of its own; then process by process a
 header, the rows of its tracks with a strip for slices without a length, and its counters.

@@ -1,5 +1,4 @@
-"""Several slices as one thing: how more of them are chosen, where they lie, what area they fill,
-and what an area holds.
+"""Several selected slices as one thing: how more are added, where they are, what an area holds.
 
 Pure but for a memory of the last span; no Qt. Cost follows the numbers of slices asked about: a
 million take some tens of ms, which is why nothing here is asked in every frame.

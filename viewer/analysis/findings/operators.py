@@ -1,5 +1,4 @@
-"""Findings about operators: the dearest, copies, what stayed outside of delegates, what has no
-operator.
+"""Findings about operators: the most expensive, copies, those outside of delegates, time of none.
 
 Times are those of `viewer.analysis.cost.costs` and `viewer.analysis.cost.work_time`, in which every
 instant is charged once, so nothing nests and nothing is counted twice. What several operators share

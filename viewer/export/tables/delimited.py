@@ -1,8 +1,8 @@
-"""Tables as delimited text that any spreadsheet and csv reader takes: .csv by comma, .tsv by tab;
-and as Parquet, for which `parquet` is asked.
+"""Tables as delimited text that spreadsheets and csv readers take: .csv by comma, .tsv by tab.
 
 RFC 4180: fields with a delimiter, a quote or a line end are quoted, quotes are doubled. Lines end
-in "\\n", the text is UTF-8, nulls are empty fields. A file appears whole or not at all.
+in "\\n", the text is UTF-8, nulls are empty fields. A file appears whole or not at all. A table as
+Parquet is written by `parquet.py`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Chrome Trace Event JSON: what PyTorch, TensorFlow, ONNX Runtime, viztracer, Perfetto's own tools
-and chrome://tracing write, plain or as gzip.
+"""Reads Chrome Trace Event JSON, plain or as gzip.
+
+PyTorch, TensorFlow, ONNX Runtime, viztracer, Perfetto's own tools and chrome://tracing write it.
 
 Specified in "Trace Event Format" (catapult, Google). An object with the key `traceEvents`, or a
 bare array of events, which need not be closed. Read are:

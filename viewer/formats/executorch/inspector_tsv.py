@@ -1,6 +1,6 @@
-"""The table that ExecuTorch's Inspector saves (`save_data_to_tsv`, `inspector_cli --tsv_path`), as
-far as single times stand in it.
+"""Reads the table that ExecuTorch's Inspector saves, as far as single times are in it.
 
+`Inspector.save_data_to_tsv` and `inspector_cli --tsv_path` write it.
 A row is one event over all runs of its block: percentiles, mean, minimum and maximum of its
 durations, and a list of its starts. So a slice is known only where an event ran once, or where
 minimum and maximum are one: then each of its starts has that duration. Of any other event the

@@ -1,5 +1,4 @@
-"""Where the nodes of a layer lie along it: near their neighbors, in their order, never closer than
-they are large.
+"""Where the nodes of a layer are along it: near their neighbors, in order, without overlap.
 
 Each layer is a problem of its own with an exact answer: of all places that keep order and room, the
 ones with the least squares of the distances to the wished places. Take away the room that nodes

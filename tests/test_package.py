@@ -1,0 +1,190 @@
+"""What modules, classes and folders look like, and that no Qt comes along without a window.
+
+Which package may import which is in `pyproject.toml`; import-linter checks it.
+"""
+
+import ast
+import pkgutil
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import viewer
+
+PACKAGE = Path(viewer.__file__).parent
+ROOT = PACKAGE.parent
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
+
+MOST_LINES, MOST_METHODS, MOST_ENTRIES = 500, 25, 18
+
+# What is larger, and how large it may be. The parts of the window are still being taken apart.
+LONG_MODULES = {
+    "viewer/analysis/links/link_table.py": 549,
+    "viewer/analysis/statistics/grouping.py": 553,
+    "viewer/formats/perfetto/trace_reader.py": 724,
+    "viewer/gui/panels/delegation/table.py": 585,
+    "viewer/gui/panels/details/card.py": 578,
+    "viewer/gui/panels/graph/panel.py": 587,
+    "viewer/gui/panels/graph/view.py": 643,
+    "viewer/gui/panels/model/rows.py": 683,
+    "viewer/gui/panels/model/view.py": 529,
+    "viewer/gui/session/session.py": 727,
+    "viewer/gui/timeline/legend.py": 546,
+    "viewer/gui/window/controller.py": 708,
+    "viewer/program/torq/debug_info.py": 508,
+    "viewer/workspace/workspace.py": 688,
+}
+LARGE_CLASSES = {
+    "viewer/gui/session/session.py::Session": 54,
+    "viewer/gui/timeline/scene/scene.py::Scene": 29,
+    "viewer/gui/window/controller.py::WindowController": 32,
+    "viewer/workspace/workspace.py::Workspace": 40,
+}
+WIDE_FOLDERS = {
+    "viewer/gui/panels": "a list of peers, one for each dock",
+}
+UNTITLED = {
+    "viewer/gui/panels/findings/list.py",
+    "viewer/gui/panels/search/table.py",
+    "viewer/gui/qt/theme/style_sheet.py",
+    "viewer/gui/timeline/scene/scene.py",
+    "viewer/gui/window/commands/color.py",
+    "viewer/gui/window/start_page/page.py",
+}
+
+# Tests of no single module: folders, and files with what they are about.
+TESTS_OF_MANY = {
+    "tests/atspi": "the window on a real accessibility bus",
+    "tests/bench": "how long things take, by subject",
+    "tests/browser": "exports on the page of Perfetto UI",
+    "tests/packaging": "the scripts and packages of `packaging`",
+    "tests/peers": "answers beside those of other tools",
+    "tests/formats/test_fuzz.py": "damaged files of every format",
+    "tests/formats/test_snapshots.py": "a listing of every sample",
+    "tests/formats/torq/test_samples.py": "all generations of all Torq formats",
+    "tests/gui/app/test_trust.py": "the window without a network",
+    "tests/gui/panels/test_when_visible.py": "all panels of a large trace",
+    "tests/gui/qt/test_qt_guards.py": "which PySide6 the project accepts",
+    "tests/gui/timeline/test_counters.py": "counters, from the scene to the mouse",
+    "tests/gui/timeline/test_pinned.py": "pinned tracks, from the scene to the mouse",
+    "tests/gui/timeline/test_wheel.py": "wheels of every kind over the timeline",
+    "tests/gui/window/test_accessibility.py": "every control of the window",
+    "tests/gui/window/test_closing_frees.py": "what the whole window keeps in memory",
+    "tests/gui/window/test_keys.py": "the table of keys in the README",
+    "tests/gui/window/test_menu_key.py": "the Menu key on a real X server",
+    "tests/gui/window/test_one_selection.py": "one selection in all panels",
+    "tests/model/test_queries_of_one.py": "queries about one slice beside those about all",
+    "tests/record/test_recording_page.py": "the help page about recording",
+    "tests/record/test_toy_npu.py": "the whole way of a delegate's author",
+    "tests/render/test_color_vision.py": "colors of all schemes to every eye",
+    "tests/render/test_fidelity.py": "rasters beside one that walks every slice",
+    "tests/test_package.py": "this file",
+    "tests/test_readme.py": "the README",
+}
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def folders() -> Iterator[Path]:
+    yield PACKAGE
+    yield from (p for p in PACKAGE.rglob("*") if p.is_dir() and (p / "__init__.py").exists())
+
+
+def over(found: dict[str, int], most: int, allowed: dict[str, int]) -> dict[str, int]:
+    """What is larger than it may be, and what is allowed to be large and no longer is."""
+    large = {name: size for name, size in found.items() if size > allowed.get(name, most)}
+    return large | {name: size for name, size in allowed.items() if found.get(name, 0) <= most}
+
+
+def test_no_qt_comes_along():
+    """Imported for real, since another package might bring Qt in."""
+    names = [name for name in MODULES if not f"{name}.".startswith("viewer.gui.")]
+    code = (
+        "import sys, importlib\n"
+        f"for name in {names!r}: importlib.import_module(name)\n"
+        "print(*sorted(sys.modules), sep='\\n')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    loaded = done.stdout.split()
+    assert set(names) <= set(loaded)
+    assert [m for m in loaded if re.match(r"PySide6|shiboken6|pyqtgraph", m)] == []
+
+
+def test_the_modules_found_are_those_that_python_finds():
+    found = {m.name for m in pkgutil.walk_packages([str(PACKAGE)], "viewer.")}
+    assert found | {"viewer"} == MODULES.keys()
+
+
+def test_the_root_of_the_package_holds_four_modules():
+    names = {path.name for path in PACKAGE.glob("*.py")}
+    assert names == {"__init__.py", "__main__.py", "arrays.py", "resources.py"}
+
+
+def test_a_module_says_in_its_first_line_what_it_is_for():
+    wrong = set()
+    for path in MODULES.values():
+        first = (ast.get_docstring(tree_of(path)) or "").partition("\n")[0]
+        if not first.endswith(".") or first[0].islower():
+            wrong.add(relative(path))
+    assert wrong == UNTITLED
+
+
+def test_a_module_can_be_read_in_one_sitting():
+    lines = {
+        relative(path): len(path.read_text(encoding="utf-8").splitlines())
+        for path in MODULES.values()
+    }
+    assert over(lines, MOST_LINES, LONG_MODULES) == {}
+
+
+def test_a_class_is_about_one_thing():
+    methods = {
+        f"{relative(path)}::{node.name}": sum(
+            isinstance(part, ast.FunctionDef) and not part.name.startswith("_")
+            for part in node.body
+        )
+        for path in MODULES.values()
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ClassDef)
+    }
+    assert over(methods, MOST_METHODS, LARGE_CLASSES) == {}
+
+
+def test_a_folder_fits_on_a_screen():
+    wide = {}
+    for folder in folders():
+        modules = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
+        inner = [path for path in folder.iterdir() if (path / "__init__.py").exists()]
+        if len(modules) + len(inner) > MOST_ENTRIES and relative(folder) not in WIDE_FOLDERS:
+            wide[relative(folder)] = len(modules) + len(inner)
+    assert wide == {}
+
+
+def test_a_module_is_named_after_what_it_does():
+    leftovers = {"util", "utils", "helper", "helpers", "manager", "misc", "common"}
+    assert [m for m in MODULES if leftovers & set(re.split(r"[._]", m))] == []
+
+
+def test_tests_lie_where_their_modules_do():
+    lost = []
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        name = relative(path)
+        module = PACKAGE / path.relative_to(ROOT / "tests").with_name(path.name[5:])
+        exists = module.exists() or module.with_suffix("").is_dir()
+        listed = [one for one in TESTS_OF_MANY if name == one or name.startswith(f"{one}/")]
+        if exists == bool(listed):  # neither, or listed for nothing
+            lost.append(name)
+    assert lost == []
+    assert [name for name in TESTS_OF_MANY if not (ROOT / name).exists()] == []
