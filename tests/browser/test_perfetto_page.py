@@ -16,6 +16,7 @@ from tests.browser.chromium import Chromium, browser_path
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.resources import SAMPLES
 from viewer.workspace.perfetto_export import PerfettoJob, PerfettoOptions, perfetto_source
+from viewer.workspace.snapshot import Snapshot
 from viewer.workspace.workspace import Workspace
 
 PORT = 9001  # the only one on loopback that the page's content policy allows
@@ -69,11 +70,11 @@ def test_the_page_shows_the_tracks_of_a_sample(key, site, tmp_path):
     workspace = Workspace()
     for path in next(s.paths() for s in SAMPLES if s.key == key):
         workspace.open(path)
-    job = PerfettoJob(workspace, PerfettoOptions())
+    job = PerfettoJob(Snapshot.of(workspace), PerfettoOptions())
     job.write(os.fspath(site / "sample.pftrace"), no_progress, never_cancelled)
     names = {
         name for number in range(len(workspace.traces))
-        for track in perfetto_source(workspace, number).tracks
+        for track in perfetto_source(Snapshot.of(workspace), number).tracks
         for name in (track.process, track.thread)
     }  # fmt: skip
     with Chromium(tmp_path / "profile") as browser:

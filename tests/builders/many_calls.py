@@ -72,7 +72,7 @@ def opened() -> OpenTrace:
     space.add(trace)
     space.add(record())
     space.pair(trace.path, "/bench/model.etrecord")
-    return views_of(space, {Inferences.AS_RUN}, {})[id(trace), Inferences.AS_RUN]
+    return views_of(space, {Inferences.AS_RUN}, {})[trace, Inferences.AS_RUN]
 
 
 def record() -> Program:

@@ -6,7 +6,8 @@ import pytest
 
 from tests.builders.torq_host_trace import DISPATCH, host_trace
 from viewer.analysis.torq.estimates import NO_HOST_CYCLES, Estimates
-from viewer.reports.estimates import NOTHING, estimate_facts, estimate_text, of_workspace
+from viewer.reports.estimates import NOTHING, estimate_facts, estimate_text
+from viewer.workspace.estimates import of_workspace
 from viewer.workspace.workspace import Workspace
 
 

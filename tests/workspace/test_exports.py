@@ -22,6 +22,7 @@ from viewer.model.trace import Trace
 from viewer.resources import SAMPLES
 from viewer.workspace.exports import NothingToExport, export
 from viewer.workspace.perfetto_export import ExportFlows, perfetto_source
+from viewer.workspace.snapshot import Snapshot, process_name
 from viewer.workspace.workspace import Workspace
 
 DATA = Path(__file__).parents[1] / "data"
@@ -73,8 +74,8 @@ def everything() -> Workspace:
 
 
 def floored(workspace: Workspace, trace: Trace, tick: int) -> int:
-    ratio = workspace.ns_per_tick(trace)
-    return tick * ratio.numerator // ratio.denominator + workspace.offset_ns(trace)
+    ratio = workspace.clocks.ns_per_tick(trace)
+    return tick * ratio.numerator // ratio.denominator + workspace.clocks.offset_ns(trace)
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +102,8 @@ def test_every_duration_and_depth_of_every_file_is_the_engines(opened, engine):
                 floored(opened, trace, int(t[i])) for t in (trace.slices.start, trace.slices.end)
             )
             meant[
-                opened.process_name(trace, trace.tracks[track].process), track_name(table, track),
+                process_name(opened.traces, trace, trace.tracks[track].process),
+                track_name(table, track),
                 strings[labels[i]], start, end - start, trace.slices.depth(i),
             ] += 1  # fmt: skip
     assert len(opened.traces) > 30
@@ -167,7 +169,7 @@ def test_every_sample_comes_back_from_the_engine(tmp_path):
         for file in sample.paths():
             workspace.open(file)
         for number, trace in enumerate(workspace.traces):
-            made = perfetto_source(workspace, number)
+            made = perfetto_source(Snapshot.of(workspace), number)
             named = [replace(t, process=f"{sample.key} {t.process}") for t in made.tracks]
             linked = workspace.links(trace)
             sources.append(replace(made, tracks=named, flows=ExportFlows().of(linked)))
@@ -258,7 +260,7 @@ def test_a_chosen_clock_rate_is_exported_with_the_same_ticks(tmp_path):
     workspace = Workspace()
     workspace.open(str(DATA / "torq" / "compile_c3_taskid_mtu.csv"))
     workspace.set_clock(workspace.traces[0].path, Fraction(10))
-    source = perfetto_source(workspace, 0)
+    source = perfetto_source(Snapshot.of(workspace), 0)
     assert (source.ns_per_tick, source.rate_origin) == (10, RateOrigin.CHOSEN)
     export(workspace, str(tmp_path / "t.csv"))
     for row in table(tmp_path / "t.csv"):

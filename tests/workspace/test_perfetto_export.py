@@ -2,6 +2,7 @@
 
 import hashlib
 import shutil
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from viewer.workspace.perfetto_export import (
     PerfettoOptions,
     job_estimates,
 )
+from viewer.workspace.snapshot import Snapshot
 from viewer.workspace.workspace import Workspace
 
 
@@ -45,7 +47,9 @@ def written(job, path):
 
 def test_a_file_names_its_inputs_and_their_hashes(tmp_path):
     workspace = opened("attention_xnnpack")
-    _, facts = written(PerfettoJob(workspace, PerfettoOptions()), tmp_path / "a.pftrace")
+    _, facts = written(
+        PerfettoJob(Snapshot.of(workspace), PerfettoOptions()), tmp_path / "a.pftrace"
+    )
     dump, record = workspace.traces[0].path, workspace.programs[0].path
     assert facts["source1.file"] == Path(dump).name
     assert facts["source1.sha256"] == hashlib.sha256(Path(dump).read_bytes()).hexdigest()
@@ -59,20 +63,24 @@ def test_an_input_that_changed_after_it_was_read_is_told(tmp_path):
     workspace = opened("plain_csv", tmp_path)
     with open(workspace.traces[0].path, "a", encoding="utf-8") as file:
         file.write("\n")
-    _, facts = written(PerfettoJob(workspace, PerfettoOptions()), tmp_path / "a.pftrace")
+    _, facts = written(
+        PerfettoJob(Snapshot.of(workspace), PerfettoOptions()), tmp_path / "a.pftrace"
+    )
     assert "source1.sha256" not in facts
     assert facts["source1.sha256_missing"] == CHANGED
     # A workspace that is copied, as every change in the window makes one, knows it too.
-    _, again = written(PerfettoJob(workspace.copy(), PerfettoOptions()), tmp_path / "b.pftrace")
+    _, again = written(
+        PerfettoJob(Snapshot.of(copy(workspace)), PerfettoOptions()), tmp_path / "b.pftrace"
+    )
     assert again == facts
 
 
 def test_a_range_is_told_with_what_becomes_of_its_edges(tmp_path):
     workspace = opened("attention_xnnpack")
     trace = workspace.traces[0]
-    span = workspace.span_ns()
+    span = workspace.clocks.span_ns()
     wish = PerfettoOptions(RANGE, (span // 2, span // 2 + span // 100))
-    job = PerfettoJob(workspace, wish)
+    job = PerfettoJob(Snapshot.of(workspace), wish)
     count, facts = written(job, tmp_path / "a.pftrace")
     start, end = trace.slices.start - trace.start, trace.slices.end - trace.start
     t0, t1 = wish.ns_range
@@ -86,7 +94,7 @@ def test_a_range_is_told_with_what_becomes_of_its_edges(tmp_path):
 def test_of_a_selection_only_its_files_are_written(tmp_path):
     workspace = opened("torq_npu")
     wish = PerfettoOptions(SELECTION, (0, 10**6), {1: np.array([2, 3, 40])})
-    count, facts = written(PerfettoJob(workspace, wish), tmp_path / "a.pftrace")
+    count, facts = written(PerfettoJob(Snapshot.of(workspace), wish), tmp_path / "a.pftrace")
     assert count == 3
     assert facts["source1.file"] == "compile.csv"
     assert "source2.file" not in facts
@@ -97,7 +105,7 @@ def test_marks_are_written_and_switches_leave_things_out(tmp_path):
     mark = PerfettoBookmark(100, 900, "warm-up", "ignore")
 
     def parts(wish):
-        written(PerfettoJob(workspace, wish), tmp_path / "a.pftrace")
+        written(PerfettoJob(Snapshot.of(workspace), wish), tmp_path / "a.pftrace")
         packets = pb.Trace.FromString((tmp_path / "a.pftrace").read_bytes()).packet
         events = [p.track_event for p in packets]
         return (
@@ -117,7 +125,7 @@ def test_jobs_have_the_estimate_of_the_compiler():
     host = workspace.traces[0]
     found = {
         host.strings[int(host.keys.name[key])]: expected
-        for key, expected in job_estimates(workspace, host).items()
+        for key, expected in job_estimates(Snapshot.of(workspace), host).items()
     }
     assert found == {
         "job 0": (55_002, 68_752.5), "job 1": (70_555, 88_193.75),
@@ -125,7 +133,7 @@ def test_jobs_have_the_estimate_of_the_compiler():
     }  # fmt: skip
     units = {host.tracks[t].unit for t in range(len(host.tracks))}
     assert Unit.NSS in units
-    assert job_estimates(workspace, workspace.traces[1]) == {}
+    assert job_estimates(Snapshot.of(workspace), workspace.traces[1]) == {}
 
 
 def test_flows_are_looked_up_once_for_the_size_and_the_file(monkeypatch, tmp_path):
@@ -139,24 +147,24 @@ def test_flows_are_looked_up_once_for_the_size_and_the_file(monkeypatch, tmp_pat
 
     monkeypatch.setattr("viewer.workspace.perfetto_export.flows_among", count)
     workspace, flows = opened("attention_xnnpack"), ExportFlows()
-    PerfettoJob(workspace, PerfettoOptions(), flows).size()
-    written(PerfettoJob(workspace, PerfettoOptions(), flows), tmp_path / "a.pftrace")
-    part = PerfettoOptions(RANGE, (0, workspace.span_ns() // 3))
+    PerfettoJob(Snapshot.of(workspace), PerfettoOptions(), flows).size()
+    written(PerfettoJob(Snapshot.of(workspace), PerfettoOptions(), flows), tmp_path / "a.pftrace")
+    part = PerfettoOptions(RANGE, (0, workspace.clocks.span_ns() // 3))
     for _ in range(2):
-        PerfettoJob(workspace, part, flows).size()
+        PerfettoJob(Snapshot.of(workspace), part, flows).size()
     assert len(asked) == 2
 
 
 def test_a_record_alone_has_no_time():
     workspace = Workspace()
     workspace.open(next(s for s in SAMPLES if s.key == "attention_xnnpack").paths()[1])
-    workspace.traces.clear()
+    workspace.traces = []
     with pytest.raises(NothingToExport, match="holds the model, not a run"):
-        PerfettoJob(workspace, PerfettoOptions())
+        PerfettoJob(Snapshot.of(workspace), PerfettoOptions())
 
 
 def test_hashing_and_writing_can_be_cancelled(tmp_path):
-    job = PerfettoJob(opened("plain_csv"), PerfettoOptions())
+    job = PerfettoJob(Snapshot.of(opened("plain_csv")), PerfettoOptions())
     with pytest.raises(WriteCancelled):
         job.write(str(tmp_path / "a.pftrace"), lambda done, total: None, lambda: True)
     assert list(tmp_path.iterdir()) == []

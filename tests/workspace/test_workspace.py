@@ -5,6 +5,7 @@ import json
 import os
 import random
 import shutil
+from copy import copy
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -246,8 +247,8 @@ def test_what_cannot_be_read_changes_nothing(tmp_path):
 def test_closing_everything_forgets_everything():
     workspace = opened("demo_str_x4.etdp", "demo_str.etrecord")
     workspace.pair(*workspace.paths)
-    workspace.clear()
-    assert (workspace.paths, workspace.span_ns()) == ([], 0)
+    workspace = Workspace(workspace.choices.lasting)
+    assert (workspace.paths, workspace.clocks.span_ns()) == ([], 0)
     workspace.add(read("demo_str_x4.etdp"))
     assert chosen(workspace) == {"demo_str_x4.etdp": None}
 
@@ -255,8 +256,8 @@ def test_closing_everything_forgets_everything():
 def test_each_file_starts_at_zero():
     workspace = opened("demo_str_x4.etdp", "cnn_portable_x1.etdp")
     for trace in workspace.traces:
-        assert trace.start + workspace.offset_ns(trace) == 0
-    assert workspace.span_ns() == max(t.end - t.start for t in workspace.traces)
+        assert trace.start + workspace.clocks.offset_ns(trace) == 0
+    assert workspace.clocks.span_ns() == max(t.end - t.start for t in workspace.traces)
 
 
 # -- clocks ----------------------------------------------------------------------------------------
@@ -268,16 +269,16 @@ def test_a_rate_that_no_file_states_is_chosen_and_taken_back():
     workspace = opened("compile_c0_callsite.csv")
     (trace,) = workspace.traces
     before = trace.slices.end.copy()
-    assert workspace.clock_rate(trace) == ClockRate("cycle", MHZ_800, RateOrigin.ASSUMED)
-    assert workspace.span_ns() == trace.end * 5 // 4
+    assert workspace.clocks.rate(trace) == ClockRate("cycle", MHZ_800, RateOrigin.ASSUMED)
+    assert workspace.clocks.span_ns() == trace.end * 5 // 4
     workspace.set_clock(trace.path, MHZ_100)
-    assert workspace.clock_rate(trace) == ClockRate("cycle", MHZ_100, RateOrigin.CHOSEN)
-    assert workspace.span_ns() == trace.end * 10
+    assert workspace.clocks.rate(trace) == ClockRate("cycle", MHZ_100, RateOrigin.CHOSEN)
+    assert workspace.clocks.span_ns() == trace.end * 10
     assert (trace.slices.end == before).all()
     workspace.set_clock(trace.path, MHZ_800)
-    assert workspace.clock_rate(trace).origin is RateOrigin.CHOSEN
+    assert workspace.clocks.rate(trace).origin is RateOrigin.CHOSEN
     workspace.set_clock(trace.path, None)
-    assert workspace.clock_rate(trace).origin is RateOrigin.ASSUMED
+    assert workspace.clocks.rate(trace).origin is RateOrigin.ASSUMED
 
 
 def test_a_stated_rate_cannot_be_chosen():
@@ -286,7 +287,7 @@ def test_a_stated_rate_cannot_be_chosen():
         workspace.set_clock(workspace.traces[0].path, MHZ_100)
     with pytest.raises(ValueError, match="is not an open profile"):
         workspace.set_clock("other.csv", MHZ_100)
-    assert workspace.ns_per_tick(workspace.traces[0]) == 1000
+    assert workspace.clocks.ns_per_tick(workspace.traces[0]) == 1000
 
 
 @pytest.mark.parametrize(
@@ -304,17 +305,17 @@ def test_a_chosen_rate_holds_for_a_file_that_is_opened_again():
     workspace = opened("compile_c0_callsite.csv")
     workspace.set_clock(workspace.traces[0].path, MHZ_100)
     workspace.add(read("compile_c0_callsite.csv"))
-    assert workspace.ns_per_tick(workspace.traces[0]) == MHZ_100
-    workspace.clear()
+    assert workspace.clocks.ns_per_tick(workspace.traces[0]) == MHZ_100
+    workspace = Workspace(workspace.choices.lasting)
     workspace.add(read("compile_c0_callsite.csv"))
-    assert workspace.ns_per_tick(workspace.traces[0]) == MHZ_800
+    assert workspace.clocks.ns_per_tick(workspace.traces[0]) == MHZ_800
 
 
 def test_a_copy_has_rates_of_its_own():
     workspace = opened("compile_c0_callsite.csv")
-    copy = workspace.copy()
-    copy.set_clock(workspace.traces[0].path, MHZ_100)
-    assert workspace.ns_per_tick(workspace.traces[0]) == MHZ_800
+    other = copy(workspace)
+    other.set_clock(workspace.traces[0].path, MHZ_100)
+    assert workspace.clocks.ns_per_tick(workspace.traces[0]) == MHZ_800
 
 
 def test_one_rate_for_all_files_that_state_none_and_another_for_one():
@@ -323,7 +324,7 @@ def test_one_rate_for_all_files_that_state_none_and_another_for_one():
     every, one = ("", MHZ_100), (dump.path, MHZ_800)
     for clocks in ((every, one), (one, every)):
         assert apply(Choices(clocks=clocks), workspace) == []
-        assert [workspace.ns_per_tick(t) for t in (cycles, stated, dump)] == [
+        assert [workspace.clocks.ns_per_tick(t) for t in (cycles, stated, dump)] == [
             MHZ_100, Fraction(1000), MHZ_800,
         ]  # fmt: skip
     (said,) = apply(Choices(clocks=(every,)), opened("runtime_r0_nss.csv"))
@@ -347,20 +348,20 @@ def test_files_of_one_clock_share_an_axis_that_begins_with_the_first_of_them():
     other = host_profile("other", (7, 9), domain="")
     for trace in (two, one, other):
         workspace.add(trace)
-    starts = [tick_to_ns(t.start, Fraction(1000)) + workspace.offset_ns(t) for t in
+    starts = [tick_to_ns(t.start, Fraction(1000)) + workspace.clocks.offset_ns(t) for t in
               (one, two, other)]  # fmt: skip
     assert starts == [0, 30_000, 0]
-    assert workspace.span_ns() == 200_000
-    assert workspace.same_clock(one) == [two, one]
-    assert workspace.same_clock(other) == [other]
+    assert workspace.clocks.span_ns() == 200_000
+    assert workspace.clocks.same_clock(one) == [two, one]
+    assert workspace.clocks.same_clock(other) == [other]
 
 
 def test_a_file_without_slices_does_not_move_the_others_of_its_clock():
     workspace = Workspace()
     for trace in (host_profile("one", (5_000, 5_100)), host_profile("empty")):
         workspace.add(trace)
-    assert workspace.offset_ns(workspace.traces[0]) == -5_000_000
-    assert workspace.span_ns() == 100_000
+    assert workspace.clocks.offset_ns(workspace.traces[0]) == -5_000_000
+    assert workspace.clocks.span_ns() == 100_000
 
 
 # -- sources ---------------------------------------------------------------------------------------
@@ -513,7 +514,7 @@ def with_torq(csv: str, *records: str) -> Workspace:
 
 
 def in_force(workspace: Workspace) -> tuple[str | None, str]:
-    found = workspace.identifier_column(workspace.traces[0])
+    found = workspace.identifiers.column(workspace.traces[0])
     return found.column, found.by.value
 
 
@@ -552,7 +553,7 @@ def test_numbers_are_proposed_and_link_once_they_are_chosen(csv, record, column)
     assert chosen(workspace) == {csv: None}
     assert f"5 of the 5 values in column {column} of {csv}" in warnings(workspace)
     assert "Numbers match by chance too, so they were not linked" in warnings(workspace)
-    assert [m.column for _, m in workspace.column_matches(trace)] == [column]
+    assert [m.column for _, m in workspace.identifiers.candidates(trace, None)] == [column]
     workspace.identify(trace.path, column)
     assert in_force(workspace) == (column, "user")
     assert handles(workspace) == DEMO
@@ -608,21 +609,21 @@ def test_what_an_mlir_text_says_of_the_slices_is_not_taken_from_them(tmp_path):
 def test_a_choice_is_remembered_for_profiles_of_its_form():
     first = with_torq(JOBS, MANUAL)
     first.identify(first.traces[0].path, "job_id", remember=True)
-    again = Workspace(first.remembered)
+    again = Workspace(first.choices.lasting)
     again.add(read(MANUAL))
     again.add(open_file(str(TORQ_DATA / JOBS)))
     assert in_force(again) == ("job_id", "memory")
     assert handles(again) == DEMO
     # Without a record that has any of its values a profile is what its file says.
-    other = Workspace(first.remembered)
+    other = Workspace(first.choices.lasting)
     other.add(open_file(str(TORQ_DATA / JOBS)))
     assert in_force(other) == (None, "nobody")
     # A form with other columns is another one, and the choice can be taken back.
     other.add(read(MANUAL))
     other.decide_by_agreement(other.traces[0].path)
-    assert other.remembered == {}
+    assert other.choices.remembered == {}
     assert in_force(other) == (None, "nobody")
-    assert len(first.remembered) == 1
+    assert len(first.choices.remembered) == 1
 
 
 def test_that_no_column_is_meant_is_remembered_too():
@@ -630,7 +631,7 @@ def test_that_no_column_is_meant_is_remembered_too():
     first.identify(first.traces[0].path, None, remember=True)
     assert chosen(first) == {EVENTS: None}
     assert warnings(first) == ""
-    first.clear()
+    first = Workspace(first.choices.lasting)
     first.add(open_file(str(TORQ_DATA / EVENTS)))
     first.add(read(STR))
     assert in_force(first) == (None, "memory")
@@ -643,7 +644,7 @@ def test_traces_are_the_same_objects_as_long_as_nothing_changed():
     table = workspace.links(shown)
     workspace.add(open_file(str(TORQ_DATA / TASKS)))
     assert workspace.traces[0] is shown
-    copied = workspace.copy()
+    copied = copy(workspace)
     copied.identify(shown.path, None)
     assert workspace.traces[0] is shown
     assert copied.traces[0] is not shown
@@ -652,8 +653,9 @@ def test_traces_are_the_same_objects_as_long_as_nothing_changed():
 
 def test_a_dump_says_itself_what_its_slices_are():
     workspace = opened("demo_str_x4.etdp", STR)
-    path = workspace.traces[0].path
-    assert workspace.column_matches(workspace.traces[0]) == []
+    trace, path = workspace.traces[0], workspace.traces[0].path
+    linked = workspace.links(trace).program
+    assert workspace.identifiers.candidates(trace, linked) == []
     with pytest.raises(ValueError, match="have identities of their own"):
         workspace.identify(path, "name")
 
@@ -663,12 +665,12 @@ def test_columns_of_a_command_line():
     workspace.add(open_file(str(TORQ_DATA / TASKS)))
     jobs, tasks = (t.path for t in workspace.traces)
     assert apply(Choices(columns=((None, "job_id"), (tasks, "task_id"))), workspace) == []
-    assert [workspace.identifier_column(t).column for t in workspace.traces] == [
+    assert [workspace.identifiers.column(t).column for t in workspace.traces] == [
         "job_id",
         "task_id",
     ]
     assert apply(Choices(columns=((None, ""),)), workspace) == []
-    assert [workspace.identifier_column(t).column for t in workspace.traces] == [None, None]
+    assert [workspace.identifiers.column(t).column for t in workspace.traces] == [None, None]
     assert apply(Choices(columns=((None, "nope"),)), workspace) == [
         "--identifier-column nope: no open profile has such a column; there are job_id, name, "
         "event, location, task_id"

@@ -349,7 +349,7 @@ class Flows:
         return Flows(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Trace:
     """One profile file, read. Times are ticks of its own `clock`; nothing in it ever changes.
 

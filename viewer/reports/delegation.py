@@ -50,7 +50,7 @@ def delegation_facts(workspace: Workspace) -> Facts:
 
 
 def _trace_facts(workspace: Workspace, trace: Trace) -> Facts:
-    table, rate = workspace.links(trace), workspace.ns_per_tick(trace)
+    table, rate = workspace.links(trace), workspace.clocks.ns_per_tick(trace)
     report = Delegation(table).report()
     return {
         "path": trace.path,

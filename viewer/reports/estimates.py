@@ -11,30 +11,19 @@ from collections.abc import Sequence
 
 from viewer import __version__
 from viewer.analysis.torq.estimates import (
-    ASSUMED_CYCLES,
     ActionRow,
     ComparedAction,
     Estimates,
     OperatorRow,
-    estimates,
 )
 from viewer.model.times import format_rate, format_time, group_digits, plain_spaces
 from viewer.reports.info import Facts, clock_text
-from viewer.workspace.workspace import Workspace
 
 _COLUMNS = ("estimate", "measured", "p50", "min", "max", "runs", "ratio")
 NOTHING = (
     "Nothing open has actions or jobs of a Torq dispatch: open a runtime profile together with its "
     "compile profile or its debug info"
 )
-
-
-def of_workspace(workspace: Workspace) -> Estimates:
-    """The comparison of everything that is open."""
-    return estimates(
-        workspace.traces, workspace.dispatches, workspace.links, workspace.clock_rate,
-        workspace.cycle_rate or ASSUMED_CYCLES,
-    )  # fmt: skip
 
 
 def estimate_facts(made: Estimates) -> Facts:

@@ -26,8 +26,8 @@ from viewer.analysis.torq.estimates import Estimates
 from viewer.model.text import one_line
 from viewer.model.times import plain_spaces, tick_to_ns
 from viewer.model.trace import Run, Trace
-from viewer.reports.estimates import of_workspace
 from viewer.reports.info import Facts, clock_facts
+from viewer.workspace.estimates import of_workspace
 from viewer.workspace.workspace import Workspace
 
 NOTHING = "nothing open has slices"
@@ -62,7 +62,7 @@ def findings_facts(workspace: Workspace, number: int | None = None) -> Facts:
 def _facts(
     workspace: Workspace, trace: Trace, findings: FindingsOf, run: Run | None, made: Estimates
 ) -> Facts:
-    rate = workspace.ns_per_tick(trace)
+    rate = workspace.clocks.ns_per_tick(trace)
     answer = findings.of(run, rate, made)
     table = workspace.links(trace)
     return {

@@ -82,7 +82,7 @@ def trace_facts(workspace: Workspace, trace: Trace) -> Facts:
 
 def inference_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
     """When each inference ran, in ns of the shared axis, as `opscope stats --range` takes it."""
-    rate, offset = workspace.ns_per_tick(trace), workspace.offset_ns(trace)
+    rate, offset = workspace.clocks.ns_per_tick(trace), workspace.clocks.offset_ns(trace)
     table = workspace.links(trace)
     facts = []
     for run in trace.inferences():
@@ -93,7 +93,7 @@ def inference_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
 
 def clock_facts(workspace: Workspace, trace: Trace) -> Facts:
     """How long a tick of a trace is, and who says so."""
-    clock = workspace.clock_rate(trace)
+    clock = workspace.clocks.rate(trace)
     ratio = clock.ns_per_tick
     return {
         "unit": clock.unit,
@@ -154,7 +154,7 @@ def column_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
     in_force: whether slices are linked through it; by: who said so. A column that was chosen and
     has no such value has an entry without a program.
     """
-    chosen = workspace.identifier_column(trace)
+    chosen = workspace.identifiers.column(trace)
     entries = [
         {
             "trace": trace.path,
@@ -170,7 +170,9 @@ def column_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
             "of_slices": round(match.of_slices, 4),
             "of_time": round(match.of_time, 4),
         }
-        for program, match in workspace.column_matches(trace)
+        for program, match in workspace.identifiers.candidates(
+            trace, workspace.links(trace).program
+        )
     ]
     if chosen.column is not None and not any(entry["in_force"] for entry in entries):
         entries.append(
@@ -249,7 +251,7 @@ def format_words(format: str, generation: str) -> str:
 
 
 def _trace_text(workspace: Workspace, trace: Trace) -> str:
-    clock = workspace.clock_rate(trace)
+    clock = workspace.clocks.rate(trace)
     span = tick_to_ns(trace.end - trace.start, clock.ns_per_tick)
     lines = [
         f"{trace.path}",

@@ -45,7 +45,7 @@ def stats(workspace: Workspace, key: str, span: tuple[int, int] | None = None) -
         raise NoSuchGroups(f"no statistics by {key}: {why}{there}")
     files, rows = [], []
     for trace, grouping in groupings:
-        rate = workspace.ns_per_tick(trace)
+        rate = workspace.clocks.ns_per_tick(trace)
         first, last = _ticks(workspace, trace, span)
         found = None if missing[trace.path] else grouping.by(key, first, last)
         files.append(_file_facts(workspace, trace, (first, last), found, missing[trace.path]))
@@ -66,7 +66,7 @@ def _ticks(workspace: Workspace, trace: Trace, span: tuple[int, int] | None) -> 
     """
     if span is None:
         return trace.start, trace.end
-    rate, offset = workspace.ns_per_tick(trace), workspace.offset_ns(trace)
+    rate, offset = workspace.clocks.ns_per_tick(trace), workspace.clocks.offset_ns(trace)
     first, last = (ns_to_tick(ns - offset, rate) for ns in span)
     first = min(max(first, trace.start), trace.end + 1)
     return first, max(min(last, trace.end), first)
@@ -79,7 +79,7 @@ def _file_facts(
     found: GroupTable | None,
     missing: str,
 ) -> Facts:
-    rate = workspace.ns_per_tick(trace)
+    rate = workspace.clocks.ns_per_tick(trace)
     amounts: Facts = {"ungrouped_label": found.ungrouped_label} if found else {}
     if found:
         amounts |= in_ticks_and_ns(WHOLE, found.whole, rate)

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 
 from viewer.analysis.cost.costs import Costs
-from viewer.analysis.links.labels import slice_labels, track_name
+from viewer.analysis.links.labels import slice_labels
 from viewer.analysis.links.link_table import Link, LinkTable
-from viewer.analysis.torq.unit_counters import unit_counters
 from viewer.arrays import Codes, Ints
 from viewer.model.inference_views import Inferences, aligned_runs, has_run_views, mean_run
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT
@@ -23,18 +21,16 @@ from viewer.model.times import NARROW_SPACE, ClockRate, format_time, group_digit
 from viewer.model.trace import Trace
 from viewer.render.color_schemes import (
     DEFAULT,
-    SCHEMES,
     Classes,
     LengthRange,
-    lengths_of,
     operator_colors,
-    why_not,
 )
 from viewer.render.counter_raster import CounterRaster
 from viewer.render.layout import Axis
 from viewer.render.palette import Palette
 from viewer.render.raster import RowRaster
-from viewer.render.track_table import Busy, TrackTable, busy_of_tracks, table_of
+from viewer.render.track_table import TrackTable
+from viewer.view.tick_facts import TickFacts
 from viewer.workspace.workspace import Workspace
 
 # Up to so many slices links, labels, views and rasters take less than 50 ms: no thread.
@@ -48,7 +44,7 @@ class OpenTrace:
     trace: what is shown; file: what was read. They differ where inferences are aligned or meant.
     palettes: the palette index of every slice, by scheme, as far as the timeline has asked;
     classes: what these colors mean. drawing: what the timeline draws with, and the palette that
-    this is made for.
+    this is made for. facts: what follows from the slices alone.
     """
 
     file: Trace
@@ -59,44 +55,36 @@ class OpenTrace:
     labels: Codes
     label_strings: tuple[str, ...]
     costs: Costs
+    facts: TickFacts
     palettes: dict[str, Palette] = field(default_factory=dict)
     classes: dict[str, Classes] = field(default_factory=dict)
     drawing: tuple[Palette, RowRaster] | None = None
     _operators: dict[str, Palette] = field(default_factory=dict)
 
-    @cached_property
+    @property
     def counters(self) -> tuple[CounterRaster, ...]:
-        """The counters of its units, made when first asked for: 0.2 s for a million slices."""
-        return tuple(CounterRaster.of(counter) for counter in unit_counters(self.trace))
+        """The counters of its units."""
+        return self.facts.counters
 
-    @cached_property
+    @property
     def tracks(self) -> TrackTable:
         """Its tracks and rows, to be stacked."""
-        return table_of(
-            self.trace, [track_name(self.table, t) for t in range(len(self.trace.tracks))]
-        )
+        return self.facts.tracks
 
-    @cached_property
-    def busy(self) -> Busy:
-        """The ticks for which something lies on each track: a second for ten million slices."""
-        return busy_of_tracks(self.trace)
-
-    @cached_property
+    @property
     def left_out(self) -> int:
         """How many inferences of the file this view of them has no room for."""
-        shown = sum(run.count for run in self.trace.inferences())
-        return sum(1 for _ in self.file.inferences()) - shown
+        return self.facts.left_out
 
-    @cached_property
+    @property
     def lengths(self) -> LengthRange | None:
-        """The shortest and longest slice in ticks, as `lengths_of`; a pass over all slices."""
-        return lengths_of(self.trace)
+        """The shortest and longest slice in ticks."""
+        return self.facts.lengths
 
-    @cached_property
+    @property
     def barred(self) -> dict[str, str]:
         """Scheme -> why slices cannot be colored by it, for those that they cannot."""
-        reasons = {scheme.id: why_not(scheme.id, self.table) for scheme in SCHEMES}
-        return {scheme: why for scheme, why in reasons.items() if why}
+        return self.facts.barred
 
     def operator_colors(self, scheme: str) -> Palette:
         """The palette index of every operator of its program under a scheme, for swatches."""
@@ -106,12 +94,8 @@ class OpenTrace:
         return self._operators[scheme]
 
     def placed(self, axis: Axis, rate: ClockRate) -> OpenTrace:
-        """The same at another rate or place; labels, costs, colors and counters are of ticks."""
-        made = replace(self, axis=axis, rate=rate)
-        for name in ("counters", "left_out", "lengths", "barred", "tracks", "busy"):
-            if name in vars(self):
-                vars(made)[name] = vars(self)[name]
-        return made
+        """The same at another rate or place; labels, costs, colors and facts are of ticks."""
+        return replace(self, axis=axis, rate=rate)
 
     def label(self, i: int) -> str:
         """What slice i is called on screen."""
@@ -153,31 +137,31 @@ class OpenTrace:
         return format_time(end - start)
 
 
-# By the identity of a trace, which its `OpenTrace` keeps alive, and how its inferences are shown.
-Views = Mapping[tuple[int, Inferences], OpenTrace]
+# By the trace of a file, and how its inferences are shown.
+Views = Mapping[tuple[Trace, Inferences], OpenTrace]
 Work = Callable[[OpenTrace], object]
 
 
 def views_of(
     space: Workspace, wanted: Collection[Inferences], known: Views, also: Sequence[Work] = ()
-) -> dict[tuple[int, Inferences], OpenTrace]:
+) -> dict[tuple[Trace, Inferences], OpenTrace]:
     """The wanted views of every trace of a workspace, and all known ones that still hold.
 
     also: what is done with each that is made anew, as long as nobody waits for it.
     """
-    views: dict[tuple[int, Inferences], OpenTrace] = {}
+    views: dict[tuple[Trace, Inferences], OpenTrace] = {}
     for trace in space.traces:
-        table, rate = space.links(trace), space.clock_rate(trace)
+        table, rate = space.links(trace), space.clocks.rate(trace)
         for view in Inferences:
-            old = known.get((id(trace), view))
+            old = known.get((trace, view))
             if old is None and view not in wanted:
                 continue
             axis = _axis(space, trace, view)
             if old is not None and old.table.links is table.links:
                 kept = old.axis == axis and old.rate == rate
-                views[id(trace), view] = old if kept else old.placed(axis, rate)
+                views[trace, view] = old if kept else old.placed(axis, rate)
             elif view in wanted:
-                made = views[id(trace), view] = _opened(trace, table, axis, rate, view)
+                made = views[trace, view] = _opened(trace, table, axis, rate, view)
                 if old is not None and old.trace is made.trace:
                     made.drawing = old.drawing
                 for work in also:
@@ -187,7 +171,7 @@ def views_of(
 
 def _axis(space: Workspace, trace: Trace, inferences: Inferences) -> Axis:
     as_run = inferences is Inferences.AS_RUN or not has_run_views(trace)
-    return Axis(space.ns_per_tick(trace), space.offset_ns(trace) if as_run else 0)
+    return Axis(space.clocks.ns_per_tick(trace), space.clocks.offset_ns(trace) if as_run else 0)
 
 
 def _opened(
@@ -199,4 +183,6 @@ def _opened(
         shown = aligned_runs(trace) if inferences is Inferences.ALIGNED else mean_run(trace)
         table = replace(table, trace=shown)
     labels, strings = slice_labels(table)
-    return OpenTrace(trace, shown, table, axis, rate, labels, strings, Costs(table))
+    return OpenTrace(
+        trace, shown, table, axis, rate, labels, strings, Costs(table), TickFacts(trace, table)
+    )

@@ -18,7 +18,7 @@ from viewer.arrays import Codes, Ints
 from viewer.model.inference_views import Inferences
 from viewer.render.arrangement import TrackOrder as TrackOrder
 from viewer.render.arrangement import TrackView as TrackView
-from viewer.workspace.workspace import ClockRates
+from viewer.workspace.clocks import ClockRates
 
 # Of the name and the note of a mark, in characters.
 LONGEST_NAME, LONGEST_NOTE = 200, 4000

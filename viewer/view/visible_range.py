@@ -89,7 +89,7 @@ def run_in_view(shown: OpenTrace, t0: int, t1: int) -> int | None:
 def axis_length(space: Workspace, traces: Sequence[OpenTrace], inferences: Inferences) -> int:
     """How long the common axis is where traces are shown so, at least 1 ns."""
     if inferences is Inferences.AS_RUN:
-        return max(space.span_ns(), 1)
+        return max(space.clocks.span_ns(), 1)
     return max((t.axis.to_ns(t.trace.end) for t in traces), default=1)
 
 

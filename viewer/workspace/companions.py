@@ -87,3 +87,13 @@ def read_companion(
     if isinstance(item, Trace) or not item.is_mlir:
         raise UnreadableFile(path, "it is called as an MLIR text and holds none")
     return item
+
+
+def is_text(item: Trace | Program) -> bool:
+    """Whether it is a text that traces are compiled from; debug info is what it was compiled to."""
+    return isinstance(item, Program) and item.is_mlir and not item.dispatches
+
+
+def companion_complaint(path: str, error: object) -> str:
+    """What to say of a text that was found beside a file and cannot be read."""
+    return f"{os.path.basename(path)} was compiled from a text that cannot be read: {error}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -26,6 +25,7 @@ from viewer.export.tables.parquet import NoParquet, require
 from viewer.export.tables.slices import COLUMNS, SliceTableSource, slice_columns
 from viewer.export.tables.statistics import STATISTICS_COLUMNS, statistics_columns
 from viewer.export.tables.untimed import UNTIMED_COLUMNS, untimed_columns
+from viewer.workspace.snapshot import LinkedTrace, Snapshot
 from viewer.workspace.workspace import Workspace
 
 # The Perfetto exporter loads the official protos, which the first window need not wait for.
@@ -68,14 +68,15 @@ def prepare(
 ) -> ExportJob:
     """Gather all that an export needs as frozen data; the job may then run on another thread.
 
-    Raises NothingToExport and ValueError as `export` does; the job raises the rest.
+    A later change of the workspace is none of the job, which keeps nothing of it. Raises
+    NothingToExport and ValueError as `export` does; the job raises the rest.
     """
-    name = path.lower()
+    name, opened = path.lower(), Snapshot.of(workspace)
     if name.endswith(PERFETTO_SUFFIXES):
         from viewer.workspace.perfetto_export import RANGE, PerfettoJob, PerfettoOptions
 
         wish = PerfettoOptions() if ns_range is None else PerfettoOptions(RANGE, ns_range)
-        job = PerfettoJob(workspace, wish)
+        job = PerfettoJob(opened, wish)
         return lambda progress, cancelled: job.write(path, progress, cancelled)
     if not name.endswith(TABLE_SUFFIXES):
         raise ValueError(f"{path}: the name must end in one of {', '.join(EXPORT_SUFFIXES)}")
@@ -85,43 +86,42 @@ def prepare(
         except NoParquet as error:
             raise NothingToExport(str(error)) from error
     if table == "operators":
-        return _prepare_operators(workspace, path)
+        return _prepare_operators(opened, path)
     if table == "untimed":
-        return _prepare_untimed(workspace, path)
+        return _prepare_untimed(opened, path)
     if table == "handle_map":
-        return _prepare_handle_map(workspace, path)
+        return _prepare_handle_map(opened, path)
     if table == "statistics":
-        return _prepare_statistics(workspace, path, by)
-    if workspace.traces:
-        # Unrelated clocks have no common zero: then every file counts from its own start, as in
-        # the window. A file alone keeps the times that it states.
-        aligned = len({t.clock.domain or t.path for t in workspace.traces}) > 1
+        return _prepare_statistics(opened, path, by)
+    if opened.traces:
+        return _prepare_slices(opened.traces, path, ns_range)
+    return _prepare_operators(opened, path)
+
+
+def _prepare_slices(
+    traces: Sequence[LinkedTrace], path: str, ns_range: tuple[int, int] | None
+) -> ExportJob:
+    # Unrelated clocks have no common zero: then every file counts from its own start, as in the
+    # window. A file alone keeps the times that it states.
+    aligned = len({t.trace.clock.domain or t.trace.path for t in traces}) > 1
+    linked = [
+        SliceTableSource(t.table, t.rate.ns_per_tick, t.offset_ns if aligned else 0, t.processes)
+        for t in traces
+    ]
+    if ns_range is not None:
         linked = [
-            SliceTableSource(
-                workspace.links(t),
-                workspace.ns_per_tick(t),
-                workspace.offset_ns(t) if aligned else 0,
-                tuple(workspace.process_name(t, k.process) for k in t.tracks),
-            )
-            for t in workspace.traces
+            replace(one, ns_range=(ns_range[0] - t.offset_ns, ns_range[1] - t.offset_ns))
+            for one, t in zip(linked, traces, strict=True)
         ]
-        if ns_range is not None:
-            zeros = [workspace.offset_ns(trace) for trace in workspace.traces]
-            linked = [
-                replace(one, ns_range=(ns_range[0] - zero, ns_range[1] - zero))
-                for one, zero in zip(linked, zeros, strict=True)
-            ]
-        return lambda progress, cancelled: _write_slices(path, linked, progress, cancelled)
-    return _prepare_operators(workspace, path)
+    return lambda progress, cancelled: _write_slices(path, linked, progress, cancelled)
 
 
-def _prepare_operators(workspace: Workspace, path: str) -> ExportJob:
+def _prepare_operators(opened: Snapshot, path: str) -> ExportJob:
     """The operators of every profile's record with what they cost; of records where nothing ran."""
-    linked = [(workspace.links(t), workspace.ns_per_tick(t)) for t in workspace.traces]
-    costed = [(table, rate) for table, rate in linked if table.program is not None]
-    if linked and not costed:
+    costed = [(t.table, t.rate.ns_per_tick) for t in opened.traces if t.table.program is not None]
+    if opened.traces and not costed:
         raise NothingToExport("No record or source that is open belongs to a profile")
-    programs = [] if linked else list(workspace.programs)
+    programs = () if opened.traces else opened.programs
 
     def write(progress: Progress, cancelled: Cancelled) -> int:
         tables = [costed_operator_columns(table, rate) for table, rate in costed]
@@ -132,29 +132,25 @@ def _prepare_operators(workspace: Workspace, path: str) -> ExportJob:
     return write
 
 
-def _prepare_untimed(workspace: Workspace, path: str) -> ExportJob:
-    told = [trace for trace in workspace.traces if len(trace.untimed)]
-    if not told:
+def _prepare_untimed(opened: Snapshot, path: str) -> ExportJob:
+    linked = [(t.table, t.name) for t in opened.traces if len(t.trace.untimed)]
+    if not linked:
         raise NothingToExport(f"No open file has events without a time. {HOW_TO_LOG}")
-    linked = [
-        (workspace.links(t), workspace.process_name(t, os.path.basename(t.path))) for t in told
-    ]
     return lambda progress, cancelled: _write_joined(
         path, UNTIMED_COLUMNS, [untimed_columns(*one) for one in linked], progress, cancelled
     )
 
 
-def _prepare_handle_map(workspace: Workspace, path: str) -> ExportJob:
+def _prepare_handle_map(opened: Snapshot, path: str) -> ExportJob:
     """Of every profile; of records too where no profile is open."""
     tables = [
         handle_map_columns(
-            HandleMaps(workspace.links(t)).rows(), workspace.links(t).program, t.path,
-            workspace.ns_per_tick(t),
+            HandleMaps(t.table).rows(), t.table.program, t.trace.path, t.rate.ns_per_tick
         )
-        for t in workspace.traces
-    ]  # fmt: skip
+        for t in opened.traces
+    ]
     if not tables:
-        tables = [handle_map_columns(recorded_rows(p), p, p.path, None) for p in workspace.programs]
+        tables = [handle_map_columns(recorded_rows(p), p, p.path, None) for p in opened.programs]
     if not any(table["file"] for table in tables):
         raise NothingToExport(
             "No delegate logged an identifier, and no record that is linked has a delegate"
@@ -164,11 +160,11 @@ def _prepare_handle_map(workspace: Workspace, path: str) -> ExportJob:
     )
 
 
-def _prepare_statistics(workspace: Workspace, path: str, by: str | None) -> ExportJob:
+def _prepare_statistics(opened: Snapshot, path: str, by: str | None) -> ExportJob:
     """Of every profile that has groups by the key; without a key by operators, else by names."""
-    if not workspace.traces:
+    if not opened.traces:
         raise NothingToExport("No profile is open: there is nothing that took time")
-    groupings = [Grouping(workspace.links(t)) for t in workspace.traces]
+    groupings = [Grouping(t.table) for t in opened.traces]
     key = by
     if key is None:
         key = "name" if all(g.missing("operator") for g in groupings) else "operator"
@@ -176,8 +172,8 @@ def _prepare_statistics(workspace: Workspace, path: str, by: str | None) -> Expo
     if all(missing):
         raise NothingToExport(f"No statistics by {key}: {'; '.join(dict.fromkeys(missing))}")
     tables = [
-        statistics_columns(trace.path, workspace.ns_per_tick(trace), found, found.groups)
-        for trace, grouping, why in zip(workspace.traces, groupings, missing, strict=True)
+        statistics_columns(t.trace.path, t.rate.ns_per_tick, found, found.groups)
+        for t, grouping, why in zip(opened.traces, groupings, missing, strict=True)
         if not why and (found := grouping.by(key))
     ]
     return lambda progress, cancelled: _write_joined(

@@ -8,6 +8,7 @@ from fractions import Fraction
 from viewer.analysis.links.identifier_columns import column_names, said, takes_column
 from viewer.model.times import RateOrigin, format_rate
 from viewer.program.sources.files import Substitution
+from viewer.workspace.clocks import DEBUG_INFO
 from viewer.workspace.workspace import Workspace
 
 
@@ -42,8 +43,8 @@ def apply(choices: Choices, workspace: Workspace) -> list[str]:
     Not the source paths: they are told to it before, since companions are looked for there.
     """
     complaints = _apply_clocks(choices.clocks, workspace)
-    if choices.cycles is not None and workspace.cycle_rate is not None:
-        workspace.set_cycle_rate(choices.cycles)
+    if choices.cycles is not None and workspace.clocks.cycle_rate is not None:
+        workspace.set_clock(DEBUG_INFO, choices.cycles)
     for of, column in choices.columns:
         complaints += _apply_column(of, column, workspace)
     for profile, record in choices.pairs:
@@ -73,17 +74,24 @@ def apply(choices: Choices, workspace: Workspace) -> list[str]:
 def chosen(workspace: Workspace) -> Choices:
     """What the user chose in a workspace, as choices that can be applied to another one of the same
     files."""
+    made = workspace.choices
     open_now = {trace.path for trace in workspace.traces}
-    rates = {path: rate for path, rate in workspace.clocks.items() if path in open_now}
-    cycles = workspace.cycle_rate
+    rates = {path: rate for path, rate in made.clocks.items() if path in open_now}
+    cycles = workspace.clocks.cycle_rate
     is_chosen = cycles is not None and cycles.origin is RateOrigin.CHOSEN
     return Choices(
-        pairs=tuple(workspace.chosen_pairs.items()),
-        methods_of=tuple(workspace.chosen_methods),
-        columns=tuple((path, column or "") for path, column in workspace.chosen_columns.items()),
+        pairs=tuple(made.pairs.items()),
+        methods_of=tuple(
+            (trace.path, trace.scopes[scope].name, method)
+            for trace in workspace.traces
+            for (path, _), methods in made.methods.items()
+            if path == trace.path
+            for scope, method in methods.items()
+        ),
+        columns=tuple((path, column or "") for path, column in made.columns.items()),
         clocks=tuple(rates.items()),
         cycles=cycles.ns_per_tick if cycles is not None and is_chosen else None,
-        source_paths=workspace.substitutions,
+        source_paths=made.source_paths,
     )
 
 
@@ -110,8 +118,8 @@ def _apply_clocks(clocks: tuple[tuple[str, Fraction], ...], workspace: Workspace
     for path, rate in sorted(clocks, key=lambda clock: clock[0] != ""):
         written = f"--clock {path}={format_rate(rate)}" if path else f"--clock {format_rate(rate)}"
         asked = [path] if path else [t.path for t in workspace.traces if t.clock.assumed]
-        if not path and workspace.cycle_rate is not None:
-            workspace.set_cycle_rate(rate)
+        if not path and workspace.clocks.cycle_rate is not None:
+            workspace.set_clock(DEBUG_INFO, rate)
         elif not asked:
             complaints.append(f"{written}: every open profile states the rate of its clock")
         for each in asked:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from viewer.analysis.links.labels import set_label, slice_labels, track_name
 from viewer.analysis.links.link_table import LinkTable
@@ -32,8 +33,8 @@ from viewer.export.perfetto.writer import FileSize, export_perfetto, size_of_per
 from viewer.export.tables.slices import operator_names, source_places
 from viewer.model.provenance import is_of_one_file
 from viewer.model.trace import Trace
-from viewer.reports.estimates import of_workspace
-from viewer.workspace.workspace import Workspace
+from viewer.workspace.estimates import of_snapshot
+from viewer.workspace.snapshot import Snapshot
 
 WHOLE, RANGE, SELECTION = "whole trace", "range", "selection"
 EDGES_WHOLE = "slices that reach over an edge of the range are written whole"
@@ -86,54 +87,60 @@ class ExportFlows:
 class PerfettoJob:
     """One export, ready to be measured and written; nothing in it changes any more.
 
-    Raises NothingToExport where no profile is open. flows: those that an earlier job looked up.
+    opened: all that it is of; the names of its slices take a while, so they are worked out on the
+    thread that asks for the size or writes. Raises NothingToExport where no profile is open.
+    flows: those that an earlier job looked up.
     """
 
     def __init__(
-        self, workspace: Workspace, wish: PerfettoOptions, flows: ExportFlows | None = None
+        self, opened: Snapshot, wish: PerfettoOptions, flows: ExportFlows | None = None
     ) -> None:
-        if not workspace.traces:
+        if not opened.traces:
             raise NothingToExport(
                 "A record holds the model, not a run: there is no time to show. Open a profile of "
                 "it too, or export its operators as .csv"
             )
-        self._wish = wish
-        self._sources: list[PerfettoSource] = []
-        kept = [
-            number for number in range(len(workspace.traces))
+        self._opened, self._wish = opened, wish
+        self._flows = flows or ExportFlows()
+        self._kept = [
+            number
+            for number in range(len(opened.traces))
             if wish.only is None or number in wish.only
-        ]  # fmt: skip
-        flows = flows or ExportFlows()
-        for number in kept:
-            made = perfetto_source(workspace, number)
-            self._sources.append(
-                replace(
-                    made,
-                    counters=wish.counters,
-                    annotations=wish.annotations,
-                    only=None if wish.only is None else wish.only[number],
-                    flows=flows.of(workspace.links(made.trace)) if wish.flows else None,
-                )
-            )
-        place = {number: at for at, number in enumerate(kept)}
+        ]
+        place = {number: at for at, number in enumerate(self._kept)}
         facts: dict[str, int | str] = {"range": wish.what}
         if wish.ns_range is not None:
             facts |= {
-                "range_start_ns": wish.ns_range[0], "range_end_ns": wish.ns_range[1],
+                "range_start_ns": wish.ns_range[0],
+                "range_end_ns": wish.ns_range[1],
                 "range_edges": EDGES_WHOLE,
-            }  # fmt: skip
+            }
         self._beside = TraceExtras(
             tuple((place[trace], track) for trace, track in wish.order if trace in place),
             wish.marks,
             facts,
         )
         # After those that an import was made with.
-        known = inputs_of(self._sources[0].trace) if len(self._sources) == 1 else 0
+        alone = opened.traces[self._kept[0]] if len(self._kept) == 1 else None
+        known = inputs_of(alone.trace) if alone is not None else 0
         self._inputs = [
-            (f"input{known + n}", program.path) for n, program in enumerate(workspace.programs, 1)
+            (f"input{known + n}", program.path) for n, program in enumerate(opened.programs, 1)
         ]
-        paths = [s.trace.path for s in self._sources] + [path for _, path in self._inputs]
-        self._stamps = {path: workspace.stamp(path) for path in paths}
+
+    @cached_property
+    def _sources(self) -> list[PerfettoSource]:
+        """The profiles that are written, as the exporter wants them."""
+        opened, wish = self._opened, self._wish
+        return [
+            replace(
+                perfetto_source(opened, number),
+                counters=wish.counters,
+                annotations=wish.annotations,
+                only=None if wish.only is None else wish.only[number],
+                flows=self._flows.of(opened.traces[number].table) if wish.flows else None,
+            )
+            for number in self._kept
+        ]
 
     def size(self) -> FileSize:
         """What the file will hold and how large it will be. Raises NothingToExport."""
@@ -148,7 +155,9 @@ class PerfettoJob:
 
         Raises NothingToExport, OSError, WriteCancelled.
         """
-        sources, beside = self._with_hashes(lambda of: hash_facts(of, self._stamps[of], cancelled))
+        sources, beside = self._with_hashes(
+            lambda of: hash_facts(of, self._opened.stamps[of], cancelled)
+        )
         try:
             return export_perfetto(
                 sources, path, ns_range=self._wish.ns_range, beside=beside, progress=progress,
@@ -173,36 +182,35 @@ class PerfettoJob:
         return sources, replace(self._beside, facts=facts)
 
 
-def perfetto_source(workspace: Workspace, number: int) -> PerfettoSource:
+def perfetto_source(opened: Snapshot, number: int) -> PerfettoSource:
     """One open trace as the Perfetto exporter wants it: display names, labels, facts per key."""
-    trace = workspace.traces[number]
-    table = workspace.links(trace)
+    one = opened.traces[number]
+    table = one.table
     labels, strings = slice_labels(table)
     return PerfettoSource(
-        trace=trace,
-        ns_per_tick=workspace.ns_per_tick(trace),
+        trace=one.trace,
+        ns_per_tick=one.rate.ns_per_tick,
         tracks=[
-            ExportTrack(workspace.process_name(trace, t.process), track_name(table, i))
-            for i, t in enumerate(trace.tracks)
+            ExportTrack(process, track_name(table, i)) for i, process in enumerate(one.processes)
         ],
-        offset_ns=workspace.offset_ns(trace),
-        rate_origin=workspace.clock_rate(trace).origin,
+        offset_ns=one.offset_ns,
+        rate_origin=one.rate.origin,
         labels=labels,
         label_strings=strings,
-        facts=_key_facts(table, job_estimates(workspace, trace)),
+        facts=_key_facts(table, job_estimates(opened, one.trace)),
         counters=True,
     )
 
 
-def job_estimates(workspace: Workspace, trace: Trace) -> dict[int, tuple[int, float]]:
+def job_estimates(opened: Snapshot, trace: Trace) -> dict[int, tuple[int, float]]:
     """Key -> what the compiler expected of the NSS job that its slices are: ticks of the compile
     clock, and ns at its rate in force. Empty without estimates."""
-    jobs = jobs_of_keys(trace, workspace.dispatches)
+    jobs = jobs_of_keys(trace, opened.dispatches)
     if not jobs:
         return {}
     expected = {
         (row.dispatch, row.job): (row.estimate, row.estimate_ns)
-        for row in of_workspace(workspace).actions
+        for row in of_snapshot(opened).actions
         if row.estimate is not None and row.estimate_ns is not None
     }
     return {key: expected[job] for key, job in jobs.items() if job in expected}

@@ -20,7 +20,7 @@ from viewer.model.torq_names import JOB_ID
 from viewer.model.trace import Clock, Column, KeyKind, RunKind, Unit
 from viewer.program.debug_handles import DelegateMap
 from viewer.program.program import GraphNode, Method, Operator, Program
-from viewer.reports.estimates import of_workspace
+from viewer.workspace.estimates import of_workspace
 from viewer.workspace.workspace import Workspace
 
 NS = Fraction(1)
@@ -496,7 +496,7 @@ def test_estimates_of_the_bundled_torq_profile():
     for name in ("host.csv", "main_dispatch_0_conv_56x56x32_i8.mlir", "tiny_cnn.mlir"):
         space.open(str(SAMPLES / "torq_npu" / name))
     (trace,) = space.traces
-    rate = space.ns_per_tick(trace)
+    rate = space.clocks.ns_per_tick(trace)
     answer = FindingsOf(space.links(trace)).of(None, rate, of_workspace(space))
     (one,) = (one for one in answer.found if one.family is Family.ESTIMATES)
     # Cycles of the debug info at 1.25 ns, and both executions of each job as the file has them.

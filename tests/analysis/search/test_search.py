@@ -46,7 +46,7 @@ def opened(key):
     for path in sample.paths():
         space.add(open_file(str(path)))
     shown = views_of(space, {Inferences.AS_RUN}, {})
-    return [shown[id(trace), Inferences.AS_RUN] for trace in space.traces]
+    return [shown[trace, Inferences.AS_RUN] for trace in space.traces]
 
 
 def searched(shown):
@@ -285,7 +285,7 @@ def alone(*names, clock=Clock()):  # noqa: B008
     )  # fmt: skip
     space = Workspace()
     space.add(builder.build())
-    return views_of(space, {Inferences.AS_RUN}, {})[id(space.traces[0]), Inferences.AS_RUN]
+    return views_of(space, {Inferences.AS_RUN}, {})[space.traces[0], Inferences.AS_RUN]
 
 
 def test_names_that_look_like_markup_patterns_or_nothing_are_texts():
@@ -321,7 +321,7 @@ def test_lines_are_numbers_and_no_prefixes():
 def test_what_a_clock_of_its_own_timed_is_found_by_its_own_unit_alone(data):
     space = Workspace()
     space.add(open_file(str(data / "etdump" / "SYN_qnn_like.etdp")))
-    shown = views_of(space, {Inferences.AS_RUN}, {})[id(space.traces[0]), Inferences.AS_RUN]
+    shown = views_of(space, {Inferences.AS_RUN}, {})[space.traces[0], Inferences.AS_RUN]
     native = found(shown, "dur >= 0 cycles")
     own = [i for i in range(len(shown.trace.slices)) if shown.native(i) is not None]
     assert native == own != []

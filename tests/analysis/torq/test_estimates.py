@@ -35,7 +35,7 @@ def compared(*items: Trace | Path, cycle_ns: Fraction = Fraction(5, 4)) -> Estim
         space.traces,
         space.dispatches,
         space.links,
-        space.clock_rate,
+        space.clocks.rate,
         ClockRate("cycle", cycle_ns, RateOrigin.ASSUMED),
     )
 

@@ -15,6 +15,7 @@ from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, Unit
 from viewer.workspace.perfetto_export import RANGE, PerfettoJob, PerfettoOptions
+from viewer.workspace.snapshot import Snapshot
 from viewer.workspace.workspace import Workspace
 
 DATA = Path(__file__).parents[2] / "data"
@@ -43,7 +44,9 @@ def exported(paths, to: Path, wish: PerfettoOptions | None = None) -> bytes:
     workspace = Workspace()
     for path in paths:
         workspace.open(str(path))
-    PerfettoJob(workspace, wish or PerfettoOptions()).write(str(to), no_progress, never_cancelled)
+    PerfettoJob(Snapshot.of(workspace), wish or PerfettoOptions()).write(
+        str(to), no_progress, never_cancelled
+    )
     return to.read_bytes()
 
 

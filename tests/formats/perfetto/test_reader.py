@@ -19,6 +19,7 @@ from viewer.export.perfetto.writer import PerfettoSource, export_perfetto, write
 from viewer.formats import open_file
 from viewer.model.trace import Trace
 from viewer.workspace.perfetto_export import perfetto_source
+from viewer.workspace.snapshot import Snapshot
 from viewer.workspace.workspace import Workspace
 
 DATA = Path(__file__).parents[2] / "data"
@@ -416,7 +417,7 @@ def exported(path: Path) -> pb.Trace:
     workspace = Workspace()
     workspace.open(str(path))
     out = io.BytesIO()
-    sources = [perfetto_source(workspace, i) for i in range(len(workspace.traces))]
+    sources = [perfetto_source(Snapshot.of(workspace), i) for i in range(len(workspace.traces))]
     write_perfetto(sources, out)
     return pb.Trace.FromString(out.getvalue())
 

@@ -13,6 +13,7 @@ from viewer.formats import choose, open_file
 from viewer.model.trace import Trace
 from viewer.program.program import Program
 from viewer.reports.info import info
+from viewer.workspace.snapshot import process_name
 from viewer.workspace.workspace import Workspace
 
 COMPILE, RUNTIME = "Torq compile profile", "Torq runtime profile"
@@ -148,7 +149,10 @@ def test_files_of_one_name_in_two_folders_are_two_processes(data, tmp_path):
     workspace = Workspace()
     for path in (data / "torq" / name, other):
         workspace.open(str(path))
-    assert [workspace.process_name(t, name) for t in workspace.traces] == [name, f"{name} (2)"]
+    assert [process_name(workspace.traces, t, name) for t in workspace.traces] == [
+        name,
+        f"{name} (2)",
+    ]
 
 
 def test_files_of_the_host_clock_share_an_axis(data):
@@ -158,13 +162,13 @@ def test_files_of_the_host_clock_share_an_axis(data):
         workspace.open(str(data / "torq" / name))
     host, annotated, relative = workspace.traces
     origin = 4812337551 * 1000
-    assert workspace.offset_ns(host) == workspace.offset_ns(annotated) == -origin
-    assert workspace.offset_ns(relative) == 0
+    assert workspace.clocks.offset_ns(host) == workspace.clocks.offset_ns(annotated) == -origin
+    assert workspace.clocks.offset_ns(relative) == 0
     for trace in (host, annotated):
         jobs = next(i for i, t in enumerate(trace.tracks) if t.thread == "NSS jobs")
         row = trace.slices.row_track.tolist().index(jobs)
         first = int(trace.slices.start[trace.slices.row_ptr[row]])
-        assert first * 1000 + workspace.offset_ns(trace) == 2574 * 1000
+        assert first * 1000 + workspace.clocks.offset_ns(trace) == 2574 * 1000
 
 
 def test_no_format_takes_the_file_of_another(data):

@@ -1,5 +1,6 @@
 """The session: ranges that are always valid, selection, runs, and an undo for every change."""
 
+from copy import copy
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -622,12 +623,13 @@ def test_a_view_that_is_asked_for_while_files_are_linked_is_of_all_of_them(patie
 
 def test_a_copy_of_a_workspace_changes_for_itself(session):
     space = session.workspace
-    other = space.copy()
+    other = copy(space)
     other.pair(ATTENTION, None)
     assert other.links(other.traces[0]).program is None
     assert space.links(space.traces[0]).program is not None
-    other.clear()
+    other.add(read(DEMO))
     assert ATTENTION in space.paths
+    assert DEMO not in space.paths
 
 
 def test_another_column_of_identifiers_keeps_the_view_and_its_history(qapp):
@@ -669,16 +671,16 @@ def test_another_rate_shows_the_same_ticks_and_is_taken_back_with_the_range(qapp
     assert (session.state.t0, session.state.t1) == (80_000, 240_000)
     assert visible_ticks(session) == ticks
     assert (session.state.area.t0, session.state.area.t1) == (96_000, 112_000)
-    assert session.span_ns() == 8 * length == session.workspace.span_ns()
+    assert session.span_ns() == 8 * length == session.workspace.clocks.span_ns()
     after = session.state
     session.undo()
     assert session.state == before
     assert session.traces[0].axis.ns_per_tick == Fraction(5, 4)
-    assert session.workspace.clocks == {}
+    assert session.workspace.choices.clocks == {}
     assert session.span_ns() == length
     session.redo()
     assert session.state == after
-    assert session.workspace.clocks == {str(CYCLES): MHZ_100}
+    assert session.workspace.choices.clocks == {str(CYCLES): MHZ_100}
 
 
 def test_another_rate_keeps_selection_labels_costs_and_counters(qapp):
@@ -718,7 +720,9 @@ def test_a_rate_that_was_chosen_with_the_files_is_part_of_the_first_view(qapp):
     session.add([read(str(CYCLES))], Choices(clocks=((str(CYCLES), MHZ_100),)))
     assert session.state.clocks == {str(CYCLES): MHZ_100}
     assert (
-        session.state.t1 > session.workspace.span_ns() == 8 * session.traces[0].trace.end * 5 // 4
+        session.state.t1
+        > session.workspace.clocks.span_ns()
+        == 8 * session.traces[0].trace.end * 5 // 4
     )
     session.set_clock(0, None)
     session.undo()
@@ -760,8 +764,8 @@ def test_a_rate_chosen_while_files_are_added_is_kept(patient, qtbot):
     wait(qtbot, patient)
     assert patient.traces[0].table.program is not None
     assert patient.traces[0].axis.ns_per_tick == MHZ_100
-    assert patient.workspace.clocks == patient.state.clocks == {ATTENTION: MHZ_100}
-    assert patient.workspace.substitutions == (moved,)
+    assert patient.workspace.choices.clocks == patient.state.clocks == {ATTENTION: MHZ_100}
+    assert patient.workspace.choices.source_paths == (moved,)
 
 
 def test_where_sources_lie_is_kept_when_all_files_are_closed(qapp):
@@ -769,10 +773,10 @@ def test_where_sources_lie_is_kept_when_all_files_are_closed(qapp):
     moved = Substitution("/home", "/data")
     session.substitute(moved)
     session.close_all()
-    assert session.workspace.substitutions == (moved,)
+    assert session.workspace.choices.source_paths == (moved,)
     assert session.state.clocks == {}
     session.withdraw(moved)
-    assert session.workspace.substitutions == ()
+    assert session.workspace.choices.source_paths == ()
 
 
 def test_undo_highlights_no_operator_of_a_record_that_it_was_linked_to_before(qapp):

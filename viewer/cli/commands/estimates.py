@@ -7,7 +7,8 @@ import json
 
 from viewer.cli.arguments import add_files
 from viewer.cli.commands.open_inputs import open_all, warn
-from viewer.reports.estimates import estimate_facts, estimate_text, of_workspace
+from viewer.reports.estimates import estimate_facts, estimate_text
+from viewer.workspace.estimates import of_workspace
 
 
 def run(arguments: list[str]) -> int:

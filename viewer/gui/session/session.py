@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from fractions import Fraction
 
@@ -61,8 +62,9 @@ from viewer.view.visible_range import (
     with_ticks_kept,
     zoomed,
 )
+from viewer.workspace.clocks import DEBUG_INFO, can_choose_clock
 from viewer.workspace.link_choices import NO_CHOICES, Choices, apply
-from viewer.workspace.workspace import Workspace, can_choose_clock
+from viewer.workspace.workspace import Workspace
 
 # Changes of the range closer together than this, in seconds, are one step of undo (a wheel burst).
 BURST = 0.5
@@ -86,7 +88,7 @@ class Session(QObject):
     selection_changed = Signal()
     run_picked = Signal()
     history_changed = Signal()
-    columns_remembered = Signal()  # `workspace.remembered` is another now
+    columns_remembered = Signal()  # `workspace.choices.remembered` is another now
     sources_changed = Signal()
     revealed = Signal(object)  # a SliceRef that should be scrolled into view
     file_fitted = Signal(int)  # the trace that is shown from its begin to its end
@@ -178,7 +180,11 @@ class Session(QObject):
         self.history.clear()
         self._apply(
             replace(
-                state, t0=t0, t1=t1, clocks=self.workspace.clocks, inferences=self.state.inferences
+                state,
+                t0=t0,
+                t1=t1,
+                clocks=self.workspace.choices.clocks,
+                inferences=self.state.inferences,
             )
         )
 
@@ -186,10 +192,7 @@ class Session(QObject):
         """Close every file and forget the view."""
         self._edits.clear()
         self._viewing.cancel()
-        space = self.workspace
-        self.workspace, self._views = Workspace(space.remembered), {}
-        for substitution in space.substitutions:  # these are of the machine, not of the files
-            self.workspace.substitute(substitution)
+        self.workspace, self._views = Workspace(self.workspace.choices.lasting), {}
         self._rebuild(start_anew=True)
 
     def substitute(self, substitution: Substitution) -> None:
@@ -204,7 +207,7 @@ class Session(QObject):
 
     def _change_now(self, change: Callable[[Workspace], object]) -> None:
         """Change the workspace where no link, label or cost follows; `change` must not raise."""
-        self.workspace = self.workspace.copy()
+        self.workspace = copy(self.workspace)
         change(self.workspace)
         self._edits.catch_up(change)
 
@@ -244,7 +247,7 @@ class Session(QObject):
             self.history.clear()
             self.state = self._first_state()
         else:
-            clocks = self.workspace.clocks
+            clocks = self.workspace.choices.clocks
             self.state = replace(
                 self.state, slice=None, others=(), operators=None, area=None, clocks=clocks
             )
@@ -280,19 +283,19 @@ class Session(QObject):
         """Bring `traces` in step with the workspace, in one view of their inferences."""
         space = self.workspace
         self._views = views_of(space, {inferences}, self._views)
-        self.traces = [self._views[id(trace), inferences] for trace in space.traces]
+        self.traces = [self._views[trace, inferences] for trace in space.traces]
         self._span_ns = axis_length(space, self.traces, inferences)
 
     def as_run(self, number: int) -> OpenTrace:
         """An open trace with its inferences as they ran, however they are shown."""
-        return self._views[id(self.traces[number].file), Inferences.AS_RUN]
+        return self._views[self.traces[number].file, Inferences.AS_RUN]
 
     def show_inferences(self, inferences: Inferences) -> None:
         """Show the inferences as they ran, all from one start, or their mean; and all of it."""
         self._viewing.cancel()
         if inferences is self.state.inferences:
             return
-        ready = all((id(trace), inferences) in self._views for trace in self.workspace.traces)
+        ready = all((trace, inferences) in self._views for trace in self.workspace.traces)
         if not ready and slices_of_all(self.workspace) > AT_ONCE:
             self._wished = inferences
             asked = self.workspace, inferences, self._views, tuple(self.also)
@@ -331,25 +334,27 @@ class Session(QObject):
         Raises ValueError as `Workspace.set_clock` does.
         """
         inferences = self.state.inferences
-        space = self.workspace.copy()
+        space = copy(self.workspace)
         if trace is None:
-            space.set_cycle_rate(ns_per_tick)
-            self.change(replace(self.state, clocks=space.clocks))
+            space.set_clock(DEBUG_INFO, ns_per_tick)
+            self.change(replace(self.state, clocks=space.choices.clocks))
             return
         space.set_clock(self.traces[trace].file.path, ns_per_tick)
-        if space.clocks == self.state.clocks:
+        if space.choices.clocks == self.state.clocks:
             return
         views = views_of(space, {inferences}, self._views)
-        traces = [views[id(t), inferences] for t in space.traces]
+        traces = [views[t, inferences] for t in space.traces]
         whole = axis_length(space, traces, inferences)
         axes = self.traces[trace].axis, traces[trace].axis
-        self.change(replace(with_ticks_kept(self.state, trace, *axes, whole), clocks=space.clocks))
+        self.change(
+            replace(with_ticks_kept(self.state, trace, *axes, whole), clocks=space.choices.clocks)
+        )
 
     def _first_state(self) -> ViewState:
         seen = first_view(self.traces, self.span_ns())
         self.first_view_note = seen.note
         run = None if seen.run is None else (0, seen.run)
-        return ViewState(t0=seen.t0, t1=seen.t1, run=run, clocks=self.workspace.clocks)
+        return ViewState(t0=seen.t0, t1=seen.t1, run=run, clocks=self.workspace.choices.clocks)
 
     # -- the visible range -------------------------------------------------------------------
 
@@ -698,7 +703,9 @@ class Session(QObject):
         if (old.t0, old.t1, old.inferences) != (state.t0, state.t1, state.inferences):
             self.first_view_note = ""
         if old.clocks != state.clocks:
-            self._change_now(lambda space: space.restore_clocks(state.clocks))
+            self._change_now(
+                lambda space: space.choose(replace(space.choices, clocks=state.clocks))
+            )
         if old.inferences is not state.inferences or old.clocks != state.clocks:
             self._show(state.inferences)
             self._tell_all()
@@ -723,5 +730,5 @@ class Session(QObject):
 
 def _work_out_view(
     space: Workspace, inferences: Inferences, known: Views, also: Sequence[Work]
-) -> tuple[Inferences, Mapping[tuple[int, Inferences], OpenTrace]]:
+) -> tuple[Inferences, Views]:
     return inferences, views_of(space, {inferences}, known, also)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -91,7 +92,7 @@ class WorkspaceEdits(QObject):
         if not self._edits:
             return
         edit, (space, wanted, known) = self._edits[0], self._shown()
-        asked = edit, space.copy(), wanted, known, tuple(self._also)
+        asked = edit, copy(space), wanted, known, tuple(self._also)
         if edit.slices + slices_of_all(space) <= AT_ONCE:
             self._hand_over(_work_out(*asked))
         else:

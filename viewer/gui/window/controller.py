@@ -162,7 +162,9 @@ class WindowController(QObject):
         theme, settings = self.theme, self.settings
         self._pages, self._message, self._status = window.pages, window.message, window.status
         self.session: Session = parts.session
-        self.session.workspace.remembered.update(settings.identifier_columns())
+        self.session.workspace.choose(
+            self.session.workspace.choices.with_remembered(settings.identifier_columns())
+        )
         self.saver: Saver = Saver(window)
         self._writes = ""  # what the export that is written counts
         self._inferences = self.session.state.inferences  # as which the heights were shared
@@ -370,7 +372,7 @@ class WindowController(QObject):
             # One button for all of it: with several doubts it could be of any of them.
             alone = len(doubts) == 1 and len(candidates) == 1
             # A record that asks for a column has nothing to be linked by before one is chosen.
-            if alone and shown.table.program is None and not space.proposes_column(shown.file):
+            if alone and shown.table.program is None and not space.identifiers.proposal(shown.file):
                 pair = (shown.trace.path, candidates[0].program.path)
                 self._message.show_warning(text, "Link anyway", partial(self._pair, *pair))
             else:
@@ -383,7 +385,7 @@ class WindowController(QObject):
         self.session.pair(trace, program, self._warn)
 
     def _keep_columns(self) -> None:
-        self.settings.set_identifier_columns(self.session.workspace.remembered)
+        self.settings.set_identifier_columns(self.session.workspace.choices.remembered)
 
     # -- exporting -----------------------------------------------------------------------------
 

@@ -19,62 +19,46 @@ from viewer.program.sources.versions import version_fit
 
 
 class Sources:
-    """Looks sources up once each, until what is open or where to look changes.
+    """Looks up the sources of what is open at one moment, each once.
 
-    substitutions: recorded folders and where they lie here, in the order in which they were told.
+    programs, paths: what is open. substitutions: recorded folders and where they are here, in the
+    order in which they were given.
     """
 
-    def __init__(self) -> None:
-        self.substitutions: tuple[Substitution, ...] = ()
+    def __init__(
+        self,
+        programs: Sequence[Program] = (),
+        paths: Sequence[str] = (),
+        substitutions: Sequence[Substitution] = (),
+    ) -> None:
+        self._programs, self._paths = programs, paths
+        self._substitutions = substitutions
         self._found: dict[str, SourceFile | None] = {}
 
-    def copy(self) -> Sources:
-        """Another one that knows the same."""
-        made = Sources()
-        made.substitutions, made._found = self.substitutions, dict(self._found)
-        return made
-
-    def forget(self) -> None:
-        """Look everything up anew, as other files are open now."""
-        self._found.clear()
-
-    def substitute(self, substitution: Substitution) -> None:
-        """Look for what was recorded below a path below another; the same path again moves it."""
-        others = (s for s in self.substitutions if s.recorded != substitution.recorded)
-        self.substitutions = (*others, substitution)
-        self._found.clear()
-
-    def withdraw(self, substitution: Substitution) -> None:
-        """Forget a substitution."""
-        self.substitutions = tuple(s for s in self.substitutions if s != substitution)
-        self._found.clear()
-
-    def source(
-        self, recorded: str, programs: Sequence[Program], paths: Sequence[str]
-    ) -> SourceFile | None:
-        """The source of a recorded path among open programs, on this machine, or beside `paths`."""
+    def source(self, recorded: str) -> SourceFile | None:
+        """The source of a recorded path among open programs, on this machine, or by open files."""
         if recorded not in self._found:
-            self._found[recorded] = self._find(recorded, programs, paths)
+            self._found[recorded] = self._find(recorded)
         return self._found[recorded]
 
-    def _find(
-        self, recorded: str, programs: Sequence[Program], paths: Sequence[str]
-    ) -> SourceFile | None:
-        texts = [p for p in programs if p.text_lines]
+    def _find(self, recorded: str) -> SourceFile | None:
+        texts = [p for p in self._programs if p.text_lines]
         opened = max(texts, key=lambda p: shared_suffix(p.path, recorded), default=None)
         if opened is not None and opened.path == recorded:
             return SourceFile(recorded, recorded, opened.text_lines)
         # What the user said about a path wins over a text that is only called alike.
-        for path in local_paths(recorded, self.substitutions):
+        for path in local_paths(recorded, self._substitutions):
             lines = read_source(path)
             if lines is not None:
                 return SourceFile(recorded, path, lines)
         if opened is not None and shared_suffix(opened.path, recorded):
             return SourceFile(recorded, opened.path, opened.text_lines)
-        folders = dict.fromkeys(os.path.dirname(os.path.abspath(p)) for p in paths)
+        folders = dict.fromkeys(os.path.dirname(os.path.abspath(p)) for p in self._paths)
         beside = list(folders)
         found = find_source(recorded, beside)
-        return found or find_around(recorded, beside, lambda file: _is_recorded(file, programs))
+        return found or find_around(
+            recorded, beside, lambda file: _is_recorded(file, self._programs)
+        )
 
 
 def _is_recorded(file: SourceFile, programs: Sequence[Program]) -> bool:

@@ -13,6 +13,7 @@ from viewer.model.times import format_time, tick_to_ns
 from viewer.resources import SAMPLES
 from viewer.view.state import SliceRef
 from viewer.workspace.perfetto_export import PerfettoJob, PerfettoOptions
+from viewer.workspace.snapshot import Snapshot
 from viewer.workspace.workspace import Workspace
 
 MLP = (15, 16, 17, 18)
@@ -131,7 +132,9 @@ def imported(opened, tmp_path):
     for path in paths:
         workspace.open(path)
     out = tmp_path / "attention.pftrace"
-    PerfettoJob(workspace, PerfettoOptions()).write(str(out), no_progress, never_cancelled)
+    PerfettoJob(Snapshot.of(workspace), PerfettoOptions()).write(
+        str(out), no_progress, never_cancelled
+    )
     return opened(str(out))
 
 

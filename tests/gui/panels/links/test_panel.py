@@ -132,13 +132,13 @@ def test_a_column_of_identifiers_is_proposed_chosen_and_taken_back(panel_of, qtb
     assert linked(panel) == "demo_manual_int.etrecord"
     assert section(panel).columns.currentIndex() == 1
     assert f"as you chose · {BY_CHANCE}" in texts(panel)
-    assert list(panel._session.workspace.remembered.values()) == ["job_id"]
+    assert list(panel._session.workspace.choices.remembered.values()) == ["job_id"]
     (undo,) = panel.widget().findChildren(QPushButton)
     with qtbot.waitSignal(panel._session.columns_remembered):
         qtbot.mouseClick(undo, Qt.MouseButton.LeftButton)
     assert linked(panel) is None
     assert section(panel).columns.currentText() == NO_COLUMN
-    assert panel._session.workspace.remembered == {}
+    assert panel._session.workspace.choices.remembered == {}
 
 
 def test_a_column_that_can_mean_nothing_else_is_in_force(panel_of):

@@ -20,6 +20,7 @@ from viewer.model.text import bytes_text
 from viewer.resources import SAMPLES
 from viewer.view.state import Area, SliceRef, SliceSet
 from viewer.workspace.perfetto_export import RANGE, SELECTION, WHOLE, PerfettoJob
+from viewer.workspace.snapshot import Snapshot
 from viewer.workspace.workspace import Workspace
 
 
@@ -65,7 +66,7 @@ def test_it_says_what_will_be_written_and_the_file_is_as_large(
     dialog = shown(session, settings, theme, qtbot)
     assert said(dialog).startswith("627 slices and 100 computed ones on 1 track with 535")
     path = tmp_path / "all.pftrace"
-    PerfettoJob(session.workspace, dialog.wish).write(
+    PerfettoJob(Snapshot.of(session.workspace), dialog.wish).write(
         str(path), lambda done, total: None, lambda: False
     )
     assert f"about {bytes_text(path.stat().st_size)}," in dialog.sentence.text()
@@ -78,7 +79,7 @@ def test_the_size_that_is_told_is_within_a_fifth_of_the_truth(sample, tmp_path):
     workspace = Workspace()
     for path in sample.paths():
         workspace.open(path)
-    job = PerfettoJob(workspace, PerfettoOptions())
+    job = PerfettoJob(Snapshot.of(workspace), PerfettoOptions())
     size, files = job.size(), [tmp_path / f"a{s}" for s in (".pftrace", ".pftrace.gz")]
     for path in files:
         assert job.write(str(path), lambda done, total: None, lambda: False) == size.slices

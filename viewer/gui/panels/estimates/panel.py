@@ -8,6 +8,7 @@ was measured, the line across it what was estimated. What is missing on one side
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 from PySide6.QtCore import Slot
@@ -25,8 +26,8 @@ from viewer.gui.session.session import Session
 from viewer.model.text import display_name
 from viewer.model.times import counted, format_in, group_digits, unit_for
 from viewer.model.torq_names import job_name
-from viewer.reports.estimates import of_workspace
 from viewer.view.open_trace import AT_ONCE
+from viewer.workspace.estimates import of_workspace
 from viewer.workspace.workspace import Workspace
 
 NOTHING = (
@@ -64,7 +65,7 @@ class EstimatesPanel(GroupedPanel):
     @Slot()
     def refresh(self) -> None:
         """Compare what is open now."""
-        space = self._session.workspace.copy()
+        space = copy(self._session.workspace)
         small = sum(len(trace.slices) for trace in space.traces) <= AT_ONCE
         if not self._seen.ask(self._latest, small, _answer, space):
             self._answer = None

@@ -38,9 +38,9 @@ from viewer.model.text import display_name
 from viewer.model.times import counted
 from viewer.model.trace import Run
 from viewer.render.layout import Axis
-from viewer.reports.estimates import of_workspace
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import Area, SliceRef, SliceSet
+from viewer.workspace.estimates import of_workspace
 from viewer.workspace.workspace import Workspace
 
 # Up to so many slices in all that is open, each of an identity of its own, the answer takes less

@@ -38,7 +38,7 @@ from viewer.model.text import display_name
 from viewer.model.times import format_share, group_digits
 from viewer.model.trace import Trace
 from viewer.view.open_trace import OpenTrace
-from viewer.workspace.workspace import ChosenBy
+from viewer.workspace.identifier_choice import ChosenBy
 
 NOTHING = "Open a profile and the record of its model to see how well they belong together."
 NO_CANDIDATE = "No record or source is open that its slices could be linked to."
@@ -204,9 +204,11 @@ class Section(QWidget):
     def _column_chooser(self) -> None:
         """The column whose values are the slices' identifiers, where a record has any of them."""
         space, theme = self._session.workspace, self._theme
-        found = space.column_matches(self._shown.file)
+        found = space.identifiers.candidates(
+            self._shown.file, space.links(self._shown.file).program
+        )
         matches = {match.column: match for _, match in found}
-        chosen = space.identifier_column(self._shown.file)
+        chosen = space.identifiers.column(self._shown.file)
         if not matches and chosen.column is None:
             return
         several = len({program.path for program, _ in found}) > 1

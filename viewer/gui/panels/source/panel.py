@@ -67,7 +67,7 @@ class SourcePanel(QWidget):
         self._paths_menu = QMenu(self)
         self._paths_menu.aboutToShow.connect(self._fill_paths)
         self._paths = self._paths_button()
-        self._paths.setVisible(bool(session.workspace.substitutions))
+        self._paths.setVisible(bool(session.workspace.choices.source_paths))
         self._own = label("", theme, "header", "text2")
         self.calls = CallPath(theme)
         self.calls.chosen.connect(self._walk)
@@ -171,7 +171,7 @@ class SourcePanel(QWidget):
     @Slot()
     def _look_again(self) -> None:
         """Show what is shown from where it lies now."""
-        self._paths.setVisible(bool(self._session.workspace.substitutions))
+        self._paths.setVisible(bool(self._session.workspace.choices.source_paths))
         if self._place is not None:
             self._show(next(iter(self._members()), None))
 
@@ -192,7 +192,7 @@ class SourcePanel(QWidget):
             ask = self._paths_menu.addAction(f"Locate the file {name}…")
             ask.triggered.connect(self._locate)
             self._paths_menu.addSeparator()
-        for substitution in self._session.workspace.substitutions:
+        for substitution in self._session.workspace.choices.source_paths:
             text = f"Forget {substitution.recorded or 'names alone'} → {substitution.local}"
             forget = self._paths_menu.addAction(text.replace("&", "&&"))
             forget.triggered.connect(partial(self.forget_requested.emit, substitution))
@@ -251,7 +251,7 @@ class SourcePanel(QWidget):
 
     def _say(self, sentence: str, button: str = "") -> None:
         place = self._stack.show_sentence(sentence, button, self._locate)
-        if button and self._session.workspace.substitutions:
+        if button and self._session.workspace.choices.source_paths:
             paths = self._paths_button()
             paths.setProperty("framed", True)
             place.add_below(paths)

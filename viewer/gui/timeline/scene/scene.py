@@ -235,7 +235,9 @@ class Scene(QObject):
             return False
         shown = self.pictures[self.processes[process].trace].shown
         space = self.session.workspace
-        return shown.trace is shown.file and space.traces[0] not in space.same_clock(shown.file)
+        return shown.trace is shown.file and space.traces[0] not in space.clocks.same_clock(
+            shown.file
+        )
 
     def track_title(self, trace: int, track: int) -> tuple[str, str]:
         """The name of a track and how many runs it has, or how many hits of the search."""
@@ -386,7 +388,7 @@ class Scene(QObject):
     def _same_clock_note(self, shown: OpenTrace) -> str:
         """With which earlier file a trace shares its clock, and how much later it begins."""
         space = self.session.workspace
-        group = space.same_clock(shown.file)
+        group = space.clocks.same_clock(shown.file)
         first = group[0]
         if first is shown.file or not (len(first.slices) and len(shown.file.slices)):
             return ""
@@ -430,10 +432,12 @@ class Scene(QObject):
         """The ns for which something lies on each track; None while that is counted."""
         opened = self.session.traces
         slices = sum(len(shown.trace.slices) for shown in opened)
-        if slices > AT_ONCE and any("busy" not in vars(shown) for shown in opened):
+        if slices > AT_ONCE and any(not shown.facts.busy_is_known for shown in opened):
             self._counting.submit(_count_busy, opened)
             return None
-        return np.concatenate([shown.busy * float(shown.axis.ns_per_tick) for shown in opened])
+        return np.concatenate(
+            [shown.facts.busy * float(shown.axis.ns_per_tick) for shown in opened]
+        )
 
     @Slot(object)
     def _counted(self, done: object) -> None:
@@ -484,4 +488,4 @@ class Scene(QObject):
 def _count_busy(opened: Sequence[OpenTrace]) -> None:
     """Have every trace know how busy its tracks are."""
     for shown in opened:
-        _ = shown.busy
+        _ = shown.facts.busy

@@ -13,7 +13,7 @@ from viewer.gui.session.session import Session
 from viewer.gui.window.frame.status_text import clock_text
 from viewer.model.text import display_name
 from viewer.model.times import ClockRate, format_rate, parse_rate
-from viewer.workspace.workspace import DEBUG_INFO
+from viewer.workspace.clocks import DEBUG_INFO
 
 if TYPE_CHECKING:
     from viewer.gui.window.controller import WindowController
@@ -29,7 +29,7 @@ def clock_commands(desk: WindowController) -> list[Command]:
     session = desk.session
     has_clock = Precondition(
         "a clock whose rate can be chosen",
-        lambda: session.clock_trace is not None or session.workspace.cycle_rate is not None,
+        lambda: session.clock_trace is not None or session.workspace.clocks.cycle_rate is not None,
     )
 
     # Read once: what is checked is asked in every frame.
@@ -101,7 +101,7 @@ class ClockButton(QToolButton):
         if number is not None:
             shown = self._session.traces[number]
             return display_name(shown.file.path), shown.rate
-        rate = self._session.workspace.cycle_rate
+        rate = self._session.workspace.clocks.cycle_rate
         return None if rate is None else ("estimates of debug info", rate)
 
     def choose(self, ns_per_tick: Fraction | None) -> None:
@@ -110,7 +110,7 @@ class ClockButton(QToolButton):
         try:
             if number is not None:
                 self._session.set_clock(number, ns_per_tick)
-            elif self._session.workspace.cycle_rate is not None:
+            elif self._session.workspace.clocks.cycle_rate is not None:
                 self._session.set_clock(None, ns_per_tick)
         except ValueError as error:
             self.refused.emit(f"The clock rate stays as it was: {error}")

@@ -79,6 +79,7 @@ def _save_perfetto(
     desk: WindowController, flows: ExportFlows, wish: PerfettoOptions, suffix: str
 ) -> None:
     from viewer.workspace.perfetto_export import PerfettoJob
+    from viewer.workspace.snapshot import Snapshot
 
     start = stem_beside(desk.session.workspace.paths[0]) + suffix
     path, _ = QFileDialog.getSaveFileName(
@@ -88,13 +89,8 @@ def _save_perfetto(
         return
     if not os.path.splitext(path)[1]:
         path += suffix
-    workspace = desk.session.workspace
-
-    def write(progress: Progress, cancelled: Cancelled) -> int:
-        # On the thread of the export: the names of all slices take a while.
-        return PerfettoJob(workspace, wish, flows).write(path, progress, cancelled)
-
-    desk.save_as(path, lambda _: write, "slices")
+    opened = Snapshot.of(desk.session.workspace)
+    desk.save_as(path, lambda to: partial(PerfettoJob(opened, wish, flows).write, to), "slices")
 
 
 def _save_view(desk: WindowController) -> None:

@@ -46,7 +46,7 @@ from viewer.workspace.perfetto_export import (
     PerfettoJob,
     PerfettoOptions,
 )
-from viewer.workspace.workspace import Workspace
+from viewer.workspace.snapshot import Snapshot
 
 SUFFIXES = (".pftrace", ".pftrace.gz")
 WORKING = "Working out what will be written …"
@@ -211,7 +211,7 @@ class ExportDialog(FramedDialog):
     def _measure(self, *_: object) -> None:
         self._size: FileSize | str = WORKING
         self._tell()
-        self._latest.submit(_size, self._session.workspace, self.wish, self.flows)
+        self._latest.submit(_size, Snapshot.of(self._session.workspace), self.wish, self.flows)
 
     @Slot(object)
     def _measured(self, size: FileSize | str) -> None:
@@ -250,10 +250,10 @@ class ExportDialog(FramedDialog):
         self.asked.emit(wish, suffix)
 
 
-def _size(workspace: Workspace, wish: PerfettoOptions, flows: ExportFlows) -> FileSize | str:
+def _size(opened: Snapshot, wish: PerfettoOptions, flows: ExportFlows) -> FileSize | str:
     """The size of the file, or why there can be none."""
     try:
-        return PerfettoJob(workspace, wish, flows).size()
+        return PerfettoJob(opened, wish, flows).size()
     except NothingToExport as error:
         return str(error)
 

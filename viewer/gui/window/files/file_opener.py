@@ -18,9 +18,8 @@ from viewer.gui.window.frame.status_text import added_text
 from viewer.model.text import display_name
 from viewer.model.trace import Trace
 from viewer.program.program import Program
-from viewer.workspace.companions import read_companion
+from viewer.workspace.companions import companion_complaint, is_text, read_companion
 from viewer.workspace.link_choices import NO_CHOICES, Choices
-from viewer.workspace.workspace import companion_complaint, is_text
 
 if TYPE_CHECKING:
     from viewer.gui.window.controller import WindowController

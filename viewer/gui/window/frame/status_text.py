@@ -30,7 +30,7 @@ def clock_text(session: Session) -> str:
     for origin in (RateOrigin.ASSUMED, RateOrigin.CHOSEN):
         count = sum(clock.origin is origin for clock in clocks)
         text += f", {count} {origin}" if count else ""
-    estimates = session.workspace.cycle_rate
+    estimates = session.workspace.clocks.cycle_rate
     text += f" · estimates at {estimates.text}" if estimates else ""
     return f"{text} · {_slices_text([t.file for t in session.traces])}"
 

@@ -1,0 +1,65 @@
+"""What follows from the slices of a shown trace alone, whatever the rate of its clock. No Qt."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from viewer.analysis.links.labels import track_name
+from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.torq.unit_counters import unit_counters
+from viewer.model.trace import Trace
+from viewer.render.color_schemes import SCHEMES, LengthRange, lengths_of, why_not
+from viewer.render.counter_raster import CounterRaster
+from viewer.render.track_table import Busy, TrackTable, busy_of_tracks, table_of
+
+
+class TickFacts:
+    """Facts in ticks, each worked out when it is first asked for; all views of one trace at other
+    rates and places share them.
+
+    file: what was read; table: the links of what is shown of it.
+    """
+
+    def __init__(self, file: Trace, table: LinkTable) -> None:
+        self._file, self._trace, self._table = file, table.trace, table
+        self._busy: Busy | None = None
+
+    @cached_property
+    def counters(self) -> tuple[CounterRaster, ...]:
+        """The counters of its units: 0.2 s for a million slices."""
+        return tuple(CounterRaster.of(counter) for counter in unit_counters(self._trace))
+
+    @cached_property
+    def tracks(self) -> TrackTable:
+        """Its tracks and rows, to be stacked."""
+        tracks = range(len(self._trace.tracks))
+        return table_of(self._trace, [track_name(self._table, t) for t in tracks])
+
+    @property
+    def busy(self) -> Busy:
+        """The ticks for which each track has a slice: a second for ten million slices."""
+        if self._busy is None:
+            self._busy = busy_of_tracks(self._trace)
+        return self._busy
+
+    @property
+    def busy_is_known(self) -> bool:
+        """Whether `busy` takes no time any more."""
+        return self._busy is not None
+
+    @cached_property
+    def left_out(self) -> int:
+        """How many inferences of the file this view of them has no room for."""
+        shown = sum(run.count for run in self._trace.inferences())
+        return sum(1 for _ in self._file.inferences()) - shown
+
+    @cached_property
+    def lengths(self) -> LengthRange | None:
+        """The shortest and longest slice in ticks, as `lengths_of`; a pass over all slices."""
+        return lengths_of(self._trace)
+
+    @cached_property
+    def barred(self) -> dict[str, str]:
+        """Scheme -> why slices cannot be colored by it, for those that they cannot."""
+        reasons = {scheme.id: why_not(scheme.id, self._table) for scheme in SCHEMES}
+        return {scheme: why for scheme, why in reasons.items() if why}

@@ -1,0 +1,24 @@
+"""What the Torq compiler expected beside what was measured, of everything that is open. No Qt."""
+
+from __future__ import annotations
+
+from viewer.analysis.torq.estimates import ASSUMED_CYCLES, Estimates, estimates
+from viewer.workspace.snapshot import Snapshot
+from viewer.workspace.workspace import Workspace
+
+
+def of_workspace(workspace: Workspace) -> Estimates:
+    """The comparison of everything that is open."""
+    return of_snapshot(Snapshot.of(workspace))
+
+
+def of_snapshot(opened: Snapshot) -> Estimates:
+    """The comparison of everything that was open at one moment."""
+    linked = {one.trace: one for one in opened.traces}
+    return estimates(
+        tuple(linked),
+        opened.dispatches,
+        lambda trace: linked[trace].table,
+        lambda trace: linked[trace].rate,
+        opened.cycle_rate or ASSUMED_CYCLES,
+    )
