@@ -5,53 +5,34 @@ import json
 import os
 import random
 import shutil
-from copy import copy
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
 import pytest
 
+from tests.builders.workspaces import (
+    DATA,
+    DEMO,
+    EVENTS,
+    JOBS,
+    STR,
+    TORQ,
+    chosen,
+    handles,
+    in_force,
+    opened,
+    read,
+    warnings,
+    with_torq,
+)
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import open_file
-from viewer.model.building.builder import TraceBuilder
-from viewer.model.times import ClockRate, RateOrigin, tick_to_ns
-from viewer.model.trace import Clock, KeyKind, Trace
-from viewer.program.program import Program, Tensor
+from viewer.program.program import Tensor
 from viewer.program.sources.files import Substitution
 from viewer.record import DelegateInstance, write_debug_handle_map
-from viewer.workspace.link_choices import Choices, apply
 from viewer.workspace.workspace import Workspace
 
-DATA = Path(__file__).parents[1] / "data"
-TORQ = DATA / "torq"
 SAMPLE = Path(__file__).parents[2] / "resources" / "samples" / "delegate_handle_map"
-
-
-def read(name: str) -> Trace | Program:
-    folder = {".etdp": DATA / "etdump", ".etrecord": DATA / "etrecord"}.get(Path(name).suffix, TORQ)
-    return open_file(str(folder / name))
-
-
-def opened(*names: str) -> Workspace:
-    workspace = Workspace()
-    for name in names:
-        workspace.add(read(name))
-    return workspace
-
-
-def chosen(workspace: Workspace) -> dict[str, str | None]:
-    """Trace -> the program it is linked to, by file name."""
-    found = {}
-    for trace in workspace.traces:
-        program = workspace.links(trace).program
-        found[Path(trace.path).name] = program and Path(program.path).name
-    return found
-
-
-def warnings(workspace: Workspace) -> str:
-    return "\n".join(w for t in workspace.traces for w in workspace.warnings(t))
 
 
 def test_every_dump_finds_its_record_in_any_order():
@@ -260,110 +241,6 @@ def test_each_file_starts_at_zero():
     assert workspace.clocks.span_ns() == max(t.end - t.start for t in workspace.traces)
 
 
-# -- clocks ----------------------------------------------------------------------------------------
-
-MHZ_100, MHZ_800 = Fraction(10), Fraction(5, 4)
-
-
-def test_a_rate_that_no_file_states_is_chosen_and_taken_back():
-    workspace = opened("compile_c0_callsite.csv")
-    (trace,) = workspace.traces
-    before = trace.slices.end.copy()
-    assert workspace.clocks.rate(trace) == ClockRate("cycle", MHZ_800, RateOrigin.ASSUMED)
-    assert workspace.clocks.span_ns() == trace.end * 5 // 4
-    workspace.set_clock(trace.path, MHZ_100)
-    assert workspace.clocks.rate(trace) == ClockRate("cycle", MHZ_100, RateOrigin.CHOSEN)
-    assert workspace.clocks.span_ns() == trace.end * 10
-    assert (trace.slices.end == before).all()
-    workspace.set_clock(trace.path, MHZ_800)
-    assert workspace.clocks.rate(trace).origin is RateOrigin.CHOSEN
-    workspace.set_clock(trace.path, None)
-    assert workspace.clocks.rate(trace).origin is RateOrigin.ASSUMED
-
-
-def test_a_stated_rate_cannot_be_chosen():
-    workspace = opened("runtime_r0_nss.csv")
-    with pytest.raises(ValueError, match="states the rate of its clock"):
-        workspace.set_clock(workspace.traces[0].path, MHZ_100)
-    with pytest.raises(ValueError, match="is not an open profile"):
-        workspace.set_clock("other.csv", MHZ_100)
-    assert workspace.clocks.ns_per_tick(workspace.traces[0]) == 1000
-
-
-@pytest.mark.parametrize(
-    ("rate", "why"),
-    [(Fraction(0), "cannot last 0 ns"), (Fraction(-1), "cannot last -1 ns"),
-     (Fraction(2**62, 2**62 - 1), "cannot last"), (Fraction(2**62), "292 years")],
-)  # fmt: skip
-def test_a_rate_with_which_no_time_can_be_told_is_refused(rate, why):
-    workspace = opened("compile_c0_callsite.csv")
-    with pytest.raises(ValueError, match=why):
-        workspace.set_clock(workspace.traces[0].path, rate)
-
-
-def test_a_chosen_rate_holds_for_a_file_that_is_opened_again():
-    workspace = opened("compile_c0_callsite.csv")
-    workspace.set_clock(workspace.traces[0].path, MHZ_100)
-    workspace.add(read("compile_c0_callsite.csv"))
-    assert workspace.clocks.ns_per_tick(workspace.traces[0]) == MHZ_100
-    workspace = Workspace(workspace.choices.lasting)
-    workspace.add(read("compile_c0_callsite.csv"))
-    assert workspace.clocks.ns_per_tick(workspace.traces[0]) == MHZ_800
-
-
-def test_a_copy_has_rates_of_its_own():
-    workspace = opened("compile_c0_callsite.csv")
-    other = copy(workspace)
-    other.set_clock(workspace.traces[0].path, MHZ_100)
-    assert workspace.clocks.ns_per_tick(workspace.traces[0]) == MHZ_800
-
-
-def test_one_rate_for_all_files_that_state_none_and_another_for_one():
-    workspace = opened("compile_c0_callsite.csv", "runtime_r0_nss.csv", "demo_str_x4.etdp")
-    cycles, stated, dump = workspace.traces
-    every, one = ("", MHZ_100), (dump.path, MHZ_800)
-    for clocks in ((every, one), (one, every)):
-        assert apply(Choices(clocks=clocks), workspace) == []
-        assert [workspace.clocks.ns_per_tick(t) for t in (cycles, stated, dump)] == [
-            MHZ_100, Fraction(1000), MHZ_800,
-        ]  # fmt: skip
-    (said,) = apply(Choices(clocks=(every,)), opened("runtime_r0_nss.csv"))
-    assert said.endswith("every open profile states the rate of its clock")
-
-
-def host_profile(path: str, *slices: tuple[int, int], domain: str = "boot") -> Trace:
-    """A trace in µs of one clock domain: (start, end) each."""
-    builder = TraceBuilder(path, "test", "", Clock("us", Fraction(1000), domain=domain))
-    times = np.array(slices, np.int64).reshape(-1, 2)
-    builder.add(
-        track=builder.track(path, "host"), start=times[:, 0], end=times[:, 1],
-        name=builder.intern("a"), key=builder.key(KeyKind.PLAIN, "a"),
-    )  # fmt: skip
-    return builder.build()
-
-
-def test_files_of_one_clock_share_an_axis_that_begins_with_the_first_of_them():
-    workspace = Workspace()
-    one, two = host_profile("one", (5_000, 5_100)), host_profile("two", (5_030, 5_200))
-    other = host_profile("other", (7, 9), domain="")
-    for trace in (two, one, other):
-        workspace.add(trace)
-    starts = [tick_to_ns(t.start, Fraction(1000)) + workspace.clocks.offset_ns(t) for t in
-              (one, two, other)]  # fmt: skip
-    assert starts == [0, 30_000, 0]
-    assert workspace.clocks.span_ns() == 200_000
-    assert workspace.clocks.same_clock(one) == [two, one]
-    assert workspace.clocks.same_clock(other) == [other]
-
-
-def test_a_file_without_slices_does_not_move_the_others_of_its_clock():
-    workspace = Workspace()
-    for trace in (host_profile("one", (5_000, 5_100)), host_profile("empty")):
-        workspace.add(trace)
-    assert workspace.clocks.offset_ns(workspace.traces[0]) == -5_000_000
-    assert workspace.clocks.span_ns() == 100_000
-
-
 # -- sources ---------------------------------------------------------------------------------------
 
 
@@ -496,191 +373,6 @@ def test_a_choice_that_does_not_exist_says_what_does(scope, method, why):
     workspace = opened(*TWINS)
     with pytest.raises(ValueError, match=why):
         workspace.choose_method(workspace.traces[0].path, scope, method)
-
-
-# -- columns of identifiers ------------------------------------------------------------------------
-
-TORQ_DATA = DATA / "torq"
-STR, MANUAL, GENERATED = (f"demo_{x}.etrecord" for x in ("str", "manual_int", "generated_int"))
-JOBS, TASKS, EVENTS = "demo_manual_int_r1.csv", "demo_generated_int_c3.csv", "demo_str_c1.csv"
-
-
-def with_torq(csv: str, *records: str) -> Workspace:
-    workspace = Workspace()
-    workspace.add(open_file(str(TORQ_DATA / csv)))
-    for name in records:
-        workspace.add(read(name))
-    return workspace
-
-
-def in_force(workspace: Workspace) -> tuple[str | None, str]:
-    found = workspace.identifiers.column(workspace.traces[0])
-    return found.column, found.by.value
-
-
-def handles(workspace: Workspace) -> list[tuple[int, ...]]:
-    """The debug handles of every slice, in the order of the file."""
-    trace = workspace.traces[0]
-    links = workspace.links(trace).links
-    order = np.argsort(trace.slices.source_row)
-    return [links[k].handles for k in trace.slices.key[order].tolist()]
-
-
-DEMO = [(1, 2), (3, 4), (5,), (5,), (5,)]
-
-
-def test_words_of_a_record_link_by_themselves_in_any_order():
-    for paths in itertools.permutations(
-        [TORQ_DATA / EVENTS, *(DATA / "etrecord" / r for r in (STR, MANUAL))]
-    ):
-        workspace = Workspace()
-        for path in paths:
-            workspace.add(open_file(str(path)))
-        assert in_force(workspace) == ("type", "evidence")
-        assert chosen(workspace) == {EVENTS: STR}
-        assert handles(workspace) == DEMO * 2
-        assert warnings(workspace) == ""
-        assert not workspace.is_explicit(workspace.traces[0])
-
-
-@pytest.mark.parametrize(
-    ("csv", "record", "column"), [(JOBS, MANUAL, "job_id"), (TASKS, GENERATED, "task_id")]
-)
-def test_numbers_are_proposed_and_link_once_they_are_chosen(csv, record, column):
-    workspace = with_torq(csv, record)
-    trace = workspace.traces[0]
-    assert in_force(workspace) == (None, "nobody")
-    assert chosen(workspace) == {csv: None}
-    assert f"5 of the 5 values in column {column} of {csv}" in warnings(workspace)
-    assert "Numbers match by chance too, so they were not linked" in warnings(workspace)
-    assert [m.column for _, m in workspace.identifiers.candidates(trace, None)] == [column]
-    workspace.identify(trace.path, column)
-    assert in_force(workspace) == (column, "user")
-    assert handles(workspace) == DEMO
-    assert warnings(workspace) == ""
-    assert workspace.is_explicit(workspace.traces[0])
-    workspace.decide_by_agreement(trace.path)
-    assert workspace.traces == [trace]
-    assert chosen(workspace) == {csv: None}
-
-
-@pytest.mark.parametrize(
-    ("csv", "record"),
-    [
-        (EVENTS, MANUAL), (EVENTS, GENERATED), (EVENTS, "cnn_teal_xnnpack.etrecord"), (JOBS, STR),
-        (TASKS, STR), ("compile_c3_taskid.csv", STR), ("compile_c0_callsite.csv", STR),
-        ("runtime_r1_nss_noloc.csv", MANUAL),
-    ],
-)  # fmt: skip
-def test_false_pairs_stay_unlinked(csv, record):
-    workspace = with_torq(csv, record)
-    assert chosen(workspace) == {csv: None}
-    assert in_force(workspace) == (None, "nobody")
-
-
-def test_a_column_of_other_things_too_is_proposed_and_links_when_both_are_chosen():
-    workspace = with_torq("demo_str_dma_c1.csv", STR)
-    path = workspace.traces[0].path
-    assert "5 of the 7 values in column type" in warnings(workspace)
-    assert "chance" not in warnings(workspace)
-    workspace.identify(path, "type")
-    linked = [h for h in handles(workspace) if h]
-    assert linked == DEMO  # the transfers are in no map
-
-
-def test_what_an_mlir_text_says_of_the_slices_is_not_taken_from_them(tmp_path):
-    """Locations that are found in a text mean something else, so words alone do not decide."""
-    body = "module {\n  func.func @f() {\n" + "    %0 = tosa.abs %a\n" * 5 + "  }\n}\n"
-    other, text = tmp_path / "other.mlir", tmp_path / "demo.mlir"
-    other.write_text(body)
-    text.write_text(body)
-    workspace = with_torq(EVENTS, STR)
-    workspace.add(open_file(str(other)))
-    assert chosen(workspace) == {EVENTS: STR}
-    workspace.add(open_file(str(text)))
-    assert in_force(workspace) == (None, "nobody")
-    assert chosen(workspace) == {EVENTS: "demo.mlir"}
-    workspace.identify(workspace.traces[0].path, "type")
-    assert chosen(workspace) == {EVENTS: STR}
-    workspace.pair(workspace.traces[0].path, str(text))
-    assert {x.reason.name for x in workspace.links(workspace.traces[0]).links} == {"BY_LOCATION"}
-
-
-def test_a_choice_is_remembered_for_profiles_of_its_form():
-    first = with_torq(JOBS, MANUAL)
-    first.identify(first.traces[0].path, "job_id", remember=True)
-    again = Workspace(first.choices.lasting)
-    again.add(read(MANUAL))
-    again.add(open_file(str(TORQ_DATA / JOBS)))
-    assert in_force(again) == ("job_id", "memory")
-    assert handles(again) == DEMO
-    # Without a record that has any of its values a profile is what its file says.
-    other = Workspace(first.choices.lasting)
-    other.add(open_file(str(TORQ_DATA / JOBS)))
-    assert in_force(other) == (None, "nobody")
-    # A form with other columns is another one, and the choice can be taken back.
-    other.add(read(MANUAL))
-    other.decide_by_agreement(other.traces[0].path)
-    assert other.choices.remembered == {}
-    assert in_force(other) == (None, "nobody")
-    assert len(first.choices.remembered) == 1
-
-
-def test_that_no_column_is_meant_is_remembered_too():
-    first = with_torq(EVENTS, STR)
-    first.identify(first.traces[0].path, None, remember=True)
-    assert chosen(first) == {EVENTS: None}
-    assert warnings(first) == ""
-    first = Workspace(first.choices.lasting)
-    first.add(open_file(str(TORQ_DATA / EVENTS)))
-    first.add(read(STR))
-    assert in_force(first) == (None, "memory")
-    assert chosen(first) == {EVENTS: None}
-
-
-def test_traces_are_the_same_objects_as_long_as_nothing_changed():
-    workspace = with_torq(EVENTS, STR)
-    shown = workspace.traces[0]
-    table = workspace.links(shown)
-    workspace.add(open_file(str(TORQ_DATA / TASKS)))
-    assert workspace.traces[0] is shown
-    copied = copy(workspace)
-    copied.identify(shown.path, None)
-    assert workspace.traces[0] is shown
-    assert copied.traces[0] is not shown
-    assert workspace.links(shown).links == table.links
-
-
-def test_a_dump_says_itself_what_its_slices_are():
-    workspace = opened("demo_str_x4.etdp", STR)
-    trace, path = workspace.traces[0], workspace.traces[0].path
-    linked = workspace.links(trace).program
-    assert workspace.identifiers.candidates(trace, linked) == []
-    with pytest.raises(ValueError, match="have identities of their own"):
-        workspace.identify(path, "name")
-
-
-def test_columns_of_a_command_line():
-    workspace = with_torq(JOBS, MANUAL)
-    workspace.add(open_file(str(TORQ_DATA / TASKS)))
-    jobs, tasks = (t.path for t in workspace.traces)
-    assert apply(Choices(columns=((None, "job_id"), (tasks, "task_id"))), workspace) == []
-    assert [workspace.identifiers.column(t).column for t in workspace.traces] == [
-        "job_id",
-        "task_id",
-    ]
-    assert apply(Choices(columns=((None, ""),)), workspace) == []
-    assert [workspace.identifiers.column(t).column for t in workspace.traces] == [None, None]
-    assert apply(Choices(columns=((None, "nope"),)), workspace) == [
-        "--identifier-column nope: no open profile has such a column; there are job_id, name, "
-        "event, location, task_id"
-    ]
-    (complaint,) = apply(Choices(columns=((jobs, "event"),)), workspace)
-    assert complaint.endswith(
-        "has no column 'event' of texts or whole numbers; it has job_id, name"
-    )
-    (complaint,) = apply(Choices(columns=(("gone.csv", "event"),)), workspace)
-    assert complaint == "--identifier-column gone.csv=event: gone.csv is not an open profile"
 
 
 # -- debug handle map files ------------------------------------------------------------------------
