@@ -71,12 +71,12 @@ def prepare(
     A later change of the workspace is none of the job, which keeps nothing of it. Raises
     NothingToExport and ValueError as `export` does; the job raises the rest.
     """
-    name, opened = path.lower(), Snapshot.of(workspace)
+    name = path.lower()
     if name.endswith(PERFETTO_SUFFIXES):
         from viewer.workspace.perfetto_export import RANGE, PerfettoJob, PerfettoOptions
 
         wish = PerfettoOptions() if ns_range is None else PerfettoOptions(RANGE, ns_range)
-        job = PerfettoJob(opened, wish)
+        job = PerfettoJob(Snapshot.of(workspace), wish)
         return lambda progress, cancelled: job.write(path, progress, cancelled)
     if not name.endswith(TABLE_SUFFIXES):
         raise ValueError(f"{path}: the name must end in one of {', '.join(EXPORT_SUFFIXES)}")
@@ -85,6 +85,7 @@ def prepare(
             require()
         except NoParquet as error:
             raise NothingToExport(str(error)) from error
+    opened = Snapshot.of(workspace)
     if table == "operators":
         return _prepare_operators(opened, path)
     if table == "untimed":
