@@ -18,7 +18,7 @@ from tests.bench.test_bench_model import OPERATORS, program, trace
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.operators import operator_costs
 from viewer.analysis.flows.neighborhood import neighborhood
-from viewer.analysis.links.link_table import link
+from viewer.analysis.links.linker import link
 from viewer.gui.panels.graph.panel import GraphPanel
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.session import Session

@@ -11,7 +11,8 @@ import pytest
 
 from tests.builders.etdump_writer import Run, framework, operator, write_dump
 from viewer.analysis.links.labels import slice_labels
-from viewer.analysis.links.link_table import LinkTable, link
+from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.links.linker import link
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats.executorch.etdump import reader as etdump
 from viewer.model.trace import Trace

@@ -16,7 +16,7 @@ from tests.builders import many_operators
 from tests.builders.many_operators import OPERATORS
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.modules import module_costs, run_medians
-from viewer.analysis.links.link_table import link
+from viewer.analysis.links.linker import link
 from viewer.gui.panels.model.panel import ModelPanel
 from viewer.gui.panels.model.rows import RowKind
 from viewer.gui.qt.background import Latest

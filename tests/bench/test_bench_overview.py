@@ -10,8 +10,9 @@ import os
 import numpy as np
 import pytest
 
-from viewer.analysis.links.link_table import unlinked
-from viewer.analysis.statistics.grouping import KEYS, Grouping
+from viewer.analysis.links.linker import unlinked
+from viewer.analysis.statistics.group_keys import KEYS
+from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, Trace, Unit

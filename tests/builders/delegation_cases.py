@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from viewer.analysis.links.link_table import LinkTable, link, unlinked
+from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.links.linker import link, unlinked
 from viewer.formats import open_file
 from viewer.model.trace import KeyKind, Trace
 

@@ -27,7 +27,7 @@ import pytest
 from tests.builders.etdump_writer import Run, delegate, framework, operator, write_dump
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.labels import slice_labels
-from viewer.analysis.links.link_table import link
+from viewer.analysis.links.linker import link
 from viewer.analysis.statistics.events import event_statistics
 from viewer.codecs.reading import UnreadableFile
 from viewer.compat.inspector import official as official_inspector

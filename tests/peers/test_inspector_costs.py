@@ -14,7 +14,7 @@ import pytest
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.lines import line_costs, lines_text
 from viewer.analysis.cost.modules import module_costs
-from viewer.analysis.links.link_table import link
+from viewer.analysis.links.linker import link
 from viewer.formats import open_file
 from viewer.program.module_tree import module_tree
 

@@ -7,7 +7,8 @@ import pytest
 
 from tests.builders.etdump_writer import Run as Block
 from tests.builders.etdump_writer import delegate, framework, operator, write_dump
-from viewer.analysis.links.link_table import LinkTable, Reason, link
+from viewer.analysis.links.link_table import LinkTable, Reason
+from viewer.analysis.links.linker import link
 from viewer.analysis.links.match import Match
 from viewer.formats import open_file
 from viewer.model.trace import Trace

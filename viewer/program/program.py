@@ -16,7 +16,7 @@ from viewer.model.trace import Problem
 from viewer.program.dataflow import MethodFlow
 from viewer.program.debug_handles import NO_INSTRUCTION, DelegateMap
 from viewer.program.mlir.operations import OperationPlaces
-from viewer.program.torq.debug_info import Dispatch
+from viewer.program.torq.dispatch import Dispatch
 
 NO_HANDLE = -1  # the debug handle of a node that has none
 

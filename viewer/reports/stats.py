@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from viewer import __version__
-from viewer.analysis.statistics.grouping import KEYS, Grouping, GroupTable
+from viewer.analysis.statistics.group_keys import KEYS
+from viewer.analysis.statistics.grouping import Grouping, GroupTable
 from viewer.export.tables.statistics import LENGTHS, group_row, in_ticks_and_ns
 from viewer.model.text import one_line
 from viewer.model.times import format_in, group_digits, ns_to_tick, unit_for

@@ -51,7 +51,7 @@ def export(
     """Write what is open to `path`, in the format of its suffix; returns slices or rows written.
 
     table: which of TABLES is meant by a suffix of TABLE_SUFFIXES; by: the key of statistics, one of
-    `viewer.analysis.statistics.grouping.KEYS`. ns_range: the part of the common axis that slices
+    `viewer.analysis.statistics.group_keys.KEYS`. ns_range: the part of the common axis that slices
     are of, in ns from the start of the trace; a slice that reaches over an edge is written whole.
     The file appears whole or not at all. Raises NothingToExport, OSError, WriteCancelled, and
     ValueError for a suffix that is not in EXPORT_SUFFIXES.

@@ -14,7 +14,8 @@ from fractions import Fraction
 
 from viewer.analysis.links.debug_info_locations import located, same_identities, states_locations
 from viewer.analysis.links.identifier_columns import identified_by
-from viewer.analysis.links.link_table import LinkTable, link, unlinked
+from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.links.linker import link, unlinked
 from viewer.analysis.links.match import TraceMatch
 from viewer.analysis.links.pairing import (
     Candidate,
@@ -35,7 +36,7 @@ from viewer.model.trace import KeyKind, Trace
 from viewer.program.program import Program
 from viewer.program.sources.files import SourceFile, Substitution
 from viewer.program.sources.finder import Sources
-from viewer.program.torq.debug_info import Dispatch
+from viewer.program.torq.dispatch import Dispatch
 from viewer.workspace.clocks import DEBUG_INFO, Clocks
 from viewer.workspace.companions import companion_complaint, companions, is_text, read_companion
 from viewer.workspace.identifier_choice import (

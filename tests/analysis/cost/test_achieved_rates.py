@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from viewer.analysis.cost.achieved_rates import TimedNodes, timed_by, timed_in
-from viewer.analysis.links.link_table import link
+from viewer.analysis.links.linker import link
 from viewer.formats import open_file
 from viewer.model.inference_views import aligned_runs, mean_run
 from viewer.model.queries import begin_in_run

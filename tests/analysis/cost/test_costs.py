@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from viewer.analysis.cost.costs import Costs
-from viewer.analysis.links.link_table import LinkTable, link, unlinked
+from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.links.linker import link, unlinked
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, RunKind, Trace

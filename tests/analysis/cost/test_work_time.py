@@ -5,7 +5,7 @@ import pytest
 
 from tests.builders.delegation_cases import DUMPS, OTHERS, linked, name_of, spans, within
 from viewer.analysis.cost.work_time import WorkPart, WorkTime
-from viewer.analysis.links.link_table import unlinked
+from viewer.analysis.links.linker import unlinked
 from viewer.model.trace import KeyKind
 
 WORK = (

@@ -20,7 +20,8 @@ from tests.builders.delegation_cases import (
 from tests.builders.etdump_writer import framework, operator
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.delegates.delegation import Delegation, recorded
-from viewer.analysis.links.link_table import LinkState, Reason, unlinked
+from viewer.analysis.links.link_table import LinkState, Reason
+from viewer.analysis.links.linker import unlinked
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
 from viewer.model.queries import unattributed_time

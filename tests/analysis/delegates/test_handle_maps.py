@@ -9,7 +9,7 @@ from tests.builders.delegation_cases import DATA, DUMPS, linked, name_of, ranges
 from tests.builders.etdump_writer import delegate, framework, operator
 from viewer.analysis.delegates.delegation import Delegation
 from viewer.analysis.delegates.handle_maps import HandleMaps, IdentifierStatus, recorded_rows
-from viewer.analysis.links.link_table import link, unlinked
+from viewer.analysis.links.linker import link, unlinked
 from viewer.formats import open_file
 from viewer.model.scope import TimeScope
 from viewer.model.trace import KeyKind

@@ -11,7 +11,8 @@ from tests.builders.delegation_cases import DATA, DUMPS, OTHERS, SAMPLES, linked
 from viewer.analysis.delegates.delegation import Delegation
 from viewer.analysis.findings.finding import Family, OperatorSets, PanelRef, RunRef, Stretch
 from viewer.analysis.findings.findings import MOST, FindingsOf
-from viewer.analysis.links.link_table import LinkTable, link, unlinked
+from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.links.linker import link, unlinked
 from viewer.analysis.torq.estimates import ASSUMED_CYCLES, ActionRow, Estimates, Measured
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.scope import TimeScope

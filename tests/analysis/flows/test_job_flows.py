@@ -7,7 +7,7 @@ import pytest
 
 from viewer.analysis.flows.job_flows import JobFlows
 from viewer.analysis.flows.slice_flows import FlowIndex
-from viewer.analysis.links.link_table import unlinked
+from viewer.analysis.links.linker import unlinked
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.torq_names import NSS_START, NSS_WAIT

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from viewer.analysis.flows.slice_flows import NO_OPERATOR, NO_PROGRAM, FlowIndex
-from viewer.analysis.links.link_table import Link, LinkTable, Reason, link
+from viewer.analysis.links.link_table import Link, LinkTable, Reason
+from viewer.analysis.links.linker import link
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, RunKind

@@ -8,7 +8,7 @@ from viewer.analysis.links.coverage import (
     covered_ticks,
     stated_per_key,
 )
-from viewer.analysis.links.link_table import unlinked
+from viewer.analysis.links.linker import unlinked
 from viewer.formats import open_file
 from viewer.model.trace import KeyKind
 

@@ -17,7 +17,8 @@ from viewer.analysis.links.identifier_columns import (
     sure_column,
     takes_column,
 )
-from viewer.analysis.links.link_table import Reason, link
+from viewer.analysis.links.link_table import Reason
+from viewer.analysis.links.linker import link
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, Column, KeyKind, RunKind, Trace

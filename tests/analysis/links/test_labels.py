@@ -15,7 +15,8 @@ from viewer.analysis.links.labels import (
     title_of_near,
     track_name,
 )
-from viewer.analysis.links.link_table import Link, LinkTable, Reason, unlinked
+from viewer.analysis.links.link_table import Link, LinkTable, Reason
+from viewer.analysis.links.linker import unlinked
 from viewer.model.trace import KeyKind, Trace
 from viewer.workspace.workspace import Workspace
 

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.builders.delegation_cases import DATA
-from viewer.analysis.links.link_table import NO_RECORD, LinkState, Reason
+from viewer.analysis.links.link_table import LinkState, Reason
+from viewer.analysis.links.linker import NO_RECORD
 from viewer.analysis.links.remedies import remedy
 from viewer.formats import open_file
 

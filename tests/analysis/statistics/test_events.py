@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.builders.etdump_writer import delegate, framework, operator
-from viewer.analysis.links.link_table import link, unlinked
+from viewer.analysis.links.linker import link, unlinked
 from viewer.analysis.statistics.events import EventStatistics, event_statistics
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats.executorch.etdump import reader as etdump

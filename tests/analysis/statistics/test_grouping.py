@@ -11,8 +11,10 @@ import pytest
 from tests.builders.etdump_writer import delegate, framework, operator
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.labels import set_label
-from viewer.analysis.links.link_table import LinkTable, link, unlinked
-from viewer.analysis.statistics.grouping import KEYS, NO_LINE, Grouping
+from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.links.linker import link, unlinked
+from viewer.analysis.statistics.group_keys import KEYS, NO_LINE
+from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats import open_file

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from tests.model.test_queries import parents, slices, trace_of
 from viewer.analysis.links.labels import set_label, slice_labels, track_name
-from viewer.analysis.links.link_table import LinkTable, link, unlinked
-from viewer.analysis.statistics.grouping import NO_OPERATOR
+from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.links.linker import link, unlinked
+from viewer.analysis.statistics.group_keys import NO_OPERATOR
 from viewer.analysis.statistics.selection import (
     KEYS,
     SelectedSlices,

@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders.csv_cases import expect_snapshot
 from viewer.analysis.links.labels import slice_labels
-from viewer.analysis.links.link_table import unlinked
+from viewer.analysis.links.linker import unlinked
 from viewer.codecs.reading import ReadCancelled, UnreadableFile, never_cancelled, no_progress
 from viewer.formats.torq.host_csv import FORMAT
 from viewer.model.inference_views import aligned_runs, has_run_views, mean_run

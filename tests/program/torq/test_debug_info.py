@@ -10,7 +10,8 @@ import pytest
 from viewer.model.trace import Unit
 from viewer.program.mlir.aliases import LocationAliases
 from viewer.program.mlir.operations import OperationReader
-from viewer.program.torq.debug_info import Dispatch, UnitWork, read_dispatches
+from viewer.program.torq.debug_info import read_dispatches
+from viewer.program.torq.dispatch import Dispatch, UnitWork
 
 # The tracks of the reference's "NPU Task Breakdown" and the units that they are.
 TRACKS = {

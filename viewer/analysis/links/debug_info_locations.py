@@ -37,7 +37,7 @@ from viewer.model.torq_names import (
 from viewer.model.trace import KeyKind, Keys, Trace, Unit
 from viewer.program.mlir.locations import INPUT_FILE, FilePosition
 from viewer.program.sources.files import file_name
-from viewer.program.torq.debug_info import Action, Dispatch, NssJob, NssTask
+from viewer.program.torq.dispatch import Action, Dispatch, NssJob, NssTask
 
 # What a runtime calls its kinds of action, and the operations that can be behind each.
 _KINDS = (

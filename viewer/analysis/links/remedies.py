@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from viewer.analysis.links.link_table import NO_RECORD, Reason
+from viewer.analysis.links.link_table import Reason
+from viewer.analysis.links.linker import NO_RECORD
 from viewer.model.trace import Trace
 
 # The backends that never return a debug handle map, and what people call them.

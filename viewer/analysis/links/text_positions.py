@@ -48,3 +48,19 @@ class TextPositions:
         operation = self._places.at(position.line, position.col)
         name = operation.name if operation else ""
         return next((op for op in found if op.nodes[0].op == name), None)
+
+
+def operators_at(location: str, texts: TextPositions) -> dict[int, FilePosition]:
+    """The operators of a text that a location names, callee before caller: index -> its place.
+
+    Operations proper: a function is only the caller of what stands in it, and named if alone.
+    """
+    found: dict[int, FilePosition] = {}
+    inner: dict[int, FilePosition] = {}
+    for position in positions_of(location):
+        operator = texts.operator_at(position)
+        if operator is not None:
+            found.setdefault(operator.index, position)
+            if not operator.is_function:
+                inner.setdefault(operator.index, position)
+    return inner or found

@@ -30,8 +30,7 @@ of their own are in no number, but counted. All times are ticks of the trace.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -45,27 +44,21 @@ from viewer.analysis.cost.costs import (
     stated_alone,
     whole_slices,
 )
-from viewer.analysis.cost.lines import lines_text, source_place
-from viewer.analysis.links.labels import run_label, set_label, track_name
-from viewer.analysis.links.link_table import LinkTable, Reason
-from viewer.analysis.statistics.npu_units import UnitOverview, has_units
+from viewer.analysis.links.labels import run_label, track_name
+from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.statistics.group_keys import (
+    KEYS,
+    NO_OPERATOR,
+    OF_OPERATORS,
+    GroupKeys,
+    KeyGroups,
+)
+from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.distributions import grouped
 from viewer.model.intervals import Intervals
 from viewer.model.queries import Segments, Tree, begins, charge, foreign, total_per_group, tree
 from viewer.model.trace import KeyKind
-from viewer.program.program import Operator
-from viewer.program.sources.files import short_names
-
-KEYS = (
-    "unit", "operator", "type", "module", "line", "location", "delegate", "thread", "run", "name",
-)  # fmt: skip
-NO_MODULE = "(top level)"
-NO_LINE = "(no source line)"
-NO_OPERATOR = "(no operator)"
-
-OF_OPERATORS = ("operator", "type", "module", "line")
-_OF_DELEGATES = (int(KeyKind.DELEGATE_CALL), int(KeyKind.DELEGATE_EVENT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,21 +113,13 @@ class GroupTable:
         return NO_OPERATOR if self.key in OF_OPERATORS else f"(no {self.key})"
 
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    """One way to cut a trace by the keys of its slices: a label per group, a group per key."""
-
-    labels: tuple[str, ...]
-    of_key: Ints
-
-
 class Grouping:
     """Statistics of one linked trace by any key; what does not depend on the range is kept."""
 
     def __init__(self, table: LinkTable) -> None:
         self._table = table
         self._trace = table.trace
-        self._parts: dict[str, _Parts] = {}
+        self._keys = GroupKeys(table)
         self._charged: dict[str, tuple[Segments, list[Intervals]]] = {}
         none = np.empty(0, np.uint32)
         self._counted_by: tuple[str, tuple[Codes, Codes]] = "", (none, none)
@@ -147,34 +132,7 @@ class Grouping:
 
     def missing(self, key: str) -> str:
         """Why the trace has no such groups, as a sentence; "" if it has. ValueError if unknown."""
-        if key not in KEYS:
-            raise ValueError(f"{key!r} is no key: it is one of {', '.join(KEYS)}")
-        trace, table = self._trace, self._table
-        if not len(trace.slices):
-            return "The trace has no slices"
-        if key in OF_OPERATORS:
-            if table.program is None:
-                return "No record or source that is open belongs to the trace"
-            if not table.sets:
-                return "No slice is linked to an operator"
-            used = [table.program.operators[i] for i in {i for own in table.sets for i in own}]
-            if key == "module" and not any(operator.module_path for operator in used):
-                return "The operators are in no modules"
-            if key == "line" and not any(operator.source for operator in used):
-                return "The record tells no source lines"
-        return self._absent.get(key, "")
-
-    @cached_property
-    def _absent(self) -> dict[str, str]:
-        """Why there are no groups by some keys, "" where there are; asked of every key at once."""
-        trace = self._trace
-        located = any(x is not None for x in trace.keys.location.tolist())
-        return {
-            "unit": "" if has_units(trace) else "No track is of a unit of an NPU",
-            "location": "" if located else "No slice has an MLIR location",
-            "delegate": "" if self._of_delegates else "No delegate was called",
-            "run": "" if any(trace.inferences()) else "The file tells no inferences",
-        }
+        return self._keys.missing(key)
 
     def by(self, key: str, first: int | None = None, last: int | None = None) -> GroupTable:
         """The statistics by a key in the ticks [first, last], or in the whole trace.
@@ -212,7 +170,7 @@ class Grouping:
         why = self.missing(key)
         if why:
             raise ValueError(why)
-        found = self._parts_of(key)
+        found = self._keys.of(key)
         return found.labels, found.of_key
 
     def group_of_slice(self, key: str, index: int) -> int:
@@ -220,7 +178,7 @@ class Grouping:
         slices = self._trace.slices
         if key == "thread":
             return int(slices.track(index))
-        return int(self._parts_of(key).of_key[slices.key[index]])
+        return int(self._keys.of(key).of_key[slices.key[index]])
 
     def group_of(self, key: str, operators: tuple[int, ...]) -> int:
         """The group that a set of operators is charged to, by one of `OF_OPERATORS`; -1 for none.
@@ -231,7 +189,7 @@ class Grouping:
         if operators not in table.sets:
             return -1
         keys = np.flatnonzero(table.set_of_key == table.sets.index(operators))
-        return int(self._parts_of(key).of_key[keys[0]]) if len(keys) else -1
+        return int(self._keys.of(key).of_key[keys[0]]) if len(keys) else -1
 
     # -- units, threads, runs ----------------------------------------------------------------------
 
@@ -282,7 +240,7 @@ class Grouping:
     # -- groups of slices by what their keys say ---------------------------------------------------
 
     def _by_slices(self, key: str, first: int | None, last: int | None) -> GroupTable:
-        parts = self._parts_of(key)
+        parts = self._keys.of(key)
         count = len(parts.labels)
         if key in OF_OPERATORS:
             total, own, ungrouped = self._costs(parts, first, last)
@@ -297,100 +255,15 @@ class Grouping:
         table = _table(key, parts.labels, total, own, spread, ungrouped, left_out)
         return replace(table, groups=tuple(sorted(table.groups, key=lambda group: -group.total)))
 
-    def _parts_of(self, key: str) -> _Parts:
-        if key not in self._parts:
-            make: dict[str, Callable[[], _Parts]] = {
-                "name": self._names, "location": self._locations, "delegate": self._delegates
-            }  # fmt: skip
-            self._parts[key] = make[key]() if key in make else self._fold(key)
-        return self._parts[key]
-
-    def _names(self) -> _Parts:
-        """Time that a delegate's events do not cover is its call's own."""
-        keys = self._trace.keys
-        stated = keys.kind != KeyKind.UNATTRIBUTED
-        return _Parts(self._trace.strings, np.where(stated, keys.name.astype(np.int64), -1))
-
-    def _locations(self) -> _Parts:
-        return _numbered(self._trace.keys.location.tolist())
-
-    def _delegates(self) -> _Parts:
-        """By scope and instruction; events of unknown instruction by their backend."""
-        keys, links, scopes = self._trace.keys, self._table.links, self._trace.scopes
-        asked = self._of_delegates
-        scope, instruction = keys.scope.tolist(), keys.instruction.tolist()
-        backends = {(scope[k], instruction[k]): links[k].backend for k in asked if links[k].backend}
-        several = len({scope[k] for k in asked}) > 1
-        labels: list[str | None] = [None] * len(keys)
-        for k in asked:
-            backend = backends.get((scope[k], instruction[k]), "")
-            method = self._table.method_of_scope(scope[k]) or scopes[scope[k]].name
-            labels[k] = " · ".join(
-                part
-                for part in (
-                    method if several else "",
-                    backend or "delegate",
-                    f"instruction {instruction[k]}" if instruction[k] >= 0 else "",
-                )
-                if part
-            )
-        return _numbered(labels)
-
-    @cached_property
-    def _of_delegates(self) -> list[int]:
-        """The keys of calls and of the events in them; what is logged at load is no call's."""
-        links = self._table.links
-        found = np.flatnonzero(np.isin(self._trace.keys.kind, _OF_DELEGATES)).tolist()
-        return [k for k in found if links[k].reason is not Reason.OUTSIDE_CALLS]
-
-    def _fold(self, key: str) -> _Parts:
-        """Operators, types, modules and lines: groups of the sets that cost is charged to."""
-        labels = {
-            "operator": self._operator_labels,
-            "type": lambda: [_joined(o.op for o in own) for own in self._sets],
-            "module": lambda: [
-                _joined(o.module_path or NO_MODULE for o in own) for own in self._sets
-            ],
-            "line": self._line_labels,
-        }[key]()
-        numbers: list[int] = []
-        found: dict[Hashable, int] = {}
-        for i, label in enumerate(labels):
-            numbers.append(found.setdefault((i, label) if key == "operator" else label, len(found)))
-        group_of_set = np.array([*numbers, -1], np.int64)
-        first = {number: label for label, number in zip(labels, numbers, strict=True)}
-        return _Parts(tuple(first.values()), group_of_set[self._table.set_of_key])
-
-    @cached_property
-    def _sets(self) -> list[tuple[Operator, ...]]:
-        """The operators of every set of the link table."""
-        program = self._table.program
-        assert program is not None
-        return [tuple(program.operators[i] for i in own) for own in self._table.sets]
-
-    def _operator_labels(self) -> list[str]:
-        """Sets of one label are told apart by their debug handles, if they have any."""
-        labels = [set_label(self._table, own) for own in self._table.sets]
-        often = Counter(labels)
-        return [
-            f"{label} ({_handles(own)})" if often[label] > 1 and own[0].debug_handle >= 0 else label
-            for label, own in zip(labels, self._sets, strict=True)
-        ]
-
-    def _line_labels(self) -> list[str]:
-        program = self._table.program
-        assert program is not None
-        places = [[source_place(program, i) for i in own] for own in self._table.sets]
-        short = short_names(place[0] for own in places for place in own if place)
-        return [_places_text(own, short) for own in places]
-
     # -- what groups are charged -------------------------------------------------------------------
 
     @cached_property
     def _cost(self) -> Costs:
         return Costs(self._table)
 
-    def _costs(self, parts: _Parts, first: int | None, last: int | None) -> tuple[Ints, Ints, int]:
+    def _costs(
+        self, parts: KeyGroups, first: int | None, last: int | None
+    ) -> tuple[Ints, Ints, int]:
         """Total and own ticks per group, summed over the sets in it, and the time of none."""
         sets = self._table.sets
         table = self._cost.table(first, last)
@@ -410,7 +283,7 @@ class Grouping:
         """Time charged to the groups of a key, and by track the rest of the whole."""
         if key not in self._charged:
             slices = self._trace.slices
-            of_key = stated_alone(self._trace, self._parts_of(key).of_key)
+            of_key = stated_alone(self._trace, self._keys.of(key).of_key)
             segments = charge(self._trace, of_key)
             outer = slices.row_depth[slices.rows()] == 0
             outer &= ~made_of_others(self._trace)
@@ -444,7 +317,7 @@ class Grouping:
     def _tree(self) -> Tree:
         return tree(self._trace.slices)
 
-    def _occurring(self, parts: _Parts) -> Ints:
+    def _occurring(self, parts: KeyGroups) -> Ints:
         """The group that slices of each key are occurrences of, -1 for none.
 
         A job beside the start and the wait that it is made of would be a third occurrence of their
@@ -459,7 +332,7 @@ class Grouping:
         itself the outer one alone. Kept for the last key that was asked for."""
         if self._counted_by[0] == key:
             return self._counted_by[1]
-        slices, shape, parts = self._trace.slices, self._tree, self._parts_of(key)
+        slices, shape, parts = self._trace.slices, self._tree, self._keys.of(key)
         group = self._occurring(parts)[slices.key]
         group[foreign(slices)] = -1
         group = group[shape.index]
@@ -524,30 +397,3 @@ def _spreads(durations: Ints, groups: Ints, count: int) -> list[Spread]:
             found.p50.tolist(), found.p90.tolist(), strict=True,
         )
     ]  # fmt: skip
-
-
-def _numbered(labels: Sequence[str | None]) -> _Parts:
-    """One group per distinct label; None is in no group."""
-    numbers: dict[str, int] = {}
-    of_key = [-1 if x is None else numbers.setdefault(x, len(numbers)) for x in labels]
-    return _Parts(tuple(numbers), np.array(of_key, np.int64))
-
-
-def _joined(names: Iterable[str]) -> str:
-    """ "a + b": the distinct names, in one order whatever the order of the operators."""
-    return " + ".join(sorted(set(names)))
-
-
-def _handles(operators: Sequence[Operator]) -> str:
-    several = "s" if len(operators) > 1 else ""
-    return f"debug handle{several} {', '.join(str(o.debug_handle) for o in operators)}"
-
-
-def _places_text(places: Sequence[tuple[str, int] | None], short: dict[str, str]) -> str:
-    """ "models.py:49–50, 52 + blocks.py:3": the lines of a set of operators, file by file."""
-    lines: dict[str, set[int]] = {}
-    for place in places:
-        if place:
-            lines.setdefault(place[0], set()).add(place[1])
-    texts = [f"{short[path]}:{lines_text(found)}" for path, found in sorted(lines.items())]
-    return " + ".join([*texts, *([NO_LINE] if None in places else [])])

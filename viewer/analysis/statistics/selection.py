@@ -26,7 +26,8 @@ from viewer.analysis.cost.costs import made_of_others
 from viewer.analysis.links.labels import track_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.clipped import clipped, cut_count, outermost, self_time_within
-from viewer.analysis.statistics.grouping import NO_OPERATOR, Grouping
+from viewer.analysis.statistics.group_keys import NO_OPERATOR
+from viewer.analysis.statistics.grouping import Grouping
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.distributions import Statistics, grouped
 from viewer.model.queries import Segments, foreign, slices_within, total_per_group

@@ -30,8 +30,8 @@ import numpy as np
 
 from viewer.analysis.links.debug_info_locations import dispatch_of_scopes, misfit
 from viewer.analysis.links.labels import set_label
-from viewer.analysis.links.link_table import LinkTable, operators_at
-from viewer.analysis.links.text_positions import TextPositions
+from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.links.text_positions import TextPositions, operators_at
 from viewer.analysis.torq.measured_actions import (
     MeasuredAction,
     MeasurementSource,
@@ -46,7 +46,7 @@ from viewer.model.queries import numbers
 from viewer.model.times import ClockRate, RateOrigin
 from viewer.model.torq_names import ACTION_ID, TASK_ID
 from viewer.model.trace import Trace
-from viewer.program.torq.debug_info import Dispatch
+from viewer.program.torq.dispatch import Dispatch
 
 # Of debug info, where no compile profile is open and nobody chose another rate: 800 MHz.
 ASSUMED_CYCLES = ClockRate("cycle", Fraction(5, 4), RateOrigin.ASSUMED)

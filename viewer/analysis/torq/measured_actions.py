@@ -18,7 +18,7 @@ from viewer.arrays import Floats, Ints
 from viewer.model.queries import numbers, units_of
 from viewer.model.torq_names import ACTION_ID, DISPATCH, JOB_ID, NSS_WAIT, OPERATIONS
 from viewer.model.trace import Trace, Unit
-from viewer.program.torq.debug_info import Dispatch
+from viewer.program.torq.dispatch import Dispatch
 
 _OTHER = "another compilation"
 

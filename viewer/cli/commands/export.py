@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from viewer.analysis.statistics.grouping import KEYS
+from viewer.analysis.statistics.group_keys import KEYS
 from viewer.cli.arguments import add_files, choices_of, complain
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.codecs.atomic_file import is_same_file

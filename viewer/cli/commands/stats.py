@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from viewer.analysis.statistics.grouping import KEYS
+from viewer.analysis.statistics.group_keys import KEYS
 from viewer.cli.arguments import add_files, complain
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.model.times import parse_range

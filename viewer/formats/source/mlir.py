@@ -28,7 +28,8 @@ from viewer.model.trace import Problem
 from viewer.program.mlir.aliases import LocationAliases
 from viewer.program.mlir.operations import OperationReader, OperationText
 from viewer.program.program import Frame, GraphNode, Method, Operator, Program
-from viewer.program.torq.debug_info import MARK, Dispatch, read_dispatches
+from viewer.program.torq.debug_info import MARK, read_dispatches
+from viewer.program.torq.dispatch import Dispatch
 
 MODULE_METHOD = "(module)"
 

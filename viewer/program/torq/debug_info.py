@@ -1,4 +1,4 @@
-"""Torq debug info: which actions, NSS jobs and tasks a compiled dispatch has, out of its MLIR text.
+"""Reads Torq debug info: the actions, NSS jobs and tasks of dispatches, out of an MLIR text.
 
 `torq-compile --torq-debug-info=DIR` writes one `<dispatch>.mlirb` per dispatch: the module after
 all lowering. Printed in generic form with locations (see `viewer.formats.source.mlir`) it is read
@@ -33,88 +33,9 @@ from viewer.model.trace import Problem, Unit
 from viewer.program.mlir.aliases import LocationAliases
 from viewer.program.mlir.locations import STRING_CONTENT, unescape
 from viewer.program.mlir.operations import OperationReader, OperationText
+from viewer.program.torq.dispatch import Action, Dispatch, NssJob, NssTask, UnitWork
 
 MARK = '"torq-'  # what a text has that is debug info
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """One thing that the runtime does in a dispatch.
-
-    op: "torq_hl.start_program". job: of the NSS program that it starts or waits for, else None.
-    location: the text of its MLIR location, "" if none was printed. start, end: cycles, None if
-    not estimated. invocation: the name of what it starts or waits for. line, col: in the text.
-    """
-
-    id: int
-    op: str
-    job: int | None
-    location: str
-    start: int | None
-    end: int | None
-    invocation: str
-    line: int
-    col: int
-
-
-@dataclass(frozen=True, slots=True)
-class UnitWork:
-    """One piece of work of one unit: started, ready after its duration, waited for (cycles).
-
-    number: which slice unit; 0 for units of which there is one. end: None where nothing waits for
-    it. details: of a slice unit the program that it runs, "conv2d_0".
-    """
-
-    unit: Unit
-    number: int
-    start: int | None
-    ready: int | None
-    end: int | None
-    location: str
-    details: str
-
-
-@dataclass(frozen=True, slots=True)
-class NssTask:
-    """One task of an NSS job, with the work that it starts."""
-
-    id: int
-    job: int | None
-    start: int | None
-    end: int | None
-    location: str
-    work: tuple[UnitWork, ...]
-    line: int
-    col: int
-
-
-@dataclass(frozen=True, slots=True)
-class NssJob:
-    """One NSS program in flight: from the start of its first task to the end of its last (cycles).
-
-    start_action, wait_action: None if no action starts it or waits for it. units: (unit, number) of
-    all that work in it.
-    """
-
-    id: int
-    name: str
-    start_action: int | None
-    wait_action: int | None
-    tasks: tuple[int, ...]
-    units: tuple[tuple[Unit, int], ...]
-    start: int | None
-    end: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Dispatch:
-    """The debug info of one dispatch: the function `name` of the text at `path`."""
-
-    path: str
-    name: str
-    actions: Mapping[int, Action] = field(default_factory=dict)
-    jobs: Mapping[int, NssJob] = field(default_factory=dict)
-    tasks: Mapping[int, NssTask] = field(default_factory=dict)
 
 
 def read_dispatches(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.builders.etdump_cases import EXECUTE, LOAD, read, read_path, rows
 from tests.builders.etdump_writer import Event, framework, operator
 from viewer.analysis.cost.costs import Costs
-from viewer.analysis.links.link_table import unlinked
+from viewer.analysis.links.linker import unlinked
 from viewer.analysis.statistics.events import event_statistics
 from viewer.formats.executorch.etdump import inferences as etdump_runs
 from viewer.model.inference_views import mean_run

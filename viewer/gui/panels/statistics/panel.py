@@ -15,7 +15,8 @@ import numpy as np
 from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from viewer.analysis.statistics.grouping import KEYS, OF_OPERATORS, Grouping, GroupTable
+from viewer.analysis.statistics.group_keys import KEYS, OF_OPERATORS
+from viewer.analysis.statistics.grouping import Grouping, GroupTable
 from viewer.export.tables.statistics import STATISTICS_COLUMNS, statistics_columns
 from viewer.gui.panels.base.cost_footer import CostFooter, whole_text
 from viewer.gui.panels.base.grouped_panel import GroupedPanel

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.builders import etdump_writer as logged
-from viewer.analysis.links import link_table as linking
+from viewer.analysis.links import linker as linking
 from viewer.analysis.links.link_table import Link, LinkState, LinkTable, Reason
 from viewer.formats import open_file
 from viewer.model.trace import KeyKind, Trace

@@ -1,0 +1,400 @@
+"""Links the identities of a trace to the operators of a program, each with its reason.
+
+Nothing is ever guessed: a delegate identifier is looked up by its exact text in the map of its own
+call, and a kernel that contradicts its debug handle is left unlinked with that reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from viewer.analysis.links.debug_info_locations import unplaced
+from viewer.analysis.links.link_table import Link, LinkTable, Reason
+from viewer.analysis.links.logged_identities import is_outside_calls, scope_identities
+from viewer.analysis.links.match import WRITE_BACK, TraceMatch, fit
+from viewer.analysis.links.text_positions import TextPositions, operators_at, positions_of
+from viewer.model.trace import KeyKind, Trace
+from viewer.program.debug_handles import DelegateMap, Via, is_of_whole_call
+from viewer.program.program import Method, Program, base_name
+from viewer.program.torq.dispatch import Dispatch
+
+NO_RECORD = "No record is open that belongs to this profile"
+
+
+def unlinked(trace: Trace, why: str = "", dispatches: Sequence[Dispatch] = ()) -> LinkTable:
+    """The table of a trace that no program belongs to; `why` is said on every linkable key.
+
+    dispatches: the debug info that is open, to say why an action or job is not in it.
+    """
+    detail = why or NO_RECORD
+    alone = Link(Reason.NO_PROGRAM, detail)
+    identifiers = trace.keys.identifier
+    numbered = np.isin(trace.keys.kind, (_ACTION, _JOB))
+    absent = unplaced(trace, dispatches)
+
+    def answer(key: int) -> Link:
+        if numbered[key]:
+            return _without_debug_info(absent, key)
+        return _not_linkable(trace, key) or (
+            _WHOLE_CALL if is_of_whole_call(identifiers[key]) else alone
+        )
+
+    return LinkTable(trace, None, None, tuple(map(answer, range(len(trace.keys)))))
+
+
+def link(
+    trace: Trace,
+    program: Program,
+    found: TraceMatch | None = None,
+    dispatches: Sequence[Dispatch] = (),
+) -> LinkTable:
+    """Link every key of a trace to the operators of a program; `found` is their fit, if known.
+
+    dispatches: the debug info that is open, to say why an action or job is not in it.
+    """
+    found = found or fit(trace, program)
+    linker = _Linker(trace, program, found, unplaced(trace, dispatches))
+    return LinkTable(trace, program, found, tuple(map(linker.link, range(len(trace.keys)))))
+
+
+_BY_ENTRY = {
+    Via.EXACT: Reason.BY_IDENTIFIER, Via.NODE_ID: Reason.BY_NODE_ID, Via.TENSOR: Reason.BY_TENSOR
+}  # fmt: skip
+# As plain numbers: a member of an enumeration takes longer to look up than a key to answer.
+_OPERATOR_CALL, _DELEGATE_EVENT = int(KeyKind.OPERATOR_CALL), int(KeyKind.DELEGATE_EVENT)
+_FRAMEWORK, _CONTROL, _PLAIN = int(KeyKind.FRAMEWORK), int(KeyKind.CONTROL), int(KeyKind.PLAIN)
+_GAP, _LOCATION = int(KeyKind.UNATTRIBUTED), int(KeyKind.LOCATION)
+_ACTION, _JOB = int(KeyKind.ACTION), int(KeyKind.JOB)
+_NO_DEBUG_INFO = Link(
+    Reason.NO_DEBUG_INFO,
+    "The file gives a number and no location: open the dispatch's debug info, as "
+    "torq-compile --torq-debug-info=DIR writes it",
+)
+
+
+def _without_debug_info(absent: Mapping[int, tuple[bool, str]], key: int) -> Link:
+    """The answer for an action or job that got no location."""
+    if key not in absent:
+        return _NO_DEBUG_INFO
+    is_open, why = absent[key]
+    return Link(Reason.NOT_IN_DEBUG_INFO if is_open else Reason.NO_DEBUG_INFO, why)
+
+
+_NO_IDENTITY = Link(Reason.NO_IDENTITY, "The file gives this slice no identity")
+_OUTSIDE = Link(
+    Reason.OUTSIDE_CALLS, "The delegate logged this outside a call, as when it is loaded"
+)
+_WHOLE_CALL = Link(
+    Reason.WHOLE_CALL, "This is of its whole delegate call, and no debug handle map lists such"
+)
+_UNATTRIBUTED = Link(
+    Reason.UNATTRIBUTED,
+    "The delegate logged nothing for this part of its call: setting up, copying, or operators "
+    "that it does not time",
+)
+_UNKNOWN_PLACE = Link(Reason.UNKNOWN_LOCATION, "The compiler gave this no place in a source file")
+
+
+def _not_linkable(trace: Trace, key: int) -> Link | None:
+    keys = trace.keys
+    kind = int(keys.kind[key])
+    if kind == _PLAIN:
+        return _NO_IDENTITY
+    if kind == _FRAMEWORK:
+        name = trace.strings[int(keys.name[key])]
+        return Link(Reason.FRAMEWORK, f"{name} is a scope of the runtime, not of an operator")
+    if kind == _CONTROL:
+        name = trace.strings[int(keys.name[key])]
+        return Link(Reason.CONTROL, f"{name} moves values or control; no operator stands behind it")
+    if kind == _DELEGATE_EVENT and is_outside_calls(trace, key):
+        return _OUTSIDE
+    if kind == _GAP:
+        return _UNATTRIBUTED
+    if kind == _LOCATION and not positions_of(keys.location[key]):
+        return _UNKNOWN_PLACE
+    return None
+
+
+class _Linker:
+    def __init__(
+        self,
+        trace: Trace,
+        program: Program,
+        found: TraceMatch,
+        absent: Mapping[int, tuple[bool, str]],
+    ) -> None:
+        self.trace = trace
+        self._absent = absent
+        self.keys = trace.keys
+        self.program = program
+        self.fit = found
+        self._kind: list[int] = trace.keys.kind.tolist()
+        self._scope: list[int] = trace.keys.scope.tolist()
+        self._id: list[int] = trace.keys.instruction.tolist()
+        self._logged = scope_identities(trace)
+        self._texts = TextPositions(program)
+        self._methods = [self._method(scope) for scope in range(len(trace.scopes))]
+        # A kernel and the OPERATOR_CALL around it have one answer: (scope, instruction) -> link.
+        self._ran_kernels: dict[tuple[int, int], Link] = {}
+        self._calls: dict[tuple[str, int], Link] = {}
+        self._by_kind: dict[int, Callable[[int, Method], Link]] = {
+            KeyKind.OPERATOR_CALL: self._operator,
+            KeyKind.KERNEL: self._operator,
+            KeyKind.DELEGATE_CALL: self._delegate_call,
+            KeyKind.DELEGATE_EVENT: self._delegate_event,
+        }
+
+    def link(self, key: int) -> Link:
+        refused = _not_linkable(self.trace, key)
+        if refused:
+            return refused
+        kind = self._kind[key]
+        if kind in (_ACTION, _JOB):
+            return _without_debug_info(self._absent, key)
+        if kind == _LOCATION and not self.program.text_lines:
+            return _no_identifier(self.trace)
+        location = self.keys.location[key]
+        if kind == _LOCATION or (self.program.text_lines and location is not None):
+            return self._location(location) if positions_of(location) else _UNKNOWN_PLACE
+        method = self._methods[self._scope[key]]
+        return method if isinstance(method, Link) else self._by_kind[kind](key, method)
+
+    def _method(self, scope: int) -> Method | Link:
+        """The method of a scope, else why its keys have no link."""
+        undecided = self.fit.undecided[scope]
+        if undecided:
+            return Link(
+                Reason.METHOD_UNDECIDED,
+                f"The methods {' and '.join(undecided)} have the same instructions; the dump does "
+                "not say which one ran",
+            )
+        method = self.program.method(self.fit.methods[scope] or "")
+        if method is None and not any(m.is_mapped for m in self.program.methods):
+            return Link(
+                Reason.NOT_IN_MAP,
+                f"The {self.program.noun} maps no instruction to any debug handle",
+            )
+        if method is None:
+            stated = self.trace.scopes[scope].method
+            name = f"method {stated}" if stated else "method that these runs could be of"
+            return Link(Reason.NO_METHOD, f"The {self.program.noun} has no {name}")
+        return method
+
+    def _instruction(self, key: int, method: Method) -> Link:
+        instruction = self._id[key]
+        if instruction not in method.handles:
+            return self._unmapped(key, instruction, method)
+        handles = method.handles[instruction]
+        return self._found(
+            method, handles, Reason.BY_INSTRUCTION,
+            f"Instruction {instruction} → debug handle{_numbers(handles)}",
+        )  # fmt: skip
+
+    def _operator(self, key: int, method: Method) -> Link:
+        """A kernel or the OPERATOR_CALL around it; one that contradicts its handle has no link."""
+        ran = self._ran(key)
+        if not ran:
+            return self._instruction(key, method)
+        place = (self._scope[key], self._id[key])
+        if place not in self._ran_kernels:
+            self._ran_kernels[place] = self._kernels(key, method, ran)
+        return self._ran_kernels[place]
+
+    def _kernels(self, key: int, method: Method, ran: set[str]) -> Link:
+        """The answer for an instruction that ran kernels, compared with their names."""
+        found = self._instruction(key, method)
+        if not found.operators:
+            return found
+        known = {name for handle in found.handles for name in method.kernel_names(handle)}
+        if not ran & known:
+            return Link(
+                Reason.OTHER_OPERATOR,
+                f"The kernel {' / '.join(sorted(ran))} is none of the operators of debug handle"
+                f"{_numbers(found.handles)} ({', '.join(sorted(known))})",
+                near=found.operators,
+            )
+        recorded = {n for i in found.operators for n in self.program.operators[i].base_names}
+        kernel = " / ".join(sorted(ran & known))
+        if not ran & recorded:
+            return replace(
+                found,
+                detail=f"{found.detail}. A transform pass put {kernel} in place of "
+                f"{', '.join(sorted(recorded))}",
+            )
+        nodes = sum(len(self.program.operators[i].nodes) for i in found.operators)
+        if nodes > 1:
+            return replace(
+                found,
+                detail=f"{found.detail}. The kernel {kernel} is one of its {nodes} graph nodes",
+            )
+        return found
+
+    def _ran(self, key: int) -> set[str]:
+        """What kernels the instruction of a key logged."""
+        return self._logged[self._scope[key]].kernels.get(self._id[key], set())
+
+    def _unmapped(self, key: int, instruction: int, method: Method) -> Link:
+        """An instruction that the map does not have, and why, as far as the graph tells."""
+        if method.delegates_only:
+            return self._beyond_delegates(key, instruction)
+        missing = f"The record maps no debug handle to instruction {instruction}"
+        ran = self._ran(key)
+        logged = self._logged[self._scope[key]]
+        if logged.jumps and ran & method.in_branches.keys():
+            near = {op.index: op for name in ran for op in method.in_branches.get(name, ())}
+            branches = dict.fromkeys(
+                node.branch
+                for _, operator in sorted(near.items())
+                for node in operator.nodes
+                if node.branch and base_name(node.op) in ran
+            )
+            return Link(
+                Reason.IN_BRANCH,
+                f"{missing}, as to none inside of control flow; {' / '.join(sorted(ran))} stands "
+                f"in the {' and the '.join(branches)}",
+                near=tuple(sorted(near)),
+            )
+        if ran == {WRITE_BACK}:
+            return Link(
+                Reason.NOT_IN_MAP,
+                f"{missing}: {WRITE_BACK} writes back a buffer or the state of a loop, which "
+                "export adds without one",
+            )
+        if self._kind[key] == _OPERATOR_CALL and not ran and logged.kernels:
+            return Link(
+                Reason.NOT_IN_MAP,
+                f"{missing}, and no kernel ran in it: most likely a primitive of the runtime, a "
+                "view or arithmetic on sizes",
+            )
+        return Link(Reason.NOT_IN_MAP, f"{missing}; instructions that are added late have none")
+
+    def _beyond_delegates(self, key: int, instruction: int) -> Link:
+        """What a debug handle map file does not tell: of kernels, and of calls that it lacks."""
+        what = "what runs outside of delegates"
+        if self._kind[key] == KeyKind.DELEGATE_CALL:
+            what = f"the operators of the delegate call at instruction {instruction}"
+        return Link(Reason.ONLY_DELEGATES, f"A debug handle map does not tell {what}")
+
+    def _delegate_call(self, key: int, method: Method) -> Link:
+        found = self._instruction(key, method)
+        delegate = method.delegate_at(self._id[key])
+        backend = delegate.backend if delegate else ""
+        return Link(found.reason, found.detail, found.handles, found.operators, found.near, backend)
+
+    def _delegate_event(self, key: int, method: Method) -> Link:
+        identifier = self.keys.identifier[key]
+        instruction = self._id[key]
+        if instruction < 0:
+            return self._identifier_anywhere(identifier, method)
+        call = self._call(method, instruction)
+        delegate = method.delegate_at(instruction)
+        if is_of_whole_call(identifier) and not (delegate and delegate.find(identifier)):
+            backend = delegate.backend if delegate else ""
+            return replace(_WHOLE_CALL, near=call.operators, backend=backend)
+        if delegate is None:
+            return Link(
+                Reason.NO_DELEGATE_MAP,
+                f"The {self.program.noun} has no delegate at instruction {instruction}",
+                near=call.operators,
+            )
+        if instruction not in method.delegates and delegate.find(identifier) is None:
+            # The map of any call: this one may be another backend's.
+            return replace(_in_no_map(identifier, method), near=call.operators)
+        return self._in_map(identifier, delegate, method, call.operators)
+
+    def _call(self, method: Method, instruction: int) -> Link:
+        """What a delegate's call is linked to; it is asked for with each of its events."""
+        place = (method.name, instruction)
+        if place not in self._calls:
+            handles = method.handles.get(instruction, ())
+            self._calls[place] = self._found(method, handles, Reason.BY_INSTRUCTION, "")
+        return self._calls[place]
+
+    def _identifier_anywhere(self, identifier: int | str, method: Method) -> Link:
+        """An identifier without its instruction: unique in the method, or not linked."""
+        holders = {i: d for i, d in method.delegates.items() if d.handles(identifier) is not None}
+        answers = {d.handles(identifier) for d in holders.values()}
+        if len(answers) > 1:
+            return Link(
+                Reason.IDENTIFIER_AMBIGUOUS,
+                f"Identifier {identifier!r} stands for different operators in the delegates at "
+                f"instructions {', '.join('*' if i < 0 else str(i) for i in holders)}; add a "
+                "column instruction_id",
+            )
+        if holders:
+            return self._in_map(identifier, next(iter(holders.values())), method, ())
+        filled = [d for d in method.delegates.values() if d.is_filled]
+        if not filled:
+            names = sorted({d.backend for d in method.delegates.values()}) or ["The backend"]
+            return Link(Reason.NO_DELEGATE_MAP, f"{' and '.join(names)} wrote no debug handle map")
+        return _in_no_map(identifier, method)
+
+    def _in_map(
+        self, identifier: int | str, delegate: DelegateMap, method: Method, near: tuple[int, ...]
+    ) -> Link:
+        backend = delegate.backend or "The backend"
+        if not delegate.is_filled:
+            return Link(
+                Reason.NO_DELEGATE_MAP, f"{backend} wrote no debug handle map",
+                near=near, backend=delegate.backend,
+            )  # fmt: skip
+        entry = delegate.find(identifier)
+        if entry is None:
+            return Link(
+                Reason.IDENTIFIER_UNKNOWN,
+                f"{backend} logged {identifier!r}, which its debug handle map does not have",
+                near=near, backend=delegate.backend,
+            )  # fmt: skip
+        exact = entry.via is Via.EXACT
+        key = repr(identifier) if exact else f"{entry.via.value} {entry.key!r}"
+        found = self._found(
+            method, entry.handles, _BY_ENTRY[entry.via],
+            f"{backend} maps {key} → debug handle{_numbers(entry.handles)}",
+        )  # fmt: skip
+        return replace(found, near=near, backend=delegate.backend)
+
+    def _found(self, method: Method, handles: tuple[int, ...], reason: Reason, detail: str) -> Link:
+        known = [method.by_handle[h] for h in dict.fromkeys(handles) if h in method.by_handle]
+        if not known:
+            return Link(
+                Reason.NOT_IN_GRAPH,
+                f"The record's graph has no operator with debug handle{_numbers(handles)}"
+                if handles
+                else f"The {self.program.noun} names no debug handle for it",
+                handles,
+            )
+        return Link(reason, detail, handles, tuple(op.index for op in known))
+
+    def _location(self, location: str) -> Link:
+        found = operators_at(location, self._texts)
+        if not found:
+            places = ", ".join(f"{p.file}:{p.line}:{p.col}" for p in positions_of(location))
+            return Link(Reason.NOT_IN_TEXT, f"No operation begins at {places}")
+        places = ", ".join(f"{p.line}:{p.col}" for p in found.values())
+        return Link(Reason.BY_LOCATION, f"Operation at {places}", (), tuple(found))
+
+
+def _in_no_map(identifier: int | str, method: Method) -> Link:
+    return Link(
+        Reason.IDENTIFIER_UNKNOWN,
+        f"Identifier {identifier!r} is in no debug handle map of {method.name}",
+    )
+
+
+def _no_identifier(trace: Trace) -> Link:
+    """A slice with a location, which no record has."""
+    column = trace.identifier_column
+    missing = (
+        f"The column {column} has no value here"
+        if column
+        else "No column is chosen whose values are identifiers of the record"
+    )
+    return Link(Reason.LOCATION_ALONE, f"{missing}; a location alone is looked up in the MLIR text")
+
+
+def _numbers(handles: tuple[int, ...]) -> str:
+    distinct = list(dict.fromkeys(handles))
+    return f"{'s' if len(distinct) > 1 else ''} {', '.join(map(str, distinct))}"

@@ -1,0 +1,195 @@
+"""What a linked trace can be cut into groups by, and which of its slices are in which group.
+
+Which there are is in `viewer.analysis.statistics.grouping`, with what they mean.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from viewer.analysis.cost.lines import lines_text, source_place
+from viewer.analysis.links.labels import set_label
+from viewer.analysis.links.link_table import LinkTable, Reason
+from viewer.analysis.statistics.npu_units import has_units
+from viewer.arrays import Ints
+from viewer.model.trace import KeyKind
+from viewer.program.program import Operator
+from viewer.program.sources.files import short_names
+
+KEYS = (
+    "unit", "operator", "type", "module", "line", "location", "delegate", "thread", "run", "name",
+)  # fmt: skip
+NO_MODULE = "(top level)"
+NO_LINE = "(no source line)"
+NO_OPERATOR = "(no operator)"
+
+OF_OPERATORS = ("operator", "type", "module", "line")
+_OF_DELEGATES = (int(KeyKind.DELEGATE_CALL), int(KeyKind.DELEGATE_EVENT))
+
+
+@dataclass(frozen=True, slots=True)
+class KeyGroups:
+    """One way to cut a trace by the keys of its slices: a label per group, a group per key."""
+
+    labels: tuple[str, ...]
+    of_key: Ints
+
+
+class GroupKeys:
+    """The groups of one linked trace by each key, made when they are first asked for."""
+
+    def __init__(self, table: LinkTable) -> None:
+        self._table = table
+        self._trace = table.trace
+        self._made: dict[str, KeyGroups] = {}
+
+    def missing(self, key: str) -> str:
+        """Why the trace has no such groups, as a sentence; "" if it has. ValueError if unknown."""
+        if key not in KEYS:
+            raise ValueError(f"{key!r} is no key: it is one of {', '.join(KEYS)}")
+        trace, table = self._trace, self._table
+        if not len(trace.slices):
+            return "The trace has no slices"
+        if key in OF_OPERATORS:
+            if table.program is None:
+                return "No record or source that is open belongs to the trace"
+            if not table.sets:
+                return "No slice is linked to an operator"
+            used = [table.program.operators[i] for i in {i for own in table.sets for i in own}]
+            if key == "module" and not any(operator.module_path for operator in used):
+                return "The operators are in no modules"
+            if key == "line" and not any(operator.source for operator in used):
+                return "The record tells no source lines"
+        return self._absent.get(key, "")
+
+    @cached_property
+    def _absent(self) -> dict[str, str]:
+        """Why there are no groups by some keys, "" where there are; asked of every key at once."""
+        trace = self._trace
+        located = any(x is not None for x in trace.keys.location.tolist())
+        return {
+            "unit": "" if has_units(trace) else "No track is of a unit of an NPU",
+            "location": "" if located else "No slice has an MLIR location",
+            "delegate": "" if self._of_delegates else "No delegate was called",
+            "run": "" if any(trace.inferences()) else "The file tells no inferences",
+        }
+
+    def of(self, key: str) -> KeyGroups:
+        """The groups of a key that the trace has; not of units, threads and runs."""
+        if key not in self._made:
+            make: dict[str, Callable[[], KeyGroups]] = {
+                "name": self._names, "location": self._locations, "delegate": self._delegates
+            }  # fmt: skip
+            self._made[key] = make[key]() if key in make else self._fold(key)
+        return self._made[key]
+
+    def _names(self) -> KeyGroups:
+        """Time that a delegate's events do not cover is its call's own."""
+        keys = self._trace.keys
+        stated = keys.kind != KeyKind.UNATTRIBUTED
+        return KeyGroups(self._trace.strings, np.where(stated, keys.name.astype(np.int64), -1))
+
+    def _locations(self) -> KeyGroups:
+        return _numbered(self._trace.keys.location.tolist())
+
+    def _delegates(self) -> KeyGroups:
+        """By scope and instruction; events of unknown instruction by their backend."""
+        keys, links, scopes = self._trace.keys, self._table.links, self._trace.scopes
+        asked = self._of_delegates
+        scope, instruction = keys.scope.tolist(), keys.instruction.tolist()
+        backends = {(scope[k], instruction[k]): links[k].backend for k in asked if links[k].backend}
+        several = len({scope[k] for k in asked}) > 1
+        labels: list[str | None] = [None] * len(keys)
+        for k in asked:
+            backend = backends.get((scope[k], instruction[k]), "")
+            method = self._table.method_of_scope(scope[k]) or scopes[scope[k]].name
+            labels[k] = " · ".join(
+                part
+                for part in (
+                    method if several else "",
+                    backend or "delegate",
+                    f"instruction {instruction[k]}" if instruction[k] >= 0 else "",
+                )
+                if part
+            )
+        return _numbered(labels)
+
+    @cached_property
+    def _of_delegates(self) -> list[int]:
+        """The keys of calls and of the events in them; what is logged at load is no call's."""
+        links = self._table.links
+        found = np.flatnonzero(np.isin(self._trace.keys.kind, _OF_DELEGATES)).tolist()
+        return [k for k in found if links[k].reason is not Reason.OUTSIDE_CALLS]
+
+    def _fold(self, key: str) -> KeyGroups:
+        """Operators, types, modules and lines: groups of the sets that cost is charged to."""
+        labels = {
+            "operator": self._operator_labels,
+            "type": lambda: [_joined(o.op for o in own) for own in self._sets],
+            "module": lambda: [
+                _joined(o.module_path or NO_MODULE for o in own) for own in self._sets
+            ],
+            "line": self._line_labels,
+        }[key]()
+        numbers: list[int] = []
+        found: dict[Hashable, int] = {}
+        for i, label in enumerate(labels):
+            numbers.append(found.setdefault((i, label) if key == "operator" else label, len(found)))
+        group_of_set = np.array([*numbers, -1], np.int64)
+        first = {number: label for label, number in zip(labels, numbers, strict=True)}
+        return KeyGroups(tuple(first.values()), group_of_set[self._table.set_of_key])
+
+    @cached_property
+    def _sets(self) -> list[tuple[Operator, ...]]:
+        """The operators of every set of the link table."""
+        program = self._table.program
+        assert program is not None
+        return [tuple(program.operators[i] for i in own) for own in self._table.sets]
+
+    def _operator_labels(self) -> list[str]:
+        """Sets of one label are told apart by their debug handles, if they have any."""
+        labels = [set_label(self._table, own) for own in self._table.sets]
+        often = Counter(labels)
+        return [
+            f"{label} ({_handles(own)})" if often[label] > 1 and own[0].debug_handle >= 0 else label
+            for label, own in zip(labels, self._sets, strict=True)
+        ]
+
+    def _line_labels(self) -> list[str]:
+        program = self._table.program
+        assert program is not None
+        places = [[source_place(program, i) for i in own] for own in self._table.sets]
+        short = short_names(place[0] for own in places for place in own if place)
+        return [_places_text(own, short) for own in places]
+
+
+def _numbered(labels: Sequence[str | None]) -> KeyGroups:
+    """One group per distinct label; None is in no group."""
+    numbers: dict[str, int] = {}
+    of_key = [-1 if x is None else numbers.setdefault(x, len(numbers)) for x in labels]
+    return KeyGroups(tuple(numbers), np.array(of_key, np.int64))
+
+
+def _joined(names: Iterable[str]) -> str:
+    """ "a + b": the distinct names, in one order whatever the order of the operators."""
+    return " + ".join(sorted(set(names)))
+
+
+def _handles(operators: Sequence[Operator]) -> str:
+    several = "s" if len(operators) > 1 else ""
+    return f"debug handle{several} {', '.join(str(o.debug_handle) for o in operators)}"
+
+
+def _places_text(places: Sequence[tuple[str, int] | None], short: dict[str, str]) -> str:
+    """ "models.py:49–50, 52 + blocks.py:3": the lines of a set of operators, file by file."""
+    lines: dict[str, set[int]] = {}
+    for place in places:
+        if place:
+            lines.setdefault(place[0], set()).add(place[1])
+    texts = [f"{short[path]}:{lines_text(found)}" for path, found in sorted(lines.items())]
+    return " + ".join([*texts, *([NO_LINE] if None in places else [])])
