@@ -24,7 +24,6 @@ MOST_LINES, MOST_METHODS, MOST_ENTRIES = 500, 25, 18
 
 # What is larger, and how large it may be. The parts of the window are still being taken apart.
 LONG_MODULES = {
-    "viewer/formats/perfetto/trace_reader.py": 724,
     "viewer/gui/panels/delegation/table.py": 585,
     "viewer/gui/panels/details/card.py": 578,
     "viewer/gui/panels/graph/panel.py": 587,

@@ -11,7 +11,7 @@ from viewer.codecs.file_stamps import FileStamp
 from viewer.model.times import ClockRate
 from viewer.model.trace import Trace
 from viewer.program.program import Program
-from viewer.program.torq.debug_info import Dispatch
+from viewer.program.torq.dispatch import Dispatch
 from viewer.workspace.workspace import Workspace
 
 

@@ -1,0 +1,255 @@
+"""Makes a trace of the events of a Perfetto file: pairs them, and puts the slices on tracks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.arrays import Bools, Codes, Ints
+from viewer.formats.perfetto.annotations import INT
+from viewer.formats.perfetto.begin_end import Places, paired, slices_of, taken
+from viewer.formats.perfetto.opscope_exports import (
+    clipped,
+    in_stated_order,
+    keys_of,
+    own_ticks,
+    stated_runs,
+    with_units,
+)
+from viewer.formats.perfetto.recording import Recording
+from viewer.formats.perfetto.track_events import TrackEvents
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.counter import Counter
+from viewer.model.provenance import Provenance, first_ns, is_of_one_file
+from viewer.model.times import ns_to_tick
+from viewer.model.trace import Clock, Column, KeyKind, Run, Trace, Unit
+
+NO_NAME = "(unnamed)"
+UNPAIRED = "unpaired"
+_NO_END = "begin without an end"
+
+
+class Assembly:
+    """A file that is read to its end, on the way to a trace."""
+
+    def __init__(self, recording: Recording, events: TrackEvents) -> None:
+        self._recording = recording
+        self._events = events
+        self._problem = recording.problem
+        self._texts, self._sequences = recording.texts, recording.sequences
+        self._tracks = recording.tracks
+
+    def trace(self, step: Callable[[], None]) -> Trace:
+        """What was read, as a trace; `step` is called now and then, and may raise."""
+        events = self._events
+        time, track, kind = events.time.take(), events.track.take(), events.kind.take()
+        uuids = list(events.uuids)
+        is_own = self._recording.is_own
+        keep = self._converted(time)
+        if keep is not None:
+            kind = np.where(keep, kind, np.uint8(0))
+        pairs = paired(track, time, kind)
+        step()
+        self._problem("end without a begin: left out", pairs.lone_ends, "")
+        if keep is not None:
+            pairs = pairs.chosen(keep[pairs.begin])
+        runs = self._stated_runs(track, pairs.begin)
+        if events.run_tracks:
+            pairs = pairs.chosen(~np.isin(track[pairs.begin], list(events.run_tracks)))
+        begin, level = pairs.begin, pairs.level
+        count = len(begin)
+        is_open = pairs.end < 0
+        self._problem(
+            f"{_NO_END}: drawn with no length, as nothing says how long it took",
+            int(is_open.sum()), "",
+        )  # fmt: skip
+        starts = taken(time, begin)
+        ends = taken(time, pairs.end)
+        if is_open.any():
+            ends[is_open] = starts[is_open]
+        del time, kind
+        slice_of = slices_of(pairs, events.count)
+        del pairs
+        for event, length in events.complete:
+            rows = slice_of[event]
+            rows, length = rows[rows >= 0], length[rows >= 0]
+            ends[rows] = starts[rows] + np.maximum(length, 0)
+        name = taken(events.name.take(), begin)
+        its_track = taken(track, begin)
+        unleveled = {int(t) for event, _ in events.complete for t in np.unique(track[event])}
+        del track
+        if count and int(name.min()) < 0:
+            name = np.where(name < 0, self._texts.code(NO_NAME), name)
+        clock, in_ticks = Clock(), None
+        provenance = self._recording.provenance()
+        if is_of_one_file(provenance):
+            in_ticks = own_ticks(
+                provenance, events.arguments, slice_of, starts, ends, self._problem
+            )
+            if in_ticks is not None:
+                clock, starts, ends = in_ticks
+        derived = None
+        if in_ticks is not None:
+            derived = events.arguments.flags("derived", slice_of, count)
+        builder = TraceBuilder(
+            self._recording.path, self._recording.format, "", clock, levels_are_hints=True
+        )
+        texts = self._texts.all()
+        used = np.zeros(len(texts), np.bool_)
+        used[name] = True
+        codes = np.zeros(len(texts), np.uint32)
+        codes[used] = builder.intern_all([texts[i] for i in np.flatnonzero(used).tolist()])
+        names = taken(codes, name)
+        if is_own:
+            identifiers = events.arguments.mixed("identifier", slice_of, count)
+            instructions = events.arguments.take("instruction_id", INT, slice_of, count)
+            columns = with_units(events.arguments.columns(slice_of, count), provenance)
+            columns = in_stated_order(columns, self._argument_names())
+            keys = keys_of(builder, names, columns, identifiers, instructions)
+        else:
+            columns = events.arguments.columns(slice_of, count)
+            numbers = np.zeros(len(texts), np.uint32)
+            numbers[used] = [
+                builder.key(KeyKind.PLAIN, texts[i]) for i in np.flatnonzero(used).tolist()
+            ]
+            keys = taken(numbers, name)
+        flows, lone = events.flows.edges(slice_of, starts)
+        self._problem("flow arrows that lead to no other slice: left out", lone, "")
+        builder.flows(begin[flows[0]], begin[flows[1]])
+        del slice_of
+        if is_open.any():
+            columns[UNPAIRED] = Column.of_codes(np.zeros(count, np.uint32), (_NO_END,), is_open)
+        self._pour(
+            builder, uuids, its_track, unleveled, starts, ends, names, keys, begin, level,
+            columns, derived,
+        )  # fmt: skip
+        # What the builder holds by now is not needed twice while it works.
+        is_own_clock = in_ticks is not None
+        del name, names, keys, its_track, begin, level, starts, ends, in_ticks, is_open, columns
+        counters = self._stated_counters(uuids, clock if is_own_clock else None, provenance)
+        for process in dict.fromkeys(counter.process for counter in counters):
+            if not builder.tracks_of(process):
+                builder.track(process, "counters")
+        placed = self._placed(runs, builder)
+        for kind_of, (n, first) in self._recording.problems.items():
+            builder.problem(kind_of, n, first)
+        return replace(builder.build(step), counters=counters, provenance=provenance, runs=placed)
+
+    def _argument_names(self) -> list[str]:
+        """The names of arguments in the order of their numbers; of one sequence, as ours are."""
+        texts = self._texts.all()
+        tables = {id(s.tables): s.tables for s in self._sequences.states}.values()
+        return [texts[c] for t in tables for c in t["debug_annotation_names"].in_order()]
+
+    def _stated_runs(self, track: Codes, begin: Ints) -> list[tuple[int, Run]]:
+        """The inferences that our own export drew on tracks of their own, each with its track."""
+        if not self._events.run_tracks:
+            return []
+        own = begin[np.isin(track[begin], list(self._events.run_tracks))]
+        texts = self._texts.all()
+        names = [texts[i] if i >= 0 else NO_NAME for i in self._events.name.values[own].tolist()]
+        numbers, ticks = (self._events.arguments.at(name, own) for name in ("run", "ticks"))
+        found = stated_runs(names, numbers, ticks)
+        self._problem("inferences without a number or ticks: left out", found.count(None), "")
+        return [(int(track[e]), run) for e, run in zip(own.tolist(), found, strict=True) if run]
+
+    def _placed(self, runs: list[tuple[int, Run]], builder: TraceBuilder) -> tuple[Run, ...]:
+        """Inferences on the first track of their process."""
+        uuids = list(self._events.uuids)
+        places = self._tracks.names({uuids[track] for track, _ in runs})
+        found = []
+        for track, run in runs:
+            process, thread = places[uuids[track]]
+            own = builder.tracks_of(process) or [builder.track(process, thread)]
+            found.append(replace(run, track=own[0]))
+        return tuple(found)
+
+    def _stated_counters(
+        self, uuids: list[int], clock: Clock | None, provenance: Provenance
+    ) -> tuple[Counter, ...]:
+        """The counters of the file, on the clock of its slices."""
+        found = self._events.counters.counters(uuids, self._tracks, self._problem, self._times_of)
+        if clock is None:
+            return found
+        first = first_ns(provenance)
+        if first is None or (not first and clock.ns_per_tick == 1):
+            return found
+        rate = clock.ns_per_tick
+        return tuple(
+            replace(c, tick=clipped([ns_to_tick(t + first, rate) for t in c.tick.tolist()]))
+            for c in found
+        )
+
+    def _times_of(self, clock: int, times: Ints) -> Ints | None:
+        return self._recording.clocks.converted(list(self._recording.clock_numbers)[clock], times)
+
+    def _converted(self, time: Ints) -> Any:
+        """Puts all times on one clock; which events stay, None for all."""
+        keep = None
+        clock = self._events.clock.take()
+        if not clock.any():
+            return None
+        used = np.flatnonzero(np.bincount(clock, minlength=1)).tolist()
+        for number in used:
+            name = list(self._recording.clock_numbers)[number]
+            rows = slice(None) if len(used) == 1 else np.flatnonzero(clock == number)
+            found = self._recording.clocks.converted(name, time[rows])
+            if found is not None:
+                time[rows] = found
+            elif len(used) > 1:
+                keep = np.ones(len(time), np.bool_) if keep is None else keep
+                keep[rows] = False
+                self._problem(
+                    f"events of clock {name[1]}, which nothing relates to the others: left out",
+                    int((~keep).sum()), "",
+                )  # fmt: skip
+        return keep
+
+    def _pour(
+        self, builder: TraceBuilder, uuids: list[int], track: Codes, unleveled: set[int],
+        starts: Ints, ends: Ints, names: Codes, keys: Codes, row: Places,
+        level: NDArray[np.int32], columns: dict[str, Column], derived: Bools | None,
+    ) -> None:  # fmt: skip
+        """Hand the slices to the builder, track by track in the order of the descriptors."""
+        # Slices come track by track.
+        is_first = np.ones(len(track), np.bool_)
+        is_first[1:] = track[1:] != track[:-1]
+        first = np.flatnonzero(is_first)
+        used = track[first].tolist()
+        wanted = {uuids[n] for n in used}
+        described = dict.fromkeys(
+            u for u, d in self._tracks.by_uuid.items() if u in wanted or d.tid is not None
+        )
+        order = [*described, *(u for u in (uuids[n] for n in used) if u not in described)]
+        places = self._tracks.names(order)
+        shared: dict[tuple[str, str], int] = {}
+        for uuid in wanted:
+            shared[places[uuid]] = shared.get(places[uuid], 0) + 1
+        deepest: dict[tuple[str, str], int] = {}
+        for n, most in zip(used, np.maximum.reduceat(level, first) if used else (), strict=True):
+            place = places[uuids[n]]
+            deepest[place] = max(deepest.get(place, 0), int(most))
+        number_of = {}
+        units = {uuids[number]: unit for number, unit in self._events.units.items()}
+        for uuid in order:
+            # Lanes of our own in none of which a slice lies in another one: of a flat track.
+            flat = (
+                self._recording.is_own
+                and shared.get(places[uuid], 0) > 1
+                and deepest[places[uuid]] == 0
+            )
+            unit = units.get(uuid, Unit.NONE)
+            number_of[uuid] = builder.track(*places[uuid], flat=flat, unit=unit)
+        numbers = np.array([number_of[uuids[n]] for n in used], np.uint32)
+        count = np.diff(first, append=len(track))
+        for n, a, b in zip(used, first.tolist(), (first + count).tolist(), strict=True):
+            if shared[places[uuids[n]]] > 1 or n in unleveled:
+                level[a:b] = -1
+        builder.add(
+            track=np.repeat(numbers, count), start=starts, end=ends, name=names, key=keys,
+            source_row=row.astype(np.uint32), levels=level, columns=columns, derived=derived,
+        )  # fmt: skip
