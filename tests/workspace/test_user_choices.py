@@ -54,9 +54,9 @@ def test_links_depend_on_what_was_chosen_for_their_own_profile():
     choices = UserChoices().with_method("a", "r", 0, "forward")
     other = choices.with_pair("b", "r").with_method("b", "r", 0, "encode")
     other = other.with_clock("a", Fraction(2)).with_source_path(HOME)
-    assert other.link_choice("a") == choices.link_choice("a")
-    assert choices.with_pair("a", None).link_choice("a") != choices.link_choice("a")
-    assert choices.with_method("a", "s", 0, "x").link_choice("a") != choices.link_choice("a")
+    assert other.chosen_links("a") == choices.chosen_links("a")
+    assert choices.with_pair("a", None).chosen_links("a") != choices.chosen_links("a")
+    assert choices.with_method("a", "s", 0, "x").chosen_links("a") != choices.chosen_links("a")
 
 
 @pytest.mark.parametrize("in_copy", [True, False])

@@ -14,7 +14,7 @@ from viewer.program.sources.files import Substitution
 from viewer.workspace.clocks import ClockRates
 
 # Of one profile: the program in a tuple, and by program the method chosen for each scope.
-LinkChoice = tuple[tuple[str | None] | None, Mapping[str, Mapping[int, str]]]
+ChosenLinks = tuple[tuple[str | None] | None, Mapping[str, Mapping[int, str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class UserChoices:
         """Those that outlive the files: remembered columns, and where sources are here."""
         return UserChoices(source_paths=self.source_paths, remembered=self.remembered)
 
-    def link_choice(self, profile: str) -> LinkChoice:
+    def chosen_links(self, profile: str) -> ChosenLinks:
         """What was chosen of the links of one profile; equal as long as none of it changed."""
         pair = (self.pairs[profile],) if profile in self.pairs else None
         of = {

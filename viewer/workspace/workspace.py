@@ -48,7 +48,7 @@ from viewer.workspace.identifier_choice import (
     key_kinds,
 )
 from viewer.workspace.match_cache import MatchCache
-from viewer.workspace.user_choices import LinkChoice, UserChoices
+from viewer.workspace.user_choices import ChosenLinks, UserChoices
 
 _OF_RECORDS = {
     KeyKind.OPERATOR_CALL,
@@ -57,7 +57,7 @@ _OF_RECORDS = {
     KeyKind.DELEGATE_EVENT,
 }
 # What the links of a trace depend on besides the open files.
-_LinkedFor = tuple[LinkChoice, IdentifierColumn]
+_LinkedFor = tuple[ChosenLinks, IdentifierColumn]
 
 
 class Workspace:
@@ -338,7 +338,7 @@ class Workspace:
 
     def links(self, trace: Trace) -> LinkTable:
         """The links of a trace to the program that belongs to it, or to none."""
-        linked_for = self.choices.link_choice(trace.path), self.identifiers.column(trace)
+        linked_for = self.choices.chosen_links(trace.path), self.identifiers.column(trace)
         known = self._links.get(trace)
         if known is None or known[0] != linked_for:
             known = linked_for, self._link(trace)
